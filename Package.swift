@@ -1,0 +1,32 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+/// What every Swift target is built with.
+///
+/// Applied in a loop at the end of this file, so that no target can forget it. Nothing here is an
+/// unsafe flag: a package with those cannot be depended on. CI adds `-warnings-as-errors`.
+let sharedSettings: [SwiftSetting] = [
+  .strictMemorySafety(),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+  name: "swift-postmortem",
+  targets: [
+    // The only calls that crash code may make, and the few lines that Swift cannot say.
+    .target(name: "CSignalSafe"),
+    // The on-disk contract between the handler and the converter, both halves.
+    .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
+    // A crashed process, neutral between what was captured and what is shown.
+    .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// C targets take no Swift settings.
+for target in package.targets where target.name != "CSignalSafe" {
+  target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
+}

@@ -1,0 +1,12 @@
+// Everything that crash-time Swift may call that is not Swift itself.
+#ifndef CSIGNALSAFE_H
+#define CSIGNALSAFE_H
+
+#include "pm_annotations.h"
+#include "pm_control.h"
+#include "pm_context.h"
+#include "pm_install.h"
+#include "pm_state.h"
+#include "pm_system_calls.h"
+
+#endif

@@ -1,0 +1,41 @@
+// Control flow that neither Swift nor C can express: changing stacks, and coming back from a fault. Each has its code in
+// pm_control_<architecture>.S.
+#ifndef PM_CONTROL_H
+#define PM_CONTROL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pm_annotations.h"
+
+// What a section of the handler comes back to when it faults. x86_64 saves rbx rbp r12 to r15; arm64 x19 to x30.
+struct pm_landing_pad {
+  uint64_t armed;  // not 0 while the section runs
+  uint64_t resume;
+  uint64_t stack_pointer;
+  uint64_t saved[12];
+};
+
+// Calls function(argument) with the stack pointer at `top` (16-byte aligned) and comes back to the caller's stack.
+PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
+                                    void *_Nonnull argument);
+
+// Calls function(argument). Returns 0 when it returned, or the number of the signal that ended it: the handler, entered
+// again by that signal, passes the pad to pm_context_land. What the function held is not undone, so it may hold nothing.
+PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_Nonnull function)(void *_Nonnull),
+                                 void *_Nonnull argument);
+
+// memcpy is reached through the PLT, whose first call runs the dynamic linker's resolver. This is not.
+PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_t count) {
+#if defined(__x86_64__)
+  __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+#else
+  // The barrier keeps the compiler from recognising a memcpy and calling it.
+  for (size_t i = 0; i < count; i++) {
+    ((char *)to)[i] = ((const char *)from)[i];
+    __asm__ volatile("" : : : "memory");
+  }
+#endif
+}
+
+#endif

@@ -1,0 +1,43 @@
+/// Encoding a dump, or a part of one, in ordinary code with the writer that crashes use.
+public enum IntermediateDumpEncoding {
+  /// Runs `body` on a writer that keeps everything in memory, and returns the bytes.
+  ///
+  /// - Parameters:
+  ///   - sizeHint: the expected size in bytes; too small a hint costs another run of `body`, nothing else.
+  ///   - body: writes the tokens. May be run more than once.
+  /// - Returns: the bytes, or nil if they come to more than 256 MiB.
+  public static func encode(
+    sizeHint: Int = 64 << 10, _ body: (inout IntermediateDumpWriter) -> Void
+  ) -> [UInt8]? {
+    var capacity = max(sizeHint, 4096)
+    while capacity <= 256 << 20 {
+      let buffer = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+      defer { unsafe buffer.deallocate() }
+      var writer = unsafe IntermediateDumpWriter(
+        buffer: buffer, capacity: capacity, descriptor: -1, byteLimit: .max)
+      body(&writer)
+      if writer.failure == 0 {
+        let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: writer.bufferedCount)
+        return unsafe Array(bytes)
+      }
+      capacity *= 4
+    }
+    return nil
+  }
+}
+
+extension IntermediateDumpWriter {
+  /// Writes text as UTF-8, for ordinary code; nothing where the text is nil.
+  public mutating func text(_ key: IntermediateDumpKey, _ text: String?) {
+    guard let text else { return }
+    bytes(key, Array(text.utf8))
+  }
+
+  /// Writes bytes, for ordinary code; nothing where they are nil.
+  public mutating func bytes(_ key: IntermediateDumpKey, _ bytes: [UInt8]?) {
+    guard let bytes else { return }
+    unsafe bytes.withUnsafeBytes { buffer in
+      _ = unsafe property(key, buffer.baseAddress, count: buffer.count)
+    }
+  }
+}

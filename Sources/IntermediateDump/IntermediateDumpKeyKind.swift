@@ -1,0 +1,48 @@
+/// How the value of a key is stored, for tools that print dumps.
+public enum IntermediateDumpKeyKind: Sendable {
+  case map
+  case array
+  case unsigned
+  case signed
+  /// Unsigned, printed in hexadecimal.
+  case address
+  /// Nanoseconds since 1970, signed.
+  case time
+  case text
+  case bytes
+}
+
+extension IntermediateDumpKey {
+  /// How this key's value is stored.
+  public var kind: IntermediateDumpKeyKind {
+    switch self {
+    case .process, .system, .exception, .thread, .crashingThread, .memoryRegion, .mappingsChunk,
+      .module, .annotation, .capture, .owner:
+      .map
+    case .threads, .stack, .memory, .mappings, .modules, .annotations:
+      .array
+    case .processID, .parentProcessID, .userTime, .systemTime, .launchUptime, .crashUptime,
+      .processorCount, .pageSize, .exceptionThreadID, .trapNumber, .trapErrorCode, .threadID,
+      .threadState, .captureMethod, .stackBytesOmitted, .regionSize, .moduleSize, .threadsFound,
+      .threadsStopped, .threadsReadFromKernel, .threadsOmitted, .sectionsAbandoned, .captureTime,
+      .bytesOmitted, .isIncomplete, .ownerProcessID, .ownerStartTime, .ownerProcessNamespace:
+      .unsigned
+    case .signalNumber, .signalCode, .writerError:
+      .signed
+    case .faultAddress, .threadPointer, .threadStackPointer, .threadInstructionPointer,
+      .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
+      .ownerStackStart:
+      .address
+    case .launchTime, .crashTime, .ownerLaunchTime:
+      .time
+    case .executablePath, .product, .version, .environment, .processStatus, .identifier,
+      .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
+      .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
+      .annotationName, .annotationValue, .damage, .ownerBootID:
+      .text
+    case .auxiliaryVector, .reportID, .signalInfo, .generalRegisters, .floatingPointState,
+      .regionData, .moduleBuildID, .moduleProgramHeaders:
+      .bytes
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/// The name of a file in the pending folder: whose dump it is, which report it becomes, and who may touch it.
+///
+/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once the dump is finished;
+/// `<identifier>@<uuid>.<attempt>-<pid>-<start time>.claimed` while a converter works on it. Beside a locked file lie
+/// its owner's run record (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
+public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
+  /// The folder below the database that holds pending dumps.
+  public static let folder = "pending-serialized-dumps"
+  /// The folder below the database for dumps whose conversion keeps failing.
+  public static let quarantineFolder = "quarantine"
+
+  /// What the part behind the UUID says.
+  public enum Role: Sendable, Hashable {
+    case finished
+    case locked
+    /// Taken by a converter: the attempt (1 for the first) and the converter's process ID and start time in ticks.
+    case claimed(attempt: UInt32, processID: UInt32, startTime: UInt64)
+    case runRecord
+    case fifo
+  }
+
+  /// The program's identifier, of `[A-Za-z0-9._-]`.
+  public let identifier: String
+  public let reportID: ReportID
+  public let role: Role
+
+  /// Nil if the identifier has a character that is not allowed, is empty, or is longer than 128.
+  public init?(identifier: String, reportID: ReportID, role: Role) {
+    guard Self.isValidIdentifier(identifier) else { return nil }
+    self.identifier = identifier
+    self.reportID = reportID
+    self.role = role
+  }
+
+  /// Reads a file name; nil for every name this type would not have made.
+  public init?(fileName: String) {
+    guard let separator = fileName.lastIndex(of: "@") else { return nil }
+    let rest = fileName[fileName.index(after: separator)...]
+    let reportText = rest.prefix(36)
+    guard let reportID = ReportID(String(reportText)),
+      let role = Self.role(suffix: rest.dropFirst(36))
+    else { return nil }
+    self.init(identifier: String(fileName[..<separator]), reportID: reportID, role: role)
+    // A name in upper case or with leading zeros would be read, but not be found again.
+    guard self.description == fileName else { return nil }
+  }
+
+  /// The same dump in another role.
+  public func with(role: Role) -> PendingDumpName {
+    PendingDumpName(copying: self, role: role)
+  }
+
+  private init(copying other: PendingDumpName, role: Role) {
+    identifier = other.identifier
+    reportID = other.reportID
+    self.role = role
+  }
+
+  /// The file name.
+  public var description: String {
+    let suffix =
+      switch role {
+      case .finished: ""
+      case .locked: ".locked"
+      case .claimed(let attempt, let processID, let startTime):
+        ".\(attempt)-\(processID)-\(startTime).claimed"
+      case .runRecord: ".run"
+      case .fifo: ".fifo"
+      }
+    return "\(identifier)@\(reportID)\(suffix)"
+  }
+
+  private static func role(suffix: Substring) -> Role? {
+    switch suffix {
+    case "": return .finished
+    case ".locked": return .locked
+    case ".run": return .runRecord
+    case ".fifo": return .fifo
+    default:
+      guard suffix.hasPrefix("."), suffix.hasSuffix(".claimed") else { return nil }
+      let parts = suffix.dropFirst().dropLast(8).split(
+        separator: "-", omittingEmptySubsequences: false)
+      guard parts.count == 3, let attempt = UInt32(parts[0]), let processID = UInt32(parts[1]),
+        let startTime = UInt64(parts[2])
+      else { return nil }
+      return .claimed(attempt: attempt, processID: processID, startTime: startTime)
+    }
+  }
+
+  /// True for 1 to 128 characters of `[A-Za-z0-9._-]` that are not only dots.
+  public static func isValidIdentifier(_ text: String) -> Bool {
+    (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
+      && text.utf8.contains { $0 != UInt8(ascii: ".") }
+  }
+
+  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is left.
+  public static func identifier(reducing text: String) -> String {
+    let reduced = String(
+      decoding: text.utf8.map { isAllowed($0) ? $0 : UInt8(ascii: "-") }.prefix(128), as: UTF8.self)
+    return isValidIdentifier(reduced) ? reduced : "program"
+  }
+
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+}

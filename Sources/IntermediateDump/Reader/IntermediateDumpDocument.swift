@@ -1,0 +1,87 @@
+/// A parsed intermediate dump: all that was written before the first damage.
+public struct IntermediateDumpDocument: Sendable {
+  /// Where and why a dump stopped being readable.
+  public struct Damage: Sendable, Equatable, CustomStringConvertible {
+    /// Bytes from the start of the file to the token that could not be read.
+    public let offset: Int
+    public let reason: String
+
+    public var description: String { "\(reason) at byte \(offset)" }
+  }
+
+  /// The header's architecture byte: 1 for x86_64, 2 for arm64.
+  public let architecture: UInt8
+  /// The header's identifier of the writer, trailing NULs and blanks removed.
+  public let writer: String
+  public let root: IntermediateDumpMap
+  /// Nil for a dump that ends in EndDocument with every map closed; a torn dump has damage and is still worth reading.
+  public let damage: Damage?
+
+  /// True for a dump that its writer finished.
+  public var isComplete: Bool { damage == nil }
+
+  /// Parses a dump; linear in its size, never traps, keeps maps that were still open at the damage.
+  ///
+  /// - Parameter bytes: the whole file.
+  /// - Throws: `IntermediateDumpError` only where there is nothing to keep: the file is shorter than a header, is not an
+  ///   intermediate dump, or is of a version or word size this code does not read. Damage behind the header is not an
+  ///   error; it is in `damage`.
+  public init(parsing bytes: [UInt8]) throws(IntermediateDumpError) {
+    let size = IntermediateDumpFormat.headerSize
+    guard bytes.count >= size else {
+      throw IntermediateDumpError(.tooShort, offset: bytes.count)
+    }
+    var cursor = IntermediateDumpCursor(bytes: bytes)
+    guard cursor.integer(8) == IntermediateDumpFormat.magic else {
+      throw IntermediateDumpError(.notAnIntermediateDump, offset: 0)
+    }
+    guard cursor.integer(2) == UInt64(IntermediateDumpFormat.version) else {
+      throw IntermediateDumpError(.unknownVersion, offset: 8)
+    }
+    architecture = UInt8(cursor.integer(1) ?? 0)
+    guard cursor.integer(1) == 8 else {
+      throw IntermediateDumpError(.unknownWordSize, offset: 11)
+    }
+    guard let headerSize = cursor.integer(4), headerSize >= size, headerSize <= bytes.count else {
+      throw IntermediateDumpError(.invalidHeaderSize, offset: 12)
+    }
+    writer = String(decoding: bytes[16..<32].prefix { $0 != 0 }, as: UTF8.self)
+    cursor.offset = Int(headerSize)
+    var parser = IntermediateDumpParser(cursor: cursor)
+    root = parser.parseRoot()
+    damage = parser.damage
+  }
+}
+
+/// Why a file is not a dump at all.
+public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What is wrong; an open set.
+  public struct Code: Sendable, Hashable {
+    fileprivate let text: String
+    /// Fewer bytes than a header has.
+    public static let tooShort = Code(text: "too short for an intermediate dump's header")
+    /// Another magic number.
+    public static let notAnIntermediateDump = Code(
+      text: "not an intermediate dump (wrong magic number)")
+    /// Written by a later version of this package.
+    public static let unknownVersion = Code(
+      text: "an intermediate dump of a version this program does not read")
+    /// Not a 64-bit process.
+    public static let unknownWordSize = Code(
+      text: "an intermediate dump of a word size other than 8")
+    /// A header that claims to be smaller than it is or larger than the file.
+    public static let invalidHeaderSize = Code(
+      text: "an intermediate dump with an invalid header size")
+  }
+
+  public let code: Code
+  /// Bytes from the start of the file.
+  public let offset: Int
+
+  init(_ code: Code, offset: Int) {
+    self.code = code
+    self.offset = offset
+  }
+
+  public var description: String { "\(code.text), at byte \(offset)" }
+}

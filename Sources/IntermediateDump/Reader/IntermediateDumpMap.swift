@@ -1,0 +1,72 @@
+/// One map of a parsed dump: its entries in file order, values left in the file's bytes until asked for.
+///
+/// Getters never trap: a key that is missing, or whose value has another shape, is nil.
+public struct IntermediateDumpMap: Sendable {
+  /// What a key stands for in a map.
+  public enum Value: Sendable {
+    /// The range of the payload in the file.
+    case property(Range<Int>)
+    case map(IntermediateDumpMap)
+    /// The maps of an array, each with the key and offset it was written under.
+    case array([Entry])
+  }
+
+  /// A key, where its token starts in the file, and its value.
+  public struct Entry: Sendable {
+    public let key: UInt16
+    public let offset: Int
+    public let value: Value
+  }
+
+  /// The whole file; shared, not copied.
+  public let bytes: [UInt8]
+  /// In file order. A key may occur twice in a hostile file; the first counts.
+  public internal(set) var entries: [Entry] = []
+
+  init(bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  private func value(_ key: IntermediateDumpKey) -> Value? {
+    entries.first { $0.key == key.rawValue }?.value
+  }
+
+  /// The payload of a property.
+  public func data(_ key: IntermediateDumpKey) -> ArraySlice<UInt8>? {
+    guard case .property(let range)? = value(key) else { return nil }
+    return bytes[range]
+  }
+
+  /// A little-endian unsigned integer of 1, 2, 4 or 8 bytes.
+  public func unsigned(_ key: IntermediateDumpKey) -> UInt64? {
+    guard let data = data(key), [1, 2, 4, 8].contains(data.count) else { return nil }
+    return data.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// A little-endian signed integer of 1, 2, 4 or 8 bytes, sign extended.
+  public func signed(_ key: IntermediateDumpKey) -> Int64? {
+    guard let data = data(key), let value = unsigned(key) else { return nil }
+    let unused = 64 - 8 * data.count
+    return Int64(bitPattern: value << UInt64(unused)) >> Int64(unused)
+  }
+
+  /// Text as UTF-8, with what is not UTF-8 replaced by U+FFFD and everything from the first NUL on cut.
+  public func text(_ key: IntermediateDumpKey) -> String? {
+    guard let data = data(key) else { return nil }
+    return String(decoding: data.prefix { $0 != 0 }, as: UTF8.self)
+  }
+
+  public func map(_ key: IntermediateDumpKey) -> IntermediateDumpMap? {
+    guard case .map(let map)? = value(key) else { return nil }
+    return map
+  }
+
+  /// The maps of an array; empty where there is none.
+  public func array(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
+    guard case .array(let elements)? = value(key) else { return [] }
+    return elements.compactMap {
+      guard case .map(let map) = $0.value else { return nil }
+      return map
+    }
+  }
+}

@@ -1,0 +1,153 @@
+/// Reads fixed-width integers from a byte array without ever leaving it.
+struct IntermediateDumpCursor {
+  let bytes: [UInt8]
+  var offset = 0
+
+  init(bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  var remaining: Int { bytes.count - offset }
+
+  /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are left.
+  mutating func integer(_ width: Int) -> UInt64? {
+    guard remaining >= width else { return nil }
+    var value: UInt64 = 0
+    for index in stride(from: width - 1, through: 0, by: -1) {
+      value = value << 8 | UInt64(bytes[offset + index])
+    }
+    offset += width
+    return value
+  }
+}
+
+/// Turns tokens into a tree, and stops for good at the first one that makes no sense.
+///
+/// Keeps an explicit stack instead of recursing, so that a file of nothing but StartMap tokens costs no call stack.
+struct IntermediateDumpParser {
+  private enum Container {
+    case map(IntermediateDumpMap)
+    case array([IntermediateDumpMap.Entry])
+  }
+
+  private struct OpenContainer {
+    let key: UInt16
+    let offset: Int
+    var contents: Container
+  }
+
+  private var cursor: IntermediateDumpCursor
+  private var open: [OpenContainer] = []
+  private(set) var damage: IntermediateDumpDocument.Damage?
+
+  init(cursor: IntermediateDumpCursor) {
+    self.cursor = cursor
+  }
+
+  /// Parses to the end mark or the first damage; what is still open then is closed, not dropped.
+  mutating func parseRoot() -> IntermediateDumpMap {
+    open = [
+      OpenContainer(key: 0, offset: cursor.offset, contents: .map(.init(bytes: cursor.bytes)))
+    ]
+    var tokenCount = 0
+    while true {
+      let start = cursor.offset
+      tokenCount += 1
+      if tokenCount > IntermediateDumpFormat.maximumTokenCount {
+        damage = .init(offset: start, reason: "more tokens than a dump may have")
+        break
+      }
+      if let reason = parseToken(at: start) {
+        damage = .init(offset: start, reason: reason)
+        break
+      }
+      if open.isEmpty { return finishedRoot }
+    }
+    while open.count > 1 { close() }
+    if case .map(let root)? = open.first?.contents { return root }
+    return finishedRoot
+  }
+
+  private var finishedRoot = IntermediateDumpMap(bytes: [])
+
+  /// Reads one token; the reason why not, if it cannot.
+  private mutating func parseToken(at start: Int) -> String? {
+    guard let token = cursor.integer(1), let innermost = open.last else {
+      return "the file ends without an end mark"
+    }
+    let isInMap = if case .map = innermost.contents { true } else { false }
+    switch UInt8(token) {
+    case IntermediateDumpToken.property:
+      guard isInMap else { return "a property outside a map" }
+      return parseProperty(at: start)
+    case IntermediateDumpToken.startMap:
+      return parseStart(at: start, contents: .map(.init(bytes: cursor.bytes)))
+    case IntermediateDumpToken.startArray:
+      guard isInMap else { return "an array inside an array" }
+      return parseStart(at: start, contents: .array([]))
+    case IntermediateDumpToken.endMap:
+      guard isInMap, open.count > 1 else { return "the end of a map that is not open" }
+      close()
+    case IntermediateDumpToken.endArray:
+      guard !isInMap else { return "the end of an array that is not open" }
+      close()
+    case IntermediateDumpToken.endDocument:
+      guard open.count == 1, case .map(let root) = innermost.contents else {
+        return "an end mark inside a map or array"
+      }
+      guard cursor.remaining == 0 else { return "bytes behind the end mark" }
+      finishedRoot = root
+      open = []
+    default:
+      return "an unknown token"
+    }
+    return nil
+  }
+
+  private mutating func parseProperty(at start: Int) -> String? {
+    guard let key = cursor.integer(2), let length = cursor.integer(4) else {
+      return "a truncated property"
+    }
+    guard length <= UInt64(IntermediateDumpFormat.maximumPropertySize) else {
+      return "a property longer than any may be"
+    }
+    guard UInt64(cursor.remaining) >= length else { return "a truncated property" }
+    let range = cursor.offset..<cursor.offset + Int(length)
+    cursor.offset = range.upperBound
+    add(.init(key: UInt16(key), offset: start, value: .property(range)))
+    return nil
+  }
+
+  private mutating func parseStart(at start: Int, contents: Container) -> String? {
+    guard let key = cursor.integer(2) else { return "a truncated start of a map or array" }
+    guard open.count <= IntermediateDumpFormat.maximumDepth else { return "nesting too deep" }
+    open.append(OpenContainer(key: UInt16(key), offset: start, contents: contents))
+    return nil
+  }
+
+  private mutating func close() {
+    guard open.count > 1, let closed = open.popLast() else { return }
+    let value: IntermediateDumpMap.Value =
+      switch closed.contents {
+      case .map(let map): .map(map)
+      case .array(let elements): .array(elements)
+      }
+    add(.init(key: closed.key, offset: closed.offset, value: value))
+  }
+
+  private mutating func add(_ entry: IntermediateDumpMap.Entry) {
+    // Taken off the stack, and its contents out of it, so that appending does not copy the array.
+    guard var container = open.popLast() else { return }
+    switch container.contents {
+    case .map(var map):
+      container.contents = .array([])
+      map.entries.append(entry)
+      container.contents = .map(map)
+    case .array(var elements):
+      container.contents = .array([])
+      elements.append(entry)
+      container.contents = .array(elements)
+    }
+    open.append(container)
+  }
+}

@@ -1,0 +1,56 @@
+/// The 16 bytes that identify one report from the locked file's name to the server that receives it.
+///
+/// Chosen when the locked file is made, so that a dump converted twice (a converter killed in between) still is one
+/// report. Also used for client IDs. RFC 9562, version 4.
+public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparable {
+  /// The bytes in the order in which they are printed.
+  public let bytes: [UInt8]
+
+  /// Makes a random identifier.
+  public init() {
+    var generator = SystemRandomNumberGenerator()
+    var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    bytes[6] = bytes[6] & 0x0F | 0x40
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    self.bytes = bytes
+  }
+
+  /// Takes 16 bytes; nil for any other count.
+  public init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 16 else { return nil }
+    self.bytes = Array(bytes)
+  }
+
+  /// Reads the usual form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case; nil for anything else.
+  public init?(_ description: String) {
+    let text = Array(description.utf8)
+    guard text.count == 36 else { return nil }
+    var bytes: [UInt8] = []
+    var position = 0
+    while position < text.count {
+      if [8, 13, 18, 23].contains(position) {
+        guard text[position] == UInt8(ascii: "-") else { return nil }
+        position += 1
+        continue
+      }
+      guard let high = Character(Unicode.Scalar(text[position])).hexDigitValue,
+        let low = Character(Unicode.Scalar(text[position + 1])).hexDigitValue
+      else { return nil }
+      bytes.append(UInt8(high << 4 | low))
+      position += 2
+    }
+    self.bytes = bytes
+  }
+
+  public var description: String {
+    let digits = bytes.map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+    return [digits[0..<4], digits[4..<6], digits[6..<8], digits[8..<10], digits[10..<16]]
+      .map { $0.joined() }.joined(separator: "-")
+  }
+
+  public static func < (left: ReportID, right: ReportID) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+}

@@ -1,0 +1,119 @@
+/// The schema of an intermediate dump: every key there is, nested as it is nested in the file.
+///
+/// Never renumber a key and never use a number again. A new key goes at the end of its group; readers skip what they
+/// do not know. The kind of each value is in `IntermediateDumpKey.kind`, its meaning in `Docs/IntermediateDumpFormat.md`.
+public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
+  // Where the dump came from.
+  case process = 100  // map
+  case processID = 101
+  case parentProcessID = 102
+  case executablePath = 103
+  case product = 104
+  case version = 105
+  case environment = 106
+  case launchTime = 107
+  case crashTime = 108
+  case userTime = 109
+  case systemTime = 110
+  case processStatus = 111
+  case auxiliaryVector = 112
+  case identifier = 113
+  case reportID = 114
+  case launchUptime = 115
+  case crashUptime = 116
+
+  case system = 200  // map
+  case kernelName = 201
+  case kernelRelease = 202
+  case kernelVersion = 203
+  case machine = 204
+  case distribution = 205
+  case processorCount = 206
+  case pageSize = 207
+  case bootID = 208
+  case libraryVersion = 209
+
+  // Why it ended.
+  case exception = 300  // map
+  case exceptionThreadID = 301
+  case signalNumber = 302
+  case signalCode = 303
+  case faultAddress = 304
+  case signalInfo = 305
+  case fatalMessage = 306
+  case abortMessage = 307
+  case trapNumber = 308
+  case trapErrorCode = 309
+
+  // Who was doing what.
+  case threads = 400  // array
+  case thread = 401  // map
+  case threadID = 402
+  case threadName = 403
+  case threadState = 404
+  case captureMethod = 405
+  case generalRegisters = 406
+  case floatingPointState = 407
+  case threadPointer = 408
+  case threadStackPointer = 409
+  case threadInstructionPointer = 410
+  case stack = 411  // array of memoryRegion
+  case stackRegionStart = 412
+  case stackRegionEnd = 413
+  case stackBytesOmitted = 414
+  case blockedSignals = 415
+  case crashingThread = 416  // map, the same contents as thread
+
+  // What memory held.
+  case memory = 500  // array
+  case memoryRegion = 501  // map
+  case regionAddress = 502
+  case regionData = 503
+  case regionSize = 504
+
+  case mappings = 600  // array
+  case mappingsChunk = 601  // map
+  case mappingsText = 602
+
+  case modules = 700  // array
+  case module = 701  // map
+  case moduleAddress = 702
+  case modulePath = 703
+  case moduleBuildID = 704
+  case moduleProgramHeaders = 705
+  case moduleSize = 706
+
+  // What the program said.
+  case annotations = 800  // array
+  case annotation = 801  // map
+  case annotationName = 802
+  case annotationValue = 803
+
+  // How well it was captured.
+  case capture = 900  // map
+  case threadsFound = 901
+  case threadsStopped = 902
+  case threadsReadFromKernel = 903
+  case threadsOmitted = 904
+  case sectionsAbandoned = 905
+  case captureTime = 906
+  case bytesOmitted = 907
+  case writerError = 908
+  case isIncomplete = 909
+  case damage = 910
+
+  // Whose run it is: the run record beside a locked file, never in a dump.
+  case owner = 1000  // map
+  case ownerProcessID = 1001
+  case ownerStartTime = 1002
+  case ownerStackStart = 1003
+  case ownerBootID = 1004
+  case ownerProcessNamespace = 1005
+  case ownerLaunchTime = 1006
+
+  /// The number on disk.
+  ///
+  /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no body of it from
+  /// another file; from this file it does.
+  public var code: UInt16 { @_noLocks get { rawValue } }
+}

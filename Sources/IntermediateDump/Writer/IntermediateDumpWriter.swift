@@ -1,0 +1,213 @@
+internal import CSignalSafe
+
+/// Streams tokens into a buffer, and the buffer into a file, in the middle of a crash.
+///
+/// Allocates nothing, takes no lock and cannot trap. A property is put into the buffer whole or not at all, so a fault
+/// between two calls never leaves half a token. The first failed write is remembered and nothing is written after it: a
+/// dump has no hole in its middle.
+///
+/// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
+@safe
+public struct IntermediateDumpWriter: ~Copyable {
+  private let buffer: UnsafeMutableRawPointer
+  private let capacity: Int
+  private let descriptor: Int32
+  private let byteLimit: UInt64
+  private var used = 0
+  private var flushed: UInt64 = 0
+  /// Bit n - 1 says whether the container at depth n is an array.
+  private var arrays: UInt64 = 0
+
+  /// Maps and arrays that are open.
+  public private(set) var depth = 0
+  /// The errno of the first write that failed; 0 while none has.
+  public private(set) var failure: Int32 = 0
+  /// Bytes of properties that were not written because the dump would have grown past its limit.
+  public private(set) var bytesOmitted: UInt64 = 0
+
+  /// Wraps a buffer and an open file.
+  ///
+  /// - Parameters:
+  ///   - buffer: memory that outlives the writer; its contents are lost.
+  ///   - capacity: bytes in `buffer`; at least 4,096, and more than the longest single property.
+  ///   - descriptor: a file open for writing, or -1 for a dump that stays in the buffer.
+  ///   - byteLimit: the size in bytes past which properties of more than 64 bytes are left out.
+  @_noLocks
+  public init(
+    buffer: UnsafeMutableRawPointer, capacity: Int, descriptor: Int32, byteLimit: UInt64
+  ) {
+    unsafe self.buffer = buffer
+    self.capacity = capacity
+    self.descriptor = descriptor
+    self.byteLimit = byteLimit
+  }
+
+  /// Bytes of the dump so far, those still in the buffer included.
+  public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
+
+  /// The bytes in the buffer; the whole dump where there is no file.
+  public var bufferedCount: Int { @_noLocks get { used } }
+
+  // MARK: - Tokens
+
+  /// Writes the 32 bytes before the first token.
+  @_noLocks
+  public mutating func header() {
+    guard reserve(IntermediateDumpFormat.headerSize) else { return }
+    append(IntermediateDumpFormat.magic, width: 8)
+    append(UInt64(IntermediateDumpFormat.version), width: 2)
+    append(UInt64(IntermediateDumpFormat.currentArchitecture), width: 1)
+    append(8, width: 1)
+    append(UInt64(truncatingIfNeeded: IntermediateDumpFormat.headerSize), width: 4)
+    // "swift-postmortem" is 16 bytes.
+    append(0x6F70_2D74_6669_7773, width: 8)
+    append(0x6D65_7472_6F6D_7473, width: 8)
+  }
+
+  /// Writes bytes that are this program's own; memory that may not be readable is copied safely first.
+  ///
+  /// - Returns: false if the property was left out: the file is full, the limit is reached, or it does not fit the buffer.
+  @_noLocks @discardableResult
+  public mutating func property(
+    _ key: IntermediateDumpKey, _ bytes: UnsafeRawPointer?, count: Int
+  ) -> Bool {
+    guard startProperty(key, count: count) else { return false }
+    if let bytes = unsafe bytes {
+      unsafe pm_copy_bytes(buffer + used, bytes, count)
+    }
+    used &+= count
+    return true
+  }
+
+  /// Writes an unsigned integer of 1, 2, 4 or 8 bytes.
+  @_noLocks
+  public mutating func unsigned(_ key: IntermediateDumpKey, _ value: UInt64, width: Int = 8) {
+    guard startProperty(key, count: width) else { return }
+    append(value, width: width)
+  }
+
+  /// Writes a signed integer of 4 or 8 bytes.
+  @_noLocks
+  public mutating func signed(_ key: IntermediateDumpKey, _ value: Int64, width: Int = 8) {
+    unsigned(key, UInt64(bitPattern: value), width: width)
+  }
+
+  /// Opens a map; in a map or an array.
+  @_noLocks
+  public mutating func startMap(_ key: IntermediateDumpKey) {
+    start(key, token: IntermediateDumpToken.startMap, isArray: 0)
+  }
+
+  /// Opens an array; it may hold maps only.
+  @_noLocks
+  public mutating func startArray(_ key: IntermediateDumpKey) {
+    start(key, token: IntermediateDumpToken.startArray, isArray: 1)
+  }
+
+  /// Closes whatever is innermost; nothing where nothing is open.
+  @_noLocks
+  public mutating func end() {
+    guard depth > 0 else { return }
+    depth &-= 1
+    guard reserve(1) else { return }
+    let isArray = arrays >> UInt64(truncatingIfNeeded: depth) & 1 == 1
+    append(
+      UInt64(isArray ? IntermediateDumpToken.endArray : IntermediateDumpToken.endMap), width: 1)
+  }
+
+  /// Closes everything deeper than `depth`, for a section that was abandoned in its middle.
+  @_noLocks
+  public mutating func close(toDepth depth: Int) {
+    while self.depth > depth { end() }
+  }
+
+  /// Copies tokens that were encoded at install.
+  @_noLocks
+  public mutating func encoded(_ bytes: UnsafeRawPointer, count: Int) {
+    guard count > 0, count <= capacity, reserve(count) else { return }
+    unsafe pm_copy_bytes(buffer + used, bytes, count)
+    used &+= count
+  }
+
+  /// Closes what is open, writes the end mark and flushes.
+  ///
+  /// - Returns: true if every byte reached the file.
+  @_noLocks
+  public mutating func endDocument() -> Bool {
+    close(toDepth: 0)
+    guard reserve(1) else { return false }
+    append(UInt64(IntermediateDumpToken.endDocument), width: 1)
+    return flush()
+  }
+
+  /// Hands the buffer to the kernel, so that what is in it survives whatever comes next.
+  ///
+  /// - Returns: false if this or an earlier write failed.
+  @_noLocks @discardableResult
+  public mutating func flush() -> Bool {
+    guard descriptor >= 0 else { return failure == 0 }
+    var offset = 0
+    while failure == 0, offset < used {
+      let result = unsafe pm_write(descriptor, buffer + offset, used &- offset)
+      if result > 0 {
+        offset &+= result
+      } else if result != -4 {  // EINTR
+        // A write of 0 bytes has no errno; EIO stands for it.
+        failure = result == 0 ? 5 : Int32(truncatingIfNeeded: 0 &- result)
+      }
+    }
+    flushed &+= UInt64(truncatingIfNeeded: offset)
+    used = 0
+    return failure == 0
+  }
+
+  // MARK: - Bytes
+
+  @_noLocks
+  private mutating func start(_ key: IntermediateDumpKey, token: UInt8, isArray: UInt64) {
+    let bit = UInt64(truncatingIfNeeded: depth)
+    arrays = arrays & ~(1 << bit) | isArray << bit
+    depth &+= 1
+    guard reserve(3) else { return }
+    append(UInt64(token), width: 1)
+    append(UInt64(key.code), width: 2)
+  }
+
+  @_noLocks
+  private mutating func startProperty(_ key: IntermediateDumpKey, count: Int) -> Bool {
+    let total = count &+ IntermediateDumpFormat.propertyHeaderSize
+    guard count >= 0, total <= capacity else { return false }
+    if count > 64, size &+ UInt64(truncatingIfNeeded: total) > byteLimit {
+      bytesOmitted &+= UInt64(truncatingIfNeeded: count)
+      return false
+    }
+    guard reserve(total) else { return false }
+    append(UInt64(IntermediateDumpToken.property), width: 1)
+    append(UInt64(key.code), width: 2)
+    append(UInt64(truncatingIfNeeded: count), width: 4)
+    return true
+  }
+
+  /// Makes room for `count` bytes; false if there is none and never will be.
+  @_noLocks
+  private mutating func reserve(_ count: Int) -> Bool {
+    if failure != 0 { return false }
+    if capacity &- used >= count { return true }
+    guard descriptor >= 0 else {
+      failure = 105  // ENOBUFS
+      return false
+    }
+    return flush() && count <= capacity
+  }
+
+  @_noLocks
+  private mutating func append(_ value: UInt64, width: Int) {
+    var index = 0
+    while index < width {
+      let byte = UInt8(truncatingIfNeeded: value >> UInt64(truncatingIfNeeded: index &* 8))
+      unsafe buffer.storeBytes(of: byte, toByteOffset: used &+ index, as: UInt8.self)
+      index &+= 1
+    }
+    used &+= width
+  }
+}

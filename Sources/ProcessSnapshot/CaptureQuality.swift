@@ -1,0 +1,21 @@
+/// How much of the process the handler got, and what it had to leave out.
+public struct CaptureQuality: Sendable, Equatable {
+  /// False for a torn dump.
+  public var isComplete = false
+  /// Where and why a torn dump stopped being readable.
+  public var damage: String?
+  public var threadsFound: UInt64?
+  public var threadsStopped: UInt64?
+  /// Threads that did not stop but whose stack and instruction pointer the kernel told.
+  public var threadsReadFromKernel: UInt64?
+  /// Threads of which only the count is known.
+  public var threadsOmitted: UInt64?
+  /// Bit n stands for section n of the dump, abandoned because the handler itself faulted in it.
+  public var sectionsAbandoned: UInt64?
+  /// Nanoseconds from the handler's entry to the end mark.
+  public var captureTime: UInt64?
+  /// Bytes that a cap left out.
+  public var bytesOmitted: UInt64?
+
+  public init() {}
+}

@@ -1,0 +1,27 @@
+/// Why the process ended: a signal and what the kernel and the runtime said of it.
+public struct ExceptionSnapshot: Sendable, Equatable {
+  /// The kernel's ID of the thread that took the signal.
+  public var threadID: UInt32
+  /// The signal's number; nil where the dump lost it.
+  public var signal: Int32?
+  /// `si_code`.
+  public var code: Int32?
+  /// `si_addr`, only where the signal is one that sets it: nil for a signal that was sent.
+  public var address: UInt64?
+  /// The kernel's siginfo_t, 128 bytes.
+  public var signalInfo: [UInt8]?
+  /// The registers at the moment of the signal.
+  public var context: CPUContext?
+  /// The x86 trap number, or nil elsewhere.
+  public var trapNumber: UInt64?
+  /// The x86 page-fault error code: bit 1 a write, bit 4 an instruction fetch; nil elsewhere.
+  public var trapErrorCode: UInt64?
+  /// What the Swift runtime said before it trapped.
+  public var fatalMessage: String?
+  /// What libc said before it aborted.
+  public var abortMessage: String?
+
+  public init(threadID: UInt32) {
+    self.threadID = threadID
+  }
+}

@@ -1,0 +1,35 @@
+/// One line of `/proc/self/maps`. Source: proc_pid_maps(5).
+public struct MemoryMapping: Sendable, Equatable {
+  public struct Protection: OptionSet, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let read = Protection(rawValue: 1)
+    public static let write = Protection(rawValue: 2)
+    public static let execute = Protection(rawValue: 4)
+  }
+
+  public var start: UInt64
+  public var end: UInt64
+  public var protection: Protection
+  public var isPrivate: Bool
+  /// Bytes from the start of the file.
+  public var fileOffset: UInt64
+  public var device: String
+  public var inode: UInt64
+  /// A path, a name in brackets such as `[stack]`, or empty for anonymous memory.
+  public var path: String
+
+  public init(
+    start: UInt64, end: UInt64, protection: Protection, isPrivate: Bool = true,
+    fileOffset: UInt64 = 0, device: String = "00:00", inode: UInt64 = 0, path: String = ""
+  ) {
+    self.start = start
+    self.end = end
+    self.protection = protection
+    self.isPrivate = isPrivate
+    self.fileOffset = fileOffset
+    self.device = device
+    self.inode = inode
+    self.path = path
+  }
+}

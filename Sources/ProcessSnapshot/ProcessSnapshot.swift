@@ -1,0 +1,66 @@
+public import IntermediateDump
+
+/// A crashed process as far as a dump tells: the neutral model between what was captured and what is shown.
+///
+/// Built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader. Everything that a dump may
+/// lack is optional or empty; nil means unknown, never zero.
+public struct ProcessSnapshot: Sendable, Equatable {
+  /// The instruction set of the crashed process.
+  public enum Architecture: String, Sendable {
+    case x86_64
+    case arm64
+  }
+
+  public var architecture: Architecture
+  public var reportID: ReportID?
+  public var clientID: ReportID?
+  public var process = ProcessDescription()
+  public var system = SystemDescription()
+  /// Nil for a dump that was taken without a crash, and for one torn before its exception.
+  public var exception: ExceptionSnapshot?
+  /// In the order of the dump; the crashing thread first in ours.
+  public var threads: [ThreadSnapshot] = []
+  /// Sorted by base address.
+  public var modules: [ModuleSnapshot] = []
+  /// Sorted by address; from `/proc/self/maps` or the minidump's equivalent.
+  public var mappings: [MemoryMapping] = []
+  public var memory = MemorySnapshot()
+  /// What the program said of itself, by name.
+  public var annotations: [String: String] = [:]
+  public var capture = CaptureQuality()
+
+  public init(architecture: Architecture) {
+    self.architecture = architecture
+  }
+
+  /// The thread the exception names; nil where there is no exception, or its thread was not captured.
+  public var crashedThread: ThreadSnapshot? {
+    guard let id = exception?.threadID else { return nil }
+    return threads.first { $0.id == id }
+  }
+
+  /// The module whose image covers an address.
+  public func module(containing address: UInt64) -> ModuleSnapshot? {
+    // Binary search for the last module that starts at or below the address.
+    var low = 0
+    var high = modules.count
+    while low < high {
+      let middle = (low + high) / 2
+      if modules[middle].address <= address { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, modules[low - 1].contains(address) else { return nil }
+    return modules[low - 1]
+  }
+
+  /// The mapping that covers an address.
+  public func mapping(containing address: UInt64) -> MemoryMapping? {
+    var low = 0
+    var high = mappings.count
+    while low < high {
+      let middle = (low + high) / 2
+      if mappings[middle].start <= address { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, address < mappings[low - 1].end else { return nil }
+    return mappings[low - 1]
+  }
+}

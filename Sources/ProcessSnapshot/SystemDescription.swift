@@ -1,0 +1,23 @@
+/// What the process ran on.
+public struct SystemDescription: Sendable, Equatable {
+  /// `uname -s`.
+  public var kernelName: String?
+  /// `uname -r`.
+  public var kernelRelease: String?
+  /// `uname -v`.
+  public var kernelVersion: String?
+  /// `uname -m`.
+  public var machine: String?
+  /// PRETTY_NAME of os-release(5).
+  public var distribution: String?
+  /// The C library and its version, as it names itself.
+  public var libraryVersion: String?
+  /// Processors online at launch.
+  public var processorCount: UInt32?
+  /// In bytes.
+  public var pageSize: UInt64?
+  /// `/proc/sys/kernel/random/boot_id`.
+  public var bootID: String?
+
+  public init() {}
+}
