@@ -24,6 +24,9 @@ let package = Package(
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    .testTarget(
+      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"],
+      path: "Tests/CrashHandlerTests"),
   ],
   swiftLanguageModes: [.v6]
 )
