@@ -6,29 +6,9 @@ import Testing
 
 /// Each in a process of its own: a process has one handler, for good.
 @Suite struct StartHandlerTests {
-  /// A folder that is removed with everything in it.
-  private struct TemporaryFolder: ~Copyable {
-    let path: String
-
-    init() throws {
-      path = FileManager.default.temporaryDirectory.appending(path: "pm-\(UUID().uuidString)").path
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    }
-
-    deinit {
-      try? FileManager.default.removeItem(atPath: path)
-    }
-  }
-
-  private func pendingNames(_ database: String) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(
-      atPath: database + "/" + PendingDumpName.folder
-    ).sorted()
-  }
-
   @Test func leavesALockedFileARunRecordAndAFIFOThatOnlyTheUserCanRead() async throws {
     let folder = try TemporaryFolder()
-    let database = folder.path + "/db"
+    let database = folder.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       let handler = try startHandler(database: database, identifier: "some.program-1")
       #expect(handler.identifier == "some.program-1")
@@ -39,7 +19,7 @@ import Testing
       #expect(Set(parsed.map(\.role)) == [.locked, .runRecord, .fifo])
       #expect(parsed.allSatisfy { $0.reportID == handler.reportID })
     }
-    for name in try pendingNames(database) {
+    for name in try folder.pendingNames() {
       let path = database + "/" + PendingDumpName.folder + "/" + name
       let attributes = try FileManager.default.attributesOfItem(atPath: path)
       #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
@@ -50,7 +30,7 @@ import Testing
 
   @Test func theRunRecordTellsWhoOwnsTheFile() async throws {
     let folder = try TemporaryFolder()
-    let database = folder.path + "/db"
+    let database = folder.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       try startHandler(database: database)
       let names = try FileManager.default.contentsOfDirectory(
@@ -74,7 +54,7 @@ import Testing
 
   @Test func aSecondStartIsTheSameHandlerOrAClearError() async throws {
     let folder = try TemporaryFolder()
-    let database = folder.path + "/db"
+    let database = folder.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       let first = try startHandler(database: database)
       let again = try startHandler(database: database + "/../db/")
@@ -113,7 +93,7 @@ import Testing
 
   @Test func aFailedStartLeavesNothingBehind() async throws {
     let folder = try TemporaryFolder()
-    let database = folder.path + "/db"
+    let database = folder.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       // With no descriptor left, opening the folder fails after it was made.
       var limit = rlimit()
@@ -125,12 +105,12 @@ import Testing
       limit = original
       unsafe setrlimit(__rlimit_resource_t(7), &limit)
     }
-    #expect(try pendingNames(database).isEmpty)
+    #expect(try folder.pendingNames().isEmpty)
   }
 
   @Test func ignoredSignalsStayIgnoredAndNothingRuns() async throws {
     let folder = try TemporaryFolder()
-    let database = folder.path + "/db"
+    let database = folder.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       signal(SIGXCPU, SIG_IGN)
       let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
