@@ -22,6 +22,13 @@ let package = Package(
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    // The standard crash report file, both halves.
+    .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+
+    .testTarget(
+      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    .testTarget(
+      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
   ],
   swiftLanguageModes: [.v6]
 )
