@@ -49,7 +49,9 @@ enum MinidumpFormat {
   /// The CodeView record of a PDB file, `SDSR` read as a number.
   static let codeViewPDB70: UInt32 = 0x5344_5352
 
-  /// Which parts of CONTEXT_AMD64 hold something. Source: winnt.h.
+  /// Which parts of CONTEXT_AMD64 hold something.
+  ///
+  /// Source: winnt.h.
   static let amd64Context: UInt32 = 0x0010_0000
   static let amd64Control: UInt32 = 0x1
   static let amd64Integer: UInt32 = 0x2
@@ -57,7 +59,9 @@ enum MinidumpFormat {
   static let amd64FloatingPoint: UInt32 = 0x8
   static let amd64ContextSize = 1232
 
-  /// Which parts of MDRawContextARM64 hold something. Source: Breakpad `minidump_cpu_arm64.h`.
+  /// Which parts of MDRawContextARM64 hold something.
+  ///
+  /// Source: Breakpad `minidump_cpu_arm64.h`.
   static let arm64Context: UInt32 = 0x0040_0000
   static let arm64Control: UInt32 = 0x1
   static let arm64Integer: UInt32 = 0x2

@@ -1,7 +1,9 @@
 internal import IntermediateDump
 
 extension ReportID {
-  /// The bytes of a GUID structure: its first three fields are little-endian. Source: Microsoft guiddef.h.
+  /// The bytes of a GUID structure: its first three fields are little-endian.
+  ///
+  /// Source: Microsoft guiddef.h.
   var guidBytes: [UInt8] { Self.swapped(bytes) }
 
   /// Reads a GUID structure; nil for all zeros, which stands for none.

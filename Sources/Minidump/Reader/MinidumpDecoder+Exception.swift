@@ -1,7 +1,9 @@
 internal import ProcessSnapshot
 
 extension MinidumpDecoder {
-  /// MINIDUMP_EXCEPTION_STREAM. Numbers that are no signals (a dump taken without a crash, another system) are left out.
+  /// MINIDUMP_EXCEPTION_STREAM.
+  ///
+  /// Numbers that are no signals (a dump taken without a crash, another system) are left out.
   mutating func decodeException() {
     guard let stream = file.streams[.exception] else { return }
     guard stream.count >= 168, let id = file.integer(at: stream.lowerBound, width: 4),

@@ -14,7 +14,9 @@ extension MinidumpDecoder {
     snapshot.process.systemTime = fields[3] * 1_000_000_000
   }
 
-  /// Process and parent of the copy of `/proc/<pid>/status`. Source: proc_pid_status(5).
+  /// Process and parent of the copy of `/proc/<pid>/status`.
+  ///
+  /// Source: proc_pid_status(5).
   mutating func decodeProcStatus() {
     guard let status = snapshot.process.statusText else { return }
     for line in String(decoding: status, as: UTF8.self).split(separator: "\n") {

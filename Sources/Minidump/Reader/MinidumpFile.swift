@@ -108,7 +108,9 @@ struct MinidumpFile {
     return (0..<count).map { start + $0 * size }
   }
 
-  /// A MINIDUMP_STRING; nil where it is damaged. What is not UTF-16 is replaced by U+FFFD.
+  /// A MINIDUMP_STRING; nil where it is damaged.
+  ///
+  /// What is not UTF-16 is replaced by U+FFFD.
   mutating func string(at rva: UInt64) -> String? {
     guard let offset = Int(exactly: rva), let size = integer(at: offset, width: 4),
       size <= Self.maximumStringSize, let range = range(rva: rva + 4, size: size),

@@ -8,7 +8,9 @@ extension MinidumpEncoder {
     return context.floatingPointState.count >= 512 ? all | MinidumpFormat.amd64FloatingPoint : all
   }
 
-  /// CONTEXT_AMD64, 1,232 bytes. Source: Microsoft winnt.h, Breakpad `minidump_cpu_amd64.h`.
+  /// CONTEXT_AMD64, 1,232 bytes.
+  ///
+  /// Source: Microsoft winnt.h, Breakpad `minidump_cpu_amd64.h`.
   mutating func appendAMD64Context(_ context: X86_64Context, flags: UInt32) {
     let area = context.floatingPointState.count >= 512 ? context.floatingPointState : []
     // P1Home to P6Home: for Windows' calling convention.

@@ -7,7 +7,9 @@ extension MinidumpEncoder {
     return context.vectorRegisters.count == 512 ? all | MinidumpFormat.arm64FloatingPoint : all
   }
 
-  /// MDRawContextARM64, 912 bytes, the layout of Microsoft's ARM64_NT_CONTEXT. Source: Breakpad `minidump_cpu_arm64.h`.
+  /// MDRawContextARM64, 912 bytes, the layout of Microsoft's ARM64_NT_CONTEXT.
+  ///
+  /// Source: Breakpad `minidump_cpu_arm64.h`.
   mutating func appendARM64Context(_ context: ARM64Context, flags: UInt32) {
     buffer.append(MinidumpFormat.arm64Context | flags)
     buffer.append(UInt32(truncatingIfNeeded: context.pstate))

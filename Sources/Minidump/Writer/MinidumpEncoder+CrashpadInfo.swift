@@ -2,7 +2,9 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// Crashpad's own stream: report ID, client ID and the simple annotations. Source: Crashpad `minidump/minidump_extensions.h`.
+  /// Crashpad's own stream: report ID, client ID and the simple annotations.
+  ///
+  /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeCrashpadInfo() -> MinidumpLocation {
     var annotations = snapshot.annotations
     // Servers that take Crashpad's dumps look for these two names.

@@ -1,5 +1,7 @@
 extension MinidumpEncoder {
-  /// MINIDUMP_MEMORY_LIST: all captured memory, stacks included. Source: Microsoft minidumpapiset.h.
+  /// MINIDUMP_MEMORY_LIST: all captured memory, stacks included.
+  ///
+  /// Source: Microsoft minidumpapiset.h.
   mutating func encodeMemoryList() -> MinidumpLocation {
     buffer.align(to: 4)
     let start = buffer.count

@@ -1,7 +1,9 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_SYSTEM_INFO. Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_system_info_writer.cc`.
+  /// MINIDUMP_SYSTEM_INFO.
+  ///
+  /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_system_info_writer.cc`.
   mutating func encodeSystemInfo() -> MinidumpLocation {
     let system = snapshot.system
     // As `uname -srvm`, the form Breakpad writes.

@@ -1,7 +1,9 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_THREAD_LIST, the contexts in front of it. Source: Microsoft minidumpapiset.h.
+  /// MINIDUMP_THREAD_LIST, the contexts in front of it.
+  ///
+  /// Source: Microsoft minidumpapiset.h.
   mutating func encodeThreadList() -> MinidumpLocation {
     var contexts: [MinidumpLocation] = []
     for thread in threads {

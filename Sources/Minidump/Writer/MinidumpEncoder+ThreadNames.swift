@@ -1,7 +1,9 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_THREAD_NAME_LIST: every thread that has a name. Source: Microsoft minidumpapiset.h.
+  /// MINIDUMP_THREAD_NAME_LIST: every thread that has a name.
+  ///
+  /// Source: Microsoft minidumpapiset.h.
   mutating func encodeThreadNames() -> MinidumpLocation {
     var names: [(id: UInt32, rva: UInt32)] = []
     for thread in threads {

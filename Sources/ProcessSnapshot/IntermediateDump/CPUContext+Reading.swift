@@ -28,7 +28,9 @@ extension X86_64Context {
   static var errorCodeIndex: Int { 19 }
   static var trapNumberIndex: Int { 20 }
 
-  /// Reads `gregset_t`: 23 words. Source: glibc sysdeps/unix/sysv/linux/x86/sys/ucontext.h.
+  /// Reads `gregset_t`: 23 words.
+  ///
+  /// Source: glibc sysdeps/unix/sysv/linux/x86/sys/ucontext.h.
   init?(generalRegisters bytes: ArraySlice<UInt8>) {
     guard bytes.count >= 23 * 8 else { return nil }
     let words = (0..<23).map { bytes.littleEndian(at: $0 * 8, width: 8) ?? 0 }

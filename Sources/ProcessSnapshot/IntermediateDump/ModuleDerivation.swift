@@ -119,7 +119,9 @@ struct ModuleDerivation {
 }
 
 extension ModuleSnapshot {
-  /// What the kernel adds to the path of a file that is no longer there. Source: proc_pid_maps(5).
+  /// What the kernel adds to the path of a file that is no longer there.
+  ///
+  /// Source: proc_pid_maps(5).
   static var deletedMark: String { " (deleted)" }
 
   /// Splits a path of the maps file from its mark.
@@ -129,7 +131,9 @@ extension ModuleSnapshot {
   }
 }
 
-/// What an array of `Elf64_Phdr` says of an image. Source: System V gABI, "Program Header".
+/// What an array of `Elf64_Phdr` says of an image.
+///
+/// Source: System V gABI, "Program Header".
 private struct ProgramHeaders {
   /// Bytes from the page of the lowest loaded address to the end of the highest; nil without a loaded segment.
   var loadedSize: UInt64?
