@@ -24,9 +24,15 @@ let package = Package(
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    // The standard crash report file, both halves.
+    .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+
     .testTarget(
-      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"],
-      path: "Tests/CrashHandlerTests"),
+      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+    .testTarget(
+      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    .testTarget(
+      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
   ],
   swiftLanguageModes: [.v6]
 )
