@@ -29,10 +29,6 @@ let package = Package(
 
     .testTarget(
       name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
-    .testTarget(
-      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
-    .testTarget(
-      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
   ],
   swiftLanguageModes: [.v6]
 )
