@@ -15,8 +15,8 @@ struct SectionRunner {
 
   /// Runs one section, and flushes what it wrote.
   ///
-  /// A fault in it ends the section, not the dump: maps that it left open are closed, the fault is noted, and the next
-  /// section follows.
+  /// A fault in it ends the section, not the dump: maps that it left open are closed, the fault is
+  /// noted, and the next section follows.
   ///
   /// - Parameters:
   ///   - number: the section's bit in `sectionsAbandoned`.

@@ -1,7 +1,8 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The thread that crashed, with the top and bottom of its stack and the memory around its instruction pointer.
+/// The thread that crashed, with the top and bottom of its stack and the memory around its
+/// instruction pointer.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread) @_noLocks

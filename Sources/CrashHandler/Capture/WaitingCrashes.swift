@@ -1,8 +1,10 @@
 internal import CSignalSafe
 
-/// Threads that crashed while another one was already capturing: who they are and where they crashed.
+/// Threads that crashed while another one was already capturing: who they are and where they
+/// crashed.
 ///
-/// A fixed table of 64 entries behind the state; a thread that finds it full is captured inside the handler instead.
+/// A fixed table of 64 entries behind the state; a thread that finds it full is captured inside the
+/// handler instead.
 ///
 /// RUNS-DURING-CRASH.
 @safe

@@ -2,9 +2,9 @@ internal import CSignalSafe
 
 /// Streams tokens into a buffer, and the buffer into a file, in the middle of a crash.
 ///
-/// Allocates nothing, takes no lock and cannot trap. A property is put into the buffer whole or not at all, so a fault
-/// between two calls never leaves half a token. The first failed write is remembered and nothing is written after it: a
-/// dump has no hole in its middle.
+/// Allocates nothing, takes no lock and cannot trap. A property is put into the buffer whole or not
+/// at all, so a fault between two calls never leaves half a token. The first failed write is
+/// remembered and nothing is written after it: a dump has no hole in its middle.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
@@ -64,9 +64,11 @@ public struct IntermediateDumpWriter: ~Copyable {
     append(0x6D65_7472_6F6D_7473, width: 8)
   }
 
-  /// Writes bytes that are this program's own; memory that may not be readable is copied safely first.
+  /// Writes bytes that are this program's own; memory that may not be readable is copied safely
+  /// first.
   ///
-  /// - Returns: false if the property was left out: the file is full, the limit is reached, or it does not fit the buffer.
+  /// - Returns: false if the property was left out: the file is full, the limit is reached, or it
+  ///   does not fit the buffer.
   @_noLocks @discardableResult
   public mutating func property(
     _ key: IntermediateDumpKey, _ bytes: UnsafeRawPointer?, count: Int
