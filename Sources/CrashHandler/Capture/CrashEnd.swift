@@ -65,7 +65,7 @@ struct CrashEnd {
   func passOn(_ signal: Int32, _ information: UnsafeMutableRawPointer?) {
     var number: Int32 = 1
     while number < 32 {
-      if unsafe state.pointee.crashSignals >> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1 {
+      if unsafe state.pointee.crashSignals &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1 {
         _ = unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil)
       }
       number &+= 1
@@ -77,7 +77,7 @@ struct CrashEnd {
     if recurs(signal, code: code) { return }
     // Blocked first, so that it is delivered at the return from this handler, with the registers of
     // the crash.
-    var mask: UInt64 = 1 << UInt64(truncatingIfNeeded: signal &- 1)
+    var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
     _ = unsafe pm_sigprocmask(0, &mask, nil)  // SIG_BLOCK
     let process = pm_getpid()
     let thread = pm_gettid()

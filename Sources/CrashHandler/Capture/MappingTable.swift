@@ -106,7 +106,7 @@ struct MappingTable {
     var low = 0
     var high = count
     while low < high {
-      let middle = (low &+ high) >> 1
+      let middle = (low &+ high) &>> 1
       if self[middle].end > address { high = middle } else { low = middle &+ 1 }
     }
     return low

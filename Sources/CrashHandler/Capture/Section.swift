@@ -25,7 +25,7 @@ struct SectionRunner {
   func run(_ number: UInt64, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
     let depth = unsafe state.pointee.writer.depth
     if unsafe pm_run_section(state.pointee.landingPads, body, UnsafeMutableRawPointer(state)) != 0 {
-      unsafe state.pointee.sectionsAbandoned |= 1 << number
+      unsafe state.pointee.sectionsAbandoned |= 1 &<< number
       unsafe state.pointee.writer.close(toDepth: depth)
     }
     unsafe state.pointee.writer.flush()

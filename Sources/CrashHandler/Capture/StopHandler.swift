@@ -22,7 +22,7 @@ func pm_handle_stop(
     if record.context == 0 {
       // Not 0 for a thread that waits in the handler with a crash of its own: that context is the
       // one worth having.
-      record.context = UInt64(UInt(bitPattern: context))
+      record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: context))
       record.setStatus(.stopped)
     } else {
       record.setStatus(.alsoCrashed)

@@ -87,7 +87,7 @@ struct TextScanner {
       } else {
         return value
       }
-      value = value << 4 | UInt64(truncatingIfNeeded: digit)
+      value = value &<< 4 | UInt64(truncatingIfNeeded: digit)
       position &+= 1
     }
   }

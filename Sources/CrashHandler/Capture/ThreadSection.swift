@@ -8,7 +8,7 @@ internal import IntermediateDump
 @c(pm_write_crashing_thread) @_noLocks
 func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let context = UInt64(UInt(bitPattern: unsafe state.pointee.context))
+  let context = UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe state.pointee.context))
   let thread = unsafe ThreadWriter(state)
   unsafe state.pointee.writer.startMap(.crashingThread)
   thread.writeIdentity(threadID: unsafe state.pointee.threadID, method: 1)

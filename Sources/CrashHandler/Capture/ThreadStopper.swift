@@ -150,7 +150,7 @@ struct ThreadStopper {
 
   @_noLocks
   private func isBlocked(_ signal: Int32, in mask: UInt64) -> Bool {
-    mask >> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
+    mask &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
   }
 
   /// Puts the stop handler in for SIGPROF, once; the action it replaces is kept.

@@ -125,7 +125,8 @@ struct ThreadWriter {
     unsafe state.pointee.writer.property(
       .generalRegisters, pm_context_general_registers(pointer),
       count: Int(PM_GENERAL_REGISTERS_SIZE))
-    let area = UInt64(UInt(bitPattern: unsafe pm_context_floating_point(pointer)))
+    let area = UInt64(
+      truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(pointer)))
     let memory = unsafe state.pointee.memory
     let capacity = 16384
     guard area != 0,
@@ -159,7 +160,7 @@ struct ThreadWriter {
     let mapping = mappings[index]
     let start = mapping.start > wanted ? mapping.start : wanted
     // A pointer far below any mapping is not a stack pointer at all.
-    guard start &- wanted <= 1 << 30 else { return }
+    guard start &- wanted <= 1 &<< 30 else { return }
     unsafe state.pointee.writer.unsigned(.stackRegionStart, mapping.start)
     unsafe state.pointee.writer.unsigned(.stackRegionEnd, mapping.end)
     let size = Int(truncatingIfNeeded: mapping.end &- start)

@@ -27,7 +27,7 @@ struct WaitingCrashes {
     guard index < WaitingCrashes.capacity else { return }
     let entry = unsafe state.pointee.waiting + index &* 16
     unsafe entry.storeBytes(
-      of: UInt64(UInt(bitPattern: context)), toByteOffset: 8, as: UInt64.self)
+      of: UInt64(truncatingIfNeeded: UInt(bitPattern: context)), toByteOffset: 8, as: UInt64.self)
     // The thread ID last: an entry without one is not found.
     let word = unsafe FutexWord(entry.assumingMemoryBound(to: UInt32.self))
     word.store(UInt32(bitPattern: threadID))

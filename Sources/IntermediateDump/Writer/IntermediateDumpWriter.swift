@@ -136,7 +136,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     guard depth > 0 else { return }
     depth &-= 1
     guard reserve(1) else { return }
-    let isArray = arrays >> UInt64(truncatingIfNeeded: depth) & 1 == 1
+    let isArray = arrays &>> UInt64(truncatingIfNeeded: depth) & 1 == 1
     append(
       UInt64(isArray ? IntermediateDumpToken.endArray : IntermediateDumpToken.endMap), width: 1)
   }
@@ -192,7 +192,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   @_noLocks
   private mutating func start(_ key: IntermediateDumpKey, token: UInt8, isArray: UInt64) {
     let bit = UInt64(truncatingIfNeeded: depth)
-    arrays = arrays & ~(1 << bit) | isArray << bit
+    arrays = arrays & ~(1 &<< bit) | isArray &<< bit
     depth &+= 1
     guard reserve(3) else { return }
     append(UInt64(token), width: 1)
@@ -228,11 +228,17 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   @_noLocks
   private mutating func append(_ value: UInt64, width: Int) {
-    var index = 0
-    while index < width {
-      let byte = UInt8(truncatingIfNeeded: value >> UInt64(truncatingIfNeeded: index &* 8))
-      unsafe buffer.storeBytes(of: byte, toByteOffset: used &+ index, as: UInt8.self)
-      index &+= 1
+    // Both architectures are little-endian, as the format is.
+    let place = unsafe buffer + used
+    switch width {
+    case 1: unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)
+    case 2:
+      unsafe place.storeBytes(
+        of: UInt16(truncatingIfNeeded: value), as: UInt16.self)
+    case 4:
+      unsafe place.storeBytes(
+        of: UInt32(truncatingIfNeeded: value), as: UInt32.self)
+    default: unsafe place.storeBytes(of: value, as: UInt64.self)
     }
     used &+= width
   }
