@@ -22,11 +22,20 @@ let package = Package(
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    // The declarations of the demanglers that every Swift program already carries.
+    .target(name: "CSwiftDemangle"),
+    // From registers and stacks to frames with names.
+    .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
+    // What a person reads of a crash.
+    .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .testTarget(
+      name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where target.name != "CSignalSafe" {
+for target in package.targets where !["CSignalSafe", "CSwiftDemangle"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }
