@@ -5,7 +5,9 @@
 
   @testable import Stackwalk
 
-  /// Walks of a real stack of this process. One at a time: the signal's handler has one set of buffers.
+  /// Walks of a real stack of this process.
+  ///
+  /// One at a time: the signal's handler has one set of buffers.
   @Suite(.serialized) struct RealStackTests {
     @inline(never) static func outermostCall(_ depth: Int) -> Int {
       middleCall(depth) &+ 1

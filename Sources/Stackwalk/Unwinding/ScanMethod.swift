@@ -30,8 +30,10 @@ struct ScanMethod: UnwindMethod {
     return .unknown
   }
 
-  /// The frame pointer of the caller whose return address lies at `slot`: the one in the register if the callee left
-  /// it alone, else the one that the callee saved right below the return address. Nil if neither leads to a record.
+  /// The frame pointer of the caller whose return address lies at `slot`.
+  ///
+  /// It is the one in the register if the callee left that alone, else the one that the callee saved right below the
+  /// return address; nil if neither leads to a record.
   private func framePointer(
     above slot: UInt64, from stackPointer: UInt64, current: UInt64?, _ process: UnwindProcess
   ) -> UInt64? {
