@@ -26,14 +26,23 @@ let package = Package(
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     // The standard crash report file, both halves.
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    // The declarations of the demanglers that every Swift program already carries.
+    .target(name: "CSwiftDemangle"),
+    // From registers and stacks to frames with names.
+    .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
+    // What a person reads of a crash.
+    .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
 
     .testTarget(
       name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+    .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .testTarget(
+      name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where target.name != "CSignalSafe" {
+for target in package.targets where !["CSignalSafe", "CSwiftDemangle"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }
