@@ -20,20 +20,29 @@ let package = Package(
     .target(name: "CSignalSafe"),
     // The on-disk contract between the handler and the converter, both halves.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
+    // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
+    .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     // The standard crash report file, both halves.
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    // The declarations of the demanglers that every Swift program already carries.
+    .target(name: "CSwiftDemangle"),
+    // From registers and stacks to frames with names.
+    .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
+    // What a person reads of a crash.
+    .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
 
     .testTarget(
-      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+    .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
     .testTarget(
-      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
+      name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where target.name != "CSignalSafe" {
+for target in package.targets where !["CSignalSafe", "CSwiftDemangle"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -50,6 +50,11 @@ PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
 // Is the descriptor still our file?
 PM_INLINE long pm_fstat(int fd, struct stat *status) { return PM_SYSCALL(SYS_fstat, fd, status, 0, 0, 0, 0); }
 
+// Raises the soft limit of file sizes for the dump: under RLIMIT_FSIZE 0 every write is EFBIG, preallocated or not.
+PM_INLINE long pm_file_size_limit(const struct rlimit *limit, struct rlimit *previous) {
+  return PM_SYSCALL(SYS_prlimit64, 0, RLIMIT_FSIZE, limit, previous, 0, 0);
+}
+
 // -- Memory ---------------------------------------------------------------------------------------------------------
 
 // Copies this process's own memory; an address that cannot be read gives -EFAULT or a short count instead of a signal.
@@ -92,6 +97,10 @@ PM_INLINE long pm_sigaction(int signal, const struct pm_signal_action *action, s
 PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous) {
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
 }
+
+// Gives faults inside the handler a stack of their own: the handler has left the alternate stack, so the kernel would start
+// again at its top, over the signal frame that is still needed. Undone by the return from the handler.
+PM_INLINE long pm_sigaltstack(const stack_t *stack) { return PM_SYSCALL(SYS_sigaltstack, stack, 0, 0, 0, 0, 0); }
 
 // Waits while *word == expected, at most `timeout` (relative; NULL: for ever).
 PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, const struct timespec *timeout) {

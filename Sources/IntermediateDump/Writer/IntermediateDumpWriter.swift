@@ -2,9 +2,9 @@ internal import CSignalSafe
 
 /// Streams tokens into a buffer, and the buffer into a file, in the middle of a crash.
 ///
-/// Allocates nothing, takes no lock and cannot trap. A property is put into the buffer whole or not at all, so a fault
-/// between two calls never leaves half a token. The first failed write is remembered and nothing is written after it: a
-/// dump has no hole in its middle.
+/// Allocates nothing, takes no lock and cannot trap. A property is put into the buffer whole or not
+/// at all, so a fault between two calls never leaves half a token. The first failed write is
+/// remembered and nothing is written after it: a dump has no hole in its middle.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
@@ -64,9 +64,11 @@ public struct IntermediateDumpWriter: ~Copyable {
     append(0x6D65_7472_6F6D_7473, width: 8)
   }
 
-  /// Writes bytes that are this program's own; memory that may not be readable is copied safely first.
+  /// Writes bytes that are this program's own; memory that may not be readable is copied safely
+  /// first.
   ///
-  /// - Returns: false if the property was left out: the file is full, the limit is reached, or it does not fit the buffer.
+  /// - Returns: false if the property was left out: the file is full, the limit is reached, or it
+  ///   does not fit the buffer.
   @_noLocks @discardableResult
   public mutating func property(
     _ key: IntermediateDumpKey, _ bytes: UnsafeRawPointer?, count: Int
@@ -77,6 +79,30 @@ public struct IntermediateDumpWriter: ~Copyable {
     }
     used &+= count
     return true
+  }
+
+  /// Gives the place for a property's bytes, to be filled and then finished.
+  ///
+  /// Nothing is in the dump until `finishProperty`; a fault in between leaves nothing behind.
+  ///
+  /// - Returns: room for `capacity` bytes, or nil if the property has to be left out.
+  @_noLocks
+  public mutating func beginProperty(
+    _ key: IntermediateDumpKey, capacity: Int
+  ) -> UnsafeMutableRawPointer? {
+    guard startProperty(key, count: capacity) else { return nil }
+    let place = unsafe buffer + used
+    used &-= IntermediateDumpFormat.propertyHeaderSize
+    return unsafe place
+  }
+
+  /// Adds the property begun last, with the `count` bytes of it that were filled.
+  @_noLocks
+  public mutating func finishProperty(count: Int) {
+    let start = used
+    used &+= 3
+    append(UInt64(truncatingIfNeeded: count), width: 4)
+    used = start &+ IntermediateDumpFormat.propertyHeaderSize &+ count
   }
 
   /// Writes an unsigned integer of 1, 2, 4 or 8 bytes.
@@ -110,7 +136,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     guard depth > 0 else { return }
     depth &-= 1
     guard reserve(1) else { return }
-    let isArray = arrays >> UInt64(truncatingIfNeeded: depth) & 1 == 1
+    let isArray = arrays &>> UInt64(truncatingIfNeeded: depth) & 1 == 1
     append(
       UInt64(isArray ? IntermediateDumpToken.endArray : IntermediateDumpToken.endMap), width: 1)
   }
@@ -166,7 +192,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   @_noLocks
   private mutating func start(_ key: IntermediateDumpKey, token: UInt8, isArray: UInt64) {
     let bit = UInt64(truncatingIfNeeded: depth)
-    arrays = arrays & ~(1 << bit) | isArray << bit
+    arrays = arrays & ~(1 &<< bit) | isArray &<< bit
     depth &+= 1
     guard reserve(3) else { return }
     append(UInt64(token), width: 1)
@@ -202,11 +228,17 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   @_noLocks
   private mutating func append(_ value: UInt64, width: Int) {
-    var index = 0
-    while index < width {
-      let byte = UInt8(truncatingIfNeeded: value >> UInt64(truncatingIfNeeded: index &* 8))
-      unsafe buffer.storeBytes(of: byte, toByteOffset: used &+ index, as: UInt8.self)
-      index &+= 1
+    // Both architectures are little-endian, as the format is.
+    let place = unsafe buffer + used
+    switch width {
+    case 1: unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)
+    case 2:
+      unsafe place.storeBytes(
+        of: UInt16(truncatingIfNeeded: value), as: UInt16.self)
+    case 4:
+      unsafe place.storeBytes(
+        of: UInt32(truncatingIfNeeded: value), as: UInt32.self)
+    default: unsafe place.storeBytes(of: value, as: UInt64.self)
     }
     used &+= width
   }
