@@ -35,6 +35,10 @@ let package = Package(
 
     .testTarget(
       name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+    .testTarget(
+      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    .testTarget(
+      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
     .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
