@@ -22,6 +22,8 @@ let package = Package(
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    // Reports in Crashpad's layout on disk.
+    .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
   ],
   swiftLanguageModes: [.v6]
 )
