@@ -55,7 +55,7 @@ public func startHandler(
       }
       return current.handler
     }
-    var files = try PendingDumpFiles(database: database, identifier: identifier)
+    var files = try PendingDumpFiles.make(database: database, identifier: identifier)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
       annotations: annotations, reportID: files.reportID)

@@ -45,7 +45,7 @@ struct HandlerMemory: ~Copyable {
         unsafe place.copyMemory(from: base, byteCount: source.count)
       }
     }
-    return unsafe UnsafeRawPointer(place)
+    return UnsafeRawPointer(place)
   }
 
   /// Cuts off a copy of text, NUL-terminated.

@@ -24,23 +24,34 @@ struct PendingDumpFiles: ~Copyable {
   ///   - database: the database folder.
   ///   - identifier: a valid identifier.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
-  init(database: String, identifier: String) throws(CrashHandlerError) {
-    reportID = ReportID()
+  static func make(
+    database: String, identifier: String
+  ) throws(CrashHandlerError) -> PendingDumpFiles {
+    let reportID = ReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
-    lockedName = name
-    folder = database + "/" + PendingDumpName.folder
-    try Self.makeFolder(database)
-    try Self.makeFolder(folder)
-    folderDescriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folderDescriptor >= 0 else { throw Self.error("open the folder", folder) }
-    openDescriptors.append(folderDescriptor)
-    try makeFIFO(name.with(role: .fifo).description)
-    try writeRunRecord(name.with(role: .runRecord).description)
-    descriptor = try create(name.description)
+    let folder = database + "/" + PendingDumpName.folder
+    try makeFolder(database)
+    try makeFolder(folder)
+    let folderDescriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folderDescriptor >= 0 else { throw error("open the folder", folder) }
+    var files = PendingDumpFiles(
+      lockedName: name, folder: folder, folderDescriptor: folderDescriptor)
+    try files.makeFIFO(name.with(role: .fifo).description)
+    try files.writeRunRecord(name.with(role: .runRecord).description)
+    files.descriptor = try files.create(name.description)
     // Blocks of the file are held now, so that the dump can be written when the disk is full. A file system that cannot
     // hold blocks (EOPNOTSUPP) only loses this.
-    _ = pm_preallocate(descriptor, 1 << 20)
+    _ = pm_preallocate(files.descriptor, 1 << 20)
+    return files
+  }
+
+  private init(lockedName: PendingDumpName, folder: String, folderDescriptor: Int32) {
+    reportID = lockedName.reportID
+    self.lockedName = lockedName
+    self.folder = folder
+    self.folderDescriptor = folderDescriptor
+    openDescriptors = [folderDescriptor]
   }
 
   /// Leaves the files where they are, and open, for the rest of the process's life.
