@@ -26,6 +26,12 @@ let package = Package(
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     // Reports in Crashpad's layout on disk.
     .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
+    // Pending dump to snapshot to minidump to database.
+    .target(
+      name: "CrashConverter",
+      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+
+    .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
   ],
   swiftLanguageModes: [.v6]
 )
