@@ -32,7 +32,14 @@ let package = Package(
     .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
     // What a person reads of a crash.
     .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    // Reports in Crashpad's layout on disk.
+    .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
+    // Pending dump to snapshot to minidump to database.
+    .target(
+      name: "CrashConverter",
+      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
 
+    .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
       name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
     .testTarget(
