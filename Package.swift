@@ -15,6 +15,9 @@ let sharedSettings: [SwiftSetting] = [
 
 let package = Package(
   name: "swift-postmortem",
+  products: [
+    .library(name: "Postmortem", targets: ["Postmortem"])
+  ],
   targets: [
     // The only calls that crash code may make, and the few lines that Swift cannot say.
     .target(name: "CSignalSafe"),
@@ -38,6 +41,8 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+    // What users import: the handler and the conversion.
+    .target(name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
