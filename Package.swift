@@ -15,6 +15,9 @@ let sharedSettings: [SwiftSetting] = [
 
 let package = Package(
   name: "swift-postmortem",
+  products: [
+    .executable(name: "crash-lab", targets: ["CrashLab"])
+  ],
   targets: [
     // The only calls that crash code may make, and the few lines that Swift cannot say.
     .target(name: "CSignalSafe"),
@@ -22,11 +25,25 @@ let package = Package(
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    .target(name: "Postmortem"),
+
+    // The README's usage, and a victim that can die in many ways.
+    .executableTarget(
+      name: "MinimalCLI", dependencies: ["Postmortem"], path: "Examples/MinimalCLI"),
+    .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
+    .executableTarget(
+      name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
+      exclude: ["C"]),
+
+    // Runs victims and debuggers for the tests; never a product.
+    .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
+    .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
+    .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where target.name != "CSignalSafe" {
+for target in package.targets where !["CSignalSafe", "CCrashLab"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }
