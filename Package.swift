@@ -23,6 +23,8 @@ let package = Package(
     .target(name: "CSignalSafe"),
     // The on-disk contract between the handler and the converter, both halves.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
+    // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
+    .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     .target(name: "Postmortem"),

@@ -3,7 +3,12 @@
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 extern const char **swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 
@@ -13,6 +18,26 @@ const char *const *pm_fatal_message_buffer(void) {
 
 const void *const *pm_abort_message_pointer(void) {
   return (const void *const *)dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE");
+}
+
+int pm_install_handler(int signal, void (*handler)(int, void *, void *), int flags, uint64_t mask) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = (void (*)(int, siginfo_t *, void *))handler;
+  action.sa_flags = flags;
+  memcpy(&action.sa_mask, &mask, sizeof mask);
+  return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
+}
+
+int pm_preallocate(int descriptor, int64_t size) {
+  return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, size) == 0 ? 0 : errno;
+}
+
+uint64_t pm_minimum_signal_stack_size(void) {
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+  return getauxval(AT_MINSIGSTKSZ);
 }
 
 const char *pm_library_version(void) { return gnu_get_libc_version(); }

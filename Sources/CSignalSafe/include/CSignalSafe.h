@@ -3,8 +3,9 @@
 #define CSIGNALSAFE_H
 
 #include "pm_annotations.h"
-#include "pm_control.h"
+#include "pm_atomic.h"
 #include "pm_context.h"
+#include "pm_control.h"
 #include "pm_install.h"
 #include "pm_state.h"
 #include "pm_system_calls.h"

@@ -2,15 +2,28 @@
 #ifndef PM_INSTALL_H
 #define PM_INSTALL_H
 
+#include <stdint.h>
+
 // The address of the Swift runtime's pointer to its last fatal message; NULL if this runtime has none. The function behind
 // it is exported for debuggers by libswiftCore; a weak reference finds it in dynamic, static-stdlib and static executables.
-const char *const *pm_fatal_message_buffer(void);
+const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 
 // The address of glibc's pointer to its last abort message, `struct { unsigned size; char text[]; } *`; NULL where there is
 // none (another libc, or a static executable, where the symbol is private). Source: glibc sysdeps/posix/libc_fatal.c.
-const void *const *pm_abort_message_pointer(void);
+const void *_Nullable const *_Nullable pm_abort_message_pointer(void);
+
+// Installs a handler through libc, which supplies the restorer that the kernel's own call needs. `flags` and `mask` are the
+// kernel's; bit n - 1 of the mask stands for signal n. Returns 0 or errno.
+int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
+                       uint64_t mask);
+
+// Holds blocks of a file without changing its size. Returns 0 or errno. The Glibc overlay has no fallocate.
+int pm_preallocate(int descriptor, int64_t size);
+
+// AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14, which the Glibc overlay cannot ask.
+uint64_t pm_minimum_signal_stack_size(void);
 
 // Names of the C library and its version, for the report.
-const char *pm_library_version(void);
+const char *_Nonnull pm_library_version(void);
 
 #endif

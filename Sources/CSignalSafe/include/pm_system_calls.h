@@ -93,6 +93,10 @@ PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous)
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
 }
 
+// Gives faults inside the handler a stack of their own: the handler has left the alternate stack, so the kernel would start
+// again at its top, over the signal frame that is still needed. Undone by the return from the handler.
+PM_INLINE long pm_sigaltstack(const stack_t *stack) { return PM_SYSCALL(SYS_sigaltstack, stack, 0, 0, 0, 0, 0); }
+
 // Waits while *word == expected, at most `timeout` (relative; NULL: for ever).
 PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, const struct timespec *timeout) {
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, timeout, 0, 0);

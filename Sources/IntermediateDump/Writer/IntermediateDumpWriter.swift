@@ -79,6 +79,30 @@ public struct IntermediateDumpWriter: ~Copyable {
     return true
   }
 
+  /// Gives the place for a property's bytes, to be filled and then finished.
+  ///
+  /// Nothing is in the dump until `finishProperty`; a fault in between leaves nothing behind.
+  ///
+  /// - Returns: room for `capacity` bytes, or nil if the property has to be left out.
+  @_noLocks
+  public mutating func beginProperty(
+    _ key: IntermediateDumpKey, capacity: Int
+  ) -> UnsafeMutableRawPointer? {
+    guard startProperty(key, count: capacity) else { return nil }
+    let place = unsafe buffer + used
+    used &-= IntermediateDumpFormat.propertyHeaderSize
+    return unsafe place
+  }
+
+  /// Adds the property begun last, with the `count` bytes of it that were filled.
+  @_noLocks
+  public mutating func finishProperty(count: Int) {
+    let start = used
+    used &+= 3
+    append(UInt64(truncatingIfNeeded: count), width: 4)
+    used = start &+ IntermediateDumpFormat.propertyHeaderSize &+ count
+  }
+
   /// Writes an unsigned integer of 1, 2, 4 or 8 bytes.
   @_noLocks
   public mutating func unsigned(_ key: IntermediateDumpKey, _ value: UInt64, width: Int = 8) {

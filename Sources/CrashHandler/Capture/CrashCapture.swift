@@ -1,0 +1,49 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Takes the dump, section by section, on the handler's own stack.
+///
+/// The order is that of worth: a dump torn anywhere has what matters most before the tear.
+///
+/// RUNS-DURING-CRASH, on the capturing thread.
+@c(pm_capture_crash) @_noLocks
+func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  // A fault from here on gets a stack of its own; without this the kernel would start again at the top of the alternate
+  // stack that the signal frame is on.
+  var faultStack = unsafe stack_t()
+  unsafe faultStack.ss_sp = state.pointee.faultStack
+  unsafe faultStack.ss_size = state.pointee.faultStackSize
+  _ = unsafe pm_sigaltstack(&faultStack)
+  _ = unsafe pm_close(state.pointee.spareDescriptors.0)
+  _ = unsafe pm_close(state.pointee.spareDescriptors.1)
+
+  let sections = unsafe SectionRunner(state)
+  unsafe state.pointee.writer.header()
+  unsafe state.pointee.writer.encoded(
+    state.pointee.encodedProcess, count: state.pointee.encodedProcessCount)
+  unsafe sections.run(1, pm_write_exception)
+  unsafe sections.run(2, pm_stop_threads)
+  unsafe sections.run(3, pm_read_mappings)
+  unsafe sections.run(4, pm_write_crashing_thread)
+  unsafe sections.run(5, pm_write_process)
+  unsafe sections.run(6, pm_write_mappings)
+  unsafe sections.run(7, pm_write_modules)
+  unsafe sections.run(8, pm_write_facts)
+  unsafe sections.run(9, pm_write_threads)
+  unsafe sections.run(10, pm_write_capture)
+  if unsafe state.pointee.writer.endDocument() {
+    // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end mark.
+    _ = unsafe pm_rename(
+      state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
+  }
+}
+
+/// Stops all threads; nothing is written.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_stop_threads) @_noLocks
+private func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  unsafe ThreadStopper(state).stopAll()
+}

@@ -1,0 +1,45 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The handler of the crash signals: one thread captures, the others wait, and then the process ends as it would have
+/// ended without us.
+///
+/// RUNS-DURING-CRASH. Source: sigaction(2), signal-safety(7).
+@c(pm_handle_crash) @_noLocks
+func pm_handle_crash(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
+  guard let stateAddress = unsafe pm_state() else { return }
+  let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
+  let entryTime = nanoseconds(clock: CLOCK_MONOTONIC)
+  let end = unsafe CrashEnd(state)
+  // A forked child has inherited the handler but not the file; a vfork child runs in the parent's memory. The calls below
+  // this line would write the parent's dump.
+  guard unsafe pm_getpid() == state.pointee.processID else {
+    unsafe end.passOn(signal, information)
+    return
+  }
+  let threadID = pm_gettid()
+  let owner = unsafe state.pointee.owner.exchange(
+    expected: 0, desired: UInt32(bitPattern: threadID))
+  if owner == UInt32(bitPattern: threadID) {
+    unsafe end.land(signal, information, context)
+    return
+  }
+  if owner != 0 {
+    unsafe WaitingCrashes(state).add(threadID, context: context)
+    end.waitForOwner()
+    unsafe end.passOn(signal, information)
+    return
+  }
+  unsafe state.pointee.signal = signal
+  unsafe state.pointee.information = information
+  unsafe state.pointee.context = context
+  unsafe state.pointee.threadID = threadID
+  unsafe state.pointee.entryTime = entryTime
+  unsafe pm_call_on_stack(state.pointee.captureStackTop, pm_capture_crash, stateAddress)
+  end.releaseThreadsIfNeeded(signal)
+  unsafe state.pointee.finished.store(1)
+  unsafe state.pointee.finished.wakeAll()
+  unsafe end.passOn(signal, information)
+}

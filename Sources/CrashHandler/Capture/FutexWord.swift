@@ -1,0 +1,56 @@
+internal import CSignalSafe
+
+/// A 32-bit word in the handler's state that threads set, compare and wait on.
+///
+/// RUNS-DURING-CRASH. Source: futex(2).
+@safe
+struct FutexWord {
+  private let address: UnsafeMutablePointer<UInt32>
+
+  @_noLocks
+  init(_ address: UnsafeMutablePointer<UInt32>) {
+    unsafe self.address = address
+  }
+
+  var value: UInt32 {
+    @_noLocks get { unsafe pm_atomic_load(address) }
+  }
+
+  @_noLocks
+  func store(_ value: UInt32) {
+    unsafe pm_atomic_store(address, value)
+  }
+
+  /// Adds, and returns the sum.
+  @_noLocks @discardableResult
+  func add(_ value: UInt32) -> UInt32 {
+    unsafe pm_atomic_add(address, value) &+ value
+  }
+
+  /// Stores `desired` if the word holds `expected`; returns what it held.
+  @_noLocks
+  func exchange(expected: UInt32, desired: UInt32) -> UInt32 {
+    unsafe pm_atomic_compare_exchange(address, expected, desired)
+  }
+
+  /// Waits until somebody wakes the word, it holds something else, or the time is over.
+  ///
+  /// May return early (EINTR); the caller looks at the value again.
+  ///
+  /// - Parameter milliseconds: at most this long; for ever if negative.
+  @_noLocks
+  func wait(while expected: UInt32, milliseconds: Int) {
+    if milliseconds < 0 {
+      _ = unsafe pm_futex_wait(address, expected, nil)
+    } else {
+      var timeout = timespec(
+        tv_sec: milliseconds / 1000, tv_nsec: (milliseconds % 1000) &* 1_000_000)
+      _ = unsafe pm_futex_wait(address, expected, &timeout)
+    }
+  }
+
+  @_noLocks
+  func wakeAll() {
+    _ = unsafe pm_futex_wake(address, Int32.max)
+  }
+}

@@ -1,0 +1,92 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Everything the handler needs in a crash, decided and allocated at install.
+///
+/// Lives in memory of its own that is never freed and is reached through `pm_state()`: a Swift global would be initialised
+/// lazily in debug builds and checked by the runtime at each access.
+///
+/// RUNS-DURING-CRASH: read and written there; made by `HandlerInstaller`.
+@safe
+struct HandlerState: ~Copyable {
+  // MARK: Decided at install
+
+  /// The process that installed the handler; a child that has inherited it is another one.
+  let processID: Int32
+  let limits: CaptureLimits
+  /// The folder of pending dumps, and names in it as NUL-terminated text.
+  let folderDescriptor: Int32
+  let lockedName: UnsafePointer<CChar>
+  let finishedName: UnsafePointer<CChar>
+  /// `/proc`, held open so that it is found after a chroot.
+  let procDescriptor: Int32
+  /// Descriptors that hold two places in the table; closed in a crash so that /proc can be read in a process that has
+  /// used them all up.
+  let spareDescriptors: (Int32, Int32)
+  /// What a stop signal is installed with, SIGPROF in a crash included.
+  var stopAction: pm_signal_action
+  /// The real-time signal that stops threads; 0 if every one was taken.
+  let stopSignal: Int32
+  /// Previous actions, one for each signal number; only those of `crashSignals` are meaningful.
+  let previousActions: UnsafeMutablePointer<pm_signal_action>
+  /// Bit n - 1 stands for signal n: those whose handler is ours.
+  let crashSignals: UInt64
+  /// Where the arguments, environment and auxiliary vector begin on the main thread's stack; 0 if unknown.
+  let environmentStart: UInt64
+  /// The end of that mapping.
+  let environmentEnd: UInt64
+  /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
+  let fatalMessageBuffer: UInt64
+  let abortMessagePointer: UInt64
+  /// Tokens encoded at install: the first process map; system and annotations.
+  let encodedProcess: UnsafeRawPointer
+  let encodedProcessCount: Int
+  let encodedFacts: UnsafeRawPointer
+  let encodedFactsCount: Int
+
+  // MARK: Memory for the crash
+
+  /// The top of the stack that capture runs on.
+  let captureStackTop: UnsafeMutableRawPointer
+  /// The stack for faults inside the handler.
+  let faultStack: UnsafeMutableRawPointer
+  let faultStackSize: Int
+  /// Two: where a section comes back to, and where a guarded copy does.
+  let landingPads: UnsafeMutablePointer<pm_landing_pad>
+  let threads: ThreadTable
+  let mappings: MappingTable
+  /// For text of /proc and for ELF headers; `scratchSize` bytes.
+  let scratch: UnsafeMutableRawPointer
+  let scratchSize: Int
+
+  // MARK: Shared between threads in a crash
+
+  /// The ID of the thread that captures; 0 while none does.
+  let owner: FutexWord
+  /// 1 once the dump is finished and the process is on its way out.
+  let finished: FutexWord
+  /// Not 0 while threads are to stay stopped.
+  let parking: FutexWord
+  /// Threads that have stopped.
+  let stopped: FutexWord
+  /// The count of stopped threads that the capturing thread waits for.
+  let stopTarget: FutexWord
+  /// Threads that crashed while another one captured; see `WaitingCrashes`.
+  let waitingCount: FutexWord
+  let waiting: UnsafeMutableRawPointer
+
+  // MARK: Belongs to the capturing thread
+
+  var writer: IntermediateDumpWriter
+  var signal: Int32 = 0
+  var information: UnsafeMutableRawPointer?
+  var context: UnsafeMutableRawPointer?
+  var threadID: Int32 = 0
+  var entryTime: UInt64 = 0
+  /// Bit n stands for section n.
+  var sectionsAbandoned: UInt64 = 0
+  var threadsReadFromKernel: UInt64 = 0
+  var threadsOmitted: UInt64 = 0
+  var previousProfileAction = pm_signal_action()
+  var hasProfileAction = false
+}

@@ -1,0 +1,142 @@
+internal import CSignalSafe
+
+/// `/proc/self/maps` in a crash: its text, read once, and a table of where each mapping begins and ends.
+///
+/// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
+@safe
+struct MappingTable {
+  /// Bytes of one entry: start 0 (8), end 8 (8), path offset 16 (4), path length 20 (2), flags 22 (1).
+  static var stride: Int { @_noLocks get { 24 } }
+
+  /// Room for the text, and how much of it is filled.
+  let text: UnsafeMutableRawPointer
+  let textCapacity: Int
+  private let entries: UnsafeMutableRawPointer
+  private let capacity: Int
+  /// textCount (8), count (8).
+  private let counts: UnsafeMutablePointer<Int>
+
+  init(
+    text: UnsafeMutableRawPointer, textCapacity: Int, entries: UnsafeMutableRawPointer,
+    capacity: Int, counts: UnsafeMutablePointer<Int>
+  ) {
+    unsafe self.text = text
+    self.textCapacity = textCapacity
+    unsafe self.entries = entries
+    self.capacity = capacity
+    unsafe self.counts = counts
+  }
+
+  var textCount: Int { @_noLocks get { unsafe counts[0] } }
+  var count: Int { @_noLocks get { unsafe counts[1] } }
+
+  @_noLocks
+  subscript(index: Int) -> Mapping {
+    @_noLocks get {
+      let entry = unsafe entries + index &* MappingTable.stride
+      return Mapping(
+        start: unsafe entry.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
+        end: unsafe entry.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
+        pathOffset: Int(unsafe entry.loadUnaligned(fromByteOffset: 16, as: UInt32.self)),
+        pathLength: Int(unsafe entry.loadUnaligned(fromByteOffset: 20, as: UInt16.self)),
+        flags: unsafe entry.loadUnaligned(fromByteOffset: 22, as: UInt8.self))
+    }
+  }
+
+  /// Reads the whole file and finds its lines; what does not fit is left out.
+  @_noLocks
+  func fill(from descriptor: Int32) {
+    var filled = 0
+    while filled < textCapacity {
+      let result = unsafe pm_read(descriptor, text + filled, textCapacity &- filled)
+      if result == -4 { continue }  // EINTR
+      if result <= 0 { break }
+      filled &+= result
+    }
+    unsafe counts[0] = filled
+    unsafe counts[1] = 0
+    var scanner = unsafe TextScanner(text, count: filled)
+    while !scanner.isAtEnd {
+      addLine(&scanner)
+      scanner.skipLine()
+    }
+  }
+
+  /// One line: `start-end rwxp offset device inode   path`.
+  @_noLocks
+  private func addLine(_ scanner: inout TextScanner) {
+    let index = count
+    guard index < capacity else { return }
+    let start = scanner.hexadecimal()
+    scanner.skip(0x2D)  // "-"
+    let end = scanner.hexadecimal()
+    scanner.skipBlanks()
+    var flags: UInt8 = 0
+    if scanner.next() == 0x72 { flags |= Mapping.isReadable }  // "r"
+    if scanner.next() == 0x77 { flags |= Mapping.isWritable }  // "w"
+    if scanner.next() == 0x78 { flags |= Mapping.isExecutable }  // "x"
+    _ = scanner.next()
+    scanner.skipBlanks()
+    if scanner.hexadecimal() == 0 { flags |= Mapping.startsFile }
+    scanner.skipBlanks()
+    scanner.skipWord()  // device
+    scanner.skipBlanks()
+    scanner.skipWord()  // inode
+    scanner.skipBlanks()
+    let path = scanner.position
+    let length = scanner.lengthOfLine
+    guard end > start else { return }
+    let entry = unsafe entries + index &* MappingTable.stride
+    unsafe entry.storeBytes(of: start, toByteOffset: 0, as: UInt64.self)
+    unsafe entry.storeBytes(of: end, toByteOffset: 8, as: UInt64.self)
+    unsafe entry.storeBytes(
+      of: UInt32(truncatingIfNeeded: path), toByteOffset: 16, as: UInt32.self)
+    // PATH_MAX is 4,096, so that 16 bits are enough.
+    unsafe entry.storeBytes(
+      of: UInt16(truncatingIfNeeded: length), toByteOffset: 20, as: UInt16.self)
+    unsafe entry.storeBytes(of: flags, toByteOffset: 22, as: UInt8.self)
+    unsafe counts[1] = index &+ 1
+  }
+
+  /// The index of the first mapping that ends above an address; `count` if none does.
+  @_noLocks
+  func index(endingAbove address: UInt64) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low &+ high) >> 1
+      if self[middle].end > address { high = middle } else { low = middle &+ 1 }
+    }
+    return low
+  }
+}
+
+/// One mapping of the table.
+///
+/// RUNS-DURING-CRASH.
+struct Mapping {
+  static var isReadable: UInt8 { @_noLocks get { 1 } }
+  static var isWritable: UInt8 { @_noLocks get { 2 } }
+  static var isExecutable: UInt8 { @_noLocks get { 4 } }
+  /// Set where the mapping's file offset is 0.
+  static var startsFile: UInt8 { @_noLocks get { 8 } }
+
+  let start: UInt64
+  let end: UInt64
+  /// The path's place in the table's text.
+  let pathOffset: Int
+  let pathLength: Int
+  let flags: UInt8
+
+  @_noLocks
+  init(start: UInt64, end: UInt64, pathOffset: Int, pathLength: Int, flags: UInt8) {
+    self.start = start
+    self.end = end
+    self.pathOffset = pathOffset
+    self.pathLength = pathLength
+    self.flags = flags
+  }
+
+  @_noLocks
+  func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+}

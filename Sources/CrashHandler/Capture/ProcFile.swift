@@ -1,0 +1,117 @@
+internal import CSignalSafe
+
+/// Reads small files of /proc in a crash, relative to the descriptor held since install.
+///
+/// RUNS-DURING-CRASH. Source: proc(5).
+@safe
+struct ProcFile {
+  private let proc: Int32
+
+  @_noLocks
+  init(proc: Int32) {
+    self.proc = proc
+  }
+
+  /// Opens a file or folder; negative, -errno, if it cannot be had.
+  @_noLocks
+  func open(_ path: UnsafePointer<CChar>, directory: Bool = false) -> Int32 {
+    // O_RDONLY | O_CLOEXEC, and O_DIRECTORY, which differs between architectures.
+    var flags: Int32 = 0x80000
+    if directory { flags |= ProcFile.directoryFlag }
+    return unsafe Int32(truncatingIfNeeded: pm_openat(proc, path, flags))
+  }
+
+  private static var directoryFlag: Int32 {
+    @_noLocks get {
+      #if arch(arm64)
+        0o40000
+      #else
+        0o200000
+      #endif
+    }
+  }
+
+  /// Reads a file from its start.
+  ///
+  /// - Returns: bytes read, at most `capacity`; 0 if it cannot be read.
+  @_noLocks
+  func read(
+    _ path: UnsafePointer<CChar>, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    let descriptor = unsafe open(path)
+    guard descriptor >= 0 else { return 0 }
+    var filled = 0
+    while filled < capacity {
+      let result = unsafe pm_read(descriptor, place + filled, capacity &- filled)
+      if result == -4 { continue }  // EINTR
+      if result <= 0 { break }
+      filled &+= result
+    }
+    _ = pm_close(descriptor)
+    return filled
+  }
+
+  /// Reads `self/task/<thread>/<name>` from its start.
+  @_noLocks
+  func readTask(
+    _ threadID: Int32, _ name: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    // The path is built where the contents will go: it is not needed once the file is open.
+    var builder = unsafe PathBuilder(place, capacity: capacity)
+    builder.append("self/task/")
+    builder.append(decimal: threadID)
+    builder.append("/")
+    builder.append(name)
+    guard let path = unsafe builder.finish() else { return 0 }
+    return unsafe read(path, into: place, capacity: capacity)
+  }
+}
+
+/// Puts a path together in memory that is given.
+///
+/// RUNS-DURING-CRASH.
+@safe
+private struct PathBuilder {
+  private let place: UnsafeMutableRawPointer
+  private let capacity: Int
+  private var count = 0
+
+  @_noLocks
+  init(_ place: UnsafeMutableRawPointer, capacity: Int) {
+    unsafe self.place = place
+    self.capacity = capacity
+  }
+
+  @_noLocks
+  mutating func append(_ text: StaticString) {
+    let length = text.utf8CodeUnitCount
+    guard length < capacity &- count else { return }
+    unsafe pm_copy_bytes(place + count, text.utf8Start, length)
+    count &+= length
+  }
+
+  @_noLocks
+  mutating func append(decimal value: Int32) {
+    var divisor: Int32 = 1_000_000_000
+    var started = false
+    while divisor > 0 {
+      let digit = (value / divisor) % 10
+      if digit != 0 || started || divisor == 1 {
+        started = true
+        guard count < capacity &- 1 else { return }
+        unsafe place.storeBytes(
+          of: UInt8(truncatingIfNeeded: digit &+ 0x30), toByteOffset: count, as: UInt8.self)
+        count &+= 1
+      }
+      divisor /= 10
+    }
+  }
+
+  /// The path, NUL-terminated.
+  @_noLocks
+  mutating func finish() -> UnsafePointer<CChar>? {
+    guard count < capacity else { return nil }
+    unsafe place.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
+    return unsafe UnsafePointer(place.assumingMemoryBound(to: CChar.self))
+  }
+}

@@ -1,0 +1,104 @@
+internal import CSignalSafe
+
+/// The one way in which crash code reads memory that is not its own: through the kernel, which answers a bad address
+/// with an error instead of a signal.
+///
+/// Never gives bytes of the arguments, the environment or the auxiliary vector's strings, whatever points there: they hold
+/// credentials.
+///
+/// RUNS-DURING-CRASH. Source: process_vm_readv(2).
+@safe
+struct SafeMemory {
+  let processID: Int32
+  /// Where the arguments begin; everything from there to `environmentEnd` is refused. 0 if unknown.
+  let environmentStart: UInt64
+  /// The end of the mapping that `environmentStart` lies in.
+  let environmentEnd: UInt64
+  /// For copies where a seccomp profile denies the system call.
+  private let landingPad: UnsafeMutablePointer<pm_landing_pad>
+
+  @_noLocks
+  init(
+    processID: Int32, environmentStart: UInt64, environmentEnd: UInt64,
+    landingPad: UnsafeMutablePointer<pm_landing_pad>
+  ) {
+    self.processID = processID
+    unsafe self.landingPad = landingPad
+    self.environmentStart = environmentStart
+    self.environmentEnd = environmentEnd
+  }
+
+  /// How many bytes from an address on may be read, at most `count`.
+  @_noLocks
+  func allowed(_ address: UInt64, count: Int) -> Int {
+    let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
+    guard count > 0, !overflow else { return 0 }
+    guard environmentStart != 0, address < environmentEnd, end > environmentStart else {
+      return count
+    }
+    guard address < environmentStart else { return 0 }
+    return Int(truncatingIfNeeded: environmentStart &- address)
+  }
+
+  /// Copies up to `count` bytes; returns how many were readable, from the first one on.
+  @_noLocks
+  func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
+    let allowed = allowed(address, count: count)
+    guard allowed > 0,
+      let source = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address))
+    else { return 0 }
+    let result = unsafe pm_copy_memory(processID, place, source, allowed)
+    if result == -38 || result == -1 {  // ENOSYS, EPERM
+      return unsafe copyGuarded(source, to: place, count: allowed)
+    }
+    return result > 0 ? result : 0
+  }
+
+  /// Copies page by page with plain loads, each on a landing pad that our own fault handler returns to.
+  ///
+  /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
+  @_noLocks
+  private func copyGuarded(
+    _ source: UnsafeRawPointer, to place: UnsafeMutableRawPointer, count: Int
+  ) -> Int {
+    var done = 0
+    while done < count {
+      let offsetInPage = unsafe Int(bitPattern: source + done) & 4095
+      let rest = count &- done
+      let piece = 4096 &- offsetInPage < rest ? 4096 &- offsetInPage : rest
+      var request = unsafe CopyRequest(source: source + done, place: place + done, count: piece)
+      if unsafe pm_run_section(landingPad, pm_copy_guarded, &request) != 0 { break }
+      done &+= piece
+    }
+    return done
+  }
+
+  /// A 64-bit word; nil if it cannot be read.
+  @_noLocks
+  func word(_ address: UInt64) -> UInt64? {
+    var value: UInt64 = 0
+    guard unsafe copy(address, to: &value, count: 8) == 8 else { return nil }
+    return value
+  }
+}
+
+/// The argument of `pm_copy_guarded`.
+@unsafe
+private struct CopyRequest {
+  let source: UnsafeRawPointer
+  let place: UnsafeMutableRawPointer
+  let count: Int
+
+  @_noLocks
+  init(source: UnsafeRawPointer, place: UnsafeMutableRawPointer, count: Int) {
+    unsafe self.source = source
+    unsafe self.place = place
+    unsafe self.count = count
+  }
+}
+
+@c(pm_copy_guarded) @_noLocks
+private func pm_copy_guarded(_ argument: UnsafeMutableRawPointer) {
+  let request = unsafe argument.assumingMemoryBound(to: CopyRequest.self)
+  unsafe pm_copy_bytes(request.pointee.place, request.pointee.source, request.pointee.count)
+}

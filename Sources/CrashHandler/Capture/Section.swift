@@ -1,0 +1,44 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Runs the parts of a dump, each with a landing pad for a fault of its own.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct SectionRunner {
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Runs one section, and flushes what it wrote.
+  ///
+  /// A fault in it ends the section, not the dump: maps that it left open are closed, the fault is noted, and the next
+  /// section follows.
+  ///
+  /// - Parameters:
+  ///   - number: the section's bit in `sectionsAbandoned`.
+  ///   - body: called with the state. May hold nothing that needs to be given back.
+  @_noLocks
+  func run(_ number: UInt64, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
+    let depth = unsafe state.pointee.writer.depth
+    if unsafe pm_run_section(state.pointee.landingPads, body, UnsafeMutableRawPointer(state)) != 0 {
+      unsafe state.pointee.sectionsAbandoned |= 1 << number
+      unsafe state.pointee.writer.close(toDepth: depth)
+    }
+    unsafe state.pointee.writer.flush()
+  }
+}
+
+extension HandlerState {
+  /// The reader for this crash.
+  var memory: SafeMemory {
+    @_noLocks get {
+      unsafe SafeMemory(
+        processID: processID, environmentStart: environmentStart, environmentEnd: environmentEnd,
+        landingPad: landingPads + 1)
+    }
+  }
+}

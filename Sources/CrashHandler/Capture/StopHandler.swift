@@ -1,0 +1,36 @@
+internal import CSignalSafe
+
+/// The handler of the stop signals: publishes where this thread stands, then stands still.
+///
+/// Waits on a futex, never polls: a thousand parked threads that poll take all processors from the one that captures.
+/// Every SIGPROF parks while a stop runs, whoever sent it, because a pending one from a timer swallows ours.
+///
+/// RUNS-DURING-CRASH, on every thread but the capturing one.
+@c(pm_handle_stop) @_noLocks
+func pm_handle_stop(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
+  guard let stateAddress = unsafe pm_state() else { return }
+  let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
+  let generation = unsafe state.pointee.parking.value
+  guard generation != 0, unsafe pm_getpid() == state.pointee.processID else { return }
+  let threadID = pm_gettid()
+  guard unsafe UInt32(bitPattern: threadID) != state.pointee.owner.value else { return }
+  if let record = unsafe state.pointee.threads.find(threadID) {
+    record.threadPointer = pm_thread_pointer()
+    if record.context == 0 {
+      // Not 0 for a thread that waits in the handler with a crash of its own: that context is the one worth having.
+      record.context = UInt64(UInt(bitPattern: context))
+      record.setStatus(.stopped)
+    } else {
+      record.setStatus(.alsoCrashed)
+    }
+    // Only the last one wakes the capturing thread: a thousand wake-ups would cost more than the stops.
+    if unsafe state.pointee.stopped.add(1) >= state.pointee.stopTarget.value {
+      unsafe state.pointee.stopped.wakeAll()
+    }
+  }
+  while unsafe state.pointee.parking.value == generation {
+    unsafe state.pointee.parking.wait(while: generation, milliseconds: -1)
+  }
+}

@@ -1,0 +1,133 @@
+/// Walks over text of /proc without leaving it.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct TextScanner {
+  private let text: UnsafeRawPointer
+  private let count: Int
+  private(set) var position = 0
+
+  @_noLocks
+  init(_ text: UnsafeRawPointer, count: Int) {
+    unsafe self.text = text
+    self.count = count
+  }
+
+  var isAtEnd: Bool { @_noLocks get { position >= count } }
+
+  /// The byte at the position; 0 at the end.
+  var current: UInt8 {
+    @_noLocks get {
+      guard position < count else { return 0 }
+      return unsafe text.loadUnaligned(fromByteOffset: position, as: UInt8.self)
+    }
+  }
+
+  /// Where the position is in memory.
+  var address: UnsafeRawPointer { @_noLocks get { unsafe text + position } }
+
+  /// Takes one byte; 0 at the end.
+  @_noLocks
+  mutating func next() -> UInt8 {
+    let byte = current
+    if byte != 0 || position < count { position &+= 1 }
+    return byte
+  }
+
+  /// Takes one byte if it is the one named.
+  @_noLocks
+  mutating func skip(_ byte: UInt8) {
+    if current == byte { position &+= 1 }
+  }
+
+  @_noLocks
+  mutating func skipBlanks() {
+    while !isAtEnd, current == 0x20 || current == 0x09 { position &+= 1 }
+  }
+
+  /// Goes to the next blank or line end.
+  @_noLocks
+  mutating func skipWord() {
+    while !isAtEnd, current != 0x20, current != 0x09, current != 0x0A { position &+= 1 }
+  }
+
+  /// Goes behind the next line feed.
+  @_noLocks
+  mutating func skipLine() {
+    position &+= lengthOfLine
+    skip(0x0A)
+  }
+
+  /// Bytes from the position to the end of the line.
+  var lengthOfLine: Int {
+    @_noLocks get {
+      var end = position
+      while end < count, unsafe text.loadUnaligned(fromByteOffset: end, as: UInt8.self) != 0x0A {
+        end &+= 1
+      }
+      return end &- position
+    }
+  }
+
+  /// Takes hexadecimal digits, at most 16; 0 where there is none. "0x" in front is skipped.
+  @_noLocks
+  mutating func hexadecimal() -> UInt64 {
+    if current == 0x30 {
+      position &+= 1
+      skip(0x78)  // "x"
+    }
+    var value: UInt64 = 0
+    while true {
+      let byte = current
+      let digit: UInt8
+      if byte >= 0x30, byte <= 0x39 {
+        digit = byte &- 0x30
+      } else if byte >= 0x61, byte <= 0x66 {
+        digit = byte &- 0x57
+      } else {
+        return value
+      }
+      value = value << 4 | UInt64(truncatingIfNeeded: digit)
+      position &+= 1
+    }
+  }
+
+  /// Takes decimal digits; 0 where there is none.
+  @_noLocks
+  mutating func decimal() -> UInt64 {
+    var value: UInt64 = 0
+    while current >= 0x30, current <= 0x39 {
+      value = value &* 10 &+ UInt64(truncatingIfNeeded: current &- 0x30)
+      position &+= 1
+    }
+    return value
+  }
+
+  /// Goes behind a label at the start of a line, such as "Name:"; false, at the end, if no line has it.
+  @_noLocks
+  mutating func find(_ label: StaticString) -> Bool {
+    while !isAtEnd {
+      if matches(label) {
+        position &+= label.utf8CodeUnitCount
+        skipBlanks()
+        return true
+      }
+      skipLine()
+    }
+    return false
+  }
+
+  /// True if the text at the position begins with a word.
+  @_noLocks
+  func matches(_ word: StaticString) -> Bool {
+    let length = word.utf8CodeUnitCount
+    guard length <= count &- position else { return false }
+    var index = 0
+    while index < length {
+      let byte = unsafe text.loadUnaligned(fromByteOffset: position &+ index, as: UInt8.self)
+      if unsafe byte != word.utf8Start[index] { return false }
+      index &+= 1
+    }
+    return true
+  }
+}

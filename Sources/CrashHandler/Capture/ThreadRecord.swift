@@ -1,0 +1,108 @@
+internal import CSignalSafe
+
+/// One record of the thread table, at a fixed layout in raw memory.
+///
+/// Layout: status 0 (4), thread ID 4 (4), context 8, thread pointer 16, blocked signals 24, state letter 32 (1), signal
+/// sent 33 (1), name length 34 (1), name 40 (64).
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct ThreadRecord {
+  /// What is known of the thread's stop.
+  struct Status: Equatable {
+    let code: UInt32
+
+    @_noLocks
+    init(code: UInt32) { self.code = code }
+
+    /// Found, and not asked to stop: it blocks every signal that could.
+    static var running: Status { @_noLocks get { Status(code: 0) } }
+    /// Asked to stop.
+    static var signalled: Status { @_noLocks get { Status(code: 1) } }
+    /// Stands still; its context is in the record.
+    static var stopped: Status { @_noLocks get { Status(code: 2) } }
+    /// Was waiting in the handler with a crash of its own; its context is that crash's.
+    static var alsoCrashed: Status { @_noLocks get { Status(code: 3) } }
+    /// Has ended since it was found.
+    static var gone: Status { @_noLocks get { Status(code: 4) } }
+
+    @_noLocks
+    static func == (left: Status, right: Status) -> Bool { left.code == right.code }
+    // The standard library's is generic over Equatable, which crash code cannot call.
+    @_noLocks
+    static func != (left: Status, right: Status) -> Bool { left.code != right.code }
+  }
+
+  private let base: UnsafeMutableRawPointer
+
+  @_noLocks
+  init(base: UnsafeMutableRawPointer) {
+    unsafe self.base = base
+  }
+
+  private var statusWord: FutexWord {
+    @_noLocks get { unsafe FutexWord(base.assumingMemoryBound(to: UInt32.self)) }
+  }
+
+  var status: Status { @_noLocks get { Status(code: statusWord.value) } }
+
+  @_noLocks
+  func setStatus(_ status: Status) { statusWord.store(status.code) }
+
+  var threadID: Int32 {
+    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 4, as: Int32.self) }
+  }
+
+  /// The thread's ucontext_t, on its own stack; 0 until it has stopped.
+  var context: UInt64 {
+    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
+    @_noLocks nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 8, as: UInt64.self) }
+  }
+
+  var threadPointer: UInt64 {
+    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 16, as: UInt64.self) }
+    @_noLocks nonmutating set {
+      unsafe base.storeBytes(of: newValue, toByteOffset: 16, as: UInt64.self)
+    }
+  }
+
+  var blockedSignals: UInt64 {
+    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 24, as: UInt64.self) }
+    @_noLocks nonmutating set {
+      unsafe base.storeBytes(of: newValue, toByteOffset: 24, as: UInt64.self)
+    }
+  }
+
+  /// The letter of proc(5), before the thread was asked to stop; 0 if unknown.
+  var stateLetter: UInt8 {
+    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 32, as: UInt8.self) }
+    @_noLocks nonmutating set {
+      unsafe base.storeBytes(of: newValue, toByteOffset: 32, as: UInt8.self)
+    }
+  }
+
+  var nameLength: Int {
+    @_noLocks get { Int(unsafe base.loadUnaligned(fromByteOffset: 34, as: UInt8.self)) }
+  }
+
+  var name: UnsafeRawPointer { @_noLocks get { unsafe UnsafeRawPointer(base + 40) } }
+
+  @_noLocks
+  func setName(_ bytes: UnsafeRawPointer, count: Int) {
+    let kept = count < ThreadTable.nameCapacity ? count : ThreadTable.nameCapacity
+    guard kept >= 0 else { return }
+    unsafe pm_copy_bytes(base + 40, bytes, kept)
+    unsafe base.storeBytes(of: UInt8(truncatingIfNeeded: kept), toByteOffset: 34, as: UInt8.self)
+  }
+
+  @_noLocks
+  func reset(threadID: Int32) {
+    unsafe base.storeBytes(of: threadID, toByteOffset: 4, as: Int32.self)
+    context = 0
+    threadPointer = 0
+    blockedSignals = 0
+    stateLetter = 0
+    unsafe base.storeBytes(of: 0, toByteOffset: 34, as: UInt8.self)
+    setStatus(.running)
+  }
+}

@@ -1,0 +1,47 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The thread that crashed, with the top and bottom of its stack and the memory around its instruction pointer.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_crashing_thread) @_noLocks
+func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let context = UInt64(UInt(bitPattern: unsafe state.pointee.context))
+  let thread = unsafe ThreadWriter(state)
+  unsafe state.pointee.writer.startMap(.crashingThread)
+  thread.writeIdentity(threadID: unsafe state.pointee.threadID, method: 1)
+  thread.writeOwnStatus()
+  unsafe state.pointee.writer.unsigned(.threadPointer, pm_thread_pointer())
+  thread.writeContext(context)
+  if let pointer = unsafe state.pointee.context {
+    thread.writeStack(
+      from: unsafe pm_context_stack_pointer(pointer),
+      limit: unsafe state.pointee.limits.crashingThreadStack)
+  }
+  unsafe state.pointee.writer.end()
+  guard let pointer = unsafe state.pointee.context else { return }
+  let instruction = unsafe pm_context_instruction_pointer(pointer)
+  unsafe state.pointee.writer.startArray(.memory)
+  // Enough for the instructions before and behind it, at most in two pages.
+  thread.writeRegion(instruction &- 256, count: 512)
+  unsafe state.pointee.writer.end()
+}
+
+/// Every other thread.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_threads) @_noLocks
+func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let thread = unsafe ThreadWriter(state)
+  unsafe state.pointee.writer.startArray(.threads)
+  var index = 0
+  let count = unsafe state.pointee.threads.count
+  while index < count {
+    let record = unsafe state.pointee.threads[index]
+    if record.status != .gone { thread.writeThread(record) }
+    index &+= 1
+  }
+  unsafe state.pointee.writer.end()
+}

@@ -1,0 +1,216 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Writes what is known of one thread.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct ThreadWriter {
+  /// Bytes of memory in one region at most; a longer stack is several.
+  private static var chunkSize: Int { @_noLocks get { 65536 } }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// A thread of the table; `ThreadSnapshot.CaptureMethod` gives the numbers their meaning.
+  @_noLocks
+  func writeThread(_ record: ThreadRecord) {
+    unsafe state.pointee.writer.startMap(.thread)
+    if record.status == .stopped || record.status == .alsoCrashed {
+      writeIdentity(threadID: record.threadID, method: record.status == .stopped ? 2 : 3)
+      writeStatus(record)
+      unsafe state.pointee.writer.unsigned(.threadPointer, record.threadPointer)
+      writeContext(record.context)
+      if let context = unsafe UnsafeMutableRawPointer(
+        bitPattern: UInt(truncatingIfNeeded: record.context))
+      {
+        writeStack(
+          from: unsafe pm_context_stack_pointer(context),
+          limit: unsafe state.pointee.limits.otherThreadStack)
+      }
+    } else {
+      writeUnstopped(record)
+    }
+    unsafe state.pointee.writer.end()
+  }
+
+  /// A thread that did not stop: the kernel tells where a blocked one stands, without waking it.
+  ///
+  /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or `running`.
+  @_noLocks
+  private func writeUnstopped(_ record: ThreadRecord) {
+    let capacity = unsafe state.pointee.scratchSize
+    let place = unsafe state.pointee.scratch
+    let count = unsafe ProcFile(proc: state.pointee.procDescriptor).readTask(
+      record.threadID, "syscall", into: place, capacity: capacity)
+    var scanner = unsafe TextScanner(place, count: count)
+    guard count > 0, !scanner.matches("running") else {
+      writeIdentity(threadID: record.threadID, method: 5)
+      writeStatus(record)
+      return
+    }
+    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
+    let words = scanner.matches("-1") ? 1 : 7
+    var word = 0
+    while word < words {
+      scanner.skipWord()
+      scanner.skipBlanks()
+      word &+= 1
+    }
+    let stackPointer = scanner.hexadecimal()
+    scanner.skipBlanks()
+    let instructionPointer = scanner.hexadecimal()
+    writeIdentity(threadID: record.threadID, method: 4)
+    writeStatus(record)
+    unsafe state.pointee.threadsReadFromKernel &+= 1
+    unsafe state.pointee.writer.unsigned(.threadStackPointer, stackPointer)
+    unsafe state.pointee.writer.unsigned(.threadInstructionPointer, instructionPointer)
+    writeStack(
+      from: stackPointer, limit: unsafe state.pointee.limits.otherThreadStack)
+  }
+
+  @_noLocks
+  func writeIdentity(threadID: Int32, method: UInt64) {
+    unsafe state.pointee.writer.unsigned(
+      .threadID, UInt64(UInt32(bitPattern: threadID)), width: 4)
+    unsafe state.pointee.writer.unsigned(.captureMethod, method, width: 1)
+  }
+
+  /// Name, state and blocked signals, as they were before the thread was asked to stop.
+  @_noLocks
+  private func writeStatus(_ record: ThreadRecord) {
+    unsafe state.pointee.writer.property(
+      .threadName, record.name, count: record.nameLength)
+    if record.stateLetter != 0 {
+      unsafe state.pointee.writer.unsigned(
+        .threadState, UInt64(record.stateLetter), width: 1)
+    }
+    unsafe state.pointee.writer.unsigned(.blockedSignals, record.blockedSignals)
+  }
+
+  /// The same for the capturing thread: it ran when it crashed, and its mask is in the signal frame.
+  @_noLocks
+  func writeOwnStatus() {
+    let capacity = unsafe state.pointee.scratchSize
+    let place = unsafe state.pointee.scratch
+    let count = unsafe ProcFile(proc: state.pointee.procDescriptor).readTask(
+      state.pointee.threadID, "status", into: place, capacity: capacity)
+    var scanner = unsafe TextScanner(place, count: count)
+    if scanner.find("Name:") {
+      unsafe state.pointee.writer.property(
+        .threadName, scanner.address, count: scanner.lengthOfLine)
+    }
+    unsafe state.pointee.writer.unsigned(.threadState, 0x52, width: 1)  // "R"
+    if let context = unsafe state.pointee.context {
+      unsafe state.pointee.writer.unsigned(.blockedSignals, pm_context_signal_mask(context))
+    }
+  }
+
+  // MARK: - Registers
+
+  /// General registers, and the floating-point and vector state as the kernel saved it.
+  @_noLocks
+  func writeContext(_ context: UInt64) {
+    guard
+      let pointer = unsafe UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: context))
+    else { return }
+    // The signal frame is the kernel's own writing: it can be read without a net, but its pointers are checked.
+    unsafe state.pointee.writer.property(
+      .generalRegisters, pm_context_general_registers(pointer),
+      count: Int(PM_GENERAL_REGISTERS_SIZE))
+    let area = UInt64(UInt(bitPattern: unsafe pm_context_floating_point(pointer)))
+    let memory = unsafe state.pointee.memory
+    let capacity = 16384
+    guard area != 0,
+      let place = unsafe state.pointee.writer.beginProperty(
+        .floatingPointState, capacity: capacity)
+    else { return }
+    guard unsafe memory.copy(area, to: place, count: 512) == 512 else { return }
+    let size = Int(truncatingIfNeeded: unsafe pm_floating_point_size(place))
+    guard size > 0, size <= capacity else { return }
+    let copied = unsafe memory.copy(area, to: place, count: size)
+    if copied >= 512 { unsafe state.pointee.writer.finishProperty(count: copied) }
+  }
+
+  // MARK: - Stack
+
+  /// The stack from just below its pointer to the end of its mapping, as far as the limit goes.
+  ///
+  /// - Parameters:
+  ///   - stackPointer: after an overflow it lies in the guard page; then from the next readable mapping up.
+  ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the bottom.
+  @_noLocks
+  func writeStack(from stackPointer: UInt64, limit: Int) {
+    let mappings = unsafe state.pointee.mappings
+    // The System V ABI lets a leaf function use 128 bytes below the stack pointer.
+    let wanted = stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
+    var index = mappings.index(endingAbove: wanted)
+    while index < mappings.count, !mappings[index].has(Mapping.isReadable) { index &+= 1 }
+    guard index < mappings.count else { return }
+    let mapping = mappings[index]
+    let start = mapping.start > wanted ? mapping.start : wanted
+    // A pointer far below any mapping is not a stack pointer at all.
+    guard start &- wanted <= 1 << 30 else { return }
+    unsafe state.pointee.writer.unsigned(.stackRegionStart, mapping.start)
+    unsafe state.pointee.writer.unsigned(.stackRegionEnd, mapping.end)
+    let size = Int(truncatingIfNeeded: mapping.end &- start)
+    let top = size <= limit ? size : limit / 4 &* 3 & ~15
+    let bottom = size <= limit ? 0 : (limit &- top) & ~15
+    unsafe state.pointee.writer.startArray(.stack)
+    writeMemory(start, count: top)
+    if bottom > 0 {
+      writeMemory(mapping.end &- UInt64(truncatingIfNeeded: bottom), count: bottom)
+    }
+    unsafe state.pointee.writer.end()
+    let omitted = size &- top &- bottom
+    if omitted > 0 {
+      unsafe state.pointee.writer.unsigned(
+        .stackBytesOmitted, UInt64(truncatingIfNeeded: omitted))
+    }
+  }
+
+  @_noLocks
+  private func writeMemory(_ address: UInt64, count: Int) {
+    var done = 0
+    while done < count {
+      let rest = count &- done
+      let piece = rest < ThreadWriter.chunkSize ? rest : ThreadWriter.chunkSize
+      writeRegion(address &+ UInt64(truncatingIfNeeded: done), count: piece)
+      done &+= piece
+    }
+  }
+
+  /// One region: where, how much was asked for, and as many of its bytes as can be read.
+  ///
+  /// A window that begins below a mapping is tried once more from the next page on.
+  @_noLocks
+  func writeRegion(_ address: UInt64, count: Int) {
+    let allowed = unsafe state.pointee.memory.allowed(address, count: count)
+    guard allowed > 0 else { return }
+    if writeReadable(address, count: allowed) { return }
+    let toNextPage = 4096 &- Int(truncatingIfNeeded: address & 4095)
+    if toNextPage < allowed {
+      _ = writeReadable(
+        address &+ UInt64(truncatingIfNeeded: toNextPage), count: allowed &- toNextPage)
+    }
+  }
+
+  /// Writes a region; false if not one byte of it could be read, which leaves a region without data.
+  @_noLocks
+  private func writeReadable(_ address: UInt64, count: Int) -> Bool {
+    var copied = 0
+    unsafe state.pointee.writer.startMap(.memoryRegion)
+    unsafe state.pointee.writer.unsigned(.regionAddress, address)
+    unsafe state.pointee.writer.unsigned(.regionSize, UInt64(truncatingIfNeeded: count))
+    if let place = unsafe state.pointee.writer.beginProperty(.regionData, capacity: count) {
+      copied = unsafe state.pointee.memory.copy(address, to: place, count: count)
+      if copied > 0 { unsafe state.pointee.writer.finishProperty(count: copied) }
+    }
+    unsafe state.pointee.writer.end()
+    return copied > 0
+  }
+}

@@ -1,0 +1,15 @@
+/// What a dump may hold at most; what a limit cut is counted in the dump.
+public struct CaptureLimits: Sendable, Equatable {
+  /// Bytes of the crashing thread's stack; of a longer one three quarters from the top, where it crashed, and one quarter
+  /// from the bottom, where it began.
+  public var crashingThreadStack = 1 << 20
+  /// Bytes of every other thread's stack, from where it stood.
+  public var otherThreadStack = 32 << 10
+  /// Threads that are captured; 4,096 at most.
+  public var threads = 4096
+  /// Bytes of the whole dump; memory is left out once it has grown to this.
+  public var dump = 64 << 20
+
+  /// The defaults: 1 MiB, 32 KiB, 4,096 threads, 64 MiB.
+  public init() {}
+}

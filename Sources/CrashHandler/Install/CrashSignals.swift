@@ -1,0 +1,93 @@
+internal import CSignalSafe
+internal import Glibc
+
+/// The signals that mean a crash, the actions they had, and the signal that stops threads.
+struct CrashSignals {
+  /// Bit n - 1 stands for signal n.
+  let mask: UInt64
+  /// The highest real-time signal that nobody uses; 0 if all are taken.
+  let stopSignal: Int32
+  /// By signal number.
+  private let previous: [Int32: pm_signal_action]
+
+  /// Signals raised by an instruction. Never blocked in a handler of ours: blocked, the kernel would end the process at the
+  /// next one instead of giving the landing pad a chance.
+  private static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
+    .reduce(0) { $0 | bit($1) }
+
+  private static func bit(_ signal: Int32) -> UInt64 { 1 << UInt64(signal - 1) }
+
+  /// Decides; changes nothing yet.
+  init(catchesBrokenPipe: Bool) {
+    var candidates = [
+      SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP, SIGXCPU, SIGXFSZ,
+    ]
+    // At a terminal, QUIT is a key that users press.
+    if isatty(STDIN_FILENO) == 0 { candidates.append(SIGQUIT) }
+    if catchesBrokenPipe { candidates.append(SIGPIPE) }
+    var previous: [Int32: pm_signal_action] = [:]
+    for signal in candidates {
+      var action = pm_signal_action()
+      guard unsafe pm_sigaction(signal, nil, &action) == 0 else { continue }
+      // An ignored signal stays so: a job in the background inherits QUIT ignored, and catching it turned exit 0 into 131.
+      if action.handler != 1 { previous[signal] = action }
+    }
+    self.previous = previous
+    mask = previous.keys.reduce(0) { $0 | Self.bit($1) }
+    stopSignal = Self.freeRealTimeSignal()
+  }
+
+  /// Looks from the top: programs count from the bottom, and libc keeps 32 to 34.
+  private static func freeRealTimeSignal() -> Int32 {
+    for signal in stride(from: Int32(63), through: 35, by: -1) {
+      var action = pm_signal_action()
+      if unsafe pm_sigaction(signal, nil, &action) == 0, action.handler == 0 { return signal }
+    }
+    return 0
+  }
+
+  /// Writes the previous actions to a table indexed by signal number.
+  func copyActions(to table: UnsafeMutablePointer<pm_signal_action>) {
+    for (signal, action) in previous { unsafe table[Int(signal)] = action }
+  }
+
+  /// What the stop handler is installed with: everything but faults is blocked while a thread stands still.
+  func stopAction() -> pm_signal_action {
+    guard stopSignal != 0 else { return pm_signal_action() }
+    let handler: @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+      unsafe pm_handle_stop
+    _ = unsafe pm_install_handler(
+      stopSignal, handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
+    var action = pm_signal_action()
+    _ = unsafe pm_sigaction(stopSignal, nil, &action)
+    return action
+  }
+
+  /// Puts the handlers in, and checks that they are.
+  ///
+  /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
+  func install() throws(CrashHandlerError) {
+    let handler: @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+      unsafe pm_handle_crash
+    // A crash of another thread must be able to stop one that waits in our handler.
+    let open = Self.faults | Self.bit(SIGPROF) | (stopSignal == 0 ? 0 : Self.bit(stopSignal))
+    for signal in previous.keys.sorted() {
+      let result = unsafe pm_install_handler(
+        signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER, ~open)
+      var action = pm_signal_action()
+      guard result == 0, unsafe pm_sigaction(signal, nil, &action) == 0, action.handler > 1 else {
+        restore()
+        throw CrashHandlerError(
+          .notInstalled, "the kernel refuses a handler for signal \(signal)",
+          errorNumber: result)
+      }
+    }
+  }
+
+  private func restore() {
+    for (signal, action) in previous {
+      var action = action
+      _ = unsafe pm_sigaction(signal, &action, nil)
+    }
+  }
+}

@@ -1,0 +1,121 @@
+internal import CSignalSafe
+internal import Glibc
+internal import IntermediateDump
+
+/// Puts everything in place for a crash, the handlers last.
+///
+/// Ordinary code, run once in a process, under the lock of `startHandler`.
+enum HandlerInstaller {
+  /// Installs.
+  ///
+  /// - Throws: `CrashHandlerError.notInstalled`; then no signal action has been changed.
+  static func install(
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, limits: CaptureLimits,
+    catchesBrokenPipe: Bool
+  ) throws(CrashHandlerError) {
+    let signals = CrashSignals(catchesBrokenPipe: catchesBrokenPipe)
+    var memory = try HandlerMemory(capacity: 12 << 20)
+    let state = unsafe try makeState(
+      files: files, facts: facts, limits: limits, signals: signals, memory: &memory)
+    try AlternateStack.install()
+    bindNow()
+    unsafe pm_set_state(state)
+    try signals.install()
+    memory.keep()
+  }
+
+  // MARK: - State
+
+  private static func makeState(
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, limits: CaptureLimits,
+    signals: CrashSignals, memory: inout HandlerMemory
+  ) throws(CrashHandlerError) -> UnsafeMutablePointer<HandlerState> {
+    let state = unsafe try memory.pages(MemoryLayout<HandlerState>.size)
+      .bindMemory(to: HandlerState.self, capacity: 1)
+    // Each word on a line of its own: parked threads and the capturing one would otherwise fight for it.
+    let wordStride = 64
+    let words = unsafe try memory.pages(8 * wordStride)
+    func word(_ index: Int) -> FutexWord {
+      unsafe FutexWord(
+        (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
+    }
+    let threadCapacity = min(max(limits.threads, 1), 4096)
+    let textCapacity = 8 << 20
+    let mappingCapacity = 65536
+    let stackSize = 128 << 10
+    let faultStackSize = 64 << 10
+    let bufferSize = 256 << 10
+    let scratchSize = 64 << 10
+    let process = facts.encodedProcess() ?? []
+    let system = facts.encodedSystem() ?? []
+    let stackMapping = EnvironmentRange.current()
+    let actions = unsafe try memory.pages(65 * MemoryLayout<pm_signal_action>.stride)
+      .bindMemory(to: pm_signal_action.self, capacity: 65)
+    unsafe signals.copyActions(to: actions)
+    let captureStack = unsafe try memory.stack(stackSize)
+    unsafe state.initialize(
+      to: try HandlerState(
+        processID: getpid(),
+        limits: limits,
+        folderDescriptor: files.folderDescriptor,
+        lockedName: memory.text(files.lockedName.description),
+        finishedName: memory.text(files.lockedName.with(role: .finished).description),
+        procDescriptor: open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        spareDescriptors: (spareDescriptor(), spareDescriptor()),
+        stopAction: signals.stopAction(),
+        stopSignal: signals.stopSignal,
+        previousActions: actions,
+        crashSignals: signals.mask,
+        environmentStart: stackMapping.start,
+        environmentEnd: stackMapping.end,
+        fatalMessageBuffer: UInt64(UInt(bitPattern: pm_fatal_message_buffer())),
+        abortMessagePointer: UInt64(UInt(bitPattern: pm_abort_message_pointer())),
+        encodedProcess: memory.bytes(process),
+        encodedProcessCount: process.count,
+        encodedFacts: memory.bytes(system),
+        encodedFactsCount: system.count,
+        captureStackTop: captureStack + stackSize,
+        faultStack: memory.stack(faultStackSize),
+        faultStackSize: faultStackSize,
+        landingPads: memory.pages(2 * MemoryLayout<pm_landing_pad>.stride)
+          .bindMemory(to: pm_landing_pad.self, capacity: 2),
+        threads: ThreadTable(
+          base: memory.pages(threadCapacity * ThreadTable.stride), capacity: threadCapacity,
+          countWord: word(0)),
+        mappings: MappingTable(
+          text: memory.pages(textCapacity), textCapacity: textCapacity,
+          entries: memory.pages(mappingCapacity * MappingTable.stride),
+          capacity: mappingCapacity,
+          counts: memory.pages(2 * MemoryLayout<Int>.stride).bindMemory(
+            to: Int.self, capacity: 2)),
+        scratch: memory.pages(scratchSize),
+        scratchSize: scratchSize,
+        owner: word(1),
+        finished: word(2),
+        parking: word(3),
+        stopped: word(4),
+        stopTarget: word(5),
+        waitingCount: word(6),
+        waiting: memory.pages(WaitingCrashes.byteCount),
+        writer: IntermediateDumpWriter(
+          buffer: memory.pages(bufferSize), capacity: bufferSize,
+          descriptor: files.descriptor, byteLimit: UInt64(max(limits.dump, 0)))))
+    return unsafe state
+  }
+
+  /// A place in the descriptor table; -1, which holds none, if there is none to be had.
+  private static func spareDescriptor() -> Int32 {
+    unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+  }
+
+  /// Calls what the compiler may call on the crash path through the PLT, whose first call runs the dynamic linker.
+  private static func bindNow() {
+    var bytes = (UInt64(0), UInt64(0))
+    unsafe memset(&bytes, 1, 8)
+    unsafe withUnsafeMutableBytes(of: &bytes) { buffer in
+      guard let base = buffer.baseAddress else { return }
+      unsafe memcpy(base, base + 8, 8)
+      unsafe memmove(base, base + 4, 8)
+    }
+  }
+}

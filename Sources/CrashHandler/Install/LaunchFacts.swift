@@ -1,0 +1,97 @@
+internal import CSignalSafe
+internal import Glibc
+internal import IntermediateDump
+
+/// What is known at launch, encoded then: a crash only copies the bytes.
+struct LaunchFacts {
+  let identifier: String
+  let product: String?
+  let version: String?
+  let environment: String?
+  let annotations: [String: String]
+  let reportID: ReportID
+
+  /// The tokens of the first process map.
+  func encodedProcess() -> [UInt8]? {
+    IntermediateDumpEncoding.encode { writer in
+      writer.startMap(.process)
+      writer.bytes(.reportID, reportID.bytes)
+      writer.text(.identifier, identifier)
+      writer.unsigned(.processID, UInt64(UInt32(bitPattern: getpid())), width: 4)
+      writer.text(.executablePath, Self.executablePath())
+      writer.text(.product, product)
+      writer.text(.version, version)
+      writer.text(.environment, environment)
+      writer.signed(.launchTime, Self.time(CLOCK_REALTIME))
+      writer.unsigned(.launchUptime, UInt64(bitPattern: Self.time(CLOCK_BOOTTIME)))
+      writer.bytes(.auxiliaryVector, TextFile.bytes("/proc/self/auxv"))
+      writer.end()
+    }
+  }
+
+  /// The tokens of the system map and the annotations.
+  func encodedSystem() -> [UInt8]? {
+    let kernel = Self.kernel()
+    return IntermediateDumpEncoding.encode { writer in
+      writer.startMap(.system)
+      writer.text(.kernelName, kernel.name)
+      writer.text(.kernelRelease, kernel.release)
+      writer.text(.kernelVersion, kernel.version)
+      writer.text(.machine, kernel.machine)
+      writer.text(.distribution, Self.distribution())
+      writer.text(.libraryVersion, unsafe "glibc " + String(cString: pm_library_version()))
+      writer.unsigned(
+        .processorCount, UInt64(max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)))), width: 4)
+      writer.unsigned(.pageSize, UInt64(max(0, sysconf(Int32(_SC_PAGESIZE)))))
+      writer.text(
+        .bootID, TextFile.text("/proc/sys/kernel/random/boot_id")?.trimmingLineEnd())
+      writer.end()
+      writer.startArray(.annotations)
+      for (name, value) in annotations.sorted(by: { $0.key < $1.key }) {
+        writer.startMap(.annotation)
+        writer.text(.annotationName, name)
+        writer.text(.annotationValue, value)
+        writer.end()
+      }
+      writer.end()
+    }
+  }
+
+  /// Where the kernel says the executable is; nil without /proc.
+  static func executablePath() -> String? {
+    var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe path.withUnsafeMutableBytes { buffer in
+      unsafe readlink("/proc/self/exe", buffer.baseAddress!, buffer.count)
+    }
+    return count > 0 ? String(decoding: path[..<count], as: UTF8.self) : nil
+  }
+
+  /// A clock in nanoseconds.
+  static func time(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  private static func kernel() -> (name: String, release: String, version: String, machine: String) {
+    var names = utsname()
+    unsafe uname(&names)
+    // The fields are arrays, which are imported as tuples.
+    func text<Field>(_ field: Field) -> String {
+      unsafe withUnsafeBytes(of: field) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+    }
+    return (text(names.sysname), text(names.release), text(names.version), text(names.machine))
+  }
+
+  /// PRETTY_NAME. Source: os-release(5).
+  private static func distribution() -> String? {
+    let text = TextFile.text("/etc/os-release") ?? TextFile.text("/usr/lib/os-release")
+    let label = "PRETTY_NAME="
+    guard
+      let line = text?.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix(label) })
+    else { return nil }
+    return line.dropFirst(label.count).split(separator: "\"").first.map(String.init)
+  }
+}

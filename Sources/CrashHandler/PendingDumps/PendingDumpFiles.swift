@@ -1,0 +1,124 @@
+internal import CSignalSafe
+internal import Glibc
+internal import IntermediateDump
+
+/// The files that a live handler has in the pending folder: the locked dump, its run record and its FIFO.
+///
+/// Ordinary code. Dropping it without `keep()` removes them again.
+struct PendingDumpFiles: ~Copyable {
+  let reportID: ReportID
+  let lockedName: PendingDumpName
+  /// The pending folder, for names relative to it.
+  let folderDescriptor: Int32
+  /// The locked dump, open for writing.
+  private(set) var descriptor: Int32 = -1
+
+  private let folder: String
+  private var createdNames: [String] = []
+  private var openDescriptors: [Int32] = []
+
+  /// Makes the folders, then FIFO, run record and locked file, in this order: a locked file never lies there without what
+  /// tells whether its owner lives.
+  ///
+  /// - Parameters:
+  ///   - database: the database folder.
+  ///   - identifier: a valid identifier.
+  /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
+  static func make(
+    database: String, identifier: String
+  ) throws(CrashHandlerError) -> PendingDumpFiles {
+    let reportID = ReportID()
+    guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
+    else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
+    let folder = database + "/" + PendingDumpName.folder
+    try makeFolder(database)
+    try makeFolder(folder)
+    let folderDescriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folderDescriptor >= 0 else { throw error("open the folder", folder) }
+    var files = PendingDumpFiles(
+      lockedName: name, folder: folder, folderDescriptor: folderDescriptor)
+    try files.makeFIFO(name.with(role: .fifo).description)
+    try files.writeRunRecord(name.with(role: .runRecord).description)
+    files.descriptor = try files.create(name.description)
+    // Blocks of the file are held now, so that the dump can be written when the disk is full. A file system that cannot
+    // hold blocks (EOPNOTSUPP) only loses this.
+    _ = pm_preallocate(files.descriptor, 1 << 20)
+    return files
+  }
+
+  private init(lockedName: PendingDumpName, folder: String, folderDescriptor: Int32) {
+    reportID = lockedName.reportID
+    self.lockedName = lockedName
+    self.folder = folder
+    self.folderDescriptor = folderDescriptor
+    openDescriptors = [folderDescriptor]
+  }
+
+  /// Leaves the files where they are, and open, for the rest of the process's life.
+  mutating func keep() {
+    createdNames = []
+    openDescriptors = []
+  }
+
+  deinit {
+    for name in createdNames { unsafe unlinkat(folderDescriptor, name, 0) }
+    for descriptor in openDescriptors { close(descriptor) }
+  }
+
+  // MARK: - Steps
+
+  /// Holds the FIFO's read end open, close-on-exec: while somebody has it open, the owner lives.
+  private mutating func makeFIFO(_ name: String) throws(CrashHandlerError) {
+    guard unsafe mkfifoat(folderDescriptor, name, 0o600) == 0 else {
+      throw Self.error("make a FIFO in", folder)
+    }
+    createdNames.append(name)
+    let descriptor = unsafe openat(
+      folderDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw Self.error("open a FIFO in", folder) }
+    openDescriptors.append(descriptor)
+  }
+
+  private mutating func writeRunRecord(_ name: String) throws(CrashHandlerError) {
+    let contents = RunRecord.current().encoded() ?? []
+    let descriptor = try create(name)
+    defer {
+      close(descriptor)
+      openDescriptors.removeLast()
+    }
+    let written = unsafe contents.withUnsafeBytes { bytes in
+      unsafe write(descriptor, bytes.baseAddress, bytes.count)
+    }
+    guard written == contents.count else { throw Self.error("write a file in", folder) }
+  }
+
+  /// Creates a file that must not exist.
+  private mutating func create(_ name: String) throws(CrashHandlerError) -> Int32 {
+    let descriptor = unsafe openat(
+      folderDescriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw Self.error("make a file in", folder) }
+    createdNames.append(name)
+    openDescriptors.append(descriptor)
+    return descriptor
+  }
+
+  private static func makeFolder(_ path: String) throws(CrashHandlerError) {
+    if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    throw error("make the folder", path)
+  }
+
+  private static func error(_ action: String, _ path: String) -> CrashHandlerError {
+    let number = errno
+    let advice =
+      switch number {
+      case EACCES, EPERM: "; give this user write permission, or name another folder"
+      case EROFS: "; name a folder on a disk that is writable, such as a mounted volume"
+      case ENOENT: "; make its parent folder first"
+      case ENOTDIR: "; a part of the path is a file"
+      case ENOSPC, EDQUOT: "; free some space"
+      default: ""
+      }
+    return CrashHandlerError(
+      .unusableDatabase, "cannot \(action) '\(path)'\(advice)", errorNumber: number)
+  }
+}

@@ -1,0 +1,94 @@
+internal import Glibc
+internal import IntermediateDump
+internal import Synchronization
+
+private let started = Mutex<(handler: Handler, folder: FolderIdentity)?>(nil)
+
+/// Installs the crash handler for this process.
+///
+/// Call it once, early, before threads are made that could crash. It opens and preallocates the dump file, allocates
+/// all that a crash will need, and installs handlers for ABRT, BUS, FPE, ILL, SEGV, SYS, TRAP, XCPU and XFSZ, for QUIT unless
+/// standard input is a terminal, and for PIPE if asked. A signal that is ignored stays ignored. Handlers that were there
+/// before run after the dump. Afterwards nothing runs: no thread, no timer. Never call it from a signal handler.
+///
+/// Called again with the same database it returns the same handler and changes nothing.
+///
+/// - Parameters:
+///   - database: a folder on a disk that outlives the process; made, mode 0700, if it is missing.
+///   - identifier: tells this program's dumps from those of others in the same database, 1 to 128 characters of
+///     `[A-Za-z0-9._-]`; by default the executable's base name reduced to those.
+///   - product: the name reports show.
+///   - version: of the product.
+///   - environment: free text such as "production".
+///   - annotations: what else every report of this process shall say.
+///   - limits: what a dump may hold at most.
+///   - catchesBrokenPipe: whether a write to a closed pipe is a crash. Most servers ignore SIGPIPE, which this never
+///     undoes.
+/// - Returns: the handler. It need not be kept.
+/// - Throws: `CrashHandlerError` where the folder cannot be used, a handler with another database runs, or the kernel refuses.
+///   The process is as it was before; a server on a read-only disk should log the error and go on.
+///
+/// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
+@discardableResult
+public func startHandler(
+  database: String,
+  identifier: String? = nil,
+  product: String? = nil,
+  version: String? = nil,
+  environment: String? = nil,
+  annotations: [String: String] = [:],
+  limits: CaptureLimits = CaptureLimits(),
+  catchesBrokenPipe: Bool = false
+) throws(CrashHandlerError) -> Handler {
+  let identifier = identifier ?? defaultIdentifier()
+  guard PendingDumpName.isValidIdentifier(identifier) else {
+    throw CrashHandlerError(
+      .invalidIdentifier,
+      "'\(identifier)' is not 1 to 128 characters of A-Z a-z 0-9 . _ -; leave it out for the default")
+  }
+  return try started.withLock { current throws(CrashHandlerError) in
+    if let current {
+      guard current.folder == FolderIdentity(path: database) else {
+        throw CrashHandlerError(
+          .alreadyStarted,
+          "it uses '\(current.handler.database)', so it cannot use '\(database)' too; one process has one database")
+      }
+      return current.handler
+    }
+    var files = try PendingDumpFiles.make(database: database, identifier: identifier)
+    let facts = LaunchFacts(
+      identifier: identifier, product: product, version: version, environment: environment,
+      annotations: annotations, reportID: files.reportID)
+    try HandlerInstaller.install(
+      files: files, facts: facts, limits: limits, catchesBrokenPipe: catchesBrokenPipe)
+    let handler = Handler(
+      database: database, identifier: identifier, reportID: files.reportID)
+    files.keep()
+    current = FolderIdentity(path: database).map { (handler, $0) }
+    return handler
+  }
+}
+
+/// The handler of this process; nil if `startHandler` has not succeeded.
+public func startedHandler() -> Handler? {
+  started.withLock { $0?.handler }
+}
+
+private func defaultIdentifier() -> String {
+  let path = LaunchFacts.executablePath() ?? CommandLine.arguments.first ?? "program"
+  return PendingDumpName.identifier(
+    reducing: String(path.split(separator: "/").last ?? "program"))
+}
+
+/// A folder by device and inode, so that two spellings of one path are equal.
+private struct FolderIdentity: Equatable {
+  private let device: UInt64
+  private let inode: UInt64
+
+  init?(path: String) {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return nil }
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+  }
+}
