@@ -27,7 +27,15 @@ let package = Package(
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
-    .target(name: "Postmortem"),
+    // The standard crash report file, both halves.
+    .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+
+    .testTarget(
+      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+    .testTarget(
+      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    .testTarget(
+      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
 
     // The README's usage, and a victim that can die in many ways.
     .executableTarget(

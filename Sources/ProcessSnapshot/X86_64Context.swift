@@ -24,8 +24,10 @@ public struct X86_64Context: Sendable, Equatable {
   public var fs: UInt16 = 0
   public var gs: UInt16 = 0
   public var ss: UInt16 = 0
-  /// The XSAVE area as the kernel put it on the signal frame, whose first 512 bytes are the FXSAVE area; empty if it was
-  /// not captured. A minidump's reader gives the 512 bytes only.
+  /// The XSAVE area as the kernel put it on the signal frame, whose first 512 bytes are the FXSAVE area; empty if it
+  /// was not captured.
+  ///
+  /// A minidump's reader gives the 512 bytes only.
   public var floatingPointState: [UInt8] = []
 
   public init() {}

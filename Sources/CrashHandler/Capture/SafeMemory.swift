@@ -58,7 +58,7 @@ struct SafeMemory {
   ///
   /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
   @_noLocks
-  private func copyGuarded(
+  func copyGuarded(
     _ source: UnsafeRawPointer, to place: UnsafeMutableRawPointer, count: Int
   ) -> Int {
     var done = 0
