@@ -31,15 +31,15 @@ enum Place: String, CaseIterable, Sendable {
   }
 }
 
-// Each place shows in the stack by a frame of its own.
+// Each place shows in the stack by a frame of its own; optimised, the three would be merged into one.
 
-@inline(never)
+@inline(never) @_optimize(none)
 private func onPthread(_ crash: @Sendable () throws -> Void) { attempt(crash) }
 
-@inline(never)
+@inline(never) @_optimize(none)
 private func onDispatchWorker(_ crash: @Sendable () throws -> Void) { attempt(crash) }
 
-@inline(never)
+@inline(never) @_optimize(none)
 private func onTask(_ crash: @Sendable () throws -> Void) { attempt(crash) }
 
 private func attempt(_ crash: @Sendable () throws -> Void) {

@@ -46,7 +46,7 @@ enum Probe: String {
     var names: [String] = []
     while let entry = unsafe readdir(folder) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { unsafe $0 != 0 }, as: UTF8.self)
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       if name != "." && name != ".." { names.append(name) }
     }

@@ -59,7 +59,8 @@ public actor BuiltProducts {
     guard build.end.exitCode == 0, FileManager.default.isExecutableFile(atPath: path) else {
       throw MissingProduct(path: path, output: build.standardOutput + build.standardError)
     }
-    return path
+    // "release" is a link to a folder named after the platform; the kernel names modules by the folder.
+    return URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 }
 

@@ -5,7 +5,7 @@ public enum LLDB {
   /// Opens a minidump and tells what LLDB sees; modules are found by the paths in the dump.
   ///
   /// - Parameter folder: a place for the script; made by the caller, who removes it.
-  public static func view(minidump: String, folder: String) async throws -> DebuggerView {
+  public static func view(dump minidump: String, folder: String) async throws -> DebuggerView {
     guard let lldb = OutsideTool.lldb.path else { throw OutsideToolError("no lldb-19 in PATH") }
     let path = folder + "/view.lldb"
     try script(minidump).write(toFile: path, atomically: false, encoding: .utf8)
@@ -21,7 +21,7 @@ public enum LLDB {
   }
 
   private static func script(_ minidump: String) -> String {
-    let frame = #"@frame ${frame.index} ${frame.pc} ${function.mangled-name}\n"#
+    let frame = #"@frame ${frame.index} ${frame.pc}{ ${function.mangled-name}}\n"#
     let thread = #"@thread ${thread.index} ${thread.id}\n"#
     return """
       settings set frame-format "\(frame)"

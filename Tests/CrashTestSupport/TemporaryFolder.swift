@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// A new folder that is removed with everything in it when the value goes.
-public struct TemporaryFolder: ~Copyable {
+public struct TemporaryFolder: ~Copyable, Sendable {
   /// Absolute and without a trailing slash.
   public let path: String
 
