@@ -29,13 +29,12 @@ let package = Package(
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     // The standard crash report file, both halves.
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
-
-    .testTarget(
-      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
-    .testTarget(
-      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
-    .testTarget(
-      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
+    // The declarations of the demanglers that every Swift program already carries.
+    .target(name: "CSwiftDemangle"),
+    // From registers and stacks to frames with names.
+    .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
+    // What a person reads of a crash.
+    .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
 
     // The README's usage, and a victim that can die in many ways.
     .executableTarget(
@@ -45,15 +44,31 @@ let package = Package(
       name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
       exclude: ["C"]),
 
+    .testTarget(
+      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+    .testTarget(
+      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    .testTarget(
+      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
+    .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .testTarget(
+      name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
+
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
+      ]),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where !["CSignalSafe", "CCrashLab"].contains(target.name) {
+for target in package.targets where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

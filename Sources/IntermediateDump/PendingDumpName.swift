@@ -1,8 +1,10 @@
-/// The name of a file in the pending folder: whose dump it is, which report it becomes, and who may touch it.
+/// The name of a file in the pending folder: whose dump it is, which report it becomes, and who may
+/// touch it.
 ///
-/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once the dump is finished;
-/// `<identifier>@<uuid>.<attempt>-<pid>-<start time>.claimed` while a converter works on it. Beside a locked file lie
-/// its owner's run record (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
+/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
+/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>.claimed` while a
+/// converter works on it. Beside a locked file lie its owner's run record (`.run`) and FIFO
+/// (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
 public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The folder below the database that holds pending dumps.
   public static let folder = "pending-serialized-dumps"
@@ -13,7 +15,8 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   public enum Role: Sendable, Hashable {
     case finished
     case locked
-    /// Taken by a converter: the attempt (1 for the first) and the converter's process ID and start time in ticks.
+    /// Taken by a converter: the attempt (1 for the first) and the converter's process ID and start
+    /// time in ticks.
     case claimed(attempt: UInt32, processID: UInt32, startTime: UInt64)
     case runRecord
     case fifo
@@ -93,7 +96,8 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       && text.utf8.contains { $0 != UInt8(ascii: ".") }
   }
 
-  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is left.
+  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is
+  /// left.
   public static func identifier(reducing text: String) -> String {
     let reduced = String(
       decoding: text.utf8.map { isAllowed($0) ? $0 : UInt8(ascii: "-") }.prefix(128), as: UTF8.self)

@@ -122,11 +122,37 @@ import Testing
     let secret = try #require(ProcessInfo.processInfo.environment["PATH"])
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
-      // On the main thread, whose stack ends in the environment's strings; a register points at them, too.
+      // On the main thread, whose stack ends in the environment's strings; a register points at
+      // them, too.
       writeTo(16, UInt(bitPattern: unsafe environ))
     }
     let dump = try Data(folder.onlyDump())
     #expect(dump.range(of: Data(secret.utf8)) == nil)
+  }
+
+  @Test func aFileSizeLimitOfZeroDoesNotLoseTheDump() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      setFileSizeLimit(0)
+      writeTo(16)
+    }
+    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+  }
+
+  @Test func aProcessWithoutADescriptorLeftIsCapturedWhole() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      startSleepingThreads(2)
+      while dup(0) >= 0 {}
+      writeTo(16)
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
+    #expect(!root.array(.modules).isEmpty)
   }
 
   @Test func aFaultInASectionOfTheHandlerComesBackToItsLandingPad() async throws {
@@ -193,6 +219,14 @@ private func startDeafThread() {
     nameThread("deaf")
     while true { pause() }
   }
+}
+
+/// The soft limit only, as `ulimit -S -f` sets it.
+private func setFileSizeLimit(_ bytes: UInt) {
+  var limit = rlimit()
+  unsafe getrlimit(__rlimit_resource_t(1), &limit)
+  limit.rlim_cur = bytes
+  unsafe setrlimit(__rlimit_resource_t(1), &limit)
 }
 
 private func startCrashingThreads(_ count: Int) {

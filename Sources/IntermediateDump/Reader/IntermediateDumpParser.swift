@@ -9,7 +9,8 @@ struct IntermediateDumpCursor {
 
   var remaining: Int { bytes.count - offset }
 
-  /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are left.
+  /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are
+  /// left.
   mutating func integer(_ width: Int) -> UInt64? {
     guard remaining >= width else { return nil }
     var value: UInt64 = 0
@@ -23,7 +24,8 @@ struct IntermediateDumpCursor {
 
 /// Turns tokens into a tree, and stops for good at the first one that makes no sense.
 ///
-/// Keeps an explicit stack instead of recursing, so that a file of nothing but StartMap tokens costs no call stack.
+/// Keeps an explicit stack instead of recursing, so that a file of nothing but StartMap tokens
+/// costs no call stack.
 struct IntermediateDumpParser {
   private enum Container {
     case map(IntermediateDumpMap)

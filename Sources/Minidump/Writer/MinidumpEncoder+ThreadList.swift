@@ -46,10 +46,13 @@ extension MinidumpEncoder {
     buffer.appendMemoryReference(place.offset)
   }
 
-  /// Appends a context, of which a thread that was not stopped has the two pointers only, or nothing.
+  /// Appends a context, of which a thread that was not stopped has the two pointers only.
+  ///
+  /// - Returns: where it is; nowhere for a thread of which not even those are known, or readers would show it at address 0.
   mutating func encodeContext(
     _ context: CPUContext?, stackPointer: UInt64?, instructionPointer: UInt64?
   ) -> MinidumpLocation {
+    if context == nil, stackPointer == nil, instructionPointer == nil { return .none }
     // The FXSAVE area inside wants this alignment where a reader maps the file.
     buffer.align(to: 16)
     let start = buffer.count
@@ -59,18 +62,17 @@ extension MinidumpEncoder {
     case .arm64(let registers)?:
       appendARM64Context(registers, flags: Self.flags(of: registers))
     case nil:
-      let isKnown = stackPointer != nil || instructionPointer != nil
       switch snapshot.architecture {
       case .x86_64:
         var registers = X86_64Context()
         registers.rsp = stackPointer ?? 0
         registers.rip = instructionPointer ?? 0
-        appendAMD64Context(registers, flags: isKnown ? MinidumpFormat.amd64Control : 0)
+        appendAMD64Context(registers, flags: MinidumpFormat.amd64Control)
       case .arm64:
         var registers = ARM64Context()
         registers.sp = stackPointer ?? 0
         registers.pc = instructionPointer ?? 0
-        appendARM64Context(registers, flags: isKnown ? MinidumpFormat.arm64Control : 0)
+        appendARM64Context(registers, flags: MinidumpFormat.arm64Control)
       }
     }
     return MinidumpLocation(
