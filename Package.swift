@@ -16,7 +16,8 @@ let sharedSettings: [SwiftSetting] = [
 let package = Package(
   name: "swift-postmortem",
   products: [
-    .library(name: "Postmortem", targets: ["Postmortem"])
+    .library(name: "Postmortem", targets: ["Postmortem"]),
+    .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
   targets: [
     // The only calls that crash code may make, and the few lines that Swift cannot say.
@@ -44,6 +45,14 @@ let package = Package(
     // What users import: the handler and the conversion.
     .target(name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
 
+    // The README's usage, and a victim that can die in many ways.
+    .executableTarget(
+      name: "MinimalCLI", dependencies: ["Postmortem"], path: "Examples/MinimalCLI"),
+    .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
+    .executableTarget(
+      name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
+      exclude: ["C"]),
+
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
       name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
@@ -54,11 +63,22 @@ let package = Package(
     .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
+
+    // Runs victims and debuggers for the tests; never a product.
+    .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
+    .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
+      ]),
+    .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where !["CSignalSafe", "CSwiftDemangle"].contains(target.name) {
+for target in package.targets where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }
