@@ -16,7 +16,8 @@ let sharedSettings: [SwiftSetting] = [
 let package = Package(
   name: "swift-postmortem",
   products: [
-    .executable(name: "crash-lab", targets: ["CrashLab"])
+    .library(name: "Postmortem", targets: ["Postmortem"]),
+    .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
   targets: [
     // The only calls that crash code may make, and the few lines that Swift cannot say.
@@ -35,6 +36,14 @@ let package = Package(
     .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
     // What a person reads of a crash.
     .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    // Reports in Crashpad's layout on disk.
+    .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
+    // Pending dump to snapshot to minidump to database.
+    .target(
+      name: "CrashConverter",
+      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+    // What users import: the handler and the conversion.
+    .target(name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
 
     // The README's usage, and a victim that can die in many ways.
     .executableTarget(
@@ -44,6 +53,7 @@ let package = Package(
       name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
       exclude: ["C"]),
 
+    .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
       name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
     .testTarget(
