@@ -1,6 +1,3 @@
-internal import Glibc
-internal import Postmortem
-
 /// What the command line asks for.
 enum Command {
   /// The exit status of a victim whose way to die did not kill it.

@@ -1,5 +1,3 @@
-internal import Postmortem
-
 /// One way to die, in one place, among so many threads.
 struct Crash {
   let kind: CrashKind
@@ -28,11 +26,8 @@ struct Crash {
     }
   }
 
-  var options: HandlerOptions {
-    var options = HandlerOptions()
-    options.handlesBrokenPipe = kind.name == "pipe"
-    return options
-  }
+  /// True for the kind that is none unless the handler is told so.
+  var catchesBrokenPipe: Bool { kind.name == "pipe" }
 
   /// Comes back only if the crash did not happen.
   func run() throws {

@@ -18,7 +18,9 @@ struct CrashLab {
     case .process(let database): process(database)
     case .probe(let probe, let database): run(probe, database)
     case .crash(let crash):
-      if let database = crash.database { start(database, crash.options) }
+      if let database = crash.database {
+        start(database, catchesBrokenPipe: crash.catchesBrokenPipe)
+      }
       try crash.run()
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
       exit(Command.survived)
@@ -33,11 +35,11 @@ struct CrashLab {
     }
   }
 
-  private static func start(_ database: String, _ options: HandlerOptions) {
+  private static func start(_ database: String, catchesBrokenPipe: Bool = false) {
     do {
       try startHandler(
         database: database, product: "CrashLab", version: "1.0", environment: "test",
-        annotations: ["purpose": "crash"], options: options)
+        annotations: ["purpose": "crash"], catchesBrokenPipe: catchesBrokenPipe)
     } catch {
       standardError("crash-lab: \(error)\n")
       exit(EX_CANTCREAT)
@@ -54,7 +56,7 @@ struct CrashLab {
   }
 
   private static func run(_ probe: Probe, _ database: String) {
-    start(database, HandlerOptions())
+    start(database)
     do {
       try probe.run(database: database)
     } catch {
