@@ -30,13 +30,41 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+    // The standard crash report file, both halves.
+    .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    // The declarations of the demanglers that every Swift program already carries.
+    .target(name: "CSwiftDemangle"),
+    // From registers and stacks to frames with names.
+    .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
+    // What a person reads of a crash.
+    .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
+    .testTarget(
+      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+    .testTarget(
+      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+    .testTarget(
+      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
+    .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .testTarget(
+      name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
+    .testTarget(
+      name: "CrashReportDatabaseTests", dependencies: ["CrashReportDatabase", "IntermediateDump"]),
+    .testTarget(
+      name: "CrashConverterTests",
+      dependencies: [
+        "CrashConverter", "CrashReportDatabase", "ConverterRacer", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
+      ]),
+    // A converter that the tests can race and kill.
+    .executableTarget(
+      name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where target.name != "CSignalSafe" {
+for target in package.targets where !["CSignalSafe", "CSwiftDemangle"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -1,7 +1,7 @@
 /// What a dump may hold at most; what a limit cut is counted in the dump.
 public struct CaptureLimits: Sendable, Equatable {
-  /// Bytes of the crashing thread's stack; of a longer one three quarters from the top, where it crashed, and one quarter
-  /// from the bottom, where it began.
+  /// Bytes of the crashing thread's stack; of a longer one three quarters from the top, where it
+  /// crashed, and one quarter from the bottom, where it began.
   public var crashingThreadStack = 1 << 20
   /// Bytes of every other thread's stack, from where it stood.
   public var otherThreadStack = 32 << 10

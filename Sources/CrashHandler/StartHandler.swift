@@ -6,27 +6,29 @@ private let started = Mutex<(handler: Handler, folder: FolderIdentity)?>(nil)
 
 /// Installs the crash handler for this process.
 ///
-/// Call it once, early, before threads are made that could crash. It opens and preallocates the dump file, allocates
-/// all that a crash will need, and installs handlers for ABRT, BUS, FPE, ILL, SEGV, SYS, TRAP, XCPU and XFSZ, for QUIT unless
-/// standard input is a terminal, and for PIPE if asked. A signal that is ignored stays ignored. Handlers that were there
-/// before run after the dump. Afterwards nothing runs: no thread, no timer. Never call it from a signal handler.
+/// Call it once, early, before threads are made that could crash. It opens and preallocates the
+/// dump file, allocates all that a crash will need, and installs handlers for ABRT, BUS, FPE, ILL,
+/// SEGV, SYS, TRAP, XCPU and XFSZ, for QUIT unless standard input is a terminal, and for PIPE if
+/// asked. A signal that is ignored stays ignored. Handlers that were there before run after the
+/// dump. Afterwards nothing runs: no thread, no timer. Never call it from a signal handler.
 ///
 /// Called again with the same database it returns the same handler and changes nothing.
 ///
 /// - Parameters:
 ///   - database: a folder on a disk that outlives the process; made, mode 0700, if it is missing.
-///   - identifier: tells this program's dumps from those of others in the same database, 1 to 128 characters of
-///     `[A-Za-z0-9._-]`; by default the executable's base name reduced to those.
+///   - identifier: tells this program's dumps from those of others in the same database, 1 to 128
+///     characters of `[A-Za-z0-9._-]`; by default the executable's base name reduced to those.
 ///   - product: the name reports show.
 ///   - version: of the product.
 ///   - environment: free text such as "production".
 ///   - annotations: what else every report of this process shall say.
 ///   - limits: what a dump may hold at most.
-///   - catchesBrokenPipe: whether a write to a closed pipe is a crash. Most servers ignore SIGPIPE, which this never
-///     undoes.
+///   - catchesBrokenPipe: whether a write to a closed pipe is a crash. Most servers ignore SIGPIPE,
+///     which this never undoes.
 /// - Returns: the handler. It need not be kept.
-/// - Throws: `CrashHandlerError` where the folder cannot be used, a handler with another database runs, or the kernel refuses.
-///   The process is as it was before; a server on a read-only disk should log the error and go on.
+/// - Throws: `CrashHandlerError` where the folder cannot be used, a handler with another database
+///   runs, or the kernel refuses. The process is as it was before; a server on a read-only disk
+///   should log the error and go on.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult
@@ -44,14 +46,16 @@ public func startHandler(
   guard PendingDumpName.isValidIdentifier(identifier) else {
     throw CrashHandlerError(
       .invalidIdentifier,
-      "'\(identifier)' is not 1 to 128 characters of A-Z a-z 0-9 . _ -; leave it out for the default")
+      "'\(identifier)' is not 1 to 128 of A-Z a-z 0-9 . _ -; leave it out for the default"
+    )
   }
   return try started.withLock { current throws(CrashHandlerError) in
     if let current {
       guard current.folder == FolderIdentity(path: database) else {
         throw CrashHandlerError(
           .alreadyStarted,
-          "it uses '\(current.handler.database)', so it cannot use '\(database)' too; one process has one database")
+          "a process has one database, '\(current.handler.database)', not '\(database)' too"
+        )
       }
       return current.handler
     }

@@ -3,7 +3,8 @@ public enum IntermediateDumpEncoding {
   /// Runs `body` on a writer that keeps everything in memory, and returns the bytes.
   ///
   /// - Parameters:
-  ///   - sizeHint: the expected size in bytes; too small a hint costs another run of `body`, nothing else.
+  ///   - sizeHint: the expected size in bytes; too small a hint costs another run of `body`,
+  ///     nothing else.
   ///   - body: writes the tokens. May be run more than once.
   /// - Returns: the bytes, or nil if they come to more than 256 MiB.
   public static func encode(

@@ -1,16 +1,18 @@
 /// The constants of the intermediate dump: header, tokens and limits.
 ///
-/// A dump is a 32-byte header followed by tokens. All integers are little-endian and unaligned. `Docs/
-/// IntermediateDumpFormat.md` is the specification; a test checks it against bytes written by hand.
+/// A dump is a 32-byte header followed by tokens. All integers are little-endian and unaligned.
+/// `Docs/ IntermediateDumpFormat.md` is the specification; a test checks it against bytes written
+/// by hand.
 public enum IntermediateDumpFormat {
-  /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode shows at once.
+  /// The first eight bytes: ASCII `PMDUMP`, then CR LF, so that a transfer in text mode shows at
+  /// once.
   public static var magic: UInt64 { @_noLocks get { 0x0A0D_504D_5544_4D50 } }
 
   /// The version this code writes and the only one it reads.
   public static var version: UInt16 { @_noLocks get { 1 } }
 
-  /// Bytes before the first token: magic (8), version (2), architecture (1), word size (1), header size (4),
-  /// identifier of the writer (16).
+  /// Bytes before the first token: magic (8), version (2), architecture (1), word size (1), header
+  /// size (4), identifier of the writer (16).
   public static var headerSize: Int { @_noLocks get { 32 } }
 
   /// Bytes of a property before its payload: token (1), key (2), length (4).
@@ -24,7 +26,8 @@ public enum IntermediateDumpFormat {
 
   /// The most tokens a reader takes from one dump before it calls the rest damage.
   ///
-  /// 4,096 threads of 40 tokens each stay far below; a hostile file cannot make the reader's tree grow past it.
+  /// 4,096 threads of 40 tokens each stay far below; a hostile file cannot make the reader's tree
+  /// grow past it.
   public static let maximumTokenCount = 1 << 21
 
   /// The architecture byte of the header for the machine this code was compiled for.

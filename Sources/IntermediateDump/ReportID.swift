@@ -1,7 +1,8 @@
-/// The 16 bytes that identify one report from the locked file's name to the server that receives it.
+/// The 16 bytes that identify one report from the locked file's name to the server that receives
+/// it.
 ///
-/// Chosen when the locked file is made, so that a dump converted twice (a converter killed in between) still is one
-/// report. Also used for client IDs. RFC 9562, version 4.
+/// Chosen when the locked file is made, so that a dump converted twice (a converter killed in
+/// between) still is one report. Also used for client IDs. RFC 9562, version 4.
 public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparable {
   /// The bytes in the order in which they are printed.
   public let bytes: [UInt8]
@@ -21,7 +22,8 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     self.bytes = Array(bytes)
   }
 
-  /// Reads the usual form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case; nil for anything else.
+  /// Reads the usual form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case; nil for anything
+  /// else.
   public init?(_ description: String) {
     let text = Array(description.utf8)
     guard text.count == 36 else { return nil }

@@ -1,4 +1,6 @@
-/// One line of `/proc/self/maps`. Source: proc_pid_maps(5).
+/// One line of `/proc/self/maps`.
+///
+/// Source: proc_pid_maps(5).
 public struct MemoryMapping: Sendable, Equatable {
   public struct Protection: OptionSet, Sendable {
     public let rawValue: UInt8

@@ -1,9 +1,10 @@
 public import IntermediateDump
 
-/// A crashed process as far as a dump tells: the neutral model between what was captured and what is shown.
+/// A crashed process as far as a dump tells: the neutral model between what was captured and what
+/// is shown.
 ///
-/// Built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader. Everything that a dump may
-/// lack is optional or empty; nil means unknown, never zero.
+/// Built from an intermediate dump (`init(reading:)`) or by the Minidump module's reader.
+/// Everything that a dump may lack is optional or empty; nil means unknown, never zero.
 public struct ProcessSnapshot: Sendable, Equatable {
   /// The instruction set of the crashed process.
   public enum Architecture: String, Sendable {
@@ -33,7 +34,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
     self.architecture = architecture
   }
 
-  /// The thread the exception names; nil where there is no exception, or its thread was not captured.
+  /// The thread the exception names; nil where there is no exception, or its thread was not
+  /// captured.
   public var crashedThread: ThreadSnapshot? {
     guard let id = exception?.threadID else { return nil }
     return threads.first { $0.id == id }

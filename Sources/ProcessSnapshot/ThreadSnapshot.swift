@@ -6,9 +6,11 @@ public struct ThreadSnapshot: Sendable, Equatable {
     case crashed = 1
     /// Stopped by a signal of ours and read while it stood still.
     case stopped = 2
-    /// Crashed too, at the same time, and was waiting in the handler: from its own signal's context.
+    /// Crashed too, at the same time, and was waiting in the handler: from its own signal's
+    /// context.
     case alsoCrashed = 3
-    /// Did not stop; stack and instruction pointer from `/proc/self/task/<tid>/syscall`, true while it stays blocked.
+    /// Did not stop; stack and instruction pointer from `/proc/self/task/<tid>/syscall`, true while
+    /// it stays blocked.
     case kernel = 4
     /// Did not stop and could not be read: name and state only.
     case none = 5
@@ -28,10 +30,12 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// The kernel's thread ID.
   public var id: UInt32
   public var name: String?
-  /// The state letter of proc(5), before the thread was stopped: R running, S sleeping, D in the kernel, T stopped.
+  /// The state letter of proc(5), before the thread was stopped: R running, S sleeping, D in the
+  /// kernel, T stopped.
   public var state: Character?
   public var captureMethod: CaptureMethod?
-  /// Nil unless the thread was stopped: a thread read through the kernel has `stackPointer` and `instructionPointer` only.
+  /// Nil unless the thread was stopped: a thread read through the kernel has `stackPointer` and
+  /// `instructionPointer` only.
   public var context: CPUContext?
   /// The thread control block, `fs` base on x86_64 and `tpidr_el0` on arm64.
   public var threadPointer: UInt64?

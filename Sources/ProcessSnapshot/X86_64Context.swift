@@ -1,6 +1,7 @@
 /// The registers of an x86_64 thread.
 ///
-/// Source: System V ABI AMD64 supplement, 3.2.1; Linux `struct sigcontext_64`; Intel SDM volume 1, 10.5 (FXSAVE area).
+/// Source: System V ABI AMD64 supplement, 3.2.1; Linux `struct sigcontext_64`; Intel SDM volume 1,
+/// 10.5 (FXSAVE area).
 public struct X86_64Context: Sendable, Equatable {
   public var rax: UInt64 = 0
   public var rbx: UInt64 = 0
@@ -24,8 +25,10 @@ public struct X86_64Context: Sendable, Equatable {
   public var fs: UInt16 = 0
   public var gs: UInt16 = 0
   public var ss: UInt16 = 0
-  /// The XSAVE area as the kernel put it on the signal frame, whose first 512 bytes are the FXSAVE area; empty if it was
-  /// not captured. A minidump's reader gives the 512 bytes only.
+  /// The XSAVE area as the kernel put it on the signal frame, whose first 512 bytes are the FXSAVE
+  /// area; empty if it was not captured.
+  ///
+  /// A minidump's reader gives the 512 bytes only.
   public var floatingPointState: [UInt8] = []
 
   public init() {}

@@ -50,6 +50,11 @@ PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
 // Is the descriptor still our file?
 PM_INLINE long pm_fstat(int fd, struct stat *status) { return PM_SYSCALL(SYS_fstat, fd, status, 0, 0, 0, 0); }
 
+// Raises the soft limit of file sizes for the dump: under RLIMIT_FSIZE 0 every write is EFBIG, preallocated or not.
+PM_INLINE long pm_file_size_limit(const struct rlimit *limit, struct rlimit *previous) {
+  return PM_SYSCALL(SYS_prlimit64, 0, RLIMIT_FSIZE, limit, previous, 0, 0);
+}
+
 // -- Memory ---------------------------------------------------------------------------------------------------------
 
 // Copies this process's own memory; an address that cannot be read gives -EFAULT or a short count instead of a signal.

@@ -9,14 +9,22 @@ internal import IntermediateDump
 @c(pm_capture_crash) @_noLocks
 func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  // A fault from here on gets a stack of its own; without this the kernel would start again at the top of the alternate
-  // stack that the signal frame is on.
+  // A fault from here on gets a stack of its own; without this the kernel would start again at the
+  // top of the alternate stack that the signal frame is on.
   var faultStack = unsafe stack_t()
   unsafe faultStack.ss_sp = state.pointee.faultStack
   unsafe faultStack.ss_size = state.pointee.faultStackSize
   _ = unsafe pm_sigaltstack(&faultStack)
   _ = unsafe pm_close(state.pointee.spareDescriptors.0)
   _ = unsafe pm_close(state.pointee.spareDescriptors.1)
+
+  var limit = rlimit()
+  let hasLimit = unsafe pm_file_size_limit(nil, &limit) == 0 && limit.rlim_cur != limit.rlim_max
+  if hasLimit {
+    var raised = limit
+    raised.rlim_cur = limit.rlim_max
+    _ = unsafe pm_file_size_limit(&raised, nil)
+  }
 
   let sections = unsafe SectionRunner(state)
   unsafe state.pointee.writer.header()
@@ -33,10 +41,12 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   unsafe sections.run(9, pm_write_threads)
   unsafe sections.run(10, pm_write_capture)
   if unsafe state.pointee.writer.endDocument() {
-    // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end mark.
+    // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
+    // mark.
     _ = unsafe pm_rename(
       state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
   }
+  if hasLimit { _ = unsafe pm_file_size_limit(&limit, nil) }
 }
 
 /// Stops all threads; nothing is written.

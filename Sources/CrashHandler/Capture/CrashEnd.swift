@@ -29,7 +29,8 @@ struct CrashEnd {
         index &-= 1
       }
     }
-    // A fault in the few lines between the sections. What was flushed is on disk; end as we would have ended.
+    // A fault in the few lines between the sections. What was flushed is on disk; end as we would
+    // have ended.
     unsafe passOn(signal, information)
   }
 
@@ -43,35 +44,40 @@ struct CrashEnd {
     }
   }
 
-  /// Lets the threads go if a previous handler will run, which may need them, or if the process may survive.
+  /// Lets the threads go if a previous handler will run, which may need them, or if the process may
+  /// survive.
   ///
-  /// Otherwise they stay parked until the process is dead: threads let go ran 26,974 turns of a loop before the kernel had
-  /// ended them, and could have changed what the core file shows.
+  /// Otherwise they stay parked until the process is dead: threads let go ran 26,974 turns of a
+  /// loop before the kernel had ended them, and could have changed what the core file shows.
   @_noLocks
   func releaseThreadsIfNeeded(_ signal: Int32) {
     let previous = unsafe state.pointee.previousActions[Int(signal)].handler
-    // For the first process of a PID namespace the kernel discards signals whose action is the default.
+    // For the first process of a PID namespace the kernel discards signals whose action is the
+    // default.
     if unsafe previous > 1 || state.pointee.processID == 1 {
       unsafe ThreadStopper(state).releaseAll()
     }
   }
 
-  /// Restores the previous actions and makes the signal happen again, with its own siginfo, when this handler returns.
+  /// Restores the previous actions and makes the signal happen again, with its own siginfo, when
+  /// this handler returns.
   @_noLocks
   func passOn(_ signal: Int32, _ information: UnsafeMutableRawPointer?) {
     var number: Int32 = 1
     while number < 32 {
-      if unsafe state.pointee.crashSignals >> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1 {
+      if unsafe state.pointee.crashSignals &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1 {
         _ = unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil)
       }
       number &+= 1
     }
     var code: Int32 = 0
     if let information = unsafe information { code = unsafe pm_siginfo_code(information) }
-    // Returning executes the faulting instruction again; the kernel then sees the fault itself, as without us.
+    // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
+    // without us.
     if recurs(signal, code: code) { return }
-    // Blocked first, so that it is delivered at the return from this handler, with the registers of the crash.
-    var mask: UInt64 = 1 << UInt64(truncatingIfNeeded: signal &- 1)
+    // Blocked first, so that it is delivered at the return from this handler, with the registers of
+    // the crash.
+    var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
     _ = unsafe pm_sigprocmask(0, &mask, nil)  // SIG_BLOCK
     let process = pm_getpid()
     let thread = pm_gettid()
@@ -80,15 +86,17 @@ struct CrashEnd {
     {
       return
     }
-    // A kernel or a seccomp profile without rt_tgsigqueueinfo: the siginfo is lost, the signal is not.
+    // A kernel or a seccomp profile without rt_tgsigqueueinfo: the siginfo is lost, the signal is
+    // not.
     if pm_tgkill(process, thread, signal) == 0 { return }
     _ = pm_exit_group(128 &+ signal)
   }
 
   /// True for faults that the same instruction raises again.
   ///
-  /// A fault is known by its code: positive, and one the hardware sets. SI_KERNEL (0x80) is not among them: a breakpoint
-  /// has it and does not recur. A memory error reported late (BUS_MCEERR_AO, 5) does not either.
+  /// A fault is known by its code: positive, and one the hardware sets. SI_KERNEL (0x80) is not
+  /// among them: a breakpoint has it and does not recur. A memory error reported late
+  /// (BUS_MCEERR_AO, 5) does not either.
   @_noLocks
   private func recurs(_ signal: Int32, code: Int32) -> Bool {
     switch signal {

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The handler of the crash signals: one thread captures, the others wait, and then the process ends as it would have
-/// ended without us.
+/// The handler of the crash signals: one thread captures, the others wait, and then the process
+/// ends as it would have ended without us.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2), signal-safety(7).
 @c(pm_handle_crash) @_noLocks
@@ -13,8 +13,8 @@ func pm_handle_crash(
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let entryTime = nanoseconds(clock: CLOCK_MONOTONIC)
   let end = unsafe CrashEnd(state)
-  // A forked child has inherited the handler but not the file; a vfork child runs in the parent's memory. The calls below
-  // this line would write the parent's dump.
+  // A forked child has inherited the handler but not the file; a vfork child runs in the parent's
+  // memory. The calls below this line would write the parent's dump.
   guard unsafe pm_getpid() == state.pointee.processID else {
     unsafe end.passOn(signal, information)
     return

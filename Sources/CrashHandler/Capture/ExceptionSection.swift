@@ -25,7 +25,8 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   unsafe state.pointee.writer.end()
 }
 
-/// Writes the NUL-terminated text that a pointer at `address` points to, `offset` bytes further; nothing if there is none.
+/// Writes the NUL-terminated text that a pointer at `address` points to, `offset` bytes further;
+/// nothing if there is none.
 @_noLocks
 private func writeMessage(
   _ state: UnsafeMutablePointer<HandlerState>, _ key: IntermediateDumpKey, at address: UInt64,

@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// Everything the handler needs in a crash, decided and allocated at install.
 ///
-/// Lives in memory of its own that is never freed and is reached through `pm_state()`: a Swift global would be initialised
-/// lazily in debug builds and checked by the runtime at each access.
+/// Lives in memory of its own that is never freed and is reached through `pm_state()`: a Swift
+/// global would be initialised lazily in debug builds and checked by the runtime at each access.
 ///
 /// RUNS-DURING-CRASH: read and written there; made by `HandlerInstaller`.
 @safe
@@ -20,8 +20,8 @@ struct HandlerState: ~Copyable {
   let finishedName: UnsafePointer<CChar>
   /// `/proc`, held open so that it is found after a chroot.
   let procDescriptor: Int32
-  /// Descriptors that hold two places in the table; closed in a crash so that /proc can be read in a process that has
-  /// used them all up.
+  /// Descriptors that hold two places in the table; closed in a crash so that /proc can be read in
+  /// a process that has used them all up.
   let spareDescriptors: (Int32, Int32)
   /// What a stop signal is installed with, SIGPROF in a crash included.
   var stopAction: pm_signal_action
@@ -31,7 +31,8 @@ struct HandlerState: ~Copyable {
   let previousActions: UnsafeMutablePointer<pm_signal_action>
   /// Bit n - 1 stands for signal n: those whose handler is ours.
   let crashSignals: UInt64
-  /// Where the arguments, environment and auxiliary vector begin on the main thread's stack; 0 if unknown.
+  /// Where the arguments, environment and auxiliary vector begin on the main thread's stack; 0 if
+  /// unknown.
   let environmentStart: UInt64
   /// The end of that mapping.
   let environmentEnd: UInt64

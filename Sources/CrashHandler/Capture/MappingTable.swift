@@ -1,11 +1,13 @@
 internal import CSignalSafe
 
-/// `/proc/self/maps` in a crash: its text, read once, and a table of where each mapping begins and ends.
+/// `/proc/self/maps` in a crash: its text, read once, and a table of where each mapping begins and
+/// ends.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe
 struct MappingTable {
-  /// Bytes of one entry: start 0 (8), end 8 (8), path offset 16 (4), path length 20 (2), flags 22 (1).
+  /// Bytes of one entry: start 0 (8), end 8 (8), path offset 16 (4), path length 20 (2), flags 22
+  /// (1).
   static var stride: Int { @_noLocks get { 24 } }
 
   /// Room for the text, and how much of it is filled.
@@ -104,7 +106,7 @@ struct MappingTable {
     var low = 0
     var high = count
     while low < high {
-      let middle = (low &+ high) >> 1
+      let middle = (low &+ high) &>> 1
       if self[middle].end > address { high = middle } else { low = middle &+ 1 }
     }
     return low

@@ -3,8 +3,8 @@ internal import IntermediateDump
 
 /// Every ELF image: where, which file, which build.
 ///
-/// Found from the mappings and read from memory, not through the dynamic linker: its list may be half changed, and its
-/// lock may be held by the thread that crashed.
+/// Found from the mappings and read from memory, not through the dynamic linker: its list may be
+/// half changed, and its lock may be held by the thread that crashed.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @c(pm_write_modules) @_noLocks
@@ -17,7 +17,8 @@ func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
   var written = 0
   while index < mappings.count, written < 4096 {
     let mapping = mappings[index]
-    // A file may be mapped at its start more than once; only one whose image begins there passes the check of its header.
+    // A file may be mapped at its start more than once; only one whose image begins there passes
+    // the check of its header.
     if mapping.has(Mapping.startsFile), mapping.has(Mapping.isReadable), mapping.pathLength > 0,
       writer.writeModule(mapping)
     {
@@ -45,8 +46,8 @@ private struct ModuleWriter {
   func writeModule(_ mapping: Mapping) -> Bool {
     let place = unsafe state.pointee.scratch
     let memory = unsafe state.pointee.memory
-    // Elf64_Ehdr: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56; 64 bytes. The program headers follow at once in
-    // every image that a linker made, so that one read has both.
+    // Elf64_Ehdr: magic 0, class 4, e_phoff 32, e_phentsize 54, e_phnum 56; 64 bytes. The program
+    // headers follow at once in every image that a linker made, so that one read has both.
     let first = 4096
     let readable = unsafe memory.copy(mapping.start, to: place, count: first)
     guard readable >= 64,
@@ -101,7 +102,9 @@ private struct ModuleWriter {
     }
   }
 
-  /// One note segment. Source: elf(5), "Notes (Nhdr)": name size 0, description size 4, type 8, name, description.
+  /// One note segment.
+  ///
+  /// Source: elf(5), "Notes (Nhdr)": name size 0, description size 4, type 8, name, description.
   @_noLocks
   private func writeBuildID(inNotes address: UInt64, size: UInt64) -> Bool {
     // Behind the header and the program headers, which are still needed.

@@ -90,21 +90,25 @@ private struct PathBuilder {
     count &+= length
   }
 
+  /// Appends a number that is not negative.
   @_noLocks
   mutating func append(decimal value: Int32) {
-    var divisor: Int32 = 1_000_000_000
-    var started = false
-    while divisor > 0 {
-      let digit = (value / divisor) % 10
-      if digit != 0 || started || divisor == 1 {
-        started = true
-        guard count < capacity &- 1 else { return }
-        unsafe place.storeBytes(
-          of: UInt8(truncatingIfNeeded: digit &+ 0x30), toByteOffset: count, as: UInt8.self)
-        count &+= 1
-      }
-      divisor /= 10
+    var digits = 1
+    var rest = value / 10
+    while rest > 0 {
+      digits &+= 1
+      rest /= 10
     }
+    guard digits < capacity &- count else { return }
+    rest = value
+    var position = count &+ digits
+    while position > count {
+      position &-= 1
+      unsafe place.storeBytes(
+        of: UInt8(truncatingIfNeeded: rest % 10 &+ 0x30), toByteOffset: position, as: UInt8.self)
+      rest /= 10
+    }
+    count &+= digits
   }
 
   /// The path, NUL-terminated.

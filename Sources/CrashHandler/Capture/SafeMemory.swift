@@ -1,16 +1,18 @@
 internal import CSignalSafe
 
-/// The one way in which crash code reads memory that is not its own: through the kernel, which answers a bad address
-/// with an error instead of a signal.
+/// The one way in which crash code reads memory that is not its own: through the kernel, which
+/// answers a bad address with an error instead of a signal.
 ///
-/// Never gives bytes of the arguments, the environment or the auxiliary vector's strings, whatever points there: they hold
-/// credentials.
+/// Never gives bytes of the arguments, the environment or the auxiliary vector's strings, whatever
+/// points there: they hold credentials.
 ///
 /// RUNS-DURING-CRASH. Source: process_vm_readv(2).
 @safe
 struct SafeMemory {
   let processID: Int32
-  /// Where the arguments begin; everything from there to `environmentEnd` is refused. 0 if unknown.
+  /// Where the arguments begin; everything from there to `environmentEnd` is refused.
+  ///
+  /// 0 if unknown.
   let environmentStart: UInt64
   /// The end of the mapping that `environmentStart` lies in.
   let environmentEnd: UInt64
@@ -54,11 +56,12 @@ struct SafeMemory {
     return result > 0 ? result : 0
   }
 
-  /// Copies page by page with plain loads, each on a landing pad that our own fault handler returns to.
+  /// Copies page by page with plain loads, each on a landing pad that our own fault handler returns
+  /// to.
   ///
   /// Some seccomp profiles answer process_vm_readv with ENOSYS (getsentry/sentry-native#1655).
   @_noLocks
-  private func copyGuarded(
+  func copyGuarded(
     _ source: UnsafeRawPointer, to place: UnsafeMutableRawPointer, count: Int
   ) -> Int {
     var done = 0

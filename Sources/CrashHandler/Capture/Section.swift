@@ -15,8 +15,8 @@ struct SectionRunner {
 
   /// Runs one section, and flushes what it wrote.
   ///
-  /// A fault in it ends the section, not the dump: maps that it left open are closed, the fault is noted, and the next
-  /// section follows.
+  /// A fault in it ends the section, not the dump: maps that it left open are closed, the fault is
+  /// noted, and the next section follows.
   ///
   /// - Parameters:
   ///   - number: the section's bit in `sectionsAbandoned`.
@@ -25,7 +25,7 @@ struct SectionRunner {
   func run(_ number: UInt64, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
     let depth = unsafe state.pointee.writer.depth
     if unsafe pm_run_section(state.pointee.landingPads, body, UnsafeMutableRawPointer(state)) != 0 {
-      unsafe state.pointee.sectionsAbandoned |= 1 << number
+      unsafe state.pointee.sectionsAbandoned |= 1 &<< number
       unsafe state.pointee.writer.close(toDepth: depth)
     }
     unsafe state.pointee.writer.flush()

@@ -2,8 +2,9 @@ internal import CSignalSafe
 
 /// The handler of the stop signals: publishes where this thread stands, then stands still.
 ///
-/// Waits on a futex, never polls: a thousand parked threads that poll take all processors from the one that captures.
-/// Every SIGPROF parks while a stop runs, whoever sent it, because a pending one from a timer swallows ours.
+/// Waits on a futex, never polls: a thousand parked threads that poll take all processors from the
+/// one that captures. Every SIGPROF parks while a stop runs, whoever sent it, because a pending one
+/// from a timer swallows ours.
 ///
 /// RUNS-DURING-CRASH, on every thread but the capturing one.
 @c(pm_handle_stop) @_noLocks
@@ -19,13 +20,15 @@ func pm_handle_stop(
   if let record = unsafe state.pointee.threads.find(threadID) {
     record.threadPointer = pm_thread_pointer()
     if record.context == 0 {
-      // Not 0 for a thread that waits in the handler with a crash of its own: that context is the one worth having.
-      record.context = UInt64(UInt(bitPattern: context))
+      // Not 0 for a thread that waits in the handler with a crash of its own: that context is the
+      // one worth having.
+      record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: context))
       record.setStatus(.stopped)
     } else {
       record.setStatus(.alsoCrashed)
     }
-    // Only the last one wakes the capturing thread: a thousand wake-ups would cost more than the stops.
+    // Only the last one wakes the capturing thread: a thousand wake-ups would cost more than the
+    // stops.
     if unsafe state.pointee.stopped.add(1) >= state.pointee.stopTarget.value {
       unsafe state.pointee.stopped.wakeAll()
     }

@@ -69,7 +69,7 @@ struct TextScanner {
     }
   }
 
-  /// Takes hexadecimal digits, at most 16; 0 where there is none. "0x" in front is skipped.
+  /// Takes hexadecimal digits and a "0x" in front of them; 0 where there is none.
   @_noLocks
   mutating func hexadecimal() -> UInt64 {
     if current == 0x30 {
@@ -87,7 +87,7 @@ struct TextScanner {
       } else {
         return value
       }
-      value = value << 4 | UInt64(truncatingIfNeeded: digit)
+      value = value &<< 4 | UInt64(truncatingIfNeeded: digit)
       position &+= 1
     }
   }
@@ -103,7 +103,8 @@ struct TextScanner {
     return value
   }
 
-  /// Goes behind a label at the start of a line, such as "Name:"; false, at the end, if no line has it.
+  /// Goes behind a label at the start of a line, such as "Name:"; false, at the end, if no line has
+  /// it.
   @_noLocks
   mutating func find(_ label: StaticString) -> Bool {
     while !isAtEnd {

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// One record of the thread table, at a fixed layout in raw memory.
 ///
-/// Layout: status 0 (4), thread ID 4 (4), context 8, thread pointer 16, blocked signals 24, state letter 32 (1), signal
-/// sent 33 (1), name length 34 (1), name 40 (64).
+/// Layout: status 0 (4), thread ID 4 (4), context 8, thread pointer 16, blocked signals 24, state
+/// letter 32 (1), signal sent 33 (1), name length 34 (1), name 40 (64).
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -56,7 +56,9 @@ struct ThreadRecord {
   /// The thread's ucontext_t, on its own stack; 0 until it has stopped.
   var context: UInt64 {
     @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
-    @_noLocks nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 8, as: UInt64.self) }
+    @_noLocks nonmutating set {
+      unsafe base.storeBytes(of: newValue, toByteOffset: 8, as: UInt64.self)
+    }
   }
 
   var threadPointer: UInt64 {

@@ -1,13 +1,14 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The thread that crashed, with the top and bottom of its stack and the memory around its instruction pointer.
+/// The thread that crashed, with the top and bottom of its stack and the memory around its
+/// instruction pointer.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread) @_noLocks
 func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let context = UInt64(UInt(bitPattern: unsafe state.pointee.context))
+  let context = UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe state.pointee.context))
   let thread = unsafe ThreadWriter(state)
   unsafe state.pointee.writer.startMap(.crashingThread)
   thread.writeIdentity(threadID: unsafe state.pointee.threadID, method: 1)

@@ -5,8 +5,8 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread. Source: proc(5), tgkill(2).
 @safe
 struct ThreadStopper {
-  /// SIGPROF: the only signal without a meaning of its own that libdispatch and Swift concurrency leave open on their
-  /// workers.
+  /// SIGPROF: the only signal without a meaning of its own that libdispatch and Swift concurrency
+  /// leave open on their workers.
   static var profileSignal: Int32 { @_noLocks get { 27 } }
 
   private let state: UnsafeMutablePointer<HandlerState>
@@ -20,7 +20,8 @@ struct ThreadStopper {
 
   /// Stops all other threads, as far as they can be within a bound.
   ///
-  /// Returns with every record in its final status; a thread that did not stop keeps `running` or `signalled`.
+  /// Returns with every record in its final status; a thread that did not stop keeps `running` or
+  /// `signalled`.
   @_noLocks
   func stopAll() {
     unsafe state.pointee.stopped.store(0)
@@ -42,8 +43,8 @@ struct ThreadStopper {
     unsafe state.pointee.parking.store(0)
     unsafe state.pointee.parking.wakeAll()
     guard unsafe state.pointee.hasProfileAction else { return }
-    // A stop signal still pending on a thread that blocks SIGPROF would kill the process under the old action if that is
-    // the default. Ignoring a signal discards what is pending.
+    // A stop signal still pending on a thread that blocks SIGPROF would kill the process under the
+    // old action if that is the default. Ignoring a signal discards what is pending.
     var ignore = pm_signal_action()
     ignore.handler = 1
     _ = unsafe pm_sigaction(ThreadStopper.profileSignal, &ignore, nil)
@@ -149,7 +150,7 @@ struct ThreadStopper {
 
   @_noLocks
   private func isBlocked(_ signal: Int32, in mask: UInt64) -> Bool {
-    mask >> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
+    mask &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
   }
 
   /// Puts the stop handler in for SIGPROF, once; the action it replaces is kept.
@@ -171,8 +172,9 @@ struct ThreadStopper {
   @_noLocks
   private func waitUntilStopped() {
     var idleRounds = 0
-    // 25 rounds of 10 ms without a thread that stops. A processor that is busy for longer than that is rarer than a
-    // thread that never will (state D or T), for which every crash would wait this long.
+    // 25 rounds of 10 ms without a thread that stops. A processor that is busy for longer than that
+    // is rarer than a thread that never will (state D or T), for which every crash would wait this
+    // long.
     while idleRounds < 25 {
       let target = countThreads(awaitsRunning: idleRounds < 2)
       unsafe state.pointee.stopTarget.store(target)
@@ -184,7 +186,8 @@ struct ThreadStopper {
     }
   }
 
-  /// Threads that have stopped or may still: those asked and, in the first rounds, those found with everything blocked.
+  /// Threads that have stopped or may still: those asked and, in the first rounds, those found with
+  /// everything blocked.
   @_noLocks
   private func countThreads(awaitsRunning: Bool) -> UInt32 {
     var result: UInt32 = 0
@@ -198,8 +201,8 @@ struct ThreadStopper {
     return result
   }
 
-  /// Looks again at each thread that has not stopped: it may have ended, or left pthread_create, inside which libc blocks
-  /// every signal.
+  /// Looks again at each thread that has not stopped: it may have ended, or left pthread_create,
+  /// inside which libc blocks every signal.
   @_noLocks
   private func askAgain() {
     var index = 0

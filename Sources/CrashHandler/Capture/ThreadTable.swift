@@ -1,13 +1,15 @@
 internal import CSignalSafe
 
-/// The threads found in a crash: a fixed table of raw records, filled by the capturing thread and by each stopped thread.
+/// The threads found in a crash: a fixed table of raw records, filled by the capturing thread and
+/// by each stopped thread.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadTable {
   /// Bytes of one record.
   static var stride: Int { @_noLocks get { 128 } }
-  /// The longest thread name kept, in bytes: 15 by the kernel's rule, each escaped by proc(5) to at most 4.
+  /// The longest thread name kept, in bytes: 15 by the kernel's rule, each escaped by proc(5) to at
+  /// most 4.
   static var nameCapacity: Int { @_noLocks get { 64 } }
 
   let capacity: Int
@@ -30,8 +32,8 @@ struct ThreadTable {
 
   /// The record of a thread; nil if it is not in the table.
   ///
-  /// A stopped thread finds its own record with this. Linear, but in every thread at once: 4,096 threads cost less than
-  /// the signals that stopped them.
+  /// A stopped thread finds its own record with this. Linear, but in every thread at once: 4,096
+  /// threads cost less than the signals that stopped them.
   @_noLocks
   func find(_ threadID: Int32) -> ThreadRecord? {
     let count = self.count

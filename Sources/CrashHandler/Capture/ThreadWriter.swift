@@ -40,7 +40,8 @@ struct ThreadWriter {
 
   /// A thread that did not stop: the kernel tells where a blocked one stands, without waking it.
   ///
-  /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or `running`.
+  /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
+  /// `running`.
   @_noLocks
   private func writeUnstopped(_ record: ThreadRecord) {
     let capacity = unsafe state.pointee.scratchSize
@@ -92,7 +93,8 @@ struct ThreadWriter {
     unsafe state.pointee.writer.unsigned(.blockedSignals, record.blockedSignals)
   }
 
-  /// The same for the capturing thread: it ran when it crashed, and its mask is in the signal frame.
+  /// The same for the capturing thread: it ran when it crashed, and its mask is in the signal
+  /// frame.
   @_noLocks
   func writeOwnStatus() {
     let capacity = unsafe state.pointee.scratchSize
@@ -118,11 +120,13 @@ struct ThreadWriter {
     guard
       let pointer = unsafe UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: context))
     else { return }
-    // The signal frame is the kernel's own writing: it can be read without a net, but its pointers are checked.
+    // The signal frame is the kernel's own writing: it can be read without a net, but its pointers
+    // are checked.
     unsafe state.pointee.writer.property(
       .generalRegisters, pm_context_general_registers(pointer),
       count: Int(PM_GENERAL_REGISTERS_SIZE))
-    let area = UInt64(UInt(bitPattern: unsafe pm_context_floating_point(pointer)))
+    let area = UInt64(
+      truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(pointer)))
     let memory = unsafe state.pointee.memory
     let capacity = 16384
     guard area != 0,
@@ -141,8 +145,10 @@ struct ThreadWriter {
   /// The stack from just below its pointer to the end of its mapping, as far as the limit goes.
   ///
   /// - Parameters:
-  ///   - stackPointer: after an overflow it lies in the guard page; then from the next readable mapping up.
-  ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the bottom.
+  ///   - stackPointer: after an overflow it lies in the guard page; then from the next readable
+  ///     mapping up.
+  ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the
+  ///     bottom.
   @_noLocks
   func writeStack(from stackPointer: UInt64, limit: Int) {
     let mappings = unsafe state.pointee.mappings
@@ -154,7 +160,7 @@ struct ThreadWriter {
     let mapping = mappings[index]
     let start = mapping.start > wanted ? mapping.start : wanted
     // A pointer far below any mapping is not a stack pointer at all.
-    guard start &- wanted <= 1 << 30 else { return }
+    guard start &- wanted <= 1 &<< 30 else { return }
     unsafe state.pointee.writer.unsigned(.stackRegionStart, mapping.start)
     unsafe state.pointee.writer.unsigned(.stackRegionEnd, mapping.end)
     let size = Int(truncatingIfNeeded: mapping.end &- start)
@@ -199,7 +205,8 @@ struct ThreadWriter {
     }
   }
 
-  /// Writes a region; false if not one byte of it could be read, which leaves a region without data.
+  /// Writes a region; false if not one byte of it could be read, which leaves a region without
+  /// data.
   @_noLocks
   private func writeReadable(_ address: UInt64, count: Int) -> Bool {
     var copied = 0

@@ -1,8 +1,10 @@
 internal import CSignalSafe
 
-/// Threads that crashed while another one was already capturing: who they are and where they crashed.
+/// Threads that crashed while another one was already capturing: who they are and where they
+/// crashed.
 ///
-/// A fixed table of 64 entries behind the state; a thread that finds it full is captured inside the handler instead.
+/// A fixed table of 64 entries behind the state; a thread that finds it full is captured inside the
+/// handler instead.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -25,7 +27,7 @@ struct WaitingCrashes {
     guard index < WaitingCrashes.capacity else { return }
     let entry = unsafe state.pointee.waiting + index &* 16
     unsafe entry.storeBytes(
-      of: UInt64(UInt(bitPattern: context)), toByteOffset: 8, as: UInt64.self)
+      of: UInt64(truncatingIfNeeded: UInt(bitPattern: context)), toByteOffset: 8, as: UInt64.self)
     // The thread ID last: an entry without one is not found.
     let word = unsafe FutexWord(entry.assumingMemoryBound(to: UInt32.self))
     word.store(UInt32(bitPattern: threadID))

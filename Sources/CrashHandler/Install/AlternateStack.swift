@@ -1,12 +1,13 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// The stack on which the calling thread handles signals, so that an overflow of its own stack can be handled at all.
+/// The stack on which the calling thread handles signals, so that an overflow of its own stack can
+/// be handled at all.
 enum AlternateStack {
   /// Gives the calling thread an alternate stack unless it has one that is large enough.
   ///
-  /// The handler leaves it at once for its own stack; what it has to hold is the kernel's signal frame, and whatever a
-  /// previous handler needs. Never freed: it belongs to the thread for good.
+  /// The handler leaves it at once for its own stack; what it has to hold is the kernel's signal
+  /// frame, and whatever a previous handler needs. Never freed: it belongs to the thread for good.
   static func install() throws(CrashHandlerError) {
     // The signal frame with the vector state of this processor: 11 KiB with AMX.
     let frame = Int(pm_minimum_signal_stack_size())

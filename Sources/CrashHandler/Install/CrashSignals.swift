@@ -10,8 +10,10 @@ struct CrashSignals {
   /// By signal number.
   private let previous: [Int32: pm_signal_action]
 
-  /// Signals raised by an instruction. Never blocked in a handler of ours: blocked, the kernel would end the process at the
-  /// next one instead of giving the landing pad a chance.
+  /// Signals raised by an instruction.
+  ///
+  /// Never blocked in a handler of ours: blocked, the kernel would end the process at the next one
+  /// instead of giving the landing pad a chance.
   private static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
     .reduce(0) { $0 | bit($1) }
 
@@ -29,7 +31,8 @@ struct CrashSignals {
     for signal in candidates {
       var action = pm_signal_action()
       guard unsafe pm_sigaction(signal, nil, &action) == 0 else { continue }
-      // An ignored signal stays so: a job in the background inherits QUIT ignored, and catching it turned exit 0 into 131.
+      // An ignored signal stays so: a job in the background inherits QUIT ignored, and catching it
+      // turned exit 0 into 131.
       if action.handler != 1 { previous[signal] = action }
     }
     self.previous = previous
@@ -51,11 +54,13 @@ struct CrashSignals {
     for (signal, action) in previous { unsafe table[Int(signal)] = action }
   }
 
-  /// What the stop handler is installed with: everything but faults is blocked while a thread stands still.
+  /// What the stop handler is installed with: everything but faults is blocked while a thread
+  /// stands still.
   func stopAction() -> pm_signal_action {
     guard stopSignal != 0 else { return pm_signal_action() }
-    let handler: @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-      unsafe pm_handle_stop
+    let handler:
+      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+        unsafe pm_handle_stop
     _ = unsafe pm_install_handler(
       stopSignal, handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
     var action = pm_signal_action()
@@ -67,8 +72,9 @@ struct CrashSignals {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
-    let handler: @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-      unsafe pm_handle_crash
+    let handler:
+      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+        unsafe pm_handle_crash
     // A crash of another thread must be able to stop one that waits in our handler.
     let open = Self.faults | Self.bit(SIGPROF) | (stopSignal == 0 ? 0 : Self.bit(stopSignal))
     for signal in previous.keys.sorted() {

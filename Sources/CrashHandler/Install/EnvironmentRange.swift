@@ -1,14 +1,19 @@
 internal import Glibc
 
-/// Where the arguments, the environment and the auxiliary vector lie, at the top of the main thread's stack.
+/// Where the arguments, the environment and the auxiliary vector lie, at the top of the main
+/// thread's stack.
 struct EnvironmentRange {
-  /// The stack pointer that the program started with: it points to the count of arguments, and all frames lie below. 0 if
-  /// the kernel does not tell.
+  /// The stack pointer that the program started with: it points to the count of arguments, and all
+  /// frames lie below.
+  ///
+  /// 0 if the kernel does not tell.
   let start: UInt64
   /// The end of the mapping.
   let end: UInt64
 
-  /// Reads it from /proc. Source: proc_pid_stat(5), field 28.
+  /// Reads it from /proc.
+  ///
+  /// Source: proc_pid_stat(5), field 28.
   static func current() -> EnvironmentRange {
     let start = RunRecord.current().stackStart
     let lines = TextFile.text("/proc/self/maps")?.split(separator: "\n") ?? []

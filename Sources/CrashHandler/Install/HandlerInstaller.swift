@@ -32,7 +32,8 @@ enum HandlerInstaller {
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<HandlerState> {
     let state = unsafe try memory.pages(MemoryLayout<HandlerState>.size)
       .bindMemory(to: HandlerState.self, capacity: 1)
-    // Each word on a line of its own: parked threads and the capturing one would otherwise fight for it.
+    // Each word on a line of its own: parked threads and the capturing one would otherwise fight
+    // for it.
     let wordStride = 64
     let words = unsafe try memory.pages(8 * wordStride)
     func word(_ index: Int) -> FutexWord {
@@ -108,7 +109,8 @@ enum HandlerInstaller {
     unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
   }
 
-  /// Calls what the compiler may call on the crash path through the PLT, whose first call runs the dynamic linker.
+  /// Calls what the compiler may call on the crash path through the PLT, whose first call runs the
+  /// dynamic linker.
   private static func bindNow() {
     var bytes = (UInt64(0), UInt64(0))
     unsafe memset(&bytes, 1, 8)

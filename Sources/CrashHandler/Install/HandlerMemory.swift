@@ -2,8 +2,8 @@ internal import Glibc
 
 /// One piece of anonymous memory that everything the handler needs in a crash is cut from.
 ///
-/// Touched only in a crash, so that it costs address space, not memory. Kept out of core files: nothing of the program is
-/// in it. Never freed once the handler is installed.
+/// Touched only in a crash, so that it costs address space, not memory. Kept out of core files:
+/// nothing of the program is in it. Never freed once the handler is installed.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer

@@ -73,7 +73,8 @@ struct LaunchFacts {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  private static func kernel() -> (name: String, release: String, version: String, machine: String) {
+  private static func kernel() -> (name: String, release: String, version: String, machine: String)
+  {
     var names = utsname()
     unsafe uname(&names)
     // The fields are arrays, which are imported as tuples.
@@ -85,7 +86,9 @@ struct LaunchFacts {
     return (text(names.sysname), text(names.release), text(names.version), text(names.machine))
   }
 
-  /// PRETTY_NAME. Source: os-release(5).
+  /// PRETTY_NAME.
+  ///
+  /// Source: os-release(5).
   private static func distribution() -> String? {
     let text = TextFile.text("/etc/os-release") ?? TextFile.text("/usr/lib/os-release")
     let label = "PRETTY_NAME="

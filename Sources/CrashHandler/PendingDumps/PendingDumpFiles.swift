@@ -2,7 +2,8 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// The files that a live handler has in the pending folder: the locked dump, its run record and its FIFO.
+/// The files that a live handler has in the pending folder: the locked dump, its run record and its
+/// FIFO.
 ///
 /// Ordinary code. Dropping it without `keep()` removes them again.
 struct PendingDumpFiles: ~Copyable {
@@ -17,8 +18,8 @@ struct PendingDumpFiles: ~Copyable {
   private var createdNames: [String] = []
   private var openDescriptors: [Int32] = []
 
-  /// Makes the folders, then FIFO, run record and locked file, in this order: a locked file never lies there without what
-  /// tells whether its owner lives.
+  /// Makes the folders, then FIFO, run record and locked file, in this order: a locked file never
+  /// lies there without what tells whether its owner lives.
   ///
   /// - Parameters:
   ///   - database: the database folder.
@@ -40,8 +41,8 @@ struct PendingDumpFiles: ~Copyable {
     try files.makeFIFO(name.with(role: .fifo).description)
     try files.writeRunRecord(name.with(role: .runRecord).description)
     files.descriptor = try files.create(name.description)
-    // Blocks of the file are held now, so that the dump can be written when the disk is full. A file system that cannot
-    // hold blocks (EOPNOTSUPP) only loses this.
+    // Blocks of the file are held now, so that the dump can be written when the disk is full. A
+    // file system that cannot hold blocks (EOPNOTSUPP) only loses this.
     _ = pm_preallocate(files.descriptor, 1 << 20)
     return files
   }

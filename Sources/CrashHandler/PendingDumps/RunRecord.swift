@@ -6,7 +6,9 @@ struct RunRecord {
   let processID: Int32
   /// Clock ticks between boot and the process's start, field 22 of proc_pid_stat(5).
   let startTime: UInt64
-  /// Where the initial stack began, field 28; changes at exec. 0 if the kernel does not tell.
+  /// Where the initial stack began, field 28; changes at exec.
+  ///
+  /// 0 if the kernel does not tell.
   let stackStart: UInt64
   let bootID: String
   /// The inode of the PID namespace; process IDs of different namespaces cannot be compared.
@@ -28,7 +30,8 @@ struct RunRecord {
       launchTime: LaunchFacts.time(CLOCK_REALTIME))
   }
 
-  /// Fields of the stat file; the second is a name in parentheses that may hold blanks and parentheses itself.
+  /// Fields of the stat file; the second is a name in parentheses that may hold blanks and
+  /// parentheses itself.
   private static func statFields(_ text: String) -> [Substring] {
     guard let end = text.lastIndex(of: ")") else { return [] }
     let rest = text[text.index(after: end)...].split(separator: " ")

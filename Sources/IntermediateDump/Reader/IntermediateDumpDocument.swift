@@ -14,7 +14,8 @@ public struct IntermediateDumpDocument: Sendable {
   /// The header's identifier of the writer, trailing NULs and blanks removed.
   public let writer: String
   public let root: IntermediateDumpMap
-  /// Nil for a dump that ends in EndDocument with every map closed; a torn dump has damage and is still worth reading.
+  /// Nil for a dump that ends in EndDocument with every map closed; a torn dump has damage and is
+  /// still worth reading.
   public let damage: Damage?
 
   /// True for a dump that its writer finished.
@@ -23,9 +24,9 @@ public struct IntermediateDumpDocument: Sendable {
   /// Parses a dump; linear in its size, never traps, keeps maps that were still open at the damage.
   ///
   /// - Parameter bytes: the whole file.
-  /// - Throws: `IntermediateDumpError` only where there is nothing to keep: the file is shorter than a header, is not an
-  ///   intermediate dump, or is of a version or word size this code does not read. Damage behind the header is not an
-  ///   error; it is in `damage`.
+  /// - Throws: `IntermediateDumpError` only where there is nothing to keep: the file is shorter
+  ///   than a header, is not an intermediate dump, or is of a version or word size this code does
+  ///   not read. Damage behind the header is not an error; it is in `damage`.
   public init(parsing bytes: [UInt8]) throws(IntermediateDumpError) {
     let size = IntermediateDumpFormat.headerSize
     guard bytes.count >= size else {

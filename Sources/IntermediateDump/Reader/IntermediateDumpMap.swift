@@ -1,4 +1,5 @@
-/// One map of a parsed dump: its entries in file order, values left in the file's bytes until asked for.
+/// One map of a parsed dump: its entries in file order, values left in the file's bytes until asked
+/// for.
 ///
 /// Getters never trap: a key that is missing, or whose value has another shape, is nil.
 public struct IntermediateDumpMap: Sendable {
@@ -20,7 +21,9 @@ public struct IntermediateDumpMap: Sendable {
 
   /// The whole file; shared, not copied.
   public let bytes: [UInt8]
-  /// In file order. A key may occur twice in a hostile file; the first counts.
+  /// In file order.
+  ///
+  /// A key may occur twice in a hostile file; the first counts.
   public internal(set) var entries: [Entry] = []
 
   init(bytes: [UInt8]) {
@@ -50,7 +53,8 @@ public struct IntermediateDumpMap: Sendable {
     return Int64(bitPattern: value << UInt64(unused)) >> Int64(unused)
   }
 
-  /// Text as UTF-8, with what is not UTF-8 replaced by U+FFFD and everything from the first NUL on cut.
+  /// Text as UTF-8, with what is not UTF-8 replaced by U+FFFD and everything from the first NUL on
+  /// cut.
   public func text(_ key: IntermediateDumpKey) -> String? {
     guard let data = data(key) else { return nil }
     return String(decoding: data.prefix { $0 != 0 }, as: UTF8.self)

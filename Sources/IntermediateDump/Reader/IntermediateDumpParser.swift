@@ -9,7 +9,8 @@ struct IntermediateDumpCursor {
 
   var remaining: Int { bytes.count - offset }
 
-  /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are left.
+  /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are
+  /// left.
   mutating func integer(_ width: Int) -> UInt64? {
     guard remaining >= width else { return nil }
     var value: UInt64 = 0
@@ -23,13 +24,15 @@ struct IntermediateDumpCursor {
 
 /// Turns tokens into a tree, and stops for good at the first one that makes no sense.
 ///
-/// Keeps an explicit stack instead of recursing, so that a file of nothing but StartMap tokens costs no call stack.
+/// Keeps an explicit stack instead of recursing, so that a file of nothing but StartMap tokens
+/// costs no call stack.
 struct IntermediateDumpParser {
   private struct OpenContainer {
     let key: UInt16
     let offset: Int
     let isArray: Bool
-    // Appended to in place: an enum's payload or a copy would make each entry cost as much as all before it.
+    // Appended to in place: an enum's payload or a copy would make each entry cost as much as all
+    // before it.
     var entries: [IntermediateDumpMap.Entry] = []
   }
 

@@ -1,7 +1,8 @@
 /// The schema of an intermediate dump: every key there is, nested as it is nested in the file.
 ///
-/// Never renumber a key and never use a number again. A new key goes at the end of its group; readers skip what they
-/// do not know. The kind of each value is in `IntermediateDumpKey.kind`, its meaning in `Docs/IntermediateDumpFormat.md`.
+/// Never renumber a key and never use a number again. A new key goes at the end of its group;
+/// readers skip what they do not know. The kind of each value is in `IntermediateDumpKey.kind`, its
+/// meaning in `Docs/IntermediateDumpFormat.md`.
 public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   // Where the dump came from.
   case process = 100  // map
@@ -113,7 +114,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
 
   /// The number on disk.
   ///
-  /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no body of it from
-  /// another file; from this file it does.
+  /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no
+  /// body of it from another file; from this file it does.
   public var code: UInt16 { @_noLocks get { rawValue } }
 }

@@ -2,9 +2,9 @@ internal import CSignalSafe
 
 /// Streams tokens into a buffer, and the buffer into a file, in the middle of a crash.
 ///
-/// Allocates nothing, takes no lock and cannot trap. A property is put into the buffer whole or not at all, so a fault
-/// between two calls never leaves half a token. The first failed write is remembered and nothing is written after it: a
-/// dump has no hole in its middle.
+/// Allocates nothing, takes no lock and cannot trap. A property is put into the buffer whole or not
+/// at all, so a fault between two calls never leaves half a token. The first failed write is
+/// remembered and nothing is written after it: a dump has no hole in its middle.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
@@ -64,9 +64,11 @@ public struct IntermediateDumpWriter: ~Copyable {
     append(0x6D65_7472_6F6D_7473, width: 8)
   }
 
-  /// Writes bytes that are this program's own; memory that may not be readable is copied safely first.
+  /// Writes bytes that are this program's own; memory that may not be readable is copied safely
+  /// first.
   ///
-  /// - Returns: false if the property was left out: the file is full, the limit is reached, or it does not fit the buffer.
+  /// - Returns: false if the property was left out: the file is full, the limit is reached, or it
+  ///   does not fit the buffer.
   @_noLocks @discardableResult
   public mutating func property(
     _ key: IntermediateDumpKey, _ bytes: UnsafeRawPointer?, count: Int
@@ -134,7 +136,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     guard depth > 0 else { return }
     depth &-= 1
     guard reserve(1) else { return }
-    let isArray = arrays >> UInt64(truncatingIfNeeded: depth) & 1 == 1
+    let isArray = arrays &>> UInt64(truncatingIfNeeded: depth) & 1 == 1
     append(
       UInt64(isArray ? IntermediateDumpToken.endArray : IntermediateDumpToken.endMap), width: 1)
   }
@@ -190,7 +192,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   @_noLocks
   private mutating func start(_ key: IntermediateDumpKey, token: UInt8, isArray: UInt64) {
     let bit = UInt64(truncatingIfNeeded: depth)
-    arrays = arrays & ~(1 << bit) | isArray << bit
+    arrays = arrays & ~(1 &<< bit) | isArray &<< bit
     depth &+= 1
     guard reserve(3) else { return }
     append(UInt64(token), width: 1)
@@ -226,11 +228,17 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   @_noLocks
   private mutating func append(_ value: UInt64, width: Int) {
-    var index = 0
-    while index < width {
-      let byte = UInt8(truncatingIfNeeded: value >> UInt64(truncatingIfNeeded: index &* 8))
-      unsafe buffer.storeBytes(of: byte, toByteOffset: used &+ index, as: UInt8.self)
-      index &+= 1
+    // Both architectures are little-endian, as the format is.
+    let place = unsafe buffer + used
+    switch width {
+    case 1: unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)
+    case 2:
+      unsafe place.storeBytes(
+        of: UInt16(truncatingIfNeeded: value), as: UInt16.self)
+    case 4:
+      unsafe place.storeBytes(
+        of: UInt32(truncatingIfNeeded: value), as: UInt32.self)
+    default: unsafe place.storeBytes(of: value, as: UInt64.self)
     }
     used &+= width
   }

@@ -1,0 +1,153 @@
+public import ProcessSnapshot
+internal import Stackwalk
+
+extension CrashReport {
+  /// The frames that are kept of one stack: its innermost and, of a deep recursion, its outermost.
+  private static let keptFrames = (head: 200, tail: 56)
+
+  /// Makes the report of a crashed process.
+  ///
+  /// - Parameters:
+  ///   - snapshot: the process, from an intermediate dump or a minidump.
+  ///   - symbolicating: whether to name functions from the modules' files on this machine, which reads the symbol
+  ///     tables of the modules on the stacks. Without, stacks are walked by what the dump holds: frames that can
+  ///     be found only by reading code are missing then.
+  public init(snapshot: ProcessSnapshot, symbolicating: Bool) {
+    let symbols = symbolicating ? SymbolSource() : nil
+    let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
+    let crashedID = snapshot.exception?.threadID
+    var threads = snapshot.threads.map { thread in
+      let trace = walker.trace(
+        of: thread, head: Self.keptFrames.head, tail: Self.keptFrames.tail)
+      return Thread(thread, crashed: thread.id == crashedID, trace: trace, in: snapshot)
+    }
+    if let index = threads.firstIndex(where: \.crashed), index > 0 {
+      threads.insert(threads.remove(at: index), at: 0)
+    }
+    let crashed = threads.first { $0.crashed }
+    schemaVersion = 1
+    reportID = snapshot.reportID.map(String.init(describing:))
+    message = Self.message(snapshot.exception)
+    explanation = Explanation(of: snapshot, frames: crashed?.frames ?? []).text
+    signature = Signature.text(
+      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules,
+      executable: snapshot.process.executablePath)
+    complete = snapshot.capture.isComplete
+    exception = snapshot.exception.map(Exception.init)
+    process = Process(snapshot.process)
+    system = System(snapshot)
+    self.threads = threads
+    modules = snapshot.modules.map { Module($0, note: symbols?.note(on: $0)) }
+    annotations = snapshot.annotations
+    capture = Capture(snapshot.capture)
+  }
+
+  /// The runtime's words, else the C library's; blank ones say nothing.
+  private static func message(_ exception: ExceptionSnapshot?) -> String? {
+    for text in [exception?.fatalMessage, exception?.abortMessage] {
+      if let text = text?.trimmed, !text.isEmpty { return text }
+    }
+    return nil
+  }
+}
+
+extension CrashReport.Exception {
+  init(_ exception: ExceptionSnapshot) {
+    threadID = exception.threadID
+    signal = exception.signal
+    signalName = exception.signal.flatMap(SignalNames.name)
+    code = exception.code
+    codeName = exception.signal.flatMap { signal in
+      exception.code.flatMap { SignalNames.codeName(signal: signal, code: $0) }
+    }
+    address = exception.address.map(HexAddress.init)
+    access = MemoryAccess(exception)?.rawValue
+    sender = SignalInfo(exception).sender
+  }
+}
+
+extension CrashReport.Process {
+  init(_ process: ProcessDescription) {
+    pid = process.processID
+    parent = process.parentProcessID
+    executable = process.executablePath
+    product = process.product
+    version = process.version
+    environment = process.environment
+    launchTime = process.launchTime.map(Timestamp.init(nanoseconds:))
+    crashTime = process.crashTime.map(Timestamp.init(nanoseconds:))
+  }
+}
+
+extension CrashReport.System {
+  init(_ snapshot: ProcessSnapshot) {
+    let system = snapshot.system
+    architecture = snapshot.architecture.rawValue
+    kernelName = system.kernelName
+    kernelRelease = system.kernelRelease
+    kernelVersion = system.kernelVersion
+    machine = system.machine
+    distribution = system.distribution
+    libraryVersion = system.libraryVersion
+    processorCount = system.processorCount
+    pageSize = system.pageSize
+    bootID = system.bootID
+  }
+}
+
+extension CrashReport.Thread {
+  init(_ thread: ThreadSnapshot, crashed: Bool, trace: StackTrace, in snapshot: ProcessSnapshot) {
+    id = thread.id
+    name = thread.name
+    self.crashed = crashed
+    capturedBy = thread.captureMethod?.name
+    state = thread.state.map(String.init)
+    let values = thread.context?.generalRegisters ?? []
+    registers = Dictionary(
+      values.map { ($0.name, HexAddress($0.value)) }, uniquingKeysWith: { first, _ in first })
+    frames = trace.frames.map { CrashReport.Frame($0, in: snapshot) }
+    framesOmitted = trace.omittedCount
+    framesOmittedAfter = trace.omittedAfter
+    stackEnd = trace.end.rawValue
+  }
+}
+
+extension CrashReport.Frame {
+  init(_ frame: StackFrame, in snapshot: ProcessSnapshot) {
+    let module = frame.moduleIndex.map { snapshot.modules[$0] }
+    address = HexAddress(frame.address)
+    self.module = module?.name
+    moduleOffset = module.map { HexAddress(frame.address &- $0.address) }
+    function = frame.symbol?.name
+    symbol = frame.symbol?.linkageName
+    functionOffset = frame.symbol.map { HexAddress($0.offset) }
+    file = nil
+    line = nil
+    inlined = nil
+    trust = frame.trust.rawValue
+  }
+}
+
+extension CrashReport.Module {
+  init(_ module: ModuleSnapshot, note: String?) {
+    path = module.path
+    base = HexAddress(module.address)
+    size = module.size
+    buildID = module.buildID.isEmpty ? nil : module.buildID.hexadecimal
+    deleted = module.isDeleted
+    symbolNote = note
+  }
+}
+
+extension CrashReport.Capture {
+  init(_ capture: CaptureQuality) {
+    damage = capture.damage
+    threadsFound = capture.threadsFound
+    threadsStopped = capture.threadsStopped
+    threadsReadFromKernel = capture.threadsReadFromKernel
+    threadsOmitted = capture.threadsOmitted
+    sectionsAbandoned = capture.sectionsAbandoned.map(HexAddress.init)
+    captureTime = capture.captureTime
+    bytesOmitted = capture.bytesOmitted
+  }
+}

@@ -1,0 +1,80 @@
+extension CrashReport {
+  /// One thread and its stack.
+  public struct Thread: Codable, Sendable, Equatable {
+    /// The kernel's thread ID.
+    public var id: UInt32
+    public var name: String?
+    /// True for the thread that took the signal.
+    public var crashed: Bool
+    /// How its registers were had: "crash", "stopped", "also-crashed", "kernel" or "none".
+    public var capturedBy: String?
+    /// The state letter of proc(5) before it was stopped.
+    public var state: String?
+    /// By the names debuggers use; empty where they were not captured.
+    public var registers: [String: HexAddress]
+    /// Innermost first.
+    public var frames: [Frame]
+    /// Frames in the middle of a deep stack that are not listed.
+    public var framesOmitted: Int
+    /// How many of `frames` come before the omitted ones.
+    public var framesOmittedAfter: Int
+    /// Why `frames` ends: "bottom" where the first function was reached, else "lost", "limit" or
+    /// "noContext".
+    public var stackEnd: String
+
+    /// Writes every key, null for what is not known.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(id, forKey: .id)
+      try container.encode(name, forKey: .name)
+      try container.encode(crashed, forKey: .crashed)
+      try container.encode(capturedBy, forKey: .capturedBy)
+      try container.encode(state, forKey: .state)
+      try container.encode(registers, forKey: .registers)
+      try container.encode(frames, forKey: .frames)
+      try container.encode(framesOmitted, forKey: .framesOmitted)
+      try container.encode(framesOmittedAfter, forKey: .framesOmittedAfter)
+      try container.encode(stackEnd, forKey: .stackEnd)
+    }
+  }
+}
+
+extension CrashReport {
+  /// One call on a stack.
+  public struct Frame: Codable, Sendable, Equatable {
+    /// Where execution is, or returns to.
+    public var address: HexAddress
+    /// The file name of the module.
+    public var module: String?
+    /// `address` minus the module's base.
+    public var moduleOffset: HexAddress?
+    /// The function's name, demangled.
+    public var function: String?
+    /// The function's linkage name.
+    public var symbol: String?
+    /// `address` minus the function's start.
+    public var functionOffset: HexAddress?
+    /// The source file.
+    public var file: String?
+    public var line: Int?
+    /// Whether this call was inlined into the next frame.
+    public var inlined: Bool?
+    /// How the frame was found; a word of `FrameTrust`.
+    public var trust: String
+
+    /// Writes every key, null for what is not known.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(address, forKey: .address)
+      try container.encode(module, forKey: .module)
+      try container.encode(moduleOffset, forKey: .moduleOffset)
+      try container.encode(function, forKey: .function)
+      try container.encode(symbol, forKey: .symbol)
+      try container.encode(functionOffset, forKey: .functionOffset)
+      try container.encode(file, forKey: .file)
+      try container.encode(line, forKey: .line)
+      try container.encode(inlined, forKey: .inlined)
+      try container.encode(trust, forKey: .trust)
+    }
+  }
+}

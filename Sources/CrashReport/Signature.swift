@@ -1,0 +1,56 @@
+internal import ProcessSnapshot
+
+/// Groups crashes of one cause under one line of text.
+///
+/// The signal, then the short names of the innermost frames of the program's own code. No addresses, which change with
+/// every run, and no offsets, which change with every build. The rules are in `Docs/Reports.md`.
+enum Signature {
+  private static let frameCount = 3
+
+  static func text(
+    exception: ExceptionSnapshot?, frames: [CrashReport.Frame], modules: [ModuleSnapshot],
+    executable: String?
+  ) -> String? {
+    guard let signal = exception?.signal else { return nil }
+    let systemNames = Set(modules.filter(isSystem).map(\.name))
+    let named = frames.filter { $0.function != nil }
+    let own = named.filter { frame in
+      guard let module = frame.module, let function = frame.function else { return false }
+      return !systemNames.contains(module) && !isRuntime(function)
+    }
+    let chosen = (own.isEmpty ? named : own).prefix(frameCount)
+    let parts = chosen.compactMap(\.function).map(FunctionName.short)
+    let name = SignalNames.name(signal) ?? "signal \(signal)"
+    if parts.isEmpty {
+      // Without names the module is all that stays the same from build to build.
+      guard let module = frames.first?.module else { return name }
+      return "\(name) | \(module)"
+    }
+    return ([name] + parts).joined(separator: " | ")
+  }
+
+  /// Modules that come with the system or with Swift, by where they lie or by name.
+  static func isSystem(_ module: ModuleSnapshot) -> Bool {
+    let folders = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"]
+    let names = [
+      "libswift", "libFoundation", "lib_Foundation", "libdispatch", "libBlocksRuntime",
+      "linux-gate.so", "ld-linux", "libc.so", "libstdc++",
+    ]
+    return folders.contains { module.path.hasPrefix($0) }
+      || names.contains { module.name.hasPrefix($0) }
+  }
+
+  /// Functions of the runtimes, which a static program holds in its own module.
+  static func isRuntime(_ function: String) -> Bool {
+    let prefixes = [
+      "swift_", "_swift_", "swift::", "_dispatch_", "__libc_", "__pthread_", "Swift.",
+    ]
+    let names: Set = [
+      "abort", "raise", "gsignal", "__GI_raise", "__GI_abort", "pthread_kill", "__assert_fail",
+      "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "_start", "start_thread",
+      "clone", "clone3",
+    ]
+    return names.contains(function) || prefixes.contains { function.hasPrefix($0) }
+      || function.contains(" in Swift.") || function.contains(" of Swift.")
+  }
+}

@@ -1,0 +1,95 @@
+/// A moment, which JSON holds as ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z".
+public struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// Nanoseconds since 1970.
+  public var nanoseconds: Int64
+
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  /// Reads the form that `description` writes; nil for anything else.
+  public init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    let punctuation: [Int: Character] = [
+      4: "-", 7: "-", 10: "T", 13: ":", 16: ":", 19: ".", 29: "Z",
+    ]
+    guard bytes.count == 30 else { return nil }
+    for (index, byte) in bytes.enumerated() {
+      if let wanted = punctuation[index] {
+        guard byte == wanted.asciiValue else { return nil }
+      } else {
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      }
+    }
+    func number(_ range: Range<Int>) -> Int64 {
+      bytes[range].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+    let month = number(5..<7)
+    guard (1...12).contains(month) else { return nil }
+    let days = Self.days(year: number(0..<4), month: month, day: number(8..<10))
+    let seconds = days * 86_400 + number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
+    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, overflow2) = whole.addingReportingOverflow(number(20..<29))
+    guard !overflow, !overflow2, Timestamp(nanoseconds: sum).description == text else { return nil }
+    nanoseconds = sum
+  }
+
+  public var description: String {
+    let (second, fraction) = Self.floorDivision(nanoseconds, 1_000_000_000)
+    let (day, time) = Self.floorDivision(second, 86_400)
+    let (year, month, dayOfMonth) = Self.date(day)
+    let date = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(dayOfMonth, 2))"
+    let hour = Self.padded(time / 3_600, 2)
+    let minute = Self.padded(time / 60 % 60, 2)
+    return "\(date)T\(hour):\(minute):\(Self.padded(time % 60, 2)).\(Self.padded(fraction, 9))Z"
+  }
+
+  /// For people: "2026-11-21 14:49:05.123 UTC".
+  var readable: String {
+    let text = description
+    return text.prefix(10) + " " + text.dropFirst(11).prefix(12) + " UTC"
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let value = Timestamp(text) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "not a time of the form this schema has: \(text)")
+    }
+    self = value
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+
+  private static func floorDivision(_ value: Int64, _ divisor: Int64) -> (Int64, Int64) {
+    let remainder = value % divisor
+    return remainder < 0
+      ? (value / divisor - 1, remainder + divisor) : (value / divisor, remainder)
+  }
+
+  private static func padded(_ value: Int64, _ width: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+
+  /// The proleptic Gregorian date of a day since 1970; a year starts in March, so that a leap day ends it.
+  private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let (era, dayOfEra) = floorDivision(day + 719_468, 146_097)
+    let yearOfEra =
+      (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shifted = (5 * dayOfYear + 2) / 153
+    let month = shifted < 10 ? shifted + 3 : shifted - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    return (year, month, dayOfYear - (153 * shifted + 2) / 5 + 1)
+  }
+
+  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let shiftedYear = month <= 2 ? year - 1 : year
+    let (era, yearOfEra) = floorDivision(shiftedYear, 400)
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+}

@@ -1,0 +1,35 @@
+internal import Glibc
+
+/// Why a minidump could not be written, or a file is no minidump.
+public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What went wrong; an open set.
+  public struct Code: Sendable, Hashable {
+    fileprivate let text: String
+    /// The file cannot be written; `errno` says why.
+    public static let cannotWrite = Code(text: "the minidump could not be written")
+    /// The contents come to more than a 32-bit file offset reaches.
+    public static let tooLarge = Code(text: "the minidump would be larger than 4 GiB")
+    /// The file is shorter than a header or does not start with one.
+    public static let notAMinidump = Code(text: "not a minidump")
+    /// The processor is neither x86_64 nor arm64.
+    public static let unsupportedArchitecture = Code(
+      text: "a minidump of a processor this program does not read")
+  }
+
+  public let code: Code
+  /// What was being done, or which value was found.
+  public let context: String
+  /// The system's error number; 0 where the system reported none.
+  public let errno: Int32
+
+  init(_ code: Code, _ context: String, errno: Int32 = 0) {
+    self.code = code
+    self.context = context
+    self.errno = errno
+  }
+
+  public var description: String {
+    guard errno != 0 else { return "\(code.text): \(context)" }
+    return unsafe "\(code.text): \(context): \(String(cString: strerror(errno)))"
+  }
+}

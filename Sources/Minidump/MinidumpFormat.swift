@@ -1,0 +1,97 @@
+internal import ProcessSnapshot
+
+/// The constants of the minidump format that both halves use.
+///
+/// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for what is not Windows;
+/// Crashpad `minidump/minidump_extensions.h`. `Docs/Minidump.md` lists every stream.
+enum MinidumpFormat {
+  /// `MDMP`.
+  static let signature: UInt32 = 0x504D_444D
+  /// The low 16 bits of the header's version.
+  static let version: UInt32 = 0xA793
+  /// MINIDUMP_HEADER.
+  static let headerSize = 32
+  /// MINIDUMP_DIRECTORY.
+  static let directoryEntrySize = 12
+  /// MINIDUMP_THREAD.
+  static let threadSize = 48
+  /// MINIDUMP_MODULE.
+  static let moduleSize = 108
+  /// MINIDUMP_MEMORY_DESCRIPTOR.
+  static let memoryDescriptorSize = 16
+  /// MINIDUMP_THREAD_NAME.
+  static let threadNameSize = 12
+  /// MINIDUMP_MEMORY_INFO.
+  static let memoryInfoSize = 48
+  /// MINIDUMP_MISC_INFO_4.
+  static let miscInfoSize = 832
+  /// MinidumpCrashpadInfo.
+  static let crashpadInfoSize = 64
+
+  // What Breakpad's reader takes at most; it drops the whole list when there is more.
+  static let maximumThreads = 4096
+  static let maximumModules = 2048
+  static let maximumMemoryRegions = 4096
+  static let maximumRegionSize = 64 << 20
+
+  /// `ProcessorArchitecture` of MINIDUMP_SYSTEM_INFO.
+  static let amd64: UInt16 = 9
+  static let arm64: UInt16 = 12
+  /// Breakpad's own number, from before Microsoft had one.
+  static let arm64Old: UInt16 = 0x8003
+
+  /// `PlatformId` of MINIDUMP_SYSTEM_INFO, Breakpad's numbers.
+  static let linux: UInt32 = 0x8201
+  static let android: UInt32 = 0x8203
+
+  /// The CodeView record of an ELF image, `BpEL` read as a number.
+  static let codeViewELF: UInt32 = 0x4270_454C
+  /// The CodeView record of a PDB file, `SDSR` read as a number.
+  static let codeViewPDB70: UInt32 = 0x5344_5352
+
+  /// Which parts of CONTEXT_AMD64 hold something.
+  ///
+  /// Source: winnt.h.
+  static let amd64Context: UInt32 = 0x0010_0000
+  static let amd64Control: UInt32 = 0x1
+  static let amd64Integer: UInt32 = 0x2
+  static let amd64Segments: UInt32 = 0x4
+  static let amd64FloatingPoint: UInt32 = 0x8
+  static let amd64ContextSize = 1232
+
+  /// Which parts of MDRawContextARM64 hold something.
+  ///
+  /// Source: Breakpad `minidump_cpu_arm64.h`.
+  static let arm64Context: UInt32 = 0x0040_0000
+  static let arm64Control: UInt32 = 0x1
+  static let arm64Integer: UInt32 = 0x2
+  static let arm64FloatingPoint: UInt32 = 0x4
+  static let arm64ContextSize = 912
+  /// The same up to the floating-point state, as Crashpad writes it for a process without debug registers.
+  static let arm64ContextWithoutDebugSize = 792
+  static let arm64OldContext: UInt64 = 0x8000_0000
+  static let arm64OldContextSize = 796
+}
+
+/// The type of a stream in the directory.
+struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
+  let rawValue: UInt32
+
+  static let threadList = MinidumpStreamType(rawValue: 3)
+  static let moduleList = MinidumpStreamType(rawValue: 4)
+  static let memoryList = MinidumpStreamType(rawValue: 5)
+  static let exception = MinidumpStreamType(rawValue: 6)
+  static let systemInfo = MinidumpStreamType(rawValue: 7)
+  static let memory64List = MinidumpStreamType(rawValue: 9)
+  static let miscInfo = MinidumpStreamType(rawValue: 15)
+  static let memoryInfoList = MinidumpStreamType(rawValue: 16)
+  static let threadNames = MinidumpStreamType(rawValue: 24)
+  /// Breakpad's, "Gg": copies of files of /proc.
+  static let linuxProcStatus = MinidumpStreamType(rawValue: 0x4767_0004)
+  static let linuxAuxv = MinidumpStreamType(rawValue: 0x4767_0008)
+  static let linuxMaps = MinidumpStreamType(rawValue: 0x4767_0009)
+  /// Crashpad's, "CP".
+  static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
+  /// Ours, "PM": `ProcessSnapshot.extensionDocument()`.
+  static let postmortemExtension = MinidumpStreamType(rawValue: 0x504D_0001)
+}

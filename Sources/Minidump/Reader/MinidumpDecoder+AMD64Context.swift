@@ -1,0 +1,43 @@
+internal import ProcessSnapshot
+
+extension MinidumpDecoder {
+  /// CONTEXT_AMD64; longer ones, with an XSTATE area behind, and ones cut behind the registers are read too.
+  static func decodeAMD64Context(_ bytes: ArraySlice<UInt8>) -> DecodedContext {
+    func word(_ offset: Int, _ width: Int = 8) -> UInt64 {
+      bytes.littleEndian(at: offset, width: width) ?? 0
+    }
+    var decoded = DecodedContext()
+    let flags = UInt32(truncatingIfNeeded: word(48, 4))
+    guard bytes.count >= 256, flags & MinidumpFormat.amd64Context != 0,
+      flags & MinidumpFormat.amd64Control != 0
+    else { return decoded }
+    guard flags & MinidumpFormat.amd64Integer != 0 else {
+      decoded.stackPointer = word(152)
+      decoded.instructionPointer = word(248)
+      return decoded
+    }
+    var context = X86_64Context()
+    context.cs = UInt16(truncatingIfNeeded: word(56, 2))
+    context.fs = UInt16(truncatingIfNeeded: word(62, 2))
+    context.gs = UInt16(truncatingIfNeeded: word(64, 2))
+    context.ss = UInt16(truncatingIfNeeded: word(66, 2))
+    context.rflags = word(68, 4)
+    (context.rax, context.rcx, context.rdx, context.rbx) = (
+      word(120), word(128), word(136), word(144)
+    )
+    (context.rsp, context.rbp, context.rsi, context.rdi) = (
+      word(152), word(160), word(168), word(176)
+    )
+    (context.r8, context.r9, context.r10, context.r11) = (
+      word(184), word(192), word(200), word(208)
+    )
+    (context.r12, context.r13, context.r14, context.r15) = (
+      word(216), word(224), word(232), word(240)
+    )
+    context.rip = word(248)
+    if flags & MinidumpFormat.amd64FloatingPoint != 0, bytes.count >= 768 {
+      context.floatingPointState = Array(bytes.dropFirst(256).prefix(512))
+    }
+    return DecodedContext(.x86_64(context))
+  }
+}

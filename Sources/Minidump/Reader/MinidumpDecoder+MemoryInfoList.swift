@@ -1,0 +1,47 @@
+internal import ProcessSnapshot
+
+extension MinidumpDecoder {
+  /// MINIDUMP_MEMORY_INFO_LIST as mappings without paths, for dumps without LinuxMaps.
+  mutating func decodeMemoryInfoList() -> [MemoryMapping] {
+    guard let stream = file.streams[.memoryInfoList], stream.count >= 16,
+      let headerSize = file.integer(at: stream.lowerBound, width: 4),
+      let entrySize = file.integer(at: stream.lowerBound + 4, width: 4),
+      let count = file.integer(at: stream.lowerBound + 8, width: 8),
+      headerSize <= UInt64(stream.count), entrySize >= UInt64(MinidumpFormat.memoryInfoSize)
+    else { return [] }
+    let fitting = (UInt64(stream.count) - headerSize) / entrySize
+    var mappings: [MemoryMapping] = []
+    for index in 0..<Int(min(count, fitting, UInt64(MinidumpFile.maximumEntries))) {
+      let entry = stream.lowerBound + Int(headerSize) + index * Int(entrySize)
+      guard let start = file.integer(at: entry, width: 8),
+        let size = file.integer(at: entry + 24, width: 8),
+        let state = file.integer(at: entry + 32, width: 4),
+        let page = file.integer(at: entry + 36, width: 4),
+        let type = file.integer(at: entry + 40, width: 4)
+      else { break }
+      let end = start.addingReportingOverflow(size)
+      // MEM_COMMIT; the others describe address space without memory.
+      guard state == 0x1000, size > 0, !end.overflow else { continue }
+      mappings.append(
+        MemoryMapping(
+          start: start, end: end.partialValue, protection: Self.protection(ofPage: page),
+          isPrivate: type != 0x40000))
+    }
+    mappings.sort { $0.start < $1.start }
+    var sorted: [MemoryMapping] = []
+    for mapping in mappings where mapping.start >= sorted.last?.end ?? 0 { sorted.append(mapping) }
+    return sorted
+  }
+
+  /// Source: Microsoft winnt.h, PAGE_ constants; the bits above the low byte modify them.
+  private static func protection(ofPage page: UInt64) -> MemoryMapping.Protection {
+    switch page & 0xFF {
+    case 0x02: [.read]
+    case 0x04, 0x08: [.read, .write]
+    case 0x10: [.execute]
+    case 0x20: [.read, .execute]
+    case 0x40, 0x80: [.read, .write, .execute]
+    default: []
+    }
+  }
+}

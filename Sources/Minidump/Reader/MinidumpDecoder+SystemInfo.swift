@@ -1,0 +1,62 @@
+internal import ProcessSnapshot
+
+extension MinidumpDecoder {
+  /// True for a dump of Linux or Android, whose exception codes are signals.
+  var isLinux: Bool {
+    guard let stream = file.streams[.systemInfo],
+      let platform = file.integer(at: stream.lowerBound + 20, width: 4), stream.count >= 24
+    else { return true }
+    return platform == UInt64(MinidumpFormat.linux) || platform == UInt64(MinidumpFormat.android)
+  }
+
+  /// The processor of MINIDUMP_SYSTEM_INFO, or that of the contexts' size where the stream is missing.
+  func architecture() throws(MinidumpError) -> ProcessSnapshot.Architecture {
+    guard let stream = file.streams[.systemInfo], stream.count >= 2,
+      let number = file.integer(at: stream.lowerBound, width: 2)
+    else { return architectureOfContexts() }
+    switch UInt16(truncatingIfNeeded: number) {
+    case MinidumpFormat.amd64: return .x86_64
+    case MinidumpFormat.arm64, MinidumpFormat.arm64Old: return .arm64
+    default:
+      throw MinidumpError(.unsupportedArchitecture, "processor architecture \(number)")
+    }
+  }
+
+  private func architectureOfContexts() -> ProcessSnapshot.Architecture {
+    guard let threads = file.streams[.threadList],
+      let size = file.integer(at: threads.lowerBound + 4 + 40, width: 4)
+    else { return .x86_64 }
+    let sizes = [
+      MinidumpFormat.arm64ContextSize, MinidumpFormat.arm64ContextWithoutDebugSize,
+      MinidumpFormat.arm64OldContextSize,
+    ]
+    return sizes.contains(Int(size)) ? .arm64 : .x86_64
+  }
+
+  /// What MINIDUMP_SYSTEM_INFO says of a system whose description we do not have.
+  mutating func decodeSystemInfo() {
+    guard let stream = file.streams[.systemInfo], stream.count >= 28 else { return }
+    let start = stream.lowerBound
+    if let count = file.integer(at: start + 6, width: 1), count > 0 {
+      snapshot.system.processorCount = UInt32(truncatingIfNeeded: count)
+    }
+    guard isLinux else { return }
+    snapshot.system.kernelName = "Linux"
+    let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
+    // Breakpad and we write `uname -srvm`; Crashpad writes the numbers and, as text, the rest of the release and more.
+    let words = text.split(separator: " ")
+    if words.count >= 2, words[0] == "Linux" {
+      snapshot.system.kernelRelease = String(words[1])
+      let hasMachine = words.count > 3
+      snapshot.system.machine = hasMachine ? words.last.map { String($0) } : nil
+      let version = words[2..<(hasMachine ? words.count - 1 : words.count)]
+      snapshot.system.kernelVersion = version.isEmpty ? nil : version.joined(separator: " ")
+    } else {
+      let numbers = [8, 12, 16].compactMap { file.integer(at: start + $0, width: 4) }
+      if numbers.contains(where: { $0 != 0 }) {
+        snapshot.system.kernelRelease = numbers.map { String($0) }.joined(separator: ".")
+      }
+      snapshot.system.kernelVersion = text.isEmpty ? nil : text
+    }
+  }
+}

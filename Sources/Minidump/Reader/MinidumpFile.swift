@@ -1,0 +1,132 @@
+internal import ProcessSnapshot
+
+/// The bytes of a minidump and its directory: every offset and length from the file is checked here, once.
+struct MinidumpFile {
+  /// Entries taken from one list at most; the largest real processes stay below.
+  static let maximumEntries = 1 << 16
+  /// Bytes of one string at most; a path of Linux has 4,096.
+  static let maximumStringSize: UInt64 = 1 << 16
+
+  let bytes: [UInt8]
+  /// Where each stream's bytes are; the first of a type counts.
+  private(set) var streams: [MinidumpStreamType: Range<Int>] = [:]
+  /// The header's time, in seconds since 1970.
+  let timeStamp: UInt32
+  /// What was left out, and why.
+  private(set) var damage: [String] = []
+  /// Bytes that may still be copied out of the file: a hostile one points at the same bytes again and again.
+  private var copyBudget: Int
+
+  init(_ bytes: [UInt8]) throws(MinidumpError) {
+    self.bytes = bytes
+    copyBudget = 4 * bytes.count + 1 << 20
+    let header = bytes[...]
+    guard bytes.count >= MinidumpFormat.headerSize,
+      let signature = header.littleEndian(at: 0, width: 4),
+      let version = header.littleEndian(at: 4, width: 4),
+      let count = header.littleEndian(at: 8, width: 4),
+      let directory = header.littleEndian(at: 12, width: 4)
+    else {
+      throw MinidumpError(.notAMinidump, "\(bytes.count) bytes, fewer than a header has")
+    }
+    guard signature == MinidumpFormat.signature else {
+      throw MinidumpError(
+        .notAMinidump, signature == 0 ? "it was never finished" : "wrong signature at byte 0")
+    }
+    guard version & 0xFFFF == MinidumpFormat.version else {
+      throw MinidumpError(.notAMinidump, "unknown version \(version & 0xFFFF) at byte 4")
+    }
+    timeStamp = UInt32(truncatingIfNeeded: header.littleEndian(at: 20, width: 4) ?? 0)
+    readDirectory(at: Int(directory), count: Int(count))
+  }
+
+  private mutating func readDirectory(at start: Int, count: Int) {
+    let size = MinidumpFormat.directoryEntrySize
+    let fitting = start <= bytes.count ? (bytes.count - start) / size : 0
+    if count > fitting { note("the directory reaches past the end of the file") }
+    for index in 0..<min(count, fitting, Self.maximumEntries) {
+      let entry = start + index * size
+      guard let type = integer(at: entry, width: 4), type != 0 else { continue }
+      let streamType = MinidumpStreamType(rawValue: UInt32(truncatingIfNeeded: type))
+      guard let range = location(at: entry + 4) else {
+        note("stream \(type) reaches past the end of the file")
+        continue
+      }
+      if streams[streamType] == nil { streams[streamType] = range }
+    }
+  }
+
+  /// Remembers a piece of damage; the first few are enough.
+  mutating func note(_ text: String) {
+    if damage.count < 8 { damage.append(text) }
+  }
+
+  /// A little-endian integer; nil outside the file.
+  func integer(at offset: Int, width: Int) -> UInt64? {
+    bytes[...].littleEndian(at: offset, width: width)
+  }
+
+  /// The bytes of a range as the file has them; nil unless all are inside.
+  func range(rva: UInt64, size: UInt64) -> Range<Int>? {
+    let count = UInt64(bytes.count)
+    guard rva <= count, size <= count - rva else { return nil }
+    return Int(rva)..<Int(rva + size)
+  }
+
+  /// Follows a MINIDUMP_LOCATION_DESCRIPTOR; nil if it leads outside the file.
+  func location(at offset: Int) -> Range<Int>? {
+    guard let size = integer(at: offset, width: 4), let rva = integer(at: offset + 4, width: 4)
+    else { return nil }
+    return range(rva: rva, size: size)
+  }
+
+  /// Copies bytes out; nil when the file has been copied several times over.
+  mutating func copy(_ range: Range<Int>) -> [UInt8]? {
+    guard range.count <= copyBudget else { return nil }
+    copyBudget -= range.count
+    return Array(bytes[range])
+  }
+
+  /// Copies a whole stream out.
+  mutating func copy(_ type: MinidumpStreamType) -> [UInt8]? {
+    streams[type].flatMap { copy($0) }
+  }
+
+  /// Where the entries of a list stream are: a 32-bit count, then entries of one size.
+  mutating func entries(of type: MinidumpStreamType, size: Int) -> [Int] {
+    guard let stream = streams[type] else { return [] }
+    guard stream.count >= 4, let claimed = integer(at: stream.lowerBound, width: 4) else {
+      note("stream \(type.rawValue) is too short")
+      return []
+    }
+    // Some of Breakpad's writers align the first entry to 8 bytes.
+    let isPadded = claimed < UInt64(stream.count) && stream.count == 8 + Int(claimed) * size
+    let start = stream.lowerBound + (isPadded ? 8 : 4)
+    let fitting = max(0, stream.upperBound - start) / size
+    if claimed > UInt64(fitting) { note("stream \(type.rawValue) is shorter than its list") }
+    let count = min(Int(claimed), fitting, Self.maximumEntries)
+    return (0..<count).map { start + $0 * size }
+  }
+
+  /// A MINIDUMP_STRING; nil where it is damaged.
+  ///
+  /// What is not UTF-16 is replaced by U+FFFD.
+  mutating func string(at rva: UInt64) -> String? {
+    guard let offset = Int(exactly: rva), let size = integer(at: offset, width: 4),
+      size <= Self.maximumStringSize, let range = range(rva: rva + 4, size: size),
+      let bytes = copy(range)
+    else { return nil }
+    let units = stride(from: 0, to: bytes.count - bytes.count % 2, by: 2).map { index in
+      UInt16(bytes[index]) | UInt16(bytes[index + 1]) << 8
+    }
+    return String(decoding: units, as: UTF16.self)
+  }
+
+  /// Crashpad's MinidumpUTF8String.
+  mutating func utf8String(at rva: UInt64) -> String? {
+    guard let offset = Int(exactly: rva), let size = integer(at: offset, width: 4),
+      let range = range(rva: rva + 4, size: size), let bytes = copy(range)
+    else { return nil }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

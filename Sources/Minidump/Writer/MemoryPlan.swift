@@ -1,0 +1,101 @@
+internal import ProcessSnapshot
+
+/// Which captured memory goes into the file, and in what order.
+///
+/// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list with
+/// overlaps, more than 4,096 regions or one of more than 64 MiB; so longer regions are cut into touching pieces, and where
+/// there are too many, the stacks go first: the crashing thread's, then the others', then the rest by address.
+struct MemoryPlan {
+  /// A part of one region of the snapshot.
+  struct Piece {
+    let region: Int
+    /// Bytes from the region's start.
+    let start: Int
+    let count: Int
+    let address: UInt64
+    /// Bytes from the start of the captured memory in the file; a multiple of 16.
+    var offset: UInt64 = 0
+  }
+
+  /// Sorted by address.
+  let pieces: [Piece]
+  /// Bytes of the file that captured memory takes, padding included.
+  let size: UInt64
+
+  /// The most captured memory in one file, so that every offset fits 32 bits.
+  static let maximumSize: UInt64 = 3 << 30
+
+  init(of snapshot: ProcessSnapshot, threads: [ThreadSnapshot]) {
+    var all: [Piece] = []
+    for (index, region) in snapshot.memory.regions.enumerated() {
+      var start = 0
+      while start < region.bytes.count {
+        let count = min(region.bytes.count - start, MinidumpFormat.maximumRegionSize)
+        let address = region.address + UInt64(start)
+        all.append(Piece(region: index, start: start, count: count, address: address))
+        start += count
+      }
+    }
+    var chosen = Self.chosen(from: all, threads: threads)
+    var offset: UInt64 = 0
+    for index in chosen.indices {
+      chosen[index].offset = offset
+      offset += UInt64(chosen[index].count + 15) & ~15
+    }
+    pieces = chosen
+    size = offset
+  }
+
+  /// All pieces, or the most important ones if there are more than a file may have.
+  private static func chosen(from all: [Piece], threads: [ThreadSnapshot]) -> [Piece] {
+    let total = all.reduce(0) { $0 + UInt64($1.count + 15) & ~15 }
+    guard all.count > MinidumpFormat.maximumMemoryRegions || total > maximumSize else { return all }
+    var order: [Int] = []
+    for thread in threads {
+      guard let stack = thread.stackAtPointer,
+        let index = Self.index(of: stack.address, in: all)
+      else { continue }
+      order.append(index)
+    }
+    order += all.indices
+    var selected: Set<Int> = []
+    var left = maximumSize
+    for index in order where selected.count < MinidumpFormat.maximumMemoryRegions {
+      let size = UInt64(all[index].count + 15) & ~15
+      guard size <= left, selected.insert(index).inserted else { continue }
+      left -= size
+    }
+    return selected.sorted().map { all[$0] }
+  }
+
+  /// The place in the file of the bytes from an address on, and how many of `count` follow there; nil if none do.
+  func location(of address: UInt64, count: Int) -> (offset: UInt64, count: Int)? {
+    guard let index = Self.index(of: address, in: pieces) else { return nil }
+    let piece = pieces[index]
+    let start = Int(address - piece.address)
+    return (piece.offset + UInt64(start), min(count, piece.count - start))
+  }
+
+  private static func index(of address: UInt64, in pieces: [Piece]) -> Int? {
+    var low = 0
+    var high = pieces.count
+    while low < high {
+      let middle = (low + high) / 2
+      if pieces[middle].address <= address { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, address - pieces[low - 1].address < UInt64(pieces[low - 1].count) else {
+      return nil
+    }
+    return low - 1
+  }
+}
+
+extension ThreadSnapshot {
+  /// The piece of the stack that the stack pointer is in, or else the next one above it.
+  ///
+  /// The stack pointer of an overflow lies in the guard page, below everything that could be captured.
+  var stackAtPointer: MemoryRegion? {
+    guard let pointer = context?.stackPointer ?? stackPointer else { return stack.first }
+    return stack.first { $0.end > pointer } ?? stack.first
+  }
+}

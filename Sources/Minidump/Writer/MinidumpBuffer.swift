@@ -1,0 +1,104 @@
+/// Where something lies in the file: MINIDUMP_LOCATION_DESCRIPTOR.
+struct MinidumpLocation {
+  var size: UInt32
+  var rva: UInt32
+
+  static let none = MinidumpLocation(size: 0, rva: 0)
+}
+
+/// Everything of a minidump but the captured memory, which follows it in the file and is never copied in here.
+struct MinidumpBuffer {
+  private(set) var bytes: [UInt8] = []
+  /// Places of 32-bit offsets into the captured memory, whose own place in the file is known last.
+  private var memoryReferences: [(position: Int, offset: UInt64)] = []
+
+  var count: Int { bytes.count }
+  /// The offset in the file at which the next byte goes.
+  var rva: UInt32 { UInt32(truncatingIfNeeded: bytes.count) }
+
+  mutating func append(_ value: some FixedWidthInteger) {
+    for index in 0..<value.bitWidth / 8 {
+      bytes.append(UInt8(truncatingIfNeeded: value >> (8 * index)))
+    }
+  }
+
+  mutating func append(_ contents: [UInt8]) {
+    bytes += contents
+  }
+
+  mutating func append(_ location: MinidumpLocation) {
+    append(location.size)
+    append(location.rva)
+  }
+
+  mutating func appendZeros(_ count: Int) {
+    bytes += repeatElement(0, count: max(count, 0))
+  }
+
+  /// Appends the place of captured memory, `offset` bytes from where that starts.
+  mutating func appendMemoryReference(_ offset: UInt64) {
+    memoryReferences.append((bytes.count, offset))
+    append(UInt32(0))
+  }
+
+  mutating func align(to alignment: Int) {
+    appendZeros((alignment - bytes.count % alignment) % alignment)
+  }
+
+  /// Overwrites four bytes that were appended before.
+  mutating func patch(_ value: UInt32, at position: Int) {
+    for index in 0..<4 {
+      bytes[position + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index)))
+    }
+  }
+
+  /// Appends a whole stream and says where it is.
+  mutating func appendStream(_ contents: [UInt8]) -> MinidumpLocation {
+    align(to: 4)
+    let location = MinidumpLocation(size: UInt32(truncatingIfNeeded: contents.count), rva: rva)
+    append(contents)
+    return location
+  }
+
+  /// Appends a MINIDUMP_STRING: bytes without the terminator, UTF-16, terminator.
+  mutating func appendString(_ text: String) -> UInt32 {
+    align(to: 4)
+    let start = rva
+    let units = Array(text.utf16)
+    append(UInt32(truncatingIfNeeded: units.count * 2))
+    for unit in units { append(unit) }
+    append(UInt16(0))
+    return start
+  }
+
+  /// Appends Crashpad's MinidumpUTF8String: bytes without the terminator, UTF-8, terminator.
+  mutating func appendUTF8String(_ text: String) -> UInt32 {
+    align(to: 4)
+    let start = rva
+    let units = Array(text.utf8)
+    append(UInt32(truncatingIfNeeded: units.count))
+    append(units)
+    append(UInt8(0))
+    return start
+  }
+
+  /// Appends UTF-16 in a field of fixed size, cut so that a terminator fits.
+  mutating func appendFixedString(_ text: String, units count: Int) {
+    var units = Array(text.utf16.prefix(count - 1))
+    // A surrogate pair that was cut in two is no character.
+    if let last = units.last, UTF16.isLeadSurrogate(last) { units.removeLast() }
+    for unit in units { append(unit) }
+    appendZeros((count - units.count) * 2)
+  }
+
+  /// Fills in the places of captured memory.
+  ///
+  /// - Returns: false if one does not fit 32 bits.
+  mutating func resolveMemoryReferences(base: UInt64) -> Bool {
+    for (position, offset) in memoryReferences {
+      guard let rva = UInt32(exactly: base + offset) else { return false }
+      patch(rva, at: position)
+    }
+    return true
+  }
+}

@@ -1,0 +1,90 @@
+internal import ProcessSnapshot
+
+extension MinidumpEncoder {
+  /// MINIDUMP_MODULE_LIST with CodeView records `BpEL`, the executable first, which readers take for the main module.
+  ///
+  /// Source: Microsoft minidumpapiset.h; Breakpad `minidump_format.h`, MDCVInfoELF.
+  mutating func encodeModuleList() -> MinidumpLocation {
+    var entries: [(module: ModuleSnapshot, name: UInt32, record: MinidumpLocation)] = []
+    for module in listedModules() {
+      entries.append((module, buffer.appendString(module.path), appendCodeView(of: module)))
+    }
+    buffer.align(to: 4)
+    let start = buffer.count
+    buffer.append(UInt32(truncatingIfNeeded: entries.count))
+    for (module, name, record) in entries {
+      buffer.append(module.address)
+      buffer.append(UInt32(clamping: module.size))
+      // Checksum and time stamp.
+      buffer.appendZeros(8)
+      buffer.append(name)
+      // VS_FIXEDFILEINFO: an ELF image has no such version.
+      buffer.appendZeros(52)
+      buffer.append(record)
+      // Miscellaneous record and reserved fields.
+      buffer.appendZeros(8 + 16)
+    }
+    return MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
+    )
+  }
+
+  private mutating func appendCodeView(of module: ModuleSnapshot) -> MinidumpLocation {
+    guard !module.buildID.isEmpty, module.buildID.count < 32 << 10 else { return .none }
+    buffer.align(to: 4)
+    let location = MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: 4 + module.buildID.count), rva: buffer.rva)
+    buffer.append(MinidumpFormat.codeViewELF)
+    buffer.append(module.buildID)
+    return location
+  }
+
+  /// At most 2,048 modules that do not overlap; if there are more, those that a thread executes and then the lowest.
+  private func listedModules() -> [ModuleSnapshot] {
+    var modules: [ModuleSnapshot] = []
+    for module in snapshot.modules.sorted(by: { $0.address < $1.address })
+    where module.size > 0 && module.size <= .max - module.address {
+      // Breakpad drops the whole list for one overlap.
+      guard let last = modules.last, last.address + last.size > module.address else {
+        modules.append(module)
+        continue
+      }
+      if last.address < module.address {
+        modules[modules.count - 1].size = module.address - last.address
+        modules.append(module)
+      }
+    }
+    let main = mainModuleAddress(in: modules)
+    if modules.count > MinidumpFormat.maximumModules {
+      let pointers = threads.compactMap { $0.context?.instructionPointer ?? $0.instructionPointer }
+      func rank(_ module: ModuleSnapshot) -> Int {
+        if module.address == main { return 0 }
+        return pointers.contains(where: module.contains) ? 1 : 2
+      }
+      modules = modules.enumerated().map { (rank($0.element), $0.offset, $0.element) }
+        .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+        .prefix(MinidumpFormat.maximumModules).map(\.2)
+    }
+    if let index = modules.firstIndex(where: { $0.address == main }), index > 0 {
+      modules.insert(modules.remove(at: index), at: 0)
+    }
+    return modules
+  }
+
+  /// The module with the program's entry point, as the auxiliary vector tells, or else the one of the executable's path.
+  private func mainModuleAddress(in modules: [ModuleSnapshot]) -> UInt64? {
+    if let vector = snapshot.process.auxiliaryVector?[...] {
+      var offset = 0
+      while let type = vector.littleEndian(at: offset, width: 8),
+        let value = vector.littleEndian(at: offset + 8, width: 8)
+      {
+        offset += 16
+        // AT_ENTRY; source: getauxval(3).
+        if type == 9, let module = modules.first(where: { $0.contains(value) }) {
+          return module.address
+        }
+      }
+    }
+    return modules.first { $0.path == snapshot.process.executablePath }?.address
+  }
+}

@@ -1,0 +1,58 @@
+internal import Glibc
+public import ProcessSnapshot
+
+/// Writes a snapshot as a minidump that Breakpad, Crashpad, LLDB and their kind read.
+public enum MinidumpWriter {
+  /// Writes a whole minidump into an empty file.
+  ///
+  /// The signature in the header is written last, so a file that was left half written is never taken for a minidump. The
+  /// captured memory goes from the snapshot into the file without a copy. What exceeds the limits of Breakpad's reader (4,096
+  /// threads, 2,048 modules, 4,096 memory regions) is left out, the crashing thread's last.
+  ///
+  /// - Parameters:
+  ///   - snapshot: what to write; anything it lacks leaves its stream out or its field zero.
+  ///   - descriptor: an empty regular file open for reading and writing, not for appending; stays open, is not synced.
+  /// - Throws: `MinidumpError` with `cannotWrite` and the system's error number, or `tooLarge`.
+  ///
+  /// Source: Crashpad `minidump/minidump_file_writer.cc`; `Docs/Minidump.md`.
+  public static func write(
+    _ snapshot: ProcessSnapshot, to descriptor: Int32
+  ) throws(MinidumpError) {
+    var encoder = MinidumpEncoder(snapshot)
+    let (head, memoryBase) = try encoder.encodeHead()
+    try write(head, 0..<head.count, to: descriptor, at: 0)
+    for piece in encoder.plan.pieces {
+      try write(
+        snapshot.memory.regions[piece.region].bytes, piece.start..<piece.start + piece.count,
+        to: descriptor, at: memoryBase + piece.offset)
+    }
+    var signature = MinidumpBuffer()
+    signature.append(MinidumpFormat.signature)
+    try write(signature.bytes, 0..<4, to: descriptor, at: 0)
+  }
+
+  private static func write(
+    _ bytes: [UInt8], _ range: Range<Int>, to descriptor: Int32, at offset: UInt64
+  ) throws(MinidumpError) {
+    let failure = unsafe bytes.withUnsafeBytes { buffer -> Int32 in
+      var done = range.lowerBound
+      while done < range.upperBound {
+        let position = off_t(offset) + off_t(done - range.lowerBound)
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done..<range.upperBound])
+        let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, position)
+        if count > 0 {
+          done += count
+        } else if count == 0 {
+          return EIO
+        } else if errno != EINTR {
+          return errno
+        }
+      }
+      return 0
+    }
+    guard failure == 0 else {
+      throw MinidumpError(
+        .cannotWrite, "\(range.count) bytes at offset \(offset)", errno: failure)
+    }
+  }
+}

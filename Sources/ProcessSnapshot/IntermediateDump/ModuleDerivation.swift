@@ -1,0 +1,161 @@
+internal import IntermediateDump
+
+/// Makes modules of what the handler found: ELF headers at the start of mapped files.
+///
+/// The handler records every such header. Only an image that can be executed is a module: a library file that a
+/// program merely reads through a mapping is not. Sizes come from the program headers, as the loader reserves them.
+struct ModuleDerivation {
+  /// Sorted by address, without overlaps; empty where the dump lost them.
+  private let mappings: [MemoryMapping]
+  /// For each mapping, the end of the unbroken run of mappings of its path that it is in.
+  private let runEnds: [UInt64]
+  private let pageSize: UInt64
+
+  init(mappings: [MemoryMapping], pageSize: UInt64?) {
+    self.mappings = mappings
+    var ends = mappings.map(\.end)
+    for index in mappings.indices.dropLast().reversed()
+    where mappings[index].end == mappings[index + 1].start
+      && mappings[index].path == mappings[index + 1].path
+    {
+      ends[index] = ends[index + 1]
+    }
+    runEnds = ends
+    // A page size that is no power of two would come from a damaged dump.
+    let size = pageSize ?? 4096
+    self.pageSize = size >= 4096 && size <= 1 << 20 && size & (size - 1) == 0 ? size : 4096
+  }
+
+  private struct Candidate {
+    let address: UInt64
+    var size: UInt64
+    /// As in the maps file.
+    let path: String
+    let buildID: [UInt8]
+    /// What the program headers say; nil without them.
+    let hasExecutableSegment: Bool?
+  }
+
+  /// Sorted by address, without overlaps.
+  func modules(of maps: [IntermediateDumpMap]) -> [ModuleSnapshot] {
+    var candidates = maps.compactMap(candidate(of:)).enumerated().sorted { left, right in
+      (left.element.address, left.offset) < (right.element.address, right.offset)
+    }.map(\.element)
+    var modules: [ModuleSnapshot] = []
+    for index in candidates.indices {
+      let address = candidates[index].address
+      guard index == 0 || candidates[index - 1].address != address else { continue }
+      // Images do not overlap: one that seems to has been mapped as a file only, or its headers are wrong.
+      if let next = candidates[index...].first(where: { $0.address > address }) {
+        candidates[index].size = min(candidates[index].size, next.address - address)
+      }
+      if isExecutable(candidates[index]) { modules.append(module(of: candidates[index])) }
+    }
+    return modules
+  }
+
+  private func candidate(of map: IntermediateDumpMap) -> Candidate? {
+    guard let address = map.unsigned(.moduleAddress) else { return nil }
+    let headers = map.data(.moduleProgramHeaders).map { ProgramHeaders($0, pageSize: pageSize) }
+    let path =
+      map.data(.modulePath).map { MemoryMapping.path(unescaping: $0.prefix { $0 != 0 }) }
+      ?? mapping(containing: address)?.path ?? ""
+    let size =
+      map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
+    return Candidate(
+      address: address, size: min(max(size, 1), .max - address), path: path,
+      buildID: map.array(of: .moduleBuildID) ?? [],
+      hasExecutableSegment: headers?.hasExecutableSegment)
+  }
+
+  private func module(of candidate: Candidate) -> ModuleSnapshot {
+    if candidate.path == "[vdso]" {
+      // The name Breakpad and Crashpad gave the kernel's own image; symbol servers know it by that.
+      return ModuleSnapshot(
+        address: candidate.address, size: candidate.size, path: "linux-gate.so",
+        buildID: candidate.buildID)
+    }
+    let (path, isDeleted) = ModuleSnapshot.path(withoutMark: candidate.path)
+    return ModuleSnapshot(
+      address: candidate.address, size: candidate.size, path: path, isDeleted: isDeleted,
+      buildID: candidate.buildID)
+  }
+
+  /// True if the process could run the image; asks the mappings of the same path first, and the headers where there are none.
+  private func isExecutable(_ candidate: Candidate) -> Bool {
+    let end = candidate.address + candidate.size
+    let overlapping = mappings[firstMapping(endingAfter: candidate.address)...].prefix {
+      $0.start < end
+    }
+    let own = overlapping.filter { $0.path == candidate.path }
+    if !own.isEmpty { return own.contains { $0.protection.contains(.execute) } }
+    if !overlapping.isEmpty { return overlapping.contains { $0.protection.contains(.execute) } }
+    return candidate.hasExecutableSegment ?? true
+  }
+
+  /// Bytes from an address to the end of the mappings of its path; a page where nothing is known.
+  private func mappedSize(from address: UInt64, path: String) -> UInt64 {
+    let index = firstMapping(endingAfter: address)
+    guard index < mappings.count, mappings[index].start <= address, mappings[index].path == path
+    else { return pageSize }
+    return runEnds[index] - address
+  }
+
+  private func mapping(containing address: UInt64) -> MemoryMapping? {
+    let index = firstMapping(endingAfter: address)
+    guard index < mappings.count, mappings[index].start <= address else { return nil }
+    return mappings[index]
+  }
+
+  private func firstMapping(endingAfter address: UInt64) -> Int {
+    var low = 0
+    var high = mappings.count
+    while low < high {
+      let middle = (low + high) / 2
+      if mappings[middle].end <= address { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+extension ModuleSnapshot {
+  /// What the kernel adds to the path of a file that is no longer there.
+  ///
+  /// Source: proc_pid_maps(5).
+  static var deletedMark: String { " (deleted)" }
+
+  /// Splits a path of the maps file from its mark.
+  static func path(withoutMark path: String) -> (path: String, isDeleted: Bool) {
+    guard path.hasSuffix(deletedMark) else { return (path, false) }
+    return (String(path.dropLast(deletedMark.count)), true)
+  }
+}
+
+/// What an array of `Elf64_Phdr` says of an image.
+///
+/// Source: System V gABI, "Program Header".
+private struct ProgramHeaders {
+  /// Bytes from the page of the lowest loaded address to the end of the highest; nil without a loaded segment.
+  var loadedSize: UInt64?
+  /// True if a loaded segment has PF_X.
+  var hasExecutableSegment = false
+
+  init(_ bytes: ArraySlice<UInt8>, pageSize: UInt64) {
+    var lowest = UInt64.max
+    var highest: UInt64 = 0
+    var offset = 0
+    while let type = bytes.littleEndian(at: offset, width: 4),
+      let flags = bytes.littleEndian(at: offset + 4, width: 4),
+      let address = bytes.littleEndian(at: offset + 16, width: 8),
+      let size = bytes.littleEndian(at: offset + 40, width: 8)
+    {
+      offset += 56
+      let end = address.addingReportingOverflow(size)
+      guard type == 1, !end.overflow else { continue }
+      lowest = min(lowest, address & ~(pageSize - 1))
+      highest = max(highest, end.partialValue)
+      if flags & 1 != 0 { hasExecutableSegment = true }
+    }
+    if highest > lowest { loadedSize = highest - lowest }
+  }
+}

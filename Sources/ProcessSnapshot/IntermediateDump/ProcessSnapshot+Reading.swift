@@ -1,0 +1,87 @@
+public import IntermediateDump
+
+extension ProcessSnapshot {
+  /// Reads everything that an intermediate dump tells, torn ones included.
+  ///
+  /// Never fails and never traps: what is missing stays nil or empty. Damage of the document is told in `capture`, it is not
+  /// an error. Linear in the dump's size; the bytes of stacks and memory are copied out of the document once or twice.
+  ///
+  /// - Parameter document: a parsed dump; its root map is read by the schema of `IntermediateDumpKey`.
+  public init(reading document: IntermediateDumpDocument) {
+    let root = document.root
+    self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
+    capture.isComplete = true
+    // One map is encoded when the handler is installed, a second one in the crash; the later one knows better.
+    for map in root.maps(.process) {
+      process.overlay(map)
+      reportID = map.data(.reportID).flatMap { ReportID(bytes: $0) } ?? reportID
+    }
+    for map in root.maps(.system) { system.overlay(map) }
+    for map in root.maps(.capture) { capture.overlay(map) }
+    for map in root.elements(.annotations) {
+      guard let name = map.text(.annotationName), let value = map.text(.annotationValue),
+        annotations[name] == nil
+      else { continue }
+      annotations[name] = value
+    }
+    readMappings(root)
+    readThreads(root)
+    let extra = root.elements(.memory).compactMap(\.region)
+    memory = MemorySnapshot(joining: threads.flatMap(\.stack) + extra)
+    note(damageOf: document)
+  }
+
+  private mutating func readMappings(_ root: IntermediateDumpMap) {
+    let chunks = root.elements(.mappings).compactMap { $0.data(.mappingsText) }
+    if !chunks.isEmpty {
+      let text = Array(chunks.joined())
+      mappings = MemoryMapping.mappings(parsing: text[...])
+      process.mapsText = text
+    }
+    modules = ModuleDerivation(mappings: mappings, pageSize: system.pageSize)
+      .modules(of: root.elements(.modules))
+  }
+
+  private mutating func readThreads(_ root: IntermediateDumpMap) {
+    let exceptionMap = root.map(.exception)
+    let crashingMap = root.map(.crashingThread)
+    let exceptionThreadID = exceptionMap?.unsigned32(.exceptionThreadID)
+    var seen: Set<UInt32> = []
+    if let crashingMap {
+      let id = crashingMap.unsigned32(.threadID) ?? exceptionThreadID
+      let thread = ThreadSnapshot(reading: crashingMap, architecture: architecture, id: id)
+      if let thread {
+        threads.append(thread)
+        seen.insert(thread.id)
+      }
+    }
+    for map in root.elements(.threads) {
+      guard let id = map.unsigned32(.threadID), seen.insert(id).inserted,
+        let thread = ThreadSnapshot(reading: map, architecture: architecture, id: id)
+      else { continue }
+      threads.append(thread)
+    }
+    // A dump that was torn right behind the start of its exception says nothing of it.
+    guard crashingMap != nil || exceptionMap?.entries.isEmpty == false else { return }
+    let crashedID = exceptionThreadID ?? crashingMap?.unsigned32(.threadID) ?? 0
+    if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
+      threads.insert(threads.remove(at: index), at: 0)
+    }
+    let generalRegisters = crashingMap?.data(.generalRegisters)
+    var known = ExceptionSnapshot(
+      reading: exceptionMap, threadID: crashedID, architecture: architecture,
+      generalRegisters: generalRegisters)
+    known.context = threads.first { $0.id == crashedID }?.context
+    exception = known
+  }
+
+  private mutating func note(damageOf document: IntermediateDumpDocument) {
+    if let damage = document.damage {
+      capture.isComplete = false
+      capture.damage = damage.description
+    } else if ![1, 2].contains(document.architecture) {
+      capture.isComplete = false
+      capture.damage = "unknown architecture \(document.architecture) in the dump's header"
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/// The frames of one thread, innermost first, and what was left out.
+public struct StackTrace: Sendable, Equatable {
+  /// Why a walk ended.
+  public enum End: String, Sendable {
+    /// The thread's first function was reached.
+    case bottom
+    /// No method found a caller that could be believed.
+    case lost
+    /// The walk's own bound on frames.
+    case limit
+    /// The thread has no instruction pointer.
+    case noContext
+  }
+
+  public var frames: [StackFrame] = []
+  /// Frames of a deep recursion that were walked but are not in `frames`.
+  public var omittedCount = 0
+  /// How many of `frames` come before the omitted ones.
+  public var omittedAfter = 0
+  public var end: End = .noContext
+
+  public init() {}
+}

@@ -1,0 +1,33 @@
+internal import Glibc
+
+/// Why a module's file cannot be used.
+public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What is wrong; an open set.
+  public struct Code: Sendable, Hashable {
+    fileprivate let text: String
+    /// The file is gone or may not be read.
+    public static let cannotOpen = Code(text: "cannot be opened")
+    /// A folder, a device, a FIFO.
+    public static let notAFile = Code(text: "is not a regular file")
+    /// Not a little-endian 64-bit ELF file, or one whose headers make no sense.
+    public static let notELF = Code(text: "is not a 64-bit ELF file that can be read")
+    /// Its build ID is another than the dump's.
+    public static let notTheSameBuild = Code(text: "is not the same build as in the dump")
+  }
+
+  public let code: Code
+  public let path: String
+  /// The system's reason; 0 where there is none.
+  public let errno: Int32
+
+  init(_ code: Code, path: String, errno: Int32 = 0) {
+    self.code = code
+    self.path = path
+    self.errno = errno
+  }
+
+  public var description: String {
+    guard errno != 0 else { return "\(path) \(code.text)" }
+    return "\(path) \(code.text): \(unsafe String(cString: strerror(errno)))"
+  }
+}

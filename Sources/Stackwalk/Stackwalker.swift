@@ -1,0 +1,146 @@
+public import ProcessSnapshot
+
+/// Walks the stacks of a crashed process.
+///
+/// Each step from a frame to its caller is asked of several methods in order of trust, and each frame says which one
+/// found it. Every method is total: no contents of registers or memory make it trap or run without bound.
+public struct Stackwalker {
+  private let process: UnwindProcess
+  private let symbols: SymbolSource?
+  private let methods: [any UnwindMethod] = [
+    SignalFrameMethod(), ReturnAddressMethod(), FramePointerMethod(), ScanMethod(),
+  ]
+
+  /// Prepares to walk a snapshot's threads.
+  ///
+  /// - Parameters:
+  ///   - snapshot: the crashed process.
+  ///   - symbols: where names and code come from; nil walks by what the dump itself holds, without names.
+  public init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
+    process = UnwindProcess(snapshot: snapshot, symbols: symbols)
+    self.symbols = symbols
+  }
+
+  /// The innermost frames of a thread.
+  ///
+  /// - Parameters:
+  ///   - thread: a thread of the snapshot.
+  ///   - limit: the most frames to return.
+  /// - Returns: innermost first; empty for a thread without an instruction pointer.
+  public func frames(of thread: ThreadSnapshot, limit: Int) -> [StackFrame] {
+    var frames: [StackFrame] = []
+    guard limit > 0 else { return frames }
+    _ = walk(thread) { state in
+      frames.append(symbolicated(bareFrame(state)))
+      return frames.count < limit
+    }
+    return frames
+  }
+
+  /// The innermost and the outermost frames of a thread, with a count of what lies between.
+  ///
+  /// Walks the whole stack, however deep: some microseconds a frame.
+  ///
+  /// - Parameters:
+  ///   - thread: a thread of the snapshot.
+  ///   - head: the most frames to keep of the innermost.
+  ///   - tail: the most frames to keep of the outermost, where there are more than `head`.
+  public func trace(of thread: ThreadSnapshot, head: Int, tail: Int) -> StackTrace {
+    var trace = StackTrace()
+    // A ring, so that a recursion of half a million frames costs no memory.
+    var last: [StackFrame] = []
+    var position = 0
+    trace.end = walk(thread) { state in
+      if trace.frames.count < head {
+        trace.frames.append(symbolicated(bareFrame(state)))
+      } else if last.count < tail {
+        last.append(bareFrame(state))
+      } else {
+        trace.omittedCount += 1
+        guard !last.isEmpty else { return true }
+        last[position] = bareFrame(state)
+        position = (position + 1) % last.count
+      }
+      return true
+    }
+    trace.omittedAfter = trace.omittedCount > 0 ? trace.frames.count : 0
+    let inOrder = last[position...] + last[..<position]
+    trace.frames += inOrder.map(symbolicated)
+    return trace
+  }
+
+  /// Shows each frame to `visit`, innermost first, until it returns false or there are no more.
+  private func walk(
+    _ thread: ThreadSnapshot, visit: (UnwindState) -> Bool
+  ) -> StackTrace.End {
+    guard var state = initialState(of: thread) else { return .noContext }
+    var signalFrames = 0
+    while visit(state) {
+      guard process.spend(1) else { return .limit }
+      if let address = state.registers.programCounter, process.isFirstFunction(state, address) {
+        return .bottom
+      }
+      switch step(from: state) {
+      case .caller(let caller):
+        if caller.trust == .signalFrame { signalFrames += 1 }
+        // Crafted signal frames could point at each other for ever.
+        guard signalFrames <= 16 else { return .limit }
+        state = caller
+      case .bottom: return .bottom
+      case .unknown: return .lost
+      }
+    }
+    return .limit
+  }
+
+  private func initialState(of thread: ThreadSnapshot) -> UnwindState? {
+    if let context = thread.context {
+      return UnwindState(
+        registers: UnwindRegisters(context), trust: .context, isReturnAddress: false)
+    }
+    guard let instructionPointer = thread.instructionPointer else { return nil }
+    var registers = UnwindRegisters(architecture: process.architecture)
+    registers.programCounter = instructionPointer
+    registers.stackPointer = thread.stackPointer
+    return UnwindState(registers: registers, trust: .context, isReturnAddress: false)
+  }
+
+  private func step(from state: UnwindState) -> UnwindStep {
+    for method in methods {
+      switch method.step(from: state, in: process) {
+      case .caller(let caller):
+        guard isProgress(from: state, to: caller) else { continue }
+        return .caller(caller)
+      case .bottom: return .bottom
+      case .unknown: continue
+      }
+    }
+    return .unknown
+  }
+
+  /// A caller's frame lies above its callee's, but for an interrupted one, which may be on another stack.
+  private func isProgress(from state: UnwindState, to caller: UnwindState) -> Bool {
+    guard let old = state.registers.stackPointer, let new = caller.registers.stackPointer else {
+      return false
+    }
+    if caller.trust == .signalFrame { return new != old }
+    // On arm64 a leaf's caller has the same stack pointer.
+    return new > old || (caller.trust == .returnAddress && new == old)
+  }
+
+  private func bareFrame(_ state: UnwindState) -> StackFrame {
+    StackFrame(
+      address: state.registers.programCounter ?? 0, isReturnAddress: state.isReturnAddress,
+      trust: state.trust, stackPointer: state.registers.stackPointer)
+  }
+
+  private func symbolicated(_ frame: StackFrame) -> StackFrame {
+    var frame = frame
+    guard let module = process.snapshot.module(containing: frame.lookupAddress) else {
+      return frame
+    }
+    frame.moduleIndex = process.snapshot.modules.firstIndex { $0.address == module.address }
+    frame.symbol = symbols?.symbol(for: frame, in: module)
+    return frame
+  }
+}

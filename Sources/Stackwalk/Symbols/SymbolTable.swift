@@ -1,0 +1,131 @@
+/// The functions of one ELF file, sorted by address.
+///
+/// Keeps 24 bytes a function and reads names from the file when they are asked for.
+/// Source: System V ABI, chapter 4 (`Elf64_Sym`).
+struct SymbolTable {
+  struct Entry {
+    var address: UInt64
+    /// Bytes; up to the next function for one whose size the table does not tell.
+    var size: UInt64
+    /// Offset into the string table.
+    var name: UInt32
+    /// The better of two names for one address has the higher rank.
+    var rank: UInt8
+  }
+
+  /// More functions than any image has; a table that claims more is cut.
+  private static let maximumSymbolCount = 8 << 20
+  private static let symbolSize = 24
+  private static let symtab: UInt32 = 2
+  private static let dynsym: UInt32 = 11
+  private static let strtab: UInt32 = 3
+  /// The longest name that is read; mangled Swift names reach some thousand bytes.
+  private static let maximumNameLength = 1 << 16
+
+  private(set) var entries: [Entry] = []
+  private var strings: Range<UInt64> = 0..<0
+
+  /// Reads `.symtab`, or `.dynsym` in a file without; empty where there is neither.
+  init(of elf: borrowing ELFFile) {
+    let sections = elf.sections
+    guard
+      let table = sections.first(where: { $0.type == Self.symtab && $0.size > 0 })
+        ?? sections.first(where: { $0.type == Self.dynsym }),
+      Int(table.link) < sections.count
+    else { return }
+    let names = sections[Int(table.link)]
+    let (end, overflow) = names.fileOffset.addingReportingOverflow(names.size)
+    guard names.type == Self.strtab, !overflow else { return }
+    strings = names.fileOffset..<end
+    let code = elf.segments.filter { $0.type == ELFFile.load && $0.flags & 1 != 0 }
+    read(table, of: elf, code: code)
+    entries.sort { ($0.address, $1.rank, $1.size) < ($1.address, $0.rank, $0.size) }
+    removeDuplicates()
+    fillSizes(code: code)
+  }
+
+  private mutating func read(
+    _ table: ELFFile.Section, of elf: borrowing ELFFile, code: [ELFFile.Segment]
+  ) {
+    let count = Int(min(table.size / UInt64(Self.symbolSize), UInt64(Self.maximumSymbolCount)))
+    let chunk = 1 << 15
+    var index = 0
+    while index < count {
+      let inChunk = min(chunk, count - index)
+      let (offset, overflow) = table.fileOffset.addingReportingOverflow(
+        UInt64(index * Self.symbolSize))
+      guard !overflow, let bytes = elf.file.bytes(at: offset, count: inChunk * Self.symbolSize)
+      else { return }
+      for start in stride(from: 0, to: bytes.count, by: Self.symbolSize) {
+        if let entry = Self.entry(bytes, start, code: code) { entries.append(entry) }
+      }
+      index += inChunk
+    }
+  }
+
+  private static func entry(_ bytes: [UInt8], _ start: Int, code: [ELFFile.Segment]) -> Entry? {
+    guard let name = bytes.integer(at: start, as: UInt32.self),
+      let section = bytes.integer(at: start + 6, as: UInt16.self),
+      let address = bytes.integer(at: start + 8, as: UInt64.self),
+      let size = bytes.integer(at: start + 16, as: UInt64.self)
+    else { return nil }
+    let type = bytes[start + 4] & 15
+    let binding = bytes[start + 4] >> 4
+    // STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE, which assembly without .type leaves.
+    guard section != 0, name != 0, type == 2 || type == 10 || type == 0,
+      code.contains(where: { address >= $0.address && address - $0.address < $0.memorySize })
+    else { return nil }
+    // Global before weak before local, and any function before a label.
+    let bindingRank: UInt8 = binding == 1 ? 2 : binding == 2 ? 1 : 0
+    return Entry(
+      address: address, size: size, name: name, rank: bindingRank + (type == 0 ? 0 : 4))
+  }
+
+  private mutating func removeDuplicates() {
+    var kept: [Entry] = []
+    kept.reserveCapacity(entries.count)
+    for entry in entries where kept.last?.address != entry.address { kept.append(entry) }
+    entries = kept
+  }
+
+  private mutating func fillSizes(code: [ELFFile.Segment]) {
+    for index in entries.indices where entries[index].size == 0 {
+      let address = entries[index].address
+      if index + 1 < entries.count {
+        entries[index].size = entries[index + 1].address - address
+      } else if let segment = code.first(where: {
+        address >= $0.address && address - $0.address < $0.memorySize
+      }) {
+        entries[index].size = segment.memorySize - (address - segment.address)
+      }
+    }
+  }
+
+  /// The function around an address of the file's own numbering.
+  func entry(containing address: UInt64) -> Entry? {
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].address <= address { low = middle + 1 } else { high = middle }
+    }
+    // Labels inside a function come between its start and the address.
+    for index in stride(from: low - 1, through: max(0, low - 8), by: -1) {
+      let entry = entries[index]
+      if address - entry.address < entry.size { return entry }
+    }
+    return nil
+  }
+
+  /// The name of an entry; nil if the string table has none there.
+  func name(of entry: Entry, in elf: borrowing ELFFile) -> String? {
+    let offset = strings.lowerBound.addingReportingOverflow(UInt64(entry.name))
+    guard !offset.overflow, strings.contains(offset.partialValue) else { return nil }
+    let room = Int(min(strings.upperBound - offset.partialValue, UInt64(Self.maximumNameLength)))
+    guard let name = elf.file.string(at: offset.partialValue, limit: room), !name.isEmpty else {
+      return nil
+    }
+    // "memcpy@@GLIBC_2.14" in a static symbol table.
+    return name.firstIndex(of: "@").map { String(name[..<$0]) } ?? name
+  }
+}

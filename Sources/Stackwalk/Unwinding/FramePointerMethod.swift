@@ -1,0 +1,49 @@
+/// Follows the chain of saved frame pointers.
+///
+/// A record is the caller's frame pointer and, behind it, the return address, on both architectures. A function that
+/// is known to make no record is left to other methods: the frame pointer is then an outer function's, and following
+/// it would silently leave callers out. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
+struct FramePointerMethod: UnwindMethod {
+  func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
+    guard let address = state.registers.programCounter,
+      let framePointer = state.registers.framePointer,
+      let stackPointer = state.registers.stackPointer
+    else { return .unknown }
+    let lookup = state.isReturnAddress && address > 0 ? address - 1 : address
+    if process.frameSetup(around: lookup) == .absent { return .unknown }
+    guard
+      let record = FrameRecord(
+        at: framePointer, notBelow: stackPointer, in: process)
+    else { return .unknown }
+    if record.returnAddress == 0 && record.framePointer == 0 { return .bottom }
+    guard record.isPlausible(in: process) else { return .unknown }
+    let registers = state.registers.caller(
+      programCounter: record.returnAddress, stackPointer: framePointer &+ 16,
+      framePointer: record.framePointer)
+    return .caller(
+      UnwindState(registers: registers, trust: .framePointer, isReturnAddress: true))
+  }
+}
+
+/// A saved frame pointer and the return address behind it.
+struct FrameRecord {
+  let framePointer: UInt64
+  let returnAddress: UInt64
+
+  /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not captured.
+  init?(at address: UInt64, notBelow stackPointer: UInt64, in process: UnwindProcess) {
+    guard address % 8 == 0, address >= stackPointer, address < .max - 16,
+      let stack = process.stack(around: stackPointer), stack.contains(address),
+      let framePointer = process.word(at: address), let target = process.word(at: address + 8)
+    else { return nil }
+    // Bit 60 marks the record of a Swift async function (Swift's AsyncFrames, "extended frame").
+    self.framePointer = framePointer & ~(1 << 60)
+    returnAddress = process.strippedCodeAddress(target)
+  }
+
+  /// Whether the return address is one: behind a call, or a signal handler's return.
+  func isPlausible(in process: UnwindProcess) -> Bool {
+    process.check(returnAddress: returnAddress) != .notBehindCall
+      || SignalFrameMethod.isTrampoline(at: returnAddress, in: process)
+  }
+}

@@ -1,0 +1,124 @@
+internal import ProcessSnapshot
+
+/// What unwinding methods may ask of the crashed process: memory, code and function starts.
+///
+/// A class, so that what was found out about a return address is kept for the next thread.
+final class UnwindProcess {
+  let snapshot: ProcessSnapshot
+  private let symbols: SymbolSource?
+  private var returnAddresses: [UInt64: ReturnAddressCheck] = [:]
+  private var workLeft = 1 << 24
+  private var frameSetups: [UInt64: FrameSetup] = [:]
+
+  /// What the code in front of an address says.
+  enum ReturnAddressCheck {
+    case behindCall
+    case notBehindCall
+    /// Executable, but its code is in neither the dump nor a module's file.
+    case codeUnknown
+  }
+
+  init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
+    self.snapshot = snapshot
+    self.symbols = symbols
+  }
+
+  var architecture: ProcessSnapshot.Architecture { snapshot.architecture }
+
+  func word(at address: UInt64) -> UInt64? { snapshot.memory.word(at: address) }
+
+  /// Code at an address, from the dump if it holds it, else from the module's file.
+  func code(at address: UInt64, count: Int) -> [UInt8]? {
+    if let captured = snapshot.memory.bytes(at: address, count: count) { return Array(captured) }
+    guard let module = snapshot.module(containing: address) else { return nil }
+    return symbols?.code(at: address, count: count, in: module)
+  }
+
+  /// Whether code could have run at an address.
+  ///
+  /// Mappings decide where there are any; else modules, so that a torn dump still gives a stack.
+  func isExecutable(_ address: UInt64) -> Bool {
+    if let mapping = snapshot.mapping(containing: address) {
+      return mapping.protection.contains(.execute)
+    }
+    return snapshot.mappings.isEmpty && snapshot.module(containing: address) != nil
+  }
+
+  /// Takes away what is no part of a code address: pointer authentication bits on arm64.
+  func strippedCodeAddress(_ address: UInt64) -> UInt64 {
+    // User addresses have at most 48 bits unless asked for more; bit 55 tells user from kernel.
+    architecture == .arm64 ? address & 0x0000_FFFF_FFFF_FFFF : address
+  }
+
+  func check(returnAddress address: UInt64) -> ReturnAddressCheck {
+    if let known = returnAddresses[address] { return known }
+    let result = uncachedCheck(address)
+    // A hostile stack must not grow the cache without end.
+    if returnAddresses.count < 1 << 16 { returnAddresses[address] = result }
+    return result
+  }
+
+  private func uncachedCheck(_ address: UInt64) -> ReturnAddressCheck {
+    // A call that never returns may be the last instruction of its section.
+    guard address > 16, isExecutable(address - 1) else { return .notBehindCall }
+    guard let code = code(at: address - 8, count: 8) else { return .codeUnknown }
+    let isBehindCall = CallInstruction.ends(code, architecture: architecture)
+    return isBehindCall ? .behindCall : .notBehindCall
+  }
+
+  /// How the function around an address keeps its frame pointer.
+  func frameSetup(around address: UInt64) -> FrameSetup {
+    guard let module = snapshot.module(containing: address),
+      let start = symbols?.functionStart(of: address, in: module)
+    else { return .unknown }
+    if let known = frameSetups[start] { return known }
+    var setup = FrameSetup.unknown
+    for count in [FrameSetup.codeSize, 16] {
+      guard let code = code(at: start, count: count) else { continue }
+      setup = FrameSetup(code: code, start: start, architecture: architecture)
+      break
+    }
+    if frameSetups.count < 1 << 16 { frameSetups[start] = setup }
+    return setup
+  }
+
+  /// True in the functions that the kernel starts threads and programs in, which have no caller.
+  ///
+  /// Told by name, or where libc is stripped by what stands behind the call: nothing that could return.
+  func isFirstFunction(_ state: UnwindState, _ address: UInt64) -> Bool {
+    let lookup = state.isReturnAddress && address > 0 ? address - 1 : address
+    guard let module = snapshot.module(containing: lookup) else { return false }
+    if let name = symbols?.linkageName(of: lookup, in: module), Self.firstFunctions.contains(name) {
+      return true
+    }
+    guard architecture == .x86_64, state.isReturnAddress else { return false }
+    // _start: HLT. clone and clone3: mov edi, eax; mov eax, 60; syscall.
+    if code(at: address, count: 1) == [0xF4] { return true }
+    return code(at: address, count: 9) == [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05]
+  }
+
+  private static let firstFunctions: Set = [
+    "_start", "clone", "clone3", "__clone", "__clone3", "thread_start",
+  ]
+
+  /// Takes from the work that one walker may do in all, so that a hostile dump of many threads on one vast stack ends.
+  ///
+  /// A unit is a frame or a scanned word: well below a microsecond in release.
+  func spend(_ units: Int) -> Bool {
+    guard workLeft >= units else { return false }
+    workLeft -= units
+    return true
+  }
+
+  /// The stack that an address is on: what was captured around it, with the rest of its mapping.
+  func stack(around address: UInt64) -> Range<UInt64>? {
+    if let region = snapshot.memory.region(containing: address) {
+      var range = region.address..<region.end
+      if let mapping = snapshot.mapping(containing: address), mapping.end > range.upperBound {
+        range = range.lowerBound..<mapping.end
+      }
+      return range
+    }
+    return nil
+  }
+}

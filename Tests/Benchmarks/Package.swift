@@ -1,0 +1,19 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// A package of its own, so that users of the library never build it.
+//
+//   swift run --package-path Tests/Benchmarks -c release capture-benchmark
+let package = Package(
+  name: "Benchmarks",
+  dependencies: [.package(name: "swift-postmortem", path: "../..")],
+  targets: [
+    // The least work that any capture in process has to do, for the hardware's part in the figures.
+    .target(name: "CLimit"),
+    .executableTarget(
+      name: "capture-benchmark",
+      dependencies: ["CLimit", .product(name: "Postmortem", package: "swift-postmortem")],
+      path: "Sources/CaptureBenchmark"),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,84 @@
+import CLimit
+import Foundation
+
+/// Runs one victim to its end and measures.
+struct Round {
+  let contender: Contender
+  let threads: Int
+  /// Bytes of each stack that the limit copies.
+  let stackBytes: Int
+
+  func run() throws -> Measurement {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let page = Victim.sharedPage(folder + "/instant")
+    defer { munmap(page, 4096) }
+    let words = [
+      "/proc/self/exe", "victim", contender.rawValue, "\(threads)", "\(stackBytes)", folder,
+    ]
+    var environment = ProcessInfo.processInfo.environment
+    environment["SWIFT_BACKTRACE"] = contender.backtraceSetting
+    let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let process = spawn(
+      path, words, environment.map { "\($0)=\($1)" }, folder, hasCore: contender == .core)
+    guard process > 0 else { throw CocoaError(.executableLoad) }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    let end = limit_now()
+    if contender == .limit {
+      return Measurement(
+        untilReaped: nil, capture: Double(page[1]) / 1000, bytes: size(folder + "/limit"))
+    }
+    guard page[0] > 0, status & 0x7F == SIGSEGV else { throw CocoaError(.executableRuntimeMismatch) }
+    return Measurement(
+      untilReaped: Double(end - page[0]) / 1000, capture: nil, bytes: 0
+    ).adding(contender == .postmortem ? try dump(in: folder) : nil, core(in: folder))
+  }
+
+  private func spawn(
+    _ path: String, _ words: [String], _ environment: [String], _ folder: String, hasCore: Bool
+  ) -> Int32 {
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    return limit_spawn(path, &arguments, &variables, folder, hasCore ? 1 : 0)
+  }
+
+  private func size(_ path: String) -> Int64 {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_blocks) * 512 : 0
+  }
+
+  private func core(in folder: String) -> Int64 {
+    guard contender == .core else { return 0 }
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.filter { $0.hasPrefix("core") }.map { size(folder + "/" + $0) }.reduce(0, +)
+  }
+
+  /// The size of the dump, and the time its capture map tells: key 906, nanoseconds, 8 bytes.
+  private func dump(in folder: String) throws -> (bytes: Int64, capture: Double) {
+    let pending = folder + "/database/pending-serialized-dumps"
+    let names = try FileManager.default.contentsOfDirectory(atPath: pending)
+    guard let name = names.first(where: { !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo") }),
+      !name.hasSuffix(".locked")
+    else { throw CocoaError(.fileReadNoSuchFile) }
+    let data = try Data(contentsOf: URL(filePath: pending + "/" + name))
+    let property = Data([0x01, 0x8A, 0x03, 0x08, 0x00, 0x00, 0x00])
+    guard let range = data.range(of: property, options: .backwards),
+      range.upperBound + 8 <= data.count
+    else { throw CocoaError(.fileReadCorruptFile) }
+    let value = data[range.upperBound..<range.upperBound + 8].reversed()
+      .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return (Int64(data.count), Double(value) / 1000)
+  }
+}
+
+extension Measurement {
+  fileprivate func adding(
+    _ dump: (bytes: Int64, capture: Double)?, _ coreBytes: Int64
+  ) -> Measurement {
+    Measurement(
+      untilReaped: untilReaped, capture: dump?.capture, bytes: dump?.bytes ?? coreBytes)
+  }
+}

@@ -1,0 +1,46 @@
+import CLimit
+import Foundation
+import Postmortem
+
+/// The process that dies: `victim CONTENDER THREADS STACK-BYTES FOLDER`.
+enum Victim {
+  /// Bytes of each sleeping thread's stack that are in use.
+  static let touchedBytes = 4096
+
+  static func run(_ arguments: ArraySlice<String>) -> Never {
+    let words = Array(arguments)
+    guard words.count == 4, let contender = Contender(rawValue: words[0]),
+      let threads = Int32(words[1]), let stackBytes = Int32(words[2])
+    else { exit(64) }
+    let folder = words[3]
+    let page = sharedPage(folder + "/instant")
+    do {
+      if contender == .postmortem { try startHandler(database: folder + "/database") }
+    } catch {
+      exit(1)
+    }
+    guard limit_start_threads(threads - 1, Int32(touchedBytes)) == 0 else { exit(1) }
+    if contender == .limit { measureLimit(folder, stackBytes, page) }
+    limit_crash(page)
+    exit(1)
+  }
+
+  private static func measureLimit(
+    _ folder: String, _ stackBytes: Int32, _ page: UnsafeMutablePointer<Int64>
+  ) -> Never {
+    let descriptor = open(folder + "/limit", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    var bytes: Int64 = 0
+    page[1] = limit_capture(descriptor, stackBytes, &bytes)
+    exit(0)
+  }
+
+  /// Two 64-bit words that the parent reads after the death: the instant of the crash and the limit's time.
+  static func sharedPage(_ path: String) -> UnsafeMutablePointer<Int64> {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    ftruncate(descriptor, 4096)
+    let memory = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+    close(descriptor)
+    guard let memory, memory != MAP_FAILED else { fatalError("cannot map \(path)") }
+    return memory.bindMemory(to: Int64.self, capacity: 512)
+  }
+}

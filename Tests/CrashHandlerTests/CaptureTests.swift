@@ -1,0 +1,292 @@
+import CSignalSafe
+import Dispatch
+import Foundation
+import IntermediateDump
+import Synchronization
+import Testing
+
+@testable import CrashHandler
+
+/// Crashes in processes of their own; what they left is read here.
+@Suite struct CaptureTests {
+  @Test func aCrashLeavesOneCompleteDumpThatSaysWhoAndWhy() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(
+        database: database, product: "Product", version: "1.2", environment: "test",
+        annotations: ["key": "value"])
+      startSleepingThreads(4)
+      writeTo(16)
+    }
+    let document = try IntermediateDumpDocument(parsing: folder.onlyDump())
+    #expect(document.damage == nil)
+    #expect(document.writer == "swift-postmortem")
+    let root = document.root
+    let exception = try #require(root.map(.exception))
+    #expect(exception.signed(.signalNumber) == Int64(SIGSEGV))
+    #expect(exception.signed(.signalCode) == 1)  // SEGV_MAPERR
+    #expect(exception.unsigned(.faultAddress) == 16)
+    #expect(exception.data(.signalInfo)?.count == 128)
+    let crashing = try #require(root.map(.crashingThread))
+    #expect(crashing.unsigned(.threadID) == exception.unsigned(.exceptionThreadID))
+    #expect(crashing.unsigned(.captureMethod) == 1)
+    #expect(crashing.data(.generalRegisters)?.count == Int(PM_GENERAL_REGISTERS_SIZE))
+    #expect(try #require(crashing.data(.floatingPointState)).count >= 512)
+    #expect(crashing.array(.stack).first?.data(.regionData) != nil)
+    let process = try #require(root.map(.process))
+    #expect(process.text(.product) == "Product")
+    #expect(process.text(.version) == "1.2")
+    #expect(process.text(.environment) == "test")
+    let annotation = try #require(root.array(.annotations).first)
+    #expect(annotation.text(.annotationName) == "key")
+    #expect(annotation.text(.annotationValue) == "value")
+    let threads = root.array(.threads)
+    let sleeping = threads.filter { $0.text(.threadName) == "sleeper" }
+    #expect(sleeping.count == 4)
+    for thread in sleeping {
+      #expect(thread.unsigned(.captureMethod) == 2)
+      #expect(thread.unsigned(.threadState) == UInt64(UInt8(ascii: "S")))
+      #expect(thread.array(.stack).first?.data(.regionData) != nil)
+    }
+    let capture = try #require(root.map(.capture))
+    #expect(capture.unsigned(.threadsFound) == UInt64(threads.count + 1))
+    #expect(capture.unsigned(.sectionsAbandoned) == 0)
+    let modules = root.array(.modules)
+    let hasLibrary = modules.contains {
+      $0.text(.modulePath)?.contains("libc.so") == true && $0.data(.moduleBuildID)?.count == 20
+    }
+    #expect(hasLibrary)
+  }
+
+  @Test func dispatchWorkersAreStoppedThoughTheyBlockRealTimeSignals() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      startBusyDispatchWorker()
+      writeTo(16)
+    }
+    let threads = try IntermediateDumpDocument(parsing: folder.onlyDump()).root.array(.threads)
+    let workers = threads.filter { $0.text(.threadName)?.contains("qos") == true }
+    #expect(!workers.isEmpty)
+    for worker in workers { #expect(worker.unsigned(.captureMethod) == 2) }
+  }
+
+  @Test func aThreadThatBlocksEverySignalIsReadThroughTheKernel() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      startDeafThread()
+      writeTo(16)
+    }
+    let threads = try IntermediateDumpDocument(parsing: folder.onlyDump()).root.array(.threads)
+    let deaf = try #require(threads.first { $0.text(.threadName) == "deaf" })
+    #expect(deaf.unsigned(.captureMethod) == 4)
+    let stackPointer = try #require(deaf.unsigned(.threadStackPointer))
+    let stack = try #require(deaf.array(.stack).first)
+    let start = try #require(stack.unsigned(.regionAddress))
+    let size = try #require(stack.data(.regionData)?.count)
+    #expect(start <= stackPointer)
+    #expect(stackPointer < start + UInt64(size))
+  }
+
+  @Test func manyThreadsThatCrashAtOnceLeaveOneDump() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      startCrashingThreads(64)
+      crashNow.store(true, ordering: .releasing)
+      while true { pause() }
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    #expect(root.map(.exception)?.unsigned(.faultAddress) == 16)
+    // Those that came second are shown where they crashed, not where they waited.
+    for thread in root.array(.threads) where thread.unsigned(.captureMethod) == 3 {
+      let registers = try #require(thread.data(.generalRegisters))
+      let crashed = try #require(root.map(.crashingThread)?.data(.generalRegisters))
+      #if arch(x86_64)
+        let instructionPointer = 16 * 8..<17 * 8
+      #else
+        let instructionPointer = 32 * 8..<33 * 8
+      #endif
+      #expect(Array(registers)[instructionPointer] == Array(crashed)[instructionPointer])
+    }
+  }
+
+  @Test func theEnvironmentIsNotInTheDump() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let secret = try #require(ProcessInfo.processInfo.environment["PATH"])
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      // On the main thread, whose stack ends in the environment's strings; a register points at
+      // them, too.
+      writeTo(16, UInt(bitPattern: unsafe environ))
+    }
+    let dump = try Data(folder.onlyDump())
+    #expect(dump.range(of: Data(secret.utf8)) == nil)
+  }
+
+  @Test func aFileSizeLimitOfZeroDoesNotLoseTheDump() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      setFileSizeLimit(0)
+      writeTo(16)
+    }
+    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+  }
+
+  @Test func aProcessWithoutADescriptorLeftIsCapturedWhole() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      startSleepingThreads(2)
+      while dup(0) >= 0 {}
+      writeTo(16)
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
+    #expect(!root.array(.modules).isEmpty)
+  }
+
+  @Test func aFaultInASectionOfTheHandlerComesBackToItsLandingPad() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in
+      try startHandler(database: database)
+      try runSections()
+    }
+    #expect(try folder.pendingNames().contains { $0.hasSuffix(".locked") })
+  }
+
+  @Test func memoryIsCopiedWithoutTheSystemCallToo() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in
+      try startHandler(database: database)
+      try copyGuarded()
+    }
+  }
+}
+
+// MARK: - What the victims do
+
+private let crashNow = Atomic(false)
+
+@inline(never)
+private func writeTo(_ address: UInt, _ value: UInt = 4) {
+  let pointer = unsafe UnsafeMutableRawPointer(bitPattern: address)
+  unsafe pointer?.storeBytes(of: value, as: UInt.self)
+}
+
+private typealias ThreadBody =
+  @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+
+private func startThread(_ body: ThreadBody) {
+  var thread = pthread_t()
+  unsafe pthread_create(&thread, nil, body, nil)
+  usleep(20_000)
+}
+
+/// The overlay has no pthread_setname_np.
+private func nameThread(_ name: String) {
+  let path = "/proc/self/task/\(pm_gettid())/comm"
+  let descriptor = unsafe open(path, O_WRONLY)
+  _ = unsafe write(descriptor, name, name.utf8.count)
+  close(descriptor)
+}
+
+private func startSleepingThreads(_ count: Int) {
+  for _ in 0..<count {
+    unsafe startThread { _ in
+      nameThread("sleeper")
+      while true { pause() }
+    }
+  }
+}
+
+private func startDeafThread() {
+  unsafe startThread { _ in
+    var all = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_SETMASK, &all, nil)
+    nameThread("deaf")
+    while true { pause() }
+  }
+}
+
+/// The soft limit only, as `ulimit -S -f` sets it.
+private func setFileSizeLimit(_ bytes: UInt) {
+  var limit = rlimit()
+  unsafe getrlimit(__rlimit_resource_t(1), &limit)
+  limit.rlim_cur = bytes
+  unsafe setrlimit(__rlimit_resource_t(1), &limit)
+}
+
+private func startCrashingThreads(_ count: Int) {
+  for _ in 0..<count {
+    var thread = pthread_t()
+    unsafe pthread_create(
+      &thread, nil,
+      { _ in
+        while !crashNow.load(ordering: .acquiring) { sched_yield() }
+        writeTo(16)
+        return nil
+      }, nil)
+  }
+}
+
+private func startBusyDispatchWorker() {
+  let started = DispatchSemaphore(value: 0)
+  DispatchQueue.global().async {
+    started.signal()
+    while true { sched_yield() }
+  }
+  started.wait()
+}
+
+/// Runs sections as the capturing thread would, one good and two that fault.
+private func runSections() throws {
+  let state = unsafe try #require(pm_state()).assumingMemoryBound(to: HandlerState.self)
+  unsafe state.pointee.owner.store(UInt32(bitPattern: pm_gettid()))
+  var word: UInt64 = 0
+  let good: @convention(c) (UnsafeMutableRawPointer) -> Void = { argument in
+    unsafe argument.storeBytes(of: 1, as: UInt64.self)
+  }
+  let faulting: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in writeTo(16) }
+  let pads = unsafe state.pointee.landingPads
+  var result = unsafe pm_run_section(pads, good, &word)
+  #expect(result == 0)
+  #expect(word == 1)
+  for _ in 0..<2 {
+    result = unsafe pm_run_section(pads, faulting, &word)
+    #expect(result == SIGSEGV)
+  }
+}
+
+/// Copies from three pages, the middle one of which cannot be read, without the system call.
+private func copyGuarded() throws {
+  let state = unsafe try #require(pm_state()).assumingMemoryBound(to: HandlerState.self)
+  unsafe state.pointee.owner.store(UInt32(bitPattern: pm_gettid()))
+  let pages = unsafe mmap(
+    nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
+  unsafe memset(pages, 0x5A, 3 * 4096)
+  unsafe mprotect(pages + 4096, 4096, PROT_NONE)
+  let memory = unsafe state.pointee.memory
+  let place = UnsafeMutableRawPointer.allocate(byteCount: 8192, alignment: 16)
+  defer { unsafe place.deallocate() }
+  var copied = unsafe memory.copyGuarded(pages + 4000, to: place, count: 200)
+  #expect(copied == 96)
+  copied = unsafe memory.copyGuarded(pages + 4096, to: place, count: 8)
+  #expect(copied == 0)
+  copied = unsafe memory.copyGuarded(pages + 8192, to: place, count: 4096)
+  #expect(copied == 4096)
+  let isWhole = unsafe memcmp(place, pages + 8192, 4096) == 0
+  #expect(isWhole)
+}

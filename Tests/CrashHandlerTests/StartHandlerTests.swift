@@ -1,0 +1,134 @@
+import Foundation
+import IntermediateDump
+import Testing
+
+@testable import CrashHandler
+
+/// Each in a process of its own: a process has one handler, for good.
+@Suite struct StartHandlerTests {
+  @Test func leavesALockedFileARunRecordAndAFIFOThatOnlyTheUserCanRead() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      let handler = try startHandler(database: database, identifier: "some.program-1")
+      #expect(handler.identifier == "some.program-1")
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: database + "/" + PendingDumpName.folder)
+      let parsed = names.compactMap { PendingDumpName(fileName: $0) }
+      #expect(parsed.count == 3)
+      #expect(Set(parsed.map(\.role)) == [.locked, .runRecord, .fifo])
+      #expect(parsed.allSatisfy { $0.reportID == handler.reportID })
+    }
+    for name in try folder.pendingNames() {
+      let path = database + "/" + PendingDumpName.folder + "/" + name
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+    }
+    let mode = try FileManager.default.attributesOfItem(atPath: database)[.posixPermissions]
+    #expect(mode as? Int == 0o700)
+  }
+
+  @Test func theRunRecordTellsWhoOwnsTheFile() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      try startHandler(database: database)
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: database + "/" + PendingDumpName.folder)
+      let name = try #require(names.first { $0.hasSuffix(".run") })
+      let bytes = try Data(
+        contentsOf: URL(filePath: database + "/" + PendingDumpName.folder + "/" + name))
+      let document = try IntermediateDumpDocument(parsing: Array(bytes))
+      #expect(document.isComplete)
+      let owner = try #require(document.root.map(.owner))
+      #expect(owner.unsigned(.ownerProcessID) == UInt64(getpid()))
+      let stat = try String(contentsOfFile: "/proc/self/stat", encoding: .utf8)
+      let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+      // The state is field 3 of proc_pid_stat(5), and the first one behind the name.
+      #expect(owner.unsigned(.ownerStartTime) == UInt64(fields[22 - 3]))
+      #expect(owner.unsigned(.ownerStackStart) == UInt64(fields[28 - 3]))
+      let boot = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+      #expect(owner.text(.ownerBootID) == boot.trimmingCharacters(in: .newlines))
+    }
+  }
+
+  @Test func aSecondStartIsTheSameHandlerOrAClearError() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      let first = try startHandler(database: database)
+      let again = try startHandler(database: database + "/../db/")
+      #expect(again == first)
+      #expect(startedHandler() == first)
+      let error = #expect(throws: CrashHandlerError.self) {
+        try startHandler(database: database + "-other")
+      }
+      #expect(error?.code == .alreadyStarted)
+      #expect(error?.description.contains(database) == true)
+    }
+    #expect(!FileManager.default.fileExists(atPath: database + "-other"))
+  }
+
+  @Test func aFolderThatCannotBeUsedIsAnErrorThatSaysWhatToDo() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/file"
+    try Data().write(to: URL(filePath: file))
+    await #expect(processExitsWith: .success) { [file = file as String] in
+      var error = #expect(throws: CrashHandlerError.self) { try startHandler(database: file) }
+      #expect(error?.code == .unusableDatabase)
+      #expect(error?.errorNumber == ENOTDIR)
+      error = #expect(throws: CrashHandlerError.self) {
+        try startHandler(database: "/proc/self/nothing/db")
+      }
+      #expect(error?.code == .unusableDatabase)
+      error = #expect(throws: CrashHandlerError.self) {
+        try startHandler(database: file + "-db", identifier: "../../etc/passwd")
+      }
+      #expect(error?.code == .invalidIdentifier)
+      // Nothing was installed, so that a later start can succeed.
+      #expect(startedHandler() == nil)
+      try startHandler(database: file + "-db")
+    }
+  }
+
+  @Test func aFailedStartLeavesNothingBehind() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      // With no descriptor left, opening the folder fails after it was made.
+      var limit = rlimit()
+      unsafe getrlimit(__rlimit_resource_t(7), &limit)
+      let original = limit
+      limit.rlim_cur = 0
+      unsafe setrlimit(__rlimit_resource_t(7), &limit)
+      #expect(throws: CrashHandlerError.self) { try startHandler(database: database) }
+      limit = original
+      unsafe setrlimit(__rlimit_resource_t(7), &limit)
+    }
+    #expect(try folder.pendingNames().isEmpty)
+  }
+
+  @Test func ignoredSignalsStayIgnoredAndNothingRuns() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      signal(SIGXCPU, SIG_IGN)
+      let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+      try startHandler(database: database)
+      let after = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+      #expect(after == before)
+      let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+      func mask(_ label: String) -> UInt64 {
+        let line = status.split(separator: "\n").first { $0.hasPrefix(label) }
+        return line.flatMap { UInt64($0.split(separator: "\t").last ?? "", radix: 16) } ?? 0
+      }
+      #expect(mask("SigIgn:") >> UInt64(SIGXCPU - 1) & 1 == 1)
+      for number in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP, SIGXFSZ] {
+        #expect(mask("SigCgt:") >> UInt64(number - 1) & 1 == 1, "\(number)")
+      }
+      #expect(mask("SigCgt:") >> UInt64(SIGPIPE - 1) & 1 == 0)
+      let timers = try String(contentsOfFile: "/proc/self/timers", encoding: .utf8)
+      #expect(timers.isEmpty)
+    }
+  }
+}

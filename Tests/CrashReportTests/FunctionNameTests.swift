@@ -1,0 +1,51 @@
+import Testing
+
+@testable import CrashReport
+
+@Suite struct FunctionNameTests {
+  @Test(arguments: [
+    ("main.foo(x: Swift.Int, Swift.String) -> Swift.Int", "main.foo(x:_:)"),
+    ("static App.Store.load<A where A: Swift.Hashable>(id: A) throws -> ()", "App.Store.load(id:)"),
+    ("closure #1 (Swift.Int) -> () in App.run() async -> ()", "closure #1 in App.run()"),
+    (
+      "closure #2 () -> () in closure #1 () throws -> () in static App.A.f(_: Swift.Int) -> ()",
+      "closure #2 in closure #1 in App.A.f(_:)"
+    ),
+    ("helper #1 (Swift.Int) -> Swift.Int in App.f() -> ()", "helper #1 in App.f()"),
+    ("App.(hidden in _8F13A0)(by: Swift.Int) -> ()", "App.hidden(by:)"),
+    ("App.Value.count.getter : Swift.Int", "App.Value.count.getter"),
+    ("(extension in App):Swift.Array.total() -> Swift.Int", "Swift.Array.total()"),
+    ("generic specialization <Swift.Int> of App.f<A>(A) -> ()", "App.f(_:)"),
+    ("(2) suspend resume partial function for App.work(n: Swift.Int) async -> ()", "App.work(n:)"),
+    (
+      "protocol witness for App.P.f(x: Swift.Int) -> () in conformance App.S : App.P in App",
+      "App.P.f(x:)"
+    ),
+    (
+      "App.map(_: (Swift.Int, Swift.Int) -> Swift.Int, by: [Swift.String : Swift.Int]) -> ()",
+      "App.map(_:by:)"
+    ),
+    ("App.Box<Swift.Int>.init(value: Swift.Int) -> App.Box<Swift.Int>", "App.Box.init(value:)"),
+    ("foo::bar(int, std::string const&) const", "foo::bar"),
+    ("void ns::f<int, std::vector<int> >(int)", "ns::f"),
+    ("(anonymous namespace)::die()", "{anonymous}::die"),
+    ("Thing::operator()(int)", "Thing::operator()"),
+    ("raise", "raise"),
+    ("", ""),
+  ])
+  func shortens(name: String, expected: String) {
+    #expect(FunctionName.short(name) == expected)
+  }
+
+  @Test func isTotal() {
+    let base = "closure #1 (A<B>) -> () in (x in y)(z: [A : B]) of <"
+    for start in 0..<base.count {
+      for end in start...base.count {
+        let text = String(base.dropFirst(start).prefix(end - start))
+        _ = FunctionName.short(text)
+        _ = FunctionName.short("a::" + text)
+      }
+    }
+    #expect(FunctionName.short(String(repeating: "(", count: 100_000)).count == 200)
+  }
+}

@@ -1,0 +1,118 @@
+import Minidump
+import ProcessSnapshot
+import Testing
+
+@Suite struct DamageTests {
+  /// A dump with every stream, small enough for a run per byte.
+  private static func small() throws -> [UInt8] {
+    var snapshot = SyntheticProcess.snapshot()
+    snapshot.threads = [snapshot.threads[0], snapshot.threads[2]]
+    for index in snapshot.threads.indices {
+      if case .x86_64(var context)? = snapshot.threads[index].context {
+        context.floatingPointState = Array(context.floatingPointState.prefix(576))
+        snapshot.threads[index].context = .x86_64(context)
+      }
+      snapshot.threads[index].stack = snapshot.threads[index].stack.map {
+        MemoryRegion(address: $0.address, bytes: Array($0.bytes.prefix(48)))
+      }
+    }
+    snapshot.exception?.context = snapshot.threads[0].context
+    snapshot.memory = MemorySnapshot(joining: snapshot.threads.flatMap(\.stack))
+    return try minidumpBytes(of: snapshot)
+  }
+
+  @Test func cutAtEveryByte() throws {
+    let bytes = try Self.small()
+    let whole = try MinidumpReader.snapshot(of: bytes)
+    #expect(whole.capture.isComplete)
+    for count in 0..<bytes.count {
+      let read = try? MinidumpReader.snapshot(of: Array(bytes[..<count]))
+      #expect((read == nil) == (count < 32))
+      // The last stream's bytes end the file, so no shorter file is whole.
+      if let read { #expect(!read.capture.isComplete && read.capture.damage != nil) }
+    }
+  }
+
+  @Test(arguments: [0xFF, 0x80, 0x01] as [UInt8])
+  func everyByteChanged(mask: UInt8) throws {
+    var bytes = try Self.small()
+    var readable = 0
+    for index in bytes.indices {
+      bytes[index] ^= mask
+      if (try? MinidumpReader.snapshot(of: bytes)) != nil { readable += 1 }
+      bytes[index] ^= mask
+    }
+    // Only signature, version and architecture make a file unreadable, and what leads to the latter: 16 bytes.
+    #expect(readable >= bytes.count - 16)
+  }
+
+  @Test(arguments: [0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF] as [UInt32])
+  func everyWordReplaced(value: UInt32) throws {
+    let original = try Self.small()
+    for offset in stride(from: 32, to: original.count - 3, by: 4) {
+      var bytes = original
+      for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index)) }
+      _ = try? MinidumpReader.snapshot(of: bytes)
+    }
+  }
+
+  @Test func badStreamIsLeftOutAndTold() throws {
+    var bytes = try Self.small()
+    let dump = DumpBytes(bytes)
+    let index = try #require(dump.streamTypes.firstIndex(of: 4))
+    // The module list now reaches past the end.
+    bytes[32 + index * 12 + 7] = 0x7F
+    let read = try MinidumpReader.snapshot(of: bytes)
+    #expect(read.modules.isEmpty)
+    #expect(read.threads.count == 2)
+    #expect(!read.capture.isComplete)
+    #expect(read.capture.damage?.contains("stream 4") == true)
+  }
+
+  @Test func regionsOnTheSameBytesDoNotMultiply() throws {
+    // 4,000 descriptors of the same 64 KiB: 256 MB if each were copied.
+    var dump = HandBuiltMinidump()
+    let blob = dump.blob([UInt8](repeating: 7, count: 64 << 10))
+    let list =
+      HandBuiltMinidump.u32(4000)
+      + (0..<4000).flatMap { index in
+        HandBuiltMinidump.u64(UInt64(index) << 20) + HandBuiltMinidump.u32(64 << 10)
+          + HandBuiltMinidump.u32(blob)
+      }
+    dump.stream(5, list)
+    let file = dump.file()
+    let read = try MinidumpReader.snapshot(of: file)
+    let total = read.memory.regions.reduce(0) { $0 + $1.bytes.count }
+    #expect(total <= 5 * file.count + 1 << 20)
+    #expect(!read.capture.isComplete)
+  }
+
+  @Test func unfinishedFileIsNoMinidump() throws {
+    var bytes = try Self.small()
+    bytes.replaceSubrange(0..<4, with: [0, 0, 0, 0])
+    #expect {
+      try MinidumpReader.snapshot(of: bytes)
+    } throws: { error in
+      (error as? MinidumpError)?.code == .notAMinidump && "\(error)".contains("never finished")
+    }
+  }
+
+  @Test func otherProcessorsAreRefused() throws {
+    var dump = HandBuiltMinidump()
+    // x86, 32 bits.
+    dump.stream(7, [0, 0] + [UInt8](repeating: 0, count: 54))
+    #expect {
+      try MinidumpReader.snapshot(of: dump.file())
+    } throws: { error in
+      (error as? MinidumpError)?.code == .unsupportedArchitecture
+    }
+  }
+
+  @Test func writingWhereNothingCanBeWrittenIsAnError() {
+    #expect {
+      try MinidumpWriter.write(SyntheticProcess.snapshot(), to: -1)
+    } throws: { error in
+      (error as? MinidumpError)?.code == .cannotWrite && (error as? MinidumpError)?.errno == 9
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/// Reads a minidump by numbers written here, none of them the product's.
+struct DumpBytes {
+  let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  func u8(_ offset: Int) -> Int { Int(bytes[offset]) }
+  func u16(_ offset: Int) -> Int { u8(offset) | u8(offset + 1) << 8 }
+  func u32(_ offset: Int) -> Int { u16(offset) | u16(offset + 2) << 16 }
+  func u64(_ offset: Int) -> UInt64 { UInt64(u32(offset)) | UInt64(u32(offset + 4)) << 32 }
+
+  /// Size and offset of a stream; nil where the directory has none.
+  func stream(_ type: Int) -> (size: Int, rva: Int)? {
+    for index in 0..<u32(8) {
+      let entry = u32(12) + index * 12
+      if u32(entry) == type { return (u32(entry + 4), u32(entry + 8)) }
+    }
+    return nil
+  }
+
+  /// The types of all streams, in the directory's order.
+  var streamTypes: [Int] { (0..<u32(8)).map { u32(u32(12) + $0 * 12) } }
+
+  /// A MINIDUMP_STRING, checked for its terminator.
+  func string(_ rva: Int) -> String? {
+    let count = u32(rva) / 2
+    guard u16(rva + 4 + count * 2) == 0 else { return nil }
+    return String(decoding: (0..<count).map { UInt16(u16(rva + 4 + $0 * 2)) }, as: UTF16.self)
+  }
+
+  /// Crashpad's UTF-8 string, checked for its terminator.
+  func utf8String(_ rva: Int) -> String? {
+    let count = u32(rva)
+    guard u8(rva + 4 + count) == 0 else { return nil }
+    return String(decoding: bytes[rva + 4..<rva + 4 + count], as: UTF8.self)
+  }
+}

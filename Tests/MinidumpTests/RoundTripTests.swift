@@ -1,0 +1,77 @@
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
+import Testing
+
+@Suite struct RoundTripTests {
+  @Test func everythingComesBack() throws {
+    let snapshot = SyntheticProcess.snapshot()
+    let read = try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot))
+    #expect(read.process == snapshot.process)
+    #expect(read.system == snapshot.system)
+    #expect(read.exception == snapshot.exception)
+    #expect(read.threads.count == snapshot.threads.count)
+    for (left, right) in zip(read.threads, snapshot.threads) { #expect(left == right) }
+    #expect(read.modules == snapshot.modules)
+    #expect(read.mappings == snapshot.mappings)
+    #expect(read.memory == snapshot.memory)
+    #expect(read.annotations == snapshot.annotations)
+    #expect(read.capture == snapshot.capture)
+    #expect(read == snapshot)
+  }
+
+  @Test func emptySnapshotComesBackEmpty() throws {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.capture.isComplete = false
+    snapshot.capture.damage = "torn at byte 32"
+    #expect(try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot)) == snapshot)
+  }
+
+  @Test func lostSignalCodeStaysLost() throws {
+    var snapshot = SyntheticProcess.snapshot()
+    snapshot.exception?.code = nil
+    snapshot.exception?.address = nil
+    let read = try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot))
+    #expect(read.exception?.signal == 11)
+    #expect(read.exception?.code == nil)
+    #expect(read.exception?.address == nil)
+  }
+
+  @Test func arm64ComesBack() throws {
+    var snapshot = ProcessSnapshot(architecture: .arm64)
+    snapshot.capture.isComplete = true
+    var context = ARM64Context()
+    context.x = (0..<31).map { 0x100 + $0 }
+    (context.sp, context.pc, context.pstate) = (0x7FFF_0000, 0x40_0000, 0x6000_0000)
+    context.vectorRegisters = (0..<512).map { UInt8(truncatingIfNeeded: $0 &* 3) }
+    (context.fpsr, context.fpcr) = (0x10, 0x0300_0000)
+    var thread = ThreadSnapshot(id: 7)
+    thread.context = .arm64(context)
+    (thread.stackPointer, thread.instructionPointer) = (context.sp, context.pc)
+    thread.captureMethod = .crashed
+    var blocked = ThreadSnapshot(id: 8)
+    (blocked.stackPointer, blocked.instructionPointer) = (0x1000, 0x2000)
+    snapshot.threads = [thread, blocked]
+    var exception = ExceptionSnapshot(threadID: 7)
+    (exception.signal, exception.code) = (5, 1)
+    exception.address = 0x40_0000
+    exception.context = thread.context
+    snapshot.exception = exception
+    #expect(try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot)) == snapshot)
+  }
+
+  @Test func crashingThreadIsWrittenFirst() throws {
+    var snapshot = SyntheticProcess.snapshot()
+    snapshot.threads.swapAt(0, 2)
+    let read = try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot))
+    #expect(read.threads.map(\.id) == [4001, 4003, 4002, 4004])
+  }
+
+  @Test func programWithoutTheTwoNamesDoesNotGetThem() throws {
+    var snapshot = SyntheticProcess.snapshot()
+    snapshot.annotations = [:]
+    let read = try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot))
+    #expect(read.annotations == [:])
+    #expect(read.process.product == "Victim Server")
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Minidump
+import ProcessSnapshot
+
+/// A folder that goes away with the value.
+struct TemporaryFolder: ~Copyable {
+  let path: String
+
+  init() throws {
+    path =
+      FileManager.default.temporaryDirectory
+      .appendingPathComponent("MinidumpTests-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Writes a minidump and returns its path.
+  func write(_ snapshot: ProcessSnapshot, name: String = "test.dmp") throws -> String {
+    let file = path + "/" + name
+    let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_EXCL, 0o600)
+    guard descriptor >= 0 else { throw POSIXError(.EIO) }
+    defer { close(descriptor) }
+    try MinidumpWriter.write(snapshot, to: descriptor)
+    return file
+  }
+}
+
+/// The bytes the writer makes of a snapshot.
+func minidumpBytes(of snapshot: ProcessSnapshot) throws -> [UInt8] {
+  let folder = try TemporaryFolder()
+  let file = try folder.write(snapshot)
+  return Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+}

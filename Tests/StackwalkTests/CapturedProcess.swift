@@ -1,0 +1,187 @@
+import Glibc
+import ProcessSnapshot
+import Testing
+
+/// A snapshot of a thread of this very process, taken inside a signal handler as the product does it.
+///
+/// The handler copies the context and the stack into memory made beforehand; only after it has returned is anything
+/// allocated.
+enum CapturedProcess {
+  struct Buffers {
+    /// Addresses of memory made before the signal.
+    var registers: UInt = 0
+    var stack: UInt = 0
+    var stackEnd: UInt = 0
+    var copied = 0
+  }
+
+  static let stackCapacity = 256 << 10
+
+  /// Runs `body`, which must raise SIGUSR2 once, on a new thread, and returns what the thread looked like then.
+  ///
+  /// A new thread, because the workers that tests run on block that signal.
+  static func capture(
+    _ body: @escaping @Sendable () -> Void
+  ) throws -> (ProcessSnapshot, ThreadSnapshot) {
+    let run = CaptureRun(body)
+    runOnNewThread(run)
+    let result = try #require(run.result)
+    return try result.get()
+  }
+
+  private static func runOnNewThread(_ run: CaptureRun) {
+    var thread = pthread_t()
+    let argument = unsafe Unmanaged.passUnretained(run).toOpaque()
+    let status = unsafe pthread_create(&thread, nil, captureThread, argument)
+    if status == 0 { pthread_join(thread, nil) }
+  }
+
+  fileprivate static func captureHere(_ body: () -> Void) throws -> (
+    ProcessSnapshot, ThreadSnapshot
+  ) {
+    let maps = try String(decoding: readFile("/proc/self/maps"), as: UTF8.self)
+    var marker = 0
+    let here = unsafe withUnsafeMutablePointer(to: &marker) { UInt(bitPattern: $0) }
+    let mappings = parse(maps)
+    let own = try #require(mappings.first { $0.start <= UInt64(here) && UInt64(here) < $0.end })
+    let registers = UnsafeMutableRawPointer.allocate(byteCount: 23 * 8, alignment: 16)
+    let stack = UnsafeMutableRawPointer.allocate(byteCount: stackCapacity, alignment: 16)
+    defer {
+      unsafe registers.deallocate()
+      unsafe stack.deallocate()
+    }
+    unsafe captureBuffers = Buffers(
+      registers: UInt(bitPattern: registers), stack: UInt(bitPattern: stack),
+      stackEnd: UInt(own.end))
+    var action = sigaction()
+    action.sa_flags = SA_SIGINFO
+    unsafe action.__sigaction_handler.sa_sigaction = captureHandler
+    var previous = sigaction()
+    unsafe sigaction(SIGUSR2, &action, &previous)
+    body()
+    try #require(unsafe captureBuffers.copied > 0, "the signal's handler did not run")
+    unsafe sigaction(SIGUSR2, &previous, nil)
+    let general = unsafe UnsafeRawBufferPointer(start: registers, count: 23 * 8)
+    let values = unsafe Array(general.bindMemory(to: UInt64.self))
+    let bytes = unsafe Array(UnsafeRawBufferPointer(start: stack, count: captureBuffers.copied))
+    return try snapshot(values, bytes, mappings)
+  }
+
+  private static func snapshot(
+    _ g: [UInt64], _ stack: [UInt8], _ mappings: [MemoryMapping]
+  ) throws -> (ProcessSnapshot, ThreadSnapshot) {
+    var context = X86_64Context()
+    context.r8 = g[0]
+    context.rdi = g[8]
+    context.rbp = g[10]
+    context.rsp = g[15]
+    context.rip = g[16]
+    var thread = ThreadSnapshot(id: UInt32(getpid()))
+    thread.captureMethod = .crashed
+    thread.context = .x86_64(context)
+    thread.stack = [MemoryRegion(address: g[15], bytes: stack)]
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.exception = ExceptionSnapshot(threadID: thread.id)
+    snapshot.exception?.context = thread.context
+    snapshot.threads = [thread]
+    snapshot.mappings = mappings
+    snapshot.memory = MemorySnapshot(joining: thread.stack)
+    snapshot.modules = try modules(of: mappings)
+    return (snapshot, thread)
+  }
+
+  /// One module for each mapped ELF file, its build ID read from the mapped image by a reader of the tests' own.
+  private static func modules(of mappings: [MemoryMapping]) throws -> [ModuleSnapshot] {
+    var modules: [ModuleSnapshot] = []
+    for mapping in mappings where mapping.path.hasPrefix("/") {
+      if let last = modules.indices.last, modules[last].path == mapping.path {
+        modules[last].size = mapping.end - modules[last].address
+      } else if mapping.fileOffset == 0 {
+        let image = try readFile(mapping.path, limit: 64 << 10)
+        guard image.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { continue }
+        modules.append(
+          ModuleSnapshot(
+            address: mapping.start, size: mapping.end - mapping.start, path: mapping.path,
+            buildID: gnuBuildID(in: image)))
+      }
+    }
+    return modules
+  }
+
+  /// Finds the note by its bytes: name size 4, type 3, "GNU".
+  private static func gnuBuildID(in image: [UInt8]) -> [UInt8] {
+    let pattern: [UInt8] = [3, 0, 0, 0, 0x47, 0x4E, 0x55, 0]
+    for start in stride(from: 8, to: image.count - 40, by: 4)
+    where image[start..<start + 8].elementsEqual(pattern) && image[start - 8] == 4 {
+      return Array(image[start + 8..<start + 8 + Int(image[start - 4])])
+    }
+    return []
+  }
+
+  static func parse(_ maps: String) -> [MemoryMapping] {
+    maps.split(separator: "\n").compactMap { line in
+      let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
+      guard fields.count >= 5 else { return nil }
+      let range = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
+      guard range.count == 2 else { return nil }
+      var protection: MemoryMapping.Protection = []
+      if fields[1].contains("r") { protection.insert(.read) }
+      if fields[1].contains("w") { protection.insert(.write) }
+      if fields[1].contains("x") { protection.insert(.execute) }
+      return MemoryMapping(
+        start: range[0], end: range[1], protection: protection,
+        fileOffset: UInt64(fields[2], radix: 16) ?? 0,
+        path: fields.count > 5 ? String(fields[5].drop { $0 == " " }) : "")
+    }
+  }
+
+  static func readFile(_ path: String, limit: Int = 1 << 24) throws -> [UInt8] {
+    let file = unsafe try #require(unsafe fopen(path, "r"))
+    defer { unsafe fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 14)
+    while bytes.count < limit {
+      let count = unsafe fread(&buffer, 1, buffer.count, file)
+      guard count > 0 else { break }
+      bytes += buffer[..<count]
+    }
+    return bytes
+  }
+}
+
+/// What a capturing thread is given and leaves; the join orders the two.
+private final class CaptureRun: @unchecked Sendable {
+  let body: @Sendable () -> Void
+  var result: Result<(ProcessSnapshot, ThreadSnapshot), any Error>?
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+private func captureThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  let run = unsafe Unmanaged<CaptureRun>.fromOpaque(argument!).takeUnretainedValue()
+  var signals = sigset_t()
+  unsafe sigemptyset(&signals)
+  unsafe sigaddset(&signals, SIGUSR2)
+  unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+  run.result = Result { try CapturedProcess.captureHere(run.body) }
+  return nil
+}
+
+/// Only one test captures at a time (`.serialized` suite).
+nonisolated(unsafe) var captureBuffers = CapturedProcess.Buffers()
+
+private func captureHandler(
+  _ signal: Int32, _ information: UnsafeMutablePointer<siginfo_t>?,
+  _ context: UnsafeMutableRawPointer?
+) {
+  // gregs lie 40 bytes into the ucontext of x86_64.
+  guard let context = unsafe context else { return }
+  let registers = unsafe UnsafeMutableRawPointer(bitPattern: captureBuffers.registers)!
+  unsafe memcpy(registers, context + 40, 23 * 8)
+  let stackPointer = unsafe registers.load(fromByteOffset: 15 * 8, as: UInt.self)
+  let count = unsafe min(
+    Int(captureBuffers.stackEnd) - Int(stackPointer), CapturedProcess.stackCapacity)
+  unsafe memcpy(
+    UnsafeMutableRawPointer(bitPattern: captureBuffers.stack)!,
+    UnsafeRawPointer(bitPattern: stackPointer)!, count)
+  unsafe captureBuffers.copied = count
+}

@@ -1,0 +1,78 @@
+#if arch(x86_64)
+  import Glibc
+  import ProcessSnapshot
+  import Testing
+
+  @testable import Stackwalk
+
+  /// Walks of a real stack of this process.
+  ///
+  /// One at a time: the signal's handler has one set of buffers.
+  @Suite(.serialized) struct RealStackTests {
+    @inline(never) static func outermostCall(_ depth: Int) -> Int {
+      middleCall(depth) &+ 1
+    }
+
+    @inline(never) static func middleCall(_ depth: Int) -> Int {
+      depth > 0 ? middleCall(depth - 1) &+ 1 : innermostCall() &+ 1
+    }
+
+    @inline(never) static func innermostCall() -> Int {
+      Int(raise(SIGUSR2)) &+ 1
+    }
+
+    private func names(_ frames: [StackFrame]) -> [String] {
+      frames.compactMap { $0.symbol?.name }
+    }
+
+    @Test func walksOutOfLibcIntoTheCallers() throws {
+      let (snapshot, thread) = try CapturedProcess.capture {
+        _ = RealStackTests.outermostCall(3)
+      }
+      let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
+      let frames = walker.frames(of: thread, limit: 100)
+      #expect(frames.first?.trust == .context)
+      #expect(frames.first?.address == thread.context?.instructionPointer)
+      let names = names(frames)
+      let innermost = try #require(names.firstIndex { $0.contains("innermostCall") }, "\(names)")
+      // Libc's frames come before, and nothing is between the four middle calls.
+      #expect(innermost >= 1)
+      #expect(
+        names[(innermost + 1)...].prefix(4).allSatisfy { $0.contains("middleCall") }, "\(names)")
+      try #require(names.count > innermost + 5)
+      #expect(names[innermost + 5].contains("outermostCall"), "\(names)")
+      #expect(frames.contains { $0.trust == .framePointer })
+    }
+
+    @Test func omitsTheMiddleOfADeepRecursion() throws {
+      let (snapshot, thread) = try CapturedProcess.capture {
+        _ = RealStackTests.outermostCall(1_000)
+      }
+      let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
+      let whole = walker.trace(of: thread, head: 100_000, tail: 0)
+      #expect(whole.frames.count { $0.symbol?.name.contains("middleCall") == true } == 1_001)
+      let trace = walker.trace(of: thread, head: 20, tail: 10)
+      #expect(trace.frames.count == 30)
+      #expect(trace.omittedAfter == 20)
+      #expect(trace.omittedCount == whole.frames.count - 30)
+      #expect(Array(trace.frames.suffix(10)) == Array(whole.frames.suffix(10)))
+      #expect(trace.end == whole.end)
+    }
+
+    @Test func usesNoSymbolsOfAnotherBuild() throws {
+      var (snapshot, thread) = try CapturedProcess.capture {
+        _ = RealStackTests.outermostCall(0)
+      }
+      for index in snapshot.modules.indices {
+        try #require(!snapshot.modules[index].buildID.isEmpty)
+        snapshot.modules[index].buildID[0] ^= 0xFF
+      }
+      let symbols = SymbolSource()
+      let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
+      let frames = walker.frames(of: thread, limit: 100)
+      #expect(frames.allSatisfy { $0.symbol == nil })
+      let first = try #require(frames.first?.moduleIndex)
+      #expect(symbols.note(on: snapshot.modules[first])?.contains("not the same build") == true)
+    }
+  }
+#endif
