@@ -63,7 +63,6 @@ let package = Package(
     .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
-
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
@@ -74,6 +73,21 @@ let package = Package(
         "ProcessSnapshot",
       ]),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
+    .testTarget(
+      name: "CrashReportDatabaseTests", dependencies: ["CrashReportDatabase", "IntermediateDump"]),
+    .testTarget(
+      name: "CrashConverterTests",
+      dependencies: [
+        "CrashConverter", "CrashReportDatabase", "ConverterRacer", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
+      ]),
+    // A converter that the tests can race and kill.
+    .executableTarget(
+      name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+    // Three proofs that what runs in a crash is safe to run there.
+    .testTarget(
+      name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
+      exclude: ["AllowedCalls.txt"]),
   ],
   swiftLanguageModes: [.v6]
 )
