@@ -37,7 +37,8 @@ let package = Package(
       name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
     .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
     .testTarget(
-      name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
+      name: "CrashReportTests",
+      dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
   ],
   swiftLanguageModes: [.v6]
 )
