@@ -1,10 +1,8 @@
-/// The name of a file in the pending folder: whose dump it is, which report it becomes, and who may
-/// touch it.
+/// The name of a file in the pending folder: whose dump it is, which report it becomes, and who may touch it.
 ///
-/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
-/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>.claimed` while a
-/// converter works on it. Beside a locked file lie its owner's run record (`.run`) and FIFO
-/// (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
+/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once the dump is finished;
+/// `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>.claimed` while a converter works on it. Beside a locked
+/// file lie its owner's run record (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
 public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The folder below the database that holds pending dumps.
   public static let folder = "pending-serialized-dumps"
@@ -15,9 +13,10 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   public enum Role: Sendable, Hashable {
     case finished
     case locked
-    /// Taken by a converter: the attempt (1 for the first) and the converter's process ID and start
-    /// time in ticks.
-    case claimed(attempt: UInt32, processID: UInt32, startTime: UInt64)
+    /// Taken by a converter: the attempt (1 for the first), the converter's process ID and start time in ticks, and a
+    /// digest of the boot and PID namespace in which these two mean anything, 0 if it is not known. Process ID 0: the
+    /// converter gave the dump back after that many failed attempts.
+    case claimed(attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32)
     case runRecord
     case fifo
   }
@@ -65,8 +64,8 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       switch role {
       case .finished: ""
       case .locked: ".locked"
-      case .claimed(let attempt, let processID, let startTime):
-        ".\(attempt)-\(processID)-\(startTime).claimed"
+      case .claimed(let attempt, let processID, let startTime, let place):
+        ".\(attempt)-\(processID)-\(startTime)-\(String(place, radix: 16)).claimed"
       case .runRecord: ".run"
       case .fifo: ".fifo"
       }
@@ -83,10 +82,11 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       guard suffix.hasPrefix("."), suffix.hasSuffix(".claimed") else { return nil }
       let parts = suffix.dropFirst().dropLast(8).split(
         separator: "-", omittingEmptySubsequences: false)
-      guard parts.count == 3, let attempt = UInt32(parts[0]), let processID = UInt32(parts[1]),
-        let startTime = UInt64(parts[2])
+      guard parts.count == 4, let attempt = UInt32(parts[0]), let processID = UInt32(parts[1]),
+        let startTime = UInt64(parts[2]), let place = UInt32(parts[3], radix: 16)
       else { return nil }
-      return .claimed(attempt: attempt, processID: processID, startTime: startTime)
+      return .claimed(
+        attempt: attempt, processID: processID, startTime: startTime, place: place)
     }
   }
 
@@ -96,8 +96,7 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       && text.utf8.contains { $0 != UInt8(ascii: ".") }
   }
 
-  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is
-  /// left.
+  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is left.
   public static func identifier(reducing text: String) -> String {
     let reduced = String(
       decoding: text.utf8.map { isAllowed($0) ? $0 : UInt8(ascii: "-") }.prefix(128), as: UTF8.self)

@@ -27,15 +27,12 @@ struct IntermediateDumpCursor {
 /// Keeps an explicit stack instead of recursing, so that a file of nothing but StartMap tokens
 /// costs no call stack.
 struct IntermediateDumpParser {
-  private enum Container {
-    case map(IntermediateDumpMap)
-    case array([IntermediateDumpMap.Entry])
-  }
-
   private struct OpenContainer {
     let key: UInt16
     let offset: Int
-    var contents: Container
+    let isArray: Bool
+    // Appended to in place: an enum's payload or a copy would make each entry cost as much as all before it.
+    var entries: [IntermediateDumpMap.Entry] = []
   }
 
   private var cursor: IntermediateDumpCursor
@@ -48,9 +45,7 @@ struct IntermediateDumpParser {
 
   /// Parses to the end mark or the first damage; what is still open then is closed, not dropped.
   mutating func parseRoot() -> IntermediateDumpMap {
-    open = [
-      OpenContainer(key: 0, offset: cursor.offset, contents: .map(.init(bytes: cursor.bytes)))
-    ]
+    open = [OpenContainer(key: 0, offset: cursor.offset, isArray: false)]
     var tokenCount = 0
     while true {
       let start = cursor.offset
@@ -63,30 +58,31 @@ struct IntermediateDumpParser {
         damage = .init(offset: start, reason: reason)
         break
       }
-      if open.isEmpty { return finishedRoot }
+      if isFinished { break }
     }
     while open.count > 1 { close() }
-    if case .map(let root)? = open.first?.contents { return root }
-    return finishedRoot
+    var root = IntermediateDumpMap(bytes: cursor.bytes)
+    root.entries = open[0].entries
+    return root
   }
 
-  private var finishedRoot = IntermediateDumpMap(bytes: [])
+  private var isFinished = false
 
   /// Reads one token; the reason why not, if it cannot.
   private mutating func parseToken(at start: Int) -> String? {
-    guard let token = cursor.integer(1), let innermost = open.last else {
+    guard let token = cursor.integer(1), let isArray = open.last?.isArray else {
       return "the file ends without an end mark"
     }
-    let isInMap = if case .map = innermost.contents { true } else { false }
+    let isInMap = !isArray
     switch UInt8(token) {
     case IntermediateDumpToken.property:
       guard isInMap else { return "a property outside a map" }
       return parseProperty(at: start)
     case IntermediateDumpToken.startMap:
-      return parseStart(at: start, contents: .map(.init(bytes: cursor.bytes)))
+      return parseStart(at: start, isArray: false)
     case IntermediateDumpToken.startArray:
       guard isInMap else { return "an array inside an array" }
-      return parseStart(at: start, contents: .array([]))
+      return parseStart(at: start, isArray: true)
     case IntermediateDumpToken.endMap:
       guard isInMap, open.count > 1 else { return "the end of a map that is not open" }
       close()
@@ -94,12 +90,9 @@ struct IntermediateDumpParser {
       guard !isInMap else { return "the end of an array that is not open" }
       close()
     case IntermediateDumpToken.endDocument:
-      guard open.count == 1, case .map(let root) = innermost.contents else {
-        return "an end mark inside a map or array"
-      }
+      guard open.count == 1 else { return "an end mark inside a map or array" }
       guard cursor.remaining == 0 else { return "bytes behind the end mark" }
-      finishedRoot = root
-      open = []
+      isFinished = true
     default:
       return "an unknown token"
     }
@@ -120,36 +113,28 @@ struct IntermediateDumpParser {
     return nil
   }
 
-  private mutating func parseStart(at start: Int, contents: Container) -> String? {
+  private mutating func parseStart(at start: Int, isArray: Bool) -> String? {
     guard let key = cursor.integer(2) else { return "a truncated start of a map or array" }
     guard open.count <= IntermediateDumpFormat.maximumDepth else { return "nesting too deep" }
-    open.append(OpenContainer(key: UInt16(key), offset: start, contents: contents))
+    open.append(OpenContainer(key: UInt16(key), offset: start, isArray: isArray))
     return nil
   }
 
   private mutating func close() {
     guard open.count > 1, let closed = open.popLast() else { return }
-    let value: IntermediateDumpMap.Value =
-      switch closed.contents {
-      case .map(let map): .map(map)
-      case .array(let elements): .array(elements)
-      }
+    let value: IntermediateDumpMap.Value
+    if closed.isArray {
+      value = .array(closed.entries)
+    } else {
+      var map = IntermediateDumpMap(bytes: cursor.bytes)
+      map.entries = closed.entries
+      value = .map(map)
+    }
     add(.init(key: closed.key, offset: closed.offset, value: value))
   }
 
   private mutating func add(_ entry: IntermediateDumpMap.Entry) {
-    // Taken off the stack, and its contents out of it, so that appending does not copy the array.
-    guard var container = open.popLast() else { return }
-    switch container.contents {
-    case .map(var map):
-      container.contents = .array([])
-      map.entries.append(entry)
-      container.contents = .map(map)
-    case .array(var elements):
-      container.contents = .array([])
-      elements.append(entry)
-      container.contents = .array(elements)
-    }
-    open.append(container)
+    guard let last = open.indices.last else { return }
+    open[last].entries.append(entry)
   }
 }

@@ -1,0 +1,92 @@
+/// Whether somebody may still need a file, and how that is known.
+enum OwnerVerdict: Sendable, Equatable {
+  case alive(String)
+  case dead(String)
+
+  var isDead: Bool {
+    if case .dead = self { true } else { false }
+  }
+}
+
+/// All that is known of the owner of a locked file, and the rules that decide from it.
+///
+/// In the same boot and PID namespace the process itself decides; else in the same boot the FIFO; another boot is death on
+/// a file system that no other machine writes to; what is left is judged by its age. Evidence that cannot be read never
+/// counts as death.
+struct OwnerEvidence: Sendable, Equatable {
+  /// What opening the owner's FIFO for writing showed.
+  enum FIFOProbe: Sendable, Equatable {
+    /// No process has its read end.
+    case noReader
+    case hasReader
+    /// There is none, or it cannot be opened.
+    case unreadable
+  }
+
+  /// Nil where there is none or it is damaged.
+  var record: RunRecord?
+  var host: HostIdentity
+  /// Of the record's process ID; only asked for in the record's own boot and namespace.
+  var process: ProcessProbe
+  var fifo: FIFOProbe
+  /// True if only this machine writes to the database's file system.
+  var isLocalFileSystem: Bool
+  /// Nanoseconds since the locked file or its run record was last written to.
+  var age: Int64
+  /// True for the files of the program that asks.
+  var isOwnIdentifier: Bool
+
+  private static let hour: Int64 = 3600 * 1_000_000_000
+  static let ownAgeLimit = 24 * hour
+  static let foreignAgeLimit = 60 * 24 * hour
+
+  var verdict: OwnerVerdict {
+    guard let record, let bootID = host.bootID else {
+      // A FIFO belongs to one kernel: where only one can have made it, its answer holds.
+      return isLocalFileSystem ? verdictByFIFO : verdictByAge
+    }
+    guard record.bootID == bootID else {
+      return isLocalFileSystem ? .dead("its machine was started again since") : verdictByAge
+    }
+    if Self.isSamePlace(record, host), let verdict = verdictByProcess(record) { return verdict }
+    return verdictByFIFO
+  }
+
+  /// True if the record's process ID means the same process here.
+  static func isSamePlace(_ record: RunRecord, _ host: HostIdentity) -> Bool {
+    host.isProcOurs && record.bootID == host.bootID && record.processNamespace != nil
+      && record.processNamespace == host.processNamespace
+  }
+
+  private func verdictByProcess(_ record: RunRecord) -> OwnerVerdict? {
+    switch process {
+    case .missing: return .dead("process \(record.processID) is gone")
+    case .unreadable: return nil
+    case .found(let found):
+      if found.startTime != record.startTime {
+        return .dead("process \(record.processID) is another one")
+      }
+      if found.hasEnded { return .dead("process \(record.processID) has ended") }
+      // A main thread that has ended has no memory to show, and other users' processes show none.
+      if found.stackStart != 0, record.stackStart != 0, found.stackStart != record.stackStart {
+        return .dead("process \(record.processID) runs another program")
+      }
+      return .alive("process \(record.processID) runs")
+    }
+  }
+
+  private var verdictByFIFO: OwnerVerdict {
+    switch fifo {
+    case .noReader: .dead("nobody holds its FIFO")
+    case .hasReader: .alive("somebody holds its FIFO")
+    case .unreadable: verdictByAge
+    }
+  }
+
+  private var verdictByAge: OwnerVerdict {
+    let limit = isOwnIdentifier ? Self.ownAgeLimit : Self.foreignAgeLimit
+    return age > limit
+      ? .dead("unchanged for \(age / Self.hour) hours")
+      : .alive("nothing shows that its owner has ended")
+  }
+}

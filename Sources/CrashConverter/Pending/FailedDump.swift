@@ -1,0 +1,59 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// What becomes of a dump that could not be converted: it is kept, to be tried again or to be looked at.
+extension PendingFolder {
+  /// Conversions that fail before a dump is set aside.
+  static let maximumFailures: UInt32 = 3
+  /// Attempts after which a dump is set aside unread: its converters died, of it or of something else.
+  static let maximumAttempts: UInt32 = 10
+
+  /// Lets others, and this process later, try again.
+  ///
+  /// - Parameter countsAttempt: false if the dump had no part in the failure.
+  func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {
+    let attempts = countsAttempt ? claim.attempt : claim.attempt - 1
+    let free = claim.name.with(
+      role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
+    // There is one file of a report; should there be a second, this one stays claimed and is found again once this
+    // process has ended.
+    guard folder.status(of: free.description) == nil else { return }
+    _ = try folder.rename(claim.name.description, to: folder, free.description, replacing: true)
+  }
+
+  /// Moves a dump, with its owner's run record, into the quarantine folder, and says why in a text beside it.
+  ///
+  /// - Returns: the name it lies under there.
+  func quarantine(
+    _ claim: DumpClaim, reason: String
+  ) throws(CrashReportDatabaseError) -> String {
+    let quarantine = try root.subfolder(PendingDumpName.quarantineFolder, create: true)
+    let name = claim.name.with(role: .finished).description
+    for number in 1...1000 {
+      let target = number == 1 ? name : "\(name).\(number)"
+      guard quarantine.status(of: target) == nil else { continue }
+      // The reason first: a dump that lies there without one would be a riddle.
+      let text = "\(reason)\nattempts: \(claim.attempt)\n"
+      let reasonName = "\(target).reason"
+      guard
+        try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: false)
+      else { continue }
+      let result = try folder.rename(
+        claim.name.description, to: quarantine, target, replacing: false)
+      guard result == .done else {
+        try quarantine.remove(reasonName)
+        if result == .targetExists { continue }
+        throw CrashReportDatabaseError(
+          .fileSystemError, "\(folder.path)/\(claim.name) was taken away")
+      }
+      let record = claim.name.with(role: .runRecord).description
+      _ = try folder.rename(record, to: quarantine, "\(target).run", replacing: false)
+      try folder.remove(claim.name.with(role: .fifo).description)
+      try quarantine.synchronize()
+      try folder.synchronize()
+      return target
+    }
+    throw CrashReportDatabaseError(
+      .fileSystemError, "\(quarantine.path) has 1,000 files of the name \(name); remove some")
+  }
+}

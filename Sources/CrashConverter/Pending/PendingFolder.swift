@@ -1,0 +1,168 @@
+internal import CrashReportDatabase
+internal import Glibc
+internal import IntermediateDump
+
+/// The folder of pending dumps: who may take which, and taking them.
+struct PendingFolder: ~Copyable {
+  /// A file with a name of ours, as it was when the folder was listed.
+  struct File: Sendable {
+    let name: PendingDumpName
+    let status: FileStatus
+  }
+
+  let folder: Folder
+  /// The database's own folder.
+  let root: Folder
+  let host: HostIdentity
+  let isLocalFileSystem: Bool
+  /// The program whose dumps come first; nil if no one's do.
+  let identifier: String?
+  /// Nanoseconds since 1970.
+  let now: Int64
+
+  /// Opens the folder; makes it if it is missing.
+  ///
+  /// - Parameter database: the database's own folder.
+  init(database: consuming Folder, identifier: String?) throws(CrashReportDatabaseError) {
+    let folder = try database.subfolder(PendingDumpName.folder, create: true)
+    isLocalFileSystem = LocalFileSystem.contains(descriptor: folder.descriptor)
+    self.folder = folder
+    root = database
+    self.identifier = identifier
+    host = HostIdentity.current()
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  /// All files of ours; whatever has another name or is of a kind it should not be is not among them.
+  func files() throws(CrashReportDatabaseError) -> [File] {
+    var files: [File] = []
+    for fileName in try folder.names() {
+      guard let name = PendingDumpName(fileName: fileName),
+        let status = folder.status(of: fileName),
+        status.kind == (name.role == .fifo ? .fifo : .regular)
+      else { continue }
+      files.append(File(name: name, status: status))
+    }
+    return files
+  }
+
+  /// The dumps among the files, in the order in which they are to be taken: one's own first, the oldest first.
+  func dumps(among files: [File]) -> [File] {
+    files.filter {
+      switch $0.name.role {
+      case .finished, .locked, .claimed: true
+      case .runRecord, .fifo: false
+      }
+    }.sorted { left, right in
+      let leftIsOwn = left.name.identifier == identifier
+      guard leftIsOwn == (right.name.identifier == identifier) else { return leftIsOwn }
+      return (left.status.modificationTime, left.name.description)
+        < (right.status.modificationTime, right.name.description)
+    }
+  }
+
+  /// Nanoseconds since a point in time; the farthest that fits where it does not.
+  func age(since time: Int64) -> Int64 {
+    let (age, overflow) = now.subtractingReportingOverflow(time)
+    return overflow ? (time < 0 ? .max : -.max) : age
+  }
+
+  // MARK: - Owners
+
+  /// Whether a locked file's owner may still write to it.
+  func ownerVerdict(_ file: File) -> OwnerVerdict {
+    let recordName = file.name.with(role: .runRecord).description
+    let record = (try? folder.contents(of: recordName, limit: RunRecord.maximumSize))
+      .flatMap(RunRecord.init(bytes:))
+    var process = ProcessProbe.unreadable
+    if let record, OwnerEvidence.isSamePlace(record, host) {
+      process = ProcessProbe.look(at: record.processID)
+    }
+    let recordTime = folder.status(of: recordName)?.modificationTime ?? .min
+    return OwnerEvidence(
+      record: record, host: host, process: process,
+      fifo: fifoProbe(file.name.with(role: .fifo).description),
+      isLocalFileSystem: isLocalFileSystem,
+      age: age(since: max(file.status.modificationTime, recordTime)),
+      isOwnIdentifier: file.name.identifier == identifier
+    ).verdict
+  }
+
+  private func fifoProbe(_ name: String) -> OwnerEvidence.FIFOProbe {
+    // Anything but a FIFO is not opened: opening a device can have effects.
+    guard folder.status(of: name)?.kind == .fifo else { return .unreadable }
+    let descriptor = unsafe openat(
+      folder.descriptor, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
+    guard descriptor >= 0 else { return errno == ENXIO ? .noReader : .unreadable }
+    defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
+      return .unreadable
+    }
+    return .hasReader
+  }
+
+  // MARK: - Claims
+
+  /// Takes a dump if it is there to be taken; nil if it is not, or somebody else was faster.
+  func claim(_ file: File) throws(CrashReportDatabaseError) -> DumpClaim? {
+    var attempt: UInt32 = 1
+    switch file.name.role {
+    case .finished: break
+    case .locked:
+      guard ownerVerdict(file).isDead else { return nil }
+      // Looked at after the verdict: the owner may have written until then.
+      if folder.status(of: file.name.description)?.size == 0 {
+        try removeAll(of: file.name, dump: file.name)
+        return nil
+      }
+    case .claimed(let previous, let processID, let startTime, let place):
+      let time = max(file.status.modificationTime, file.status.changeTime)
+      let verdict = ClaimLiveness.verdict(
+        processID: processID, startTime: startTime, place: place, host: host,
+        age: age(since: time))
+      guard verdict.isDead else { return nil }
+      attempt = previous == .max ? .max : previous + 1
+    case .runRecord, .fifo: return nil
+    }
+    let claimed = file.name.with(
+      role: .claimed(
+        attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
+        place: host.place))
+    // A plain rename: of two that try, the second finds the old name gone.
+    let result = try folder.rename(
+      file.name.description, to: folder, claimed.description, replacing: true)
+    return result == .done ? DumpClaim(name: claimed, attempt: attempt) : nil
+  }
+
+  /// Removes a dump, then its owner's run record and FIFO.
+  func removeAll(
+    of name: PendingDumpName, dump: PendingDumpName
+  ) throws(CrashReportDatabaseError) {
+    try folder.remove(dump.description)
+    try folder.remove(name.with(role: .fifo).description)
+    try folder.remove(name.with(role: .runRecord).description)
+  }
+
+  /// Removes the run records and FIFOs whose dump is gone: a process died between making or removing the one and the
+  /// other.
+  func removeOrphans(among files: [File]) {
+    let dumps = Set(self.dumps(among: files).map(\.name.reportID))
+    for file in files where !dumps.contains(file.name.reportID) {
+      guard age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
+        ownerVerdict(file).isDead
+      else { continue }
+      try? folder.remove(file.name.description)
+    }
+  }
+}
+
+/// A dump that this process has taken.
+struct DumpClaim: Sendable {
+  /// Under which it lies now.
+  let name: PendingDumpName
+  /// 1 for the first.
+  let attempt: UInt32
+}

@@ -1,0 +1,36 @@
+public import IntermediateDump
+
+/// What was done with one pending dump.
+public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
+  public enum Outcome: Sendable, Equatable {
+    /// The report holds all that the handler wrote.
+    case complete
+    /// The report holds what was written before the dump broke off; the text says where and why.
+    case torn(String)
+    /// The dump stays, to be tried again; the text says why.
+    case failed(String)
+    /// The dump failed for the last time and lies in the database's quarantine folder; the text says why.
+    case quarantined(String)
+  }
+
+  /// The report's ID, which the dump's name had from the start.
+  public let reportID: ReportID
+  /// The name under which the dump was found.
+  public let fileName: String
+  public let outcome: Outcome
+
+  /// One line for a log.
+  public var description: String {
+    let text =
+      switch outcome {
+      case .complete: "complete"
+      case .torn(let reason): "torn, kept what was there: \(reason)"
+      case .failed(let reason): "failed, will be tried again: \(reason)"
+      case .quarantined(let reason): "failed, moved to quarantine: \(reason)"
+      }
+    let line = "report \(reportID) from \(fileName): \(text)"
+    // The reason can hold text of a damaged file.
+    return String(
+      line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+  }
+}

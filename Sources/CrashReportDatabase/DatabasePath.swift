@@ -1,0 +1,89 @@
+internal import Glibc
+
+/// Judges and makes the folder that a database lives in.
+enum DatabasePath {
+  /// The path from the root, without slashes at its end.
+  static func absolute(_ path: String) throws(CrashReportDatabaseError) -> String {
+    guard !path.isEmpty else {
+      throw CrashReportDatabaseError(.invalidPath, "the database's path is empty")
+    }
+    guard !path.utf8.contains(0) else {
+      throw CrashReportDatabaseError(.invalidPath, "the database's path has a NUL character")
+    }
+    var result = path
+    if !path.hasPrefix("/") {
+      var buffer = [CChar](repeating: 0, count: 4096)
+      guard unsafe getcwd(&buffer, buffer.count) != nil else {
+        throw CrashReportDatabaseError(
+          systemCall: "finding the current folder for \(path); give an absolute path", errno: errno)
+      }
+      let current = buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+      result = String(decoding: current, as: UTF8.self) + "/" + path
+    }
+    // A slash at the end would make the system follow a link before it could be looked at.
+    while result.utf8.count > 1, result.hasSuffix("/") { result.removeLast() }
+    return result
+  }
+
+  /// Makes the folder and those above it that are missing.
+  static func makeFolders(_ path: String) throws(CrashReportDatabaseError) {
+    if unsafe mkdir(path, 0o700) == 0 {
+      // The umask may have taken away the owner's own permissions.
+      _ = unsafe chmod(path, 0o700)
+      return
+    }
+    let failure = errno
+    if failure == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+      try makeFolders(String(path[..<slash]))
+      guard unsafe mkdir(path, 0o700) != 0 else {
+        _ = unsafe chmod(path, 0o700)
+        return
+      }
+    }
+    // Whether what is there will do is judged when it is opened.
+    var status = stat()
+    guard unsafe lstat(path, &status) != 0 else { return }
+    throw CrashReportDatabaseError(systemCall: "making the folder \(path)", errno: failure)
+  }
+
+  /// Opens the folder if nobody else but root could have put it there or can exchange it.
+  static func open(_ path: String) throws(CrashReportDatabaseError) -> Folder {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else {
+      throw CrashReportDatabaseError(systemCall: "looking at \(path)", errno: errno)
+    }
+    let found = FileStatus(status)
+    if found.kind == .symbolicLink {
+      try checkOwner(found, "the symbolic link \(path)")
+    } else if found.kind != .directory {
+      throw notADirectory(path)
+    }
+    do {
+      let folder = try Folder(path: path)
+      try checkOwner(try folder.status(), "the folder \(path)")
+      return folder
+    } catch  where error.errno == ENOTDIR {
+      throw notADirectory(path)
+    }
+  }
+
+  private static func notADirectory(_ path: String) -> CrashReportDatabaseError {
+    CrashReportDatabaseError(
+      .notADirectory, "\(path) is not a folder; name one, or a path where one can be made")
+  }
+
+  /// Root's folders are a container's usual volumes; 65534 stands for users outside a user namespace.
+  private static func checkOwner(
+    _ status: FileStatus, _ what: String
+  ) throws(CrashReportDatabaseError) {
+    let user = geteuid()
+    guard status.owner == user || status.owner == 0 || status.owner == 65534 else {
+      // Root may read anybody's database, but follows nobody else's links to it.
+      if user == 0, status.kind == .directory { return }
+      throw CrashReportDatabaseError(
+        .foreignOwner,
+        "\(what) belongs to user \(status.owner), this process is user \(user); give it to user "
+          + "\(user) or choose another path")
+    }
+  }
+}

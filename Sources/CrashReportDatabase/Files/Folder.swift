@@ -1,0 +1,146 @@
+internal import Glibc
+
+/// A folder held open, and the only way this package touches files in it.
+///
+/// Everything goes through the folder's descriptor and stays in the folder: no symbolic link is followed, no file that
+/// blocks or acts when opened is opened, and a path that is exchanged later changes nothing.
+package struct Folder: ~Copyable, Sendable {
+  private let file: OpenFile
+
+  package var path: String { file.path }
+  package var descriptor: Int32 { file.descriptor }
+
+  /// Opens a folder by its path, whose last component may be a link: the caller has judged it.
+  package init(path: String) throws(CrashReportDatabaseError) {
+    let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw CrashReportDatabaseError(systemCall: "opening the folder \(path)", errno: errno)
+    }
+    file = OpenFile(descriptor: descriptor, path: path)
+  }
+
+  private init(file: consuming OpenFile) {
+    self.file = file
+  }
+
+  /// Opens a folder in this one.
+  ///
+  /// - Parameter create: makes it, for this user alone, where it is missing.
+  package func subfolder(
+    _ name: String, create: Bool = false
+  ) throws(CrashReportDatabaseError) -> Folder {
+    let path = "\(path)/\(name)"
+    if create {
+      if unsafe mkdirat(descriptor, name, 0o700) == 0 {
+        // The umask may have taken away the owner's own permissions.
+        _ = unsafe fchmodat(descriptor, name, 0o700, 0)
+      } else if errno != EEXIST {
+        throw CrashReportDatabaseError(systemCall: "making the folder \(path)", errno: errno)
+      }
+    }
+    let result = unsafe openat(
+      descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard result >= 0 else {
+      if errno == ENOTDIR || errno == ELOOP {
+        throw CrashReportDatabaseError(
+          .notADirectory, "\(path) is not a folder; move it away, and it will be made anew",
+          errno: errno)
+      }
+      throw CrashReportDatabaseError(systemCall: "opening the folder \(path)", errno: errno)
+    }
+    return Folder(file: OpenFile(descriptor: result, path: path))
+  }
+
+  package func status() throws(CrashReportDatabaseError) -> FileStatus {
+    try file.status()
+  }
+
+  /// Returns when what was made, renamed and removed in the folder would survive a power cut.
+  package func synchronize() throws(CrashReportDatabaseError) {
+    try file.synchronize()
+  }
+
+  /// The names in the folder, in no order; names that are not UTF-8 have U+FFFD in them and so are never opened.
+  package func names() throws(CrashReportDatabaseError) -> [String] {
+    // A descriptor of its own: the folder's position would be shared between threads.
+    let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard copy >= 0, let stream = unsafe fdopendir(copy) else {
+      let failure = errno
+      if copy >= 0 { _ = Glibc.close(copy) }
+      throw CrashReportDatabaseError(systemCall: "listing the folder \(path)", errno: failure)
+    }
+    defer { unsafe closedir(stream) }
+    let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else { break }
+      let start = unsafe UnsafeRawPointer(entry) + nameOffset
+      let name = unsafe String(cString: start.assumingMemoryBound(to: CChar.self))
+      if name != ".", name != ".." { names.append(name) }
+    }
+    guard errno == 0 else {
+      throw CrashReportDatabaseError(systemCall: "listing the folder \(path)", errno: errno)
+    }
+    return names
+  }
+
+  /// What lies under a name, a link itself and not its target; nil where nothing does or the system does not tell.
+  package func status(of name: String) -> FileStatus? {
+    var status = stat()
+    guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    return FileStatus(status)
+  }
+
+  /// Opens a regular file for reading; anything else under that name is an error and is not opened in earnest.
+  package func open(_ name: String) throws(CrashReportDatabaseError) -> OpenFile {
+    let path = "\(path)/\(name)"
+    // O_NONBLOCK: opening a FIFO must not wait for its writer.
+    let result = unsafe openat(
+      descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard result >= 0 else {
+      if errno == ELOOP || errno == ENXIO {
+        throw CrashReportDatabaseError(.notARegularFile, path, errno: errno)
+      }
+      throw CrashReportDatabaseError(systemCall: "opening \(path)", errno: errno)
+    }
+    let file = OpenFile(descriptor: result, path: path)
+    guard try file.status().kind == .regular else {
+      throw CrashReportDatabaseError(.notARegularFile, path)
+    }
+    return file
+  }
+
+  /// Reads a whole regular file of at most `limit` bytes.
+  package func contents(
+    of name: String, limit: Int
+  ) throws(CrashReportDatabaseError) -> [UInt8] {
+    let file = try open(name)
+    let size = try file.status().size
+    guard size <= Int64(limit) else {
+      throw CrashReportDatabaseError(
+        .tooLarge, "\(path)/\(name) has \(size) bytes, more than \(limit)")
+    }
+    return try file.read(limit: limit)
+  }
+
+  /// Makes a file, for this user alone; nil if something lies under that name already.
+  package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
+    let path = "\(path)/\(name)"
+    let result = unsafe openat(
+      descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard result >= 0 else {
+      if errno == EEXIST { return nil }
+      throw CrashReportDatabaseError(systemCall: "making \(path)", errno: errno)
+    }
+    _ = fchmod(result, 0o600)
+    return OpenFile(descriptor: result, path: path)
+  }
+
+  /// Removes a file; one that is not there is not an error.
+  package func remove(_ name: String) throws(CrashReportDatabaseError) {
+    guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
+      throw CrashReportDatabaseError(systemCall: "removing \(path)/\(name)", errno: errno)
+    }
+  }
+}

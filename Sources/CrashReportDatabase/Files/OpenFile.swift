@@ -1,0 +1,83 @@
+internal import Glibc
+
+/// A file descriptor that closes itself.
+package struct OpenFile: ~Copyable, Sendable {
+  package let descriptor: Int32
+  /// For messages.
+  package let path: String
+
+  init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit {
+    _ = Glibc.close(descriptor)
+  }
+
+  package func status() throws(CrashReportDatabaseError) -> FileStatus {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else {
+      throw CrashReportDatabaseError(systemCall: "looking at \(path)", errno: errno)
+    }
+    return FileStatus(status)
+  }
+
+  /// Returns when the file's bytes, or the folder's entries, would survive a power cut.
+  package func synchronize() throws(CrashReportDatabaseError) {
+    while fsync(descriptor) != 0 {
+      // EINVAL: a file system on which this kind of file has nothing to wait for.
+      if errno == EINVAL || errno == EROFS { return }
+      guard errno == EINTR else {
+        throw CrashReportDatabaseError(systemCall: "writing \(path) to the disk", errno: errno)
+      }
+    }
+  }
+
+  /// Appends bytes at the file's position, however many calls that takes.
+  package func write(_ bytes: [UInt8]) throws(CrashReportDatabaseError) {
+    var offset = 0
+    while offset < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe Glibc.write(
+          descriptor, buffer.baseAddress.map { unsafe $0 + offset }, buffer.count - offset)
+      }
+      if count > 0 {
+        offset += count
+      } else if count == 0 || errno != EINTR {
+        throw CrashReportDatabaseError(
+          systemCall: "writing \(path)", errno: count == 0 ? EIO : errno)
+      }
+    }
+  }
+
+  /// Reads from the file's position to its end.
+  ///
+  /// - Parameter limit: the most bytes that may come; a file that turns out longer is an error.
+  package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
+    let expected = max(0, min(Int(clamping: try status().size), limit)) + 1
+    var bytes: [UInt8] = []
+    var failure: Int32 = 0
+    var chunk = expected
+    while failure == 0, bytes.count <= limit {
+      let piece = unsafe [UInt8](unsafeUninitializedCapacity: chunk) { buffer, count in
+        var result = -1
+        repeat {
+          result = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        } while result < 0 && errno == EINTR
+        if result < 0 { failure = errno }
+        count = max(0, result)
+      }
+      if piece.isEmpty { break }
+      if bytes.isEmpty { bytes = piece } else { bytes += piece }
+      chunk = min(max(limit - bytes.count, 0) + 1, 64 << 10)
+    }
+    guard failure == 0 else {
+      throw CrashReportDatabaseError(systemCall: "reading \(path)", errno: failure)
+    }
+    guard bytes.count <= limit else {
+      throw CrashReportDatabaseError(.tooLarge, "\(path) has more than \(limit) bytes")
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,95 @@
+internal import Glibc
+public import IntermediateDump
+
+/// A report that is being written: nobody sees it until `finish()`, and it is gone if that never comes.
+///
+/// A process that dies in between leaves a file in `new/`, which is never read and is removed after three days.
+public struct NewReport: ~Copyable, Sendable {
+  public let id: ReportID
+  /// An empty file, open for reading and writing.
+  public var descriptor: Int32 { file.descriptor }
+
+  private let file: OpenFile
+  private let fileName: String
+  private let new: Folder
+  private let pending: Folder
+  private let completed: Folder
+  private var isFinished = false
+
+  /// How long a file may lie in `new/` before it counts as left behind, in nanoseconds.
+  static let staleAge: Int64 = 3 * 24 * 3600 * 1_000_000_000
+
+  private init(
+    id: ReportID, file: consuming OpenFile, fileName: String, new: consuming Folder,
+    pending: consuming Folder, completed: consuming Folder
+  ) {
+    self.id = id
+    self.file = file
+    self.fileName = fileName
+    self.new = new
+    self.pending = pending
+    self.completed = completed
+  }
+
+  static func make(
+    _ id: ReportID, in database: borrowing Folder
+  ) throws(CrashReportDatabaseError) -> NewReport {
+    let new = try database.subfolder(StoredReport.State.new.rawValue)
+    let pending = try database.subfolder(StoredReport.State.pending.rawValue)
+    let completed = try database.subfolder(StoredReport.State.completed.rawValue)
+    let name = StoredReport.fileName(id)
+    guard pending.status(of: name) == nil, completed.status(of: name) == nil else {
+      throw CrashReportDatabaseError(.reportExists, "\(id)")
+    }
+    // The name in `new/` is this writer's alone, so that what is renamed later is what was written
+    // here, whoever else writes the same report or died while doing so.
+    for attempt in 0..<1000 {
+      let fileName = attempt == 0 ? name : "\(id).\(attempt).dmp"
+      guard let file = try new.create(fileName) else { continue }
+      return NewReport(
+        id: id, file: file, fileName: fileName, new: new, pending: pending, completed: completed)
+    }
+    throw CrashReportDatabaseError(systemCall: "making \(new.path)/\(name)", errno: EEXIST)
+  }
+
+  deinit {
+    if !isFinished { try? new.remove(fileName) }
+  }
+
+  /// Makes the report pending: after this returns it survives a power cut.
+  ///
+  /// Costs a few waits for the disk. After an error other than `reportExists` the report may have become pending or not;
+  /// `prepareNewReport` with the same ID tells.
+  ///
+  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if another writer finished the same report first.
+  public consuming func finish() throws(CrashReportDatabaseError) {
+    try file.synchronize()
+    guard let found = new.status(of: fileName), found.isSameFile(as: try file.status()) else {
+      throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
+    }
+    let name = StoredReport.fileName(id)
+    // The metadata goes first: a minidump without it is a report of unknown age to Crashpad's tools.
+    let metadata = ReportMetadata(creationTime: Int64(time(nil)))
+    let metadataName = StoredReport.metadataName(id)
+    if try !pending.put(metadata.bytes, as: metadataName, by: new, replacing: false) {
+      // Either a report's, or left by a writer that died between the two.
+      guard pending.status(of: name) == nil else {
+        throw CrashReportDatabaseError(.reportExists, "\(id)")
+      }
+    }
+    switch try new.rename(fileName, to: pending, name, replacing: false) {
+    case .done: isFinished = true
+    case .targetExists: throw CrashReportDatabaseError(.reportExists, "\(id)")
+    case .sourceMissing:
+      throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
+    }
+    // The other writer's report may have been completed since it was looked for.
+    if completed.status(of: name) != nil {
+      try pending.remove(name)
+      try pending.remove(metadataName)
+      throw CrashReportDatabaseError(.reportExists, "\(id)")
+    }
+    try pending.synchronize()
+    try new.synchronize()
+  }
+}

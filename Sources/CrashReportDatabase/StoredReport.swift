@@ -1,0 +1,39 @@
+public import IntermediateDump
+
+/// A report as it lies in the database.
+public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
+  /// Where a report is on its way; the folder it lies in.
+  public enum State: String, Sendable, CaseIterable {
+    /// Being written, or left by a writer that died; never to be read.
+    case new
+    /// Complete, and not yet uploaded or skipped.
+    case pending
+    /// Uploaded, or never to be.
+    case completed
+  }
+
+  public let id: ReportID
+  public let state: State
+  /// The minidump's path.
+  public let path: String
+  /// Seconds since 1970: as the metadata says, or the minidump's last change where that is lost.
+  public let creationTime: Int64
+  /// The minidump's size in bytes.
+  public let size: Int64
+
+  public var description: String { "\(id) \(state.rawValue) \(size) bytes \(path)" }
+
+  /// The name of a report's minidump.
+  static func fileName(_ id: ReportID) -> String { "\(id).dmp" }
+
+  /// The name of a report's metadata.
+  static func metadataName(_ id: ReportID) -> String { "\(id).meta" }
+
+  /// The report that a file name stands for; nil for every name that is not exactly a minidump's.
+  static func id(fileName: String) -> ReportID? {
+    guard fileName.utf8.count == 40, fileName.hasSuffix(".dmp"),
+      let id = ReportID(String(fileName.dropLast(4))), Self.fileName(id) == fileName
+    else { return nil }
+    return id
+  }
+}

@@ -1,0 +1,132 @@
+/// An intermediate dump as text for people: one line an entry, indented as it is nested.
+///
+/// Each line has the entry's offset in the file in hexadecimal, the key's name (its number, where this version does not
+/// know it) and the value; the last line says whether the dump is complete, or where and why it broke off. Text of the
+/// dump is escaped, so that nothing in it can reach a terminal.
+public struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutputStreamable {
+  /// The most bytes of a value that are shown in hexadecimal.
+  public static let maximumBytes = 16
+  /// The most bytes of a text that are shown.
+  public static let maximumText = 200
+
+  private let document: IntermediateDumpDocument
+
+  public init(_ document: IntermediateDumpDocument) {
+    self.document = document
+  }
+
+  /// The whole text in memory; `write(to:)` does without for a large dump.
+  public var description: String {
+    var text = ""
+    write(to: &text)
+    return text
+  }
+
+  /// Writes line after line; the last one ends with a line break too.
+  public func write<Target: TextOutputStream>(to target: inout Target) {
+    let architecture =
+      switch document.architecture {
+      case 1: "x86_64"
+      case 2: "arm64"
+      default: "architecture \(document.architecture)"
+      }
+    target.write(
+      "intermediate dump of version \(IntermediateDumpFormat.version), \(architecture), "
+        + "\(document.root.bytes.count) bytes, written by \(Self.escaped(document.writer))\n")
+    write(document.root, depth: 0, to: &target)
+    if let damage = document.damage {
+      target.write("torn: \(damage)\n")
+    } else {
+      target.write("complete\n")
+    }
+  }
+
+  // No deeper than the parser went: `IntermediateDumpFormat.maximumDepth`.
+  private func write<Target: TextOutputStream>(
+    _ map: IntermediateDumpMap, depth: Int, to target: inout Target
+  ) {
+    for entry in map.entries {
+      write(entry, depth: depth, to: &target)
+    }
+  }
+
+  private func write<Target: TextOutputStream>(
+    _ entry: IntermediateDumpMap.Entry, depth: Int, to target: inout Target
+  ) {
+    let key = IntermediateDumpKey(rawValue: entry.key)
+    let name = key.map { "\($0)" } ?? "key \(entry.key)"
+    target.write(Self.hexadecimal(UInt64(clamping: entry.offset), digits: 8))
+    target.write(String(repeating: " ", count: 2 + 2 * depth))
+    switch entry.value {
+    case .property(let range):
+      let value = Self.value(document.root.bytes[range], kind: key?.kind)
+      target.write("\(name) (\(range.count))\(value.isEmpty ? "" : ": ")\(value)\n")
+    case .map(let map):
+      target.write("\(name) {\(map.entries.count)}\n")
+      write(map, depth: depth + 1, to: &target)
+    case .array(let elements):
+      target.write("\(name) [\(elements.count)]\n")
+      for element in elements {
+        write(element, depth: depth + 1, to: &target)
+      }
+    }
+  }
+
+  // MARK: - Values
+
+  private static func value(
+    _ bytes: ArraySlice<UInt8>, kind: IntermediateDumpKeyKind?
+  ) -> String {
+    let isInteger = [1, 2, 4, 8].contains(bytes.count)
+    let unsigned = bytes.suffix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let unused = UInt64(64 - 8 * min(bytes.count, 8))
+    let signed = Int64(bitPattern: unsigned << unused) >> Int64(unused)
+    switch kind {
+    case .unsigned where isInteger: return "\(unsigned)"
+    case .signed where isInteger: return "\(signed)"
+    case .address where isInteger: return "0x" + hexadecimal(unsigned, digits: 1)
+    case .time where bytes.count == 8: return "\(TimeText.utc(nanoseconds: signed)) (\(signed))"
+    case .text: return text(bytes)
+    // Of a kind of another version, or of a size that its kind cannot have.
+    case .unsigned, .signed, .address, .time, .bytes, .map, .array, nil: return preview(bytes)
+    }
+  }
+
+  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    let shown = escaped(String(decoding: bytes.prefix(maximumText), as: UTF8.self))
+    return bytes.count > maximumText ? "\"\(shown)\" and more" : "\"\(shown)\""
+  }
+
+  private static func preview(_ bytes: ArraySlice<UInt8>) -> String {
+    let shown = bytes.prefix(maximumBytes).map { hexadecimal(UInt64($0), digits: 2) }
+      .joined(separator: " ")
+    return bytes.count > maximumBytes ? "\(shown) ..." : shown
+  }
+
+  /// Everything but printable ASCII and letters, digits and symbols of other scripts as `\u{...}`.
+  private static func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\t": result += "\\t"
+      case "\"", "\\": result += "\\\(scalar)"
+      case " "..."~": result.unicodeScalars.append(scalar)
+      default:
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+          .decimalNumber, .otherNumber, .letterNumber, .mathSymbol, .currencySymbol, .otherSymbol,
+          .otherPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation:
+          result.unicodeScalars.append(scalar)
+        default: result += "\\u{\(hexadecimal(UInt64(scalar.value), digits: 1))}"
+        }
+      }
+    }
+    return result
+  }
+
+  private static func hexadecimal(_ value: UInt64, digits: Int) -> String {
+    let text = String(value, radix: 16)
+    return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+  }
+}

@@ -1,0 +1,34 @@
+/// Times as people read them, without Foundation.
+public enum TimeText {
+  /// A time in UTC as ISO 8601 writes it, to the nanosecond; defined for every value.
+  ///
+  /// The calendar is the Gregorian one, also for days before it was introduced.
+  ///
+  /// - Parameter nanoseconds: since 1970.
+  public static func utc(nanoseconds: Int64) -> String {
+    let (seconds, fraction) = floored(nanoseconds, by: 1_000_000_000)
+    let (days, second) = floored(seconds, by: 86_400)
+    // Counted from 1 March of year 0, so that a leap day ends its year; an era has 400 years.
+    let (era, dayOfEra) = floored(days + 719_468, by: 146_097)
+    let yearOfEra =
+      (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
+      + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+      + ".\(padded(fraction, 9))Z"
+  }
+
+  private static func floored(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
+    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+
+  private static func padded(_ value: Int64, _ digits: Int) -> String {
+    let text = "\(value)"
+    return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+  }
+}

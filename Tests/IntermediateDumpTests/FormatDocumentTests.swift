@@ -1,0 +1,60 @@
+import IntermediateDump
+import Testing
+
+/// The specification and the code say the same.
+@Suite struct FormatDocumentTests {
+  @Test func everyKeyIsInTheDocumentWithItsNumberAndKind() throws {
+    let document = try FormatDocument()
+    let documented = Dictionary(grouping: document.keys, by: \.name)
+    for key in IntermediateDumpKey.allCases {
+      #expect(
+        documented["\(key)"]
+          == [FormatDocument.Key(number: key.rawValue, name: "\(key)", kind: "\(key.kind)")])
+    }
+    #expect(document.keys.count == IntermediateDumpKey.allCases.count)
+    #expect(document.keys.map(\.number) == document.keys.map(\.number).sorted())
+  }
+
+  @Test func theExampleIsWhatTheWriterWrites() throws {
+    let written = IntermediateDumpEncoding.encode { writer in
+      writer.header()
+      writer.startMap(.process)
+      writer.unsigned(.processID, 4242, width: 4)
+      writer.text(.executablePath, "/a/b")
+      writer.end()
+      writer.startMap(.exception)
+      writer.unsigned(.exceptionThreadID, 4242, width: 4)
+      writer.signed(.signalNumber, 11, width: 4)
+      writer.end()
+      writer.startArray(.threads)
+      writer.startMap(.thread)
+      writer.unsigned(.threadID, 4243, width: 4)
+      writer.unsigned(.captureMethod, 2, width: 1)
+      writer.end()
+      writer.end()
+      writer.startMap(.capture)
+      writer.unsigned(.bytesOmitted, 0)
+      writer.end()
+      _ = writer.endDocument()
+    }
+    var expected = try FormatDocument().exampleBytes
+    try #require(expected.count == 131)
+    // The header names the machine that writes.
+    expected[10] = IntermediateDumpFormat.currentArchitecture
+    #expect(written == expected)
+  }
+
+  @Test func theExampleIsReadAndPrintedAsTheDocumentSays() throws {
+    let example = try FormatDocument()
+    let document = try IntermediateDumpDocument(parsing: example.exampleBytes)
+    #expect(document.isComplete)
+    #expect(document.architecture == 1)
+    #expect(document.writer == "swift-postmortem")
+    #expect(document.root.map(.process)?.unsigned(.processID) == 4242)
+    #expect(document.root.map(.process)?.text(.executablePath) == "/a/b")
+    #expect(document.root.map(.exception)?.signed(.signalNumber) == 11)
+    #expect(document.root.array(.threads).map { $0.unsigned(.threadID) } == [4243])
+    #expect(document.root.map(.capture)?.unsigned(.bytesOmitted) == 0)
+    #expect("\(IntermediateDumpTree(document))" == example.exampleTree)
+  }
+}

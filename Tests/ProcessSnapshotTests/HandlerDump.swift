@@ -1,0 +1,180 @@
+import IntermediateDump
+
+/// A dump with everything that the handler writes, in its order.
+enum HandlerDump {
+  static let reportID: [UInt8] = Array(0x10..<0x20)
+
+  /// gregset_t: each word its own index in the low byte, but for the ones that are checked.
+  static func generalRegisters(rsp: UInt64, rip: UInt64, trap: UInt64, error: UInt64) -> [UInt8] {
+    var words = (0..<23).map { UInt64($0) | 0xAB00 }
+    words[15] = rsp
+    words[16] = rip
+    // ss, fs, gs, cs.
+    words[18] = 0x002B_0063_006B_0033
+    words[19] = error
+    words[20] = trap
+    return words.flatMap { DumpTokens.integer($0, 8) }
+  }
+
+  static let mapsText = """
+    00400000-00402000 r-xp 00000000 08:01 131 /opt/my prog
+    00600000-00601000 rw-p 00002000 08:01 131 /opt/my prog
+    7f0000000000-7f0000001000 r--p 00000000 08:01 77 /data/only.so
+    7f0000010000-7f0000012000 r-xp 00000000 08:01 78 /lib/gone.so (deleted)
+    7ffd00000000-7ffd00004000 rw-p 00000000 00:00 0 [stack]
+    7ffd00010000-7ffd00012000 r-xp 00000000 00:00 0 [vdso]
+
+    """
+
+  static func programHeaders(_ segments: [(flags: UInt64, address: UInt64, size: UInt64)])
+    -> [UInt8]
+  {
+    // PT_PHDR first, which does not count.
+    var headers = programHeader(type: 6, flags: 4, address: 0x40, size: 0xFFFF_FFFF)
+    for segment in segments {
+      headers += programHeader(
+        type: 1, flags: segment.flags, address: segment.address, size: segment.size)
+    }
+    return headers
+  }
+
+  private static func programHeader(
+    type: UInt64, flags: UInt64, address: UInt64, size: UInt64
+  ) -> [UInt8] {
+    // Offset, virtual and physical address, size in the file and in memory, alignment.
+    let words: [UInt64] = [0, address, address, size, size, 0x1000]
+    return DumpTokens.integer(type, 4) + DumpTokens.integer(flags, 4)
+      + words.flatMap { DumpTokens.integer($0, 8) }
+  }
+
+  static func bytes(signal: UInt64 = 11, code: UInt64 = 1) -> [UInt8] {
+    var dump = DumpTokens()
+    dump.map(.process) { dump in
+      dump.property(.reportID, reportID)
+      dump.text(.identifier, "prog")
+      dump.unsigned(.processID, 900, 4)
+      dump.unsigned(.parentProcessID, 1, 4)
+      dump.text(.executablePath, "/opt/my prog")
+      dump.text(.product, "Prog")
+      dump.unsigned(.launchTime, 1_000)
+      dump.property(.auxiliaryVector, [9, 9])
+    }
+    writeException(&dump, signal: signal, code: code)
+    dump.map(.process) { dump in
+      dump.unsigned(.crashTime, 2_000)
+      dump.unsigned(.userTime, 3_000)
+      dump.unsigned(.parentProcessID, 40, 4)
+      dump.text(.processStatus, "Name:\tprog\n")
+    }
+    dump.map(.crashingThread) { writeCrashingThread(&$0) }
+    dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
+    let text = Array(mapsText.utf8)
+    dump.array(.mappings) { dump in
+      // In pieces that end in the middle of a line.
+      for start in stride(from: 0, to: text.count, by: 50) {
+        dump.map(.mappingsChunk) {
+          $0.property(.mappingsText, Array(text[start..<min(start + 50, text.count)]))
+        }
+      }
+    }
+    writeModules(&dump)
+    dump.map(.system) { dump in
+      dump.text(.kernelName, "Linux")
+      dump.unsigned(.processorCount, 4, 4)
+      dump.unsigned(.pageSize, 4096)
+    }
+    dump.array(.annotations) { dump in
+      for (name, value) in [("a", "1"), ("b", ""), ("a", "2")] {
+        dump.map(.annotation) {
+          $0.text(.annotationName, name)
+          $0.text(.annotationValue, value)
+        }
+      }
+    }
+    writeOtherThreads(&dump)
+    dump.array(.memory) { $0.region(0x40_0F10, Array(repeating: 0xDD, count: 16)) }
+    dump.map(.capture) { dump in
+      dump.unsigned(.threadsFound, 3, 4)
+      dump.unsigned(.captureTime, 77)
+    }
+    dump.end()
+    return dump.bytes
+  }
+
+  private static func writeException(_ dump: inout DumpTokens, signal: UInt64, code: UInt64) {
+    dump.map(.exception) { dump in
+      dump.unsigned(.exceptionThreadID, 901, 4)
+      dump.unsigned(.signalNumber, signal, 4)
+      dump.unsigned(.signalCode, code, 4)
+      dump.unsigned(.faultAddress, 0xBAD)
+      dump.property(.signalInfo, [UInt8](repeating: 1, count: 128))
+      dump.text(.fatalMessage, "Fatal error: no\n")
+    }
+  }
+
+  private static func writeCrashingThread(_ dump: inout DumpTokens) {
+    dump.unsigned(.threadID, 901, 4)
+    dump.text(.threadName, "new\\nline\\\\and\\q")
+    dump.unsigned(.threadState, UInt64(UInt8(ascii: "R")), 1)
+    dump.unsigned(.captureMethod, 1, 1)
+    dump.property(
+      .generalRegisters, generalRegisters(rsp: 0x7FFD_0000_0100, rip: 0x40_0F08, trap: 14, error: 6)
+    )
+    dump.property(.floatingPointState, [UInt8](repeating: 0x5A, count: 832))
+    dump.unsigned(.threadPointer, 0x7F00_AAAA_0000)
+    dump.unsigned(.blockedSignals, 3)
+    dump.unsigned(.stackRegionStart, 0x7FFD_0000_0000)
+    dump.unsigned(.stackRegionEnd, 0x7FFD_0000_4000)
+    dump.unsigned(.stackBytesOmitted, 12)
+    dump.array(.stack) { dump in
+      dump.region(0x7FFD_0000_0080, [UInt8](repeating: 1, count: 64))
+      dump.region(0x7FFD_0000_00C0, [UInt8](repeating: 2, count: 64))
+      // Could not be read.
+      dump.region(0x7FFD_0000_0100, nil)
+      dump.region(0x7FFD_0000_0140, [UInt8](repeating: 3, count: 64))
+    }
+  }
+
+  private static func writeModules(_ dump: inout DumpTokens) {
+    dump.array(.modules) { dump in
+      dump.map(.module) { dump in
+        dump.unsigned(.moduleAddress, 0x40_0000)
+        dump.text(.modulePath, "/opt/my prog")
+        dump.property(.moduleBuildID, [1, 2, 3, 4])
+        dump.property(
+          .moduleProgramHeaders,
+          programHeaders([(5, 0x40_0123, 0x100), (6, 0x60_0000, 0x1234)]))
+      }
+      for (address, path) in [
+        (0x7F00_0000_0000 as UInt64, "/data/only.so"),
+        (0x7F00_0001_0000, "/lib/gone.so (deleted)"), (0x7FFD_0001_0000, "[vdso]"),
+      ] {
+        dump.map(.module) { dump in
+          dump.unsigned(.moduleAddress, address)
+          dump.text(.modulePath, path)
+        }
+      }
+    }
+  }
+
+  private static func writeOtherThreads(_ dump: inout DumpTokens) {
+    dump.array(.threads) { dump in
+      dump.map(.thread) { dump in
+        dump.unsigned(.threadID, 902, 4)
+        dump.unsigned(.captureMethod, 4, 1)
+        dump.unsigned(.threadStackPointer, 0x1000)
+        dump.unsigned(.threadInstructionPointer, 0x2000)
+      }
+      // Once more: the first one counts.
+      dump.map(.thread) { dump in
+        dump.unsigned(.threadID, 901, 4)
+        dump.unsigned(.captureMethod, 5, 1)
+      }
+      dump.map(.thread) { dump in
+        dump.unsigned(.threadID, 903, 4)
+        dump.unsigned(.captureMethod, 99, 1)
+        dump.property(.generalRegisters, [1, 2, 3])
+      }
+    }
+  }
+}
