@@ -62,7 +62,9 @@ let package = Package(
       name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
     .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
     .testTarget(
-      name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
+      name: "CrashReportTests",
+      dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
