@@ -15,6 +15,10 @@ let sharedSettings: [SwiftSetting] = [
 
 let package = Package(
   name: "swift-postmortem",
+  products: [
+    .library(name: "Postmortem", targets: ["Postmortem"]),
+    .executable(name: "crash-lab", targets: ["CrashLab"]),
+  ],
   targets: [
     // The only calls that crash code may make, and the few lines that Swift cannot say.
     .target(name: "CSignalSafe"),
@@ -24,12 +28,6 @@ let package = Package(
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
-    // Reports in Crashpad's layout on disk.
-    .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
-    // Pending dump to snapshot to minidump to database.
-    .target(
-      name: "CrashConverter",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     // The standard crash report file, both halves.
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     // The declarations of the demanglers that every Swift program already carries.
@@ -38,6 +36,22 @@ let package = Package(
     .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
     // What a person reads of a crash.
     .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    // Reports in Crashpad's layout on disk.
+    .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
+    // Pending dump to snapshot to minidump to database.
+    .target(
+      name: "CrashConverter",
+      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+    // What users import: the handler and the conversion.
+    .target(name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
+
+    // The README's usage, and a victim that can die in many ways.
+    .executableTarget(
+      name: "MinimalCLI", dependencies: ["Postmortem"], path: "Examples/MinimalCLI"),
+    .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
+    .executableTarget(
+      name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
+      exclude: ["C"]),
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
@@ -60,11 +74,22 @@ let package = Package(
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+
+    // Runs victims and debuggers for the tests; never a product.
+    .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
+    .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: [
+        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
+      ]),
+    .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where !["CSignalSafe", "CSwiftDemangle"].contains(target.name) {
+for target in package.targets where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -13,6 +13,8 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
     /// The folder of pending dumps cannot be read.
     public static let pendingFolderUnusable = Code(
       description: "the folder of pending dumps cannot be used")
+    /// The call without a database before `startHandler` has said which one it is.
+    public static let handlerNotStarted = Code(description: "the crash handler was not started")
   }
 
   public let code: Code
@@ -26,6 +28,16 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
     context = error.description
     errno = error.errno
   }
+
+  private init(_ code: Code, context: String) {
+    self.code = code
+    self.context = context
+    errno = 0
+  }
+
+  /// What the call without a database throws in a process without a handler.
+  package static let handlerNotStarted = CrashConverterError(
+    .handlerNotStarted, context: "call startHandler(database:) first, or name the database here")
 
   public var description: String { "\(code): \(context)" }
 }

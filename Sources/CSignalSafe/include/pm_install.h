@@ -23,6 +23,10 @@ int pm_preallocate(int descriptor, int64_t size);
 // AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14, which the Glibc overlay cannot ask.
 uint64_t pm_minimum_signal_stack_size(void);
 
+// Calls each function that the compiler may call on the crash path through the PLT, whose first call runs the dynamic
+// linker. Tests/SignalSafetyTests/AllowedCalls.txt says which those are.
+void pm_bind_now(void);
+
 // Names of the C library and its version, for the report.
 const char *_Nonnull pm_library_version(void);
 

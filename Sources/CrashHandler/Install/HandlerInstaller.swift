@@ -18,7 +18,7 @@ enum HandlerInstaller {
     let state = unsafe try makeState(
       files: files, facts: facts, limits: limits, signals: signals, memory: &memory)
     try AlternateStack.install()
-    bindNow()
+    pm_bind_now()
     unsafe pm_set_state(state)
     try signals.install()
     memory.keep()
@@ -107,17 +107,5 @@ enum HandlerInstaller {
   /// A place in the descriptor table; -1, which holds none, if there is none to be had.
   private static func spareDescriptor() -> Int32 {
     unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
-  }
-
-  /// Calls what the compiler may call on the crash path through the PLT, whose first call runs the
-  /// dynamic linker.
-  private static func bindNow() {
-    var bytes = (UInt64(0), UInt64(0))
-    unsafe memset(&bytes, 1, 8)
-    unsafe withUnsafeMutableBytes(of: &bytes) { buffer in
-      guard let base = buffer.baseAddress else { return }
-      unsafe memcpy(base, base + 8, 8)
-      unsafe memmove(base, base + 4, 8)
-    }
   }
 }

@@ -1,0 +1,40 @@
+// The ways to die that Swift cannot say, and the few values that its optimiser must not see through. Each crash_ function
+// is the frame that a report of that kind must name.
+#ifndef CCRASHLAB_H
+#define CCRASHLAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// An address that no compiler can reason about: a plain constant would let it prove the access invalid and drop it.
+void *_Nonnull crashlab_address(uintptr_t value);
+
+// Names the calling thread; the kernel keeps 15 bytes.
+void crashlab_name_thread(const char *_Nonnull name);
+
+// Calls code at an address; used to jump to where none is.
+void crash_null_call(void);
+void crash_execute_data(void);
+
+// x86_64 only: elsewhere the division gives 0 and the access is allowed.
+void crash_divide_by_zero(void);
+void crash_misaligned(void);
+
+void crash_illegal_instruction(void);
+void crash_builtin_trap(void);
+void crash_breakpoint(void);
+
+void crash_assert(void);
+void crash_double_free(void);
+void crash_stack_smash(void);
+
+void crash_huge_frame(void);
+void crash_alloca(void);
+
+// Lets a forked child send the signal to this process.
+void crash_sent(int signal);
+
+// Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
+void crash_seccomp(void);
+
+#endif

@@ -1,0 +1,64 @@
+// Jumps to where no code is, and stacks that one frame exhausts.
+#define _GNU_SOURCE
+#include <alloca.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "CCrashLab.h"
+
+// An empty statement after the last call keeps it from becoming a jump, which would take the function off the stack.
+#define STAY_ON_THE_STACK __asm__ volatile("")
+
+void *crashlab_address(uintptr_t value) {
+  __asm__ volatile("" : "+r"(value));
+  return (void *)value;
+}
+
+__attribute__((noinline)) void crash_null_call(void) {
+  void (*volatile function)(void) = NULL;
+  function();
+  STAY_ON_THE_STACK;
+}
+
+__attribute__((noinline)) void crash_execute_data(void) {
+  unsigned char *data = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return;
+  data[0] = 0xc3;  // what would be a return instruction on x86_64, if the page were executable
+  void (*volatile function)(void) = (void (*)(void))data;
+  function();
+  STAY_ON_THE_STACK;
+}
+
+#if defined(__x86_64__)
+// A misaligned load traps only while the alignment-check flag is set. Source: Intel SDM volume 3, 6.15 (#AC).
+__attribute__((noinline)) void crash_misaligned(void) {
+  uint64_t words[2] = {1, 2};
+  uint64_t value;
+  __asm__ volatile(
+      "pushfq\n\t"
+      "orq $0x40000, (%%rsp)\n\t"
+      "popfq\n\t"
+      "movq 1(%1), %0\n\t"
+      : "=r"(value)
+      : "r"(words)
+      : "memory", "cc");
+  STAY_ON_THE_STACK;
+}
+#else
+void crash_misaligned(void) {}
+#endif
+
+// Bigger than any stack these threads have, and touched at its far end first.
+__attribute__((noinline)) void crash_huge_frame(void) {
+  volatile char bytes[256 << 20];
+  bytes[0] = 1;
+  __asm__ volatile("" : : "r"(bytes) : "memory");
+}
+
+__attribute__((noinline)) void crash_alloca(void) {
+  for (;;) {
+    char *bytes = alloca(65536);
+    memset(bytes, 1, 65536);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+  }
+}

@@ -1,0 +1,21 @@
+// What needs fork(2), which Swift does not import, and names of threads, which glibc declares for _GNU_SOURCE only.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "CCrashLab.h"
+
+void crashlab_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+__attribute__((noinline)) void crash_sent(int signal) {
+  pid_t child = fork();
+  if (child == -1) return;
+  if (child == 0) {
+    kill(getppid(), signal);
+    _exit(0);
+  }
+  while (waitpid(child, NULL, 0) == -1) {
+  }
+  __asm__ volatile("");
+}

@@ -1,0 +1,69 @@
+/// What the command line asks for.
+enum Command {
+  /// The exit status of a victim whose way to die did not kill it.
+  static let survived: Int32 = 3
+
+  static let usage = """
+    usage: crash-lab KIND (--database DIR | --no-handler) [--on main|pthread|dispatch|task]
+                          [--threads N] [--stack BYTES]
+           crash-lab process --database DIR
+           crash-lab idle|start-again --database DIR
+           crash-lab --list
+
+      KIND          a way to die; --list names them
+      process       converts what earlier runs left behind, one line for each dump
+      idle          starts the handler, prints what runs in the process, and exits
+      start-again   starts the handler twice more, with the same folder and with another
+      --no-handler  dies without any handler of ours
+      --on          the thread that crashes; main if not given
+      --threads     more threads, all asleep, started before the crash
+      --stack       bytes of stack for each pthread
+    """
+
+  case help
+  case list
+  case process(String)
+  case probe(Probe, String)
+  case crash(Crash)
+
+  init(arguments: [String]) throws(UsageError) {
+    var remaining = arguments[...]
+    guard let first = remaining.popFirst() else { throw UsageError("what shall it be?") }
+    var options: [String: String] = [:]
+    let known = ["--database", "--on", "--threads", "--stack"]
+    while let option = remaining.popFirst() {
+      if option == "--no-handler" {
+        options[option] = ""
+      } else if known.contains(option) {
+        guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }
+        options[option] = value
+      } else {
+        throw UsageError("unknown option \(option)")
+      }
+    }
+    switch first {
+    case "--help", "-h": self = .help
+    case "--list": self = .list
+    case "process": self = .process(try Self.database(options))
+    default:
+      if let probe = Probe(rawValue: first) {
+        self = .probe(probe, try Self.database(options))
+      } else {
+        self = .crash(try Crash(name: first, options: options))
+      }
+    }
+  }
+
+  private static func database(_ options: [String: String]) throws(UsageError) -> String {
+    guard let database = options["--database"], !database.isEmpty else {
+      throw UsageError("--database DIR is missing")
+    }
+    return database
+  }
+}
+
+/// What is wrong with a command line.
+struct UsageError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,72 @@
+internal import Glibc
+internal import Postmortem
+
+/// A program that can die in many ways, each by name, so that what a handler leaves behind can be checked.
+@main
+struct CrashLab {
+  static func main() throws {
+    let command: Command
+    do {
+      command = try Command(arguments: Array(CommandLine.arguments.dropFirst()))
+    } catch {
+      standardError("crash-lab: \(error)\n\n\(Command.usage)")
+      exit(EX_USAGE)
+    }
+    switch command {
+    case .help: print(Command.usage)
+    case .list: list()
+    case .process(let database): process(database)
+    case .probe(let probe, let database): run(probe, database)
+    case .crash(let crash):
+      if let database = crash.database {
+        start(database, catchesBrokenPipe: crash.catchesBrokenPipe)
+      }
+      try crash.run()
+      standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
+      exit(Command.survived)
+    }
+  }
+
+  private static func list() {
+    let width = CrashKind.all.map(\.name.count).max() ?? 0
+    for kind in CrashKind.all {
+      let padding = String(repeating: " ", count: width - kind.name.count)
+      print("\(kind.name)\(padding)  \(kind.summary)")
+    }
+  }
+
+  private static func start(_ database: String, catchesBrokenPipe: Bool = false) {
+    do {
+      try startHandler(
+        database: database, product: "CrashLab", version: "1.0", environment: "test",
+        annotations: ["purpose": "crash"], catchesBrokenPipe: catchesBrokenPipe)
+    } catch {
+      standardError("crash-lab: \(error)\n")
+      exit(EX_CANTCREAT)
+    }
+  }
+
+  private static func process(_ database: String) {
+    do {
+      for dump in try processIntermediateDumps(database: database) { print(dump) }
+    } catch {
+      standardError("crash-lab: \(error)\n")
+      exit(EX_IOERR)
+    }
+  }
+
+  private static func run(_ probe: Probe, _ database: String) {
+    start(database)
+    do {
+      try probe.run(database: database)
+    } catch {
+      standardError("crash-lab: \(error)\n")
+      exit(EX_SOFTWARE)
+    }
+  }
+}
+
+func standardError(_ text: String) {
+  var text = text
+  text.withUTF8 { bytes in _ = unsafe write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+}

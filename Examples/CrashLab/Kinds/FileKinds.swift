@@ -1,0 +1,31 @@
+internal import CCrashLab
+internal import Glibc
+
+// Mappings whose file is gone, and accesses the bus refuses.
+
+extension CrashKind {
+  static var fileKinds: [CrashKind] {
+    var kinds = [
+      CrashKind("truncated-file", "reads a mapped file past its new end") { crash_truncated_file() }
+    ]
+    #if arch(x86_64)
+      kinds.append(
+        CrashKind("misaligned", "reads a misaligned word under alignment checks") {
+          crash_misaligned()
+        })
+    #endif
+    return kinds
+  }
+}
+
+@inline(never)
+func crash_truncated_file() {
+  guard let file = unsafe tmpfile() else { return }
+  let descriptor = unsafe fileno(file)
+  ftruncate(descriptor, 8192)
+  let mapping = unsafe mmap(nil, 8192, PROT_READ, MAP_SHARED, descriptor, 0)
+  ftruncate(descriptor, 0)
+  let address = UInt(bitPattern: mapping)
+  let value = unsafe word(at: address + 4096).pointee
+  print(value)
+}

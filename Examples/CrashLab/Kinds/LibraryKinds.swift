@@ -1,0 +1,18 @@
+internal import CCrashLab
+internal import Glibc
+
+// Ends that the C library decides on; all but the first say why.
+
+extension CrashKind {
+  static let libraryKinds: [CrashKind] = [
+    CrashKind("abort", "calls abort") { crash_abort() },
+    CrashKind("assert", "fails a C assertion") { crash_assert() },
+    CrashKind("double-free", "frees a block twice") { crash_double_free() },
+    CrashKind("stack-smash", "reports a destroyed stack canary") { crash_stack_smash() },
+  ]
+}
+
+@inline(never)
+func crash_abort() {
+  abort()
+}

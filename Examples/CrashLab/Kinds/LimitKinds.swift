@@ -1,0 +1,52 @@
+internal import CCrashLab
+internal import Glibc
+
+// Signals by which the kernel enforces a limit or a rule. Dispatch and task workers block all of them but SYS, so a
+// crash there is either not possible or another thread's.
+
+extension CrashKind {
+  static let limitKinds: [CrashKind] = [
+    CrashKind("seccomp", "makes a system call that a filter forbids") { crash_seccomp() },
+    CrashKind("cpu-limit", "uses up its CPU time", on: [.main, .pthread]) { crash_cpu_limit() },
+    CrashKind("file-size-limit", "writes past its file size limit", on: [.main, .pthread]) {
+      crash_file_size_limit()
+    },
+    CrashKind("pipe", "writes to a pipe that nobody reads") { crash_pipe() },
+  ]
+}
+
+@inline(never)
+func crash_cpu_limit() {
+  // Whole seconds of what is used already, and one more.
+  var limit = rlimit()
+  unsafe getrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit)
+  limit.rlim_cur = 1
+  unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit)
+  spin()
+}
+
+@inline(never) @_optimize(none)
+private func spin() {
+  var turns = 0
+  while turns >= 0 { turns &+= turns < 1_000_000 ? 1 : -1_000_000 }
+}
+
+@inline(never)
+func crash_file_size_limit() {
+  guard let file = unsafe tmpfile() else { return }
+  var limit = rlimit()
+  unsafe getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+  limit.rlim_cur = 4096
+  unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+  unsafe pwrite(fileno(file), "x", 1, 4096)
+  stayOnTheStack()
+}
+
+@inline(never)
+func crash_pipe() {
+  var ends: [Int32] = [-1, -1]
+  unsafe pipe(&ends)
+  close(ends[0])
+  unsafe write(ends[1], "x", 1)
+  stayOnTheStack()
+}

@@ -1,0 +1,80 @@
+internal import CCrashLab
+internal import Glibc
+
+// Accesses to memory that is not there, or not for that.
+
+extension CrashKind {
+  static let memoryKinds: [CrashKind] = [
+    CrashKind("null-read", "reads through a null pointer") { crash_null_read() },
+    CrashKind("null-write", "writes through a null pointer") { crash_null_write() },
+    CrashKind("null-call", "calls a null function pointer") { crash_null_call() },
+    CrashKind("wild-pointer", "writes where nothing is mapped") { crash_wild_pointer() },
+    CrashKind("non-canonical", "reads an address that cannot exist") { crash_non_canonical() },
+    CrashKind("execute-data", "calls into a page of data") { crash_execute_data() },
+    CrashKind("write-to-code", "writes into its own code") { crash_write_to_code() },
+    CrashKind("freed-page", "reads a page that was unmapped") { crash_freed_page() },
+    CrashKind("prot-none", "reads a page without any permission") { crash_prot_none() },
+  ]
+}
+
+@inline(never)
+func crash_null_read() {
+  let value = unsafe word(at: 0).pointee
+  print(value)
+}
+
+@inline(never)
+func crash_null_write() {
+  unsafe word(at: 0).pointee = 1
+  stayOnTheStack()
+}
+
+@inline(never)
+func crash_wild_pointer() {
+  unsafe word(at: 0x1234_5678_9ab0).pointee = 1
+  stayOnTheStack()
+}
+
+@inline(never)
+func crash_non_canonical() {
+  let value = unsafe word(at: 0xdead_beef_dead_beef).pointee
+  print(value)
+}
+
+@inline(never)
+func crash_write_to_code() {
+  let function: @convention(c) () -> Void = crash_breakpoint
+  let code = unsafe unsafeBitCast(function, to: UInt.self)
+  unsafe word(at: code).pointee = 0
+  stayOnTheStack()
+}
+
+@inline(never)
+func crash_freed_page() {
+  let page = mapPage(PROT_READ | PROT_WRITE)
+  unsafe munmap(crashlab_address(page), 4096)
+  let value = unsafe word(at: page + 16).pointee
+  print(value)
+}
+
+@inline(never)
+func crash_prot_none() {
+  let page = mapPage(PROT_NONE)
+  let value = unsafe word(at: page + 16).pointee
+  print(value)
+}
+
+/// A typed pointer: an untyped access goes through the runtime at -Onone, and the crash would be there.
+@inline(__always)
+func word(at address: UInt) -> UnsafeMutablePointer<UInt64> {
+  unsafe crashlab_address(address).assumingMemoryBound(to: UInt64.self)
+}
+
+private func mapPage(_ protection: Int32) -> UInt {
+  let page = unsafe mmap(nil, 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+  return UInt(bitPattern: page)
+}
+
+/// A call after the last statement keeps that from becoming a jump, which would take the function off the stack.
+@inline(never) @_optimize(none)
+func stayOnTheStack() {}

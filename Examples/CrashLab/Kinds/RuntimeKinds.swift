@@ -1,0 +1,114 @@
+internal import Glibc
+
+// Swift's own checks.
+
+extension CrashKind {
+  static let runtimeKinds: [CrashKind] = [
+    CrashKind("fatal-error", "calls fatalError") { crash_fatal_error() },
+    CrashKind("precondition", "fails a precondition") { crash_precondition(one()) },
+    CrashKind("unwrap-nil", "force-unwraps nil") { crash_unwrap_nil(one()) },
+    CrashKind("index-out-of-range", "reads past an array's end") {
+      crash_index_out_of_range(one())
+    },
+    CrashKind("integer-overflow", "adds 1 to the greatest integer") {
+      crash_integer_overflow(one())
+    },
+    CrashKind("forced-cast", "casts with as! to a type that it is not") {
+      crash_forced_cast("text")
+    },
+    CrashKind("unowned-after-free", "reads an unowned reference to what is gone") {
+      crash_unowned_after_free()
+    },
+    CrashKind("exclusivity", "modifies a variable while it is being modified") {
+      crash_exclusivity()
+    },
+    CrashKind("try-bang", "try! on a function that throws") { crash_try_bang() },
+    CrashKind("uncaught-error", "throws out of main", on: [.main]) { try crash_uncaught_error() },
+    CrashKind("main-actor", "assumes the main actor elsewhere", on: [.pthread, .dispatch, .task]) {
+      crash_main_actor()
+    },
+  ]
+}
+
+/// 1, in a way that the optimiser does not see.
+@inline(never) @_optimize(none)
+private func one() -> Int { 1 }
+
+private struct VictimError: Error {
+  let reason: String
+}
+
+@inline(never)
+func crash_fatal_error() {
+  fatalError("crash-lab says goodbye")
+}
+
+@inline(never)
+func crash_precondition(_ value: Int) {
+  precondition(value == 2, "crash-lab wants a two")
+}
+
+@inline(never)
+func crash_unwrap_nil(_ value: Int) {
+  let text: String? = value == 2 ? "two" : nil
+  print(text!)
+}
+
+@inline(never)
+func crash_index_out_of_range(_ value: Int) {
+  let numbers = Array(repeating: 0, count: value)
+  print(numbers[value + 4])
+}
+
+@inline(never)
+func crash_integer_overflow(_ value: Int) {
+  print(Int.max + value)
+}
+
+@inline(never)
+func crash_forced_cast(_ value: Any) {
+  print(value as! Int)
+}
+
+@inline(never)
+func crash_unowned_after_free() {
+  final class Owner {
+    let name = "owner"
+  }
+  final class Holder {
+    unowned let owner: Owner
+    init(_ owner: Owner) { self.owner = owner }
+  }
+  @inline(never) @_optimize(none)
+  func holder() -> Holder { Holder(Owner()) }
+  print(holder().owner.name)
+}
+
+@inline(never)
+func crash_exclusivity() {
+  final class Counter {
+    var value = 0
+  }
+  @inline(never) @_optimize(none)
+  func modify(_ value: inout Int, _ body: () -> Void) {
+    body()
+    value += 1
+  }
+  let counter = Counter()
+  modify(&counter.value) { modify(&counter.value) {} }
+}
+
+@inline(never)
+func crash_try_bang() {
+  try! crash_uncaught_error()
+}
+
+@inline(never) @_optimize(none)
+func crash_uncaught_error() throws {
+  throw VictimError(reason: "nobody catches this")
+}
+
+@inline(never)
+func crash_main_actor() {
+  MainActor.assumeIsolated { stayOnTheStack() }
+}

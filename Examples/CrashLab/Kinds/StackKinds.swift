@@ -1,0 +1,24 @@
+internal import CCrashLab
+
+// Stacks that end, and one that is only deep.
+
+extension CrashKind {
+  static let stackKinds: [CrashKind] = [
+    CrashKind("stack-overflow", "recurses without end") { print(crash_stack_overflow(1)) },
+    CrashKind("huge-frame", "calls a function whose frame no stack holds") { crash_huge_frame() },
+    CrashKind("alloca", "allocates on the stack without end") { crash_alloca() },
+    CrashKind("deep", "writes through a null pointer 1,000 frames down") { crash_deep(1000) },
+  ]
+}
+
+@inline(never) @_optimize(none)
+func crash_stack_overflow(_ depth: Int) -> Int {
+  // The addition after the call keeps the recursion from becoming a loop; the end is out of reach.
+  depth == Int.max ? depth : crash_stack_overflow(depth &+ 1) &+ depth
+}
+
+@inline(never) @_optimize(none)
+func crash_deep(_ frames: Int) {
+  if frames == 0 { crash_null_write() } else { crash_deep(frames - 1) }
+  stayOnTheStack()
+}

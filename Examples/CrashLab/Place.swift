@@ -1,0 +1,51 @@
+internal import Dispatch
+internal import Glibc
+
+/// The kind of thread that a crash happens on.
+enum Place: String, CaseIterable, Sendable {
+  case main
+  case pthread
+  case dispatch
+  case task
+
+  /// Runs the crash there and waits; only on the main thread may it throw.
+  func run(_ crash: @escaping @Sendable () throws -> Void, stackSize: Int?) throws {
+    switch self {
+    case .main: try crash()
+    case .pthread: Thread.start(stackSize: stackSize) { onPthread(crash) }.join()
+    case .dispatch:
+      let done = DispatchSemaphore(value: 0)
+      DispatchQueue(label: "crash-lab.victim").async {
+        onDispatchWorker(crash)
+        done.signal()
+      }
+      done.wait()
+    case .task:
+      let done = DispatchSemaphore(value: 0)
+      Task.detached {
+        onTask(crash)
+        done.signal()
+      }
+      done.wait()
+    }
+  }
+}
+
+// Each place shows in the stack by a frame of its own; optimised, the three would be merged into one.
+
+@inline(never) @_optimize(none)
+private func onPthread(_ crash: @Sendable () throws -> Void) { attempt(crash) }
+
+@inline(never) @_optimize(none)
+private func onDispatchWorker(_ crash: @Sendable () throws -> Void) { attempt(crash) }
+
+@inline(never) @_optimize(none)
+private func onTask(_ crash: @Sendable () throws -> Void) { attempt(crash) }
+
+private func attempt(_ crash: @Sendable () throws -> Void) {
+  do {
+    try crash()
+  } catch {
+    standardError("crash-lab: \(error)\n")
+  }
+}

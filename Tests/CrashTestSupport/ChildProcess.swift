@@ -1,0 +1,128 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+/// A program run to its end, with what it printed.
+public struct ChildProcess: Sendable {
+  public let processID: Int32
+  public let end: ChildEnd
+  public let standardOutput: String
+  public let standardError: String
+
+  /// Whether the kernel may write a core file.
+  public enum CoreFile: Sendable {
+    case none
+    /// Up to the hard limit of this process.
+    case allowed
+  }
+
+  /// How long any child of a test may take before it counts as hung, in seconds.
+  public static let patience = 60
+
+  /// Runs a program in a folder and waits for its end.
+  ///
+  /// The child starts with no signal blocked or ignored, whatever the test runner has; its standard input is /dev/null;
+  /// its output goes to files beside the folder, never through a pipe that could fill up. At most as many children as
+  /// there are processors run at a time.
+  ///
+  /// - Parameters:
+  ///   - environment: added to this process's own.
+  ///   - patience: seconds after which the child is killed and the run throws.
+  public static func run(
+    _ executable: String, _ arguments: [String], in folder: String,
+    environment: [String: String] = [:], coreFile: CoreFile = .none,
+    patience: Int = ChildProcess.patience
+  ) async throws -> ChildProcess {
+    await Turnstile.shared.enter()
+    do {
+      let child: ChildProcess = try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async {
+          continuation.resume(
+            with: Result {
+              try runAndWait(
+                executable, arguments, in: folder, environment: environment, coreFile: coreFile,
+                patience: patience)
+            })
+        }
+      }
+      await Turnstile.shared.leave()
+      return child
+    } catch {
+      await Turnstile.shared.leave()
+      throw error
+    }
+  }
+
+  private static func runAndWait(
+    _ executable: String, _ arguments: [String], in folder: String, environment: [String: String],
+    coreFile: CoreFile, patience: Int
+  ) throws -> ChildProcess {
+    let output = folder + ".stdout-" + UUID().uuidString
+    let errors = folder + ".stderr-" + UUID().uuidString
+    defer {
+      unsafe unlink(output)
+      unsafe unlink(errors)
+    }
+    // The shell does what posix_spawn cannot: the folder and the limit. exec keeps the process ID.
+    let limit = coreFile == .allowed ? "$(ulimit -H -c)" : "0"
+    let script = "cd \"$0\" && ulimit -S -c \(limit) && exec \"$@\""
+    let processID = try Spawn.start(
+      "/bin/sh", ["sh", "-c", script, folder, executable] + arguments,
+      environment: ProcessInfo.processInfo.environment.merging(environment) { _, new in new },
+      output: output, errors: errors)
+    let (status, hung) = try wait(for: processID, patience: patience)
+    let child = ChildProcess(
+      processID: processID, end: ChildEnd(status: status),
+      standardOutput: try text(of: output), standardError: try text(of: errors))
+    guard !hung else { throw HungChild(command: [executable] + arguments, child: child) }
+    return child
+  }
+
+  private static func text(of path: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+  }
+
+  private enum State {
+    case running, ended, killed
+  }
+
+  private static func wait(for processID: Int32, patience: Int) throws -> (Int32, hung: Bool) {
+    let state = Mutex(State.running)
+    let watchdog = DispatchWorkItem {
+      state.withLock { state in
+        // Not yet reaped, so the process ID cannot be another's.
+        guard state == .running else { return }
+        kill(processID, SIGKILL)
+        state = .killed
+      }
+    }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(patience), execute: watchdog)
+    defer { watchdog.cancel() }
+    var information = unsafe siginfo_t()
+    while unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) == -1 {
+      guard errno == EINTR else { throw SystemCallError("waitid", errno) }
+    }
+    let hung = state.withLock { state in
+      defer { state = state == .killed ? .killed : .ended }
+      return state == .killed
+    }
+    var status: Int32 = 0
+    guard unsafe waitpid(processID, &status, 0) == processID else {
+      throw SystemCallError("waitpid", errno)
+    }
+    return (status, hung)
+  }
+}
+
+/// A child that did not end in time and was killed: always a failure of the test.
+public struct HungChild: Error, CustomStringConvertible {
+  public let command: [String]
+  public let child: ChildProcess
+
+  public var description: String {
+    """
+    hung and was killed: \(command.joined(separator: " "))
+    \(child.standardOutput)\(child.standardError)
+    """
+  }
+}

@@ -1,0 +1,28 @@
+internal import Foundation
+
+/// Core files as the kernel leaves them in the folder of a dead process.
+public enum CoreFile {
+  /// Why no core file can be had here; nil where one can.
+  ///
+  /// Source: core(5).
+  public static var obstacle: String? {
+    let pattern =
+      (try? String(contentsOfFile: "/proc/sys/kernel/core_pattern", encoding: .utf8)) ?? ""
+    if pattern.isEmpty || pattern.hasPrefix("|") || pattern.contains("/") {
+      return "core_pattern is \(pattern.trimmingCharacters(in: .whitespacesAndNewlines))"
+    }
+    var limit = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+    return limit.rlim_max == 0 ? "the hard limit of core files is 0" : nil
+  }
+
+  /// The only file in a folder whose name begins with "core".
+  public static func path(in folder: String) throws -> String {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+      .filter { $0.hasPrefix("core") }
+    guard names.count == 1, let name = names.first else {
+      throw OutsideToolError("no core file, or more than one, in \(folder): \(names)")
+    }
+    return folder + "/" + name
+  }
+}

@@ -1,0 +1,40 @@
+/// What a debugger shows of a dead process, in terms that two debuggers share.
+public struct DebuggerView: Sendable {
+  public struct Frame: Sendable, Equatable {
+    public var address: UInt64
+    /// The linkage name of the function, without offset; nil where the debugger knows none.
+    public var function: String?
+  }
+
+  /// The kernel's IDs.
+  public var threads: [UInt32] = []
+  /// The thread that the debugger selected: the one that crashed.
+  public var crashedThread: UInt32?
+  /// The crashing thread's, by the names of the architecture's manuals.
+  public var registers: [String: UInt64] = [:]
+  /// The crashing thread's, innermost first; without inlined and tail-call frames.
+  public var frames: [Frame] = []
+  /// Fields of the kernel's siginfo_t, where the debugger shows them.
+  public var signal: Int32?
+  public var signalCode: Int32?
+  public var signalAddress: UInt64?
+  /// All that the debugger printed.
+  public var transcript = ""
+
+  /// The names of the 16 general registers and the instruction pointer.
+  public static let registerNames: [String] = {
+    #if arch(x86_64)
+      [
+        "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12",
+        "r13", "r14", "r15", "rip",
+      ]
+    #else
+      (0...28).map { "x\($0)" } + ["sp", "pc"]
+    #endif
+  }()
+
+  /// A number in decimal, or in hexadecimal after 0x.
+  static func number(_ text: some StringProtocol) -> UInt64? {
+    text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : UInt64(text)
+  }
+}

@@ -1,0 +1,75 @@
+internal import Foundation
+
+/// gdb on a core file.
+public enum GDB {
+  /// Opens a core file and tells what gdb sees.
+  ///
+  /// - Parameter folder: a place for the script; made by the caller, who removes it.
+  public static func view(
+    core: String, of executable: String, folder: String
+  ) async throws -> DebuggerView {
+    guard let gdb = OutsideTool.gdb.path else { throw OutsideToolError("no gdb in PATH") }
+    let path = folder + "/view.py"
+    try script.write(toFile: path, atomically: false, encoding: .utf8)
+    let child = try await ChildProcess.run(
+      gdb, ["-batch", "-nx", "-x", path, executable, core], in: folder,
+      environment: ["DEBUGINFOD_URLS": ""])
+    let view = parse(child.standardOutput)
+    guard child.end.exitCode == 0, view.crashedThread != nil else {
+      throw OutsideToolError("gdb: \(child.end)\n\(child.standardOutput)\(child.standardError)")
+    }
+    return view
+  }
+
+  /// One fact a line, each line with a word in front that gdb itself would not print.
+  private static let script = """
+    import gdb
+    gdb.execute("set print demangle off")
+    registers = "\(DebuggerView.registerNames.joined(separator: " "))".split()
+    # A thread's name and others gdb prints in between go to the same output; facts have a mark.
+    def say(*words): print("@fact", *words)
+    for thread in gdb.selected_inferior().threads(): say("thread", thread.ptid[1])
+    say("crashed", gdb.selected_thread().ptid[1])
+    information = gdb.parse_and_eval("$_siginfo")
+    say("signal", int(information["si_signo"]), int(information["si_code"]),
+        hex(int(information["_sifields"]["_sigfault"]["si_addr"])))
+    frame = gdb.newest_frame()
+    for name in registers:
+        value = gdb.parse_and_eval("$" + name)
+        say("register", name, hex(int(value.cast(gdb.lookup_type("long"))) & (2**64 - 1)))
+    count = 0
+    while frame is not None and count < 64:
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+            # The instruction pointer of a caller is behind its call, which may be the function's last.
+            address = frame.pc() - (1 if count > 0 else 0)
+            text = gdb.execute("info symbol 0x%x" % address, to_string=True)
+            name = "-" if text.startswith("No symbol") else text.split(" in section ")[0].split(" + ")[0]
+            say("frame", hex(frame.pc()), name)
+            count += 1
+        frame = frame.older()
+    """
+
+  static func parse(_ output: String) -> DebuggerView {
+    var view = DebuggerView()
+    view.transcript = output
+    for line in output.split(separator: "\n") {
+      // Warnings may stand before a fact on its line.
+      guard let mark = line.range(of: "@fact ") else { continue }
+      let words = line[mark.upperBound...].split(separator: " ").map(String.init)
+      switch (words.first, words.count) {
+      case ("thread", 2): if let id = UInt32(words[1]) { view.threads.append(id) }
+      case ("crashed", 2): view.crashedThread = UInt32(words[1])
+      case ("signal", 4):
+        view.signal = Int32(words[1])
+        view.signalCode = Int32(words[2])
+        view.signalAddress = DebuggerView.number(words[3])
+      case ("register", 3): view.registers[words[1]] = DebuggerView.number(words[2])
+      case ("frame", 3):
+        guard let address = DebuggerView.number(words[1]) else { continue }
+        view.frames.append(.init(address: address, function: words[2] == "-" ? nil : words[2]))
+      default: continue
+      }
+    }
+    return view
+  }
+}

@@ -1,0 +1,43 @@
+internal import Foundation
+
+/// posix_spawn(3) with a clean slate of signals.
+enum Spawn {
+  static func start(
+    _ executable: String, _ arguments: [String], environment: [String: String],
+    output: String, errors: String
+  ) throws -> pid_t {
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    unsafe sigemptyset(&none)
+    var all = sigset_t()
+    unsafe sigfillset(&all)
+    // A worker thread of the test runner blocks nearly every signal, and a child inherits that.
+    unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    unsafe posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    let flags = O_WRONLY | O_CREAT | O_TRUNC
+    unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, flags, 0o600)
+    unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, 0o600)
+
+    let argumentStrings = unsafe arguments.map { unsafe strdup($0) }
+    let environmentStrings = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") }
+    defer {
+      unsafe argumentStrings.forEach { unsafe free($0) }
+      unsafe environmentStrings.forEach { unsafe free($0) }
+    }
+    var processID = pid_t()
+    let result = unsafe posix_spawn(
+      &processID, executable, &actions, &attributes, argumentStrings + [nil],
+      environmentStrings + [nil])
+    guard result == 0 else { throw SystemCallError("posix_spawn \(executable)", result) }
+    return processID
+  }
+}

@@ -1,0 +1,58 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+@Suite("Child processes")
+struct ChildProcessTests {
+  @Test("An exit code is told from a signal")
+  func ends() async throws {
+    let folder = try TemporaryFolder()
+    let exit = try await ChildProcess.run("/bin/sh", ["-c", "exit 7"], in: folder.path)
+    #expect(exit.end.exitCode == 7 && exit.end.signal == nil)
+    let killed = try await ChildProcess.run("/bin/sh", ["-c", "kill -TERM $$"], in: folder.path)
+    #expect(killed.end.exitCode == nil && killed.end.signal == SIGTERM)
+  }
+
+  @Test("Output, folder, environment and process ID are the child's own")
+  func surroundings() async throws {
+    let folder = try TemporaryFolder()
+    let child = try await ChildProcess.run(
+      "/bin/sh", ["-c", "pwd; echo $$ $WORD; echo oops >&2"], in: folder.path,
+      environment: ["WORD": "hello"])
+    #expect(child.standardOutput == "\(folder.path)\n\(child.processID) hello\n")
+    #expect(child.standardError == "oops\n")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  @Test("No signal is blocked or ignored in a child")
+  func signals() async throws {
+    let folder = try TemporaryFolder()
+    let child = try await ChildProcess.run(
+      "/bin/grep", ["-E", "^Sig(Blk|Ign)", "/proc/self/status"], in: folder.path)
+    let masks = child.standardOutput.split(separator: "\n").compactMap { line in
+      line.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }
+    }
+    // glibc's posix_spawn leaves its own two, 32 and 33, ignored.
+    #expect(masks.map { $0 & ~0x1_8000_0000 } == [0, 0])
+  }
+
+  @Test("A hung child is killed and fails the test")
+  func hung() async throws {
+    let folder = try TemporaryFolder()
+    await #expect(throws: HungChild.self) {
+      try await ChildProcess.run("/bin/sleep", ["600"], in: folder.path, patience: 1)
+    }
+  }
+
+  @Test("A temporary folder goes with its value")
+  func folderGoes() throws {
+    func make() throws -> String {
+      let folder = try TemporaryFolder()
+      try "text".write(
+        toFile: try folder.subfolder("deep") + "/file", atomically: true, encoding: .utf8)
+      #expect(FileManager.default.fileExists(atPath: folder.path + "/deep/file"))
+      return folder.path
+    }
+    #expect(!FileManager.default.fileExists(atPath: try make()))
+  }
+}

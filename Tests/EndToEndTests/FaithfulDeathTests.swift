@@ -1,0 +1,114 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import ProcessSnapshot
+import Testing
+
+/// Every kind of crash on every kind of thread, debug and release: the program ends as it would have ended alone, and
+/// leaves one report that tells what the kernel and the debuggers tell.
+@Suite("Crashes on every kind of thread")
+struct FaithfulDeathTests {
+  struct Scene: Sendable, CustomTestStringConvertible {
+    let place: CrashPlace
+    let configuration: BuildConfiguration
+    var testDescription: String { "\(place.rawValue), \(configuration.rawValue)" }
+
+    static let all = CrashPlace.allCases.flatMap { place in
+      BuildConfiguration.allCases.map { Scene(place: place, configuration: $0) }
+    }
+  }
+
+  @Test(
+    "One crash, one report, the same end", .needs(.gdb), .needs(.lldb),
+    arguments: KnownCrash.all, Scene.all)
+  func crash(_ crash: KnownCrash, _ scene: Scene) async throws {
+    let victim = try await Victim(scene.configuration)
+    let alone = try await victim.dieAlone(crash.kind, on: scene.place, coreFile: .allowed)
+    let handled = try await victim.die(crash.kind, on: scene.place, coreFile: .allowed)
+    #expect(alone.end.signal == crash.signal)
+    #expect(handled.end == alone.end, "signal and core file must be those without the handler")
+    #expect(handled.standardOutput == alone.standardOutput)
+
+    let lines = try await victim.process()
+    #expect(lines.count == 1)
+    let reports = try victim.reports()
+    let report = try #require(reports.first)
+    #expect(reports.count == 1)
+    #expect(lines.first?.contains("\(report.id)") == true)
+    #expect(lines.first?.hasSuffix(": complete") == true)
+    #expect(try victim.pendingFiles() == [])
+
+    let snapshot = try Victim.snapshot(of: report)
+    try checkSnapshot(snapshot, crash, processID: handled.processID, executable: victim.executable)
+
+    let lldb = try await LLDB.view(dump: report.path, folder: try victim.folder("lldb"))
+    checkStack(lldb, crash, scene.place)
+    #expect(Set(lldb.threads) == Set(snapshot.threads.map(\.id)))
+    #expect(lldb.crashedThread == snapshot.exception?.threadID)
+
+    if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
+      // Only this part needs a core file; the reason is printed beside the test.
+      print("\(crash.kind), \(scene.testDescription): not compared with gdb: \(obstacle)")
+      return
+    }
+    let core = try CoreFile.path(in: try victim.folder("handled"))
+    let gdb = try await GDB.view(
+      core: core, of: victim.executable, folder: try victim.folder("gdb"))
+    checkSameProcess(lldb, gdb)
+    #expect(snapshot.exception?.signal == gdb.signal)
+    #expect(snapshot.exception?.code == gdb.signalCode)
+    if let address = snapshot.exception?.address { #expect(address == gdb.signalAddress) }
+  }
+
+  /// What our own reader says, against what is known of the victim.
+  private func checkSnapshot(
+    _ snapshot: ProcessSnapshot, _ crash: KnownCrash, processID: Int32, executable: String
+  ) throws {
+    #expect(snapshot.capture.isComplete)
+    #expect(snapshot.process.processID == UInt32(processID))
+    #expect(snapshot.annotations["purpose"] == "crash")
+    let exception = try #require(snapshot.exception)
+    #expect(exception.signal == crash.signal)
+    #expect(exception.code == crash.code)
+    let thread = try #require(snapshot.crashedThread)
+    switch crash.address {
+    case .exactly(let address): #expect(exception.address == address)
+    case .instruction: #expect(exception.address == thread.instructionPointer)
+    case .any: #expect(exception.address != nil)
+    case .none: #expect(exception.address == nil)
+    }
+    if let message = crash.message {
+      let texts = [exception.fatalMessage, exception.abortMessage].compactMap { $0 }
+      #expect(texts.contains { $0.contains(message) }, "\(texts)")
+    }
+    // Every thread was stopped and read; the sleepers are among them by name.
+    #expect(snapshot.threads.allSatisfy { $0.context != nil && !$0.stack.isEmpty })
+    let names = Set(snapshot.threads.compactMap(\.name))
+    #expect(names.isSuperset(of: (1...Victim.sleepers).map { "sleeper-\($0)" }))
+    #expect(snapshot.modules.contains { $0.path == executable && !$0.buildID.isEmpty })
+  }
+
+  /// The victim's function is on the crashing thread's stack, and below it the frame of its place.
+  private func checkStack(_ view: DebuggerView, _ crash: KnownCrash, _ place: CrashPlace) {
+    let functions = view.frames.compactMap(\.function)
+    let crashed = functions.firstIndex { $0.contains(crash.function) }
+    let below = functions.lastIndex { $0.contains(place.function) }
+    #expect(crashed != nil, "no \(crash.function) in \(functions)")
+    #expect(below != nil, "no \(place.function) in \(functions)")
+    if let crashed, let below { #expect(crashed <= below) }
+  }
+
+  /// LLDB on the minidump and gdb on the core file of the same crash show the same.
+  private func checkSameProcess(_ lldb: DebuggerView, _ gdb: DebuggerView) {
+    #expect(Set(lldb.threads) == Set(gdb.threads))
+    #expect(lldb.threads.count == gdb.threads.count)
+    #expect(lldb.crashedThread == gdb.crashedThread)
+    for name in DebuggerView.registerNames {
+      #expect(lldb.registers[name] != nil, "\(name)")
+      #expect(lldb.registers[name] == gdb.registers[name], "\(name)")
+    }
+    #expect(lldb.frames.first?.address == gdb.frames.first?.address)
+    #expect(lldb.frames.first?.function == gdb.frames.first?.function)
+  }
+}

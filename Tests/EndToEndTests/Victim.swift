@@ -1,0 +1,80 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// Runs crash-lab in a folder of its own.
+final class Victim: Sendable {
+  /// More threads than the crashing one, so that stopping them is part of every run.
+  static let sleepers = 3
+
+  let executable: String
+  private let folder = try! TemporaryFolder()
+
+  init(_ configuration: BuildConfiguration) async throws {
+    executable = try await BuiltProducts.shared.executable("crash-lab", configuration)
+  }
+
+  var database: String { folder.path + "/database" }
+
+  /// Makes a folder for one run; a core file lands there.
+  func folder(_ name: String) throws -> String { try folder.subfolder(name) }
+
+  /// Runs crash-lab with any arguments.
+  func run(
+    _ arguments: [String], in name: String, backtracer: Bool = false,
+    coreFile: ChildProcess.CoreFile = .none
+  ) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      executable, arguments, in: try folder(name),
+      environment: ["SWIFT_BACKTRACE": backtracer ? "enable=yes,color=no" : "enable=no"],
+      coreFile: coreFile)
+  }
+
+  /// Dies without a handler of ours.
+  func dieAlone(
+    _ kind: String, on place: CrashPlace, backtracer: Bool = false,
+    coreFile: ChildProcess.CoreFile = .none
+  ) async throws -> ChildProcess {
+    try await run(
+      [kind, "--no-handler", "--on", place.rawValue, "--threads", "\(Victim.sleepers)"],
+      in: "alone", backtracer: backtracer, coreFile: coreFile)
+  }
+
+  /// Dies with the handler; the run's folder is `handled`.
+  func die(
+    _ kind: String, on place: CrashPlace, backtracer: Bool = false,
+    coreFile: ChildProcess.CoreFile = .none
+  ) async throws -> ChildProcess {
+    try await run(
+      [
+        kind, "--database", database, "--on", place.rawValue, "--threads", "\(Victim.sleepers)",
+      ], in: "handled", backtracer: backtracer, coreFile: coreFile)
+  }
+
+  /// The next start: converts what is pending.
+  ///
+  /// - Returns: the printed lines, one for each dump.
+  func process() async throws -> [String] {
+    let child = try await run(["process", "--database", database], in: "process")
+    try #require(child.end.exitCode == 0, "\(child.standardError)")
+    return child.standardOutput.split(separator: "\n").map(String.init)
+  }
+
+  func reports() throws -> [StoredReport] {
+    try CrashReportDatabase(path: database).reports()
+  }
+
+  /// Names of the files in the folder of pending dumps.
+  func pendingFiles() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: database + "/pending-serialized-dumps")
+      .sorted()
+  }
+
+  static func snapshot(of report: StoredReport) throws -> ProcessSnapshot {
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
+    return try MinidumpReader.snapshot(of: [UInt8](bytes))
+  }
+}

@@ -1,0 +1,79 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+@Suite("Layers")
+struct LayerTests {
+  @Test("No source imports what its module may not")
+  func imports() throws {
+    let files = try House.swiftFiles(in: "Sources")
+    #expect(files.contains { $0.module == "IntermediateDump" })
+    for file in files {
+      #expect(Layers.below[file.module] != nil, "\(file.module) has no place in the table")
+      #expect(Layers.violations(in: file.text, of: file.module) == [], "\(file.path)")
+    }
+  }
+
+  @Test("The checker finds what is planted")
+  func planted() {
+    let source =
+      "internal import Glibc\nimport Foundation\npublic import struct CrashHandler.Handler"
+    #expect(
+      Layers.violations(in: source, of: "CrashConverter") == ["Foundation", "CrashHandler"])
+    #expect(Layers.violations(in: source, of: "Postmortem") == ["Foundation"])
+    #expect(Layers.violations(in: "// import Foundation", of: "Minidump") == [])
+  }
+
+  @Test("The handler and the converter never see each other, and no arrow turns back")
+  func arrows() {
+    #expect(!Layers.reachable(from: "CrashConverter").contains("CrashHandler"))
+    #expect(Layers.reachable(from: "CrashHandler") == ["IntermediateDump", "CSignalSafe"])
+    for module in Layers.below.keys {
+      #expect(!Layers.reachable(from: module).contains(module), "\(module) reaches itself")
+    }
+  }
+
+  @Test("The manifest gives no target a dependency it may not have")
+  func manifest() async throws {
+    let folder = try TemporaryFolder()
+    let dump = try await ChildProcess.run(
+      "/usr/bin/env",
+      [
+        "swift", "package", "--package-path", House.root, "--scratch-path", folder.path + "/build",
+        "dump-package",
+      ], in: folder.path)
+    try #require(dump.end.exitCode == 0, "\(dump.standardError)")
+    let manifest = try JSONDecoder().decode(
+      Manifest.self, from: Data(dump.standardOutput.utf8))
+    #expect(manifest.targets.contains { $0.name == "IntermediateDump" })
+    for target in manifest.targets where target.type != "test" && target.path == nil {
+      let allowed = Layers.reachable(from: target.name)
+      #expect(Layers.below[target.name] != nil, "\(target.name) has no place in the table")
+      for name in target.dependencies.compactMap({ $0.byName?.first ?? nil }) {
+        #expect(allowed.contains(name), "\(target.name) may not depend on \(name)")
+      }
+    }
+    for product in manifest.products {
+      #expect(!product.targets.contains("CrashTestSupport"), "\(product.name)")
+    }
+  }
+
+  /// The part of `swift package dump-package` that matters here.
+  private struct Manifest: Decodable {
+    struct Target: Decodable {
+      struct Dependency: Decodable {
+        let byName: [String?]?
+      }
+      let name: String
+      let type: String
+      let path: String?
+      let dependencies: [Dependency]
+    }
+    struct Product: Decodable {
+      let name: String
+      let targets: [String]
+    }
+    let targets: [Target]
+    let products: [Product]
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+@Suite("Papers")
+struct PaperTests {
+  @Test("The README's code is the example MinimalCLI")
+  func readmeCode() throws {
+    let readme = try House.text("README.md")
+    let parts = readme.components(separatedBy: "```swift\n")
+    let code = try #require(parts.dropFirst().first?.components(separatedBy: "```").first)
+    #expect(try House.text("Examples/MinimalCLI/main.swift") == code)
+    #expect(code.split(separator: "\n").count <= 12)
+  }
+
+  @Test("The manifest has no unsafe flags")
+  func noUnsafeFlags() throws {
+    #expect(!(try House.text("Package.swift").contains("unsafeFlags")))
+  }
+
+  @Test("A file with public types is named after one of them")
+  func fileNames() throws {
+    for file in try House.swiftFiles(in: "Sources") {
+      let types = publicTypes(in: file.text)
+      guard !types.isEmpty else { continue }
+      #expect(types.contains(file.baseName), "\(file.path) holds \(types)")
+    }
+  }
+
+  @Test("Links between the papers lead somewhere")
+  func links() throws {
+    let papers =
+      ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+      + (try FileManager.default.subpathsOfDirectory(atPath: House.root + "/Docs"))
+      .filter { $0.hasSuffix(".md") }.map { "Docs/" + $0 }
+    for paper in papers {
+      let folder = URL(fileURLWithPath: House.root + "/" + paper).deletingLastPathComponent()
+      for match in try House.text(paper).matches(of: /\]\(([^)#]+)(?:#[^)]*)?\)/) {
+        let target = String(match.1)
+        if target.hasPrefix("https://") { continue }
+        #expect(
+          FileManager.default.fileExists(atPath: folder.appendingPathComponent(target).path),
+          "\(paper) links to \(target)")
+      }
+    }
+  }
+
+  /// The names of public types that are not nested in another declaration.
+  private func publicTypes(in text: String) -> [String] {
+    let kinds: Set<String> = ["struct", "class", "enum", "actor", "protocol"]
+    var types: [String] = []
+    var depth = 0
+    let tokens = SwiftTokens(text).tokens
+    for (index, token) in tokens.enumerated() {
+      if token.text == "{" { depth += 1 }
+      if token.text == "}" { depth -= 1 }
+      guard depth == 0, kinds.contains(token.text), index + 1 < tokens.count else { continue }
+      let before = tokens[max(0, index - 2)..<index].map(\.text)
+      if before.contains("public") { types.append(tokens[index + 1].text) }
+    }
+    return types
+  }
+}

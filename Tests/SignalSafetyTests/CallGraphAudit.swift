@@ -1,0 +1,63 @@
+/// Walks from the handler's entries to everything they can reach in a linked program.
+struct CallGraphAudit {
+  /// Something on the crash path that the list does not allow.
+  struct Violation: CustomStringConvertible {
+    let function: String
+    let what: String
+    var description: String { "\(function): \(what)" }
+  }
+
+  let disassembly: Disassembly
+  let allowed: AllowedCalls
+  private(set) var reached: Set<String> = []
+  private(set) var violations: [Violation] = []
+  /// Entries of the list that were needed.
+  private(set) var used: Set<String> = []
+
+  init(_ disassembly: Disassembly, allowed: AllowedCalls) {
+    self.disassembly = disassembly
+    self.allowed = allowed
+  }
+
+  /// True for functions that are the handler's own.
+  static func isOwn(_ name: String) -> Bool {
+    ["$s12CrashHandler", "$s16IntermediateDump", "pm_"].contains { name.hasPrefix($0) }
+  }
+
+  mutating func walk(from roots: [String]) throws {
+    var pending = Set(roots)
+    while !pending.isEmpty {
+      let batch = pending.subtracting(reached)
+      pending = []
+      reached.formUnion(batch)
+      let functions = try disassembly.functions(batch)
+      for name in batch.sorted() {
+        guard let function = functions[name] else {
+          violations.append(Violation(function: name, what: "is not in the program"))
+          continue
+        }
+        for instruction in function.threadLocal {
+          violations.append(Violation(function: name, what: "thread-local: \(instruction)"))
+        }
+        if !function.indirect.isEmpty, allows(name, .indirect) == nil {
+          violations.append(Violation(function: name, what: "indirect: \(function.indirect[0])"))
+        }
+        for callee in function.callees.sorted() {
+          if Self.isOwn(callee) || allows(callee, .follow) != nil {
+            pending.insert(callee)
+          } else if allows(callee, .stop) == nil {
+            violations.append(Violation(function: name, what: "calls \(callee)"))
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func allows(_ name: String, _ rule: AllowedCalls.Rule) -> AllowedCalls.Rule? {
+    guard let entry = allowed.entries.first(where: { $0.rule == rule && $0.matches(name) }) else {
+      return nil
+    }
+    used.insert(entry.symbol)
+    return entry.rule
+  }
+}

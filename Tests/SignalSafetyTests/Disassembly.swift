@@ -1,0 +1,114 @@
+import CrashTestSupport
+import Foundation
+
+/// The functions of a linked program, read with the toolchain's llvm-nm and llvm-objdump.
+struct Disassembly {
+  /// A function's size and what it does that an audit wants to know.
+  struct Function {
+    /// Symbols called or jumped to, "@plt" taken away.
+    var callees: Set<String> = []
+    /// Calls and jumps through a register or memory.
+    var indirect: [String] = []
+    /// Thread-local storage other than the thread pointer and the stack protector's canary.
+    var threadLocal: [String] = []
+  }
+
+  let program: String
+  private let folder: String
+  /// Start and size by name; a name that stands twice has its first place.
+  private let places: [String: (start: UInt64, size: UInt64)]
+
+  init(of program: String) throws {
+    self.program = program
+    folder = try Self.toolFolder()
+    var places: [String: (UInt64, UInt64)] = [:]
+    for line in try Self.run(folder + "/llvm-nm", ["-S", "--defined-only", program]) {
+      let words = line.split(separator: " ")
+      guard words.count == 4, ["t", "T", "w", "W", "i"].contains(words[2]),
+        let start = UInt64(words[0], radix: 16), let size = UInt64(words[1], radix: 16)
+      else { continue }
+      if places[String(words[3])] == nil { places[String(words[3])] = (start, size) }
+    }
+    self.places = places
+  }
+
+  var symbols: Dictionary<String, (start: UInt64, size: UInt64)>.Keys { places.keys }
+
+  /// Reads functions by name; those that are not in the program are not in the result.
+  func functions(_ names: some Collection<String>) throws -> [String: Function] {
+    let known = names.filter { places[$0] != nil }
+    guard !known.isEmpty else { return [:] }
+    let lines = try Self.run(
+      folder + "/llvm-objdump",
+      ["-d", "--no-show-raw-insn", "--disassemble-symbols=" + known.joined(separator: ","), program])
+    var result: [String: Function] = [:]
+    var current: (name: String, end: UInt64)?
+    for line in lines {
+      if line.hasSuffix(">:"), let open = line.firstIndex(of: "<") {
+        let name = String(line[line.index(after: open)...].dropLast(2))
+        let place = places[name]
+        current = place.map { (name, $0.start + $0.size) }
+        result[name] = result[name] ?? Function()
+        continue
+      }
+      let parts = line.split(separator: ":", maxSplits: 1)
+      // objdump goes on to the next symbol it knows; code behind the function's end is another's.
+      guard let (name, end) = current, parts.count == 2,
+        let address = UInt64(parts[0].trimmingCharacters(in: .whitespaces), radix: 16),
+        address < end
+      else { continue }
+      Self.read(
+        parts[1].trimmingCharacters(in: .whitespaces), of: name, into: &result[name, default: .init()])
+    }
+    return result
+  }
+
+  private static func read(_ instruction: String, of name: String, into function: inout Function) {
+    if let place = instruction.range(of: "%fs:") {
+      let rest = instruction[place.upperBound...]
+      // The thread control block's own address, and the canary at 40, both by the psABI.
+      if !rest.hasPrefix("0,") && !rest.hasPrefix("40,") { function.threadLocal.append(instruction) }
+    }
+    let operation = instruction.prefix { !$0.isWhitespace }
+    guard operation.hasPrefix("call") || operation.hasPrefix("j") else { return }
+    if instruction.contains("*") {
+      function.indirect.append(instruction)
+      return
+    }
+    guard let open = instruction.lastIndex(of: "<"), instruction.hasSuffix(">") else { return }
+    var target = instruction[instruction.index(after: open)...].dropLast()
+    if let plus = target.range(of: "+0x") {
+      // A jump inside the function; into the middle of another one it would be that function's.
+      target = target[..<plus.lowerBound]
+    }
+    if target.hasSuffix("@plt") { target = target.dropLast(4) }
+    if target != name { function.callees.insert(String(target)) }
+  }
+
+  /// Where the running toolchain's tools are.
+  private static func toolFolder() throws -> String {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    for folder in folders {
+      let swift = "\(folder)/swift"
+      guard FileManager.default.isExecutableFile(atPath: swift) else { continue }
+      let resolved = URL(filePath: swift).resolvingSymlinksInPath().deletingLastPathComponent()
+      if FileManager.default.isExecutableFile(atPath: resolved.path + "/llvm-objdump") {
+        return resolved.path
+      }
+    }
+    throw OutsideToolError("llvm-objdump is not beside the swift that is in PATH")
+  }
+
+  private static func run(_ path: String, _ arguments: [String]) throws -> [Substring] {
+    let process = Process()
+    process.executableURL = URL(filePath: path)
+    process.arguments = arguments
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw OutsideToolError("\(path) failed") }
+    return String(decoding: data, as: UTF8.self).split(separator: "\n")
+  }
+}
