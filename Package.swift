@@ -63,7 +63,8 @@ let package = Package(
       name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
     .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
     .testTarget(
-      name: "CrashReportTests", dependencies: ["CrashReport", "ProcessSnapshot", "Stackwalk"]),
+      name: "CrashReportTests",
+      dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
@@ -75,6 +76,21 @@ let package = Package(
         "ProcessSnapshot",
       ]),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
+    .testTarget(
+      name: "CrashReportDatabaseTests", dependencies: ["CrashReportDatabase", "IntermediateDump"]),
+    .testTarget(
+      name: "CrashConverterTests",
+      dependencies: [
+        "CrashConverter", "CrashReportDatabase", "ConverterRacer", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
+      ]),
+    // A converter that the tests can race and kill.
+    .executableTarget(
+      name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+    // Three proofs that what runs in a crash is safe to run there.
+    .testTarget(
+      name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
+      exclude: ["AllowedCalls.txt"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,57 @@
+/// The words of a command line, sorted into operands, flags and options with a value.
+///
+/// Source: POSIX.1-2024, 12.2 (Utility Syntax Guidelines), with long names.
+struct Arguments {
+  private(set) var operands: [String] = []
+  private var flags: Set<String> = []
+  private var options: [String: String] = [:]
+
+  /// Sorts the words.
+  ///
+  /// - Parameters:
+  ///   - words: what stands behind the subcommand's name.
+  ///   - flags: the names, with dashes, that take no value.
+  ///   - options: the names that take one, as `--name value` or `--name=value`; the last one given counts.
+  ///   - operands: how many operands there may be.
+  ///   - help: shown with the error.
+  init(
+    _ words: [String], flags: Set<String> = [], options: Set<String> = [],
+    operands: ClosedRange<Int>, help: String
+  ) throws(UsageError) {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if word == "--" {
+        self.operands += rest
+        break
+      }
+      // A single dash is an operand by convention.
+      guard word.hasPrefix("-"), word != "-" else {
+        self.operands.append(word)
+        continue
+      }
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let name = String(parts[0])
+      if flags.contains(name), parts.count == 1 {
+        self.flags.insert(name)
+      } else if options.contains(name) {
+        guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
+          throw UsageError("\(name) needs a value", help: help)
+        }
+        self.options[name] = value
+      } else {
+        throw UsageError("the option '\(word.escapedForMessage)' is not known", help: help)
+      }
+    }
+    guard self.operands.count >= operands.lowerBound else {
+      throw UsageError("an argument is missing", help: help)
+    }
+    guard self.operands.count <= operands.upperBound else {
+      let first = self.operands[operands.upperBound].escapedForMessage
+      throw UsageError("'\(first)' is one argument too many", help: help)
+    }
+  }
+
+  func has(_ flag: String) -> Bool { flags.contains(flag) }
+
+  subscript(option: String) -> String? { options[option] }
+}

@@ -1,0 +1,31 @@
+internal import IntermediateDump
+internal import Minidump
+internal import ProcessSnapshot
+
+/// A file that holds a crashed process, told by its first bytes.
+enum DumpFile {
+  /// Reads an intermediate dump or a minidump.
+  static func snapshot(at path: String) throws(ToolError) -> ProcessSnapshot {
+    let bytes = try InputFile.bytes(of: path)
+    if isIntermediateDump(bytes) {
+      do throws(IntermediateDumpError) {
+        return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))
+      } catch {
+        throw ToolError(path: path, error)
+      }
+    }
+    guard bytes.starts(with: Array("MDMP".utf8)) else {
+      throw ToolError(path: path, "neither an intermediate dump nor a minidump (byte 0)")
+    }
+    do throws(MinidumpError) {
+      return try MinidumpReader.snapshot(of: bytes)
+    } catch {
+      throw ToolError(path: path, error)
+    }
+  }
+
+  static func isIntermediateDump(_ bytes: [UInt8]) -> Bool {
+    let magic = IntermediateDumpFormat.magic
+    return bytes.starts(with: (0..<8).map { UInt8(truncatingIfNeeded: magic >> (8 * $0)) })
+  }
+}

@@ -1,0 +1,68 @@
+internal import Foundation
+
+/// The `postmortem` command: one subcommand, its arguments, and an exit status of 0, 1 or 64.
+///
+/// Source: sysexits.h for 64 (EX_USAGE).
+@main
+struct PostmortemTool {
+  static let version = "0.1.0"
+
+  static let subcommands: [any Subcommand.Type] = [
+    DemoCommand.self, ProcessCommand.self, ListCommand.self, ShowCommand.self, DumpCommand.self,
+  ]
+
+  static func main() {
+    exit(run(Array(CommandLine.arguments.dropFirst())))
+  }
+
+  /// Runs a command line and returns the exit status.
+  static func run(_ words: [String]) -> Int32 {
+    do {
+      try dispatch(words)
+      return 0
+    } catch let error as UsageError {
+      Terminal.printError(error.description)
+      return 64
+    } catch {
+      Terminal.printError(String(describing: error))
+      return 1
+    }
+  }
+
+  private static func dispatch(_ words: [String]) throws {
+    guard let name = words.first else { throw UsageError("a subcommand is missing", help: help) }
+    let rest = Array(words.dropFirst())
+    switch name {
+    case "--help", "-h", "help": return Terminal.print(help)
+    case "--version": return Terminal.print("postmortem \(version)\n")
+    case DemoVictim.name: return try DemoVictim.run(rest)
+    default: break
+    }
+    guard let command = subcommands.first(where: { $0.name == name }) else {
+      throw UsageError("there is no subcommand '\(name.escapedForMessage)'", help: help)
+    }
+    if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
+      return Terminal.print(command.help)
+    }
+    try command.run(rest)
+  }
+
+  static var help: String {
+    let width = subcommands.map(\.name.count).max() ?? 0
+    let lines = subcommands.map { command in
+      "  \(command.name)\(String(repeating: " ", count: width - command.name.count))  "
+        + command.summary
+    }
+    return """
+      Reads what crashed processes left behind.
+
+      Usage: postmortem SUBCOMMAND [ARGUMENTS]
+
+      \(lines.joined(separator: "\n"))
+
+      postmortem SUBCOMMAND --help says more. postmortem --version prints the version.
+      Exit status: 0 done, 1 failed, 64 wrong usage.
+
+      """
+  }
+}

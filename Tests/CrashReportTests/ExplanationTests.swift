@@ -1,0 +1,172 @@
+import ProcessSnapshot
+import Testing
+
+@testable import CrashReport
+
+@Suite struct ExplanationTests {
+  static let stack: Range<UInt64> = 0x7F00_0010_0000..<0x7F00_0090_0000
+
+  /// A crash of process 100 with a text, a read-only and a guarded stack mapping.
+  private func snapshot(
+    signal: Int32, code: Int32, address: UInt64? = nil, trapError: UInt64? = nil,
+    change: (inout ProcessSnapshot) -> Void = { _ in }
+  ) -> ProcessSnapshot {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.process.processID = 100
+    var context = X86_64Context()
+    context.rip = 0x40_0100
+    context.rsp = Self.stack.lowerBound + 0x8000
+    var exception = ExceptionSnapshot(threadID: 100)
+    exception.signal = signal
+    exception.code = code
+    exception.address = address
+    exception.context = .x86_64(context)
+    exception.trapNumber = trapError == nil ? nil : 14
+    exception.trapErrorCode = trapError
+    snapshot.exception = exception
+    var thread = ThreadSnapshot(id: 100)
+    thread.context = .x86_64(context)
+    thread.stackRange = Self.stack
+    snapshot.threads = [thread]
+    snapshot.mappings = [
+      MemoryMapping(start: 0x40_0000, end: 0x40_1000, protection: [.read, .execute], path: "/app"),
+      MemoryMapping(start: 0x50_0000, end: 0x50_1000, protection: [.read], path: "/app"),
+      MemoryMapping(start: 0x60_0000, end: 0x60_1000, protection: [.read, .write]),
+      MemoryMapping(start: 0x70_0000, end: 0x70_1000, protection: []),
+      MemoryMapping(
+        start: Self.stack.lowerBound - 4096, end: Self.stack.lowerBound, protection: []),
+      MemoryMapping(
+        start: Self.stack.lowerBound, end: Self.stack.upperBound, protection: [.read, .write]),
+    ]
+    change(&snapshot)
+    return snapshot
+  }
+
+  private func text(_ snapshot: ProcessSnapshot) throws -> String {
+    try #require(Explanation(of: snapshot, frames: []).text)
+  }
+
+  @Test func nullPointers() throws {
+    #expect(
+      try text(snapshot(signal: 11, code: 1, address: 0, trapError: 4))
+        == "A read of address 0: a null pointer was dereferenced.")
+    #expect(
+      try text(snapshot(signal: 11, code: 1, address: 24, trapError: 6))
+        == "A write to 0x18: a null pointer was dereferenced at an offset of 24 bytes.")
+    let call = snapshot(signal: 11, code: 1, address: 0, trapError: 0x14) {
+      $0.exception?.context = .x86_64(X86_64Context())
+    }
+    #expect(try text(call) == "A call or jump through a null function pointer.")
+  }
+
+  @Test func protectedMemory() throws {
+    #expect(
+      try text(snapshot(signal: 11, code: 2, address: 0x50_0010, trapError: 7))
+        == "A write to 0x500010 in /app (0x500000-0x501000 r--), which is not writable.")
+    #expect(
+      try text(snapshot(signal: 11, code: 2, address: 0x60_0010, trapError: 0x15))
+        == "A jump or call to 0x600010 in anonymous memory (0x600000-0x601000 rw-), which is not"
+        + " executable.")
+    #expect(
+      try text(snapshot(signal: 11, code: 2, address: 0x70_0010, trapError: 4))
+        == "A read of 0x700010 in anonymous memory (0x700000-0x701000 ---), which allows no access"
+        + " at all.")
+  }
+
+  @Test func unmappedMemoryNamesItsNeighbours() throws {
+    let text = try text(snapshot(signal: 11, code: 1, address: 0x60_1010, trapError: 4))
+    #expect(text.hasPrefix("A read of 0x601010, where nothing is mapped."))
+    #expect(
+      text.contains("below ends 16 bytes before it: anonymous memory (0x600000-0x601000 rw-)"))
+    #expect(text.contains("above starts 1019 KiB behind it"))
+  }
+
+  @Test func saysNothingOfMappingsThatItDoesNotHave() {
+    let torn = snapshot(signal: 11, code: 1, address: 0x60_1010) { $0.mappings = [] }
+    #expect(Explanation(of: torn, frames: []).text == nil)
+    var unknown = snapshot(signal: 11, code: 1)
+    unknown.exception?.signal = nil
+    #expect(Explanation(of: unknown, frames: []).text == nil)
+  }
+
+  @Test func nonCanonicalAddresses() throws {
+    let protection = snapshot(signal: 11, code: 0x80) {
+      var context = X86_64Context()
+      context.rbx = 0xDEAD_BEEF_DEAD_BEEF
+      $0.exception?.context = .x86_64(context)
+    }
+    let text = try text(protection)
+    #expect(text.contains("general protection fault"))
+    #expect(text.contains("rbx 0xdeadbeefdeadbeef"))
+    #expect(!text.contains("rax"))
+    #expect(MemoryFault.isCanonical(0x7FFF_FFFF_FFFF))
+    #expect(!MemoryFault.isCanonical(0x8000_0000_0000))
+    #expect(MemoryFault.isCanonical(0xFFFF_8000_0000_0000))
+  }
+
+  @Test func stackOverflow() throws {
+    let overflow = snapshot(
+      signal: 11, code: 2, address: Self.stack.lowerBound - 8, trapError: 6
+    ) { snapshot in
+      guard case .x86_64(var context)? = snapshot.exception?.context else { return }
+      context.rsp = Self.stack.lowerBound
+      snapshot.exception?.context = .x86_64(context)
+    }
+    let frame = CrashReport.Frame(
+      address: HexAddress(1), module: "app", moduleOffset: nil, function: "App.f(Swift.Int) -> ()",
+      symbol: nil, functionOffset: nil, file: nil, line: nil, inlined: nil, trust: "frame-pointer")
+    let explanation = Explanation(of: overflow, frames: Array(repeating: frame, count: 40))
+    let text = try #require(explanation.text)
+    #expect(text.hasPrefix("The stack overflowed"))
+    #expect(text.contains("8 bytes below the stack"))
+    #expect(text.contains("in its guard"))
+    #expect(text.hasSuffix("App.f(_:) is in 40 of the innermost 40 frames."))
+    // The same address with the stack pointer far away is a wild pointer.
+    let wild = snapshot(signal: 11, code: 2, address: Self.stack.lowerBound - 8, trapError: 6)
+    #expect(try #require(Explanation(of: wild, frames: []).text).hasPrefix("A write to"))
+  }
+
+  @Test func sentSignals() throws {
+    func information(pid: UInt8, uid: UInt8) -> [UInt8] {
+      var bytes = [UInt8](repeating: 0, count: 128)
+      bytes[16] = pid
+      bytes[20] = uid
+      return bytes
+    }
+    let sent = snapshot(signal: 11, code: 0) {
+      $0.exception?.signalInfo = information(pid: 55, uid: 3)
+    }
+    #expect(
+      try text(sent)
+        == "The signal SIGSEGV was sent by process 55 of user 3. It is not a fault.")
+    #expect(CrashReport(snapshot: sent, symbolicating: false).exception?.sender?.pid == 55)
+    let own = snapshot(signal: 6, code: -6) {
+      $0.exception?.signalInfo = information(pid: 100, uid: 3)
+    }
+    #expect(try text(own) == "The process ended itself with SIGABRT, as abort() does.")
+    let asserted = snapshot(signal: 6, code: -6) {
+      $0.exception?.signalInfo = information(pid: 100, uid: 3)
+      $0.exception?.abortMessage = "app.c:3: f: Assertion `x' failed.\n"
+    }
+    let report = CrashReport(snapshot: asserted, symbolicating: false)
+    #expect(report.message == "app.c:3: f: Assertion `x' failed.")
+    #expect(report.explanation?.contains("left a message and called abort()") == true)
+  }
+
+  @Test func traps() throws {
+    let undefined = snapshot(signal: 4, code: 2) {
+      $0.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x40_0100, bytes: [0x0F, 0x0B])])
+    }
+    #expect(try text(undefined).hasPrefix("A trap instruction was executed"))
+    let breakpoint = snapshot(signal: 5, code: 0x80) {
+      $0.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x40_00FF, bytes: [0xCC])])
+    }
+    #expect(try text(breakpoint).hasPrefix("A breakpoint instruction was executed"))
+    #expect(Explanation(of: snapshot(signal: 4, code: 2), frames: []).text == nil)
+    #expect(try text(snapshot(signal: 8, code: 1)).hasPrefix("An integer division by zero"))
+    var bytes = [UInt8](repeating: 0, count: 128)
+    bytes[24] = 169
+    let call = snapshot(signal: 31, code: 1) { $0.exception?.signalInfo = bytes }
+    #expect(try text(call).contains("System call number 169"))
+  }
+}

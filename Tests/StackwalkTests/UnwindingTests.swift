@@ -1,0 +1,190 @@
+import ProcessSnapshot
+import Testing
+
+@testable import Stackwalk
+
+@Suite struct UnwindingTests {
+  private func walk(_ process: SyntheticProcess) -> StackTrace {
+    let snapshot = process.snapshot
+    return Stackwalker(snapshot: snapshot, symbols: nil)
+      .trace(of: snapshot.threads[0], head: 100, tail: 0)
+  }
+
+  @Test func followsFramePointers() {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    let second = process.call(endingAt: 0x300)
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[4] = process.address(ofWord: 10)
+    process.words[5] = first
+    process.words[10] = process.address(ofWord: 20)
+    process.words[11] = second
+    let trace = walk(process)
+    #expect(trace.frames.map(\.address) == [SyntheticProcess.code + 0x100, first, second])
+    #expect(trace.frames.map(\.trust) == [.context, .framePointer, .framePointer])
+    #expect(trace.frames.map(\.isReturnAddress) == [false, true, true])
+    #expect(trace.frames[1].lookupAddress == first - 1)
+    #expect(trace.frames[1].stackPointer == process.address(ofWord: 6))
+    // Both words of the last record are zero: nothing called that function.
+    #expect(trace.end == .bottom)
+  }
+
+  @Test func masksTheAsyncMark() {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    let second = process.call(endingAt: 0x300)
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[4] = process.address(ofWord: 10) | 1 << 60
+    process.words[5] = first
+    process.words[11] = second
+    #expect(walk(process).frames.map(\.address).suffix(2) == [first, second])
+  }
+
+  @Test(arguments: [
+    // Below the stack pointer, misaligned, outside the stack, at the end of the address space.
+    SyntheticProcess.stack - 16, SyntheticProcess.stack + 33, SyntheticProcess.stack + 0x10_0000,
+    0, UInt64.max, UInt64.max - 15,
+  ])
+  func refusesAFramePointer(_ framePointer: UInt64) {
+    var process = SyntheticProcess()
+    process.context.rbp = framePointer
+    let trace = walk(process)
+    #expect(trace.frames.count == 1)
+    #expect(trace.end == .lost)
+  }
+
+  @Test func refusesAChainThatDescends() {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    process.context.rbp = process.address(ofWord: 10)
+    process.words[10] = process.address(ofWord: 10)
+    process.words[11] = first
+    #expect(walk(process).frames.map(\.address) == [SyntheticProcess.code + 0x100, first])
+  }
+
+  @Test func refusesAReturnAddressBehindNoCall() {
+    var process = SyntheticProcess()
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[4] = process.address(ofWord: 10)
+    process.words[5] = SyntheticProcess.code + 0x400
+    #expect(walk(process).frames.count == 1)
+  }
+
+  @Test(arguments: [0, 0x1000, 0xDEAD_BEEF_0000])
+  func findsTheCallerOfACallToNowhere(_ target: UInt64) {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    let second = process.call(endingAt: 0x300)
+    process.context.rip = target
+    process.words[0] = first
+    process.context.rbp = process.address(ofWord: 6)
+    process.words[7] = second
+    let trace = walk(process)
+    #expect(trace.frames.map(\.address) == [target, first, second])
+    #expect(trace.frames.map(\.trust) == [.context, .returnAddress, .framePointer])
+  }
+
+  @Test func findsTheCallerFromABareReturn() {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    process.codeBytes[0x100] = 0xC3
+    process.words[0] = first
+    #expect(walk(process).frames.map(\.trust) == [.context, .returnAddress])
+  }
+
+  @Test func scansWhereThereIsNoFramePointerAndThenFollowsTheSavedOne() {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    let second = process.call(endingAt: 0x300)
+    process.context.rbp = 6  // as libc uses the register
+    process.words[3] = SyntheticProcess.code + 0x400  // behind no call
+    process.words[8] = process.address(ofWord: 14)  // saved right below
+    process.words[9] = first
+    process.words[15] = second
+    let trace = walk(process)
+    #expect(trace.frames.map(\.address) == [SyntheticProcess.code + 0x100, first, second])
+    #expect(trace.frames.map(\.trust) == [.context, .scan, .framePointer])
+  }
+
+  @Test func crossesASignalHandler() {
+    var process = SyntheticProcess()
+    // mov rax, 15; syscall
+    process.codeBytes.replaceSubrange(
+      0x500..<0x509, with: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
+    let trampoline = SyntheticProcess.code + 0x500
+    let caller = process.call(endingAt: 0x200)
+    process.context.rbp = process.address(ofWord: 2)
+    process.words[3] = trampoline
+    // The ucontext starts at word 4; its registers 5 words on.
+    process.words[4 + 5 + 10] = process.address(ofWord: 50)
+    process.words[4 + 5 + 15] = process.address(ofWord: 40)
+    process.words[4 + 5 + 16] = SyntheticProcess.code + 0x120
+    process.words[51] = caller
+    let trace = walk(process)
+    #expect(
+      trace.frames.map(\.address)
+        == [SyntheticProcess.code + 0x100, trampoline, SyntheticProcess.code + 0x120, caller])
+    #expect(trace.frames[2].trust == .signalFrame)
+    #expect(!trace.frames[2].isReturnAddress)
+  }
+
+  @Test func endsOnACircleOfSignalFrames() {
+    var process = SyntheticProcess()
+    process.words = Array(repeating: 0, count: 128)
+    process.codeBytes.replaceSubrange(
+      0x500..<0x509, with: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
+    process.context.rbp = process.address(ofWord: 2)
+    process.words[3] = SyntheticProcess.code + 0x500
+    process.words[4 + 5 + 10] = process.address(ofWord: 2)
+    process.words[4 + 5 + 15] = process.address(ofWord: 0)
+    process.words[4 + 5 + 16] = SyntheticProcess.code + 0x120
+    let trace = walk(process)
+    #expect(trace.end == .limit)
+    #expect(trace.frames.count < 100)
+  }
+
+  @Test func recognisesCalls() {
+    func ends(_ bytes: [UInt8]) -> Bool {
+      let code = [UInt8](repeating: 0x90, count: 8 - bytes.count) + bytes
+      return CallInstruction.ends(code, architecture: .x86_64)
+    }
+    #expect(ends([0xE8, 0, 0, 0, 0]))  // call rel32
+    #expect(ends([0xFF, 0xD0]))  // call rax
+    #expect(ends([0x41, 0xFF, 0xD4]))  // call r12
+    #expect(ends([0xFF, 0x10]))  // call [rax]
+    #expect(ends([0xFF, 0x50, 0x18]))  // call [rax + 24]
+    #expect(ends([0xFF, 0x14, 0x24]))  // call [rsp]
+    #expect(ends([0xFF, 0x54, 0x24, 0x08]))  // call [rsp + 8]
+    #expect(ends([0xFF, 0x90, 0, 1, 0, 0]))  // call [rax + 256]
+    #expect(ends([0xFF, 0x15, 1, 2, 3, 4]))  // call [rip + n]
+    #expect(ends([0xFF, 0x94, 0x24, 0, 1, 0, 0]))  // call [rsp + 256]
+    #expect(!ends([0xFF, 0xE0]))  // jmp rax
+    #expect(!ends([0xFF, 0x25, 1, 2, 3, 4]))  // jmp [rip + n]
+    #expect(!ends([0xE9, 0, 0, 0, 0]))  // jmp rel32
+    #expect(!ends([0xFF, 0x54, 0x24]))  // a call cut off
+    #expect(CallInstruction.ends([0, 0, 0, 0, 0x02, 0, 0, 0x94], architecture: .arm64))  // bl
+    #expect(CallInstruction.ends([0, 0, 0, 0, 0x00, 0x01, 0x3F, 0xD6], architecture: .arm64))  // blr x8
+    #expect(!CallInstruction.ends([0, 0, 0, 0, 0xC0, 0x03, 0x5F, 0xD6], architecture: .arm64))  // ret
+  }
+
+  @Test func endsOnAnyStack() {
+    var generator = FixedGenerator(seed: 1)
+    for _ in 0..<200 {
+      var process = SyntheticProcess()
+      for index in process.words.indices {
+        process.words[index] =
+          switch Int.random(in: 0..<4, using: &generator) {
+          case 0: process.address(ofWord: Int.random(in: -2..<70, using: &generator))
+          case 1: SyntheticProcess.code &+ UInt64.random(in: 0..<0x1100, using: &generator)
+          case 2: UInt64.max &- UInt64.random(in: 0..<64, using: &generator)
+          default: UInt64.random(in: 0...UInt64.max, using: &generator)
+          }
+      }
+      for offset in stride(from: 0x20, to: 0x1000, by: 0x10) { _ = process.call(endingAt: offset) }
+      process.context.rip = process.words[0]
+      process.context.rbp = process.words[1]
+      process.context.rsp = process.words[2]
+      #expect(walk(process).frames.count <= 100)
+    }
+  }
+}
