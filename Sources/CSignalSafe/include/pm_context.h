@@ -67,19 +67,6 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
   registers[PM_RAX] = signal;
   registers[PM_RFLAGS] &= ~0x400;  // the ABI wants the direction flag clear on return
 }
-// The kernel starts a handler with the alignment-check flag as the thread had it, and the handler's unaligned stores would
-// trap. Returning restores the thread's own. The red zone below the stack pointer may be in use, so it is stepped over.
-PM_INLINE void pm_allow_unaligned_access(void) {
-  __asm__ volatile(
-      "lea -128(%%rsp), %%rsp\n\t"
-      "pushfq\n\t"
-      "andq $~0x40000, (%%rsp)\n\t"
-      "popfq\n\t"
-      "lea 128(%%rsp), %%rsp"
-      :
-      :
-      : "memory", "cc");
-}
 // The calling thread's control block.
 PM_INLINE uint64_t pm_thread_pointer(void) {
   uint64_t value;
@@ -117,8 +104,6 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
   machine->pc = pad->resume;
   machine->regs[0] = (uint64_t)signal;
 }
-// Alignment checks are the kernel's to set here.
-PM_INLINE void pm_allow_unaligned_access(void) {}
 PM_INLINE uint64_t pm_thread_pointer(void) {
   uint64_t value;
   __asm__("mrs %0, tpidr_el0" : "=r"(value));
