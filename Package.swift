@@ -44,7 +44,8 @@ let package = Package(
       name: "CrashConverter",
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     // What users import: the handler and the conversion.
-    .target(name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
+    .target(
+      name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
@@ -104,6 +105,7 @@ let package = Package(
 )
 
 // C targets take no Swift settings.
-for target in package.targets where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
+for target in package.targets
+where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }
