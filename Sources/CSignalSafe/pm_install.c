@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
+#include <link.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -47,5 +48,19 @@ void pm_bind_now(void) {
   memset(bytes, 0, size);
   memcpy(bytes + 8, bytes, size);
 }
+
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
+
+void pm_find_link_map(uint64_t *debug_address, uint64_t *dynamic_section, uint64_t *dynamic_size) {
+  *debug_address = *dynamic_section = *dynamic_size = 0;
+  if (!_DYNAMIC) return;
+  const ElfW(Dyn) *entry = _DYNAMIC;
+  for (; entry->d_tag != DT_NULL; entry++)
+    if (entry->d_tag == DT_DEBUG) *debug_address = (uint64_t)entry->d_un.d_ptr;
+  *dynamic_section = (uint64_t)_DYNAMIC;
+  *dynamic_size = (uint64_t)((const char *)(entry + 1) - (const char *)_DYNAMIC);
+}
+
+const char *pm_compiler_version(void) { return __VERSION__; }
 
 const char *pm_library_version(void) { return gnu_get_libc_version(); }

@@ -25,6 +25,8 @@ private let started = Mutex<(handler: Handler, folder: FolderIdentity)?>(nil)
 ///   - limits: what a dump may hold at most.
 ///   - catchesBrokenPipe: whether a write to a closed pipe is a crash. Most servers ignore SIGPIPE,
 ///     which this never undoes.
+///   - capturesArguments: whether dumps hold the program's arguments, which may be credentials. The
+///     environment is never in a dump.
 /// - Returns: the handler. It need not be kept.
 /// - Throws: `CrashHandlerError` where the folder cannot be used, a handler with another database
 ///   runs, or the kernel refuses. The process is as it was before; a server on a read-only disk
@@ -40,7 +42,8 @@ public func startHandler(
   environment: String? = nil,
   annotations: [String: String] = [:],
   limits: CaptureLimits = CaptureLimits(),
-  catchesBrokenPipe: Bool = false
+  catchesBrokenPipe: Bool = false,
+  capturesArguments: Bool = true
 ) throws(CrashHandlerError) -> Handler {
   let identifier = identifier ?? defaultIdentifier()
   guard PendingDumpName.isValidIdentifier(identifier) else {
@@ -62,7 +65,7 @@ public func startHandler(
     var files = try PendingDumpFiles.make(database: database, identifier: identifier)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
-      annotations: annotations, reportID: files.reportID)
+      annotations: annotations, reportID: files.reportID, capturesArguments: capturesArguments)
     try HandlerInstaller.install(
       files: files, facts: facts, limits: limits, catchesBrokenPipe: catchesBrokenPipe)
     let handler = Handler(

@@ -16,31 +16,38 @@ extension IntermediateDumpKey {
   /// How this key's value is stored.
   public var kind: IntermediateDumpKeyKind {
     switch self {
-    case .process, .system, .exception, .thread, .crashingThread, .memoryRegion, .mappingsChunk,
+    case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
+      .memoryRegion, .mappingsChunk,
       .module, .annotation, .capture, .owner:
       .map
-    case .threads, .stack, .memory, .mappings, .modules, .annotations:
+    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations:
       .array
-    case .processID, .parentProcessID, .userTime, .systemTime, .launchUptime, .crashUptime,
+    case .descriptorCount, .mappingCount, .mappingLimit, .memoryUsed, .memoryLimit, .tasksUsed,
+      .tasksLimit, .schedulingPolicy, .linkVersion, .linkState,
+      .processID, .parentProcessID, .userTime, .systemTime, .launchUptime, .crashUptime,
       .processorCount, .pageSize, .exceptionThreadID, .trapNumber, .trapErrorCode, .threadID,
       .threadState, .captureMethod, .stackBytesOmitted, .regionSize, .moduleSize, .threadsFound,
       .threadsStopped, .threadsReadFromKernel, .threadsOmitted, .sectionsAbandoned, .captureTime,
       .bytesOmitted, .isIncomplete, .ownerProcessID, .ownerStartTime, .ownerProcessNamespace:
       .unsigned
-    case .signalNumber, .signalCode, .writerError:
+    case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed
-    case .faultAddress, .threadPointer, .threadStackPointer, .threadInstructionPointer,
+    case .linkBreakpoint, .linkLoaderBase, .linkDebugAddress, .dynamicSection, .linkAddress,
+      .linkDynamic, .faultAddress, .threadPointer, .threadStackPointer, .threadInstructionPointer,
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
       .ownerStackStart:
       .address
     case .launchTime, .crashTime, .ownerLaunchTime:
       .time
-    case .executablePath, .product, .version, .environment, .processStatus, .identifier,
+    case .limitsText, .controlGroup, .loadAverage, .processorModel, .processorText, .releaseText,
+      .compiler, .systemCall, .linkName, .executablePath, .product, .version, .environment,
+      .processStatus, .identifier,
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
       .annotationName, .annotationValue, .damage, .ownerBootID:
       .text
-    case .auxiliaryVector, .reportID, .signalInfo, .generalRegisters, .floatingPointState,
+    case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
+      .floatingPointState,
       .regionData, .moduleBuildID, .moduleProgramHeaders:
       .bytes
     }

@@ -59,6 +59,78 @@ import Testing
     #expect(hasLibrary)
   }
 
+  @Test func aDumpSaysWhatTheProcessUsedAndWhatItsThreadsWaitedIn() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      startSleepingThreads(1)
+      while dup(0) < 200 {}
+      writeTo(16)
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    // The process map occurs more than once; what is asked for is in one of them.
+    func process(_ key: IntermediateDumpKey) -> IntermediateDumpMap? {
+      let maps = root.entries.compactMap { entry in
+        if case .map(let map) = entry.value, entry.key == IntermediateDumpKey.process.rawValue {
+          map
+        } else {
+          nil
+        }
+      }
+      return maps.first { $0.data(key) != nil }
+    }
+    #expect(process(.limitsText)?.text(.limitsText)?.contains("Max open files") == true)
+    #expect(try #require(process(.descriptorCount)?.unsigned(.descriptorCount)) > 190)
+    #expect(try #require(process(.mappingCount)?.unsigned(.mappingCount)) > 20)
+    let limit = try String(contentsOfFile: "/proc/sys/vm/max_map_count", encoding: .utf8)
+    #expect(
+      process(.mappingLimit)?.unsigned(.mappingLimit)
+        == UInt64(limit.trimmingCharacters(in: .newlines)))
+    let arguments = try #require(process(.commandLine)?.data(.commandLine))
+    #expect(arguments.contains(0))
+    let sleeper = try #require(
+      root.array(.threads).first { $0.text(.threadName) == "sleeper" })
+    #expect(sleeper.signed(.niceValue) == 0)
+    #expect(sleeper.unsigned(.schedulingPolicy) == 0)
+    // pause(2) has no number on arm64, where ppoll stands for it.
+    #if arch(x86_64)
+      #expect(sleeper.text(.systemCall)?.hasPrefix("34 ") == true)
+    #endif
+    let names = root.map(.linkMap)?.array(.linkEntries).compactMap { $0.text(.linkName) } ?? []
+    #expect(names.contains { $0.contains("libc.so") })
+    #expect(root.map(.linkMap)?.unsigned(.linkState) == 0)
+  }
+
+  @Test func argumentsAreLeftOutWhereTheProgramAsksSo() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database, capturesArguments: false)
+      writeTo(16)
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    #expect(root.map(.process)?.data(.commandLine) == nil)
+  }
+
+  @Test func memoryThatRegistersPointToIsInTheDump() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      writeWithPointerInRegister()
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let regions = root.array(.memory).compactMap { $0.data(.regionData) }
+    let mark = Array("what the register pointed to".utf8)
+    let hasMark = regions.contains { region in
+      let bytes = Array(region)
+      guard bytes.count >= mark.count else { return false }
+      return (0...bytes.count - mark.count).contains { Array(bytes[$0..<$0 + mark.count]) == mark }
+    }
+    #expect(hasMark)
+  }
+
   @Test func dispatchWorkersAreStoppedThoughTheyBlockRealTimeSignals() async throws {
     let folder = try TemporaryFolder()
     let database = folder.database
@@ -183,6 +255,14 @@ private let crashNow = Atomic(false)
 private func writeTo(_ address: UInt, _ value: UInt = 4) {
   let pointer = unsafe UnsafeMutableRawPointer(bitPattern: address)
   unsafe pointer?.storeBytes(of: value, as: UInt.self)
+}
+
+/// Faults in memcpy, with the source's address in a register.
+private func writeWithPointerInRegister() {
+  let text = "what the register pointed to"
+  let place = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
+  unsafe place.copyMemory(from: text, byteCount: text.utf8.count)
+  unsafe memcpy(UnsafeMutableRawPointer(bitPattern: 16)!, place, 1024)
 }
 
 private typealias ThreadBody =

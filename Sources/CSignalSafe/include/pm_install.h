@@ -27,6 +27,14 @@ uint64_t pm_minimum_signal_stack_size(void);
 // linker. Tests/SignalSafetyTests/AllowedCalls.txt says which those are.
 void pm_bind_now(void);
 
+// Where the dynamic linker publishes its list (struct r_debug), and the executable's dynamic section with its size in bytes;
+// all 0 in a static executable. Found through DT_DEBUG of the program's own dynamic section.
+void pm_find_link_map(uint64_t *_Nonnull debug_address, uint64_t *_Nonnull dynamic_section,
+                      uint64_t *_Nonnull dynamic_size);
+
+// The toolchain's C compiler, as it names itself.
+const char *_Nonnull pm_compiler_version(void);
+
 // Names of the C library and its version, for the report.
 const char *_Nonnull pm_library_version(void);
 

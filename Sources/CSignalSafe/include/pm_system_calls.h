@@ -30,6 +30,11 @@ PM_INLINE long pm_write(int fd, const void *bytes, size_t count) {
 // The text files of /proc.
 PM_INLINE long pm_read(int fd, void *bytes, size_t count) { return PM_SYSCALL(SYS_read, fd, bytes, count, 0, 0, 0); }
 
+// Files that are held open: a second read starts at the beginning again.
+PM_INLINE long pm_pread(int fd, void *bytes, size_t count, int64_t offset) {
+  return PM_SYSCALL(SYS_pread64, fd, bytes, count, offset, 0, 0);
+}
+
 // The files of /proc, relative to a descriptor held since install, so that a later chroot does not matter.
 PM_INLINE long pm_openat(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, 0, 0, 0);
@@ -69,6 +74,10 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
 PM_INLINE int pm_getpid(void) { return (int)PM_SYSCALL(SYS_getpid, 0, 0, 0, 0, 0, 0); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
 PM_INLINE int pm_gettid(void) { return (int)PM_SYSCALL(SYS_gettid, 0, 0, 0, 0, 0, 0); }
+
+// How a thread is scheduled: a policy, and 20 minus its nice value.
+PM_INLINE long pm_sched_getscheduler(int thread) { return PM_SYSCALL(SYS_sched_getscheduler, thread, 0, 0, 0, 0, 0); }
+PM_INLINE long pm_getpriority(int thread) { return PM_SYSCALL(SYS_getpriority, 0, thread, 0, 0, 0, 0); }
 
 // Asks one thread to stop.
 PM_INLINE long pm_tgkill(int process, int thread, int signal) {

@@ -39,6 +39,8 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   unsafe sections.run(7, pm_write_modules)
   unsafe sections.run(8, pm_write_facts)
   unsafe sections.run(9, pm_write_threads)
+  unsafe sections.run(11, pm_write_resources)
+  unsafe sections.run(12, pm_write_link_map)
   unsafe sections.run(10, pm_write_capture)
   if unsafe state.pointee.writer.endDocument() {
     // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end

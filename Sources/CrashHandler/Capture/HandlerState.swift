@@ -39,6 +39,12 @@ struct HandlerState: ~Copyable {
   /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
   let fatalMessageBuffer: UInt64
   let abortMessagePointer: UInt64
+  let controlGroup: ControlGroupFiles
+  /// The dynamic linker's `struct r_debug`, and the executable's dynamic section; 0 in a static
+  /// executable.
+  let linkDebugAddress: UInt64
+  let dynamicSection: UInt64
+  let dynamicSectionSize: Int
   /// Tokens encoded at install: the first process map; system and annotations.
   let encodedProcess: UnsafeRawPointer
   let encodedProcessCount: Int

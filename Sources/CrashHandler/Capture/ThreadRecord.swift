@@ -3,7 +3,8 @@ internal import CSignalSafe
 /// One record of the thread table, at a fixed layout in raw memory.
 ///
 /// Layout: status 0 (4), thread ID 4 (4), context 8, thread pointer 16, blocked signals 24, state
-/// letter 32 (1), signal sent 33 (1), name length 34 (1), name 40 (64).
+/// letter 32 (1), name length 34 (1), system call's length 35 (1), name 40 (64), system call 104
+/// (192).
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -83,6 +84,14 @@ struct ThreadRecord {
     }
   }
 
+  /// True if the thread waited, was in the kernel or was stopped: S, D, T or t.
+  var isBlocked: Bool {
+    @_noLocks get {
+      let letter = stateLetter
+      return letter == 0x53 || letter == 0x44 || letter == 0x54 || letter == 0x74
+    }
+  }
+
   var nameLength: Int {
     @_noLocks get { Int(unsafe base.loadUnaligned(fromByteOffset: 34, as: UInt8.self)) }
   }
@@ -97,6 +106,20 @@ struct ThreadRecord {
     unsafe base.storeBytes(of: UInt8(truncatingIfNeeded: kept), toByteOffset: 34, as: UInt8.self)
   }
 
+  var systemCallLength: Int {
+    @_noLocks get { Int(unsafe base.loadUnaligned(fromByteOffset: 35, as: UInt8.self)) }
+  }
+
+  /// The text of proc_pid_syscall(5), read before the thread was asked to stop.
+  var systemCall: UnsafeRawPointer { @_noLocks get { unsafe UnsafeRawPointer(base + 104) } }
+
+  @_noLocks
+  func setSystemCall(_ bytes: UnsafeRawPointer, count: Int) {
+    guard count > 0, count <= ThreadTable.systemCallCapacity else { return }
+    unsafe pm_copy_bytes(base + 104, bytes, count)
+    unsafe base.storeBytes(of: UInt8(truncatingIfNeeded: count), toByteOffset: 35, as: UInt8.self)
+  }
+
   @_noLocks
   func reset(threadID: Int32) {
     unsafe base.storeBytes(of: threadID, toByteOffset: 4, as: Int32.self)
@@ -105,6 +128,7 @@ struct ThreadRecord {
     blockedSignals = 0
     stateLetter = 0
     unsafe base.storeBytes(of: 0, toByteOffset: 34, as: UInt8.self)
+    unsafe base.storeBytes(of: 0, toByteOffset: 35, as: UInt8.self)
     setStatus(.running)
   }
 }

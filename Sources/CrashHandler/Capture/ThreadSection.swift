@@ -26,6 +26,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   unsafe state.pointee.writer.startArray(.memory)
   // Enough for the instructions before and behind it, at most in two pages.
   thread.writeRegion(instruction &- 256, count: 512)
+  unsafe RegisterMemory(state).write(registers: pm_context_general_registers(pointer))
   unsafe state.pointee.writer.end()
 }
 

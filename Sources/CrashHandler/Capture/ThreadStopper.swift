@@ -109,6 +109,11 @@ struct ThreadStopper {
       record.setStatus(.gone)
       return
     }
+    if record.isBlocked, record.systemCallLength == 0,
+      unsafe state.pointee.threads.count <= ThreadTable.systemCallThreads
+    {
+      readSystemCall(record)
+    }
     let signal = stopSignal(for: record)
     guard signal != 0 else { return }
     record.setStatus(.signalled)
@@ -137,6 +142,18 @@ struct ThreadStopper {
     if scanner.find("State:") { record.stateLetter = scanner.current }
     if scanner.find("SigBlk:") { record.blockedSignals = scanner.hexadecimal() }
     return true
+  }
+
+  /// What a blocked thread waits in; once it has been asked to stop, it would be in our handler.
+  @_noLocks
+  func readSystemCall(_ record: ThreadRecord) {
+    let half = unsafe state.pointee.scratchSize / 2
+    let place = unsafe state.pointee.scratch + half
+    let count = unsafe procFile.readTask(record.threadID, "syscall", into: place, capacity: half)
+    let scanner = unsafe TextScanner(place, count: count)
+    if !scanner.matches("running") {
+      unsafe record.setSystemCall(scanner.address, count: scanner.lengthOfLine)
+    }
   }
 
   /// The first signal that stops this thread; 0 if it blocks them all.

@@ -7,10 +7,15 @@ internal import CSignalSafe
 @safe
 struct ThreadTable {
   /// Bytes of one record.
-  static var stride: Int { @_noLocks get { 128 } }
+  static var stride: Int { @_noLocks get { 320 } }
   /// The longest thread name kept, in bytes: 15 by the kernel's rule, each escaped by proc(5) to at
   /// most 4.
   static var nameCapacity: Int { @_noLocks get { 64 } }
+
+  /// The longest text of a system call kept, in bytes: ten numbers of 18 digits and their blanks.
+  static var systemCallCapacity: Int { @_noLocks get { 192 } }
+  /// Threads whose system call is read: 15 microseconds each, which thousands would feel.
+  static var systemCallThreads: Int { @_noLocks get { 512 } }
 
   let capacity: Int
   private let base: UnsafeMutableRawPointer

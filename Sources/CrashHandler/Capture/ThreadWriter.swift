@@ -44,12 +44,9 @@ struct ThreadWriter {
   /// `running`.
   @_noLocks
   private func writeUnstopped(_ record: ThreadRecord) {
-    let capacity = unsafe state.pointee.scratchSize
-    let place = unsafe state.pointee.scratch
-    let count = unsafe ProcFile(proc: state.pointee.procDescriptor).readTask(
-      record.threadID, "syscall", into: place, capacity: capacity)
-    var scanner = unsafe TextScanner(place, count: count)
-    guard count > 0, !scanner.matches("running") else {
+    if record.systemCallLength == 0 { unsafe ThreadStopper(state).readSystemCall(record) }
+    var scanner = unsafe TextScanner(record.systemCall, count: record.systemCallLength)
+    guard record.systemCallLength > 0 else {
       writeIdentity(threadID: record.threadID, method: 5)
       writeStatus(record)
       return
@@ -91,6 +88,26 @@ struct ThreadWriter {
         .threadState, UInt64(record.stateLetter), width: 1)
     }
     unsafe state.pointee.writer.unsigned(.blockedSignals, record.blockedSignals)
+    if record.systemCallLength > 0 {
+      unsafe state.pointee.writer.property(
+        .systemCall, record.systemCall, count: record.systemCallLength)
+    }
+    writeScheduling(of: record.threadID)
+  }
+
+  @_noLocks
+  private func writeScheduling(of threadID: Int32) {
+    let policy = pm_sched_getscheduler(threadID)
+    if policy >= 0 {
+      // Bit 30 is SCHED_RESET_ON_FORK.
+      unsafe state.pointee.writer.unsigned(
+        .schedulingPolicy, UInt64(truncatingIfNeeded: policy & 0xFF), width: 1)
+    }
+    let priority = pm_getpriority(threadID)
+    if priority > 0 {
+      unsafe state.pointee.writer.signed(
+        .niceValue, Int64(truncatingIfNeeded: 20 &- priority), width: 4)
+    }
   }
 
   /// The same for the capturing thread: it ran when it crashed, and its mask is in the signal
@@ -110,6 +127,7 @@ struct ThreadWriter {
     if let context = unsafe state.pointee.context {
       unsafe state.pointee.writer.unsigned(.blockedSignals, pm_context_signal_mask(context))
     }
+    unsafe writeScheduling(of: state.pointee.threadID)
   }
 
   // MARK: - Registers

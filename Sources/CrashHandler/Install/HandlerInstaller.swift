@@ -14,7 +14,7 @@ enum HandlerInstaller {
     catchesBrokenPipe: Bool
   ) throws(CrashHandlerError) {
     let signals = CrashSignals(catchesBrokenPipe: catchesBrokenPipe)
-    var memory = try HandlerMemory(capacity: 12 << 20)
+    var memory = try HandlerMemory(capacity: 14 << 20)
     let state = unsafe try makeState(
       files: files, facts: facts, limits: limits, signals: signals, memory: &memory)
     try AlternateStack.install()
@@ -50,6 +50,8 @@ enum HandlerInstaller {
     let process = facts.encodedProcess() ?? []
     let system = facts.encodedSystem() ?? []
     let stackMapping = EnvironmentRange.current()
+    var (debugAddress, dynamicSection, dynamicSize) = (UInt64(0), UInt64(0), UInt64(0))
+    unsafe pm_find_link_map(&debugAddress, &dynamicSection, &dynamicSize)
     let actions = unsafe try memory.pages(65 * MemoryLayout<pm_signal_action>.stride)
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)
@@ -71,6 +73,10 @@ enum HandlerInstaller {
         environmentEnd: stackMapping.end,
         fatalMessageBuffer: UInt64(UInt(bitPattern: pm_fatal_message_buffer())),
         abortMessagePointer: UInt64(UInt(bitPattern: pm_abort_message_pointer())),
+        controlGroup: facts.controlGroup.files,
+        linkDebugAddress: debugAddress,
+        dynamicSection: dynamicSection,
+        dynamicSectionSize: Int(min(dynamicSize, 4096)),
         encodedProcess: memory.bytes(process),
         encodedProcessCount: process.count,
         encodedFacts: memory.bytes(system),

@@ -10,6 +10,8 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let reportID: ReportID
+  let capturesArguments: Bool
+  let controlGroup = ControlGroup.current()
 
   /// The tokens of the first process map.
   func encodedProcess() -> [UInt8]? {
@@ -25,6 +27,16 @@ struct LaunchFacts {
       writer.signed(.launchTime, Self.time(CLOCK_REALTIME))
       writer.unsigned(.launchUptime, UInt64(bitPattern: Self.time(CLOCK_BOOTTIME)))
       writer.bytes(.auxiliaryVector, TextFile.bytes("/proc/self/auxv"))
+      if capturesArguments {
+        writer.bytes(
+          .commandLine, TextFile.bytes("/proc/self/cmdline").map { Array($0.prefix(4096)) })
+      }
+      writer.text(.controlGroup, controlGroup.path)
+      if let limit = TextFile.text("/proc/sys/vm/max_map_count")
+        .flatMap({ UInt64($0.trimmingLineEnd()) })
+      {
+        writer.unsigned(.mappingLimit, limit)
+      }
       writer.end()
     }
   }
@@ -45,6 +57,11 @@ struct LaunchFacts {
       writer.unsigned(.pageSize, UInt64(max(0, sysconf(Int32(_SC_PAGESIZE)))))
       writer.text(
         .bootID, TextFile.text("/proc/sys/kernel/random/boot_id")?.trimmingLineEnd())
+      writer.text(.compiler, unsafe String(cString: pm_compiler_version()))
+      writer.text(.releaseText, Self.releaseText().map { String($0.prefix(4096)) })
+      let processor = Self.firstProcessor()
+      writer.text(.processorText, processor)
+      writer.text(.processorModel, processor.flatMap { Self.value(of: "model name", in: $0) })
       writer.end()
       writer.startArray(.annotations)
       for (name, value) in annotations.sorted(by: { $0.key < $1.key }) {
@@ -90,11 +107,31 @@ struct LaunchFacts {
   ///
   /// Source: os-release(5).
   private static func distribution() -> String? {
-    let text = TextFile.text("/etc/os-release") ?? TextFile.text("/usr/lib/os-release")
     let label = "PRETTY_NAME="
     guard
-      let line = text?.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix(label) })
+      let line = releaseText()?.split(whereSeparator: \.isNewline).first(where: {
+        $0.hasPrefix(label)
+      })
     else { return nil }
     return line.dropFirst(label.count).split(separator: "\"").first.map(String.init)
+  }
+
+  /// Source: os-release(5).
+  private static func releaseText() -> String? {
+    TextFile.text("/etc/os-release") ?? TextFile.text("/usr/lib/os-release")
+  }
+
+  /// The first processor's lines of `/proc/cpuinfo`; the others differ in their numbers only.
+  private static func firstProcessor() -> String? {
+    guard let text = TextFile.text("/proc/cpuinfo") else { return nil }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
+    return String((lines.joined(separator: "\n") + "\n").prefix(8192))
+  }
+
+  /// The text behind a label and a colon.
+  private static func value(of label: String, in text: String) -> String? {
+    let line = text.split(separator: "\n").first { $0.hasPrefix(label) }
+    guard let line, let colon = line.firstIndex(of: ":") else { return nil }
+    return String(line[line.index(after: colon)...].drop { $0 == " " })
   }
 }

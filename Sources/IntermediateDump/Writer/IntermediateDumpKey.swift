@@ -22,6 +22,16 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case reportID = 114
   case launchUptime = 115
   case crashUptime = 116
+  case commandLine = 117
+  case limitsText = 118
+  case descriptorCount = 119
+  case mappingCount = 120
+  case mappingLimit = 121
+  case memoryUsed = 122
+  case memoryLimit = 123
+  case tasksUsed = 124
+  case tasksLimit = 125
+  case controlGroup = 126
 
   case system = 200  // map
   case kernelName = 201
@@ -33,6 +43,11 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case pageSize = 207
   case bootID = 208
   case libraryVersion = 209
+  case loadAverage = 210
+  case processorModel = 211
+  case processorText = 212
+  case releaseText = 213
+  case compiler = 214
 
   // Why it ended.
   case exception = 300  // map
@@ -64,6 +79,9 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case stackBytesOmitted = 414
   case blockedSignals = 415
   case crashingThread = 416  // map, the same contents as thread
+  case schedulingPolicy = 417
+  case niceValue = 418
+  case systemCall = 419
 
   // What memory held.
   case memory = 500  // array
@@ -102,6 +120,21 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case writerError = 908
   case isIncomplete = 909
   case damage = 910
+
+  // What the dynamic linker has loaded.
+  case linkMap = 1100  // map
+  case linkVersion = 1101
+  case linkState = 1102
+  case linkBreakpoint = 1103
+  case linkLoaderBase = 1104
+  case linkDebugAddress = 1105
+  case dynamicSection = 1106
+  case dynamicData = 1107
+  case linkEntries = 1108  // array
+  case linkEntry = 1109  // map
+  case linkAddress = 1110
+  case linkDynamic = 1111
+  case linkName = 1112
 
   // Whose run it is: the run record beside a locked file, never in a dump.
   case owner = 1000  // map

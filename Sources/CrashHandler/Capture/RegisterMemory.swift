@@ -1,0 +1,82 @@
+internal import CSignalSafe
+
+/// The memory that the crashing thread's registers point to.
+///
+/// 128 bytes below and 384 from each, overlapping windows joined: what a pointer in a register
+/// pointed to often says more than the stack.
+///
+/// RUNS-DURING-CRASH. Source: Crashpad `client/ios_handler/in_process_intermediate_dump_handler.cc`,
+/// MaybeCaptureMemoryAround.
+@safe
+struct RegisterMemory {
+  private static var bytesBelow: UInt64 { @_noLocks get { 128 } }
+  private static var bytesAbove: UInt64 { @_noLocks get { 384 } }
+
+  /// Registers that may be pointers: on x86_64 all 16 but the instruction pointer, on arm64 x0 to sp.
+  private static var count: Int {
+    @_noLocks get {
+      #if arch(arm64)
+        32
+      #else
+        16
+      #endif
+    }
+  }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Writes the windows as regions of the array that is open.
+  @_noLocks
+  func write(registers: UnsafeRawPointer) {
+    let count = unsafe sort(registers)
+    let addresses = unsafe state.pointee.scratch
+    let thread = unsafe ThreadWriter(state)
+    var index = 0
+    while index < count {
+      let start =
+        unsafe addresses.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
+        &- RegisterMemory.bytesBelow
+      var end = start &+ RegisterMemory.bytesBelow &+ RegisterMemory.bytesAbove
+      index &+= 1
+      while index < count {
+        let next = unsafe addresses.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
+        guard next &- RegisterMemory.bytesBelow <= end else { break }
+        end = next &+ RegisterMemory.bytesAbove
+        index &+= 1
+      }
+      thread.writeRegion(start, count: Int(truncatingIfNeeded: end &- start))
+    }
+  }
+
+  /// Puts the registers that can be pointers into scratch memory in ascending order.
+  ///
+  /// - Returns: how many there are.
+  @_noLocks
+  private func sort(_ registers: UnsafeRawPointer) -> Int {
+    let place = unsafe state.pointee.scratch
+    var count = 0
+    var index = 0
+    while index < RegisterMemory.count {
+      let value = unsafe registers.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
+      index &+= 1
+      // Nothing is mapped in the first 64 KiB, nor above the user's half of the address space.
+      guard value >= 0x10000, value < 0x0001_0000_0000_0000 else { continue }
+      var slot = count
+      while slot > 0 {
+        let previous = unsafe place.loadUnaligned(
+          fromByteOffset: (slot &- 1) &* 8, as: UInt64.self)
+        if previous <= value { break }
+        unsafe place.storeBytes(of: previous, toByteOffset: slot &* 8, as: UInt64.self)
+        slot &-= 1
+      }
+      unsafe place.storeBytes(of: value, toByteOffset: slot &* 8, as: UInt64.self)
+      count &+= 1
+    }
+    return count
+  }
+}

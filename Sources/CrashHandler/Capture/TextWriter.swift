@@ -1,0 +1,50 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Writes NUL-terminated text of the process's memory as a property.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct TextWriter {
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Writes the text at an address, as far as it can be read; nothing if it is empty or unreadable.
+  ///
+  /// - Parameters:
+  ///   - key: the property's key.
+  ///   - address: of the first byte.
+  ///   - limit: the most bytes to write.
+  @_noLocks
+  func write(_ key: IntermediateDumpKey, at address: UInt64, limit: Int) {
+    let memory = unsafe state.pointee.memory
+    guard address != 0,
+      let place = unsafe state.pointee.writer.beginProperty(key, capacity: limit)
+    else { return }
+    var filled = 0
+    var isTerminated = false
+    while filled < limit, !isTerminated {
+      // To the end of the page: what lies behind it may not be readable.
+      let start = address &+ UInt64(truncatingIfNeeded: filled)
+      let toPageEnd = 4096 &- Int(truncatingIfNeeded: start & 4095)
+      let piece = toPageEnd < limit &- filled ? toPageEnd : limit &- filled
+      let copied = unsafe memory.copy(start, to: place + filled, count: piece)
+      var index = 0
+      while index < copied {
+        let byte = unsafe place.loadUnaligned(fromByteOffset: filled &+ index, as: UInt8.self)
+        if byte == 0 {
+          isTerminated = true
+          break
+        }
+        index &+= 1
+      }
+      filled &+= index
+      if copied < piece { break }
+    }
+    if filled > 0 { unsafe state.pointee.writer.finishProperty(count: filled) }
+  }
+}

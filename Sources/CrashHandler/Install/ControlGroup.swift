@@ -1,0 +1,52 @@
+internal import Glibc
+
+/// Finds the process's memory and pids control groups and opens their files.
+///
+/// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
+struct ControlGroup {
+  let files: ControlGroupFiles
+  /// The memory control group's path; nil if there is none.
+  let path: String?
+
+  /// The calling process's.
+  static func current() -> ControlGroup {
+    let lines = TextFile.text("/proc/self/cgroup")?.split(separator: "\n") ?? []
+    // "hierarchy:controllers:path"; version 2 has hierarchy 0 and no controllers.
+    var paths: [String: String] = [:]
+    for line in lines {
+      let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      guard fields.count == 3 else { continue }
+      for controller in fields[1].split(separator: ",", omittingEmptySubsequences: false) {
+        paths[String(controller)] = String(fields[2])
+      }
+    }
+    var files = ControlGroupFiles()
+    let unified = paths[""] ?? "/"
+    files.memoryUsed = open(
+      unified, "memory.current", or: paths["memory"], "memory", "memory.usage_in_bytes")
+    files.memoryLimit = open(
+      unified, "memory.max", or: paths["memory"], "memory", "memory.limit_in_bytes")
+    files.tasksUsed = open(unified, "pids.current", or: paths["pids"], "pids", "pids.current")
+    files.tasksLimit = open(unified, "pids.max", or: paths["pids"], "pids", "pids.max")
+    return ControlGroup(
+      files: files, path: (paths["memory"] ?? paths[""]).map { String($0.prefix(1024)) })
+  }
+
+  /// Opens a file of version 2, or else the one of version 1.
+  ///
+  /// In a container the path may be the host's while the mount shows only the container's own group
+  /// at its root, so the root is tried last.
+  private static func open(
+    _ unified: String, _ name: String, or path: String?, _ controller: String, _ oldName: String
+  ) -> Int32 {
+    let root = "/sys/fs/cgroup"
+    var candidates = ["\(root)\(unified)/\(name)"]
+    if let path { candidates.append("\(root)/\(controller)\(path)/\(oldName)") }
+    candidates += ["\(root)/\(name)", "\(root)/\(controller)/\(oldName)"]
+    for candidate in candidates {
+      let descriptor = unsafe Glibc.open(candidate, O_RDONLY | O_CLOEXEC)
+      if descriptor >= 0 { return descriptor }
+    }
+    return -1
+  }
+}
