@@ -30,8 +30,7 @@ extension CrashReport {
     message = Self.message(snapshot.exception)
     explanation = Explanation(of: snapshot, frames: crashed?.frames ?? []).text
     signature = Signature.text(
-      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules,
-      executable: snapshot.process.executablePath)
+      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules)
     complete = snapshot.capture.isComplete
     exception = snapshot.exception.map(Exception.init)
     process = Process(snapshot.process)

@@ -48,8 +48,7 @@ public struct TextReport: Sendable {
     addField("Signal", signalText)
     addField("Address", report.exception?.address?.description)
     addField("Access", report.exception?.access)
-    addField(
-      "Sent by", report.exception?.sender.map { "process \($0.pid) of user \($0.uid)" })
+    addField("Sent by", senderText)
     addField("Process", processText)
     addField("Product", productText)
     addField("Time", timeText)
@@ -69,6 +68,12 @@ public struct TextReport: Sendable {
     guard let signal = exception.signal else { return "unknown" }
     let code = exception.codeName ?? exception.code.map { "code \($0)" }
     return (exception.signalName ?? "signal") + " (\(signal))" + (code.map { ", \($0)" } ?? "")
+  }
+
+  private var senderText: String? {
+    guard let sender = report.exception?.sender else { return nil }
+    if let own = report.process.pid, Int64(own) == Int64(sender.pid) { return "the process itself" }
+    return "process \(sender.pid) of user \(sender.uid)"
   }
 
   private var processText: String? {

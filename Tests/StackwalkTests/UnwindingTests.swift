@@ -128,6 +128,15 @@ import Testing
     #expect(!trace.frames[2].isReturnAddress)
   }
 
+  @Test func startsFromAStackPointerBelowTheStack() {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    process.context.rsp = SyntheticProcess.stack - 0x100_0000
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[5] = first
+    #expect(walk(process).frames.map(\.trust) == [.context, .framePointer])
+  }
+
   @Test func goesOnAboveAGap() {
     var process = SyntheticProcess()
     let calls = (2...6).map { process.call(endingAt: $0 * 0x100) }
