@@ -44,7 +44,8 @@ let package = Package(
       name: "CrashConverter",
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     // What users import: the handler and the conversion.
-    .target(name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
+    .target(
+      name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
@@ -84,11 +85,27 @@ let package = Package(
         "ProcessSnapshot",
       ]),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
+    .testTarget(
+      name: "CrashReportDatabaseTests", dependencies: ["CrashReportDatabase", "IntermediateDump"]),
+    .testTarget(
+      name: "CrashConverterTests",
+      dependencies: [
+        "CrashConverter", "CrashReportDatabase", "ConverterRacer", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
+      ]),
+    // A converter that the tests can race and kill.
+    .executableTarget(
+      name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+    // Three proofs that what runs in a crash is safe to run there.
+    .testTarget(
+      name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
+      exclude: ["AllowedCalls.txt"]),
   ],
   swiftLanguageModes: [.v6]
 )
 
 // C targets take no Swift settings.
-for target in package.targets where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
+for target in package.targets
+where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

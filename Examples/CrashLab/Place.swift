@@ -31,16 +31,29 @@ enum Place: String, CaseIterable, Sendable {
   }
 }
 
-// Each place shows in the stack by a frame of its own; optimised, the three would be merged into one.
+// Each place shows in the stack by a frame of its own. The bodies differ because functions that are alike, or nearly so,
+// are merged into one by the optimiser.
 
-@inline(never) @_optimize(none)
-private func onPthread(_ crash: @Sendable () throws -> Void) { attempt(crash) }
+@inline(never)
+func onPthread(_ crash: @Sendable () throws -> Void) {
+  attempt(crash)
+  stayOnTheStack()
+}
 
-@inline(never) @_optimize(none)
-private func onDispatchWorker(_ crash: @Sendable () throws -> Void) { attempt(crash) }
+@inline(never)
+func onDispatchWorker(_ crash: @Sendable () throws -> Void) {
+  stayOnTheStack()
+  attempt(crash)
+  stayOnTheStack()
+}
 
-@inline(never) @_optimize(none)
-private func onTask(_ crash: @Sendable () throws -> Void) { attempt(crash) }
+@inline(never)
+func onTask(_ crash: @Sendable () throws -> Void) {
+  stayOnTheStack()
+  stayOnTheStack()
+  attempt(crash)
+  stayOnTheStack()
+}
 
 private func attempt(_ crash: @Sendable () throws -> Void) {
   do {

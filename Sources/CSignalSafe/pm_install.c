@@ -46,7 +46,6 @@ void pm_bind_now(void) {
   volatile size_t size = 8;
   memset(bytes, 0, size);
   memcpy(bytes + 8, bytes, size);
-  memmove(bytes + 4, bytes, size);
 }
 
 const char *pm_library_version(void) { return gnu_get_libc_version(); }

@@ -3,18 +3,20 @@ internal import IntermediateDump
 
 /// Makes reports of the dumps that crashed processes left in a database.
 ///
-/// Reads, converts and waits for the disk: tens of milliseconds a dump. Any number of threads and processes may do it at
-/// once; each dump becomes one report. A dump is removed only once its report would survive a power cut. A dump that
-/// cannot be converted stays and is tried again at the next call; the third failure moves it to the quarantine folder.
+/// Reads, converts and waits for the disk: tens of milliseconds a dump. Any number of threads and
+/// processes may do it at once; each dump becomes one report. A dump is removed only once its
+/// report would survive a power cut. A dump that cannot be converted stays and is tried again at
+/// the next call; the third failure moves it to the quarantine folder.
 ///
 /// - Parameters:
 ///   - path: the database's folder; made if it is missing.
-///   - identifier: the program whose dumps come first, and whose abandoned ones are judged dead after a day where nothing
-///     better is known. Nil for a tool that takes everybody's.
+///   - identifier: the program whose dumps come first, and whose abandoned ones are judged dead
+///     after a day where nothing better is known. Nil for a tool that takes everybody's.
 ///   - annotations: added to every report; a name that a dump has too gets this value.
-///   - limit: the most dumps of other programs that are taken; without an identifier there is no limit.
-/// - Returns: what was done, dump by dump, in that order. A dump whose owner is alive, or on which another converter works,
-///   is not among them.
+///   - limit: the most dumps of other programs that are taken; without an identifier there is no
+///     limit.
+/// - Returns: what was done, dump by dump, in that order. A dump whose owner is alive, or on which
+///   another converter works, is not among them.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],

@@ -9,7 +9,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     case torn(String)
     /// The dump stays, to be tried again; the text says why.
     case failed(String)
-    /// The dump failed for the last time and lies in the database's quarantine folder; the text says why.
+    /// The dump failed for the last time and lies in the database's quarantine folder; the text
+    /// says why.
     case quarantined(String)
   }
 

@@ -3,8 +3,9 @@ public import IntermediateDump
 extension CrashReportDatabase {
   /// The random ID that all reports of this database share; made at the first call.
   ///
-  /// Settings that are torn or of another version are replaced, and the database's client gets a new ID: the old one
-  /// cannot be known. Threads and processes that find no settings at the same moment get the same ID.
+  /// Settings that are torn or of another version are replaced, and the database's client gets a
+  /// new ID: the old one cannot be known. Threads and processes that find no settings at the same
+  /// moment get the same ID.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written.
   public func clientID() throws(CrashReportDatabaseError) -> ReportID {

@@ -3,9 +3,10 @@ public import IntermediateDump
 
 /// A folder of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
-/// `new/`, `pending/` and `completed/` hold the minidumps, `<report ID>.dmp`, each with `<report ID>.meta` beside it; the
-/// folder is the state. `attachments/` and `settings.dat` complete it. Every change is one rename, so no lock is held,
-/// ever. Files of other names or kinds are left alone.
+/// `new/`, `pending/` and `completed/` hold the minidumps, `<report ID>.dmp`, each with `<report
+/// ID>.meta` beside it; the folder is the state. `attachments/` and `settings.dat` complete it.
+/// Every change is one rename, so no lock is held, ever. Files of other names or kinds are left
+/// alone.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {
@@ -15,8 +16,8 @@ public struct CrashReportDatabase: Sendable {
   /// Opens a database; makes the folders that are missing, for this user alone.
   ///
   /// - Parameter path: the folder; a relative one is taken from the current folder once, now.
-  /// - Throws: `CrashReportDatabaseError` that says what to do where the path is not a folder, belongs to another user than
-  ///   this one or root, or cannot be written.
+  /// - Throws: `CrashReportDatabaseError` that says what to do where the path is not a folder,
+  ///   belongs to another user than this one or root, or cannot be written.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.absolute(path)
     try DatabasePath.makeFolders(self.path)
@@ -36,8 +37,8 @@ public struct CrashReportDatabase: Sendable {
   ///
   /// - Parameter id: the report's ID; whoever converts the same dump again gives the same one.
   /// - Returns: the report, with an empty file to write the minidump to.
-  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or completed. A report that
-  ///   somebody else is writing, or died while writing, is not in the way.
+  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or
+  ///   completed. A report that somebody else is writing, or died while writing, is not in the way.
   public func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     let database = try open()
     try removeStaleNewReports(database)
@@ -46,8 +47,9 @@ public struct CrashReportDatabase: Sendable {
 
   /// All reports, oldest first.
   ///
-  /// Takes time in proportion to their number: each one's metadata is read. Damaged metadata is not an error, and neither
-  /// are other files in the folders: these are left out. A report that changes its state meanwhile is listed once.
+  /// Takes time in proportion to their number: each one's metadata is read. Damaged metadata is not
+  /// an error, and neither are other files in the folders: these are left out. A report that
+  /// changes its state meanwhile is listed once.
   public func reports() throws(CrashReportDatabaseError) -> [StoredReport] {
     let database = try open()
     var found: [ReportID: StoredReport] = [:]

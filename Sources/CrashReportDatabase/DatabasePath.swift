@@ -72,7 +72,8 @@ enum DatabasePath {
       .notADirectory, "\(path) is not a folder; name one, or a path where one can be made")
   }
 
-  /// Root's folders are a container's usual volumes; 65534 stands for users outside a user namespace.
+  /// Root's folders are a container's usual volumes; 65534 stands for users outside a user
+  /// namespace.
   private static func checkOwner(
     _ status: FileStatus, _ what: String
   ) throws(CrashReportDatabaseError) {

@@ -2,8 +2,9 @@ internal import IntermediateDump
 
 /// The database's own settings: who this client is, and whether it may upload.
 ///
-/// Layout, little-endian, 40 bytes: magic (4), version 1 (4), options (4, bit 0: uploads enabled), padding (4), last upload
-/// attempt in seconds since 1970 (8), client ID (16, its first three fields little-endian).
+/// Layout, little-endian, 40 bytes: magic (4), version 1 (4), options (4, bit 0: uploads enabled),
+/// padding (4), last upload attempt in seconds since 1970 (8), client ID (16, its first three
+/// fields little-endian).
 ///
 /// Source: Crashpad `client/settings.cc`, `Settings::Data`; `util/misc/uuid.h`.
 struct DatabaseSettings: Sendable, Equatable {

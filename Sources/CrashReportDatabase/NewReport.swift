@@ -1,9 +1,11 @@
 internal import Glibc
 public import IntermediateDump
 
-/// A report that is being written: nobody sees it until `finish()`, and it is gone if that never comes.
+/// A report that is being written: nobody sees it until `finish()`, and it is gone if that never
+/// comes.
 ///
-/// A process that dies in between leaves a file in `new/`, which is never read and is removed after three days.
+/// A process that dies in between leaves a file in `new/`, which is never read and is removed after
+/// three days.
 public struct NewReport: ~Copyable, Sendable {
   public let id: ReportID
   /// An empty file, open for reading and writing.
@@ -58,17 +60,19 @@ public struct NewReport: ~Copyable, Sendable {
 
   /// Makes the report pending: after this returns it survives a power cut.
   ///
-  /// Costs a few waits for the disk. After an error other than `reportExists` the report may have become pending or not;
-  /// `prepareNewReport` with the same ID tells.
+  /// Costs a few waits for the disk. After an error other than `reportExists` the report may have
+  /// become pending or not; `prepareNewReport` with the same ID tells.
   ///
-  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if another writer finished the same report first.
+  /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if another writer finished
+  ///   the same report first.
   public consuming func finish() throws(CrashReportDatabaseError) {
     try file.synchronize()
     guard let found = new.status(of: fileName), found.isSameFile(as: try file.status()) else {
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
     let name = StoredReport.fileName(id)
-    // The metadata goes first: a minidump without it is a report of unknown age to Crashpad's tools.
+    // The metadata goes first: a minidump without it is a report of unknown age to Crashpad's
+    // tools.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)
     if try !pending.put(metadata.bytes, as: metadataName, by: new, replacing: false) {

@@ -1,7 +1,7 @@
 /// What the file beside a report says: the numbers that uploading and pruning need.
 ///
-/// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8), creation (8), attributes (1),
-/// padding to 32 bytes, then the server's ID to the end of the file.
+/// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8),
+/// creation (8), attributes (1), padding to 32 bytes, then the server's ID to the end of the file.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 struct ReportMetadata: Sendable, Equatable {

@@ -1,8 +1,10 @@
-/// The name of a file in the pending folder: whose dump it is, which report it becomes, and who may touch it.
+/// The name of a file in the pending folder: whose dump it is, which report it becomes, and who may
+/// touch it.
 ///
-/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once the dump is finished;
-/// `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>.claimed` while a converter works on it. Beside a locked
-/// file lie its owner's run record (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
+/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
+/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>.claimed` while a
+/// converter works on it. Beside a locked file lie its owner's run record (`.run`) and FIFO
+/// (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
 public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The folder below the database that holds pending dumps.
   public static let folder = "pending-serialized-dumps"
@@ -13,9 +15,11 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   public enum Role: Sendable, Hashable {
     case finished
     case locked
-    /// Taken by a converter: the attempt (1 for the first), the converter's process ID and start time in ticks, and a
-    /// digest of the boot and PID namespace in which these two mean anything, 0 if it is not known. Process ID 0: the
-    /// converter gave the dump back after that many failed attempts.
+    /// Taken by a converter: the attempt (1 for the first), the converter's process ID and start
+    /// time in ticks, and a digest of the boot and PID namespace in which these two mean anything,
+    /// 0 if it is not known.
+    ///
+    /// Process ID 0: the converter gave the dump back after that many failed attempts.
     case claimed(attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32)
     case runRecord
     case fifo
@@ -96,7 +100,8 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       && text.utf8.contains { $0 != UInt8(ascii: ".") }
   }
 
-  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is left.
+  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is
+  /// left.
   public static func identifier(reducing text: String) -> String {
     let reduced = String(
       decoding: text.utf8.map { isAllowed($0) ? $0 : UInt8(ascii: "-") }.prefix(128), as: UTF8.self)

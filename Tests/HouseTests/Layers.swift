@@ -23,7 +23,7 @@ enum Layers {
   /// Modules of the toolchain that only some may.
   static let special: [String: Set<String>] = [
     "CrashReportUpload": ["Foundation", "FoundationNetworking"],
-    "PostmortemTool": ["Foundation"],
+    "PostmortemTool": ["Dispatch", "Foundation"],
   ]
 
   /// Everything of this package that a module may import.

@@ -67,7 +67,8 @@ struct Disassembly {
     if let place = instruction.range(of: "%fs:") {
       let rest = instruction[place.upperBound...]
       // The thread control block's own address, and the canary at 40, both by the psABI.
-      if !rest.hasPrefix("0,") && !rest.hasPrefix("40,") { function.threadLocal.append(instruction) }
+      let isKnown = ["0,", "0x0,", "40,", "0x28,"].contains { rest.hasPrefix($0) }
+      if !isKnown { function.threadLocal.append(instruction) }
     }
     let operation = instruction.prefix { !$0.isWhitespace }
     guard operation.hasPrefix("call") || operation.hasPrefix("j") else { return }

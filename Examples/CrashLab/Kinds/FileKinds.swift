@@ -26,6 +26,6 @@ func crash_truncated_file() {
   let mapping = unsafe mmap(nil, 8192, PROT_READ, MAP_SHARED, descriptor, 0)
   ftruncate(descriptor, 0)
   let address = UInt(bitPattern: mapping)
-  let value = unsafe word(at: address + 4096).pointee
+  let value = unsafe place(at: address + 4096, of: UInt64.self).pointee
   print(value)
 }

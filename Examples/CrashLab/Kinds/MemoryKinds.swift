@@ -17,27 +17,30 @@ extension CrashKind {
   ]
 }
 
+// Each function accesses another type: those that differ in a constant only are merged into one by the optimiser, and the
+// frame would have another's name.
+
 @inline(never)
 func crash_null_read() {
-  let value = unsafe word(at: 0).pointee
+  let value = unsafe place(at: 0, of: UInt64.self).pointee
   print(value)
 }
 
 @inline(never)
 func crash_null_write() {
-  unsafe word(at: 0).pointee = 1
+  unsafe place(at: 0, of: UInt64.self).pointee = 1
   stayOnTheStack()
 }
 
 @inline(never)
 func crash_wild_pointer() {
-  unsafe word(at: 0x1234_5678_9ab0).pointee = 1
+  unsafe place(at: 0x1234_5678_9ab0, of: UInt32.self).pointee = 1
   stayOnTheStack()
 }
 
 @inline(never)
 func crash_non_canonical() {
-  let value = unsafe word(at: 0xdead_beef_dead_beef).pointee
+  let value = unsafe place(at: 0xdead_beef_dead_beef, of: UInt8.self).pointee
   print(value)
 }
 
@@ -45,7 +48,7 @@ func crash_non_canonical() {
 func crash_write_to_code() {
   let function: @convention(c) () -> Void = crash_breakpoint
   let code = unsafe unsafeBitCast(function, to: UInt.self)
-  unsafe word(at: code).pointee = 0
+  unsafe place(at: code, of: UInt16.self).pointee = 0
   stayOnTheStack()
 }
 
@@ -53,21 +56,21 @@ func crash_write_to_code() {
 func crash_freed_page() {
   let page = mapPage(PROT_READ | PROT_WRITE)
   unsafe munmap(crashlab_address(page), 4096)
-  let value = unsafe word(at: page + 16).pointee
+  let value = unsafe place(at: page + 16, of: UInt64.self).pointee
   print(value)
 }
 
 @inline(never)
 func crash_prot_none() {
   let page = mapPage(PROT_NONE)
-  let value = unsafe word(at: page + 16).pointee
+  let value = unsafe place(at: page + 16, of: UInt32.self).pointee
   print(value)
 }
 
 /// A typed pointer: an untyped access goes through the runtime at -Onone, and the crash would be there.
 @inline(__always)
-func word(at address: UInt) -> UnsafeMutablePointer<UInt64> {
-  unsafe crashlab_address(address).assumingMemoryBound(to: UInt64.self)
+func place<Value>(at address: UInt, of type: Value.Type) -> UnsafeMutablePointer<Value> {
+  unsafe crashlab_address(address).assumingMemoryBound(to: type)
 }
 
 private func mapPage(_ protection: Int32) -> UInt {

@@ -25,6 +25,25 @@ PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function
 PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
+// Lets the handler access memory that is not aligned. The kernel clears the direction flag for a handler but not the
+// alignment-check flag: in a program that has set it, the handler's first unaligned access would be SIGBUS (crash-lab's
+// kind "misaligned" lost its dump so). Returning from the handler restores the flag. Source: Linux
+// arch/x86/kernel/signal.c, handle_signal.
+PM_INLINE void pm_allow_unaligned_access(void) {
+#if defined(__x86_64__)
+  // The push must not go over the 128 bytes below the stack pointer that the compiler may be using.
+  __asm__ volatile(
+      "leaq -128(%%rsp), %%rsp\n\t"
+      "pushfq\n\t"
+      "andq $~0x40000, (%%rsp)\n\t"
+      "popfq\n\t"
+      "leaq 128(%%rsp), %%rsp"
+      :
+      :
+      : "memory", "cc");
+#endif
+}
+
 // memcpy is reached through the PLT, whose first call runs the dynamic linker's resolver. This is not.
 PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_t count) {
 #if defined(__x86_64__)

@@ -6,7 +6,8 @@ struct HostIdentity: Sendable, Equatable {
   var bootID: String?
   /// The inode of `/proc/self/ns/pid`.
   var processNamespace: UInt64?
-  /// True if `/proc` shows the processes of this PID namespace: a namespace can be entered without mounting its own.
+  /// True if `/proc` shows the processes of this PID namespace: a namespace can be entered without
+  /// mounting its own.
   var isProcOurs: Bool
   var processID: UInt32
   /// Nil where `/proc` does not tell.
@@ -34,8 +35,8 @@ struct HostIdentity: Sendable, Equatable {
 
   /// A digest of boot and namespace for the names of claims; 0 if these are not known.
   ///
-  /// 32-bit FNV-1a. Two places of one digest make a claim look as if its process had died, one time in 4 billion; the
-  /// database then still makes one report of the dump.
+  /// 32-bit FNV-1a. Two places of one digest make a claim look as if its process had died, one time
+  /// in 4 billion; the database then still makes one report of the dump.
   var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     let hash = "\(bootID)/\(processNamespace)".utf8.reduce(UInt32(2_166_136_261)) {

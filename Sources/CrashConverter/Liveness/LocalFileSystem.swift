@@ -17,7 +17,8 @@ enum LocalFileSystem {
     return types.contains(type)
   }
 
-  /// The type of the mount that an open file is on, by the mount's ID: device numbers do not tell on Btrfs.
+  /// The type of the mount that an open file is on, by the mount's ID: device numbers do not tell
+  /// on Btrfs.
   ///
   /// Source: proc_pid_fdinfo(5), `mnt_id`; proc_pid_mountinfo(5), fields 1 and 9.
   static func fileSystemType(fdinfo: [UInt8], mountinfo: [UInt8]) -> String? {

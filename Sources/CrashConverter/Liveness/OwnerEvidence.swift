@@ -10,9 +10,9 @@ enum OwnerVerdict: Sendable, Equatable {
 
 /// All that is known of the owner of a locked file, and the rules that decide from it.
 ///
-/// In the same boot and PID namespace the process itself decides; else in the same boot the FIFO; another boot is death on
-/// a file system that no other machine writes to; what is left is judged by its age. Evidence that cannot be read never
-/// counts as death.
+/// In the same boot and PID namespace the process itself decides; else in the same boot the FIFO;
+/// another boot is death on a file system that no other machine writes to; what is left is judged
+/// by its age. Evidence that cannot be read never counts as death.
 struct OwnerEvidence: Sendable, Equatable {
   /// What opening the owner's FIFO for writing showed.
   enum FIFOProbe: Sendable, Equatable {

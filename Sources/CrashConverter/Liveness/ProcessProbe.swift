@@ -54,8 +54,8 @@ struct ProcessStatistics: Sendable, Equatable {
 
   /// True for a process that has ended and only waits for its parent.
   ///
-  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the same letter while the
-  /// other threads live on.
+  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the
+  /// same letter while the other threads live on.
   var hasEnded: Bool {
     switch state {
     case UInt8(ascii: "Z"): threadCount <= 1

@@ -1,11 +1,13 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// What becomes of a dump that could not be converted: it is kept, to be tried again or to be looked at.
+/// What becomes of a dump that could not be converted: it is kept, to be tried again or to be
+/// looked at.
 extension PendingFolder {
   /// Conversions that fail before a dump is set aside.
   static let maximumFailures: UInt32 = 3
-  /// Attempts after which a dump is set aside unread: its converters died, of it or of something else.
+  /// Attempts after which a dump is set aside unread: its converters died, of it or of something
+  /// else.
   static let maximumAttempts: UInt32 = 10
 
   /// Lets others, and this process later, try again.
@@ -15,13 +17,14 @@ extension PendingFolder {
     let attempts = countsAttempt ? claim.attempt : claim.attempt - 1
     let free = claim.name.with(
       role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
-    // There is one file of a report; should there be a second, this one stays claimed and is found again once this
-    // process has ended.
+    // There is one file of a report; should there be a second, this one stays claimed and is found
+    // again once this process has ended.
     guard folder.status(of: free.description) == nil else { return }
     _ = try folder.rename(claim.name.description, to: folder, free.description, replacing: true)
   }
 
-  /// Moves a dump, with its owner's run record, into the quarantine folder, and says why in a text beside it.
+  /// Moves a dump, with its owner's run record, into the quarantine folder, and says why in a text
+  /// beside it.
   ///
   /// - Returns: the name it lies under there.
   func quarantine(

@@ -35,7 +35,8 @@ struct PendingFolder: ~Copyable {
     now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// All files of ours; whatever has another name or is of a kind it should not be is not among them.
+  /// All files of ours; whatever has another name or is of a kind it should not be is not among
+  /// them.
   func files() throws(CrashReportDatabaseError) -> [File] {
     var files: [File] = []
     for fileName in try folder.names() {
@@ -48,7 +49,8 @@ struct PendingFolder: ~Copyable {
     return files
   }
 
-  /// The dumps among the files, in the order in which they are to be taken: one's own first, the oldest first.
+  /// The dumps among the files, in the order in which they are to be taken: one's own first, the
+  /// oldest first.
   func dumps(among files: [File]) -> [File] {
     files.filter {
       switch $0.name.role {
@@ -146,8 +148,8 @@ struct PendingFolder: ~Copyable {
     try folder.remove(name.with(role: .runRecord).description)
   }
 
-  /// Removes the run records and FIFOs whose dump is gone: a process died between making or removing the one and the
-  /// other.
+  /// Removes the run records and FIFOs whose dump is gone: a process died between making or
+  /// removing the one and the other.
   func removeOrphans(among files: [File]) {
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {

@@ -9,6 +9,7 @@ internal import IntermediateDump
 func pm_handle_crash(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
+  pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let entryTime = nanoseconds(clock: CLOCK_MONOTONIC)

@@ -18,6 +18,7 @@ struct MappingTable {
   /// textCount (8), count (8).
   private let counts: UnsafeMutablePointer<Int>
 
+  @_noLocks
   init(
     text: UnsafeMutableRawPointer, textCapacity: Int, entries: UnsafeMutableRawPointer,
     capacity: Int, counts: UnsafeMutablePointer<Int>

@@ -11,6 +11,7 @@ internal import CSignalSafe
 func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
+  pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let generation = unsafe state.pointee.parking.value

@@ -2,8 +2,9 @@ internal import Glibc
 
 /// A folder held open, and the only way this package touches files in it.
 ///
-/// Everything goes through the folder's descriptor and stays in the folder: no symbolic link is followed, no file that
-/// blocks or acts when opened is opened, and a path that is exchanged later changes nothing.
+/// Everything goes through the folder's descriptor and stays in the folder: no symbolic link is
+/// followed, no file that blocks or acts when opened is opened, and a path that is exchanged later
+/// changes nothing.
 package struct Folder: ~Copyable, Sendable {
   private let file: OpenFile
 
@@ -60,7 +61,8 @@ package struct Folder: ~Copyable, Sendable {
     try file.synchronize()
   }
 
-  /// The names in the folder, in no order; names that are not UTF-8 have U+FFFD in them and so are never opened.
+  /// The names in the folder, in no order; names that are not UTF-8 have U+FFFD in them and so are
+  /// never opened.
   package func names() throws(CrashReportDatabaseError) -> [String] {
     // A descriptor of its own: the folder's position would be shared between threads.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -85,14 +87,16 @@ package struct Folder: ~Copyable, Sendable {
     return names
   }
 
-  /// What lies under a name, a link itself and not its target; nil where nothing does or the system does not tell.
+  /// What lies under a name, a link itself and not its target; nil where nothing does or the system
+  /// does not tell.
   package func status(of name: String) -> FileStatus? {
     var status = stat()
     guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
     return FileStatus(status)
   }
 
-  /// Opens a regular file for reading; anything else under that name is an error and is not opened in earnest.
+  /// Opens a regular file for reading; anything else under that name is an error and is not opened
+  /// in earnest.
   package func open(_ name: String) throws(CrashReportDatabaseError) -> OpenFile {
     let path = "\(path)/\(name)"
     // O_NONBLOCK: opening a FIFO must not wait for its writer.

@@ -12,13 +12,15 @@ extension Folder {
 
   /// Renames a file, into another folder of the same file system if wanted.
   ///
-  /// - Parameter replacing: whether a file under the new name may be lost; then it is one atomic step. If not, the file has
-  ///   both names for a moment, and a file system without hard links leaves one between looking and renaming.
+  /// - Parameter replacing: whether a file under the new name may be lost; then it is one atomic
+  ///   step. If not, the file has both names for a moment, and a file system without hard links
+  ///   leaves one between looking and renaming.
   package func rename(
     _ name: String, to folder: borrowing Folder, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
     if !replacing {
-      // The C library's plain calls have no rename that fails where the target exists; a second name does.
+      // The C library's plain calls have no rename that fails where the target exists; a second
+      // name does.
       if unsafe linkat(descriptor, name, folder.descriptor, newName, 0) == 0 {
         try? remove(name)
         return .done

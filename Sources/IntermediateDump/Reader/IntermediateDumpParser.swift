@@ -31,7 +31,8 @@ struct IntermediateDumpParser {
     let key: UInt16
     let offset: Int
     let isArray: Bool
-    // Appended to in place: an enum's payload or a copy would make each entry cost as much as all before it.
+    // Appended to in place: an enum's payload or a copy would make each entry cost as much as all
+    // before it.
     var entries: [IntermediateDumpMap.Entry] = []
   }
 

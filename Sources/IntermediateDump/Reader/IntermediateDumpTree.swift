@@ -1,8 +1,9 @@
 /// An intermediate dump as text for people: one line an entry, indented as it is nested.
 ///
-/// Each line has the entry's offset in the file in hexadecimal, the key's name (its number, where this version does not
-/// know it) and the value; the last line says whether the dump is complete, or where and why it broke off. Text of the
-/// dump is escaped, so that nothing in it can reach a terminal.
+/// Each line has the entry's offset in the file in hexadecimal, the key's name (its number, where
+/// this version does not know it) and the value; the last line says whether the dump is complete,
+/// or where and why it broke off. Text of the dump is escaped, so that nothing in it can reach a
+/// terminal.
 public struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutputStreamable {
   /// The most bytes of a value that are shown in hexadecimal.
   public static let maximumBytes = 16

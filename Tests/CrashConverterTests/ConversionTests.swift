@@ -1,0 +1,195 @@
+import CrashConverter
+import CrashReportDatabase
+import Foundation
+import Glibc
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
+import Testing
+
+@Suite struct ConversionTests {
+  private let dumps: PendingDumps
+
+  init() throws {
+    dumps = try PendingDumps()
+  }
+
+  @Test func aDumpBecomesAReport() throws {
+    let id = try dumps.putDump()
+    try dumps.put([1], "app@\(id).run")
+    try #require(unsafe mkfifo(dumps.path(of: "app@\(id).fifo"), 0o600) == 0)
+    let processed = try processIntermediateDumps(
+      database: dumps.path, annotations: ["both": "caller", "new": "2"])
+    #expect(processed.map(\.reportID) == [id])
+    #expect(processed.map(\.outcome) == [.complete])
+    #expect(processed.map(\.description) == ["report \(id) from app@\(id): complete"])
+    #expect(dumps.names.isEmpty)
+    let report = try #require(try dumps.reports.first)
+    #expect(report.id == id && report.state == .pending)
+    let bytes = try #require(FileManager.default.contents(atPath: report.path))
+    let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
+    #expect(snapshot.reportID == id)
+    #expect(snapshot.clientID == (try CrashReportDatabase(path: dumps.path).clientID()))
+    #expect(snapshot.annotations["dump"] == "1")
+    #expect(snapshot.annotations["both"] == "caller")
+    #expect(snapshot.annotations["new"] == "2")
+    #expect(snapshot.process.processID == 4242)
+    #expect(snapshot.exception?.signal == 11)
+    #expect(try processIntermediateDumps(database: dumps.path).isEmpty)
+  }
+
+  @Test func aTornDumpIsKeptAsFarAsItGoes() throws {
+    let id = try dumps.putDump(Array(PendingDumps.complete.dropLast(60)))
+    let outcome = try #require(try processIntermediateDumps(database: dumps.path).first?.outcome)
+    guard case .torn(let reason) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(reason.contains("at byte"))
+    let report = try #require(try dumps.reports.first)
+    let bytes = try #require(FileManager.default.contents(atPath: report.path))
+    let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
+    #expect(report.id == id)
+    #expect(!snapshot.capture.isComplete)
+    #expect(snapshot.exception?.signal == 11)
+  }
+
+  @Test func theThirdFailureIsQuarantineAndStopsNobodyElse() throws {
+    let garbage = Array("no dump at all, but long enough for a header".utf8)
+    let bad = try dumps.putDump(garbage, age: 100)
+    try dumps.put([7], "app@\(bad).run")
+    for attempt in 1...3 {
+      let good = try dumps.putDump()
+      let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
+      #expect(processed.map(\.reportID) == [bad, good])
+      #expect(processed.last?.outcome == .complete)
+      switch processed.first?.outcome {
+      case .failed(let reason)? where attempt < 3: #expect(reason.contains("magic"))
+      case .quarantined(let reason)? where attempt == 3: #expect(reason.contains("magic"))
+      default: Issue.record("attempt \(attempt): \(processed)")
+      }
+    }
+    #expect(try processIntermediateDumps(database: dumps.path, identifier: "app").isEmpty)
+    #expect(dumps.names.isEmpty)
+    #expect(
+      dumps.folder.names("quarantine")
+        == ["app@\(bad)", "app@\(bad).reason", "app@\(bad).run"])
+    #expect(dumps.folder.bytes("quarantine/app@\(bad)") == garbage)
+    let reason = try #require(dumps.folder.bytes("quarantine/app@\(bad).reason"))
+    #expect(String(decoding: reason, as: UTF8.self).contains("magic"))
+    #expect(try dumps.folder.permissions("quarantine") == 0o700)
+  }
+
+  @Test func aSecondFileOfTheSameNameInQuarantineReplacesNothing() throws {
+    let bad = try dumps.putDump([1, 2, 3])
+    for _ in 1...3 { _ = try processIntermediateDumps(database: dumps.path) }
+    try dumps.put([4, 5, 6], "app@\(bad)")
+    for _ in 1...3 { _ = try processIntermediateDumps(database: dumps.path) }
+    #expect(dumps.folder.bytes("quarantine/app@\(bad)") == [1, 2, 3])
+    #expect(dumps.folder.bytes("quarantine/app@\(bad).2") == [4, 5, 6])
+  }
+
+  @Test func aFailureOfTheMachineIsNoFailureOfTheDump() throws {
+    let id = try dumps.putDump()
+    _ = try CrashReportDatabase(path: dumps.path)
+    let inTheWay = dumps.path + "/pending/\(id).dmp"
+    try #require(unsafe mkdir(inTheWay, 0o700) == 0)
+    for _ in 1...5 {
+      let outcome = try processIntermediateDumps(database: dumps.path).first?.outcome
+      guard case .failed? = outcome else {
+        Issue.record("\(String(describing: outcome))")
+        return
+      }
+    }
+    try #require(unsafe rmdir(inTheWay) == 0)
+    #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
+    #expect(try dumps.reports.map(\.id) == [id])
+  }
+
+  @Test(arguments: ["pending", "completed"])
+  func aDumpWhoseReportIsThereIsOnlyRemoved(state: String) throws {
+    let id = try dumps.putDump()
+    _ = try CrashReportDatabase(path: dumps.path)
+    try dumps.folder.put([9], "\(state)/\(id).dmp")
+    #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
+    #expect(dumps.names.isEmpty)
+    #expect(try dumps.reports.map(\.size) == [1])
+  }
+
+  @Test func aReportHalfWrittenByADeadConverterIsWrittenAgain() throws {
+    let id = try dumps.putDump()
+    _ = try CrashReportDatabase(path: dumps.path)
+    try dumps.folder.put([9], "new/\(id).dmp")
+    #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
+    #expect(try dumps.reports.map(\.state) == [.pending])
+    #expect(try dumps.reports.allSatisfy { $0.size > 4096 })
+  }
+
+  @Test func onesOwnDumpsComeFirstAndOthersAreLimited() throws {
+    let others = try (0..<5).map { try dumps.putDump(identifier: "other", age: 1000 - Double($0)) }
+    let own = try (0..<3).map { try dumps.putDump(age: 100 - Double($0)) }
+    let processed = try processIntermediateDumps(
+      database: dumps.path, identifier: "app", limit: 2)
+    #expect(processed.map(\.reportID) == own + others.prefix(2))
+    #expect(dumps.names.count == 3)
+    #expect(
+      try processIntermediateDumps(database: dumps.path, identifier: "app", limit: 0).isEmpty)
+    #expect(try processIntermediateDumps(database: dumps.path).map(\.reportID) == others.suffix(3))
+  }
+
+  @Test func whatIsNoDumpIsLeftAlone() throws {
+    let outside = try TemporaryFolder()
+    try outside.put(PendingDumps.complete, "dump")
+    let names = [
+      "app@\(ReportID())\n", "a b@\(ReportID())", "app@\(ReportID()).lock", "\(ReportID())",
+      "app@\(ReportID()).1-2-3.claimed", "README", ".hidden",
+    ]
+    for name in names { try dumps.put(PendingDumps.complete, name) }
+    try #require(unsafe mkfifo(dumps.path(of: "app@\(ReportID())"), 0o600) == 0)
+    try #require(unsafe mkfifo(dumps.path(of: "app@\(ReportID()).locked"), 0o600) == 0)
+    try #require(unsafe mkdir(dumps.path(of: "app@\(ReportID())"), 0o700) == 0)
+    try #require(
+      unsafe symlink(outside.path + "/dump", dumps.path(of: "app@\(ReportID())")) == 0)
+    let before = dumps.names
+    #expect(try processIntermediateDumps(database: dumps.path, identifier: "app").isEmpty)
+    #expect(dumps.names == before)
+    #expect(try dumps.reports.isEmpty)
+    #expect(outside.names() == ["dump"])
+  }
+
+  @Test func aFileThatIsTooLargeIsNotRead() throws {
+    let id = try dumps.putDump([])
+    try #require(unsafe truncate(dumps.path(of: "app@\(id)"), 513 << 20) == 0)
+    let outcome = try processIntermediateDumps(database: dumps.path).first?.outcome
+    guard case .failed(let reason)? = outcome else {
+      Issue.record("\(String(describing: outcome))")
+      return
+    }
+    #expect(reason.contains("too large"))
+  }
+
+  @Test func aDatabaseThatCannotBeUsedIsAnError() throws {
+    try dumps.folder.put([], "file")
+    #expect {
+      try processIntermediateDumps(database: dumps.path + "/file")
+    } throws: {
+      ($0 as? CrashConverterError)?.code == .databaseUnusable
+    }
+    try FileManager.default.removeItem(atPath: dumps.path + "/pending-serialized-dumps")
+    try dumps.folder.put([], "pending-serialized-dumps")
+    #expect {
+      try processIntermediateDumps(database: dumps.path)
+    } throws: {
+      ($0 as? CrashConverterError)?.code == .pendingFolderUnusable
+    }
+  }
+
+  @Test func aLogLineIsOneLine() throws {
+    let dump = ProcessedDump.Outcome.failed("a\nb\u{1B}[2J\r")
+    let id = try dumps.putDump([1])
+    let processed = try #require(try processIntermediateDumps(database: dumps.path).first)
+    #expect(processed.reportID == id)
+    #expect(!"\(processed)".contains { $0.isNewline })
+    #expect(dump != processed.outcome)
+  }
+}

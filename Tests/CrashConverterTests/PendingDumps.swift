@@ -1,0 +1,98 @@
+import CrashReportDatabase
+import Foundation
+import IntermediateDump
+import Testing
+
+/// A database in a temporary folder, with the pending dumps that a test puts there.
+final class PendingDumps: Sendable {
+  let folder: TemporaryFolder
+  var path: String { folder.path }
+  private static let pending = "pending-serialized-dumps"
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/\(Self.pending)", withIntermediateDirectories: false)
+  }
+
+  /// The names in the folder of pending dumps.
+  var names: [String] { folder.names(Self.pending) }
+
+  /// The database, to look at its reports.
+  var reports: [StoredReport] {
+    get throws { try CrashReportDatabase(path: path).reports() }
+  }
+
+  /// The path of a pending file.
+  func path(of name: String) -> String { "\(path)/\(Self.pending)/\(name)" }
+
+  func put(_ bytes: [UInt8], _ name: String, age: TimeInterval = 0) throws {
+    try folder.put(bytes, "\(Self.pending)/\(name)")
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path(of: name))
+  }
+
+  /// Puts a dump, and returns its report's ID.
+  @discardableResult
+  func putDump(
+    _ bytes: [UInt8] = PendingDumps.complete, identifier: String = "app", suffix: String = "",
+    age: TimeInterval = 0
+  ) throws -> ReportID {
+    let id = ReportID()
+    try put(bytes, "\(identifier)@\(id)\(suffix)", age: age)
+    return id
+  }
+
+  /// Puts the record of a locked file's owner.
+  func putRecord(
+    _ id: ReportID, identifier: String = "app", processID: UInt32, startTime: UInt64,
+    stackStart: UInt64 = 0, bootID: String, namespace: UInt64
+  ) throws {
+    let bytes = IntermediateDumpEncoding.encode { writer in
+      writer.header()
+      writer.startMap(.owner)
+      writer.unsigned(.ownerProcessID, UInt64(processID), width: 4)
+      writer.unsigned(.ownerStartTime, startTime)
+      writer.unsigned(.ownerStackStart, stackStart)
+      writer.text(.ownerBootID, bootID)
+      writer.unsigned(.ownerProcessNamespace, namespace)
+      writer.signed(.ownerLaunchTime, 1)
+      writer.end()
+      _ = writer.endDocument()
+    }
+    try put(try #require(bytes), "\(identifier)@\(id).run")
+  }
+
+  /// A dump of a crash, with an annotation and 4 KiB of memory.
+  static let complete: [UInt8] =
+    IntermediateDumpEncoding.encode { writer in
+      writer.header()
+      writer.startMap(.process)
+      writer.unsigned(.processID, 4242, width: 4)
+      writer.text(.product, "product")
+      writer.end()
+      writer.startMap(.exception)
+      writer.unsigned(.exceptionThreadID, 4242, width: 4)
+      writer.signed(.signalNumber, 11, width: 4)
+      writer.end()
+      writer.startMap(.crashingThread)
+      writer.unsigned(.threadID, 4242, width: 4)
+      writer.bytes(.generalRegisters, Array(repeating: 1, count: 23 * 8))
+      writer.end()
+      writer.startArray(.memory)
+      writer.startMap(.memoryRegion)
+      writer.unsigned(.regionAddress, 0x1000)
+      writer.bytes(.regionData, Array(repeating: 0xAB, count: 4096))
+      writer.end()
+      writer.end()
+      writer.startArray(.annotations)
+      for (name, value) in [("dump", "1"), ("both", "dump")] {
+        writer.startMap(.annotation)
+        writer.text(.annotationName, name)
+        writer.text(.annotationValue, value)
+        writer.end()
+      }
+      writer.end()
+      _ = writer.endDocument()
+    } ?? []
+}

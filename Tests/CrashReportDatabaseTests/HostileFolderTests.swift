@@ -1,0 +1,105 @@
+import CrashReportDatabase
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+@Suite struct HostileFolderTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func refusal(_ path: String) -> CrashReportDatabaseError? {
+    do throws(CrashReportDatabaseError) {
+      _ = try CrashReportDatabase(path: path)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func whatIsNoFolderIsRefused() throws {
+    try folder.put([], "file")
+    try #require(unsafe mkfifo(folder.path + "/fifo", 0o600) == 0)
+    try #require(unsafe symlink("file", folder.path + "/link") == 0)
+    for name in ["file", "fifo", "link", "file/"] {
+      let error = try #require(refusal(folder.path + "/" + name))
+      #expect(error.code == .notADirectory)
+      #expect(error.description.contains("name one"))
+    }
+    #expect(refusal("")?.code == .invalidPath)
+    #expect(refusal("a\u{0}b")?.code == .invalidPath)
+    #expect(refusal(folder.path + "/file/below")?.errno == ENOTDIR)
+    #expect(refusal(folder.path + "/" + String(repeating: "x", count: 300))?.errno == ENAMETOOLONG)
+    #expect(refusal("/proc/db")?.code == .fileSystemError)
+  }
+
+  @Test func aLinkOfOnesOwnIsFollowedAndASubfolderLinkIsNot() throws {
+    try #require(unsafe mkdir(folder.path + "/real", 0o700) == 0)
+    try #require(unsafe symlink("real", folder.path + "/link") == 0)
+    #expect(refusal(folder.path + "/link") == nil)
+    try FileManager.default.removeItem(atPath: folder.path + "/real/pending")
+    try #require(unsafe symlink("/tmp", folder.path + "/real/pending") == 0)
+    #expect(refusal(folder.path + "/link")?.code == .notADirectory)
+  }
+
+  // Root alone can give a file away; CI runs as root.
+  @Test(
+    .enabled(
+      if: geteuid() == 0 || ProcessInfo.processInfo.environment["CI"] == "true",
+      "needs root, to change the owner of a link"))
+  func anotherUsersLinkIsRefused() throws {
+    try #require(unsafe mkdir(folder.path + "/real", 0o700) == 0)
+    try #require(unsafe symlink("real", folder.path + "/link") == 0)
+    try #require(unsafe lchown(folder.path + "/link", 12345, 12345) == 0)
+    let error = try #require(refusal(folder.path + "/link"))
+    #expect(error.code == .foreignOwner)
+    #expect(error.description.contains("12345"))
+    #expect(error.description.contains("choose another path"))
+  }
+
+  @Test func foreignAndDamagedFilesAreLeftOut() throws {
+    let database = try CrashReportDatabase(path: folder.path)
+    let (good, torn, id) = (ReportID(), ReportID(), ReportID())
+    let outside = try TemporaryFolder()
+    try outside.put([1], "\(id).dmp")
+    let pending = folder.path + "/pending/"
+    try folder.put([1, 2], "pending/\(good).dmp")
+    try folder.put([1], "pending/\(torn).dmp")
+    try folder.put([1, 0, 0], "pending/\(torn).meta")
+    try #require(unsafe mkfifo(pending + "\(good).meta", 0o600) == 0)
+    try #require(unsafe symlink(outside.path + "/\(id).dmp", pending + "\(id).dmp") == 0)
+    try #require(unsafe mkdir(pending + "\(ReportID()).dmp", 0o700) == 0)
+    try #require(unsafe mkfifo(pending + "\(ReportID()).dmp", 0o600) == 0)
+    for name in [
+      "a\nb.dmp", "\(ReportID())\n.dmp", ".dmp", "\(ReportID())", "\(ReportID()).DMP",
+      "\(ReportID())".uppercased() + ".dmp", "-rf.dmp",
+    ] {
+      try folder.put([1], "pending/\(name)")
+    }
+    let notUTF8: [CChar] = pending.utf8.map { CChar($0) } + [-1, -2, 0]
+    let descriptor = unsafe open(notUTF8, O_CREAT | O_WRONLY, 0o600)
+    try #require(descriptor >= 0)
+    close(descriptor)
+    #expect(Set(try database.reports().map(\.id)) == [good, torn])
+    let report = try #require(try database.report(torn))
+    #expect(report.creationTime > 1_600_000_000, "the file's own time")
+    #expect(try database.report(id) == nil)
+    // And nothing of it was touched.
+    #expect(folder.names("pending").count == 4 + 1 + 1 + 1 + 7 + 1)
+    #expect(outside.bytes("\(id).dmp") == [1])
+  }
+
+  @Test func namesInTheWayOfAnotherKindAreNotReplaced() throws {
+    let database = try CrashReportDatabase(path: folder.path)
+    let id = ReportID()
+    try #require(unsafe mkdir(folder.path + "/pending/\(id).dmp", 0o700) == 0)
+    #expect(throws: CrashReportDatabaseError.self) { _ = try database.prepareNewReport(id) }
+    let other = ReportID()
+    try #require(unsafe symlink("/etc/passwd", folder.path + "/new/\(other).dmp") == 0)
+    try database.prepareNewReport(other).finish()
+    #expect(try database.report(other)?.size == 0)
+  }
+}

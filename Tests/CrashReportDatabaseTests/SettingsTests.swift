@@ -1,0 +1,97 @@
+import CrashReportDatabase
+import Glibc
+import IntermediateDump
+import Testing
+
+@Suite struct SettingsTests {
+  private let folder: TemporaryFolder
+  private let database: CrashReportDatabase
+
+  init() throws {
+    folder = try TemporaryFolder()
+    database = try CrashReportDatabase(path: folder.path)
+  }
+
+  /// Magic number, version 1, no options, padding, no attempt, the ID with its fields turned
+  /// around.
+  private static let bytes: [UInt8] = [
+    0x73, 0x64, 0x50, 0x43, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF,
+  ]
+
+  @Test func settingsAreReadAsCrashpadWritesThem() throws {
+    try folder.put(Self.bytes, "settings.dat")
+    #expect(try database.clientID() == ReportID("00112233-4455-6677-8899-aabbccddeeff"))
+    #expect(folder.bytes("settings.dat") == Self.bytes)
+  }
+
+  @Test func newSettingsKeepTheirIDAndHaveUploadsOff() throws {
+    let id = try database.clientID()
+    #expect(try database.clientID() == id)
+    #expect(try CrashReportDatabase(path: folder.path).clientID() == id)
+    let bytes = try #require(folder.bytes("settings.dat"))
+    #expect(bytes.prefix(24) == Self.bytes.prefix(24))
+    #expect(bytes.count == 40)
+    #expect(bytes[24] == id.bytes[3] && bytes[28] == id.bytes[5] && bytes[39] == id.bytes[15])
+    #expect(try folder.permissions("settings.dat") == 0o600)
+    #expect(folder.names("new").isEmpty)
+  }
+
+  @Test(arguments: [0, 1, 39, 41, 5000])
+  func settingsOfAnotherLengthAreReplaced(count: Int) throws {
+    let padded = Self.bytes + Array(repeating: 0, count: 5000)
+    try folder.put(Array(padded.prefix(count)), "settings.dat")
+    try checkReplaced()
+  }
+
+  @Test(arguments: [0, 4, 7])
+  func settingsThatAreDamagedAreReplaced(offset: Int) throws {
+    var bytes = Self.bytes
+    bytes[offset] ^= 0xFF
+    try folder.put(bytes, "settings.dat")
+    try checkReplaced()
+  }
+
+  @Test func settingsWithoutAnIDAreReplaced() throws {
+    try folder.put(Array(Self.bytes.prefix(24)) + Array(repeating: 0, count: 16), "settings.dat")
+    try checkReplaced()
+  }
+
+  private func checkReplaced() throws {
+    let id = try database.clientID()
+    #expect(id.description != "00112233-4455-6677-8899-aabbccddeeff")
+    #expect(try database.clientID() == id)
+    #expect(folder.bytes("settings.dat")?.count == 40)
+    #expect(folder.names() == ["attachments", "completed", "new", "pending", "settings.dat"])
+  }
+
+  @Test func whatIsNoFileIsSetAsideAndNotFollowed() throws {
+    let outside = try TemporaryFolder()
+    try outside.put(Self.bytes, "settings")
+    try #require(
+      unsafe symlink(outside.path + "/settings", folder.path + "/settings.dat") == 0)
+    #expect(
+      try database.clientID() != ReportID("00112233-4455-6677-8899-aabbccddeeff"))
+    #expect(outside.bytes("settings") == Self.bytes)
+
+    try #require(unsafe unlink(folder.path + "/settings.dat") == 0)
+    try #require(unsafe mkfifo(folder.path + "/settings.dat", 0o600) == 0)
+    let id = try database.clientID()
+    #expect(try database.clientID() == id)
+
+    try #require(unsafe unlink(folder.path + "/settings.dat") == 0)
+    try #require(unsafe mkdir(folder.path + "/settings.dat", 0o700) == 0)
+    #expect(try database.clientID() == (try database.clientID()))
+  }
+
+  @Test func damagedSettingsGiveAllThreadsTheSameID() async throws {
+    let database = database
+    try folder.put([1, 2, 3], "settings.dat")
+    let ids = await withTaskGroup(of: ReportID?.self) { group in
+      for _ in 0..<32 { group.addTask { try? database.clientID() } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    let last = try database.clientID()
+    #expect(ids.allSatisfy { $0 == last })
+  }
+}

@@ -1,0 +1,65 @@
+import CrashTestSupport
+import Testing
+
+/// What the linked program can call on the crash path, in debug and in release.
+@Suite("Call graph of the crash path") struct CallGraphTests {
+  /// Every function that is entered from outside: by the kernel, or through a pointer.
+  private static func roots(in disassembly: Disassembly) -> [String] {
+    let entries = ["pm_handle_crash", "pm_handle_stop", "pm_capture_crash", "pm_copy_guarded"]
+    let sections = disassembly.symbols.filter {
+      $0.hasPrefix("pm_write_") || $0 == "pm_read_mappings" || $0 == "pm_stop_threads"
+    }
+    // Without optimisation the wrappers of system calls stand as functions, pm_write among them.
+    return entries + sections.filter { $0 != "pm_write" }.sorted()
+  }
+
+  @Test(arguments: BuildConfiguration.allCases)
+  func everyReachableCallIsOursOrAllowed(_ configuration: BuildConfiguration) async throws {
+    let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    let disassembly = try Disassembly(of: program)
+    var audit = CallGraphAudit(disassembly, allowed: try .kept())
+    let roots = Self.roots(in: disassembly)
+    // All sections that CrashCapture runs; fewer mean that the audit looked for the wrong names.
+    #expect(roots.count >= 13, "\(roots)")
+    try audit.walk(from: roots)
+    #expect(audit.violations.isEmpty, "\(audit.violations.map(\.description).sorted())")
+    #expect(audit.reached.count > 30)
+  }
+
+  /// `startHandler` is ordinary code beside the handler's: it allocates, and the audit must say so.
+  @Test(arguments: BuildConfiguration.allCases)
+  func aViolationIsFound(_ configuration: BuildConfiguration) async throws {
+    let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    let disassembly = try Disassembly(of: program)
+    var audit = CallGraphAudit(disassembly, allowed: try .kept())
+    let start = try #require(
+      disassembly.symbols.first { name in
+        // The function itself, not one of its default arguments.
+        name.hasPrefix("$s12CrashHandler05startB0") && name.hasSuffix("YKF")
+      })
+    try audit.walk(from: [start])
+    let calls = audit.violations.filter { $0.what.contains("swift_") }
+    #expect(!calls.isEmpty)
+  }
+
+  @Test func theListHasAReasonOnEveryLine() throws {
+    let allowed = try AllowedCalls.kept()
+    #expect(!allowed.entries.isEmpty)
+    for entry in allowed.entries { #expect(entry.reason.count > 10, "\(entry.symbol)") }
+    #expect(throws: AllowedCalls.Malformed.self) { try AllowedCalls(parsing: "stop malloc") }
+    #expect(throws: AllowedCalls.Malformed.self) { try AllowedCalls(parsing: "allow x y") }
+  }
+
+  @Test func theListAllowsNothingThatIsNotNeeded() async throws {
+    var used: Set<String> = []
+    let allowed = try AllowedCalls.kept()
+    for configuration in BuildConfiguration.allCases {
+      let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
+      let disassembly = try Disassembly(of: program)
+      var audit = CallGraphAudit(disassembly, allowed: allowed)
+      try audit.walk(from: Self.roots(in: disassembly))
+      used.formUnion(audit.used)
+    }
+    #expect(Set(allowed.entries.map(\.symbol)).subtracting(used).isEmpty)
+  }
+}
