@@ -107,6 +107,7 @@ extension CrashReport.Thread {
     frames = trace.frames.map { CrashReport.Frame($0, in: snapshot) }
     framesOmitted = trace.omittedCount
     framesOmittedAfter = trace.omittedAfter
+    stackGap = trace.hasGap
     stackEnd = trace.end.rawValue
   }
 }
