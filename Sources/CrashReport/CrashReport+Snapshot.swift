@@ -30,8 +30,7 @@ extension CrashReport {
     message = Self.message(snapshot.exception)
     explanation = Explanation(of: snapshot, frames: crashed?.frames ?? []).text
     signature = Signature.text(
-      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules,
-      executable: snapshot.process.executablePath)
+      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules)
     complete = snapshot.capture.isComplete
     exception = snapshot.exception.map(Exception.init)
     process = Process(snapshot.process)
@@ -108,6 +107,7 @@ extension CrashReport.Thread {
     frames = trace.frames.map { CrashReport.Frame($0, in: snapshot) }
     framesOmitted = trace.omittedCount
     framesOmittedAfter = trace.omittedAfter
+    stackGap = trace.hasGap
     stackEnd = trace.end.rawValue
   }
 }

@@ -18,6 +18,8 @@ extension CrashReport {
     public var framesOmitted: Int
     /// How many of `frames` come before the omitted ones.
     public var framesOmittedAfter: Int
+    /// True if a part of the stack is not in the dump, so that frames are missing that no count has.
+    public var stackGap: Bool
     /// Why `frames` ends: "bottom" where the first function was reached, else "lost", "limit" or
     /// "noContext".
     public var stackEnd: String
@@ -34,6 +36,7 @@ extension CrashReport {
       try container.encode(frames, forKey: .frames)
       try container.encode(framesOmitted, forKey: .framesOmitted)
       try container.encode(framesOmittedAfter, forKey: .framesOmittedAfter)
+      try container.encode(stackGap, forKey: .stackGap)
       try container.encode(stackEnd, forKey: .stackEnd)
     }
   }

@@ -25,6 +25,10 @@ struct Explanation {
     case SignalNames.systemCall:
       guard let number = information.systemCall else { return nil }
       return "System call number \(number) is not allowed by a seccomp filter of this process."
+    case SignalNames.processorTime:
+      return "The process used up the CPU time that its limit (RLIMIT_CPU) allows."
+    case SignalNames.fileSize:
+      return "A write would have made a file larger than the process' limit (RLIMIT_FSIZE) allows."
     default: return nil
     }
   }
@@ -32,6 +36,10 @@ struct Explanation {
   private func sent(
     _ exception: ExceptionSnapshot, _ signal: Int32, _ information: SignalInfo
   ) -> String? {
+    if signal == SignalNames.fileSize, exception.code == 0, isOwnProcess(information.sender) {
+      // The kernel sends it with the code of kill().
+      return "A write would have made a file larger than the process' limit (RLIMIT_FSIZE) allows."
+    }
     let name = SignalNames.name(signal) ?? "signal \(signal)"
     guard let sender = information.sender else {
       return "The signal \(name) was sent; the kernel did not record by whom. It is not a fault."
@@ -41,18 +49,29 @@ struct Explanation {
       return "The signal \(name) was sent by user \(sender.uid) from a process outside this PID"
         + " namespace. It is not a fault."
     }
-    guard let own = snapshot.process.processID, Int64(sender.pid) == Int64(own) else {
+    guard isOwnProcess(sender) else {
       return "The signal \(name) was sent by process \(sender.pid) of user \(sender.uid)."
         + " It is not a fault."
     }
+    if signal == SignalNames.pipe {
+      return "A write to a pipe or socket that nobody reads any more."
+    }
     guard signal == SignalNames.abort else {
       return "The process sent the signal \(name) to itself. It is not a fault."
+    }
+    if exception.fatalMessage?.trimmed.isEmpty == false {
+      return "The Swift runtime stopped the process: it left a message and called abort()."
     }
     if exception.abortMessage?.trimmed.isEmpty == false {
       return "The C library or a failed assertion ended the process: it left a message and called"
         + " abort()."
     }
     return "The process ended itself with SIGABRT, as abort() does."
+  }
+
+  private func isOwnProcess(_ sender: CrashReport.Sender?) -> Bool {
+    guard let sender, let own = snapshot.process.processID else { return false }
+    return Int64(sender.pid) == Int64(own)
   }
 
   private func busError(_ exception: ExceptionSnapshot) -> String? {

@@ -62,7 +62,7 @@ struct MemoryFault {
     guard !suspects.isEmpty else { return head }
     let list = suspects.map { "\($0.name) \(HexAddress($0.value))" }.joined(separator: ", ")
     return head + " It is what the use of a non-canonical address causes; these registers hold"
-      + " none that could be an address: \(list)."
+      + " values that are no possible addresses: \(list)."
   }
 
   private func protected(_ address: UInt64, _ mapping: MemoryMapping) -> String? {
@@ -113,7 +113,10 @@ struct MemoryFault {
       snapshot.mapping(containing: address).map {
         $0.protection.isEmpty && $0.end == stack.lowerBound
       } ?? false
-    guard address >= lowest, below <= Self.guardSize || isInGuard,
+    // A frame larger than any guard: the frame pointer is still in the stack, the stack pointer no more.
+    let framePointer = exception.context?.framePointer ?? 0
+    let isHugeFrame = stackPointer < stack.lowerBound && stack.contains(framePointer)
+    guard address >= lowest, below <= Self.guardSize || isInGuard || isHugeFrame,
       stackPointer < stack.lowerBound + Self.guardSize
     else { return nil }
     var text =
@@ -122,6 +125,9 @@ struct MemoryFault {
       + " (\(HexAddress(stack.lowerBound))-\(HexAddress(stack.upperBound)),"
       + " \(Self.distance(UInt64(stack.count)))) and next to the stack pointer"
       + " \(HexAddress(stackPointer))\(isInGuard ? ", in its guard" : "")."
+    if isHugeFrame, below > Self.guardSize {
+      text += " The innermost frame alone is \(Self.distance(framePointer - stackPointer)) large."
+    }
     if let recursion { text += " \(recursion)" }
     return text
   }

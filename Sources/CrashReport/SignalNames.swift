@@ -10,6 +10,9 @@ enum SignalNames {
   static let segmentation: Int32 = 11
   static let systemCall: Int32 = 31
   static let trap: Int32 = 5
+  static let pipe: Int32 = 13
+  static let processorTime: Int32 = 24
+  static let fileSize: Int32 = 25
 
   static func name(_ signal: Int32) -> String? {
     names[signal]

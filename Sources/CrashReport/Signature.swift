@@ -8,18 +8,22 @@ enum Signature {
   private static let frameCount = 3
 
   static func text(
-    exception: ExceptionSnapshot?, frames: [CrashReport.Frame], modules: [ModuleSnapshot],
-    executable: String?
+    exception: ExceptionSnapshot?, frames: [CrashReport.Frame], modules: [ModuleSnapshot]
   ) -> String? {
     guard let signal = exception?.signal else { return nil }
     let systemNames = Set(modules.filter(isSystem).map(\.name))
     let named = frames.filter { $0.function != nil }
     let own = named.filter { frame in
       guard let module = frame.module, let function = frame.function else { return false }
-      return !systemNames.contains(module) && !isRuntime(function)
+      return !systemNames.contains(module) && !isRuntime(FunctionName.short(function))
     }
-    let chosen = (own.isEmpty ? named : own).prefix(frameCount)
-    let parts = chosen.compactMap(\.function).map(FunctionName.short)
+    var parts: [String] = []
+    for frame in own.isEmpty ? named : own {
+      let part = FunctionName.short(frame.function ?? "")
+      // A recursion counts once, however deep it was.
+      if part != parts.last { parts.append(part) }
+      if parts.count == frameCount { break }
+    }
     let name = SignalNames.name(signal) ?? "signal \(signal)"
     if parts.isEmpty {
       // Without names the module is all that stays the same from build to build.
@@ -44,6 +48,7 @@ enum Signature {
   static func isRuntime(_ function: String) -> Bool {
     let prefixes = [
       "swift_", "_swift_", "swift::", "_dispatch_", "__libc_", "__pthread_", "Swift.",
+      "reabstraction thunk",
     ]
     let names: Set = [
       "abort", "raise", "gsignal", "__GI_raise", "__GI_abort", "pthread_kill", "__assert_fail",

@@ -48,8 +48,7 @@ public struct TextReport: Sendable {
     addField("Signal", signalText)
     addField("Address", report.exception?.address?.description)
     addField("Access", report.exception?.access)
-    addField(
-      "Sent by", report.exception?.sender.map { "process \($0.pid) of user \($0.uid)" })
+    addField("Sent by", senderText)
     addField("Process", processText)
     addField("Product", productText)
     addField("Time", timeText)
@@ -69,6 +68,12 @@ public struct TextReport: Sendable {
     guard let signal = exception.signal else { return "unknown" }
     let code = exception.codeName ?? exception.code.map { "code \($0)" }
     return (exception.signalName ?? "signal") + " (\(signal))" + (code.map { ", \($0)" } ?? "")
+  }
+
+  private var senderText: String? {
+    guard let sender = report.exception?.sender else { return nil }
+    if let own = report.process.pid, Int64(own) == Int64(sender.pid) { return "the process itself" }
+    return "process \(sender.pid) of user \(sender.uid)"
   }
 
   private var processText: String? {
@@ -125,24 +130,29 @@ public struct TextReport: Sendable {
 
   private mutating func addFrames(_ thread: CrashReport.Thread) {
     if thread.frames.isEmpty { lines.append("  no stack") }
+    // Behind a gap no frame's number is known.
+    var isCounted = true
     for (position, frame) in thread.frames.enumerated() {
       if thread.framesOmitted > 0, position == thread.framesOmittedAfter {
-        lines.append("  ... \(thread.framesOmitted) frames ...")
+        let isGapWithin = thread.stackGap && !thread.frames.contains { $0.trust == "after-gap" }
+        let gap = isGapWithin ? " and a part of the stack that is not in the dump" : ""
+        lines.append("  ... \(thread.framesOmitted) frames\(gap) ...")
       }
       if frame.trust == "after-gap" {
         lines.append("  ... a part of the stack that is not in the dump; frames are missing ...")
       }
       let isBelowGap = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
       let index = position + (isBelowGap ? thread.framesOmitted : 0)
-      addFrame(frame, index: index)
+      if frame.trust == "after-gap" || (isBelowGap && thread.stackGap) { isCounted = false }
+      addFrame(frame, index: isCounted ? index : nil)
     }
     if thread.stackEnd == "lost", !thread.frames.isEmpty {
       lines.append(styled("  the stack goes on; its next frame was not found", .faint))
     }
   }
 
-  private mutating func addFrame(_ frame: CrashReport.Frame, index: Int) {
-    let number = String(index)
+  private mutating func addFrame(_ frame: CrashReport.Frame, index: Int?) {
+    let number = index.map { String($0) } ?? "?"
     let prefix = "  #" + number + String(repeating: " ", count: max(1, 4 - number.count))
     var text = frame.function.map(FunctionName.short) ?? "??"
     if let file = frame.file {

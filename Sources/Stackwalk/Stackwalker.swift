@@ -51,6 +51,7 @@ public struct Stackwalker {
     var last: [StackFrame] = []
     var position = 0
     trace.end = walk(thread) { state in
+      if state.trust == .afterGap { trace.hasGap = true }
       if trace.frames.count < head {
         trace.frames.append(symbolicated(bareFrame(state)))
       } else if last.count < tail {

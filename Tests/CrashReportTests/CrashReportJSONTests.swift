@@ -141,16 +141,18 @@ import Testing
     let frames = [
       frame("libc.so.6", "abort"), frame("app", "Swift._assertionFailure(Swift.String) -> ()"),
       frame("app", "closure #1 () -> () in App.run(n: Swift.Int) -> ()"), frame("app", nil),
-      frame("app", "App.start() -> ()"),
+      frame("app", "App.start() -> ()"), frame("app", "App.start() -> ()"),
+      frame("app", "reabstraction thunk helper from @escaping () -> ()"),
+      frame("app", "static App.main() -> ()"), frame("app", "main"),
     ]
     #expect(
-      Signature.text(exception: exception, frames: frames, modules: modules, executable: nil)
-        == "SIGABRT | closure #1 in App.run(n:) | App.start()")
+      Signature.text(exception: exception, frames: frames, modules: modules)
+        == "SIGABRT | closure #1 in App.run(n:) | App.start() | App.main()")
     #expect(
       Signature.text(
-        exception: exception, frames: [frame("app", nil)], modules: modules, executable: nil)
+        exception: exception, frames: [frame("app", nil)], modules: modules)
         == "SIGABRT | app")
     #expect(
-      Signature.text(exception: nil, frames: frames, modules: modules, executable: nil) == nil)
+      Signature.text(exception: nil, frames: frames, modules: modules) == nil)
   }
 }

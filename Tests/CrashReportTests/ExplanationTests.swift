@@ -121,6 +121,15 @@ import Testing
     #expect(text.contains("8 bytes below the stack"))
     #expect(text.contains("in its guard"))
     #expect(text.hasSuffix("App.f(_:) is in 40 of the innermost 40 frames."))
+    let huge = snapshot(
+      signal: 11, code: 1, address: Self.stack.lowerBound - (64 << 20), trapError: 6
+    ) { snapshot in
+      guard case .x86_64(var context)? = snapshot.exception?.context else { return }
+      context.rsp = Self.stack.lowerBound - (64 << 20)
+      context.rbp = Self.stack.upperBound - 16
+      snapshot.exception?.context = .x86_64(context)
+    }
+    #expect(try self.text(huge).hasSuffix("The innermost frame alone is 71 MiB large."))
     // The same address with the stack pointer far away is a wild pointer.
     let wild = snapshot(signal: 11, code: 2, address: Self.stack.lowerBound - 8, trapError: 6)
     #expect(try #require(Explanation(of: wild, frames: []).text).hasPrefix("A write to"))
@@ -151,6 +160,20 @@ import Testing
     let report = CrashReport(snapshot: asserted, symbolicating: false)
     #expect(report.message == "app.c:3: f: Assertion `x' failed.")
     #expect(report.explanation?.contains("left a message and called abort()") == true)
+  }
+
+  @Test func limits() throws {
+    func own(_ signal: Int32) -> ProcessSnapshot {
+      snapshot(signal: signal, code: 0) {
+        var bytes = [UInt8](repeating: 0, count: 128)
+        bytes[16] = 100
+        $0.exception?.signalInfo = bytes
+      }
+    }
+    #expect(try text(own(13)).hasPrefix("A write to a pipe or socket"))
+    #expect(try text(own(25)).contains("RLIMIT_FSIZE"))
+    #expect(try text(own(3)).contains("to itself"))
+    #expect(try text(snapshot(signal: 24, code: 0x80)).contains("RLIMIT_CPU"))
   }
 
   @Test func traps() throws {

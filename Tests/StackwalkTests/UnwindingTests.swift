@@ -128,6 +128,15 @@ import Testing
     #expect(!trace.frames[2].isReturnAddress)
   }
 
+  @Test func startsFromAStackPointerBelowTheStack() {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    process.context.rsp = SyntheticProcess.stack - 0x100_0000
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[5] = first
+    #expect(walk(process).frames.map(\.trust) == [.context, .framePointer])
+  }
+
   @Test func goesOnAboveAGap() {
     var process = SyntheticProcess()
     let calls = (2...6).map { process.call(endingAt: $0 * 0x100) }
@@ -152,6 +161,7 @@ import Testing
     ])
     let trace = Stackwalker(snapshot: snapshot, symbols: nil)
       .trace(of: snapshot.threads[0], head: 100, tail: 0)
+    #expect(trace.hasGap)
     #expect(trace.frames.map(\.address).dropFirst() == calls[..<4])
     #expect(
       trace.frames.map(\.trust) == [

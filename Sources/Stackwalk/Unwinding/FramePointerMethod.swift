@@ -31,9 +31,12 @@ struct FrameRecord {
   let returnAddress: UInt64
 
   /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not captured.
+  ///
+  /// A stack pointer that lies in no captured memory is that of a stack overflow: then any captured stack above will do.
   init?(at address: UInt64, notBelow stackPointer: UInt64, in process: UnwindProcess) {
     guard address % 8 == 0, address >= stackPointer, address < .max - 16,
-      let stack = process.stack(around: stackPointer), stack.contains(address),
+      let stack = process.stack(around: stackPointer) ?? process.stack(around: address),
+      stack.contains(address),
       let framePointer = process.word(at: address), let target = process.word(at: address + 8)
     else { return nil }
     // Bit 60 marks the record of a Swift async function (Swift's AsyncFrames, "extended frame").
