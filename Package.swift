@@ -17,6 +17,7 @@ let package = Package(
   name: "swift-postmortem",
   products: [
     .library(name: "Postmortem", targets: ["Postmortem"]),
+    .executable(name: "postmortem", targets: ["PostmortemTool"]),
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
   targets: [
@@ -45,6 +46,13 @@ let package = Package(
     // What users import: the handler and the conversion.
     .target(
       name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
+    // The `postmortem` command.
+    .executableTarget(
+      name: "PostmortemTool",
+      dependencies: [
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
+        "Postmortem", "ProcessSnapshot",
+      ]),
 
     // The README's usage, and a victim that can die in many ways.
     .executableTarget(
@@ -65,6 +73,7 @@ let package = Package(
     .testTarget(
       name: "CrashReportTests",
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+    .testTarget(name: "PostmortemToolTests", dependencies: ["CrashReport", "PostmortemTool"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),

@@ -129,6 +129,9 @@ public struct TextReport: Sendable {
       if thread.framesOmitted > 0, position == thread.framesOmittedAfter {
         lines.append("  ... \(thread.framesOmitted) frames ...")
       }
+      if frame.trust == "after-gap" {
+        lines.append("  ... a part of the stack that is not in the dump; frames are missing ...")
+      }
       let isBelowGap = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
       let index = position + (isBelowGap ? thread.framesOmitted : 0)
       addFrame(frame, index: index)

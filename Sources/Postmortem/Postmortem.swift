@@ -1,11 +1,11 @@
 // What a program gets with one `import Postmortem`: the names below and nothing else of the rooms behind them.
 
-@_exported import func CrashConverter.processIntermediateDumps
 @_exported import struct CrashConverter.CrashConverterError
 @_exported import struct CrashConverter.ProcessedDump
-@_exported import func CrashHandler.startHandler
-@_exported import func CrashHandler.startedHandler
+@_exported import func CrashConverter.processIntermediateDumps
 @_exported import struct CrashHandler.CaptureLimits
 @_exported import struct CrashHandler.CrashHandlerError
 @_exported import struct CrashHandler.Handler
+@_exported import func CrashHandler.startHandler
+@_exported import func CrashHandler.startedHandler
 @_exported import struct IntermediateDump.ReportID

@@ -1,9 +1,10 @@
 internal import CrashConverter
 internal import CrashReport
+internal import CrashReportDatabase
 internal import Dispatch
 internal import Foundation
 
-/// `postmortem demo`
+/// The subcommand `postmortem demo`.
 enum DemoCommand: Subcommand {
   static let name = "demo"
   static let summary = "crash a process of 8 threads for real and show what is left of it"
@@ -30,7 +31,8 @@ enum DemoCommand: Subcommand {
     if arguments.has("--keep") { folder.keep() }
     // With --json only the report goes to standard output.
     func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
-    say("1. A victim of 8 threads crashes (Swift's own backtracer and core files turned off for it).")
+    say(
+      "1. A victim of 8 threads crashes (Swift's own backtracer and core files turned off for it).")
     let end = try crashVictim(database: folder.path)
     say("   It is dead: \(end)")
     say("2. Its next start processes what it left:")
@@ -55,10 +57,19 @@ enum DemoCommand: Subcommand {
     }
   }
 
+  /// The path that this program was started from, so that the victim has its name; the link itself if that is gone.
+  private static var ownPath: String {
+    let link = "/proc/self/exe"
+    guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
+      InputFile.exists(path)
+    else { return link }
+    return path
+  }
+
   /// Runs the victim to its end and says how it ended; an end without a signal is an error.
   private static func crashVictim(database: String) throws -> String {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe")
+    process.executableURL = URL(fileURLWithPath: ownPath)
     process.arguments = [DemoVictim.name, database]
     var environment = ProcessInfo.processInfo.environment
     environment["SWIFT_BACKTRACE"] = "enable=no"

@@ -1,6 +1,6 @@
-internal import CrashHandler
 internal import Dispatch
 internal import Foundation
+internal import Postmortem
 
 /// The process that `postmortem demo` crashes: this program, started again with a hidden word.
 enum DemoVictim {
@@ -21,16 +21,17 @@ enum DemoVictim {
     let started = DispatchGroup()
     for number in 1...idleThreadCount {
       started.enter()
-      let thread = Thread { waitForWork(started) }
-      thread.name = "idle-\(number)"
-      thread.start()
+      Thread.detachNewThread { waitForWork(number, started) }
     }
     started.wait()
     DispatchQueue.global().async { handleRequest(17) }
     while true { pause() }
   }
 
-  @inline(never) private static func waitForWork(_ started: DispatchGroup) {
+  @inline(never) private static func waitForWork(_ number: Int, _ started: DispatchGroup) {
+    // Not Thread.name, which a thread that is just starting may set in vain.
+    try? FileHandle(forWritingAtPath: "/proc/thread-self/comm")?.write(
+      contentsOf: Data("idle-\(number)".utf8))
     started.leave()
     while true { sleep(60) }
   }

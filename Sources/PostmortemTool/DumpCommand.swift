@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// `postmortem dump FILE`
+/// The subcommand `postmortem dump FILE`.
 enum DumpCommand: Subcommand {
   static let name = "dump"
   static let summary = "print an intermediate dump as a tree, torn ones included"

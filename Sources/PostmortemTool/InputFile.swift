@@ -10,7 +10,9 @@ enum InputFile {
   /// Opened without blocking, so that a FIFO put in a dump's place is refused instead of waited for.
   static func bytes(of path: String) throws(ToolError) -> [UInt8] {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { throw ToolError(path: path, unsafe String(cString: strerror(errno))) }
+    guard descriptor >= 0 else {
+      throw ToolError(path: path, unsafe String(cString: strerror(errno)))
+    }
     defer { close(descriptor) }
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else {

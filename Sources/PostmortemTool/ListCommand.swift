@@ -1,8 +1,9 @@
 internal import CrashReport
 internal import CrashReportDatabase
 internal import Foundation
+internal import IntermediateDump
 
-/// `postmortem list DIR [--json]`
+/// The subcommand `postmortem list DIR [--json]`.
 enum ListCommand: Subcommand {
   static let name = "list"
   static let summary = "list the reports of a database, oldest first"

@@ -48,7 +48,7 @@ struct PostmortemTool {
   }
 
   static var help: String {
-    let width = subcommands.map(\.name.count).max() ?? 0
+    let width = subcommands.map { $0.name.count }.max() ?? 0
     let lines = subcommands.map { command in
       "  \(command.name)\(String(repeating: " ", count: width - command.name.count))  "
         + command.summary

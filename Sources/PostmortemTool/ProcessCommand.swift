@@ -1,6 +1,6 @@
 internal import CrashConverter
 
-/// `postmortem process DIR`
+/// The subcommand `postmortem process DIR`.
 enum ProcessCommand: Subcommand {
   static let name = "process"
   static let summary = "turn the dumps that crashed processes left in a database into reports"

@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// `postmortem show FILE|ID [--database DIR] [--json]`
+/// The subcommand `postmortem show FILE|ID [--database DIR] [--json]`.
 enum ShowCommand: Subcommand {
   static let name = "show"
   static let summary = "show a report: what happened, where, and all stacks"

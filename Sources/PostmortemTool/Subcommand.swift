@@ -1,5 +1,5 @@
 /// One word that `postmortem` understands.
-protocol Subcommand {
+protocol Subcommand: SendableMetatype {
   static var name: String { get }
   /// One line for the list of subcommands.
   static var summary: String { get }

@@ -16,6 +16,8 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let framePointer = FrameTrust(rawValue: "frame-pointer")
   /// A word on the stack that points right behind a call; may be left over from an earlier call.
   public static let scan = FrameTrust(rawValue: "scan")
+  /// The first frame that was found above a part of the stack that the dump left out; frames before it are missing.
+  public static let afterGap = FrameTrust(rawValue: "after-gap")
 
   public var description: String { rawValue }
 }

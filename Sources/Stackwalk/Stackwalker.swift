@@ -8,7 +8,7 @@ public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
   private let methods: [any UnwindMethod] = [
-    SignalFrameMethod(), ReturnAddressMethod(), FramePointerMethod(), ScanMethod(),
+    SignalFrameMethod(), ReturnAddressMethod(), FramePointerMethod(), GapMethod(), ScanMethod(),
   ]
 
   /// Prepares to walk a snapshot's threads.

@@ -40,7 +40,10 @@ struct Disassembly {
     guard !known.isEmpty else { return [:] }
     let lines = try Self.run(
       folder + "/llvm-objdump",
-      ["-d", "--no-show-raw-insn", "--disassemble-symbols=" + known.joined(separator: ","), program])
+      [
+        "-d", "--no-show-raw-insn", "--disassemble-symbols=" + known.joined(separator: ","),
+        program,
+      ])
     var result: [String: Function] = [:]
     var current: (name: String, end: UInt64)?
     for line in lines {
@@ -58,7 +61,8 @@ struct Disassembly {
         address < end
       else { continue }
       Self.read(
-        parts[1].trimmingCharacters(in: .whitespaces), of: name, into: &result[name, default: .init()])
+        parts[1].trimmingCharacters(in: .whitespaces), of: name,
+        into: &result[name, default: .init()])
     }
     return result
   }

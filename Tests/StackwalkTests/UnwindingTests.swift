@@ -128,6 +128,55 @@ import Testing
     #expect(!trace.frames[2].isReturnAddress)
   }
 
+  @Test func goesOnAboveAGap() {
+    var process = SyntheticProcess()
+    let calls = (2...6).map { process.call(endingAt: $0 * 0x100) }
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[4] = process.address(ofWord: 30)
+    process.words[5] = calls[0]
+    // A stale pair of words, then the chain.
+    process.words[42] = process.address(ofWord: 43)
+    process.words[43] = calls[4]
+    process.words[45] = process.address(ofWord: 50)
+    process.words[46] = calls[1]
+    process.words[50] = process.address(ofWord: 55)
+    process.words[51] = calls[2]
+    process.words[55] = process.address(ofWord: 60)
+    process.words[56] = calls[3]
+    var snapshot = process.snapshot
+    let stack = snapshot.memory.regions.last!
+    snapshot.memory = MemorySnapshot(joining: [
+      snapshot.memory.regions[0],
+      MemoryRegion(address: stack.address, bytes: Array(stack.bytes[..<160])),
+      MemoryRegion(address: stack.address + 320, bytes: Array(stack.bytes[320...])),
+    ])
+    let trace = Stackwalker(snapshot: snapshot, symbols: nil)
+      .trace(of: snapshot.threads[0], head: 100, tail: 0)
+    #expect(trace.frames.map(\.address).dropFirst() == calls[..<4])
+    #expect(
+      trace.frames.map(\.trust) == [
+        .context, .framePointer, .afterGap, .framePointer, .framePointer,
+      ])
+    #expect(trace.end == .bottom)
+  }
+
+  @Test(
+    arguments: [
+      // hlt behind the call in _start; mov rdi, rax; mov eax, 60; syscall behind that in clone3.
+      [0xF4], [0x48, 0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05],
+      [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05],
+    ] as [[UInt8]])
+  func knowsTheFirstFunction(_ code: [UInt8]) {
+    var process = SyntheticProcess()
+    let first = process.call(endingAt: 0x200)
+    process.codeBytes.replaceSubrange(0x200..<0x200 + code.count, with: code)
+    process.words[5] = first
+    process.words[9] = process.call(endingAt: 0x300)
+    let trace = walk(process)
+    #expect(trace.frames.map(\.address) == [SyntheticProcess.code + 0x100, first])
+    #expect(trace.end == .bottom)
+  }
+
   @Test func endsOnACircleOfSignalFrames() {
     var process = SyntheticProcess()
     process.words = Array(repeating: 0, count: 128)
@@ -162,9 +211,12 @@ import Testing
     #expect(!ends([0xFF, 0x25, 1, 2, 3, 4]))  // jmp [rip + n]
     #expect(!ends([0xE9, 0, 0, 0, 0]))  // jmp rel32
     #expect(!ends([0xFF, 0x54, 0x24]))  // a call cut off
-    #expect(CallInstruction.ends([0, 0, 0, 0, 0x02, 0, 0, 0x94], architecture: .arm64))  // bl
-    #expect(CallInstruction.ends([0, 0, 0, 0, 0x00, 0x01, 0x3F, 0xD6], architecture: .arm64))  // blr x8
-    #expect(!CallInstruction.ends([0, 0, 0, 0, 0xC0, 0x03, 0x5F, 0xD6], architecture: .arm64))  // ret
+    // bl
+    #expect(CallInstruction.ends([0, 0, 0, 0, 0x02, 0, 0, 0x94], architecture: .arm64))
+    // blr x8
+    #expect(CallInstruction.ends([0, 0, 0, 0, 0x00, 0x01, 0x3F, 0xD6], architecture: .arm64))
+    // ret
+    #expect(!CallInstruction.ends([0, 0, 0, 0, 0xC0, 0x03, 0x5F, 0xD6], architecture: .arm64))
   }
 
   @Test func endsOnAnyStack() {

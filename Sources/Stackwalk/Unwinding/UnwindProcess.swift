@@ -92,9 +92,11 @@ final class UnwindProcess {
       return true
     }
     guard architecture == .x86_64, state.isReturnAddress else { return false }
-    // _start: HLT. clone and clone3: mov edi, eax; mov eax, 60; syscall.
+    // _start: HLT. clone and clone3: mov rdi, rax (or edi, eax); mov eax, 60; syscall.
     if code(at: address, count: 1) == [0xF4] { return true }
-    return code(at: address, count: 9) == [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05]
+    guard let code = code(at: address, count: 10) else { return false }
+    let exit: [UInt8] = [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05]
+    return code.starts(with: exit) || code.starts(with: [0x48] + exit)
   }
 
   private static let firstFunctions: Set = [
@@ -108,6 +110,18 @@ final class UnwindProcess {
     guard workLeft >= units else { return false }
     workLeft -= units
     return true
+  }
+
+  /// The captured part of a stack behind one that a cap cut off; nil where the stack was captured in one piece.
+  func partBehindGap(after address: UInt64) -> MemoryRegion? {
+    guard let part = snapshot.memory.region(containing: address),
+      let mapping = snapshot.mapping(containing: address), part.end < mapping.end
+    else { return nil }
+    let regions = snapshot.memory.regions
+    guard let next = regions.first(where: { $0.address > part.end }), next.end <= mapping.end else {
+      return nil
+    }
+    return next
   }
 
   /// The stack that an address is on: what was captured around it, with the rest of its mapping.

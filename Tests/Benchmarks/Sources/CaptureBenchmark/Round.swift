@@ -30,7 +30,9 @@ struct Round {
       return Measurement(
         untilReaped: nil, capture: Double(page[1]) / 1000, bytes: size(folder + "/limit"))
     }
-    guard page[0] > 0, status & 0x7F == SIGSEGV else { throw CocoaError(.executableRuntimeMismatch) }
+    guard page[0] > 0, status & 0x7F == SIGSEGV else {
+      throw CocoaError(.executableRuntimeMismatch)
+    }
     return Measurement(
       untilReaped: Double(end - page[0]) / 1000, capture: nil, bytes: 0
     ).adding(contender == .postmortem ? try dump(in: folder) : nil, core(in: folder))

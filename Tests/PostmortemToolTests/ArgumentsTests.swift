@@ -1,0 +1,32 @@
+import Testing
+
+@testable import PostmortemTool
+
+@Suite struct ArgumentsTests {
+  private func parse(_ words: [String], operands: ClosedRange<Int> = 0...2) throws -> Arguments {
+    try Arguments(
+      words, flags: ["--json"], options: ["--database"], operands: operands, help: "Usage: x")
+  }
+
+  @Test func sortsWords() throws {
+    let arguments = try parse(["a", "--json", "--database", "d", "b"])
+    #expect(arguments.operands == ["a", "b"])
+    #expect(arguments.has("--json"))
+    #expect(arguments["--database"] == "d")
+    #expect(try parse(["--database=d=e"])["--database"] == "d=e")
+    #expect(try parse(["--", "--json"]).operands == ["--json"])
+    #expect(try parse(["-"]).operands == ["-"])
+    #expect(try parse([])["--database"] == nil)
+  }
+
+  @Test(arguments: [
+    ["--database"], ["--unknown"], ["-x"], ["--json=1"], ["a", "b", "c"], ["--jso"],
+  ])
+  func refuses(_ words: [String]) {
+    #expect(throws: UsageError.self) { try parse(words) }
+  }
+
+  @Test func wantsEnoughOperands() {
+    #expect(throws: UsageError.self) { try parse([], operands: 1...1) }
+  }
+}

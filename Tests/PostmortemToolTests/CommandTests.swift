@@ -1,0 +1,145 @@
+import CrashReport
+import Foundation
+import Testing
+
+@testable import PostmortemTool
+
+/// The built `postmortem`, run as a user runs it.
+@Suite struct CommandTests {
+  private struct Result {
+    let status: Int32
+    let output: String
+    let errors: String
+  }
+
+  /// The program that was built beside these tests.
+  private static var program: URL {
+    get throws {
+      // The test bundle is loaded by a helper on some toolchains, so its own mapping tells where it lies.
+      let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+      let line = try #require(
+        maps.split(separator: "\n").first { $0.hasSuffix("PackageTests.xctest") })
+      let bundle = try #require(line.firstIndex(of: "/").map { String(line[$0...]) })
+      return URL(fileURLWithPath: bundle).deletingLastPathComponent()
+        .appendingPathComponent("postmortem")
+    }
+  }
+
+  private func run(_ words: String...) throws -> Result {
+    let process = Process()
+    process.executableURL = try Self.program
+    process.arguments = words
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "postmortem-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    // Files and not pipes: nothing to drain.
+    let files = try ["out", "err"].map { name in
+      let file = folder.appendingPathComponent(name)
+      try Data().write(to: file)
+      return file
+    }
+    process.standardOutput = try FileHandle(forWritingTo: files[0])
+    process.standardError = try FileHandle(forWritingTo: files[1])
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationReason == .exit)
+    return Result(
+      status: process.terminationStatus,
+      output: try String(contentsOf: files[0], encoding: .utf8),
+      errors: try String(contentsOf: files[1], encoding: .utf8))
+  }
+
+  @Test func printsHelpAndVersion() throws {
+    let help = try run("--help")
+    #expect(help.status == 0)
+    for name in ["demo", "process", "list", "show", "dump"] {
+      #expect(help.output.contains("\n  \(name) "))
+      let own = try run(name, "--help")
+      #expect(own.status == 0)
+      #expect(own.output.contains("Usage: postmortem \(name)"))
+      #expect(own.errors.isEmpty)
+    }
+    #expect(try run("--version").output == "postmortem \(PostmortemTool.version)\n")
+  }
+
+  @Test func tellsWrongUsageFromFailure() throws {
+    for words in [[], ["nonsense"], ["show"], ["list", "a", "b"], ["dump", "--fast", "x"]] {
+      #expect(PostmortemTool.run(words) == 64)
+    }
+    let unknown = try run("nonsense\u{1B}[2J")
+    #expect(unknown.status == 64)
+    #expect(!unknown.errors.contains("\u{1B}"))
+    let missing = try run("show", "/nonexistent/\nfile\u{1B}")
+    #expect(missing.status == 1)
+    #expect(missing.output.isEmpty)
+    #expect(missing.errors.contains("/nonexistent/\\nfile\\u{1b}: No such file or directory"))
+    #expect(try run("list", "/nonexistent").status == 1)
+    #expect(try run("process", "/nonexistent").status == 1)
+    #expect(try run("show", "/dev/null").errors.contains("not a regular file"))
+    #expect(try run("show", "00112233-4455-4677-8899-aabbccddeeff").status == 64)
+  }
+
+  @Test func refusesWhatIsNoDump() throws {
+    let program = try Self.program.path
+    for command in ["show", "dump"] {
+      let result = try run(command, program)
+      #expect(result.status == 1)
+      #expect(result.errors.contains(program))
+      #expect(result.errors.contains("byte 0"))
+    }
+  }
+
+  @Test func demoShowsARealCrash() throws {
+    let result = try run("demo")
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.output.contains("A read of 0x18: a null pointer was dereferenced"))
+    #expect(result.output.contains("DemoVictim.readEntry(at:)"))
+    #expect(result.output.contains("Thread"))
+  }
+
+  @Test func theWholePathInJSON() throws {
+    let demo = try run("demo", "--keep")
+    #expect(demo.status == 0, "\(demo.errors)")
+    let prefix = "The database: "
+    let line = try #require(demo.output.split(separator: "\n").last { $0.hasPrefix(prefix) })
+    let database = String(line.dropFirst(prefix.count))
+    defer { try? FileManager.default.removeItem(atPath: database) }
+    let list = try run("list", database, "--json")
+    let entries = try JSONDecoder().decode(
+      [ListCommand.Entry].self, from: Data(list.output.utf8))
+    #expect(entries.count == 1)
+    let entry = try #require(entries.first)
+    #expect(entry.state == "pending")
+    #expect(entry.size > 1000)
+    #expect(try run("list", database).output.hasPrefix("\(entry.id)  pending"))
+    // By ID and by file it is the same report.
+    let byID = try run("show", entry.id, "--database", database, "--json")
+    #expect(byID.output == (try run("show", entry.path, "--json").output))
+    let report = try JSONDecoder().decode(CrashReport.self, from: Data(byID.output.utf8))
+    #expect(report.reportID == entry.id)
+    #expect(report.complete)
+    #expect(report.exception?.signalName == "SIGSEGV")
+    #expect(report.exception?.address == HexAddress(0x18))
+    #expect(report.exception?.access == "read")
+    #expect(report.exception?.sender == nil)
+    #expect(report.process.product == "Postmortem demo")
+    #expect(report.annotations["purpose"] == "to be crashed")
+    let crashed = try #require(report.threads.first)
+    #expect(crashed.crashed)
+    #expect(crashed.id == report.exception?.threadID)
+    let functions = crashed.frames.compactMap(\.function)
+    #expect(functions.first?.contains("readEntry") == true)
+    #expect(functions.contains { $0.contains("_dispatch_") }, "\(functions)")
+    let idle = report.threads.filter { $0.name?.hasPrefix("idle-") == true }
+    #expect(idle.count == 6)
+    for thread in idle {
+      #expect(thread.frames.contains { $0.function?.contains("waitForWork") == true })
+      #expect(thread.stackEnd == "bottom")
+    }
+    // Processed once, it is done.
+    let again = try run("process", database)
+    #expect(again.status == 0)
+    #expect(again.output.isEmpty)
+  }
+}
