@@ -23,10 +23,23 @@ enum Probe: String {
       if value.it_value.tv_sec != 0 || value.it_value.tv_usec != 0 { armed += 1 }
     }
     print("interval-timers \(armed)")
-    print("posix-timers \(try Self.lines(of: "/proc/self/timers"))")
+    print("posix-timers \(try Self.armedTimers())")
     var status: Int32 = 0
     let child = unsafe waitpid(-1, &status, WNOHANG)
     print("children \(child == -1 && errno == ECHILD ? 0 : 1)")
+  }
+
+  /// POSIX timers that run; one that is only made, for a crash to come, is nothing that runs.
+  private static func armedTimers() throws -> Int {
+    let identifiers = try lines(of: "/proc/self/timers").compactMap { line in
+      line.hasPrefix("ID: ") ? UInt(line.dropFirst(4)) : nil
+    }
+    return identifiers.filter { identifier in
+      var time = itimerspec()
+      // glibc's timer_t is the kernel's number for a timer without a thread of its own.
+      let result = unsafe timer_gettime(UnsafeMutableRawPointer(bitPattern: identifier), &time)
+      return result == 0 && (time.it_value.tv_sec != 0 || time.it_value.tv_nsec != 0)
+    }.count
   }
 
   private func startTwiceMore(_ database: String) throws {
@@ -53,15 +66,16 @@ enum Probe: String {
     return names
   }
 
-  private static func lines(of path: String) throws -> Int {
+  private static func lines(of path: String) throws -> [String] {
     guard let file = unsafe fopen(path, "r") else { throw ProbeError(path: path, errno: errno) }
     defer { unsafe fclose(file) }
-    var count = 0
+    var bytes: [UInt8] = []
     while true {
       let character = unsafe fgetc(file)
-      if character == EOF { return count }
-      if character == 10 { count += 1 }
+      if character == EOF { break }
+      bytes.append(UInt8(truncatingIfNeeded: character))
     }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 }
 

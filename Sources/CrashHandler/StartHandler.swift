@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 internal import Synchronization

@@ -69,25 +69,14 @@ import Testing
       writeTo(16)
     }
     let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
-    // The process map occurs more than once; what is asked for is in one of them.
-    func process(_ key: IntermediateDumpKey) -> IntermediateDumpMap? {
-      let maps = root.entries.compactMap { entry in
-        if case .map(let map) = entry.value, entry.key == IntermediateDumpKey.process.rawValue {
-          map
-        } else {
-          nil
-        }
-      }
-      return maps.first { $0.data(key) != nil }
-    }
-    #expect(process(.limitsText)?.text(.limitsText)?.contains("Max open files") == true)
-    #expect(try #require(process(.descriptorCount)?.unsigned(.descriptorCount)) > 190)
-    #expect(try #require(process(.mappingCount)?.unsigned(.mappingCount)) > 20)
+    #expect(root.last(.limitsText)?.text(.limitsText)?.contains("Max open files") == true)
+    #expect(try #require(root.last(.descriptorCount)?.unsigned(.descriptorCount)) > 190)
+    #expect(try #require(root.last(.mappingCount)?.unsigned(.mappingCount)) > 20)
     let limit = try String(contentsOfFile: "/proc/sys/vm/max_map_count", encoding: .utf8)
     #expect(
-      process(.mappingLimit)?.unsigned(.mappingLimit)
+      root.last(.mappingLimit)?.unsigned(.mappingLimit)
         == UInt64(limit.trimmingCharacters(in: .newlines)))
-    let arguments = try #require(process(.commandLine)?.data(.commandLine))
+    let arguments = try #require(root.last(.commandLine)?.data(.commandLine))
     #expect(arguments.contains(0))
     let sleeper = try #require(
       root.array(.threads).first { $0.text(.threadName) == "sleeper" })
@@ -202,6 +191,95 @@ import Testing
     #expect(dump.range(of: Data(secret.utf8)) == nil)
   }
 
+  @Test func aForkedChildLeavesAReportOfItsOwnAndItsParentToo() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      forkAndWait { writeTo(16) }
+      // The first child's own child: it has inherited a handler that was made for a parent's parent.
+      forkAndWait { forkAndWait { writeTo(24) } }
+      writeTo(32)
+    }
+    let dumps = try folder.finishedDumps().map { try IntermediateDumpDocument(parsing: $0) }
+    #expect(dumps.count == 3)
+    #expect(dumps.compactMap(\.damage).isEmpty)
+    let addresses = dumps.compactMap { $0.root.map(.exception)?.unsigned(.faultAddress) }
+    #expect(Set(addresses) == [16, 24, 32])
+    // Each says its own process, and the report ID that its file is named with.
+    let processes = dumps.map { $0.root.last(.processID)?.unsigned(.processID) }
+    #expect(Set(processes).count == 3)
+    let reports = dumps.compactMap { $0.root.last(.reportID)?.data(.reportID) }
+      .compactMap { ReportID(bytes: $0) }
+    let names = try folder.pendingNames().compactMap { PendingDumpName(fileName: $0) }
+      .filter { $0.role == .finished }
+    #expect(Set(reports) == Set(names.map(\.reportID)))
+  }
+
+  @Test func aChildThatEndsWellLeavesTheParentsFileAlone() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      forkAndWait {}
+      writeTo(16)
+    }
+    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+  }
+
+  @Test func aProgramThatClosesOurDescriptorsLosesNoDump() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let precious = folder.path + "/precious"
+    await #expect(processExitsWith: .signal(SIGSEGV)) {
+      [database = database as String, precious = precious as String] in
+      try startHandler(database: database)
+      takeAllDescriptors(for: precious)
+      writeTo(16)
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    #expect(!root.array(.modules).isEmpty)
+    let contents = try Data(contentsOf: URL(filePath: precious))
+    #expect(contents.isEmpty)
+  }
+
+  @Test func aFileThatWasRemovedIsMadeAgain() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      let handler = try startHandler(database: database)
+      for name in try FileManager.default.contentsOfDirectory(
+        atPath: database + "/" + PendingDumpName.folder)
+      {
+        #expect(name.contains("\(handler.reportID)"))
+        try FileManager.default.removeItem(
+          atPath: database + "/" + PendingDumpName.folder + "/" + name)
+      }
+      writeTo(16)
+    }
+    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+  }
+
+  @Test func aFolderThatWasRemovedIsMadeAgain() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      try FileManager.default.removeItem(atPath: database)
+      writeTo(16)
+    }
+    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+  }
+
+  @Test func aSectionThatHangsIsEndedByTheWatchdog() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in
+      try startHandler(database: database)
+      try hangInSection()
+    }
+  }
+
   @Test func aFileSizeLimitOfZeroDoesNotLoseTheDump() async throws {
     let folder = try TemporaryFolder()
     let database = folder.database
@@ -263,6 +341,46 @@ private func writeWithPointerInRegister() {
   let place = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
   unsafe place.copyMemory(from: text, byteCount: text.utf8.count)
   unsafe memcpy(UnsafeMutableRawPointer(bitPattern: 16)!, place, 1024)
+}
+
+/// Closes everything and opens a file under the numbers that were ours.
+private func takeAllDescriptors(for path: String) {
+  for descriptor in Int32(3)..<1024 { close(descriptor) }
+  for _ in 0..<32 { _ = unsafe open(path, O_RDWR | O_CREAT, 0o600) }
+}
+
+/// fork(2), which Swift does not import; the child does `body` and ends with `_exit`.
+private func forkAndWait(_ body: () -> Void) {
+  typealias Fork = @convention(c) () -> Int32
+  let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
+  let child = fork()
+  if child == 0 {
+    body()
+    _exit(0)
+  }
+  var status: Int32 = 0
+  unsafe waitpid(child, &status, 0)
+}
+
+/// Sits in a section that never ends, as the capturing thread, until the timer ends it.
+private func hangInSection() throws {
+  let state = unsafe try #require(pm_state()).assumingMemoryBound(to: HandlerState.self)
+  unsafe state.pointee.owner.store(UInt32(bitPattern: pm_gettid()))
+  let timer = unsafe state.pointee.timer
+  #expect(timer >= 0)
+  let hanging: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in
+    while true { pause() }
+  }
+  // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
+  unsafe openSignals(state)
+  for _ in 0..<2 {
+    WatchdogTimer.arm(timer, milliseconds: 20)
+    let result = unsafe pm_run_section(state.pointee.landingPads, hanging, pm_state()!)
+    let expected = unsafe state.pointee.watchdogSignal
+    #expect(result == expected)
+  }
+  let isOutOfTime = unsafe state.pointee.isOutOfTime
+  #expect(isOutOfTime)
 }
 
 private typealias ThreadBody =

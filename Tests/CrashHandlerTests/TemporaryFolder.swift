@@ -25,11 +25,31 @@ struct TemporaryFolder: ~Copyable {
     ).sorted()
   }
 
+  /// The bytes of each finished dump.
+  func finishedDumps() throws -> [[UInt8]] {
+    let finished = try pendingNames().filter { PendingDumpName(fileName: $0)?.role == .finished }
+    return try finished.map { name in
+      let path = database + "/" + PendingDumpName.folder + "/" + name
+      return try Array(Data(contentsOf: URL(filePath: path)))
+    }
+  }
+
   /// The bytes of the only finished dump; fails the test if there is not exactly one.
   func onlyDump() throws -> [UInt8] {
-    let finished = try pendingNames().filter { PendingDumpName(fileName: $0)?.role == .finished }
-    try #require(finished.count == 1, "\(finished)")
-    let path = database + "/" + PendingDumpName.folder + "/" + finished[0]
-    return try Array(Data(contentsOf: URL(filePath: path)))
+    let dumps = try finishedDumps()
+    let names = try pendingNames()
+    try #require(dumps.count == 1, "\(names)")
+    return dumps[0]
+  }
+}
+
+extension IntermediateDumpMap {
+  /// The last of the process maps that has a key: a later one knows better.
+  func last(_ key: IntermediateDumpKey) -> IntermediateDumpMap? {
+    entries.compactMap { entry -> IntermediateDumpMap? in
+      guard entry.key == IntermediateDumpKey.process.rawValue, case .map(let map) = entry.value
+      else { return nil }
+      return map
+    }.last { $0.data(key) != nil }
   }
 }

@@ -52,6 +52,20 @@ PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
   return PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);
 }
 
+// How much of a write that was broken off has reached the file.
+PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
+
+// A dump file made in the crash itself: a forked child's, or one whose folder is gone.
+PM_INLINE long pm_create(int directory, const char *path, int flags) {
+  return PM_SYSCALL(SYS_openat, directory, path, flags, 0600, 0, 0);
+}
+PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS_mkdirat, directory, path, 0700, 0, 0, 0); }
+
+// The report ID of such a file.
+PM_INLINE long pm_getrandom(void *bytes, size_t count) {
+  return PM_SYSCALL(SYS_getrandom, bytes, count, 1 /* GRND_NONBLOCK */, 0, 0, 0);
+}
+
 // Is the descriptor still our file?
 PM_INLINE long pm_fstat(int fd, struct stat *status) { return PM_SYSCALL(SYS_fstat, fd, status, 0, 0, 0, 0); }
 
@@ -118,6 +132,23 @@ PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, const struct t
 
 PM_INLINE long pm_futex_wake(const void *word, int count) {
   return PM_SYSCALL(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, 0, 0, 0);
+}
+
+// A timer that is made at install, armed in a crash only, and sends the process a signal: the bound on our own time.
+struct pm_signal_event {
+  uint64_t value;
+  int32_t signal;
+  int32_t notify;  // 0: SIGEV_SIGNAL
+  int32_t unused[12];
+};
+PM_INLINE long pm_timer_create(int signal, int *timer) {
+  struct pm_signal_event event = {0};
+  event.signal = signal;
+  return PM_SYSCALL(SYS_timer_create, CLOCK_MONOTONIC, &event, timer, 0, 0, 0);
+}
+PM_INLINE long pm_timer_arm(int timer, int64_t milliseconds) {
+  struct itimerspec time = {{0, 0}, {milliseconds / 1000, milliseconds % 1000 * 1000000}};
+  return PM_SYSCALL(SYS_timer_settime, timer, 0, &time, 0, 0, 0);
 }
 
 // Ends the process where nothing else did.

@@ -15,8 +15,9 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   unsafe faultStack.ss_sp = state.pointee.faultStack
   unsafe faultStack.ss_size = state.pointee.faultStackSize
   _ = unsafe pm_sigaltstack(&faultStack)
-  _ = unsafe pm_close(state.pointee.spareDescriptors.0)
-  _ = unsafe pm_close(state.pointee.spareDescriptors.1)
+  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: state.pointee.timeLimit)
+  unsafe closeSpares(state)
+  guard unsafe DumpFile(state).prepare() else { return }
 
   var limit = rlimit()
   let hasLimit = unsafe pm_file_size_limit(nil, &limit) == 0 && limit.rlim_cur != limit.rlim_max
@@ -30,6 +31,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   unsafe state.pointee.writer.header()
   unsafe state.pointee.writer.encoded(
     state.pointee.encodedProcess, count: state.pointee.encodedProcessCount)
+  if unsafe state.pointee.isForkedChild { unsafe writeChild(state) }
   unsafe sections.run(1, pm_write_exception)
   unsafe sections.run(2, pm_stop_threads)
   unsafe sections.run(3, pm_read_mappings)
@@ -41,6 +43,9 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   unsafe sections.run(9, pm_write_threads)
   unsafe sections.run(11, pm_write_resources)
   unsafe sections.run(12, pm_write_link_map)
+  // The rest is a few system calls, and says that the time was over.
+  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: 0)
+  unsafe state.pointee.isOutOfTime = false
   unsafe sections.run(10, pm_write_capture)
   if unsafe state.pointee.writer.endDocument() {
     // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
@@ -58,4 +63,23 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
 private func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   unsafe ThreadStopper(state).stopAll()
+}
+
+/// Gives the descriptors held for /proc back, those that still are ours.
+@_noLocks
+private func closeSpares(_ state: UnsafeMutablePointer<HandlerState>) {
+  let spares = unsafe state.pointee.spareDescriptors
+  let identity = unsafe state.pointee.spareIdentity
+  if identity.isOf(spares.0, linked: false) { _ = pm_close(spares.0) }
+  if identity.isOf(spares.1, linked: false) { _ = pm_close(spares.1) }
+}
+
+/// A forked child's own report ID and process ID, over those that its parent encoded.
+@_noLocks
+private func writeChild(_ state: UnsafeMutablePointer<HandlerState>) {
+  unsafe state.pointee.writer.startMap(.process)
+  unsafe state.pointee.writer.property(.reportID, state.pointee.reportID, count: 16)
+  unsafe state.pointee.writer.unsigned(
+    .processID, UInt64(UInt32(bitPattern: state.pointee.processID)), width: 4)
+  unsafe state.pointee.writer.end()
 }

@@ -20,6 +20,7 @@ func pm_handle_crash(
     unsafe end.passOn(signal, information)
     return
   }
+  unsafe openSignals(state)
   let threadID = pm_gettid()
   let owner = unsafe state.pointee.owner.exchange(
     expected: 0, desired: UInt32(bitPattern: threadID))
@@ -43,4 +44,14 @@ func pm_handle_crash(
   unsafe state.pointee.finished.store(1)
   unsafe state.pointee.finished.wakeAll()
   unsafe end.passOn(signal, information)
+}
+
+/// Unblocks what must reach a thread in our handler.
+///
+/// The kernel adds a handler's mask to the thread's own, and libdispatch's workers block every
+/// real-time signal. Returning from the handler restores the thread's mask.
+@_noLocks
+func openSignals(_ state: UnsafeMutablePointer<HandlerState>) {
+  var mask = unsafe state.pointee.openSignals
+  _ = unsafe pm_sigprocmask(1, &mask, nil)  // SIG_UNBLOCK
 }

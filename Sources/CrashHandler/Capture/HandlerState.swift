@@ -11,18 +11,41 @@ internal import IntermediateDump
 struct HandlerState: ~Copyable {
   // MARK: Decided at install
 
-  /// The process that installed the handler; a child that has inherited it is another one.
-  let processID: Int32
+  /// The process that installed the handler, or its forked child that has it now; a process that
+  /// runs in our memory is another one.
+  var processID: Int32
+  /// True in a forked child, whose first dump is a file of its own.
+  var isForkedChild = false
   let limits: CaptureLimits
-  /// The folder of pending dumps, and names in it as NUL-terminated text.
-  let folderDescriptor: Int32
+  /// The database and the folder of pending dumps in it, absolute, and names in the latter, all as
+  /// NUL-terminated text.
+  let databasePath: UnsafePointer<CChar>
+  let folderPath: UnsafePointer<CChar>
   let lockedName: UnsafePointer<CChar>
   let finishedName: UnsafePointer<CChar>
-  /// `/proc`, held open so that it is found after a chroot.
-  let procDescriptor: Int32
+  /// Where the report ID's text begins in both names, in bytes.
+  let reportIDOffset: Int
+  /// The 16 bytes of the report ID.
+  let reportID: UnsafeMutableRawPointer
+  /// The dump, its folder, the FIFO and `/proc`, held open so that they are found after a chroot;
+  /// with what they were, because a program may close them and open others under their numbers.
+  var fileDescriptor: Int32
+  let fileIdentity: FileIdentity
+  var folderDescriptor: Int32
+  let folderIdentity: FileIdentity
+  var fifoDescriptor: Int32
+  let fifoIdentity: FileIdentity
+  var procDescriptor: Int32
+  let procIdentity: FileIdentity
+  /// The bound on our own time, the signal that says it is over, and the timer that sends it; 0 and
+  /// -1 if there is none.
+  let timeLimit: Int
+  let watchdogSignal: Int32
+  var timer: Int32
   /// Descriptors that hold two places in the table; closed in a crash so that /proc can be read in
   /// a process that has used them all up.
   let spareDescriptors: (Int32, Int32)
+  let spareIdentity: FileIdentity
   /// What a stop signal is installed with, SIGPROF in a crash included.
   var stopAction: pm_signal_action
   /// The real-time signal that stops threads; 0 if every one was taken.
@@ -31,6 +54,8 @@ struct HandlerState: ~Copyable {
   let previousActions: UnsafeMutablePointer<pm_signal_action>
   /// Bit n - 1 stands for signal n: those whose handler is ours.
   let crashSignals: UInt64
+  /// The signals that must reach a thread in our handler: faults, the stop signals, the watchdog's.
+  let openSignals: UInt64
   /// Where the arguments, environment and auxiliary vector begin on the main thread's stack; 0 if
   /// unknown.
   let environmentStart: UInt64
@@ -96,4 +121,6 @@ struct HandlerState: ~Copyable {
   var threadsOmitted: UInt64 = 0
   var previousProfileAction = pm_signal_action()
   var hasProfileAction = false
+  /// True once the time is over; what has not begun is left out.
+  var isOutOfTime = false
 }

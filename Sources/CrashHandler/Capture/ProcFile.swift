@@ -21,7 +21,7 @@ struct ProcFile {
     return unsafe Int32(truncatingIfNeeded: pm_openat(proc, path, flags))
   }
 
-  private static var directoryFlag: Int32 {
+  static var directoryFlag: Int32 {
     @_noLocks get {
       #if arch(arm64)
         0o40000

@@ -15,7 +15,7 @@ struct SectionRunner {
 
   /// Runs one section, and flushes what it wrote.
   ///
-  /// A fault in it ends the section, not the dump: maps that it left open are closed, the fault is
+  /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left open are closed, the fault is
   /// noted, and the next section follows.
   ///
   /// - Parameters:
@@ -24,8 +24,13 @@ struct SectionRunner {
   @_noLocks
   func run(_ number: UInt64, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
     let depth = unsafe state.pointee.writer.depth
+    guard unsafe !state.pointee.isOutOfTime else {
+      unsafe state.pointee.sectionsAbandoned |= 1 &<< number
+      return
+    }
     if unsafe pm_run_section(state.pointee.landingPads, body, UnsafeMutableRawPointer(state)) != 0 {
       unsafe state.pointee.sectionsAbandoned |= 1 &<< number
+      unsafe state.pointee.writer.recover()
       unsafe state.pointee.writer.close(toDepth: depth)
     }
     unsafe state.pointee.writer.flush()

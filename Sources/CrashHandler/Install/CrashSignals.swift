@@ -7,6 +7,8 @@ struct CrashSignals {
   let mask: UInt64
   /// The highest real-time signal that nobody uses; 0 if all are taken.
   let stopSignal: Int32
+  /// The next one below it, for the bound on our own time; 0 if there is none.
+  let watchdogSignal: Int32
   /// By signal number.
   private let previous: [Int32: pm_signal_action]
 
@@ -16,6 +18,13 @@ struct CrashSignals {
   /// instead of giving the landing pad a chance.
   private static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
     .reduce(0) { $0 | bit($1) }
+
+  /// The signals that must reach a thread in our handler: a fault its landing pad, the stop signals
+  /// one that waits while another captures, the watchdog's the one that captures.
+  var open: UInt64 {
+    [SIGPROF, stopSignal, watchdogSignal].filter { $0 != 0 }
+      .reduce(Self.faults) { $0 | Self.bit($1) }
+  }
 
   private static func bit(_ signal: Int32) -> UInt64 { 1 << UInt64(signal - 1) }
 
@@ -37,12 +46,13 @@ struct CrashSignals {
     }
     self.previous = previous
     mask = previous.keys.reduce(0) { $0 | Self.bit($1) }
-    stopSignal = Self.freeRealTimeSignal()
+    stopSignal = Self.freeRealTimeSignal(below: 64)
+    watchdogSignal = stopSignal == 0 ? 0 : Self.freeRealTimeSignal(below: stopSignal)
   }
 
   /// Looks from the top: programs count from the bottom, and libc keeps 32 to 34.
-  private static func freeRealTimeSignal() -> Int32 {
-    for signal in stride(from: Int32(63), through: 35, by: -1) {
+  private static func freeRealTimeSignal(below limit: Int32) -> Int32 {
+    for signal in stride(from: limit - 1, through: 35, by: -1) {
       var action = pm_signal_action()
       if unsafe pm_sigaction(signal, nil, &action) == 0, action.handler == 0 { return signal }
     }
@@ -75,8 +85,13 @@ struct CrashSignals {
     let handler:
       @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
         unsafe pm_handle_crash
-    // A crash of another thread must be able to stop one that waits in our handler.
-    let open = Self.faults | Self.bit(SIGPROF) | (stopSignal == 0 ? 0 : Self.bit(stopSignal))
+    if watchdogSignal != 0 {
+      let watchdog:
+        @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+          unsafe pm_handle_watchdog
+      _ = unsafe pm_install_handler(
+        watchdogSignal, watchdog, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
+    }
     for signal in previous.keys.sorted() {
       let result = unsafe pm_install_handler(
         signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER, ~open)

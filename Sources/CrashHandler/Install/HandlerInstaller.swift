@@ -21,6 +21,9 @@ enum HandlerInstaller {
     pm_bind_now()
     unsafe pm_set_state(state)
     try signals.install()
+    // A C library without memory for one more entry leaves children as before: their crashes leave
+    // no report.
+    _ = pthread_atfork(nil, nil, pm_handle_fork)
     memory.keep()
   }
 
@@ -56,19 +59,39 @@ enum HandlerInstaller {
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)
     let captureStack = unsafe try memory.stack(stackSize)
+    let reportID = unsafe try memory.pages(16)
+    unsafe reportID.copyMemory(from: files.reportID.bytes, byteCount: 16)
+    let finished = files.lockedName.with(role: .finished).description
+    let proc = unsafe open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let spare = spareDescriptor()
     unsafe state.initialize(
       to: try HandlerState(
         processID: getpid(),
         limits: limits,
-        folderDescriptor: files.folderDescriptor,
+        databasePath: memory.text(files.databasePath),
+        folderPath: memory.text(files.databasePath + "/" + PendingDumpName.folder),
         lockedName: memory.text(files.lockedName.description),
-        finishedName: memory.text(files.lockedName.with(role: .finished).description),
-        procDescriptor: open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-        spareDescriptors: (spareDescriptor(), spareDescriptor()),
+        finishedName: memory.text(finished),
+        reportIDOffset: finished.utf8.count - ReportName.textLength,
+        reportID: reportID,
+        fileDescriptor: files.descriptor,
+        fileIdentity: FileIdentity(of: files.descriptor),
+        folderDescriptor: files.folderDescriptor,
+        folderIdentity: FileIdentity(of: files.folderDescriptor),
+        fifoDescriptor: files.fifoDescriptor,
+        fifoIdentity: FileIdentity(of: files.fifoDescriptor),
+        procDescriptor: proc,
+        procIdentity: FileIdentity(of: proc),
+        timeLimit: max(limits.milliseconds, 1),
+        watchdogSignal: signals.watchdogSignal,
+        timer: WatchdogTimer.make(signal: signals.watchdogSignal),
+        spareDescriptors: (spare, spareDescriptor()),
+        spareIdentity: FileIdentity(of: spare),
         stopAction: signals.stopAction(),
         stopSignal: signals.stopSignal,
         previousActions: actions,
         crashSignals: signals.mask,
+        openSignals: signals.open,
         environmentStart: stackMapping.start,
         environmentEnd: stackMapping.end,
         fatalMessageBuffer: UInt64(UInt(bitPattern: pm_fatal_message_buffer())),

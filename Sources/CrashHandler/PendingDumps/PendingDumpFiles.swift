@@ -13,6 +13,10 @@ struct PendingDumpFiles: ~Copyable {
   let folderDescriptor: Int32
   /// The locked dump, open for writing.
   private(set) var descriptor: Int32 = -1
+  /// The FIFO's read end.
+  private(set) var fifoDescriptor: Int32 = -1
+  /// The database, absolute and without links.
+  let databasePath: String
 
   private let folder: String
   private var createdNames: [String] = []
@@ -37,7 +41,8 @@ struct PendingDumpFiles: ~Copyable {
     let folderDescriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folderDescriptor >= 0 else { throw error("open the folder", folder) }
     var files = PendingDumpFiles(
-      lockedName: name, folder: folder, folderDescriptor: folderDescriptor)
+      lockedName: name, database: absolutePath(database), folder: folder,
+      folderDescriptor: folderDescriptor)
     try files.makeFIFO(name.with(role: .fifo).description)
     try files.writeRunRecord(name.with(role: .runRecord).description)
     files.descriptor = try files.create(name.description)
@@ -47,7 +52,10 @@ struct PendingDumpFiles: ~Copyable {
     return files
   }
 
-  private init(lockedName: PendingDumpName, folder: String, folderDescriptor: Int32) {
+  private init(
+    lockedName: PendingDumpName, database: String, folder: String, folderDescriptor: Int32
+  ) {
+    databasePath = database
     reportID = lockedName.reportID
     self.lockedName = lockedName
     self.folder = folder
@@ -78,6 +86,7 @@ struct PendingDumpFiles: ~Copyable {
       folderDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw Self.error("open a FIFO in", folder) }
     openDescriptors.append(descriptor)
+    fifoDescriptor = descriptor
   }
 
   private mutating func writeRunRecord(_ name: String) throws(CrashHandlerError) {
@@ -103,9 +112,21 @@ struct PendingDumpFiles: ~Copyable {
     return descriptor
   }
 
+  /// Makes a folder and those above it that are missing.
   private static func makeFolder(_ path: String) throws(CrashHandlerError) {
     if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+      try makeFolder(String(path[..<slash]))
+      if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    }
     throw error("make the folder", path)
+  }
+
+  /// As realpath(3); the path itself where that fails.
+  private static func absolutePath(_ path: String) -> String {
+    guard let resolved = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
   }
 
   private static func error(_ action: String, _ path: String) -> CrashHandlerError {

@@ -11,12 +11,17 @@ internal import CSignalSafe
 public struct IntermediateDumpWriter: ~Copyable {
   private let buffer: UnsafeMutableRawPointer
   private let capacity: Int
-  private let descriptor: Int32
+  private var descriptor: Int32
   private let byteLimit: UInt64
   private var used = 0
   private var flushed: UInt64 = 0
   /// Bit n - 1 says whether the container at depth n is an array.
   private var arrays: UInt64 = 0
+
+  /// What the three were after the last whole token: a section may be broken off in the middle of one.
+  private var wholeUsed = 0
+  private var wholeArrays: UInt64 = 0
+  private var wholeDepth = 0
 
   /// Maps and arrays that are open.
   public private(set) var depth = 0
@@ -62,6 +67,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     // "swift-postmortem" is 16 bytes.
     append(0x6F70_2D74_6669_7773, width: 8)
     append(0x6D65_7472_6F6D_7473, width: 8)
+    commit()
   }
 
   /// Writes bytes that are this program's own; memory that may not be readable is copied safely
@@ -78,6 +84,7 @@ public struct IntermediateDumpWriter: ~Copyable {
       unsafe pm_copy_bytes(buffer + used, bytes, count)
     }
     used &+= count
+    commit()
     return true
   }
 
@@ -103,6 +110,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     used &+= 3
     append(UInt64(truncatingIfNeeded: count), width: 4)
     used = start &+ IntermediateDumpFormat.propertyHeaderSize &+ count
+    commit()
   }
 
   /// Writes an unsigned integer of 1, 2, 4 or 8 bytes.
@@ -110,6 +118,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   public mutating func unsigned(_ key: IntermediateDumpKey, _ value: UInt64, width: Int = 8) {
     guard startProperty(key, count: width) else { return }
     append(value, width: width)
+    commit()
   }
 
   /// Writes a signed integer of 4 or 8 bytes.
@@ -139,6 +148,33 @@ public struct IntermediateDumpWriter: ~Copyable {
     let isArray = arrays &>> UInt64(truncatingIfNeeded: depth) & 1 == 1
     append(
       UInt64(isArray ? IntermediateDumpToken.endArray : IntermediateDumpToken.endMap), width: 1)
+    commit()
+  }
+
+  /// Goes back to the last whole token after a section was broken off anywhere, a write included.
+  ///
+  /// How much of the buffer a broken-off write had handed over is asked of the file itself.
+  @_noLocks
+  public mutating func recover() {
+    used = wholeUsed
+    depth = wholeDepth
+    arrays = wholeArrays
+    guard descriptor >= 0 else { return }
+    let offset = pm_lseek(descriptor, 0, 1)  // SEEK_CUR
+    guard offset >= 0 else { return }
+    let written = Int(truncatingIfNeeded: UInt64(truncatingIfNeeded: offset) &- flushed)
+    if written > 0, written <= used {
+      unsafe pm_copy_bytes(buffer, buffer + written, used &- written)
+      used &-= written
+    }
+    flushed = UInt64(truncatingIfNeeded: offset)
+    commit()
+  }
+
+  /// Goes on in another file, for a dump of which nothing has been written yet.
+  @_noLocks
+  public mutating func redirect(to descriptor: Int32) {
+    self.descriptor = descriptor
   }
 
   /// Closes everything deeper than `depth`, for a section that was abandoned in its middle.
@@ -153,6 +189,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     guard count > 0, count <= capacity, reserve(count) else { return }
     unsafe pm_copy_bytes(buffer + used, bytes, count)
     used &+= count
+    commit()
   }
 
   /// Closes what is open, writes the end mark and flushes.
@@ -163,6 +200,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     close(toDepth: 0)
     guard reserve(1) else { return false }
     append(UInt64(IntermediateDumpToken.endDocument), width: 1)
+    commit()
     return flush()
   }
 
@@ -182,8 +220,9 @@ public struct IntermediateDumpWriter: ~Copyable {
         failure = result == 0 ? 5 : Int32(truncatingIfNeeded: 0 &- result)
       }
     }
-    flushed &+= UInt64(truncatingIfNeeded: offset)
     used = 0
+    wholeUsed = 0
+    flushed &+= UInt64(truncatingIfNeeded: offset)
     return failure == 0
   }
 
@@ -197,6 +236,15 @@ public struct IntermediateDumpWriter: ~Copyable {
     guard reserve(3) else { return }
     append(UInt64(token), width: 1)
     append(UInt64(key.code), width: 2)
+    commit()
+  }
+
+  /// Remembers the end of a whole token.
+  @_noLocks
+  private mutating func commit() {
+    wholeUsed = used
+    wholeDepth = depth
+    wholeArrays = arrays
   }
 
   @_noLocks

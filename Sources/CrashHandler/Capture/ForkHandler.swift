@@ -1,0 +1,31 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Runs in a child that fork(2) has made, before fork returns there.
+///
+/// The child lets go of what it shares with its parent: the dump file, whose offset the two would
+/// share, and the FIFO, whose open end says that the parent lives. A crash of the child makes a file
+/// of its own. Children of vfork and of a raw clone do not come here: they run in the parent's
+/// memory or are nobody's business, and their crashes leave everything alone.
+///
+/// Under the rules of crash code, because a child of a process with threads may do no more. Source:
+/// pthread_atfork(3), fork(2).
+@c(pm_handle_fork) @_noLocks
+func pm_handle_fork() {
+  guard let stateAddress = unsafe pm_state() else { return }
+  let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
+  // Not if the program had closed them: the numbers may be somebody else's.
+  if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: false) {
+    _ = unsafe pm_close(state.pointee.fileDescriptor)
+  }
+  if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
+    _ = unsafe pm_close(state.pointee.fifoDescriptor)
+  }
+  unsafe state.pointee.fileDescriptor = -1
+  unsafe state.pointee.fifoDescriptor = -1
+  unsafe state.pointee.writer.redirect(to: -1)
+  unsafe state.pointee.isForkedChild = true
+  // Timers are not inherited.
+  unsafe state.pointee.timer = WatchdogTimer.make(signal: state.pointee.watchdogSignal)
+  unsafe state.pointee.processID = pm_getpid()
+}

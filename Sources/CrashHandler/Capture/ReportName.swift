@@ -1,0 +1,63 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Chooses a report ID in a crash and puts it into the names of the dump's file.
+///
+/// RUNS-DURING-CRASH. Source: RFC 9562, version 4; `PendingDumpName` reads the names.
+@safe
+struct ReportName {
+  /// Bytes of a UUID's text.
+  static var textLength: Int { @_noLocks get { 36 } }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Fills `reportID`, and overwrites the UUID in both names.
+  @_noLocks
+  func choose() {
+    let bytes = unsafe state.pointee.reportID
+    if unsafe pm_getrandom(bytes, 16) != 16 {
+      // Before the kernel has entropy, or under a seccomp profile: unique by time and thread.
+      unsafe bytes.storeBytes(of: nanoseconds(clock: CLOCK_REALTIME), as: UInt64.self)
+      unsafe bytes.storeBytes(
+        of: UInt64(truncatingIfNeeded: pm_gettid()) &<< 32
+          | nanoseconds(clock: CLOCK_MONOTONIC) & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
+    }
+    setBits(6, keeping: 0x0F, adding: 0x40)
+    setBits(8, keeping: 0x3F, adding: 0x80)
+    // Both names are "<identifier>@<uuid>…" and lie in the handler's own memory.
+    unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.lockedName))
+    unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.finishedName))
+  }
+
+  @_noLocks
+  private func setBits(_ index: Int, keeping mask: UInt8, adding bits: UInt8) {
+    let bytes = unsafe state.pointee.reportID
+    let value = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
+    unsafe bytes.storeBytes(of: value & mask | bits, toByteOffset: index, as: UInt8.self)
+  }
+
+  @_noLocks
+  private func writeText(_ name: UnsafeMutableRawPointer) {
+    var place = unsafe state.pointee.reportIDOffset
+    var index = 0
+    while index < 16 {
+      if index == 4 || index == 6 || index == 8 || index == 10 { place &+= 1 }
+      let byte = unsafe state.pointee.reportID.loadUnaligned(
+        fromByteOffset: index, as: UInt8.self)
+      unsafe name.storeBytes(of: digit(byte &>> 4), toByteOffset: place, as: UInt8.self)
+      unsafe name.storeBytes(of: digit(byte & 15), toByteOffset: place &+ 1, as: UInt8.self)
+      place &+= 2
+      index &+= 1
+    }
+  }
+
+  @_noLocks
+  private func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? value &+ 0x30 : value &+ 0x57
+  }
+}

@@ -1,0 +1,50 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Ends a section that takes too long: a call that hangs, a list without an end.
+///
+/// The timer's signal is blocked on parked threads and open on the capturing one; a thread that could
+/// not be stopped and gets it passes it on. The section is abandoned as if it had faulted, and those that follow are
+/// left out; the end mark is still written. A call that the kernel does not interrupt (state D) is
+/// out of reach.
+///
+/// RUNS-DURING-CRASH. Source: timer_create(2).
+@c(pm_handle_watchdog) @_noLocks
+func pm_handle_watchdog(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
+  pm_allow_unaligned_access()
+  guard let stateAddress = unsafe pm_state() else { return }
+  let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
+  let owner = unsafe Int32(bitPattern: state.pointee.owner.value)
+  guard owner != 0, unsafe pm_getpid() == state.pointee.processID else { return }
+  guard owner == pm_gettid() else {
+    _ = unsafe pm_tgkill(state.pointee.processID, owner, signal)
+    return
+  }
+  unsafe state.pointee.isOutOfTime = true
+  let pads = unsafe state.pointee.landingPads
+  guard let context = unsafe context, unsafe pads[0].armed != 0 else { return }
+  unsafe pads[0].armed = 0
+  unsafe pads[1].armed = 0
+  unsafe pm_context_land(context, pads, signal)
+}
+
+/// The timer behind it, disarmed until a crash.
+///
+/// RUNS-DURING-CRASH.
+struct WatchdogTimer {
+  /// Makes a timer; -1 if there is no signal for it, or no timer to be had.
+  @_noLocks
+  static func make(signal: Int32) -> Int32 {
+    var timer: Int32 = -1
+    guard signal != 0, unsafe pm_timer_create(signal, &timer) == 0 else { return -1 }
+    return timer
+  }
+
+  /// Starts or, with 0, stops a timer.
+  @_noLocks
+  static func arm(_ timer: Int32, milliseconds: Int) {
+    if timer >= 0 { _ = pm_timer_arm(timer, Int64(truncatingIfNeeded: milliseconds)) }
+  }
+}
