@@ -49,18 +49,27 @@ public actor BuiltProducts {
 
   private static func buildRelease(_ product: String) async throws -> String {
     let scratch = packageRoot + "/.build/variants/release"
-    let build = try await ChildProcess.run(
-      "/usr/bin/env",
-      [
-        "swift", "build", "-c", "release", "--product", product, "--scratch-path", scratch,
-        "--package-path", packageRoot,
-      ], in: packageRoot, patience: 1500)
     let path = scratch + "/release/" + product
+    var build = try await swiftBuild(product, scratch: scratch)
+    if build.end.exitCode != 0 {
+      // An incremental build does not see every change of a module that another one re-exports, and then fails to link.
+      try FileManager.default.removeItem(atPath: scratch)
+      build = try await swiftBuild(product, scratch: scratch)
+    }
     guard build.end.exitCode == 0, FileManager.default.isExecutableFile(atPath: path) else {
       throw MissingProduct(path: path, output: build.standardOutput + build.standardError)
     }
     // "release" is a link to a folder named after the platform; the kernel names modules by the folder.
     return URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+  }
+
+  private static func swiftBuild(_ product: String, scratch: String) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      "/usr/bin/env",
+      [
+        "swift", "build", "-c", "release", "--product", product, "--scratch-path", scratch,
+        "--package-path", packageRoot,
+      ], in: packageRoot, patience: 1500)
   }
 }
 
