@@ -1,0 +1,93 @@
+import CrashTestSupport
+import Testing
+
+#if arch(x86_64)
+  /// No handling thread calls malloc, locks, stdio, the dynamic loader or the unwinder, whatever the
+  /// crash.
+  @Suite("Poisoned runs")
+  struct PoisonedRunTests {
+    /// Ends without a crash, which leave no dump.
+    private static let quiet = ["exit", "quick-exit", "killed"]
+
+    /// Kinds that do nothing on the main thread run where they do.
+    private static func places(of kind: String) -> [String] {
+      // One of each family of kinds on every kind of thread; the handler's own work is the same.
+      let everywhere = [
+        "null-read", "divide-by-zero", "double-free", "fatal-error", "deep", "pipe", "seccomp",
+      ]
+      if kind == "main-actor" { return ["pthread", "dispatch", "task"] }
+      return everywhere.contains(kind) ? ["main", "pthread", "dispatch", "task"] : ["main"]
+    }
+
+    @Test(
+      "Every kind ends as without the poison, with one complete dump",
+      arguments: BuildConfiguration.dynamic)
+    func everyKind(_ configuration: BuildConfiguration) async throws {
+      let victim = try await PoisonedVictim(configuration)
+      let kinds = try await victim.kinds()
+      #expect(kinds.count >= 44)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for kind in kinds {
+          for place in Self.places(of: kind) {
+            group.addTask { try await Self.check(victim, kind, place) }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+
+    private static func check(
+      _ victim: PoisonedVictim, _ kind: String, _ place: String
+    ) async throws {
+      let alone = try await victim.die(kind, on: place, isPoisoned: false)
+      let poisoned = try await victim.die(kind, on: place, isPoisoned: true)
+      let context: Comment = "\(kind) on \(place): \(poisoned.standardError)"
+      #expect(poisoned.end == alone.end, context)
+      if quiet.contains(kind) {
+        #expect(poisoned.dumps.isEmpty && alone.dumps.isEmpty, context)
+      } else {
+        #expect(alone.end.signal != nil, context)
+        #expect(poisoned.standardError.contains(PoisonedVictim.watching), context)
+        #expect(poisoned.leftOneCompleteDump && alone.leftOneCompleteDump, context)
+      }
+    }
+
+    /// A call that the poison is there for, as the handler could make it.
+    struct Violation: Sendable, CustomTestStringConvertible {
+      let name: String
+      let statements: String
+      var testDescription: String { name }
+    }
+
+    static let violations = [
+      Violation(name: "malloc", statements: "free(malloc(8))"),
+      Violation(name: "calloc", statements: "free(calloc(8, 8))"),
+      Violation(
+        name: "pthread_mutex_lock",
+        statements: "extern int pthread_mutex_lock(void *); static long m[8]; pthread_mutex_lock(m)"
+      ),
+      Violation(
+        name: "pthread_rwlock_rdlock",
+        statements:
+          "extern int pthread_rwlock_rdlock(void *); static long m[8]; pthread_rwlock_rdlock(m)"),
+      Violation(
+        name: "printf", statements: "extern int printf(const char *, ...); printf(\"%d\", 1)"),
+      Violation(name: "puts", statements: "extern int puts(const char *); puts(\"\")"),
+      Violation(name: "dlopen", statements: "dlopen(\"libm.so.6\", RTLD_NOW)"),
+      Violation(name: "dlsym", statements: "dlsym(RTLD_DEFAULT, \"cos\")"),
+      Violation(
+        name: "_Unwind_Backtrace",
+        statements: "extern int _Unwind_Backtrace(void *, void *); _Unwind_Backtrace(0, 0)"),
+    ]
+
+    @Test("A planted violation ends the process", arguments: violations)
+    func planted(_ violation: Violation) async throws {
+      let victim = try await PoisonedVictim(.asTested, plant: violation.statements)
+      let death = try await victim.die("null-read", on: "main", isPoisoned: true)
+      #expect(death.end.exitCode == PoisonedVictim.poisoned, "\(death.standardError)")
+      #expect(
+        death.standardError.contains("a handling thread calls \(violation.name)\n"),
+        "\(death.standardError)")
+    }
+  }
+#endif
