@@ -56,11 +56,15 @@ import Testing
     struct Violation: Sendable, CustomTestStringConvertible {
       let name: String
       let statements: String
-      var testDescription: String { name }
+      var place = "the crash handler"
+      var testDescription: String { "\(name) in \(place)" }
     }
 
     static let violations = [
       Violation(name: "malloc", statements: "free(malloc(8))"),
+      // Real-time signals stop threads.
+      Violation(
+        name: "malloc", statements: "if (signal >= 32) free(malloc(8))", place: "the stop handler"),
       Violation(name: "calloc", statements: "free(calloc(8, 8))"),
       Violation(
         name: "pthread_mutex_lock",
