@@ -9,6 +9,10 @@ extension CrashKind {
     CrashKind("assert", "fails a C assertion") { crash_assert() },
     CrashKind("double-free", "frees a block twice") { crash_double_free() },
     CrashKind("stack-smash", "reports a destroyed stack canary") { crash_stack_smash() },
+    CrashKind("cxx-exception", "throws a C++ exception that nobody catches") {
+      crash_cxx_exception()
+    },
+    CrashKind("pure-virtual", "calls a pure virtual C++ function") { crash_pure_virtual() },
   ]
 }
 

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 
 // Swift's own checks.
@@ -26,6 +27,10 @@ extension CrashKind {
     CrashKind("uncaught-error", "throws out of main", on: [.main]) { try crash_uncaught_error() },
     CrashKind("main-actor", "assumes the main actor elsewhere", on: [.pthread, .dispatch, .task]) {
       crash_main_actor()
+    },
+    // The crash itself is on a worker of Swift concurrency, from wherever it was asked for.
+    CrashKind("continuation", "resumes a continuation twice", on: [.task]) {
+      crash_continuation()
     },
   ]
 }
@@ -111,4 +116,17 @@ func crash_uncaught_error() throws {
 @inline(never)
 func crash_main_actor() {
   MainActor.assumeIsolated { stayOnTheStack() }
+}
+
+@inline(never)
+func crash_continuation() {
+  let done = DispatchSemaphore(value: 0)
+  Task.detached {
+    await withCheckedContinuation { continuation in
+      continuation.resume()
+      continuation.resume()
+    }
+    done.signal()
+  }
+  done.wait()
 }

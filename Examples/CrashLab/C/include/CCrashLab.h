@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // An address that no compiler can reason about: a plain constant would let it prove the access invalid and drop it.
 void *_Nonnull crashlab_address(uintptr_t value);
 
@@ -28,6 +32,9 @@ void crash_assert(void);
 void crash_double_free(void);
 void crash_stack_smash(void);
 
+void crash_cxx_exception(void);
+void crash_pure_virtual(void);
+
 void crash_huge_frame(void);
 void crash_alloca(void);
 
@@ -36,5 +43,9 @@ void crash_sent(int signal);
 
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
