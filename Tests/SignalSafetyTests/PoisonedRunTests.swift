@@ -17,7 +17,7 @@ import Testing
 
     @Test(
       "Every kind ends as without the poison, with one complete dump",
-      arguments: BuildConfiguration.dynamic)
+      arguments: BuildConfiguration.allCases)
     func everyKind(_ configuration: BuildConfiguration) async throws {
       let victim = try await PoisonedVictim(configuration)
       let kinds = try await victim.kinds()
