@@ -99,7 +99,7 @@ let package = Package(
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(
       name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
-      exclude: ["AllowedCalls.txt"]),
+      exclude: ["AllowedCalls.txt", "Poison"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -46,7 +46,10 @@ void pm_bind_now(void) {
   // A size that the compiler cannot know makes it call the function instead of writing its code here.
   volatile size_t size = 8;
   memset(bytes, 0, size);
+  // Without the barriers the optimiser writes nothing that nobody reads, and copies a known value with memset.
+  __asm__ volatile("" : : "r"(bytes) : "memory");
   memcpy(bytes + 8, bytes, size);
+  __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));

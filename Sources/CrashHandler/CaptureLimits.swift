@@ -7,8 +7,10 @@ public struct CaptureLimits: Sendable, Equatable {
   public var otherThreadStack = 32 << 10
   /// Threads that are captured; 4,096 at most.
   public var threads = 4096
-  /// Milliseconds from the fault to the end of our own part; what has not been written by then is left
-  /// out. Previous handlers and the kernel's core file come after it.
+  /// Milliseconds from the fault to the end of our own part.
+  ///
+  /// What has not been written by then is left out. Previous handlers and the kernel's core file
+  /// come after it.
   public var milliseconds = 3000
   /// Bytes of the whole dump; memory is left out once it has grown to this.
   public var dump = 64 << 20

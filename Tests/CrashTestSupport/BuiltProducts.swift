@@ -7,15 +7,37 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
   case asTested
   /// Optimised, in a build folder of its own.
   case release
+  /// As `swift test` builds, with Swift's libraries inside the executable.
+  case staticDebug
+  /// Optimised, with Swift's libraries inside the executable.
+  case staticRelease
+
+  /// Debug and release with Swift's shared libraries.
+  ///
+  /// What tests that run the program need: how the libraries are linked changes which code the
+  /// linker chooses, not how a process dies.
+  public static let dynamic: [BuildConfiguration] = [.asTested, .release]
 
   public var testDescription: String { rawValue }
+
+  /// The folder's name below `.build/variants`, and what `swift build` is told; nil if it is built
+  /// already.
+  var variant: (folder: String, configuration: String, arguments: [String])? {
+    switch self {
+    case .asTested: nil
+    case .release: ("release", "release", [])
+    case .staticDebug: ("static-debug", "debug", ["--static-swift-stdlib"])
+    case .staticRelease: ("static-release", "release", ["--static-swift-stdlib"])
+    }
+  }
 }
 
 /// Finds built executables, and builds those that `swift test` does not.
 public actor BuiltProducts {
   public static let shared = BuiltProducts()
 
-  private var releaseBuilds: [String: Task<String, any Error>] = [:]
+  private var builds: [String: Task<String, any Error>] = [:]
+  private var lastBuild: Task<String, any Error>?
 
   /// The root of the package, found from this file's place in it.
   public static let packageRoot: String = URL(fileURLWithPath: #filePath)
@@ -23,19 +45,23 @@ public actor BuiltProducts {
 
   /// The path of an executable product.
   ///
-  /// The first call for a release product builds it, which takes minutes; `swift build` waits for the build folder's
-  /// lock inside `swift test`, so the release build has a folder of its own, kept from run to run.
+  /// The first call for a product that `swift test` does not build builds it, which takes minutes;
+  /// `swift build` waits for the build folder's lock inside `swift test`, so each variant has a
+  /// folder of its own, kept from run to run. One build runs at a time.
   public func executable(
     _ product: String, _ configuration: BuildConfiguration
   ) async throws -> String {
-    switch configuration {
-    case .asTested: return try Self.besideTests(product)
-    case .release:
-      if let build = releaseBuilds[product] { return try await build.value }
-      let build = Task { try await Self.buildRelease(product) }
-      releaseBuilds[product] = build
-      return try await build.value
+    guard let variant = configuration.variant else { return try Self.besideTests(product) }
+    let key = variant.folder + "/" + product
+    if let build = builds[key] { return try await build.value }
+    let before = lastBuild
+    let build = Task {
+      _ = await before?.result
+      return try await Self.build(product, variant)
     }
+    builds[key] = build
+    lastBuild = build
+    return try await build.value
   }
 
   private static func besideTests(_ product: String) throws -> String {
@@ -47,29 +73,22 @@ public actor BuiltProducts {
     return path
   }
 
-  private static func buildRelease(_ product: String) async throws -> String {
-    let scratch = packageRoot + "/.build/variants/release"
-    let path = scratch + "/release/" + product
-    var build = try await swiftBuild(product, scratch: scratch)
-    if build.end.exitCode != 0 {
-      // An incremental build does not see every change of a module that another one re-exports, and then fails to link.
-      try FileManager.default.removeItem(atPath: scratch)
-      build = try await swiftBuild(product, scratch: scratch)
-    }
+  private static func build(
+    _ product: String, _ variant: (folder: String, configuration: String, arguments: [String])
+  ) async throws -> String {
+    let scratch = packageRoot + "/.build/variants/" + variant.folder
+    let build = try await ChildProcess.run(
+      "/usr/bin/env",
+      [
+        "swift", "build", "-c", variant.configuration, "--product", product,
+        "--scratch-path", scratch, "--package-path", packageRoot,
+      ] + variant.arguments, in: packageRoot, patience: 1500)
+    let path = scratch + "/" + variant.configuration + "/" + product
     guard build.end.exitCode == 0, FileManager.default.isExecutableFile(atPath: path) else {
       throw MissingProduct(path: path, output: build.standardOutput + build.standardError)
     }
-    // "release" is a link to a folder named after the platform; the kernel names modules by the folder.
+    // The folder is a link to one named after the platform; the kernel names modules by that.
     return URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-  }
-
-  private static func swiftBuild(_ product: String, scratch: String) async throws -> ChildProcess {
-    try await ChildProcess.run(
-      "/usr/bin/env",
-      [
-        "swift", "build", "-c", "release", "--product", product, "--scratch-path", scratch,
-        "--package-path", packageRoot,
-      ], in: packageRoot, patience: 1500)
   }
 }
 

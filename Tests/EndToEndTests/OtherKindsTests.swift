@@ -49,7 +49,7 @@ struct OtherKindsTests {
     Kind(name: "sent-quit", signal: 3, places: [.main]),
   ]
 
-  @Test("The same end and one complete report", arguments: kinds, BuildConfiguration.allCases)
+  @Test("The same end and one complete report", arguments: kinds, BuildConfiguration.dynamic)
   func end(_ kind: Kind, _ configuration: BuildConfiguration) async throws {
     for place in kind.places {
       let victim = try await Victim(configuration)

@@ -7,7 +7,7 @@ import Testing
 /// A process whose handler is in and that does not crash.
 @Suite("No crash")
 struct SteadyStateTests {
-  @Test("The handler runs no thread, no timer and no child", arguments: BuildConfiguration.allCases)
+  @Test("The handler runs no thread, no timer and no child", arguments: BuildConfiguration.dynamic)
   func idle(_ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
     let child = try await victim.run(["idle", "--database", victim.database], in: "idle")

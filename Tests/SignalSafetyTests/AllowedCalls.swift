@@ -4,6 +4,7 @@ import Foundation
 struct AllowedCalls {
   enum Rule: String {
     case stop
+    case never
     case follow
     case indirect
   }

@@ -9,14 +9,18 @@ struct CallGraphAudit {
 
   let disassembly: Disassembly
   let allowed: AllowedCalls
+  /// The function that calls, before any crash, what a crash may call through the PLT.
+  let binder: String
+  private var bound: Set<String> = []
   private(set) var reached: Set<String> = []
   private(set) var violations: [Violation] = []
   /// Entries of the list that were needed.
   private(set) var used: Set<String> = []
 
-  init(_ disassembly: Disassembly, allowed: AllowedCalls) {
+  init(_ disassembly: Disassembly, allowed: AllowedCalls, binder: String = "pm_bind_now") {
     self.disassembly = disassembly
     self.allowed = allowed
+    self.binder = binder
   }
 
   /// True for functions that are the handler's own.
@@ -25,6 +29,7 @@ struct CallGraphAudit {
   }
 
   mutating func walk(from roots: [String]) throws {
+    bound = try disassembly.functions([binder])[binder]?.lateBound ?? []
     var pending = Set(roots)
     while !pending.isEmpty {
       let batch = pending.subtracting(reached)
@@ -39,13 +44,17 @@ struct CallGraphAudit {
         for instruction in function.threadLocal {
           violations.append(Violation(function: name, what: "thread-local: \(instruction)"))
         }
-        if !function.indirect.isEmpty, allows(name, .indirect) == nil {
+        if !function.indirect.isEmpty, !allows(name, .indirect) {
           violations.append(Violation(function: name, what: "indirect: \(function.indirect[0])"))
         }
         for callee in function.callees.sorted() {
-          if Self.isOwn(callee) || allows(callee, .follow) != nil {
+          if Self.isOwn(callee) || allows(callee, .follow) {
             pending.insert(callee)
-          } else if allows(callee, .stop) == nil {
+          } else if allows(callee, .stop) {
+            if function.lateBound.contains(callee), !bound.contains(callee) {
+              violations.append(Violation(function: name, what: "binds \(callee) in a crash"))
+            }
+          } else if !allows(callee, .never) {
             violations.append(Violation(function: name, what: "calls \(callee)"))
           }
         }
@@ -53,11 +62,11 @@ struct CallGraphAudit {
     }
   }
 
-  private mutating func allows(_ name: String, _ rule: AllowedCalls.Rule) -> AllowedCalls.Rule? {
+  private mutating func allows(_ name: String, _ rule: AllowedCalls.Rule) -> Bool {
     guard let entry = allowed.entries.first(where: { $0.rule == rule && $0.matches(name) }) else {
-      return nil
+      return false
     }
     used.insert(entry.symbol)
-    return entry.rule
+    return true
   }
 }

@@ -1,7 +1,8 @@
 import CrashTestSupport
 import Testing
 
-/// What the linked program can call on the crash path, in debug and in release.
+/// What the linked program can call on the crash path: debug and release, with Swift's libraries
+/// shared and inside.
 @Suite("Call graph of the crash path") struct CallGraphTests {
   /// Every function that is entered from outside: by the kernel, or through a pointer.
   private static func roots(in disassembly: Disassembly) -> [String] {
@@ -40,6 +41,19 @@ import Testing
     try audit.walk(from: [start])
     let calls = audit.violations.filter { $0.what.contains("swift_") }
     #expect(!calls.isEmpty)
+  }
+
+  /// `pm_bind_now` calls everything that needs to be bound; as crash code, with a binder that calls
+  /// nothing, it binds in a crash.
+  @Test(arguments: BuildConfiguration.allCases)
+  func aLateBoundSymbolIsFound(_ configuration: BuildConfiguration) async throws {
+    let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    let disassembly = try Disassembly(of: program)
+    var audit = CallGraphAudit(disassembly, allowed: try .kept(), binder: "pm_find_link_map")
+    try audit.walk(from: ["pm_bind_now"])
+    #expect(
+      Set(audit.violations.map(\.what))
+        == ["binds memset in a crash", "binds memcpy in a crash"])
   }
 
   @Test func theListHasAReasonOnEveryLine() throws {

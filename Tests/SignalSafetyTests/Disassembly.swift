@@ -7,6 +7,8 @@ struct Disassembly {
   struct Function {
     /// Symbols called or jumped to, "@plt" taken away.
     var callees: Set<String> = []
+    /// Those of them that are reached through the procedure linkage table, which may bind them late.
+    var lateBound: Set<String> = []
     /// Calls and jumps through a register or memory.
     var indirect: [String] = []
     /// Thread-local storage other than the thread pointer and the stack protector's canary.
@@ -14,15 +16,13 @@ struct Disassembly {
   }
 
   let program: String
-  private let folder: String
   /// Start and size by name; a name that stands twice has its first place.
   private let places: [String: (start: UInt64, size: UInt64)]
 
   init(of program: String) throws {
     self.program = program
-    folder = try Self.toolFolder()
     var places: [String: (UInt64, UInt64)] = [:]
-    for line in try Self.run(folder + "/llvm-nm", ["-S", "--defined-only", program]) {
+    for line in try Self.run("llvm-nm", ["-S", "--defined-only", program]) {
       let words = line.split(separator: " ")
       guard words.count == 4, ["t", "T", "w", "W", "i"].contains(words[2]),
         let start = UInt64(words[0], radix: 16), let size = UInt64(words[1], radix: 16)
@@ -39,7 +39,7 @@ struct Disassembly {
     let known = names.filter { places[$0] != nil }
     guard !known.isEmpty else { return [:] }
     let lines = try Self.run(
-      folder + "/llvm-objdump",
+      "llvm-objdump",
       [
         "-d", "--no-show-raw-insn", "--disassemble-symbols=" + known.joined(separator: ","),
         program,
@@ -86,34 +86,23 @@ struct Disassembly {
       // A jump inside the function; into the middle of another one it would be that function's.
       target = target[..<plus.lowerBound]
     }
-    if target.hasSuffix("@plt") { target = target.dropLast(4) }
+    if target.hasSuffix("@plt") {
+      target = target.dropLast(4)
+      function.lateBound.insert(String(target))
+    }
     if target != name { function.callees.insert(String(target)) }
   }
 
-  /// Where the running toolchain's tools are.
-  private static func toolFolder() throws -> String {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    for folder in folders {
-      let swift = "\(folder)/swift"
-      guard FileManager.default.isExecutableFile(atPath: swift) else { continue }
-      let resolved = URL(filePath: swift).resolvingSymlinksInPath().deletingLastPathComponent()
-      if FileManager.default.isExecutableFile(atPath: resolved.path + "/llvm-objdump") {
-        return resolved.path
-      }
-    }
-    throw OutsideToolError("llvm-objdump is not beside the swift that is in PATH")
-  }
-
-  private static func run(_ path: String, _ arguments: [String]) throws -> [Substring] {
+  private static func run(_ tool: String, _ arguments: [String]) throws -> [Substring] {
     let process = Process()
-    process.executableURL = URL(filePath: path)
+    process.executableURL = URL(filePath: try Toolchain.path(of: tool))
     process.arguments = arguments
     let pipe = Pipe()
     process.standardOutput = pipe
     try process.run()
     let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw OutsideToolError("\(path) failed") }
+    guard process.terminationStatus == 0 else { throw OutsideToolError("\(tool) failed") }
     return String(decoding: data, as: UTF8.self).split(separator: "\n")
   }
 }

@@ -66,7 +66,9 @@ int limit_start_threads(int count, int touched) {
   return 0;
 }
 
-int64_t limit_capture(int descriptor, int stack_bytes, int64_t *bytes) {
+int64_t limit_capture(int descriptor, int64_t file_bytes, int64_t *bytes) {
+  // As the handler does at its start.
+  if (fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, file_bytes) != 0) return -1;
   struct sigaction action = {0};
   action.sa_sigaction = on_stop;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -83,6 +85,8 @@ int64_t limit_capture(int descriptor, int stack_bytes, int64_t *bytes) {
   close(tasks);
   while (atomic_load(&stopped) < sent) sched_yield();
   *bytes = 0;
+  int64_t stack_bytes = file_bytes / (sent + 1);
+  if (stack_bytes > (int64_t)sizeof buffer) stack_bytes = sizeof buffer;
   for (uint32_t i = 0; i < sent && i < MAXIMUM_THREADS; i++) {
     struct iovec local = {buffer, stack_bytes}, remote = {(void *)stack_pointers[i], stack_bytes};
     long copied = process_vm_readv(process, &local, 1, &remote, 1, 0);
@@ -91,6 +95,13 @@ int64_t limit_capture(int descriptor, int stack_bytes, int64_t *bytes) {
   int maps = open("/proc/self/maps", O_RDONLY);
   for (long filled; (filled = read(maps, buffer, sizeof buffer)) > 0;) *bytes += write(descriptor, buffer, filled);
   close(maps);
+  // What is left costs the least that a byte can: one copy, without having been read.
+  while (*bytes < file_bytes) {
+    int64_t left = file_bytes - *bytes;
+    long written = write(descriptor, buffer, left < (int64_t)sizeof buffer ? left : (int64_t)sizeof buffer);
+    if (written <= 0) return -1;
+    *bytes += written;
+  }
   int64_t end = limit_now();
   atomic_store(&released, 1);
   syscall(SYS_futex, &released, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
@@ -103,8 +114,9 @@ int limit_spawn(const char *path, char *const *arguments, char *const *environme
   struct rlimit limit = {has_core ? RLIM_INFINITY : 0, has_core ? RLIM_INFINITY : 0};
   setrlimit(RLIMIT_CORE, &limit);
   int null = open("/dev/null", O_RDWR);
-  dup2(null, 0), dup2(null, 1), dup2(null, 2);
   if (chdir(folder) != 0) _exit(127);
+  int errors = open("errors", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(null, 0), dup2(null, 1), dup2(errors, 2);
   execve(path, arguments, environment);
   _exit(127);
 }

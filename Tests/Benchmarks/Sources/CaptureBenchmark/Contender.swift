@@ -1,3 +1,5 @@
+import Foundation
+
 /// Who takes the crash.
 enum Contender: String, CaseIterable {
   /// Nobody: what the kernel needs to end the process.
@@ -17,12 +19,24 @@ enum Contender: String, CaseIterable {
   }
 }
 
+extension Contender {
+  /// Why this machine cannot measure it; nil if it can.
+  var obstacle: String? {
+    guard self == .core else { return nil }
+    let pattern = try? String(contentsOfFile: "/proc/sys/kernel/core_pattern", encoding: .utf8)
+    guard let pattern, pattern.hasPrefix("core") else {
+      return "kernel.core_pattern names no file in the working directory"
+    }
+    return nil
+  }
+}
+
 /// What one crash cost.
 struct Measurement {
   /// From the instant before the fault until the process was reaped, in microseconds; nil for the limit.
   var untilReaped: Double?
   /// What the capture itself took, in microseconds; nil where nobody tells.
   var capture: Double?
-  /// Bytes on disk.
+  /// Bytes of the dump, the core file or the text.
   var bytes: Int64
 }

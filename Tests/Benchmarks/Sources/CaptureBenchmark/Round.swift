@@ -5,8 +5,8 @@ import Foundation
 struct Round {
   let contender: Contender
   let threads: Int
-  /// Bytes of each stack that the limit copies.
-  let stackBytes: Int
+  /// Bytes that the limit writes; the others do not look at it.
+  let limitBytes: Int64
 
   func run() throws -> Measurement {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
@@ -15,7 +15,7 @@ struct Round {
     let page = Victim.sharedPage(folder + "/instant")
     defer { munmap(page, 4096) }
     let words = [
-      "/proc/self/exe", "victim", contender.rawValue, "\(threads)", "\(stackBytes)", folder,
+      "/proc/self/exe", "victim", contender.rawValue, "\(threads)", "\(limitBytes)", folder,
     ]
     var environment = ProcessInfo.processInfo.environment
     environment["SWIFT_BACKTRACE"] = contender.backtraceSetting
@@ -27,15 +27,24 @@ struct Round {
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
     let end = limit_now()
     if contender == .limit {
+      guard status == 0 else { throw CocoaError(.executableRuntimeMismatch) }
       return Measurement(
         untilReaped: nil, capture: Double(page[1]) / 1000, bytes: size(folder + "/limit"))
     }
     guard page[0] > 0, status & 0x7F == SIGSEGV else {
       throw CocoaError(.executableRuntimeMismatch)
     }
-    return Measurement(
-      untilReaped: Double(end - page[0]) / 1000, capture: nil, bytes: 0
-    ).adding(contender == .postmortem ? try dump(in: folder) : nil, core(in: folder))
+    var result = Measurement(
+      untilReaped: Double(end - page[0]) / 1000, capture: nil, bytes: 0)
+    switch contender {
+    case .none, .limit: break
+    case .postmortem: (result.bytes, result.capture) = try dump(in: folder)
+    case .core: result.bytes = core(in: folder)
+    case .backtracer: result.bytes = size(folder + "/errors")
+    }
+    // A contender that left nothing did not take the crash.
+    guard contender == .none || result.bytes > 0 else { throw CocoaError(.fileReadNoSuchFile) }
+    return result
   }
 
   private func spawn(
@@ -49,17 +58,19 @@ struct Round {
 
   private func size(_ path: String) -> Int64 {
     var status = stat()
-    return stat(path, &status) == 0 ? Int64(status.st_blocks) * 512 : 0
+    return stat(path, &status) == 0 ? Int64(status.st_size) : 0
   }
 
+  /// Core files are sparse: what they hold on disk.
   private func core(in folder: String) -> Int64 {
-    guard contender == .core else { return 0 }
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    return names.filter { $0.hasPrefix("core") }.map { size(folder + "/" + $0) }.reduce(0, +)
+    guard let name = names.first(where: { $0.hasPrefix("core") }) else { return 0 }
+    var status = stat()
+    return stat(folder + "/" + name, &status) == 0 ? Int64(status.st_blocks) * 512 : 0
   }
 
   /// The size of the dump, and the time its capture map tells: key 906, nanoseconds, 8 bytes.
-  private func dump(in folder: String) throws -> (bytes: Int64, capture: Double) {
+  private func dump(in folder: String) throws -> (bytes: Int64, capture: Double?) {
     let pending = folder + "/database/pending-serialized-dumps"
     let names = try FileManager.default.contentsOfDirectory(atPath: pending)
     guard let name = names.first(where: { !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo") }),
@@ -73,14 +84,5 @@ struct Round {
     let value = data[range.upperBound..<range.upperBound + 8].reversed()
       .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     return (Int64(data.count), Double(value) / 1000)
-  }
-}
-
-extension Measurement {
-  fileprivate func adding(
-    _ dump: (bytes: Int64, capture: Double)?, _ coreBytes: Int64
-  ) -> Measurement {
-    Measurement(
-      untilReaped: untilReaped, capture: dump?.capture, bytes: dump?.bytes ?? coreBytes)
   }
 }

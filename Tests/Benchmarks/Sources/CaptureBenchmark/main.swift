@@ -1,52 +1,36 @@
 // Crashes the same program under each contender, side by side in one run, and prints medians and ratios.
 //
-//   swift run --package-path Tests/Benchmarks -c release capture-benchmark [REPEATS]
+//   swift run --package-path Tests/Benchmarks -c release capture-benchmark [REPEATS [THREADS...]]
 import Foundation
 
-if CommandLine.arguments.dropFirst().first == "victim" {
-  Victim.run(CommandLine.arguments.dropFirst(2))
+let arguments = CommandLine.arguments.dropFirst()
+if arguments.first == "victim" { Victim.run(arguments.dropFirst()) }
+let numbers = arguments.compactMap(Int.init)
+guard numbers.count == arguments.count, numbers.allSatisfy({ $0 > 0 }) else {
+  FileHandle.standardError.write(Data("usage: capture-benchmark [REPEATS [THREADS...]]\n".utf8))
+  exit(64)
 }
-let repeats = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 9
+let repeats = numbers.first ?? 9
+let threadCounts = numbers.count > 1 ? Array(numbers.dropFirst()) : [1, 16, 128, 1000]
 
-func median(_ values: [Double]) -> Double? {
-  values.isEmpty ? nil : values.sorted()[values.count / 2]
+let contenders = Contender.allCases.filter { contender in
+  if let obstacle = contender.obstacle { print("\(contender) is not measured: \(obstacle)") }
+  return contender.obstacle == nil
 }
-
-func text(_ value: Double?, _ unit: String = "") -> String {
-  guard let value else { return "-" }
-  return String(format: value < 10 ? "%.2f" : "%.0f", value) + unit
-}
-
-print("Microseconds, medians of \(repeats); capture: what the dump or the limit itself took.")
-print("threads  contender    until reaped  x none    capture  x limit        bytes")
-for threads in [1, 16, 128, 1000] {
-  var results: [Contender: [Measurement]] = [:]
-  // The limit gets as many bytes for each stack as the dump had in all for each thread.
-  let sample = try Round(contender: .postmortem, threads: threads, stackBytes: 0).run()
-  let stackBytes = min(Int(sample.bytes) / threads, 100_000)
+Table.printHead(repeats: repeats)
+for threads in threadCounts {
+  // The limit writes as many bytes as the dump has.
+  let sample = try Round(contender: .postmortem, threads: threads, limitBytes: 0).run()
+  var rounds: [[Contender: Measurement]] = []
+  // Interleaved, so that whatever else the machine does meets all contenders.
   for _ in 0..<repeats {
-    for contender in Contender.allCases {
-      let round = Round(contender: contender, threads: threads, stackBytes: stackBytes)
-      results[contender, default: []].append(try round.run())
+    var round: [Contender: Measurement] = [:]
+    for contender in contenders {
+      round[contender] = try Round(
+        contender: contender, threads: threads, limitBytes: sample.bytes
+      ).run()
     }
+    rounds.append(round)
   }
-  let none = median(results[.none, default: []].compactMap(\.untilReaped))
-  let limit = median(results[.limit, default: []].compactMap(\.capture))
-  for contender in Contender.allCases {
-    let measurements = results[contender, default: []]
-    let reaped = median(measurements.compactMap(\.untilReaped))
-    let capture = median(measurements.compactMap(\.capture))
-    let bytes = median(measurements.map { Double($0.bytes) }) ?? 0
-    let columns = [
-      ("\(threads)", 7), (contender.rawValue, -12), (text(reaped), 12),
-      (text(reaped.flatMap { value in none.map { value / $0 } }), 7),
-      (text(capture), 10), (text(capture.flatMap { value in limit.map { value / $0 } }), 8),
-      ("\(Int(bytes))", 12),
-    ]
-    print(
-      columns.map { value, width in
-        let pad = String(repeating: " ", count: max(0, abs(width) - value.count))
-        return width < 0 ? value + pad : pad + value
-      }.joined(separator: " "))
-  }
+  for contender in contenders { Table.printRow(contender, threads: threads, rounds) }
 }

@@ -6,15 +6,16 @@
 // Starts `count` threads that sleep in pause(), each with `touched` bytes of its stack in use.
 int limit_start_threads(int count, int touched);
 
-// Stops every other thread with a signal and a futex, writes `stack_bytes` from each stopped stack and /proc/self/maps to
-// `descriptor`, and lets them go. Returns nanoseconds; `bytes` receives what was written.
-int64_t limit_capture(int descriptor, int stack_bytes, int64_t *bytes);
+// Stops every other thread with a signal and a futex, writes the top of each stopped stack, /proc/self/maps and as many
+// more bytes as `file_bytes` still needs to `descriptor`, and lets the threads go. Returns nanoseconds, or -1 if writing
+// failed; `bytes` receives what was written.
+int64_t limit_capture(int descriptor, int64_t file_bytes, int64_t *bytes);
 
 // The monotonic clock, in nanoseconds.
 int64_t limit_now(void);
 
 // Forks and executes `path` with `arguments` and `environment`; core files of unlimited size if `has_core`. The child's
-// standard output and error go to /dev/null, its working directory is `folder`. Returns the process ID, or -1.
+// working directory is `folder`, its standard error is the file `errors` there, its standard output /dev/null. Returns the process ID, or -1.
 int limit_spawn(const char *path, char *const *arguments, char *const *environment, const char *folder, int has_core);
 
 // Ends the process by a null write, the instant before it stored at `*instant` (shared memory).

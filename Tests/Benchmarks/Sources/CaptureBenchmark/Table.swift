@@ -1,0 +1,47 @@
+import Foundation
+
+/// Prints the measurements.
+enum Table {
+  static func printHead(repeats: Int) {
+    print("Microseconds, medians of \(repeats); ratios are medians of the ratios within a round.")
+    print("threads  contender    until reaped   x none     capture  x limit        bytes")
+  }
+
+  static func printRow(
+    _ contender: Contender, threads: Int, _ rounds: [[Contender: Measurement]]
+  ) {
+    let reaped = rounds.compactMap { $0[contender]?.untilReaped }
+    let capture = rounds.compactMap { $0[contender]?.capture }
+    let slower = rounds.compactMap {
+      ratio($0[contender]?.untilReaped, $0[.none]?.untilReaped)
+    }
+    let aboveLimit = rounds.compactMap { ratio($0[contender]?.capture, $0[.limit]?.capture) }
+    let bytes = rounds.compactMap { $0[contender].map { Double($0.bytes) } }
+    let columns = [
+      padded("\(threads)", 7), " " + padded(contender.rawValue, -12),
+      padded(text(median(reaped)), 12), padded(text(median(slower), digits: 2), 8),
+      padded(text(median(capture)), 11), padded(text(median(aboveLimit), digits: 2), 8),
+      padded(text(median(bytes)), 12),
+    ]
+    print(columns.joined(separator: " "))
+  }
+
+  private static func ratio(_ value: Double?, _ other: Double?) -> Double? {
+    guard let value, let other, other > 0 else { return nil }
+    return value / other
+  }
+
+  private static func median(_ values: [Double]) -> Double? {
+    values.isEmpty ? nil : values.sorted()[values.count / 2]
+  }
+
+  private static func text(_ value: Double?, digits: Int = 0) -> String {
+    value.map { String(format: "%.\(digits)f", $0) } ?? "-"
+  }
+
+  /// Fills with spaces on the left, or on the right of a negative width.
+  private static func padded(_ text: String, _ width: Int) -> String {
+    let spaces = String(repeating: " ", count: max(0, abs(width) - text.count))
+    return width < 0 ? text + spaces : spaces + text
+  }
+}

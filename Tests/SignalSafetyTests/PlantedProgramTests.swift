@@ -1,0 +1,60 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// What the audit finds in a small C program whose crash path breaks one rule in each function.
+@Suite("Planted in a linked program") struct PlantedProgramTests {
+  private static let source = """
+    #include <stdlib.h>
+    #include <string.h>
+    __thread int counter;
+    void (*volatile pointer)(void);
+    volatile size_t size = 8;
+    char bytes[64];
+    __attribute__((noinline)) void pm_harmless(void) { bytes[0]++; }
+    __attribute__((noinline)) void pm_allocates(void) { free(malloc(size)); }
+    __attribute__((noinline)) void pm_thread_local(void) { counter++; }
+    __attribute__((noinline)) void pm_indirect(void) { pointer(); bytes[1]++; }
+    __attribute__((noinline)) void pm_binds(void) { memset(bytes, 1, size); bytes[2]++; }
+    __attribute__((noinline)) void pm_bind_now(void) { memcpy(bytes, bytes + 32, size); bytes[3]++; }
+    __attribute__((noinline)) void pm_outer(void) {
+      pm_harmless(), pm_allocates(), pm_thread_local(), pm_indirect(), pm_binds(), pm_bind_now();
+      bytes[4]++;
+    }
+    int main(void) { return pm_outer(), 0; }
+    """
+
+  private static func audit(from root: String) async throws -> CallGraphAudit {
+    let folder = try TemporaryFolder()
+    let (text, program) = (folder.path + "/planted.c", folder.path + "/planted")
+    try source.write(toFile: text, atomically: true, encoding: .utf8)
+    let compiler = try await ChildProcess.run(
+      try Toolchain.path(of: "clang"), ["-O1", "-fno-builtin", text, "-o", program],
+      in: folder.path)
+    guard compiler.end.exitCode == 0 else { throw OutsideToolError(compiler.standardError) }
+    var audit = CallGraphAudit(try Disassembly(of: program), allowed: try .kept())
+    try audit.walk(from: [root])
+    return audit
+  }
+
+  @Test func eachRuleThatIsBrokenIsFoundWhereItIs() async throws {
+    let audit = try await Self.audit(from: "pm_outer")
+    let found = audit.violations.map { "\($0.function) \($0.what.prefix { $0 != ":" })" }
+    #expect(
+      Set(found) == [
+        "pm_allocates calls malloc", "pm_allocates calls free", "pm_thread_local thread-local",
+        "pm_indirect indirect", "pm_binds binds memset in a crash",
+      ])
+    #expect(audit.reached.count == 7)
+  }
+
+  @Test func whatBreaksNoRuleIsLeftAlone() async throws {
+    #expect(try await Self.audit(from: "pm_harmless").violations.isEmpty)
+    #expect(try await Self.audit(from: "pm_bind_now").violations.isEmpty)
+  }
+
+  @Test func aRootThatIsNotThereIsFound() async throws {
+    let audit = try await Self.audit(from: "pm_nowhere")
+    #expect(audit.violations.map(\.what) == ["is not in the program"])
+  }
+}

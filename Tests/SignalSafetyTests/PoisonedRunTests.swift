@@ -1,0 +1,103 @@
+import CrashTestSupport
+import Testing
+
+#if arch(x86_64)
+  /// No handling thread calls malloc, locks, stdio, the dynamic loader or the unwinder, whatever the
+  /// crash.
+  @Suite("Poisoned runs")
+  struct PoisonedRunTests {
+    /// Ends without a crash, which leave no dump.
+    private static let quiet = ["exit", "quick-exit", "killed"]
+
+    /// One of each family of kinds runs on every kind of thread: what the handler does there is the
+    /// same for the others.
+    private static let everywhere = [
+      "null-read", "divide-by-zero", "double-free", "fatal-error", "deep", "pipe", "seccomp",
+    ]
+
+    @Test(
+      "Every kind ends as without the poison, with one complete dump",
+      arguments: BuildConfiguration.allCases)
+    func everyKind(_ configuration: BuildConfiguration) async throws {
+      let victim = try await PoisonedVictim(configuration)
+      let kinds = try await victim.kinds()
+      #expect(kinds.count >= 44)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for kind in kinds {
+          group.addTask { try await Self.check(victim, kind) }
+        }
+        try await group.waitForAll()
+      }
+    }
+
+    /// On all places, or on the first that the victim finds possible.
+    private static func check(_ victim: PoisonedVictim, _ kind: String) async throws {
+      var checked = 0
+      for place in ["main", "pthread", "dispatch", "task"] {
+        let alone = try await victim.die(kind, on: place, isPoisoned: false)
+        if alone.standardError.contains("\(kind) is not possible on \(place)") { continue }
+        try await check(victim, kind, place, alone)
+        checked += 1
+        if !everywhere.contains(kind) { break }
+      }
+      #expect(checked == (everywhere.contains(kind) ? 4 : 1), "\(kind)")
+    }
+
+    private static func check(
+      _ victim: PoisonedVictim, _ kind: String, _ place: String, _ alone: PoisonedVictim.Death
+    ) async throws {
+      let poisoned = try await victim.die(kind, on: place, isPoisoned: true)
+      let context: Comment = "\(kind) on \(place): \(poisoned.standardError)"
+      #expect(poisoned.end == alone.end, context)
+      if quiet.contains(kind) {
+        #expect(poisoned.dumps.isEmpty && alone.dumps.isEmpty, context)
+      } else {
+        #expect(alone.end.signal != nil, context)
+        #expect(poisoned.standardError.contains(PoisonedVictim.watching), context)
+        #expect(poisoned.leftOneCompleteDump && alone.leftOneCompleteDump, context)
+      }
+    }
+
+    /// A call that the poison is there for, as the handler could make it.
+    struct Violation: Sendable, CustomTestStringConvertible {
+      let name: String
+      let statements: String
+      var place = "the crash handler"
+      var testDescription: String { "\(name) in \(place)" }
+    }
+
+    static let violations = [
+      Violation(name: "malloc", statements: "free(malloc(8))"),
+      // Real-time signals stop threads.
+      Violation(
+        name: "malloc", statements: "if (signal >= 32) free(malloc(8))", place: "the stop handler"),
+      Violation(name: "calloc", statements: "free(calloc(8, 8))"),
+      Violation(
+        name: "pthread_mutex_lock",
+        statements: "extern int pthread_mutex_lock(void *); static long m[8]; pthread_mutex_lock(m)"
+      ),
+      Violation(
+        name: "pthread_rwlock_rdlock",
+        statements:
+          "extern int pthread_rwlock_rdlock(void *); static long m[8]; pthread_rwlock_rdlock(m)"),
+      Violation(
+        name: "printf", statements: "extern int printf(const char *, ...); printf(\"%d\", 1)"),
+      Violation(name: "puts", statements: "extern int puts(const char *); puts(\"\")"),
+      Violation(name: "dlopen", statements: "dlopen(\"libm.so.6\", RTLD_NOW)"),
+      Violation(name: "dlsym", statements: "dlsym(RTLD_DEFAULT, \"cos\")"),
+      Violation(
+        name: "_Unwind_Backtrace",
+        statements: "extern int _Unwind_Backtrace(void *, void *); _Unwind_Backtrace(0, 0)"),
+    ]
+
+    @Test("A planted violation ends the process", arguments: violations)
+    func planted(_ violation: Violation) async throws {
+      let victim = try await PoisonedVictim(.asTested, plant: violation.statements)
+      let death = try await victim.die("null-read", on: "main", isPoisoned: true)
+      #expect(death.end.exitCode == PoisonedVictim.poisoned, "\(death.standardError)")
+      #expect(
+        death.standardError.contains("a handling thread calls \(violation.name)\n"),
+        "\(death.standardError)")
+    }
+  }
+#endif

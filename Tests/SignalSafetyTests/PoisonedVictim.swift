@@ -1,0 +1,63 @@
+import CrashTestSupport
+import Foundation
+
+/// Runs crash-lab with or without `Poison/poison.c` preloaded.
+final class PoisonedVictim: Sendable {
+  /// What a victim exits with that called something poisoned in a handler.
+  static let poisoned: Int32 = 99
+  /// What the poison says when the first handler runs.
+  static let watching = "poison: watching"
+
+  let executable: String
+  private let folder = try! TemporaryFolder()
+  private var library: String { folder.path + "/poison.so" }
+
+  /// Compiles the poison.
+  ///
+  /// - Parameter plant: C statements that the poison runs on each handling thread.
+  init(_ configuration: BuildConfiguration, plant: String? = nil) async throws {
+    executable = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    let source = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "Poison/poison.c").path
+    let options = ["-O1", "-fPIC", "-shared", "-fno-builtin", "-Wall", "-Werror"]
+    let planted = plant.map { ["-DPLANT=\($0)"] } ?? []
+    let compiler = try await ChildProcess.run(
+      try Toolchain.path(of: "clang"), options + planted + [source, "-o", library],
+      in: folder.path)
+    guard compiler.end.exitCode == 0 else { throw OutsideToolError(compiler.standardError) }
+  }
+
+  /// One death, in a database of its own.
+  func die(_ kind: String, on place: String, isPoisoned: Bool) async throws -> Death {
+    let name = "\(kind)-\(place)-\(isPoisoned)"
+    let database = folder.path + "/" + name + "/database"
+    let preload = isPoisoned ? ["LD_PRELOAD=" + library] : []
+    // env, so that the shell which starts it is not poisoned.
+    let child = try await ChildProcess.run(
+      "/usr/bin/env",
+      preload + [executable, kind, "--database", database, "--on", place, "--threads", "3"],
+      in: try folder.subfolder(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let process = try await ChildProcess.run(
+      executable, ["process", "--database", database], in: folder.path)
+    return Death(
+      end: child.end, standardError: child.standardError,
+      dumps: process.standardOutput.split(separator: "\n").map(String.init))
+  }
+
+  struct Death {
+    let end: ChildEnd
+    let standardError: String
+    /// What the next start says of each pending dump.
+    let dumps: [String]
+
+    var leftOneCompleteDump: Bool { dumps.count == 1 && dumps[0].hasSuffix(": complete") }
+  }
+
+  /// The kinds that the victim can die by.
+  func kinds() async throws -> [String] {
+    let list = try await ChildProcess.run(executable, ["--list"], in: folder.path)
+    return list.standardOutput.split(separator: "\n").compactMap {
+      $0.split(separator: " ").first.map(String.init)
+    }
+  }
+}

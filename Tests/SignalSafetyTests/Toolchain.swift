@@ -1,0 +1,20 @@
+import CrashTestSupport
+import Foundation
+
+/// The toolchain whose `swift` is in PATH.
+enum Toolchain {
+  /// The path of one of its programs.
+  ///
+  /// - Throws: `OutsideToolError` if it is not beside `swift`.
+  static func path(of tool: String) throws -> String {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    for folder in folders {
+      let swift = "\(folder)/swift"
+      guard FileManager.default.isExecutableFile(atPath: swift) else { continue }
+      let resolved = URL(filePath: swift).resolvingSymlinksInPath().deletingLastPathComponent()
+      let path = resolved.path + "/" + tool
+      if FileManager.default.isExecutableFile(atPath: path) { return path }
+    }
+    throw OutsideToolError("\(tool) is not beside the swift that is in PATH")
+  }
+}
