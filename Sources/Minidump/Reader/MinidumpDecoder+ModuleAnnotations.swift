@@ -13,7 +13,7 @@ extension MinidumpDecoder {
         continue
       }
       var annotations = ModuleAnnotations()
-      for entry in limited(list(at: module.lowerBound + 4, size: 4)) {
+      for entry in limitedList(at: module.lowerBound + 4, size: 4) {
         if let text = annotationText(at: entry) { annotations.list.append(text) }
       }
       if moduleAnnotationsLeft > 0 {
@@ -23,7 +23,7 @@ extension MinidumpDecoder {
           entries.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
       }
       if module.count >= 28 {
-        for entry in limited(list(at: module.lowerBound + 20, size: 12)) {
+        for entry in limitedList(at: module.lowerBound + 20, size: 12) {
           if let object = annotationObject(at: entry) { annotations.objects.append(object) }
         }
       }
@@ -47,8 +47,9 @@ extension MinidumpDecoder {
   }
 
   /// As many entries as may still be taken: many modules may name the same list.
-  private mutating func limited(_ entries: [Int]) -> ArraySlice<Int> {
-    let taken = entries.prefix(max(0, moduleAnnotationsLeft))
+  private mutating func limitedList(at location: Int, size: Int) -> ArraySlice<Int> {
+    guard moduleAnnotationsLeft > 0 else { return [] }
+    let taken = list(at: location, size: size).prefix(moduleAnnotationsLeft)
     moduleAnnotationsLeft -= taken.count
     return taken
   }
