@@ -39,6 +39,9 @@ import Testing
     let stream = try #require(dump.stream(7))
     #expect(stream.size == 56)
     #expect(dump.u16(stream.rva) == 9)
+    // Family 25, model 17, stepping 3.
+    #expect(dump.u16(stream.rva + 2) == 25)
+    #expect(dump.u16(stream.rva + 4) == 0x1103)
     #expect(dump.u8(stream.rva + 6) == 2)
     #expect(dump.u8(stream.rva + 7) == 0)
     #expect((2...4).map { dump.u32(stream.rva + $0 * 4) } == [6, 18, 0])

@@ -137,7 +137,9 @@ enum SyntheticProcess {
     snapshot.process.controlGroup.tasksLimit = 107
     snapshot.system.loadAverage = "0.10 0.20 0.30 1/99 4001"
     snapshot.system.processorModel = "Some Processor"
-    snapshot.system.processorText = Array("processor\t: 0\nmodel name\t: Some Processor\n".utf8)
+    snapshot.system.processorText = Array(
+      "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: Some Processor\nstepping\t: 3\n"
+        .utf8)
     snapshot.system.releaseText = Array("ID=debian\n".utf8)
     snapshot.system.compiler = "Clang 21"
   }

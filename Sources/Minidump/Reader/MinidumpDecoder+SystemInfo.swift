@@ -62,27 +62,9 @@ extension MinidumpDecoder {
 
   /// Distribution and processor of the copies of os-release(5) or lsb-release, and of `/proc/cpuinfo`.
   mutating func decodeReleaseText() {
-    let release = Self.values(of: snapshot.system.releaseText, separator: "=")
+    let release = LabelledText(snapshot.system.releaseText, separator: "=")
     snapshot.system.distribution = release["PRETTY_NAME"] ?? release["DISTRIB_DESCRIPTION"]
-    let processor = Self.values(of: snapshot.system.processorText, separator: ":")
+    let processor = LabelledText(snapshot.system.processorText, separator: ":")
     snapshot.system.processorModel = processor["model name"]
-  }
-
-  /// Lines of a name, a separator and a value, without blanks and quotes around them; the first of a name counts.
-  private static func values(of text: [UInt8]?, separator: Character) -> [String: String] {
-    var values: [String: String] = [:]
-    for line in String(decoding: text ?? [], as: UTF8.self).split(separator: "\n") {
-      let parts = line.split(separator: separator, maxSplits: 1)
-      guard parts.count == 2 else { continue }
-      let ends: Set<Character> = [" ", "\t", "\"", "\r"]
-      func trimmed(_ part: Substring) -> String {
-        let start = part.drop { ends.contains($0) }
-        guard let last = start.lastIndex(where: { !ends.contains($0) }) else { return "" }
-        return String(start[...last])
-      }
-      let name = trimmed(parts[0])
-      if values[name] == nil { values[name] = trimmed(parts[1]) }
-    }
-    return values
   }
 }
