@@ -23,10 +23,10 @@ extension CrashReport.Resources {
   /// Sentences on what was used up, which may be why the program failed; empty where nothing was.
   var evidence: [String] {
     var sentences: [String] = []
-    if let (used, limit) = Self.full(openFiles) {
+    // The handler gives back two descriptors and takes one to count: where none was left, it counts one less.
+    if let used = openFiles.used, let limit = openFiles.limit, limit > 1, used >= limit - 1 {
       sentences.append(
-        "\(used) file descriptors are open, as many as the process may have (\(limit), RLIMIT_NOFILE)."
-      )
+        "\(used) file descriptors are open, and the process may have \(limit) (RLIMIT_NOFILE).")
     }
     if let (used, limit) = Self.full(mappings) {
       sentences.append(
