@@ -17,6 +17,8 @@ extension CrashReport {
     public var access: String?
     /// Who sent the signal; null for a fault.
     public var sender: Sender?
+    /// The system call that a SIGSYS is about.
+    public var systemCall: SystemCall?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -29,6 +31,7 @@ extension CrashReport {
       try container.encode(address, forKey: .address)
       try container.encode(access, forKey: .access)
       try container.encode(sender, forKey: .sender)
+      try container.encode(systemCall, forKey: .systemCall)
     }
   }
 }
@@ -44,6 +47,22 @@ extension CrashReport {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(pid, forKey: .pid)
       try container.encode(uid, forKey: .uid)
+    }
+  }
+}
+
+extension CrashReport {
+  /// A system call.
+  public struct SystemCall: Codable, Sendable, Equatable {
+    public var number: Int
+    /// Its name on x86_64; null for a number that is not known, and on other architectures.
+    public var name: String?
+
+    /// Writes every key, null for what is not known.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(number, forKey: .number)
+      try container.encode(name, forKey: .name)
     }
   }
 }

@@ -11,6 +11,10 @@ extension CrashReport {
     public var deleted: Bool
     /// Why its frames have no names or uncertain ones.
     public var symbolNote: String?
+    /// What the module said of itself, by name.
+    public var annotations: [String: String]?
+    /// What it said without names.
+    public var messages: [String]?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -21,6 +25,8 @@ extension CrashReport {
       try container.encode(buildID, forKey: .buildID)
       try container.encode(deleted, forKey: .deleted)
       try container.encode(symbolNote, forKey: .symbolNote)
+      try container.encode(annotations, forKey: .annotations)
+      try container.encode(messages, forKey: .messages)
     }
   }
 }
@@ -40,6 +46,12 @@ extension CrashReport {
     public var captureTime: UInt64?
     /// Bytes that a cap left out.
     public var bytesOmitted: UInt64?
+    /// Threads that the minidump's list has no room for.
+    public var threadsUnlisted: UInt64?
+    /// Modules that the minidump's list has no room for.
+    public var modulesUnlisted: UInt64?
+    /// Memory regions that the minidump's list has no room for.
+    public var regionsUnlisted: UInt64?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -52,6 +64,9 @@ extension CrashReport {
       try container.encode(sectionsAbandoned, forKey: .sectionsAbandoned)
       try container.encode(captureTime, forKey: .captureTime)
       try container.encode(bytesOmitted, forKey: .bytesOmitted)
+      try container.encode(threadsUnlisted, forKey: .threadsUnlisted)
+      try container.encode(modulesUnlisted, forKey: .modulesUnlisted)
+      try container.encode(regionsUnlisted, forKey: .regionsUnlisted)
     }
   }
 }

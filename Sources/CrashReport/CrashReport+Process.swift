@@ -13,6 +13,10 @@ extension CrashReport {
     /// When the handler was started.
     public var launchTime: Timestamp?
     public var crashTime: Timestamp?
+    /// The program's name and arguments; the last may be cut.
+    public var arguments: [String]?
+    /// Nanoseconds from the handler's start to the crash, by a clock that nobody sets.
+    public var uptime: UInt64?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -25,6 +29,8 @@ extension CrashReport {
       try container.encode(environment, forKey: .environment)
       try container.encode(launchTime, forKey: .launchTime)
       try container.encode(crashTime, forKey: .crashTime)
+      try container.encode(arguments, forKey: .arguments)
+      try container.encode(uptime, forKey: .uptime)
     }
   }
 }
@@ -45,6 +51,10 @@ extension CrashReport {
     /// In bytes.
     public var pageSize: UInt64?
     public var bootID: String?
+    /// As the processor names itself.
+    public var processorModel: String?
+    /// The C compiler of the toolchain that built the handler.
+    public var compiler: String?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -59,6 +69,8 @@ extension CrashReport {
       try container.encode(processorCount, forKey: .processorCount)
       try container.encode(pageSize, forKey: .pageSize)
       try container.encode(bootID, forKey: .bootID)
+      try container.encode(processorModel, forKey: .processorModel)
+      try container.encode(compiler, forKey: .compiler)
     }
   }
 }

@@ -39,6 +39,7 @@ extension CrashReport {
     modules = snapshot.modules.map { Module($0, note: symbols?.note(on: $0)) }
     annotations = snapshot.annotations
     capture = Capture(snapshot.capture)
+    resources = Resources(snapshot)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.
@@ -61,7 +62,21 @@ extension CrashReport.Exception {
     }
     address = exception.address.map(HexAddress.init)
     access = MemoryAccess(exception)?.rawValue
-    sender = SignalInfo(exception).sender
+    sender = exception.sender.map { CrashReport.Sender(pid: $0.processID, uid: $0.userID) }
+    systemCall = exception.systemCall.map(CrashReport.SystemCall.init)
+  }
+}
+
+extension CrashReport.SystemCall {
+  init(_ call: ExceptionSnapshot.TrappedSystemCall) {
+    number = Int(call.number)
+    name =
+      call.architecture == SystemCallNames.auditArchitecture ? SystemCallNames.name(number) : nil
+  }
+
+  init(number: Int, architecture: ProcessSnapshot.Architecture) {
+    self.number = number
+    name = architecture == .x86_64 ? SystemCallNames.name(number) : nil
   }
 }
 
@@ -75,6 +90,8 @@ extension CrashReport.Process {
     environment = process.environment
     launchTime = process.launchTime.map(Timestamp.init(nanoseconds:))
     crashTime = process.crashTime.map(Timestamp.init(nanoseconds:))
+    arguments = process.arguments
+    uptime = process.uptime
   }
 }
 
@@ -91,16 +108,29 @@ extension CrashReport.System {
     processorCount = system.processorCount
     pageSize = system.pageSize
     bootID = system.bootID
+    processorModel = system.processorModel
+    compiler = system.compiler
   }
 }
 
 extension CrashReport.Thread {
+  /// By the numbers of sched(7).
+  private static let policies = [
+    0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline",
+  ]
+
   init(_ thread: ThreadSnapshot, crashed: Bool, trace: StackTrace, in snapshot: ProcessSnapshot) {
     id = thread.id
     name = thread.name
     self.crashed = crashed
     capturedBy = thread.captureMethod?.name
     state = thread.state.map(String.init)
+    systemCall = thread.systemCallNumber.map {
+      CrashReport.SystemCall(number: $0, architecture: snapshot.architecture)
+    }
+    schedulingPolicy = thread.schedulingPolicy.flatMap { Self.policies[Int($0)] }
+    niceValue = thread.niceValue
+    stackBytesOmitted = thread.stackBytesOmitted
     let values = thread.context?.generalRegisters ?? []
     registers = Dictionary(
       values.map { ($0.name, HexAddress($0.value)) }, uniquingKeysWith: { first, _ in first })
@@ -136,6 +166,11 @@ extension CrashReport.Module {
     buildID = module.buildID.isEmpty ? nil : module.buildID.hexadecimal
     deleted = module.isDeleted
     symbolNote = note
+    let objects = module.annotations.objects.compactMap { object in
+      object.text.map { (object.name, $0) }
+    }
+    annotations = module.annotations.simple.merging(objects) { first, _ in first }
+    messages = module.annotations.list
   }
 }
 
@@ -149,5 +184,8 @@ extension CrashReport.Capture {
     sectionsAbandoned = capture.sectionsAbandoned.map(HexAddress.init)
     captureTime = capture.captureTime
     bytesOmitted = capture.bytesOmitted
+    threadsUnlisted = capture.threadsUnlisted
+    modulesUnlisted = capture.modulesUnlisted
+    regionsUnlisted = capture.regionsUnlisted
   }
 }

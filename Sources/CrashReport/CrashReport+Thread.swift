@@ -10,6 +10,12 @@ extension CrashReport {
     public var capturedBy: String?
     /// The state letter of proc(5) before it was stopped.
     public var state: String?
+    /// The system call that it was blocked in.
+    public var systemCall: SystemCall?
+    /// "other", "fifo", "rr", "batch", "idle" or "deadline".
+    public var schedulingPolicy: String?
+    /// -20 to 19.
+    public var niceValue: Int32?
     /// By the names debuggers use; empty where they were not captured.
     public var registers: [String: HexAddress]
     /// Innermost first.
@@ -23,6 +29,8 @@ extension CrashReport {
     /// Why `frames` ends: "bottom" where the first function was reached, else "lost", "limit" or
     /// "noContext".
     public var stackEnd: String
+    /// Bytes of the stack that a cap or a fault left out of the dump.
+    public var stackBytesOmitted: UInt64?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -32,12 +40,16 @@ extension CrashReport {
       try container.encode(crashed, forKey: .crashed)
       try container.encode(capturedBy, forKey: .capturedBy)
       try container.encode(state, forKey: .state)
+      try container.encode(systemCall, forKey: .systemCall)
+      try container.encode(schedulingPolicy, forKey: .schedulingPolicy)
+      try container.encode(niceValue, forKey: .niceValue)
       try container.encode(registers, forKey: .registers)
       try container.encode(frames, forKey: .frames)
       try container.encode(framesOmitted, forKey: .framesOmitted)
       try container.encode(framesOmittedAfter, forKey: .framesOmittedAfter)
       try container.encode(stackGap, forKey: .stackGap)
       try container.encode(stackEnd, forKey: .stackEnd)
+      try container.encode(stackBytesOmitted, forKey: .stackBytesOmitted)
     }
   }
 }

@@ -21,6 +21,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var modules: [Module]
   public var annotations: [String: String]
   public var capture: Capture
+  /// Null in the JSON of versions that did not know it.
+  public var resources: Resources?
 
   /// Writes every key, null for what is not known.
   public func encode(to encoder: any Encoder) throws {
@@ -38,5 +40,6 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(modules, forKey: .modules)
     try container.encode(annotations, forKey: .annotations)
     try container.encode(capture, forKey: .capture)
+    try container.encode(resources, forKey: .resources)
   }
 }

@@ -13,9 +13,20 @@ struct Explanation {
   }
 
   var text: String? {
+    let resources = isForeign ? [] : CrashReport.Resources(snapshot).evidence
+    let sentences = [cause].compactMap { $0 } + resources
+    return sentences.isEmpty ? nil : sentences.joined(separator: " ")
+  }
+
+  /// True where nothing crashed, or another process ended this one: then nothing it ran out of is evidence.
+  private var isForeign: Bool {
+    guard let exception = snapshot.exception, exception.signal != nil else { return true }
+    return exception.wasSent && !isOwnProcess(exception.sender)
+  }
+
+  private var cause: String? {
     guard let exception = snapshot.exception, let signal = exception.signal else { return nil }
-    let information = SignalInfo(exception)
-    if information.wasSent { return sent(exception, signal, information) }
+    if exception.wasSent { return sent(exception, signal) }
     switch signal {
     case SignalNames.segmentation:
       return MemoryFault(exception: exception, snapshot: snapshot, frames: frames).text
@@ -23,8 +34,7 @@ struct Explanation {
     case SignalNames.floatingPoint: return arithmetic(exception)
     case SignalNames.illegal, SignalNames.trap: return trap(exception, signal)
     case SignalNames.systemCall:
-      guard let number = information.systemCall else { return nil }
-      return "System call number \(number) is not allowed by a seccomp filter of this process."
+      return exception.systemCall.map(systemCall)
     case SignalNames.processorTime:
       return "The process used up the CPU time that its limit (RLIMIT_CPU) allows."
     case SignalNames.fileSize:
@@ -33,24 +43,28 @@ struct Explanation {
     }
   }
 
-  private func sent(
-    _ exception: ExceptionSnapshot, _ signal: Int32, _ information: SignalInfo
-  ) -> String? {
-    if signal == SignalNames.fileSize, exception.code == 0, isOwnProcess(information.sender) {
+  private func systemCall(_ call: ExceptionSnapshot.TrappedSystemCall) -> String {
+    let name = CrashReport.SystemCall(call).name.map { " (\($0))" } ?? ""
+    return "System call number \(call.number)\(name) is not allowed by a seccomp filter of this"
+      + " process."
+  }
+
+  private func sent(_ exception: ExceptionSnapshot, _ signal: Int32) -> String? {
+    if signal == SignalNames.fileSize, exception.code == 0, isOwnProcess(exception.sender) {
       // The kernel sends it with the code of kill().
       return "A write would have made a file larger than the process' limit (RLIMIT_FSIZE) allows."
     }
     let name = SignalNames.name(signal) ?? "signal \(signal)"
-    guard let sender = information.sender else {
+    guard let sender = exception.sender else {
       return "The signal \(name) was sent; the kernel did not record by whom. It is not a fault."
     }
     // A process ID of 0 is one that this PID namespace cannot see.
-    if sender.pid == 0 {
-      return "The signal \(name) was sent by user \(sender.uid) from a process outside this PID"
+    if sender.processID == 0 {
+      return "The signal \(name) was sent by user \(sender.userID) from a process outside this PID"
         + " namespace. It is not a fault."
     }
     guard isOwnProcess(sender) else {
-      return "The signal \(name) was sent by process \(sender.pid) of user \(sender.uid)."
+      return "The signal \(name) was sent by process \(sender.processID) of user \(sender.userID)."
         + " It is not a fault."
     }
     if signal == SignalNames.pipe {
@@ -69,9 +83,9 @@ struct Explanation {
     return "The process ended itself with SIGABRT, as abort() does."
   }
 
-  private func isOwnProcess(_ sender: CrashReport.Sender?) -> Bool {
+  private func isOwnProcess(_ sender: ExceptionSnapshot.Sender?) -> Bool {
     guard let sender, let own = snapshot.process.processID else { return false }
-    return Int64(sender.pid) == Int64(own)
+    return Int64(sender.processID) == Int64(own)
   }
 
   private func busError(_ exception: ExceptionSnapshot) -> String? {

@@ -2,10 +2,10 @@
 ///
 /// Text from the dump is escaped, so that a thread's name cannot steer the terminal.
 public struct TextReport: Sendable {
-  private let report: CrashReport
+  let report: CrashReport
   private let width: Int
   private let usesColor: Bool
-  private var lines: [String] = []
+  var lines: [String] = []
 
   /// The whole report.
   ///
@@ -18,6 +18,7 @@ public struct TextReport: Sendable {
     var text = TextReport(report: report, width: max(width, 40), usesColor: color)
     text.addHead()
     text.addThreads()
+    text.addResources()
     text.addAnnotations()
     text.addModules()
     text.addCapture()
@@ -53,13 +54,16 @@ public struct TextReport: Sendable {
     addField("Product", productText)
     addField("Time", timeText)
     addField("System", systemText)
+    addField("Processor", processorText)
+    addField("Compiler", report.system.compiler)
+    addField("Arguments", argumentsText)
     addField("Signature", report.signature)
     addField("Report", report.reportID)
   }
 
   private mutating func addField(_ name: String, _ value: String?) {
     guard let value else { return }
-    let label = name + String(repeating: " ", count: max(1, 10 - name.count))
+    let label = name + String(repeating: " ", count: max(1, 11 - name.count))
     lines.append(styled(label, .faint) + value.escapedForTerminal())
   }
 
@@ -106,6 +110,21 @@ public struct TextReport: Sendable {
     return parts.compactMap { $0 }.joined(separator: ", ")
   }
 
+  private var processorText: String? {
+    let count = report.system.processorCount.map { "\($0) online" }
+    let parts = [report.system.processorModel, count].compactMap { $0 }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  /// The arguments without the program's name, quoted where a blank or a quote would mislead.
+  private var argumentsText: String? {
+    guard let arguments = report.process.arguments, arguments.count > 1 else { return nil }
+    return arguments.dropFirst().map { argument in
+      let isPlain = !argument.isEmpty && !argument.contains { " \"'\\".contains($0) }
+      return isPlain ? argument : "\"\(argument)\""
+    }.joined(separator: " ")
+  }
+
   private mutating func addThreads() {
     for thread in report.threads {
       lines.append("")
@@ -117,6 +136,10 @@ public struct TextReport: Sendable {
       lines.append("")
       lines.append("\(omitted) more threads are not in the dump.")
     }
+    if let unlisted = report.capture.threadsUnlisted, unlisted > 0 {
+      lines.append("")
+      lines.append("\(unlisted) threads have no registers and stack in the minidump.")
+    }
   }
 
   private static func title(_ thread: CrashReport.Thread) -> String {
@@ -124,7 +147,12 @@ public struct TextReport: Sendable {
     let verb = thread.crashed ? " crashed" : ""
     let how = thread.crashed ? nil : thread.capturedBy
     let state = thread.state.map { "state \($0.escapedForTerminal())" }
-    let notes = [how, state].compactMap { $0 }.joined(separator: ", ")
+    let call = thread.systemCall.map { call in
+      "in " + (call.name.map { $0.escapedForTerminal() } ?? "system call \(call.number)")
+    }
+    let nice = thread.niceValue.flatMap { $0 == 0 ? nil : "nice \($0)" }
+    let policy = thread.schedulingPolicy.flatMap { $0 == "other" ? nil : $0.escapedForTerminal() }
+    let notes = [how, state, call, policy, nice].compactMap { $0 }.joined(separator: ", ")
     return "Thread \(thread.id)\(name)\(verb)" + (notes.isEmpty ? ":" : " (\(notes)):")
   }
 
@@ -145,6 +173,9 @@ public struct TextReport: Sendable {
       let index = position + (isBelowGap ? thread.framesOmitted : 0)
       if frame.trust == "after-gap" || (isBelowGap && thread.stackGap) { isCounted = false }
       addFrame(frame, index: isCounted ? index : nil)
+    }
+    if let omitted = thread.stackBytesOmitted, omitted > 0 {
+      lines.append(styled("  \(Self.size(omitted)) of this stack are not in the dump", .faint))
     }
     if thread.stackEnd == "lost", !thread.frames.isEmpty {
       lines.append(styled("  the stack goes on; its next frame was not found", .faint))
@@ -232,6 +263,12 @@ public struct TextReport: Sendable {
       notes.append("captured in \(Self.duration(Int64(clamping: time)))")
     }
     if let bytes = capture.bytesOmitted, bytes > 0 { notes.append("\(bytes) bytes left out") }
+    if let modules = capture.modulesUnlisted, modules > 0 {
+      notes.append("\(modules) modules not in the minidump's list")
+    }
+    if let regions = capture.regionsUnlisted, regions > 0 {
+      notes.append("\(regions) memory regions not in the minidump")
+    }
     if let sections = capture.sectionsAbandoned, sections.value != 0 {
       notes.append("sections abandoned: \(sections)")
     }

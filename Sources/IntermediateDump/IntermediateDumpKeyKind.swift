@@ -28,7 +28,8 @@ extension IntermediateDumpKey {
       .processorCount, .pageSize, .exceptionThreadID, .trapNumber, .trapErrorCode, .threadID,
       .threadState, .captureMethod, .stackBytesOmitted, .regionSize, .moduleSize, .threadsFound,
       .threadsStopped, .threadsReadFromKernel, .threadsOmitted, .sectionsAbandoned, .captureTime,
-      .bytesOmitted, .isIncomplete, .ownerProcessID, .ownerStartTime, .ownerProcessNamespace:
+      .bytesOmitted, .threadsUnlisted, .modulesUnlisted, .regionsUnlisted, .isIncomplete,
+      .ownerProcessID, .ownerStartTime, .ownerProcessNamespace:
       .unsigned
     case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed

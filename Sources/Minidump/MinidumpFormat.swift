@@ -27,6 +27,14 @@ enum MinidumpFormat {
   static let miscInfoSize = 832
   /// MinidumpCrashpadInfo.
   static let crashpadInfoSize = 64
+  /// MinidumpModuleCrashpadInfo.
+  static let moduleCrashpadInfoSize = 28
+  /// MDRawDebug64 and MDRawLinkMap64 as Breakpad's C++ lays them out, every field at a multiple of its size.
+  static let dsoDebugSize = 40
+  static let linkMapSize = 24
+  /// The same as the rust-minidump family lays them out, without padding.
+  static let packedDsoDebugSize = 36
+  static let packedLinkMapSize = 20
 
   // What Breakpad's reader takes at most; it drops the whole list when there is more.
   static let maximumThreads = 4096
@@ -86,10 +94,15 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let miscInfo = MinidumpStreamType(rawValue: 15)
   static let memoryInfoList = MinidumpStreamType(rawValue: 16)
   static let threadNames = MinidumpStreamType(rawValue: 24)
-  /// Breakpad's, "Gg": copies of files of /proc.
+  /// Breakpad's, "Gg": copies of files of /proc and /etc.
+  static let linuxCpuInfo = MinidumpStreamType(rawValue: 0x4767_0003)
   static let linuxProcStatus = MinidumpStreamType(rawValue: 0x4767_0004)
+  static let linuxLsbRelease = MinidumpStreamType(rawValue: 0x4767_0005)
+  static let linuxCmdLine = MinidumpStreamType(rawValue: 0x4767_0006)
   static let linuxAuxv = MinidumpStreamType(rawValue: 0x4767_0008)
   static let linuxMaps = MinidumpStreamType(rawValue: 0x4767_0009)
+  /// Breakpad's: the dynamic linker's list.
+  static let linuxDsoDebug = MinidumpStreamType(rawValue: 0x4767_000A)
   /// Crashpad's, "CP".
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
   /// Ours, "PM": `ProcessSnapshot.extensionDocument()`.

@@ -16,6 +16,13 @@ public struct CaptureQuality: Sendable, Equatable {
   public var captureTime: UInt64?
   /// Bytes that a cap left out.
   public var bytesOmitted: UInt64?
+  /// Threads that the minidump's thread list has no room for: its readers take 4,096.
+  public var threadsUnlisted: UInt64?
+  /// Modules that the minidump's module list has no room for (its readers take 2,048), or that are
+  /// empty or covered by another one.
+  public var modulesUnlisted: UInt64?
+  /// Memory regions that the minidump's memory list has no room for: its readers take 4,096, and 3 GiB go in.
+  public var regionsUnlisted: UInt64?
 
   public init() {}
 }

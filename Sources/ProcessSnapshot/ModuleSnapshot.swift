@@ -10,6 +10,8 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var isDeleted: Bool
   /// The GNU build ID; empty where the image has none.
   public var buildID: [UInt8]
+  /// What the module said of itself.
+  public var annotations = ModuleAnnotations()
 
   public init(
     address: UInt64, size: UInt64, path: String, isDeleted: Bool = false, buildID: [UInt8] = []

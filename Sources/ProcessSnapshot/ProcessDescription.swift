@@ -14,6 +14,10 @@ public struct ProcessDescription: Sendable, Equatable {
   public var launchTime: Int64?
   /// Nanoseconds since 1970.
   public var crashTime: Int64?
+  /// Nanoseconds from boot to when the handler was started, time asleep included.
+  public var launchUptime: UInt64?
+  /// Nanoseconds from boot to the crash, time asleep included.
+  public var crashUptime: UInt64?
   /// Nanoseconds of CPU time in user mode, all threads.
   public var userTime: UInt64?
   /// Nanoseconds of CPU time in the kernel, all threads.
@@ -24,6 +28,39 @@ public struct ProcessDescription: Sendable, Equatable {
   public var mapsText: [UInt8]?
   /// The kernel's auxiliary vector, as in `/proc/self/auxv`.
   public var auxiliaryVector: [UInt8]?
+  /// `/proc/self/cmdline` at launch, each argument ended by NUL; nil where the program keeps it to itself.
+  public var commandLine: [UInt8]?
+  /// The text of `/proc/self/limits` at the crash.
+  public var limitsText: [UInt8]?
+  /// File descriptors that were open at the crash, the handler's among them.
+  public var descriptorCount: UInt32?
+  /// Lines of `/proc/self/maps` at the crash.
+  public var mappingCount: UInt32?
+  /// `/proc/sys/vm/max_map_count` at launch.
+  public var mappingLimit: UInt64?
+  public var controlGroup = ControlGroupUsage()
 
   public init() {}
+
+  /// The arguments, the program's name first; nil where they are not known.
+  ///
+  /// The last one may be cut, for the handler keeps 4 KiB at most.
+  public var arguments: [String]? {
+    guard var rest = commandLine?[...] else { return nil }
+    if rest.last == 0 { rest = rest.dropLast() } else if rest.isEmpty { return [] }
+    return rest.split(separator: 0, omittingEmptySubsequences: false).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+  }
+
+  /// The limits in `limitsText`; nil without it.
+  public var limits: ResourceLimits? {
+    limitsText.map { ResourceLimits(parsing: $0[...]) }
+  }
+
+  /// Nanoseconds from the handler's start to the crash by a clock that nobody sets.
+  public var uptime: UInt64? {
+    guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
+    return crashUptime - launchUptime
+  }
 }

@@ -26,6 +26,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Sorted by address; from `/proc/self/maps` or the minidump's equivalent.
   public var mappings: [MemoryMapping] = []
   public var memory = MemorySnapshot()
+  /// The dynamic linker's own list; nil for a static executable, and where it was not captured.
+  public var linkMap: LinkMap?
   /// What the program said of itself, by name.
   public var annotations: [String: String] = [:]
   public var capture = CaptureQuality()

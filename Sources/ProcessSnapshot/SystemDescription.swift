@@ -18,6 +18,16 @@ public struct SystemDescription: Sendable, Equatable {
   public var pageSize: UInt64?
   /// `/proc/sys/kernel/random/boot_id`.
   public var bootID: String?
+  /// `/proc/loadavg` at the crash: three averages, tasks that run of all tasks, the last process ID.
+  public var loadAverage: String?
+  /// `model name` of `/proc/cpuinfo`.
+  public var processorModel: String?
+  /// The text of `/proc/cpuinfo`, of the first processor at least.
+  public var processorText: [UInt8]?
+  /// The text of os-release(5).
+  public var releaseText: [UInt8]?
+  /// The C compiler of the toolchain that built the handler, as it names itself.
+  public var compiler: String?
 
   public init() {}
 }

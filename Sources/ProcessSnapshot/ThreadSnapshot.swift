@@ -43,6 +43,12 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var instructionPointer: UInt64?
   /// Bit n - 1 stands for signal n.
   public var blockedSignals: UInt64?
+  /// As sched_getscheduler(2): 0 other, 1 FIFO, 2 round robin, 3 batch, 5 idle.
+  public var schedulingPolicy: UInt8?
+  /// As getpriority(2): -20 to 19.
+  public var niceValue: Int32?
+  /// proc_pid_syscall(5) of a thread that was blocked before it was asked to stop.
+  public var systemCall: String?
   /// The mapping that the stack pointer was in, or the next readable one above it.
   public var stackRange: Range<UInt64>?
   /// What was captured of it; the bytes are in the snapshot's `memory` too.
@@ -52,5 +58,15 @@ public struct ThreadSnapshot: Sendable, Equatable {
 
   public init(id: UInt32) {
     self.id = id
+  }
+
+  /// The number of the system call that the thread was blocked in; nil where it was in none or the kernel did not tell.
+  ///
+  /// Source: proc_pid_syscall(5): `-1` for a thread that is blocked but not in a system call, `running` for one that is not
+  /// blocked.
+  public var systemCallNumber: Int? {
+    guard let word = systemCall?.split(separator: " ").first, let number = Int(word), number >= 0
+    else { return nil }
+    return number
   }
 }

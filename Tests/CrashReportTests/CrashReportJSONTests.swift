@@ -50,7 +50,7 @@ import Testing
     #expect(
       object.keys.sorted() == [
         "annotations", "capture", "complete", "exception", "explanation", "message", "modules",
-        "process", "reportID", "schemaVersion", "signature", "system", "threads",
+        "process", "reportID", "resources", "schemaVersion", "signature", "system", "threads",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
     #expect(object["message"] is NSNull)
@@ -63,8 +63,8 @@ import Testing
     let process = try #require(object["process"] as? [String: Any])
     #expect(
       process.keys.sorted() == [
-        "crashTime", "environment", "executable", "launchTime", "parent", "pid", "product",
-        "version",
+        "arguments", "crashTime", "environment", "executable", "launchTime", "parent", "pid",
+        "product", "uptime", "version",
       ])
     #expect(process["parent"] is NSNull)
     #expect(process["crashTime"] as? String == "2025-11-21T14:49:05.123456789Z")

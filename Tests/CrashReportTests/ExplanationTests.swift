@@ -190,6 +190,10 @@ import Testing
     var bytes = [UInt8](repeating: 0, count: 128)
     bytes[24] = 169
     let call = snapshot(signal: 31, code: 1) { $0.exception?.signalInfo = bytes }
-    #expect(try text(call).contains("System call number 169"))
+    #expect(try text(call).contains("System call number 169 is not allowed"))
+    // AUDIT_ARCH_X86_64 gives the number a name.
+    bytes.replaceSubrange(28..<32, with: [0x3E, 0, 0, 0xC0])
+    let named = snapshot(signal: 31, code: 1) { $0.exception?.signalInfo = bytes }
+    #expect(try text(named).contains("System call number 169 (reboot) is not allowed"))
   }
 }

@@ -73,10 +73,18 @@ import Testing
       Dump.u32(2) + Dump.u32(0) + Self.module(0x40_0000, name: name, record: record, size: 25)
         + Self.module(0x10_0000, name: other, record: elf, size: 7))
     dump.stream(0x4767_0004, Array("Name:\tmain\nPid:\t777\nPPid:\t1\n".utf8))
+    dump.stream(0x4767_0006, Array("/opt/main\0-x\0".utf8))
+    dump.stream(
+      0x4767_0003, Array("processor\t: 0\nmodel name\t: Foreign CPU @ 2 GHz\n\n".utf8))
+    dump.stream(
+      0x4767_0005, Array("DISTRIB_ID=Some\nDISTRIB_DESCRIPTION=\"Some Linux 12\"\n".utf8))
     dump.stream(
       0x4767_0009, Array("00400000-00401000 r-xp 00000000 08:01 5    /opt/main\n".utf8))
     let read = try MinidumpReader.snapshot(of: dump.file())
     #expect(read.process.processID == 777)
+    #expect(read.process.arguments == ["/opt/main", "-x"])
+    #expect(read.system.distribution == "Some Linux 12")
+    #expect(read.system.processorModel == "Foreign CPU @ 2 GHz")
     #expect(read.process.parentProcessID == 1)
     #expect(read.process.executablePath == "/opt/main")
     #expect(read.process.crashTime == 1_600_000_000_000_000_000)

@@ -13,6 +13,13 @@ import Testing
     #expect(dump.u32(stream.rva) == 4096)
     #expect(dump.u32(stream.rva + 4) == 4099)
     #expect(stream.size == 4 + 4096 * 48)
+    let read = try MinidumpReader.snapshot(of: dump.bytes)
+    #expect(read.capture.threadsUnlisted == 4)
+    #expect(read.capture.modulesUnlisted == nil)
+    #expect(read.capture.regionsUnlisted == nil)
+    // Written again, it is still the same four.
+    let again = try MinidumpReader.snapshot(of: minidumpBytes(of: read))
+    #expect(again.capture.threadsUnlisted == 4)
   }
 
   @Test func regionsBeyondTheLimitKeepTheStacks() throws {
@@ -31,6 +38,7 @@ import Testing
     #expect(dump.u64(last) == 0x7000_0000_0000)
     let read = try MinidumpReader.snapshot(of: bytes)
     #expect(read.threads.first?.stack == thread.stack)
+    #expect(read.capture.regionsUnlisted == 5001 - 4096)
   }
 
   @Test func longRegionsAreCutIntoTouchingPieces() throws {
@@ -64,6 +72,8 @@ import Testing
     let stream = try #require(dump.stream(4))
     #expect(dump.u32(stream.rva) == 2048)
     let addresses = (0..<2048).map { dump.u64(stream.rva + 4 + $0 * 108) }
+    #expect(
+      try MinidumpReader.snapshot(of: dump.bytes).capture.modulesUnlisted == 3000 - 2048)
     // The executable is the first module: readers take that for the main one.
     #expect(addresses[0] == 2501 << 20)
     #expect(addresses.contains(2999 << 20))

@@ -14,14 +14,15 @@ import Testing
   @Test func header() {
     #expect(dump.bytes[0..<4].elementsEqual("MDMP".utf8))
     #expect(dump.u32(4) == 42899)
-    #expect(dump.u32(8) == 13)
+    #expect(dump.u32(8) == 17)
     #expect(dump.u32(12) == 32)
     #expect(dump.u32(16) == 0)
     #expect(dump.u32(20) == 1_700_000_777)
     #expect(dump.u64(24) == 0)
     #expect(
       dump.streamTypes == [
-        7, 15, 3, 24, 6, 4, 0x4350_0001, 0x4767_0004, 0x4767_0008, 0x4767_0009, 0x504D_0001, 16, 5,
+        7, 15, 3, 24, 6, 4, 0x4350_0001, 0x4767_0003, 0x4767_0004, 0x4767_0005, 0x4767_0006,
+        0x4767_0008, 0x4767_0009, 0x4767_000A, 0x504D_0001, 16, 5,
       ])
   }
 
@@ -29,7 +30,7 @@ import Testing
     for type in dump.streamTypes {
       guard let stream = dump.stream(type) else { continue }
       #expect(stream.rva % 4 == 0)
-      #expect(stream.rva >= 32 + 13 * 12)
+      #expect(stream.rva >= 32 + 17 * 12)
       #expect(stream.rva + stream.size <= dump.bytes.count)
     }
   }
@@ -38,6 +39,9 @@ import Testing
     let stream = try #require(dump.stream(7))
     #expect(stream.size == 56)
     #expect(dump.u16(stream.rva) == 9)
+    // Family 25, model 17, stepping 3.
+    #expect(dump.u16(stream.rva + 2) == 25)
+    #expect(dump.u16(stream.rva + 4) == 0x1103)
     #expect(dump.u8(stream.rva + 6) == 2)
     #expect(dump.u8(stream.rva + 7) == 0)
     #expect((2...4).map { dump.u32(stream.rva + $0 * 4) } == [6, 18, 0])
@@ -69,6 +73,9 @@ import Testing
     #expect(dump.u32(stream.rva) == 4)
     let threads = (0..<4).map { stream.rva + 4 + $0 * 48 }
     #expect(threads.map { dump.u32($0) } == [4001, 4002, 4003, 4004])
+    // Crashpad's numbers: 20 - nice, then the policy's rank (other 3, FIFO 5); deadline has none.
+    #expect(threads.map { dump.u32($0 + 12) } == [0x0319, 0x0514, 0, 0])
+    #expect(threads.allSatisfy { dump.u64($0 + 4) == 0 })
     #expect(threads.map { dump.u64($0 + 16) } == [0x7F00_1111_0740, 0x7F00_2222_0740, 0, 0])
     // The piece with the stack pointer, not the one at the other end.
     #expect(dump.u64(threads[0] + 24) == 0x7FFD_0000_0080)
@@ -195,11 +202,14 @@ import Testing
       entries == [
         "prod": "Victim Server", "ver": "the program's own", "Grüße": "Ω🙂", "empty": "",
       ])
-    #expect(dump.bytes[stream.rva + 44..<stream.rva + 64].allSatisfy { $0 == 0 })
+    #expect(dump.bytes[stream.rva + 52..<stream.rva + 64].allSatisfy { $0 == 0 })
   }
 
   @Test(arguments: [
+    (0x4767_0003, SyntheticProcess.snapshot().system.processorText),
     (0x4767_0004, SyntheticProcess.snapshot().process.statusText),
+    (0x4767_0005, SyntheticProcess.snapshot().system.releaseText),
+    (0x4767_0006, SyntheticProcess.snapshot().process.commandLine),
     (0x4767_0008, SyntheticProcess.snapshot().process.auxiliaryVector),
     (0x4767_0009, SyntheticProcess.snapshot().process.mapsText),
   ])

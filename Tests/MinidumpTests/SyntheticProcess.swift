@@ -48,11 +48,41 @@ enum SyntheticProcess {
         address: library, size: 0x1_0000, path: "/usr/lib/libgone.so", isDeleted: true,
         buildID: [1, 2, 3]),
     ]
+    snapshot.modules[1].annotations = annotations()
+    snapshot.linkMap = linkMap()
     snapshot.mappings = MemoryMapping.mappings(parsing: Array(mapsText.utf8)[...])
     let code = MemoryRegion(address: executable + 0x1000, bytes: Array(repeating: 0x90, count: 256))
     snapshot.memory = MemorySnapshot(joining: snapshot.threads.flatMap(\.stack) + [code])
     snapshot.annotations = ["ver": "the program's own", "Grüße": "Ω🙂", "empty": ""]
     return snapshot
+  }
+
+  static func annotations() -> ModuleAnnotations {
+    var annotations = ModuleAnnotations()
+    annotations.list = ["first", "zweite ✗"]
+    annotations.simple = ["b": "2", "a": "1"]
+    annotations.objects = [
+      .init(name: "note", type: 1, value: Array("text".utf8)),
+      .init(name: "raw", type: 0x8001, value: [0, 255, 0, 7, 9]),
+    ]
+    return annotations
+  }
+
+  static func linkMap() -> LinkMap {
+    var map = LinkMap()
+    map.version = 1
+    map.state = 2
+    map.breakpoint = 0x7F00_AAAA_0010
+    map.loaderBase = 0x7F00_AAAA_0000
+    map.debugAddress = 0x7F00_AAAA_0100
+    map.dynamicSection = executable + 0x20_2000
+    // DT_NULL.
+    map.dynamicData = Array(1...16) + [UInt8](repeating: 0, count: 16)
+    map.entries = [
+      .init(address: executable, dynamicSection: executable + 0x20_2000, name: ""),
+      .init(address: library, dynamicSection: library + 0xF000, name: "/usr/lib/libgone.so"),
+    ]
+    return map
   }
 
   private static func describe(_ snapshot: inout ProcessSnapshot) {
@@ -65,6 +95,7 @@ enum SyntheticProcess {
     snapshot.process.environment = "staging"
     snapshot.process.launchTime = 1_700_000_000_123_456_789
     snapshot.process.crashTime = 1_700_000_777_987_654_321
+    describeResources(&snapshot)
     snapshot.process.userTime = 2_600_000_000
     snapshot.process.systemTime = 1_400_000_000
     snapshot.process.statusText = Array("Name:\tvictim\nPid:\t4001\nPPid:\t17\n".utf8)
@@ -91,6 +122,28 @@ enum SyntheticProcess {
     snapshot.capture.bytesOmitted = 99
   }
 
+  private static func describeResources(_ snapshot: inout ProcessSnapshot) {
+    snapshot.process.launchUptime = 5_000_000_001
+    snapshot.process.crashUptime = 9_000_000_003
+    snapshot.process.commandLine = Array("/opt/victim\0--flag\0\0".utf8)
+    snapshot.process.limitsText = Array("Max open files            1024   4096   files\n".utf8)
+    snapshot.process.descriptorCount = 101
+    snapshot.process.mappingCount = 102
+    snapshot.process.mappingLimit = 103
+    snapshot.process.controlGroup.path = "/user.slice"
+    snapshot.process.controlGroup.memoryUsed = 104
+    snapshot.process.controlGroup.memoryLimit = 105
+    snapshot.process.controlGroup.tasksUsed = 106
+    snapshot.process.controlGroup.tasksLimit = 107
+    snapshot.system.loadAverage = "0.10 0.20 0.30 1/99 4001"
+    snapshot.system.processorModel = "Some Processor"
+    snapshot.system.processorText = Array(
+      "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: Some Processor\nstepping\t: 3\n"
+        .utf8)
+    snapshot.system.releaseText = Array("ID=debian\n".utf8)
+    snapshot.system.compiler = "Clang 21"
+  }
+
   private static func crashedThread() -> ThreadSnapshot {
     var thread = ThreadSnapshot(id: 4001)
     thread.name = "main, née ✗"
@@ -100,6 +153,8 @@ enum SyntheticProcess {
     setPointers(&thread)
     thread.threadPointer = 0x7F00_1111_0740
     thread.blockedSignals = 0x8000_0000_0000_0001
+    thread.schedulingPolicy = 0
+    thread.niceValue = -5
     thread.stackRange = stack..<stack + 0x3000
     thread.stackBytesOmitted = 0x1000
     // Its two ends: the middle was left out.
@@ -119,6 +174,9 @@ enum SyntheticProcess {
     setPointers(&thread)
     thread.threadPointer = 0x7F00_2222_0740
     thread.blockedSignals = 0
+    thread.schedulingPolicy = 1
+    thread.niceValue = 0
+    thread.systemCall = "202 0x1 0x2 0x3 0x4 0x5 0x6 0x7f1000000100 0x555555555040"
     thread.stackRange = peerStack..<peerStack + 0x2000
     thread.stack = [
       MemoryRegion(address: peerStack + 0x80, bytes: frames(at: peerStack + 0x80, count: 0x200))
@@ -131,6 +189,8 @@ enum SyntheticProcess {
     thread.name = "blocked"
     thread.state = "D"
     thread.captureMethod = .kernel
+    thread.schedulingPolicy = 6
+    thread.systemCall = "-1 0x7f2000000010 0x7f0000001234"
     thread.stackPointer = kernelStack + 0x10
     thread.instructionPointer = library + 0x1234
     thread.stack = [

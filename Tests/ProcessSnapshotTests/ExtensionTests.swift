@@ -17,6 +17,12 @@ import Testing
     part.process.statusText = snapshot.process.statusText
     part.process.mapsText = snapshot.process.mapsText
     part.process.auxiliaryVector = snapshot.process.auxiliaryVector
+    part.process.commandLine = snapshot.process.commandLine
+    part.system.processorText = snapshot.system.processorText
+    part.system.releaseText = snapshot.system.releaseText
+    part.linkMap = snapshot.linkMap
+    part.linkMap?.state = nil
+    part.linkMap?.debugAddress = nil
     part.annotations = snapshot.annotations
     part.threads = snapshot.threads.map { thread in
       var plain = ThreadSnapshot(id: thread.id)

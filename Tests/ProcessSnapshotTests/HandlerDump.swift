@@ -58,6 +58,10 @@ enum HandlerDump {
       dump.text(.product, "Prog")
       dump.unsigned(.launchTime, 1_000)
       dump.property(.auxiliaryVector, [9, 9])
+      dump.unsigned(.launchUptime, 400)
+      dump.property(.commandLine, Array("prog\0a b\0".utf8))
+      dump.text(.controlGroup, "/g")
+      dump.unsigned(.mappingLimit, 65530)
     }
     writeException(&dump, signal: signal, code: code)
     dump.map(.process) { dump in
@@ -67,6 +71,7 @@ enum HandlerDump {
       dump.text(.processStatus, "Name:\tprog\n")
     }
     dump.map(.crashingThread) { writeCrashingThread(&$0) }
+    writeResources(&dump)
     dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
     let text = Array(mapsText.utf8)
     dump.array(.mappings) { dump in
@@ -99,6 +104,51 @@ enum HandlerDump {
     }
     dump.end()
     return dump.bytes
+  }
+
+  static let limitsText = """
+    Limit                     Soft Limit           Hard Limit           Units     \("")
+    Max stack size            8388608              unlimited            bytes     \("")
+    Max open files            1024                 524288               files     \("")
+    Max address space         unlimited            unlimited            bytes     \("")
+    """
+
+  private static func writeResources(_ dump: inout DumpTokens) {
+    dump.map(.process) { dump in
+      dump.unsigned(.crashUptime, 1_400)
+      dump.text(.limitsText, limitsText)
+      dump.unsigned(.descriptorCount, 7, 4)
+      dump.unsigned(.mappingCount, 8, 4)
+      dump.unsigned(.memoryUsed, 9)
+      dump.unsigned(.memoryLimit, 10)
+      dump.unsigned(.tasksUsed, 11)
+      dump.unsigned(.tasksLimit, 12)
+    }
+    dump.map(.system) { dump in
+      dump.text(.loadAverage, "0.50 0.25 0.00 1/99 12")
+      dump.text(.processorModel, "Some Processor")
+      dump.text(.processorText, "processor\t: 0\n")
+      dump.text(.releaseText, "ID=some\n")
+      dump.text(.compiler, "Clang")
+    }
+    dump.map(.linkMap) { dump in
+      dump.unsigned(.linkVersion, 1, 4)
+      dump.unsigned(.linkState, 2, 4)
+      dump.unsigned(.linkBreakpoint, 0xB0)
+      dump.unsigned(.linkLoaderBase, 0xB1)
+      dump.unsigned(.linkDebugAddress, 0xB2)
+      dump.unsigned(.dynamicSection, 0xB3)
+      dump.property(.dynamicData, [1, 2, 3])
+      dump.array(.linkEntries) { dump in
+        for name in ["", "/lib/a.so"] {
+          dump.map(.linkEntry) { dump in
+            dump.unsigned(.linkAddress, 0xC0 + UInt64(name.count))
+            dump.unsigned(.linkDynamic, 0xD0)
+            dump.text(.linkName, name)
+          }
+        }
+      }
+    }
   }
 
   private static func writeException(_ dump: inout DumpTokens, signal: UInt64, code: UInt64) {
@@ -164,6 +214,9 @@ enum HandlerDump {
         dump.unsigned(.captureMethod, 4, 1)
         dump.unsigned(.threadStackPointer, 0x1000)
         dump.unsigned(.threadInstructionPointer, 0x2000)
+        dump.unsigned(.schedulingPolicy, 3, 1)
+        dump.unsigned(.niceValue, UInt64(UInt32(bitPattern: -7)), 4)
+        dump.text(.systemCall, "202 0x1 0x2 0x3 0x4 0x5 0x6 0x1000 0x2000")
       }
       // Once more: the first one counts.
       dump.map(.thread) { dump in

@@ -120,6 +120,9 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case writerError = 908
   case isIncomplete = 909
   case damage = 910
+  case threadsUnlisted = 911
+  case modulesUnlisted = 912
+  case regionsUnlisted = 913
 
   // What the dynamic linker has loaded.
   case linkMap = 1100  // map

@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 extension MinidumpDecoder {
   /// Crashpad's stream: its 64 bytes, or the shorter forms of earlier versions.
   ///
-  /// Annotations of the modules count too, for a Crashpad client keeps nearly all there; the process's own come first.
+  /// Call it when the modules are there, for some of their annotations are here.
   mutating func decodeCrashpadInfo() {
     guard let stream = file.streams[.crashpadInfo] else { return }
     let start = stream.lowerBound
@@ -14,46 +14,41 @@ extension MinidumpDecoder {
     }
     snapshot.reportID = ReportID(guidBytes: file.bytes[start + 4..<start + 20])
     snapshot.clientID = ReportID(guidBytes: file.bytes[start + 20..<start + 36])
-    if stream.count >= 44 { addDictionary(at: start + 36) }
-    guard stream.count >= 52, let list = file.location(at: start + 44), list.count >= 4,
-      let count = file.integer(at: list.lowerBound, width: 4)
-    else { return }
-    for index in 0..<Int(min(count, UInt64((list.count - 4) / 12))) {
-      guard let module = file.location(at: list.lowerBound + 4 + index * 12 + 4) else { continue }
-      if module.count >= 20 { addDictionary(at: module.lowerBound + 12) }
-      if module.count >= 28 { addObjects(at: module.lowerBound + 20) }
+    if stream.count >= 44 {
+      for (name, value) in dictionary(at: start + 36) where snapshot.annotations[name] == nil {
+        snapshot.annotations[name] = value
+      }
     }
+    if stream.count >= 52 { decodeModuleAnnotations(at: start + 44) }
   }
 
-  /// MinidumpSimpleStringDictionary.
-  private mutating func addDictionary(at location: Int) {
+  /// MinidumpSimpleStringDictionary, in the file's order.
+  mutating func dictionary(at location: Int) -> [(name: String, value: String)] {
+    var entries: [(name: String, value: String)] = []
+    for entry in list(at: location, size: 8) {
+      guard let name = annotationText(at: entry), let value = annotationText(at: entry + 4) else {
+        continue
+      }
+      entries.append((name, value))
+    }
+    return entries
+  }
+
+  /// Where the entries are of a list that a location descriptor leads to: a 32-bit count, then entries of one size.
+  func list(at location: Int, size: Int) -> [Int] {
     guard let list = file.location(at: location), list.count >= 4,
       let count = file.integer(at: list.lowerBound, width: 4)
-    else { return }
-    for index in 0..<Int(min(count, UInt64((list.count - 4) / 8))) {
-      let entry = list.lowerBound + 4 + index * 8
-      add(keyAt: entry, valueAt: entry + 4)
-    }
+    else { return [] }
+    let fitting = min((list.count - 4) / size, MinidumpFile.maximumEntries)
+    return (0..<Int(min(count, UInt64(fitting)))).map { list.lowerBound + 4 + $0 * size }
   }
 
-  /// MinidumpAnnotationList: of its objects, those of type 1, which are text.
-  private mutating func addObjects(at location: Int) {
-    guard let list = file.location(at: location), list.count >= 4,
-      let count = file.integer(at: list.lowerBound, width: 4)
-    else { return }
-    for index in 0..<Int(min(count, UInt64((list.count - 4) / 12))) {
-      let entry = list.lowerBound + 4 + index * 12
-      if file.integer(at: entry + 4, width: 2) == 1 { add(keyAt: entry, valueAt: entry + 8) }
-    }
-  }
-
-  private mutating func add(keyAt key: Int, valueAt value: Int) {
-    guard let keyRVA = file.integer(at: key, width: 4), let name = file.utf8String(at: keyRVA),
-      let valueRVA = file.integer(at: value, width: 4), let text = file.utf8String(at: valueRVA)
-    else {
+  /// The text that an RVA in the file leads to; nil, and noted, where it is damaged.
+  mutating func annotationText(at place: Int) -> String? {
+    guard let rva = file.integer(at: place, width: 4), let text = file.utf8String(at: rva) else {
       file.note("an annotation is damaged")
-      return
+      return nil
     }
-    if snapshot.annotations[name] == nil { snapshot.annotations[name] = text }
+    return text
   }
 }

@@ -19,9 +19,11 @@ extension MinidumpDecoder {
           address: address, size: size, path: path ?? "", buildID: buildID(at: entry + 76)))
     }
     let main = modules.first?.path
-    snapshot.modules = modules.enumerated()
+    let sorted = modules.enumerated()
       .sorted { ($0.element.address, $0.offset) < ($1.element.address, $1.offset) }
-      .map(\.element)
+    snapshot.modules = sorted.map(\.element)
+    moduleIndices = Array(repeating: 0, count: modules.count)
+    for (index, module) in sorted.enumerated() { moduleIndices[module.offset] = index }
     return main
   }
 

@@ -59,4 +59,12 @@ extension MinidumpDecoder {
       snapshot.system.kernelVersion = text.isEmpty ? nil : text
     }
   }
+
+  /// Distribution and processor of the copies of os-release(5) or lsb-release, and of `/proc/cpuinfo`.
+  mutating func decodeReleaseText() {
+    let release = LabelledText(snapshot.system.releaseText, separator: "=")
+    snapshot.system.distribution = release["PRETTY_NAME"] ?? release["DISTRIB_DESCRIPTION"]
+    let processor = LabelledText(snapshot.system.processorText, separator: ":")
+    snapshot.system.processorModel = processor["model name"]
+  }
 }

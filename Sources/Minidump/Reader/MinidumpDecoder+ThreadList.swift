@@ -27,6 +27,10 @@ extension MinidumpDecoder {
       if let block = file.integer(at: entry + 16, width: 8), block != 0 {
         thread.threadPointer = block
       }
+      if let field = file.integer(at: entry + 12, width: 4) {
+        let priority = ThreadPriority(field: UInt32(truncatingIfNeeded: field))
+        (thread.schedulingPolicy, thread.niceValue) = (priority.policy, priority.niceValue)
+      }
       let decoded = file.location(at: entry + 40).map { decodeContext($0) } ?? DecodedContext()
       thread.context = decoded.context
       thread.stackPointer = decoded.stackPointer

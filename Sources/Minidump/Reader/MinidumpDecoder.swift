@@ -5,6 +5,12 @@ internal import ProcessSnapshot
 struct MinidumpDecoder {
   var file: MinidumpFile
   var snapshot = ProcessSnapshot(architecture: .x86_64)
+  /// For each entry of the file's module list the place of its module in the snapshot.
+  var moduleIndices: [Int] = []
+  /// What the modules say of themselves, in the file's order.
+  var moduleAnnotations: [ModuleAnnotations] = []
+  /// Annotations of modules that may still be taken.
+  var moduleAnnotationsLeft = MinidumpFile.maximumEntries
 
   init(file: MinidumpFile) {
     self.file = file
@@ -19,9 +25,9 @@ struct MinidumpDecoder {
     decodeException()
     let mainModule = decodeModuleList()
     decodeCrashpadInfo()
-    snapshot.process.statusText = file.copy(.linuxProcStatus)
-    snapshot.process.auxiliaryVector = file.copy(.linuxAuxv)
+    decodeCopies()
     decodeMaps()
+    decodeLinkMap()
     snapshot.memory = MemorySnapshot(joining: listed + snapshot.threads.flatMap(\.stack))
     let document = extensionDocument()
     if document?.isComplete != true {
@@ -29,6 +35,8 @@ struct MinidumpDecoder {
       decodeSystemInfo()
       decodeMiscInfo()
       decodeProcStatus()
+      decodeReleaseText()
+      mergeModuleAnnotations()
       snapshot.process.executablePath = mainModule?.isEmpty == false ? mainModule : nil
       snapshot.process.product = snapshot.annotations[ProcessSnapshot.productAnnotation]
       snapshot.process.version = snapshot.annotations[ProcessSnapshot.versionAnnotation]
@@ -53,6 +61,15 @@ struct MinidumpDecoder {
     }
     if let damage = document.damage { file.note("the extension stream: \(damage)") }
     return document
+  }
+
+  /// The streams that are copies of files.
+  private mutating func decodeCopies() {
+    snapshot.process.statusText = file.copy(.linuxProcStatus)
+    snapshot.process.auxiliaryVector = file.copy(.linuxAuxv)
+    snapshot.process.commandLine = file.copy(.linuxCmdLine)
+    snapshot.system.processorText = file.copy(.linuxCpuInfo)
+    snapshot.system.releaseText = file.copy(.linuxLsbRelease)
   }
 
   private mutating func decodeMaps() {

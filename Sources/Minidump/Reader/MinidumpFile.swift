@@ -124,9 +124,14 @@ struct MinidumpFile {
 
   /// Crashpad's MinidumpUTF8String.
   mutating func utf8String(at rva: UInt64) -> String? {
+    byteArray(at: rva).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Crashpad's MinidumpByteArray.
+  mutating func byteArray(at rva: UInt64) -> [UInt8]? {
     guard let offset = Int(exactly: rva), let size = integer(at: offset, width: 4),
-      let range = range(rva: rva + 4, size: size), let bytes = copy(range)
+      let range = range(rva: rva + 4, size: size)
     else { return nil }
-    return String(decoding: bytes, as: UTF8.self)
+    return copy(range)
   }
 }

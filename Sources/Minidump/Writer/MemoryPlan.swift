@@ -19,6 +19,8 @@ struct MemoryPlan {
 
   /// Sorted by address.
   let pieces: [Piece]
+  /// How many pieces the file has no room for.
+  let unlistedCount: Int
   /// Bytes of the file that captured memory takes, padding included.
   let size: UInt64
 
@@ -43,6 +45,7 @@ struct MemoryPlan {
       offset += UInt64(chosen[index].count + 15) & ~15
     }
     pieces = chosen
+    unlistedCount = all.count - chosen.count
     size = offset
   }
 

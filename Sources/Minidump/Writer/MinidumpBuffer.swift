@@ -82,6 +82,15 @@ struct MinidumpBuffer {
     return start
   }
 
+  /// Appends Crashpad's MinidumpByteArray: a length, then bytes.
+  mutating func appendByteArray(_ contents: [UInt8]) -> UInt32 {
+    align(to: 4)
+    let start = rva
+    append(UInt32(truncatingIfNeeded: contents.count))
+    append(contents)
+    return start
+  }
+
   /// Appends UTF-16 in a field of fixed size, cut so that a terminator fits.
   mutating func appendFixedString(_ text: String, units count: Int) {
     var units = Array(text.utf16.prefix(count - 1))

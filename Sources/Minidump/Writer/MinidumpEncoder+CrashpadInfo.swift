@@ -13,20 +13,22 @@ extension MinidumpEncoder {
       (ProcessSnapshot.versionAnnotation, snapshot.process.version),
     ] where annotations[name] == nil { annotations[name] = value }
     let dictionary = appendDictionary(annotations)
+    let modules = encodeModuleAnnotations()
     buffer.align(to: 4)
     let start = buffer.rva
     buffer.append(UInt32(1))
     buffer.append(snapshot.reportID?.guidBytes ?? Array(repeating: 0, count: 16))
     buffer.append(snapshot.clientID?.guidBytes ?? Array(repeating: 0, count: 16))
     buffer.append(dictionary)
-    // No module has annotations of its own; reserved; no address mask.
-    buffer.appendZeros(8 + 4 + 8)
+    buffer.append(modules)
+    // Reserved; no address mask.
+    buffer.appendZeros(4 + 8)
     return MinidumpLocation(
       size: UInt32(truncatingIfNeeded: MinidumpFormat.crashpadInfoSize), rva: start)
   }
 
   /// MinidumpSimpleStringDictionary, its strings in front of it.
-  private mutating func appendDictionary(_ entries: [String: String]) -> MinidumpLocation {
+  mutating func appendDictionary(_ entries: [String: String]) -> MinidumpLocation {
     guard !entries.isEmpty else { return .none }
     var places: [(key: UInt32, value: UInt32)] = []
     for (key, value) in entries.sorted(by: { $0.key < $1.key }) {

@@ -6,7 +6,7 @@ extension MinidumpEncoder {
   /// Source: Microsoft minidumpapiset.h; Breakpad `minidump_format.h`, MDCVInfoELF.
   mutating func encodeModuleList() -> MinidumpLocation {
     var entries: [(module: ModuleSnapshot, name: UInt32, record: MinidumpLocation)] = []
-    for module in listedModules() {
+    for module in modules {
       entries.append((module, buffer.appendString(module.path), appendCodeView(of: module)))
     }
     buffer.align(to: 4)
@@ -40,7 +40,7 @@ extension MinidumpEncoder {
   }
 
   /// At most 2,048 modules that do not overlap; if there are more, those that a thread executes and then the lowest.
-  private func listedModules() -> [ModuleSnapshot] {
+  func listedModules() -> [ModuleSnapshot] {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })
     where module.size > 0 && module.size <= .max - module.address {

@@ -16,9 +16,11 @@ extension MinidumpEncoder {
     case .x86_64: buffer.append(MinidumpFormat.amd64)
     case .arm64: buffer.append(MinidumpFormat.arm64)
     }
-    // ProcessorLevel and ProcessorRevision: not captured.
-    buffer.append(UInt16(0))
-    buffer.append(UInt16(0))
+    let processor = LabelledText(system.processorText, separator: ":")
+    func number(_ label: String) -> UInt16 { processor[label].flatMap { UInt16($0) } ?? 0 }
+    // ProcessorLevel and ProcessorRevision: family, then model and stepping; arm64 has other labels.
+    buffer.append(number("cpu family"))
+    buffer.append(number("model") << 8 | number("stepping") & 0xFF)
     buffer.append(UInt8(clamping: system.processorCount ?? 0))
     // ProductType is for Windows.
     buffer.append(UInt8(0))

@@ -20,8 +20,9 @@ extension MinidumpEncoder {
     buffer.append(UInt32(truncatingIfNeeded: threads.count))
     for (thread, context) in zip(threads, contexts) {
       buffer.append(thread.id)
-      // Suspend count, priority class, priority.
-      buffer.appendZeros(12)
+      // Suspend count; priority class, which is for Windows.
+      buffer.appendZeros(8)
+      buffer.append(ThreadPriority(thread).field)
       // The thread environment block: Crashpad puts the thread pointer there.
       buffer.append(thread.threadPointer ?? 0)
       appendStackDescriptor(of: thread)

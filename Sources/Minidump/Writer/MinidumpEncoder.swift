@@ -2,9 +2,11 @@ internal import ProcessSnapshot
 
 /// Lays out one minidump: each stream's encoder is an extension in a file of its own.
 struct MinidumpEncoder {
-  let snapshot: ProcessSnapshot
+  private(set) var snapshot: ProcessSnapshot
   /// At most 4,096, the crashing thread first.
   let threads: [ThreadSnapshot]
+  /// At most 2,048 that do not overlap, the executable first.
+  private(set) var modules: [ModuleSnapshot] = []
   let plan: MemoryPlan
   var buffer = MinidumpBuffer()
   /// Where the crashing thread's context is; the exception stream points at the same one.
@@ -24,6 +26,21 @@ struct MinidumpEncoder {
     }
     self.threads = Array(threads.prefix(MinidumpFormat.maximumThreads))
     plan = MemoryPlan(of: snapshot, threads: self.threads)
+    modules = listedModules()
+    countUnlisted()
+  }
+
+  /// Counts what the limits of the lists leave out; where the snapshot was cut once before, the larger count stays.
+  private mutating func countUnlisted() {
+    func count(_ unlisted: Int, _ known: UInt64?) -> UInt64? {
+      unlisted > 0 ? max(UInt64(unlisted), known ?? 0) : known
+    }
+    let (all, capture) = (snapshot, snapshot.capture)
+    snapshot.capture.threadsUnlisted = count(
+      all.threads.count - threads.count, capture.threadsUnlisted)
+    snapshot.capture.modulesUnlisted = count(
+      all.modules.count - modules.count, capture.modulesUnlisted)
+    snapshot.capture.regionsUnlisted = count(plan.unlistedCount, capture.regionsUnlisted)
   }
 
   /// Encodes everything but the captured memory, with the header's signature still zero.
@@ -62,6 +79,12 @@ struct MinidumpEncoder {
     streams.append((.moduleList, { $0.encodeModuleList() }))
     streams.append((.crashpadInfo, { $0.encodeCrashpadInfo() }))
     streams += presentCopies()
+    if let map = snapshot.linkMap {
+      streams.append((.linuxDsoDebug, { $0.encodeLinkMap(map) }))
+    }
+    if let bytes = snapshot.extensionDocument() {
+      streams.append((.postmortemExtension, { $0.buffer.appendStream(bytes) }))
+    }
     if !snapshot.mappings.isEmpty {
       streams.append((.memoryInfoList, { $0.encodeMemoryInfoList() }))
     }
@@ -69,13 +92,15 @@ struct MinidumpEncoder {
     return streams
   }
 
-  /// The streams that are copies of bytes: files of /proc, and our extension.
+  /// The streams that are copies of files of /proc and /etc.
   private func presentCopies() -> [Stream] {
     let contents: [(MinidumpStreamType, [UInt8]?)] = [
+      (.linuxCpuInfo, snapshot.system.processorText),
       (.linuxProcStatus, snapshot.process.statusText),
+      (.linuxLsbRelease, snapshot.system.releaseText),
+      (.linuxCmdLine, snapshot.process.commandLine),
       (.linuxAuxv, snapshot.process.auxiliaryVector),
       (.linuxMaps, snapshot.process.mapsText),
-      (.postmortemExtension, snapshot.extensionDocument()),
     ]
     return contents.compactMap { type, bytes in
       bytes.map { bytes in (type, { $0.buffer.appendStream(bytes) }) }

@@ -15,10 +15,29 @@ extension ProcessDescription {
     environment = map.text(.environment) ?? environment
     launchTime = map.signed(.launchTime) ?? launchTime
     crashTime = map.signed(.crashTime) ?? crashTime
+    launchUptime = map.unsigned(.launchUptime) ?? launchUptime
+    crashUptime = map.unsigned(.crashUptime) ?? crashUptime
     userTime = map.unsigned(.userTime) ?? userTime
     systemTime = map.unsigned(.systemTime) ?? systemTime
     statusText = map.array(of: .processStatus) ?? statusText
     auxiliaryVector = map.array(of: .auxiliaryVector) ?? auxiliaryVector
+    commandLine = map.array(of: .commandLine) ?? commandLine
+    limitsText = map.array(of: .limitsText) ?? limitsText
+    descriptorCount = map.unsigned32(.descriptorCount) ?? descriptorCount
+    mappingCount = map.unsigned32(.mappingCount) ?? mappingCount
+    mappingLimit = map.unsigned(.mappingLimit) ?? mappingLimit
+    controlGroup.overlay(map)
+  }
+}
+
+extension ControlGroupUsage {
+  /// Takes what a `process` map has.
+  mutating func overlay(_ map: IntermediateDumpMap) {
+    path = map.text(.controlGroup) ?? path
+    memoryUsed = map.unsigned(.memoryUsed) ?? memoryUsed
+    memoryLimit = map.unsigned(.memoryLimit) ?? memoryLimit
+    tasksUsed = map.unsigned(.tasksUsed) ?? tasksUsed
+    tasksLimit = map.unsigned(.tasksLimit) ?? tasksLimit
   }
 }
 
@@ -34,6 +53,11 @@ extension SystemDescription {
     processorCount = map.unsigned32(.processorCount) ?? processorCount
     pageSize = map.unsigned(.pageSize) ?? pageSize
     bootID = map.text(.bootID) ?? bootID
+    loadAverage = map.text(.loadAverage) ?? loadAverage
+    processorModel = map.text(.processorModel) ?? processorModel
+    processorText = map.array(of: .processorText) ?? processorText
+    releaseText = map.array(of: .releaseText) ?? releaseText
+    compiler = map.text(.compiler) ?? compiler
   }
 }
 
@@ -47,6 +71,9 @@ extension CaptureQuality {
     sectionsAbandoned = map.unsigned(.sectionsAbandoned) ?? sectionsAbandoned
     captureTime = map.unsigned(.captureTime) ?? captureTime
     bytesOmitted = map.unsigned(.bytesOmitted) ?? bytesOmitted
+    threadsUnlisted = map.unsigned(.threadsUnlisted) ?? threadsUnlisted
+    modulesUnlisted = map.unsigned(.modulesUnlisted) ?? modulesUnlisted
+    regionsUnlisted = map.unsigned(.regionsUnlisted) ?? regionsUnlisted
     if let error = map.signed(.writerError), error != 0 {
       isComplete = false
       damage = "the handler could not write everything (errno \(error))"

@@ -26,6 +26,10 @@ extension ProcessSnapshot {
     for index in modules.indices where deleted.contains(modules[index].address) {
       modules[index].isDeleted = true
     }
+    if let map = root.map(.linkMap), var known = linkMap {
+      known.overlay(map)
+      linkMap = known
+    }
     for map in root.elements(.annotations) {
       guard let name = map.text(.annotationName) else { continue }
       annotations[name] = map.text(.annotationValue) ?? annotations[name]

@@ -22,6 +22,7 @@ extension ProcessSnapshot {
       encodeException(&writer)
       encodeThreads(&writer)
       encodeModules(&writer)
+      encodeLinkMap(&writer)
       encodeAnnotations(&writer)
       encodeCapture(&writer)
       _ = writer.endDocument()
@@ -46,6 +47,9 @@ extension ProcessSnapshot {
     writer.optional(.crashTime, process.crashTime)
     writer.optional(.userTime, process.userTime)
     writer.optional(.systemTime, process.systemTime)
+    writer.optional(.launchUptime, process.launchUptime)
+    writer.optional(.crashUptime, process.crashUptime)
+    encodeResources(&writer)
     writer.end()
     writer.startMap(.system)
     writer.text(.kernelName, system.kernelName)
@@ -57,7 +61,22 @@ extension ProcessSnapshot {
     writer.optional(.processorCount, system.processorCount)
     writer.optional(.pageSize, system.pageSize)
     writer.text(.bootID, system.bootID)
+    writer.text(.loadAverage, system.loadAverage)
+    writer.text(.processorModel, system.processorModel)
+    writer.text(.compiler, system.compiler)
     writer.end()
+  }
+
+  private func encodeResources(_ writer: inout IntermediateDumpWriter) {
+    writer.bytes(.limitsText, process.limitsText)
+    writer.optional(.descriptorCount, process.descriptorCount)
+    writer.optional(.mappingCount, process.mappingCount)
+    writer.optional(.mappingLimit, process.mappingLimit)
+    writer.text(.controlGroup, process.controlGroup.path)
+    writer.optional(.memoryUsed, process.controlGroup.memoryUsed)
+    writer.optional(.memoryLimit, process.controlGroup.memoryLimit)
+    writer.optional(.tasksUsed, process.controlGroup.tasksUsed)
+    writer.optional(.tasksLimit, process.controlGroup.tasksLimit)
   }
 
   private func encodeException(_ writer: inout IntermediateDumpWriter) {
@@ -95,6 +114,9 @@ extension ProcessSnapshot {
         writer.optional(.threadInstructionPointer, thread.instructionPointer)
       }
       writer.optional(.blockedSignals, thread.blockedSignals)
+      writer.optional(.schedulingPolicy, thread.schedulingPolicy)
+      writer.optional(.niceValue, thread.niceValue)
+      writer.text(.systemCall, thread.systemCall)
       writer.optional(.stackRegionStart, thread.stackRange?.lowerBound)
       writer.optional(.stackRegionEnd, thread.stackRange?.upperBound)
       writer.unsigned(.stackBytesOmitted, thread.stackBytesOmitted)
@@ -130,6 +152,15 @@ extension ProcessSnapshot {
     writer.end()
   }
 
+  /// What the stream LinuxDsoDebug has no field for.
+  private func encodeLinkMap(_ writer: inout IntermediateDumpWriter) {
+    guard let linkMap else { return }
+    writer.startMap(.linkMap)
+    writer.optional(.linkState, linkMap.state)
+    writer.optional(.linkDebugAddress, linkMap.debugAddress)
+    writer.end()
+  }
+
   private func encodeAnnotations(_ writer: inout IntermediateDumpWriter) {
     writer.startArray(.annotations)
     for name in [Self.productAnnotation, Self.versionAnnotation] {
@@ -154,6 +185,9 @@ extension ProcessSnapshot {
     writer.optional(.sectionsAbandoned, capture.sectionsAbandoned)
     writer.optional(.captureTime, capture.captureTime)
     writer.optional(.bytesOmitted, capture.bytesOmitted)
+    writer.optional(.threadsUnlisted, capture.threadsUnlisted)
+    writer.optional(.modulesUnlisted, capture.modulesUnlisted)
+    writer.optional(.regionsUnlisted, capture.regionsUnlisted)
     writer.end()
   }
 }

@@ -25,6 +25,7 @@ extension ProcessSnapshot {
       annotations[name] = value
     }
     readMappings(root)
+    linkMap = root.map(.linkMap).map { LinkMap(reading: $0) }
     readThreads(root)
     let extra = root.elements(.memory).compactMap(\.region)
     memory = MemorySnapshot(joining: threads.flatMap(\.stack) + extra)

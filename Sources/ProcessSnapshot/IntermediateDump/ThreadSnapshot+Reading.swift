@@ -32,6 +32,10 @@ extension ThreadSnapshot {
     stackPointer = map.unsigned(.threadStackPointer) ?? stackPointer
     instructionPointer = map.unsigned(.threadInstructionPointer) ?? instructionPointer
     blockedSignals = map.unsigned(.blockedSignals) ?? blockedSignals
+    schedulingPolicy =
+      map.unsigned(.schedulingPolicy).flatMap { UInt8(exactly: $0) } ?? schedulingPolicy
+    niceValue = map.signed32(.niceValue) ?? niceValue
+    systemCall = map.text(.systemCall) ?? systemCall
     stackBytesOmitted = map.unsigned(.stackBytesOmitted) ?? stackBytesOmitted
     if let start = map.unsigned(.stackRegionStart), let end = map.unsigned(.stackRegionEnd),
       start < end

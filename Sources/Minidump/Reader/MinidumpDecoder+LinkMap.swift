@@ -1,0 +1,55 @@
+internal import ProcessSnapshot
+
+extension MinidumpDecoder {
+  /// MDRawDebug64 in either of its two layouts.
+  ///
+  /// Breakpad's C++ pads it to 40 bytes, writers in Rust pack it into 36. The dynamic section behind it is a multiple of
+  /// 16 bytes, so the stream's size tells which it is.
+  mutating func decodeLinkMap() {
+    guard let stream = file.streams[.linuxDsoDebug] else { return }
+    let isOurs = file.streams[.postmortemExtension] != nil
+    let isPacked = !isOurs && stream.count % 16 == MinidumpFormat.packedDsoDebugSize % 16
+    let size = isPacked ? MinidumpFormat.packedDsoDebugSize : MinidumpFormat.dsoDebugSize
+    let addresses = stream.lowerBound + size - 24
+    guard stream.count >= size, let version = file.integer(at: stream.lowerBound, width: 4),
+      let rva = file.integer(at: stream.lowerBound + 4, width: 4),
+      let count = file.integer(at: stream.lowerBound + 8, width: 4),
+      let breakpoint = file.integer(at: addresses, width: 8),
+      let loaderBase = file.integer(at: addresses + 8, width: 8),
+      let dynamicSection = file.integer(at: addresses + 16, width: 8)
+    else {
+      file.note("the stream of the dynamic linker's list is too short")
+      return
+    }
+    var map = LinkMap()
+    map.version = UInt32(truncatingIfNeeded: version)
+    map.breakpoint = breakpoint
+    map.loaderBase = loaderBase
+    map.dynamicSection = dynamicSection
+    map.dynamicData = file.copy(stream.lowerBound + size..<stream.upperBound) ?? []
+    if count > 0 { map.entries = linkEntries(at: rva, count: count, isPacked: isPacked) }
+    snapshot.linkMap = map
+  }
+
+  private mutating func linkEntries(
+    at rva: UInt64, count: UInt64, isPacked: Bool
+  ) -> [LinkMap.Entry] {
+    let size = isPacked ? MinidumpFormat.packedLinkMapSize : MinidumpFormat.linkMapSize
+    let wanted = min(count, UInt64(LinkMap.maximumEntries))
+    let fitting = (UInt64(file.bytes.count) - min(rva, UInt64(file.bytes.count))) / UInt64(size)
+    if wanted > fitting { file.note("the dynamic linker's list reaches past the end of the file") }
+    var entries: [LinkMap.Entry] = []
+    for index in 0..<Int(min(wanted, fitting)) {
+      let entry = Int(rva) + index * size
+      guard let address = file.integer(at: entry, width: 8),
+        let nameRVA = file.integer(at: entry + 8, width: 4),
+        let dynamicSection = file.integer(at: entry + size - 8, width: 8)
+      else { break }
+      let name = file.string(at: nameRVA)
+      if name == nil { file.note("a name in the dynamic linker's list is damaged") }
+      entries.append(
+        LinkMap.Entry(address: address, dynamicSection: dynamicSection, name: name ?? ""))
+    }
+    return entries
+  }
+}

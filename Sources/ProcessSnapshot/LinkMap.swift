@@ -1,0 +1,40 @@
+/// What the dynamic linker had loaded, as it lists it itself: `struct r_debug` of its main namespace.
+///
+/// Read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules come from the mappings.
+/// Source: glibc `<link.h>`.
+public struct LinkMap: Sendable, Equatable {
+  /// One `struct link_map`.
+  public struct Entry: Sendable, Equatable {
+    /// `l_addr`: the difference between addresses in the file and in memory.
+    public var address: UInt64
+    /// `l_ld`: where the image's dynamic section lies.
+    public var dynamicSection: UInt64
+    /// `l_name`; empty for the executable.
+    public var name: String
+
+    public init(address: UInt64, dynamicSection: UInt64, name: String) {
+      self.address = address
+      self.dynamicSection = dynamicSection
+      self.name = name
+    }
+  }
+
+  /// `r_version`; 0 where it was not captured.
+  public var version: UInt32 = 0
+  /// `r_state`: 0 consistent, 1 adding, 2 deleting; nil where it was not captured.
+  public var state: UInt32?
+  /// `r_brk`: the function that the linker calls when the list changes.
+  public var breakpoint: UInt64 = 0
+  /// `r_ldbase`: where the linker itself lies.
+  public var loaderBase: UInt64 = 0
+  /// Where the structure lies; nil where it was not captured.
+  public var debugAddress: UInt64?
+  /// Where the executable's dynamic section lies.
+  public var dynamicSection: UInt64 = 0
+  /// The bytes of that section.
+  public var dynamicData: [UInt8] = []
+  /// In the list's order.
+  public var entries: [Entry] = []
+
+  public init() {}
+}
