@@ -77,12 +77,19 @@ public actor BuiltProducts {
     _ product: String, _ variant: (folder: String, configuration: String, arguments: [String])
   ) async throws -> String {
     let scratch = packageRoot + "/.build/variants/" + variant.folder
-    let build = try await ChildProcess.run(
-      "/usr/bin/env",
+    let arguments =
       [
         "swift", "build", "-c", variant.configuration, "--product", product,
         "--scratch-path", scratch, "--package-path", packageRoot,
-      ] + variant.arguments, in: packageRoot, patience: 1500)
+      ] + variant.arguments
+    var build = try await ChildProcess.run(
+      "/usr/bin/env", arguments, in: packageRoot, patience: 1500)
+    if build.end.exitCode != 0 {
+      // An incremental build after one that failed may link objects of two states.
+      try FileManager.default.removeItem(atPath: scratch)
+      build = try await ChildProcess.run(
+        "/usr/bin/env", arguments, in: packageRoot, patience: 1500)
+    }
     let path = scratch + "/" + variant.configuration + "/" + product
     guard build.end.exitCode == 0, FileManager.default.isExecutableFile(atPath: path) else {
       throw MissingProduct(path: path, output: build.standardOutput + build.standardError)
