@@ -1,4 +1,3 @@
-internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 internal import Synchronization

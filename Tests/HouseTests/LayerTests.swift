@@ -76,4 +76,20 @@ struct LayerTests {
     let targets: [Target]
     let products: [Product]
   }
+
+  /// A header of the system in CSignalSafe would make that module an owner of struct stat and its kin, and a program
+  /// that imports Glibc alone could be told that their members are not visible to it.
+  @Test("CSignalSafe's headers define nothing of the system")
+  func noSystemHeaders() throws {
+    let folder = "Sources/CSignalSafe/include"
+    let names = try FileManager.default.contentsOfDirectory(atPath: House.root + "/" + folder)
+    var includes: Set<String> = []
+    for name in names {
+      for match in try House.text(folder + "/" + name).matches(of: /#include <([^>]+)>/) {
+        includes.insert(String(match.1))
+      }
+    }
+    // Two with types of the compiler, and one with macros only.
+    #expect(includes == ["stddef.h", "stdint.h", "sys/syscall.h"])
+  }
 }

@@ -1,25 +1,22 @@
 // Reading and changing the machine context of a signal frame. In C because the Glibc overlay has no REG_* and imports the
-// register array as a tuple, and because siginfo_t's fields are macros over a union.
+// register array as a tuple, and because siginfo_t's fields are macros over a union. The places are the kernel's ABI,
+// which pm_layout.c compares with the system's headers; those are not included here, see pm_system_calls.h.
 #ifndef PM_CONTEXT_H
 #define PM_CONTEXT_H
 
-#include <signal.h>
 #include <stdint.h>
-#include <string.h>
-#include <ucontext.h>
 
 #include "pm_annotations.h"
 #include "pm_control.h"
 
-PM_INLINE int pm_siginfo_code(const void *information) { return ((const siginfo_t *)information)->si_code; }
-PM_INLINE int pm_siginfo_errno(const void *information) { return ((const siginfo_t *)information)->si_errno; }
-PM_INLINE uint64_t pm_siginfo_address(const void *information) {
-  return (uint64_t)((const siginfo_t *)information)->si_addr;
-}
+#define PM_SIGINFO_CODE 8
+#define PM_SIGINFO_ADDRESS 16
 
-// The mask that returning from the handler will restore.
-PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
-  return *(const uint64_t *)&((const ucontext_t *)context)->uc_sigmask;
+PM_INLINE int pm_siginfo_code(const void *information) {
+  return *(const int *)((const char *)information + PM_SIGINFO_CODE);
+}
+PM_INLINE uint64_t pm_siginfo_address(const void *information) {
+  return *(const uint64_t *)((const char *)information + PM_SIGINFO_ADDRESS);
 }
 
 #if defined(__x86_64__)
@@ -33,18 +30,20 @@ enum {
   PM_RFLAGS = 17,
 };
 
-PM_INLINE const void *pm_context_general_registers(const void *context) {
-  return ((const ucontext_t *)context)->uc_mcontext.gregs;
+// In ucontext_t.
+#define PM_CONTEXT_REGISTERS 40
+#define PM_CONTEXT_FLOATING_POINT 224
+#define PM_CONTEXT_SIGNAL_MASK 296
+
+PM_INLINE uint64_t *pm_context_registers(const void *context) {
+  return (uint64_t *)((const char *)context + PM_CONTEXT_REGISTERS);
 }
-PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) {
-  return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[PM_RIP];
-}
-PM_INLINE uint64_t pm_context_stack_pointer(const void *context) {
-  return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[PM_RSP];
-}
+PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
+PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[PM_RIP]; }
+PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[PM_RSP]; }
 // The XSAVE area; NULL where the kernel saved none.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
-  return ((const ucontext_t *)context)->uc_mcontext.fpregs;
+  return *(const void *const *)((const char *)context + PM_CONTEXT_FLOATING_POINT);
 }
 // Source: Linux arch/x86/include/uapi/asm/sigcontext.h: the software-reserved bytes at 464 of the FXSAVE area hold a magic
 // number and the size of the whole area, FP_XSTATE_MAGIC2 at its end included. `area` is the first 512 bytes, copied.
@@ -55,17 +54,17 @@ PM_INLINE uint32_t pm_floating_point_size(const void *area) {
 }
 // Makes returning from the handler go to the landing pad instead of the faulting instruction.
 PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, int signal) {
-  greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-  registers[PM_RIP] = (greg_t)pad->resume;
-  registers[PM_RSP] = (greg_t)pad->stack_pointer;
-  registers[PM_RBX] = (greg_t)pad->saved[0];
-  registers[PM_RBP] = (greg_t)pad->saved[1];
-  registers[PM_R12] = (greg_t)pad->saved[2];
-  registers[PM_R13] = (greg_t)pad->saved[3];
-  registers[PM_R14] = (greg_t)pad->saved[4];
-  registers[PM_R15] = (greg_t)pad->saved[5];
-  registers[PM_RAX] = signal;
-  registers[PM_RFLAGS] &= ~0x400;  // the ABI wants the direction flag clear on return
+  uint64_t *registers = pm_context_registers(context);
+  registers[PM_RIP] = pad->resume;
+  registers[PM_RSP] = pad->stack_pointer;
+  registers[PM_RBX] = pad->saved[0];
+  registers[PM_RBP] = pad->saved[1];
+  registers[PM_R12] = pad->saved[2];
+  registers[PM_R13] = pad->saved[3];
+  registers[PM_R14] = pad->saved[4];
+  registers[PM_R15] = pad->saved[5];
+  registers[PM_RAX] = (uint64_t)signal;
+  registers[PM_RFLAGS] &= ~UINT64_C(0x400);  // the ABI wants the direction flag clear on return
 }
 // The calling thread's control block.
 PM_INLINE uint64_t pm_thread_pointer(void) {
@@ -79,18 +78,20 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 // x0 to x30, sp, pc, pstate: contiguous in struct sigcontext.
 #define PM_GENERAL_REGISTERS_SIZE 272
 
-PM_INLINE const void *pm_context_general_registers(const void *context) {
-  return ((const ucontext_t *)context)->uc_mcontext.regs;
+// In ucontext_t.
+#define PM_CONTEXT_REGISTERS 184
+#define PM_CONTEXT_FLOATING_POINT 464
+#define PM_CONTEXT_SIGNAL_MASK 40
+
+PM_INLINE uint64_t *pm_context_registers(const void *context) {
+  return (uint64_t *)((const char *)context + PM_CONTEXT_REGISTERS);
 }
-PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) {
-  return ((const ucontext_t *)context)->uc_mcontext.pc;
-}
-PM_INLINE uint64_t pm_context_stack_pointer(const void *context) {
-  return ((const ucontext_t *)context)->uc_mcontext.sp;
-}
+PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
+PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[32]; }
+PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[31]; }
 // struct fpsimd_context, which the kernel always writes first into the reserved area: head (8 bytes), fpsr, fpcr, v0 to v31.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
-  return ((const ucontext_t *)context)->uc_mcontext.__reserved;
+  return (const char *)context + PM_CONTEXT_FLOATING_POINT;
 }
 // `area` is the first 512 bytes, copied.
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
@@ -98,11 +99,11 @@ PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   return head[0] == 0x46508001u ? 528 : 0;
 }
 PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, int signal) {
-  mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
-  for (int i = 0; i < 12; i++) machine->regs[19 + i] = pad->saved[i];
-  machine->sp = pad->stack_pointer;
-  machine->pc = pad->resume;
-  machine->regs[0] = (uint64_t)signal;
+  uint64_t *registers = pm_context_registers(context);
+  for (int i = 0; i < 12; i++) registers[19 + i] = pad->saved[i];
+  registers[31] = pad->stack_pointer;
+  registers[32] = pad->resume;
+  registers[0] = (uint64_t)signal;
 }
 PM_INLINE uint64_t pm_thread_pointer(void) {
   uint64_t value;
@@ -111,4 +112,10 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 }
 
 #endif
+
+// The mask that returning from the handler will restore.
+PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
+  return *(const uint64_t *)((const char *)context + PM_CONTEXT_SIGNAL_MASK);
+}
+
 #endif

@@ -1,17 +1,15 @@
 // The system calls that crash code makes, one function each. Every one returns the kernel's own answer: a value that is
 // not negative, or -errno. Nothing here touches errno, a lock or a cancellation point.
+//
+// No header that defines a structure of the system is included here: both this module and Glibc would then define struct
+// stat and its kin, and a program that imports Glibc alone could be told that their members belong to this module. The
+// structures are the kernel's, spelled out where they are used; pm_layout.c compares them with the system's own.
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 
-#include <linux/futex.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <time.h>
 
 #include "pm_annotations.h"
 #include "pm_syscall_aarch64.h"
@@ -67,18 +65,44 @@ PM_INLINE long pm_getrandom(void *bytes, size_t count) {
 }
 
 // Is the descriptor still our file?
-PM_INLINE long pm_fstat(int fd, struct stat *status) { return PM_SYSCALL(SYS_fstat, fd, status, 0, 0, 0, 0); }
+struct pm_file_status {
+  uint64_t device;
+  uint64_t inode;
+  uint64_t links;
+};
+PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
+  // struct stat: st_dev 0 (8), st_ino 8 (8); st_nlink 16 (8) on x86_64, 20 (4) on arm64.
+  uint64_t raw[18];
+  long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
+  if (result < 0) return result;
+  status->device = raw[0];
+  status->inode = raw[1];
+#if defined(__aarch64__)
+  status->links = raw[2] >> 32;
+#else
+  status->links = raw[2];
+#endif
+  return 0;
+}
 
 // Raises the soft limit of file sizes for the dump: under RLIMIT_FSIZE 0 every write is EFBIG, preallocated or not.
-PM_INLINE long pm_file_size_limit(const struct rlimit *limit, struct rlimit *previous) {
-  return PM_SYSCALL(SYS_prlimit64, 0, RLIMIT_FSIZE, limit, previous, 0, 0);
+struct pm_limit {
+  uint64_t soft;
+  uint64_t hard;
+};
+PM_INLINE long pm_file_size_limit(const struct pm_limit *limit, struct pm_limit *previous) {
+  return PM_SYSCALL(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, limit, previous, 0, 0);
 }
 
 // -- Memory ---------------------------------------------------------------------------------------------------------
 
 // Copies this process's own memory; an address that cannot be read gives -EFAULT or a short count instead of a signal.
 PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t count) {
-  struct iovec local = {to, count}, remote = {(void *)from, count};
+  // struct iovec
+  struct {
+    const void *base;
+    size_t count;
+  } local = {to, count}, remote = {from, count};
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, &remote, 1, 0);
 }
 
@@ -123,15 +147,25 @@ PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous)
 
 // Gives faults inside the handler a stack of their own: the handler has left the alternate stack, so the kernel would start
 // again at its top, over the signal frame that is still needed. Undone by the return from the handler.
-PM_INLINE long pm_sigaltstack(const stack_t *stack) { return PM_SYSCALL(SYS_sigaltstack, stack, 0, 0, 0, 0, 0); }
+PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
+  // stack_t
+  struct {
+    void *base;
+    int flags;
+    size_t size;
+  } stack = {base, 0, size};
+  return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
+}
 
-// Waits while *word == expected, at most `timeout` (relative; NULL: for ever).
-PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, const struct timespec *timeout) {
-  return PM_SYSCALL(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, timeout, 0, 0);
+// Waits while *word == expected, at most so many milliseconds; for ever if negative.
+PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, int64_t milliseconds) {
+  // struct timespec; FUTEX_WAIT | FUTEX_PRIVATE_FLAG
+  int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  return PM_SYSCALL(SYS_futex, word, 128, expected, milliseconds < 0 ? 0 : time, 0, 0);
 }
 
 PM_INLINE long pm_futex_wake(const void *word, int count) {
-  return PM_SYSCALL(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, 0, 0, 0);
+  return PM_SYSCALL(SYS_futex, word, 129 /* FUTEX_WAKE | FUTEX_PRIVATE_FLAG */, count, 0, 0, 0);
 }
 
 // A timer that is made at install, armed in a crash only, and sends the process a signal: the bound on our own time.
@@ -144,11 +178,12 @@ struct pm_signal_event {
 PM_INLINE long pm_timer_create(int signal, int *timer) {
   struct pm_signal_event event = {0};
   event.signal = signal;
-  return PM_SYSCALL(SYS_timer_create, CLOCK_MONOTONIC, &event, timer, 0, 0, 0);
+  return PM_SYSCALL(SYS_timer_create, 1 /* CLOCK_MONOTONIC */, &event, timer, 0, 0, 0);
 }
 PM_INLINE long pm_timer_arm(int timer, int64_t milliseconds) {
-  struct itimerspec time = {{0, 0}, {milliseconds / 1000, milliseconds % 1000 * 1000000}};
-  return PM_SYSCALL(SYS_timer_settime, timer, 0, &time, 0, 0, 0);
+  // struct itimerspec: interval, value.
+  int64_t time[4] = {0, 0, milliseconds / 1000, milliseconds % 1000 * 1000000};
+  return PM_SYSCALL(SYS_timer_settime, timer, 0, time, 0, 0, 0);
 }
 
 // Ends the process where nothing else did.
@@ -156,13 +191,29 @@ PM_INLINE long pm_exit_group(int status) { return PM_SYSCALL(SYS_exit_group, sta
 
 // -- Facts ----------------------------------------------------------------------------------------------------------
 
-// The vDSO is avoided: its pages are one more thing that a broken process may have damaged.
-PM_INLINE long pm_clock_gettime(int clock, struct timespec *time) {
-  return PM_SYSCALL(SYS_clock_gettime, clock, time, 0, 0, 0, 0);
+// A clock in nanoseconds; 0 if it cannot be had. The vDSO is avoided: its pages are one more thing that a broken process
+// may have damaged.
+PM_INLINE uint64_t pm_clock(int clock) {
+  int64_t time[2];  // struct timespec
+  if (PM_SYSCALL(SYS_clock_gettime, clock, time, 0, 0, 0, 0) != 0) return 0;
+  return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
 }
+PM_INLINE uint64_t pm_wall_clock(void) { return pm_clock(0); }       // CLOCK_REALTIME
+PM_INLINE uint64_t pm_monotonic_clock(void) { return pm_clock(1); }  // CLOCK_MONOTONIC
+PM_INLINE uint64_t pm_boot_clock(void) { return pm_clock(7); }       // CLOCK_BOOTTIME
 
-PM_INLINE long pm_getrusage(int who, struct rusage *usage) {
-  return PM_SYSCALL(SYS_getrusage, who, usage, 0, 0, 0, 0);
+// CPU time of all threads, in nanoseconds.
+struct pm_processor_times {
+  uint64_t user;
+  uint64_t system;
+};
+PM_INLINE long pm_getrusage(struct pm_processor_times *times) {
+  int64_t usage[18];  // struct rusage: two struct timeval, 14 counts
+  long result = PM_SYSCALL(SYS_getrusage, 0 /* RUSAGE_SELF */, usage, 0, 0, 0, 0);
+  if (result < 0) return result;
+  times->user = (uint64_t)usage[0] * 1000000000 + (uint64_t)usage[1] * 1000;
+  times->system = (uint64_t)usage[2] * 1000000000 + (uint64_t)usage[3] * 1000;
+  return 0;
 }
 
 #endif

@@ -37,6 +37,6 @@ func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   unsafe state.pointee.writer.unsigned(.sectionsAbandoned, state.pointee.sectionsAbandoned)
   unsafe state.pointee.writer.unsigned(.bytesOmitted, state.pointee.writer.bytesOmitted)
   unsafe state.pointee.writer.unsigned(
-    .captureTime, nanoseconds(clock: CLOCK_MONOTONIC) &- state.pointee.entryTime)
+    .captureTime, pm_monotonic_clock() &- state.pointee.entryTime)
   unsafe state.pointee.writer.end()
 }

@@ -11,19 +11,16 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   // A fault from here on gets a stack of its own; without this the kernel would start again at the
   // top of the alternate stack that the signal frame is on.
-  var faultStack = unsafe stack_t()
-  unsafe faultStack.ss_sp = state.pointee.faultStack
-  unsafe faultStack.ss_size = state.pointee.faultStackSize
-  _ = unsafe pm_sigaltstack(&faultStack)
+  _ = unsafe pm_set_signal_stack(state.pointee.faultStack, state.pointee.faultStackSize)
   unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: state.pointee.timeLimit)
   unsafe closeSpares(state)
   guard unsafe DumpFile(state).prepare() else { return }
 
-  var limit = rlimit()
-  let hasLimit = unsafe pm_file_size_limit(nil, &limit) == 0 && limit.rlim_cur != limit.rlim_max
+  var limit = pm_limit()
+  let hasLimit = unsafe pm_file_size_limit(nil, &limit) == 0 && limit.soft != limit.hard
   if hasLimit {
     var raised = limit
-    raised.rlim_cur = limit.rlim_max
+    raised.soft = limit.hard
     _ = unsafe pm_file_size_limit(&raised, nil)
   }
 

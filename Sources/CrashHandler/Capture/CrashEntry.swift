@@ -12,7 +12,7 @@ func pm_handle_crash(
   pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
-  let entryTime = nanoseconds(clock: CLOCK_MONOTONIC)
+  let entryTime = pm_monotonic_clock()
   let end = unsafe CrashEnd(state)
   // A forked child has inherited the handler but not the file; a vfork child runs in the parent's
   // memory. The calls below this line would write the parent's dump.

@@ -111,10 +111,10 @@ struct FileIdentity {
   /// The identity of an open file; one that no file has if it cannot be had.
   @_noLocks
   init(of descriptor: Int32) {
-    var status = stat()
+    var status = pm_file_status()
     if unsafe descriptor >= 0 && pm_fstat(descriptor, &status) == 0 {
-      device = UInt64(truncatingIfNeeded: status.st_dev)
-      inode = UInt64(truncatingIfNeeded: status.st_ino)
+      device = status.device
+      inode = status.inode
     } else {
       device = UInt64.max
       inode = UInt64.max
@@ -124,11 +124,11 @@ struct FileIdentity {
   /// True if a descriptor is that of this file and, where `linked`, it still has a name.
   @_noLocks
   func isOf(_ descriptor: Int32, linked: Bool) -> Bool {
-    var status = stat()
+    var status = pm_file_status()
     guard descriptor >= 0, unsafe pm_fstat(descriptor, &status) == 0,
-      UInt64(truncatingIfNeeded: status.st_dev) == device,
-      UInt64(truncatingIfNeeded: status.st_ino) == inode
+      status.device == device,
+      status.inode == inode
     else { return false }
-    return !linked || status.st_nlink > 0
+    return !linked || status.links > 0
   }
 }

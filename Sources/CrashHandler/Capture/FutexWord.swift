@@ -40,13 +40,7 @@ struct FutexWord {
   /// - Parameter milliseconds: at most this long; for ever if negative.
   @_noLocks
   func wait(while expected: UInt32, milliseconds: Int) {
-    if milliseconds < 0 {
-      _ = unsafe pm_futex_wait(address, expected, nil)
-    } else {
-      var timeout = timespec(
-        tv_sec: milliseconds / 1000, tv_nsec: (milliseconds % 1000) &* 1_000_000)
-      _ = unsafe pm_futex_wait(address, expected, &timeout)
-    }
+    _ = unsafe pm_futex_wait(address, expected, Int64(truncatingIfNeeded: milliseconds))
   }
 
   @_noLocks

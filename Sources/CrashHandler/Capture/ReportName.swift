@@ -22,10 +22,10 @@ struct ReportName {
     let bytes = unsafe state.pointee.reportID
     if unsafe pm_getrandom(bytes, 16) != 16 {
       // Before the kernel has entropy, or under a seccomp profile: unique by time and thread.
-      unsafe bytes.storeBytes(of: nanoseconds(clock: CLOCK_REALTIME), as: UInt64.self)
+      unsafe bytes.storeBytes(of: pm_wall_clock(), as: UInt64.self)
       unsafe bytes.storeBytes(
         of: UInt64(truncatingIfNeeded: pm_gettid()) &<< 32
-          | nanoseconds(clock: CLOCK_MONOTONIC) & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
+          | pm_monotonic_clock() & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
     }
     setBits(6, keeping: 0x0F, adding: 0x40)
     setBits(8, keeping: 0x3F, adding: 0x80)

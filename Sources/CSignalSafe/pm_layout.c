@@ -1,0 +1,52 @@
+// Compares the layouts that crash code spells out with the system's own headers, at compile time.
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "CSignalSafe.h"
+
+#define SAME(a, b) _Static_assert((a) == (b), #a " is " #b)
+
+SAME(offsetof(siginfo_t, si_code), PM_SIGINFO_CODE);
+SAME(offsetof(siginfo_t, si_addr), PM_SIGINFO_ADDRESS);
+SAME(sizeof(siginfo_t), 128);
+SAME(offsetof(ucontext_t, uc_sigmask), PM_CONTEXT_SIGNAL_MASK);
+SAME(offsetof(struct stat, st_dev), 0);
+SAME(offsetof(struct stat, st_ino), 8);
+SAME(sizeof(struct timespec), 16);
+SAME(sizeof(struct itimerspec), 32);
+SAME(sizeof(struct rusage), 144);
+SAME(sizeof(struct rlimit), sizeof(struct pm_limit));
+SAME(RLIMIT_FSIZE, 1);
+SAME(sizeof(struct iovec), 16);
+SAME(sizeof(stack_t), 24);
+SAME(offsetof(stack_t, ss_size), 16);
+SAME(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 128);
+SAME(FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 129);
+SAME(CLOCK_REALTIME, 0);
+SAME(CLOCK_MONOTONIC, 1);
+SAME(CLOCK_BOOTTIME, 7);
+
+#if defined(__x86_64__)
+SAME(sizeof(struct stat), 144);
+SAME(offsetof(struct stat, st_nlink), 16);
+SAME(offsetof(ucontext_t, uc_mcontext.gregs), PM_CONTEXT_REGISTERS);
+SAME(sizeof(gregset_t), PM_GENERAL_REGISTERS_SIZE);
+SAME(offsetof(ucontext_t, uc_mcontext.fpregs), PM_CONTEXT_FLOATING_POINT);
+SAME(REG_RIP, PM_RIP);
+SAME(REG_RSP, PM_RSP);
+SAME(REG_RBP, PM_RBP);
+SAME(REG_EFL, PM_RFLAGS);
+#elif defined(__aarch64__)
+SAME(sizeof(struct stat), 128);
+SAME(offsetof(struct stat, st_nlink), 20);
+SAME(offsetof(ucontext_t, uc_mcontext.regs), PM_CONTEXT_REGISTERS);
+SAME(offsetof(ucontext_t, uc_mcontext.pc), PM_CONTEXT_REGISTERS + 32 * 8);
+SAME(offsetof(ucontext_t, uc_mcontext.__reserved), PM_CONTEXT_FLOATING_POINT);
+#endif
