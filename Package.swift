@@ -64,11 +64,13 @@ let package = Package(
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
-      name: "CrashHandlerTests", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+      name: "CrashHandlerTests",
+      dependencies: ["CSignalSafe", "CrashHandler", "CrashTestSupport", "IntermediateDump"]),
     .testTarget(
       name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
-      name: "MinidumpTests", dependencies: ["IntermediateDump", "ProcessSnapshot", "Minidump"]),
+      name: "MinidumpTests",
+      dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
@@ -86,12 +88,13 @@ let package = Package(
       ]),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
-      name: "CrashReportDatabaseTests", dependencies: ["CrashReportDatabase", "IntermediateDump"]),
+      name: "CrashReportDatabaseTests",
+      dependencies: ["CrashReportDatabase", "CrashTestSupport", "IntermediateDump"]),
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReportDatabase", "ConverterRacer", "IntermediateDump", "Minidump",
-        "ProcessSnapshot",
+        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ConverterRacer",
+        "IntermediateDump", "Minidump", "ProcessSnapshot",
       ]),
     // A converter that the tests can race and kill.
     .executableTarget(

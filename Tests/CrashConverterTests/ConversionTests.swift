@@ -1,5 +1,6 @@
 import CrashConverter
 import CrashReportDatabase
+import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func whatIsNoDumpIsLeftAlone() throws {
-    let outside = try TemporaryFolder()
+    let outside = try SharedFolder()
     try outside.put(PendingDumps.complete, "dump")
     let names = [
       "app@\(ReportID())\n", "a b@\(ReportID())", "app@\(ReportID()).lock", "\(ReportID())",

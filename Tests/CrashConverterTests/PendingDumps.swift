@@ -1,16 +1,17 @@
 import CrashReportDatabase
+import CrashTestSupport
 import Foundation
 import IntermediateDump
 import Testing
 
 /// A database in a temporary folder, with the pending dumps that a test puts there.
 final class PendingDumps: Sendable {
-  let folder: TemporaryFolder
+  let folder: SharedFolder
   var path: String { folder.path }
   private static let pending = "pending-serialized-dumps"
 
   init() throws {
-    folder = try TemporaryFolder()
+    folder = try SharedFolder()
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/\(Self.pending)", withIntermediateDirectories: false)
   }

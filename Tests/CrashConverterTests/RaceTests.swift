@@ -1,4 +1,5 @@
 import CrashReportDatabase
+import CrashTestSupport
 import Foundation
 import IntermediateDump
 import Minidump

@@ -1,4 +1,5 @@
 import CSignalSafe
+import CrashTestSupport
 import Dispatch
 import Foundation
 import IntermediateDump

@@ -1,14 +1,15 @@
 import CrashReportDatabase
+import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
 import Testing
 
 @Suite struct DatabaseTests {
-  private let folder: TemporaryFolder
+  private let folder: SharedFolder
 
   init() throws {
-    folder = try TemporaryFolder()
+    folder = try SharedFolder()
   }
 
   /// Finishes a report with the given contents.

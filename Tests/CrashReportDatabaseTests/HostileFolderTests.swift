@@ -1,14 +1,15 @@
 import CrashReportDatabase
+import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
 import Testing
 
 @Suite struct HostileFolderTests {
-  private let folder: TemporaryFolder
+  private let folder: SharedFolder
 
   init() throws {
-    folder = try TemporaryFolder()
+    folder = try SharedFolder()
   }
 
   private func refusal(_ path: String) -> CrashReportDatabaseError? {
@@ -63,7 +64,7 @@ import Testing
   @Test func foreignAndDamagedFilesAreLeftOut() throws {
     let database = try CrashReportDatabase(path: folder.path)
     let (good, torn, id) = (ReportID(), ReportID(), ReportID())
-    let outside = try TemporaryFolder()
+    let outside = try SharedFolder()
     try outside.put([1], "\(id).dmp")
     let pending = folder.path + "/pending/"
     try folder.put([1, 2], "pending/\(good).dmp")

@@ -1,14 +1,15 @@
 import CrashReportDatabase
+import CrashTestSupport
 import Glibc
 import IntermediateDump
 import Testing
 
 @Suite struct SettingsTests {
-  private let folder: TemporaryFolder
+  private let folder: SharedFolder
   private let database: CrashReportDatabase
 
   init() throws {
-    folder = try TemporaryFolder()
+    folder = try SharedFolder()
     database = try CrashReportDatabase(path: folder.path)
   }
 
@@ -66,7 +67,7 @@ import Testing
   }
 
   @Test func whatIsNoFileIsSetAsideAndNotFollowed() throws {
-    let outside = try TemporaryFolder()
+    let outside = try SharedFolder()
     try outside.put(Self.bytes, "settings")
     try #require(
       unsafe symlink(outside.path + "/settings", folder.path + "/settings.dat") == 0)

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Foundation
 import Testing
 

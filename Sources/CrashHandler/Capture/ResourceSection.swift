@@ -61,20 +61,12 @@ private struct ResourceWriter {
     let path = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     let directory = unsafe procFile.open(path, directory: true)
     guard directory >= 0 else { return }
-    let place = unsafe state.pointee.scratch
+    var entries = unsafe DirectoryEntries(
+      directory, place: state.pointee.scratch, capacity: state.pointee.scratchSize)
     var count: UInt64 = 0
-    while count < 65536 {
-      let filled = unsafe pm_getdents64(directory, place, state.pointee.scratchSize)
-      if filled <= 0 { break }
-      var offset = 0
-      while offset &+ 19 < filled {
-        let length = Int(unsafe place.loadUnaligned(fromByteOffset: offset &+ 16, as: UInt16.self))
-        guard length > 19, offset &+ length <= filled else { break }
-        // Not "." and "..".
-        let first = unsafe place.loadUnaligned(fromByteOffset: offset &+ 19, as: UInt8.self)
-        if first != 0x2E { count &+= 1 }
-        offset &+= length
-      }
+    while count < 65536, let name = entries.next() {
+      // Not "." and "..".
+      if name.current != 0x2E { count &+= 1 }
     }
     _ = pm_close(directory)
     unsafe state.pointee.writer.unsigned(.descriptorCount, count, width: 4)

@@ -63,21 +63,11 @@ struct ThreadStopper {
     guard directory >= 0 else { return }
     // Half of the scratch memory is for names of threads, the other half for their status files.
     let half = unsafe state.pointee.scratchSize / 2
-    let names = unsafe state.pointee.scratch
-    while true {
-      let filled = unsafe pm_getdents64(directory, names, half)
-      if filled <= 0 { break }
-      var offset = 0
-      while offset &+ 19 < filled {
-        // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
-        let length = Int(
-          unsafe names.loadUnaligned(fromByteOffset: offset &+ 16, as: UInt16.self))
-        guard length > 19, offset &+ length <= filled else { break }
-        var scanner = unsafe TextScanner(names + (offset &+ 19), count: length &- 19)
-        let threadID = Int32(truncatingIfNeeded: scanner.decimal())
-        if threadID > 0 { addThread(threadID) }
-        offset &+= length
-      }
+    var entries = unsafe DirectoryEntries(
+      directory, place: state.pointee.scratch, capacity: half)
+    while var name = entries.next() {
+      let threadID = Int32(truncatingIfNeeded: name.decimal())
+      if threadID > 0 { addThread(threadID) }
     }
     _ = pm_close(directory)
   }

@@ -1,20 +1,9 @@
+import CrashTestSupport
 import Foundation
 import IntermediateDump
 import Testing
 
-/// A folder that is removed with everything in it.
-struct TemporaryFolder: ~Copyable {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appending(path: "pm-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-  }
-
-  deinit {
-    try? FileManager.default.removeItem(atPath: path)
-  }
-
+extension TemporaryFolder {
   /// Where a test's handler has its database.
   var database: String { path + "/db" }
 

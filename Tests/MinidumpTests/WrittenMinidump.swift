@@ -1,20 +1,9 @@
+import CrashTestSupport
 import Foundation
 import Minidump
 import ProcessSnapshot
 
-/// A folder that goes away with the value.
-struct TemporaryFolder: ~Copyable {
-  let path: String
-
-  init() throws {
-    path =
-      FileManager.default.temporaryDirectory
-      .appendingPathComponent("MinidumpTests-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
   /// Writes a minidump and returns its path.
   func write(_ snapshot: ProcessSnapshot, name: String = "test.dmp") throws -> String {
     let file = path + "/" + name

@@ -1,0 +1,37 @@
+internal import CSignalSafe
+
+/// The names in a folder of /proc, one after the other.
+///
+/// RUNS-DURING-CRASH. Source: getdents64(2).
+@safe
+struct DirectoryEntries {
+  private let descriptor: Int32
+  private let place: UnsafeMutableRawPointer
+  private let capacity: Int
+  private var filled = 0
+  private var offset = 0
+
+  /// Reads from an open folder into memory that is overwritten.
+  @_noLocks
+  init(_ descriptor: Int32, place: UnsafeMutableRawPointer, capacity: Int) {
+    self.descriptor = descriptor
+    unsafe self.place = place
+    self.capacity = capacity
+  }
+
+  /// The next name, "." and ".." among them; nil at the end.
+  @_noLocks
+  mutating func next() -> TextScanner? {
+    // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
+    if offset &+ 19 >= filled {
+      filled = unsafe pm_getdents64(descriptor, place, capacity)
+      offset = 0
+      guard filled > 19 else { return nil }
+    }
+    let entry = unsafe place + offset
+    let length = Int(unsafe entry.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
+    guard length > 19, offset &+ length <= filled else { return nil }
+    offset &+= length
+    return unsafe TextScanner(entry + 19, count: length &- 19)
+  }
+}
