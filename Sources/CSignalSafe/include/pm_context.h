@@ -41,6 +41,9 @@ PM_INLINE uint64_t *pm_context_registers(const void *context) {
 PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
 PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[PM_RIP]; }
 PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[PM_RSP]; }
+PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
+  pm_context_registers(context)[PM_RIP] = address;
+}
 // The XSAVE area; NULL where the kernel saved none.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return *(const void *const *)((const char *)context + PM_CONTEXT_FLOATING_POINT);
@@ -89,6 +92,9 @@ PM_INLINE uint64_t *pm_context_registers(const void *context) {
 PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
 PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[32]; }
 PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[31]; }
+PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
+  pm_context_registers(context)[32] = address;
+}
 // struct fpsimd_context, which the kernel always writes first into the reserved area: head (8 bytes), fpsr, fpcr, v0 to v31.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return (const char *)context + PM_CONTEXT_FLOATING_POINT;

@@ -31,7 +31,7 @@ struct CrashEnd {
     }
     // A fault in the few lines between the sections. What was flushed is on disk; end as we would
     // have ended.
-    unsafe passOn(signal, information)
+    unsafe passOn(signal, information, context)
   }
 
   /// Waits until the capturing thread is done, for ten seconds at most.
@@ -62,7 +62,9 @@ struct CrashEnd {
   /// Restores the previous actions and makes the signal happen again, with its own siginfo, when
   /// this handler returns.
   @_noLocks
-  func passOn(_ signal: Int32, _ information: UnsafeMutableRawPointer?) {
+  func passOn(
+    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  ) {
     var number: Int32 = 1
     while number < 32 {
       if unsafe state.pointee.crashSignals &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1 {
@@ -75,6 +77,10 @@ struct CrashEnd {
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
     // without us.
     if recurs(signal, code: code) { return }
+    if mustEndFirstProcess(signal, code: code) {
+      if unsafe rewind(signal, context) { return }
+      _ = pm_exit_group(128 &+ signal)
+    }
     // Blocked first, so that it is delivered at the return from this handler, with the registers of
     // the crash.
     var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
@@ -92,6 +98,42 @@ struct CrashEnd {
     _ = pm_exit_group(128 &+ signal)
   }
 
+  /// True where the kernel itself would have ended the first process of a PID namespace, but
+  /// discards the signal when it is queued: one that it forces, by an instruction, under the default
+  /// action.
+  ///
+  /// Signals that were sent are another matter: the kernel would have discarded those too.
+  @_noLocks
+  private func mustEndFirstProcess(_ signal: Int32, code: Int32) -> Bool {
+    guard signal == 5 || signal == 31, code > 0, pm_getpid() == 1 else { return false }
+    return unsafe state.pointee.previousActions[Int(signal)].handler == 0
+  }
+
+  /// Goes back to the instruction behind which the thread stands, to run into it again; false if that
+  /// is not a breakpoint or a system call.
+  ///
+  /// At a system call that seccomp trapped, the kernel has put the registers back as they were before
+  /// it. Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
+  @_noLocks
+  private func rewind(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
+    guard let context = unsafe context else { return false }
+    #if arch(arm64)
+      // svc #0; a breakpoint recurs as it is.
+      let (size, expected): (Int, UInt32) = (4, 0xD400_0001)
+    #else
+      // int3, or syscall.
+      let (size, expected): (Int, UInt32) = signal == 5 ? (1, 0xCC) : (2, 0x050F)
+    #endif
+    let address =
+      unsafe pm_context_instruction_pointer(context) &- UInt64(truncatingIfNeeded: size)
+    var instruction: UInt32 = 0
+    guard unsafe state.pointee.memory.copy(address, to: &instruction, count: size) == size,
+      instruction == expected
+    else { return false }
+    unsafe pm_context_set_instruction_pointer(context, address)
+    return true
+  }
+
   /// True for faults that the same instruction raises again.
   ///
   /// A fault is known by its code: positive, and one the hardware sets. SI_KERNEL (0x80) is not
@@ -103,7 +145,19 @@ struct CrashEnd {
     case 11: code >= 1 && code <= 4  // SEGV: MAPERR, ACCERR, BNDERR, PKUERR
     case 7: code >= 1 && code <= 4  // BUS: ADRALN, ADRERR, OBJERR, MCEERR_AR
     case 8, 4: code >= 1 && code <= 15  // FPE, ILL
+    case 5: breakpointRecurs && code == 1  // TRAP: TRAP_BRKPT
     default: false
+    }
+  }
+
+  /// An arm64 thread stands at its breakpoint, an x86 one behind it.
+  private var breakpointRecurs: Bool {
+    @_noLocks get {
+      #if arch(arm64)
+        true
+      #else
+        false
+      #endif
     }
   }
 }

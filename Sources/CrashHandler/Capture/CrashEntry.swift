@@ -17,7 +17,7 @@ func pm_handle_crash(
   // A forked child has inherited the handler but not the file; a vfork child runs in the parent's
   // memory. The calls below this line would write the parent's dump.
   guard unsafe pm_getpid() == state.pointee.processID else {
-    unsafe end.passOn(signal, information)
+    unsafe end.passOn(signal, information, context)
     return
   }
   unsafe openSignals(state)
@@ -31,7 +31,7 @@ func pm_handle_crash(
   if owner != 0 {
     unsafe WaitingCrashes(state).add(threadID, context: context)
     end.waitForOwner()
-    unsafe end.passOn(signal, information)
+    unsafe end.passOn(signal, information, context)
     return
   }
   unsafe state.pointee.signal = signal
@@ -43,7 +43,7 @@ func pm_handle_crash(
   end.releaseThreadsIfNeeded(signal)
   unsafe state.pointee.finished.store(1)
   unsafe state.pointee.finished.wakeAll()
-  unsafe end.passOn(signal, information)
+  unsafe end.passOn(signal, information, context)
 }
 
 /// Unblocks what must reach a thread in our handler.

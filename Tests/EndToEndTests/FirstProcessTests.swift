@@ -1,0 +1,39 @@
+import CrashTestSupport
+import Glibc
+import ProcessSnapshot
+import Testing
+
+/// The victim as the first process of a PID namespace, as in a container: there the kernel discards signals whose
+/// action is the default, and only what an instruction does ends the process.
+@Suite("The first process of a PID namespace", .enabled("needs root") { geteuid() == 0 })
+struct FirstProcessTests {
+  /// Kinds that fault, that trap behind the instruction, that abort, and that are sent and survived.
+  static let kinds = [
+    "null-read", "breakpoint", "seccomp", "fatal-error", "abort", "double-free", "sent-segv",
+    "sent-abort",
+  ]
+
+  @Test("The same end, and a report", arguments: kinds, BuildConfiguration.dynamic)
+  func end(_ kind: String, _ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let alone = try await first(victim, [kind, "--no-handler"], in: "alone")
+    let handled = try await first(victim, [kind, "--database", victim.database], in: "handled")
+    #expect(handled.end == alone.end)
+    let lines = try await victim.process()
+    #expect(lines.count == 1)
+    let report = try #require(try victim.reports().first)
+    let snapshot = try Victim.snapshot(of: report)
+    #expect(snapshot.process.processID == 1)
+    #expect(snapshot.capture.isComplete)
+  }
+
+  /// unshare(1) ends as the process does that it made the first of the namespace.
+  private func first(
+    _ victim: Victim, _ arguments: [String], in name: String
+  ) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      "/usr/bin/unshare",
+      ["--pid", "--fork", "--kill-child", "--mount-proc", victim.executable] + arguments,
+      in: try victim.folder(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
+  }
+}
