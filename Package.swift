@@ -36,7 +36,8 @@ let package = Package(
     // From registers and stacks to frames with names.
     .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
     // What a person reads of a crash.
-    .target(name: "CrashReport", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .target(
+      name: "CrashReport", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Reports in Crashpad's layout on disk.
     .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
     // Pending dump to snapshot to minidump to database.

@@ -1,7 +1,8 @@
 extension CrashReport {
   /// What the process used of what it may use.
   public struct Resources: Codable, Sendable, Equatable {
-    /// A count or a size, and its limit; null for what is not known, the limit also where there is none.
+    /// A count or a size, and its limit; null for what is not known, the limit also where there is
+    /// none.
     public struct Usage: Codable, Sendable, Equatable {
       public var used: UInt64?
       public var limit: UInt64?

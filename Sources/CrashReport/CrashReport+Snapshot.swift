@@ -9,9 +9,9 @@ extension CrashReport {
   ///
   /// - Parameters:
   ///   - snapshot: the process, from an intermediate dump or a minidump.
-  ///   - symbolicating: whether to name functions from the modules' files on this machine, which reads the symbol
-  ///     tables of the modules on the stacks. Without, stacks are walked by what the dump holds: frames that can
-  ///     be found only by reading code are missing then.
+  ///   - symbolicating: whether to name functions from the modules' files on this machine, which
+  ///     reads the symbol tables of the modules on the stacks. Without, stacks are walked by what
+  ///     the dump holds: frames that can be found only by reading code are missing then.
   public init(snapshot: ProcessSnapshot, symbolicating: Bool) {
     let symbols = symbolicating ? SymbolSource() : nil
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)

@@ -24,7 +24,8 @@ extension CrashReport {
     public var framesOmitted: Int
     /// How many of `frames` come before the omitted ones.
     public var framesOmittedAfter: Int
-    /// True if a part of the stack is not in the dump, so that frames are missing that no count has.
+    /// True if a part of the stack is not in the dump, so that frames are missing that no count
+    /// has.
     public var stackGap: Bool
     /// Why `frames` ends: "bottom" where the first function was reached, else "lost", "limit" or
     /// "noContext".

@@ -1,6 +1,7 @@
 /// What a person reads of a crash; encoded, it is the JSON of `postmortem show --json`.
 ///
-/// The schema is in `Docs/Reports.md`. What is not known is nil, and null in JSON: no key is ever left out.
+/// The schema is in `Docs/Reports.md`. What is not known is nil, and null in JSON: no key is ever
+/// left out.
 public struct CrashReport: Codable, Sendable, Equatable {
   /// The version of the schema, 1; it grows when a field changes its meaning or goes.
   public var schemaVersion: Int

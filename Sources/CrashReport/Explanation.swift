@@ -18,7 +18,8 @@ struct Explanation {
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
 
-  /// True where nothing crashed, or another process ended this one: then nothing it ran out of is evidence.
+  /// True where nothing crashed, or another process ended this one: then nothing it ran out of is
+  /// evidence.
   private var isForeign: Bool {
     guard let exception = snapshot.exception, exception.signal != nil else { return true }
     return exception.wasSent && !isOwnProcess(exception.sender)

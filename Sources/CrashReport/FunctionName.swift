@@ -2,8 +2,9 @@
 enum FunctionName {
   /// The short form of a demangled Swift or C++ name; a C name as it is.
   ///
-  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a closure in it
-  /// `closure #1 in App.Store.load(id:)`. Total and linear for any text; nesting beyond a bound is left as it is.
+  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a
+  /// closure in it `closure #1 in App.Store.load(id:)`. Total and linear for any text; nesting
+  /// beyond a bound is left as it is.
   static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(Array(name)[...], depth: 0)

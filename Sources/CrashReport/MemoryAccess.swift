@@ -6,9 +6,11 @@ enum MemoryAccess: String {
   case write
   case execute
 
-  /// From the page-fault error code of x86, or where the instruction pointer itself faulted; nil where neither tells.
+  /// From the page-fault error code of x86, or where the instruction pointer itself faulted; nil
+  /// where neither tells.
   ///
-  /// Source: Intel SDM volume 3, 4.7 (Page-Fault Exceptions): bit 1 a write, bit 4 an instruction fetch.
+  /// Source: Intel SDM volume 3, 4.7 (Page-Fault Exceptions): bit 1 a write, bit 4 an instruction
+  /// fetch.
   init?(_ exception: ExceptionSnapshot) {
     guard exception.signal == SignalNames.segmentation || exception.signal == SignalNames.bus,
       let code = exception.code, code > 0

@@ -113,7 +113,8 @@ struct MemoryFault {
       snapshot.mapping(containing: address).map {
         $0.protection.isEmpty && $0.end == stack.lowerBound
       } ?? false
-    // A frame larger than any guard: the frame pointer is still in the stack, the stack pointer no more.
+    // A frame larger than any guard: the frame pointer is still in the stack, the stack pointer no
+    // more.
     let framePointer = exception.context?.framePointer ?? 0
     let isHugeFrame = stackPointer < stack.lowerBound && stack.contains(framePointer)
     guard address >= lowest, below <= Self.guardSize || isInGuard || isHugeFrame,

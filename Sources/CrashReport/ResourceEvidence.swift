@@ -23,7 +23,8 @@ extension CrashReport.Resources {
   /// Sentences on what was used up, which may be why the program failed; empty where nothing was.
   var evidence: [String] {
     var sentences: [String] = []
-    // The handler gives back two descriptors and takes one to count: where none was left, it counts one less.
+    // The handler gives back two descriptors and takes one to count: where none was left, it counts
+    // one less.
     if let used = openFiles.used, let limit = openFiles.limit, limit > 1, used >= limit - 1 {
       sentences.append(
         "\(used) file descriptors are open, and the process may have \(limit) (RLIMIT_NOFILE).")
@@ -33,7 +34,8 @@ extension CrashReport.Resources {
         "The process has \(used) memory mappings, as many as it may have"
           + " (\(limit), vm.max_map_count).")
     }
-    // A group at its limit reclaims memory all the time, so that its use is seldom the limit itself.
+    // A group at its limit reclaims memory all the time, so that its use is seldom the limit
+    // itself.
     if let used = controlGroupMemory.used, let limit = controlGroupMemory.limit, limit > 0,
       used >= limit - limit / 20
     {

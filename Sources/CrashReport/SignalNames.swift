@@ -1,7 +1,8 @@
 /// The names of signals and of their codes.
 ///
-/// Written out, not taken from libc: a dump may come from another machine, and these numbers are part of the kernel's
-/// interface on both architectures. Source: signal(7); sigaction(2), "The si_code field".
+/// Written out, not taken from libc: a dump may come from another machine, and these numbers are
+/// part of the kernel's interface on both architectures. Source: signal(7); sigaction(2), "The
+/// si_code field".
 enum SignalNames {
   static let abort: Int32 = 6
   static let bus: Int32 = 7

@@ -2,8 +2,9 @@ internal import ProcessSnapshot
 
 /// Groups crashes of one cause under one line of text.
 ///
-/// The signal, then the short names of the innermost frames of the program's own code. No addresses, which change with
-/// every run, and no offsets, which change with every build. The rules are in `Docs/Reports.md`.
+/// The signal, then the short names of the innermost frames of the program's own code. No
+/// addresses, which change with every run, and no offsets, which change with every build. The rules
+/// are in `Docs/Reports.md`.
 enum Signature {
   private static let frameCount = 3
 

@@ -7,8 +7,8 @@ extension String {
     return String(start[...last])
   }
 
-  /// With control characters and what could steer a terminal written as escapes, for text that a dump or a file
-  /// name brings along.
+  /// With control characters and what could steer a terminal written as escapes, for text that a
+  /// dump or a file name brings along.
   ///
   /// - Parameter keepingLines: leaves line feeds and tabs as they are.
   public func escapedForTerminal(keepingLines: Bool = false) -> String {

@@ -27,7 +27,8 @@ extension TextReport {
     }
   }
 
-  /// Bytes in the largest unit that leaves at least one, with a digit behind the point where that is less than ten.
+  /// Bytes in the largest unit that leaves at least one, with a digit behind the point where that
+  /// is less than ten.
   static func size(_ bytes: UInt64) -> String {
     var unit = 0
     while unit < 4, bytes >> (10 * UInt64(unit + 1)) > 0 { unit += 1 }

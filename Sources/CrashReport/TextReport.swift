@@ -1,4 +1,5 @@
-/// A report as text for a terminal: the cause first, then the crashing thread, then everything else.
+/// A report as text for a terminal: the cause first, then the crashing thread, then everything
+/// else.
 ///
 /// Text from the dump is escaped, so that a thread's name cannot steer the terminal.
 public struct TextReport: Sendable {

@@ -1,4 +1,7 @@
-/// A moment, which JSON holds as ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z".
+internal import IntermediateDump
+
+/// A moment, which JSON holds as ISO 8601 in UTC with nanoseconds:
+/// "2026-11-21T14:49:05.123456789Z".
 public struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
   /// Nanoseconds since 1970.
   public var nanoseconds: Int64
@@ -32,15 +35,7 @@ public struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
     nanoseconds = sum
   }
 
-  public var description: String {
-    let (second, fraction) = Self.floorDivision(nanoseconds, 1_000_000_000)
-    let (day, time) = Self.floorDivision(second, 86_400)
-    let (year, month, dayOfMonth) = Self.date(day)
-    let date = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(dayOfMonth, 2))"
-    let hour = Self.padded(time / 3_600, 2)
-    let minute = Self.padded(time / 60 % 60, 2)
-    return "\(date)T\(hour):\(minute):\(Self.padded(time % 60, 2)).\(Self.padded(fraction, 9))Z"
-  }
+  public var description: String { TimeText.utc(nanoseconds: nanoseconds) }
 
   /// For people: "2026-11-21 14:49:05.123 UTC".
   var readable: String {
@@ -63,32 +58,12 @@ public struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
     try container.encode(description)
   }
 
-  private static func floorDivision(_ value: Int64, _ divisor: Int64) -> (Int64, Int64) {
-    let remainder = value % divisor
-    return remainder < 0
-      ? (value / divisor - 1, remainder + divisor) : (value / divisor, remainder)
-  }
-
-  private static func padded(_ value: Int64, _ width: Int) -> String {
-    let digits = String(value)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
-  }
-
-  /// The proleptic Gregorian date of a day since 1970; a year starts in March, so that a leap day ends it.
-  private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let (era, dayOfEra) = floorDivision(day + 719_468, 146_097)
-    let yearOfEra =
-      (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    let month = shifted < 10 ? shifted + 3 : shifted - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return (year, month, dayOfYear - (153 * shifted + 2) / 5 + 1)
-  }
-
+  /// Days since 1970 of a date; a year starts in March, so that a leap day ends it.
   private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shiftedYear = month <= 2 ? year - 1 : year
-    let (era, yearOfEra) = floorDivision(shiftedYear, 400)
+    // The year has four digits, so that it is never negative but for the months before March of 0.
+    let era = (shiftedYear + 400) / 400 - 1
+    let yearOfEra = shiftedYear - era * 400
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }

@@ -1,4 +1,5 @@
-/// A text of lines that are each a label, a separator and a value, such as `/proc/cpuinfo` and os-release(5).
+/// A text of lines that are each a label, a separator and a value, such as `/proc/cpuinfo` and
+/// os-release(5).
 struct LabelledText {
   private var values: [String: String] = [:]
 

@@ -2,8 +2,9 @@ internal import ProcessSnapshot
 
 /// The constants of the minidump format that both halves use.
 ///
-/// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for what is not Windows;
-/// Crashpad `minidump/minidump_extensions.h`. `Docs/Minidump.md` lists every stream.
+/// Source: Microsoft minidumpapiset.h; Breakpad `google_breakpad/common/minidump_format.h` for what
+/// is not Windows; Crashpad `minidump/minidump_extensions.h`. `Docs/Minidump.md` lists every
+/// stream.
 enum MinidumpFormat {
   /// `MDMP`.
   static let signature: UInt32 = 0x504D_444D
@@ -29,7 +30,8 @@ enum MinidumpFormat {
   static let crashpadInfoSize = 64
   /// MinidumpModuleCrashpadInfo.
   static let moduleCrashpadInfoSize = 28
-  /// MDRawDebug64 and MDRawLinkMap64 as Breakpad's C++ lays them out, every field at a multiple of its size.
+  /// MDRawDebug64 and MDRawLinkMap64 as Breakpad's C++ lays them out, every field at a multiple of
+  /// its size.
   static let dsoDebugSize = 40
   static let linkMapSize = 24
   /// The same as the rust-minidump family lays them out, without padding.
@@ -75,7 +77,8 @@ enum MinidumpFormat {
   static let arm64Integer: UInt32 = 0x2
   static let arm64FloatingPoint: UInt32 = 0x4
   static let arm64ContextSize = 912
-  /// The same up to the floating-point state, as Crashpad writes it for a process without debug registers.
+  /// The same up to the floating-point state, as Crashpad writes it for a process without debug
+  /// registers.
   static let arm64ContextWithoutDebugSize = 792
   static let arm64OldContext: UInt64 = 0x8000_0000
   static let arm64OldContextSize = 796

@@ -2,8 +2,9 @@ internal import ProcessSnapshot
 
 /// The priority field of MINIDUMP_THREAD, as Crashpad fills it on Linux.
 ///
-/// From the low byte up: 20 minus the nice value, the rank of the scheduling policy, the static priority of a real-time
-/// thread (not captured: 0), nothing. Source: Crashpad `snapshot/linux/thread_snapshot_linux.cc`.
+/// From the low byte up: 20 minus the nice value, the rank of the scheduling policy, the static
+/// priority of a real-time thread (not captured: 0), nothing. Source: Crashpad
+/// `snapshot/linux/thread_snapshot_linux.cc`.
 struct ThreadPriority {
   /// As sched_getscheduler(2).
   let policy: UInt8?

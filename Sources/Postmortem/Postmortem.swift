@@ -1,4 +1,5 @@
-// What a program gets with one `import Postmortem`: the names below and nothing else of the rooms behind them.
+// What a program gets with one `import Postmortem`: the names below and nothing else of the rooms
+// behind them.
 
 @_exported import struct CrashConverter.CrashConverterError
 @_exported import struct CrashConverter.ProcessedDump

@@ -3,14 +3,14 @@ internal import CrashHandler
 
 /// Makes reports of the dumps that earlier runs of this program left in the handler's database.
 ///
-/// Call it once after `startHandler`, when the program has time: it reads, converts and waits for the
-/// disk, tens of milliseconds a dump. Any number of threads and processes may do it at once; each
-/// dump becomes one report. This program's dumps come first, then at most 20 that other programs of
-/// the same database have finished. Nothing is uploaded.
+/// Call it once after `startHandler`, when the program has time: it reads, converts and waits for
+/// the disk, tens of milliseconds a dump. Any number of threads and processes may do it at once;
+/// each dump becomes one report. This program's dumps come first, then at most 20 that other
+/// programs of the same database have finished. Nothing is uploaded.
 ///
 /// - Parameter annotations: added to every report made; a name that a dump has too gets this value.
-/// - Returns: what was done, dump by dump; each prints as one line. A dump that failed is among them
-///   and is tried again at the next call, so it is not an error.
+/// - Returns: what was done, dump by dump; each prints as one line. A dump that failed is among
+///   them and is tried again at the next call, so it is not an error.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all, also before
 ///   `startHandler` has succeeded.
 ///

@@ -11,7 +11,8 @@ struct Arguments {
   /// - Parameters:
   ///   - words: what stands behind the subcommand's name.
   ///   - flags: the names, with dashes, that take no value.
-  ///   - options: the names that take one, as `--name value` or `--name=value`; the last one given counts.
+  ///   - options: the names that take one, as `--name value` or `--name=value`; the last one given
+  ///     counts.
   ///   - operands: how many operands there may be.
   ///   - help: shown with the error.
   init(

@@ -57,7 +57,8 @@ enum DemoCommand: Subcommand {
     }
   }
 
-  /// The path that this program was started from, so that the victim has its name; the link itself if that is gone.
+  /// The path that this program was started from, so that the victim has its name; the link itself
+  /// if that is gone.
   private static var ownPath: String {
     let link = "/proc/self/exe"
     guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),

@@ -7,7 +7,8 @@ enum InputFile {
 
   /// The bytes of a regular file.
   ///
-  /// Opened without blocking, so that a FIFO put in a dump's place is refused instead of waited for.
+  /// Opened without blocking, so that a FIFO put in a dump's place is refused instead of waited
+  /// for.
   static func bytes(of path: String) throws(ToolError) -> [UInt8] {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {

@@ -10,7 +10,8 @@ public struct CaptureQuality: Sendable, Equatable {
   public var threadsReadFromKernel: UInt64?
   /// Threads of which only the count is known.
   public var threadsOmitted: UInt64?
-  /// Bit n stands for section n of the dump, abandoned because the handler itself faulted in it.
+  /// Bit n stands for section n of the dump: the handler itself faulted in it, or its time was
+  /// over.
   public var sectionsAbandoned: UInt64?
   /// Nanoseconds from the handler's entry to the end mark.
   public var captureTime: UInt64?
@@ -21,7 +22,8 @@ public struct CaptureQuality: Sendable, Equatable {
   /// Modules that the minidump's module list has no room for (its readers take 2,048), or that are
   /// empty or covered by another one.
   public var modulesUnlisted: UInt64?
-  /// Memory regions that the minidump's memory list has no room for: its readers take 4,096, and 3 GiB go in.
+  /// Memory regions that the minidump's memory list has no room for: its readers take 4,096, and 3
+  /// GiB go in.
   public var regionsUnlisted: UInt64?
 
   public init() {}

@@ -1,5 +1,6 @@
-// The fields of the kernel's siginfo_t. Source: sigaction(2); Linux include/uapi/asm-generic/siginfo.h, the same on x86_64
-// and arm64: signal 0, code 8, then by kind of signal from byte 16 on.
+// The fields of the kernel's siginfo_t. Source: sigaction(2); Linux
+// include/uapi/asm-generic/siginfo.h, the same on x86_64 and arm64: signal 0, code 8, then by kind
+// of signal from byte 16 on.
 
 extension ExceptionSnapshot {
   /// The process that sent a signal.
@@ -37,7 +38,8 @@ extension ExceptionSnapshot {
   /// True for a signal that a process sent: its code is zero or negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
-  /// Who sent the signal; nil for a fault, and for codes whose siginfo names no sender, such as a timer's.
+  /// Who sent the signal; nil for a fault, and for codes whose siginfo names no sender, such as a
+  /// timer's.
   ///
   /// SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL name one.
   public var sender: Sender? {

@@ -1,7 +1,8 @@
-/// What the dynamic linker had loaded, as it lists it itself: `struct r_debug` of its main namespace.
+/// What the dynamic linker had loaded, as it lists it itself: `struct r_debug` of its main
+/// namespace.
 ///
-/// Read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules come from the mappings.
-/// Source: glibc `<link.h>`.
+/// Read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules
+/// come from the mappings. Source: glibc `<link.h>`.
 public struct LinkMap: Sendable, Equatable {
   /// One `struct link_map`.
   public struct Entry: Sendable, Equatable {

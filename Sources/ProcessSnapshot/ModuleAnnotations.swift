@@ -1,4 +1,5 @@
-/// What one module said of itself, as Crashpad's clients do; this package's handler has annotations of the process only.
+/// What one module said of itself, as Crashpad's clients do; this package's handler has annotations
+/// of the process only.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpModuleCrashpadInfo.
 public struct ModuleAnnotations: Sendable, Equatable {

@@ -28,7 +28,8 @@ public struct ProcessDescription: Sendable, Equatable {
   public var mapsText: [UInt8]?
   /// The kernel's auxiliary vector, as in `/proc/self/auxv`.
   public var auxiliaryVector: [UInt8]?
-  /// `/proc/self/cmdline` at launch, each argument ended by NUL; nil where the program keeps it to itself.
+  /// `/proc/self/cmdline` at launch, each argument ended by NUL; nil where the program keeps it to
+  /// itself.
   public var commandLine: [UInt8]?
   /// The text of `/proc/self/limits` at the crash.
   public var limitsText: [UInt8]?

@@ -22,8 +22,8 @@ public struct ResourceLimits: Sendable, Equatable {
 
   /// Parses the text of `/proc/<pid>/limits`.
   ///
-  /// Total on any bytes: a line that is not one of the kernel's is left out. Source: proc_pid_limits(5); Linux
-  /// fs/proc/base.c, proc_pid_limits().
+  /// Total on any bytes: a line that is not one of the kernel's is left out. Source:
+  /// proc_pid_limits(5); Linux fs/proc/base.c, proc_pid_limits().
   ///
   /// - Parameter text: a heading, then a line a limit: name, soft limit, hard limit, units.
   public init(parsing text: ArraySlice<UInt8>) {

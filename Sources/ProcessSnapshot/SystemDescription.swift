@@ -18,7 +18,8 @@ public struct SystemDescription: Sendable, Equatable {
   public var pageSize: UInt64?
   /// `/proc/sys/kernel/random/boot_id`.
   public var bootID: String?
-  /// `/proc/loadavg` at the crash: three averages, tasks that run of all tasks, the last process ID.
+  /// `/proc/loadavg` at the crash: three averages, tasks that run of all tasks, the last process
+  /// ID.
   public var loadAverage: String?
   /// `model name` of `/proc/cpuinfo`.
   public var processorModel: String?

@@ -60,10 +60,11 @@ public struct ThreadSnapshot: Sendable, Equatable {
     self.id = id
   }
 
-  /// The number of the system call that the thread was blocked in; nil where it was in none or the kernel did not tell.
+  /// The number of the system call that the thread was blocked in; nil where it was in none or the
+  /// kernel did not tell.
   ///
-  /// Source: proc_pid_syscall(5): `-1` for a thread that is blocked but not in a system call, `running` for one that is not
-  /// blocked.
+  /// Source: proc_pid_syscall(5): `-1` for a thread that is blocked but not in a system call,
+  /// `running` for one that is not blocked.
   public var systemCallNumber: Int? {
     guard let word = systemCall?.split(separator: " ").first, let number = Int(word), number >= 0
     else { return nil }

@@ -12,8 +12,9 @@ public struct StackFrame: Sendable, Equatable {
   /// The function, where a symbol table names it.
   public var symbol: FrameSymbol?
 
-  /// The address to look up: inside the call instruction for a return address, since the instruction behind the
-  /// call may belong to another line or, after a call that never returns, to another function.
+  /// The address to look up: inside the call instruction for a return address, since the
+  /// instruction behind the call may belong to another line or, after a call that never returns, to
+  /// another function.
   public var lookupAddress: UInt64 {
     isReturnAddress && address > 0 ? address - 1 : address
   }

@@ -17,7 +17,8 @@ public struct StackTrace: Sendable, Equatable {
   public var omittedCount = 0
   /// How many of `frames` come before the omitted ones.
   public var omittedAfter = 0
-  /// True if the walk crossed a part of the stack that the dump left out: more frames are missing, uncounted.
+  /// True if the walk crossed a part of the stack that the dump left out: more frames are missing,
+  /// uncounted.
   public var hasGap = false
   public var end: End = .noContext
 

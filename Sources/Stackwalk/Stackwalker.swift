@@ -2,8 +2,9 @@ public import ProcessSnapshot
 
 /// Walks the stacks of a crashed process.
 ///
-/// Each step from a frame to its caller is asked of several methods in order of trust, and each frame says which one
-/// found it. Every method is total: no contents of registers or memory make it trap or run without bound.
+/// Each step from a frame to its caller is asked of several methods in order of trust, and each
+/// frame says which one found it. Every method is total: no contents of registers or memory make it
+/// trap or run without bound.
 public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
@@ -15,7 +16,8 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - symbols: where names and code come from; nil walks by what the dump itself holds, without names.
+  ///   - symbols: where names and code come from; nil walks by what the dump itself holds, without
+  ///     names.
   public init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
     process = UnwindProcess(snapshot: snapshot, symbols: symbols)
     self.symbols = symbols
@@ -119,7 +121,8 @@ public struct Stackwalker {
     return .unknown
   }
 
-  /// A caller's frame lies above its callee's, but for an interrupted one, which may be on another stack.
+  /// A caller's frame lies above its callee's, but for an interrupted one, which may be on another
+  /// stack.
   private func isProgress(from state: UnwindState, to caller: UnwindState) -> Bool {
     guard let old = state.registers.stackPointer, let new = caller.registers.stackPointer else {
       return false

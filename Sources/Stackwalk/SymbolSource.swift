@@ -2,8 +2,8 @@ public import ProcessSnapshot
 
 /// Names for addresses, from the symbol tables of the modules' files on this machine.
 ///
-/// A file is opened when its module is first asked for, and used only if its build ID is the one in the dump. The
-/// tables stay in memory, some 24 bytes a function, for as long as this object lives.
+/// A file is opened when its module is first asked for, and used only if its build ID is the one in
+/// the dump. The tables stay in memory, some 24 bytes a function, for as long as this object lives.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
@@ -20,7 +20,8 @@ public final class SymbolSource {
 
   public init() {}
 
-  /// Why a module has no names, or what is uncertain about them; nil where all is well or it was never asked for.
+  /// Why a module has no names, or what is uncertain about them; nil where all is well or it was
+  /// never asked for.
   public func note(on module: ModuleSnapshot) -> String? {
     switch loaded[Key(path: module.path, buildID: module.buildID)] {
     case .failed(let error): error.description

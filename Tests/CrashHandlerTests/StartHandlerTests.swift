@@ -109,6 +109,27 @@ import Testing
     #expect(try folder.pendingNames().isEmpty)
   }
 
+  @Test func withoutMemoryItThrowsAndChangesNoSignal() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      let before = try caughtSignals()
+      try withLittleAddressSpace {
+        let error = #expect(throws: CrashHandlerError.self) {
+          try startHandler(database: database)
+        }
+        #expect(error?.code == .notInstalled)
+      }
+      let after = try caughtSignals()
+      #expect(after == before)
+      #expect(startedHandler() == nil)
+      // Nothing is in the way of a later start.
+      try startHandler(database: database)
+      let started = try caughtSignals()
+      #expect(started != before)
+    }
+  }
+
   @Test func ignoredSignalsStayIgnoredAndNothingRuns() async throws {
     let folder = try TemporaryFolder()
     let database = folder.database
@@ -149,4 +170,28 @@ private func armedTimers() throws -> (made: Int, armed: Int) {
     return result == 0 && (time.it_value.tv_sec != 0 || time.it_value.tv_nsec != 0)
   }
   return (identifiers.count, armed.count)
+}
+
+/// SigCgt of proc_pid_status(5).
+private func caughtSignals() throws -> Substring? {
+  try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    .split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last
+}
+
+/// Leaves 6 MiB of address space: room for anything but the handler's memory.
+private func withLittleAddressSpace(_ body: () throws -> Void) throws {
+  let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+    .split(separator: " ")
+  let used = (fields.first.flatMap { UInt($0) } ?? 0) * 4096
+  let resource = __rlimit_resource_t(9)  // RLIMIT_AS
+  var limit = rlimit()
+  unsafe getrlimit(resource, &limit)
+  let original = limit
+  limit.rlim_cur = used + (6 << 20)
+  unsafe setrlimit(resource, &limit)
+  defer {
+    limit = original
+    unsafe setrlimit(resource, &limit)
+  }
+  try body()
 }

@@ -14,7 +14,10 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   _ = unsafe pm_set_signal_stack(state.pointee.faultStack, state.pointee.faultStackSize)
   unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: state.pointee.timeLimit)
   unsafe closeSpares(state)
-  guard unsafe DumpFile(state).prepare() else { return }
+  guard unsafe DumpFile(state).prepare() else {
+    unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: 0)
+    return
+  }
 
   var limit = pm_limit()
   let hasLimit = unsafe pm_file_size_limit(nil, &limit) == 0 && limit.soft != limit.hard

@@ -99,8 +99,8 @@ struct CrashEnd {
   }
 
   /// True where the kernel itself would have ended the first process of a PID namespace, but
-  /// discards the signal when it is queued: one that it forces, by an instruction, under the default
-  /// action.
+  /// discards the signal when it is queued: one that it forces, by an instruction, under the
+  /// default action.
   ///
   /// Signals that were sent are another matter: the kernel would have discarded those too.
   @_noLocks
@@ -109,11 +109,11 @@ struct CrashEnd {
     return unsafe state.pointee.previousActions[Int(signal)].handler == 0
   }
 
-  /// Goes back to the instruction behind which the thread stands, to run into it again; false if that
-  /// is not a breakpoint or a system call.
+  /// Goes back to the instruction behind which the thread stands, to run into it again; false if
+  /// that is not a breakpoint or a system call.
   ///
-  /// At a system call that seccomp trapped, the kernel has put the registers back as they were before
-  /// it. Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
+  /// At a system call that seccomp trapped, the kernel has put the registers back as they were
+  /// before it. Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
   @_noLocks
   private func rewind(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
     guard let context = unsafe context else { return false }

@@ -14,8 +14,9 @@ func pm_handle_crash(
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let entryTime = pm_monotonic_clock()
   let end = unsafe CrashEnd(state)
-  // A forked child has inherited the handler but not the file; a vfork child runs in the parent's
-  // memory. The calls below this line would write the parent's dump.
+  // A child of vfork or of a raw clone runs in its parent's memory, or has a copy that nobody made
+  // its own: the calls below this line would write the parent's dump. A child of fork is known by
+  // now.
   guard unsafe pm_getpid() == state.pointee.processID else {
     unsafe end.passOn(signal, information, context)
     return

@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// Makes sure, before the first byte, that the dump goes into a file of ours.
 ///
 /// The program may have closed our descriptors and opened others under their numbers, the file or
-/// its folder may have been removed, and a forked child has only its parent's file. Whatever is gone
-/// is opened or made again; descriptors that are not ours any more are never written to.
+/// its folder may have been removed, and a forked child has only its parent's file. Whatever is
+/// gone is opened or made again; descriptors that are not ours any more are never written to.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe

@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// Runs in a child that fork(2) has made, before fork returns there.
 ///
 /// The child lets go of what it shares with its parent: the dump file, whose offset the two would
-/// share, and the FIFO, whose open end says that the parent lives. A crash of the child makes a file
-/// of its own. Children of vfork and of a raw clone do not come here: they run in the parent's
+/// share, and the FIFO, whose open end says that the parent lives. A crash of the child makes a
+/// file of its own. Children of vfork and of a raw clone do not come here: they run in the parent's
 /// memory or are nobody's business, and their crashes leave everything alone.
 ///
 /// Under the rules of crash code, because a child of a process with threads may do no more. Source:

@@ -5,14 +5,15 @@ internal import CSignalSafe
 /// 128 bytes below and 384 from each, overlapping windows joined: what a pointer in a register
 /// pointed to often says more than the stack.
 ///
-/// RUNS-DURING-CRASH. Source: Crashpad `client/ios_handler/in_process_intermediate_dump_handler.cc`,
-/// MaybeCaptureMemoryAround.
+/// RUNS-DURING-CRASH. Source: Crashpad
+/// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
 @safe
 struct RegisterMemory {
   private static var bytesBelow: UInt64 { @_noLocks get { 128 } }
   private static var bytesAbove: UInt64 { @_noLocks get { 384 } }
 
-  /// Registers that may be pointers: on x86_64 all 16 but the instruction pointer, on arm64 x0 to sp.
+  /// Registers that may be pointers: on x86_64 all 16 but the instruction pointer, on arm64 x0 to
+  /// sp.
   private static var count: Int {
     @_noLocks get {
       #if arch(arm64)

@@ -15,8 +15,8 @@ struct SectionRunner {
 
   /// Runs one section, and flushes what it wrote.
   ///
-  /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left open are closed, the fault is
-  /// noted, and the next section follows.
+  /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left
+  /// open are closed, the fault is noted, and the next section follows.
   ///
   /// - Parameters:
   ///   - number: the section's bit in `sectionsAbandoned`.

@@ -20,13 +20,13 @@ func pm_handle_stop(
   guard unsafe UInt32(bitPattern: threadID) != state.pointee.owner.value else { return }
   if let record = unsafe state.pointee.threads.find(threadID) {
     record.threadPointer = pm_thread_pointer()
-    if record.context == 0 {
-      // Not 0 for a thread that waits in the handler with a crash of its own: that context is the
-      // one worth having.
+    if let crash = unsafe WaitingCrashes(state).context(of: threadID) {
+      // It waits in the handler with a crash of its own: that context is the one worth having.
+      record.context = crash
+      record.setStatus(.alsoCrashed)
+    } else {
       record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: context))
       record.setStatus(.stopped)
-    } else {
-      record.setStatus(.alsoCrashed)
     }
     // Only the last one wakes the capturing thread: a thousand wake-ups would cost more than the
     // stops.

@@ -88,7 +88,6 @@ struct ThreadStopper {
       unsafe state.pointee.threadsOmitted &+= 1
       return
     }
-    if let crash = unsafe WaitingCrashes(state).context(of: threadID) { record.context = crash }
     askToStop(record)
   }
 

@@ -3,10 +3,10 @@ internal import IntermediateDump
 
 /// Ends a section that takes too long: a call that hangs, a list without an end.
 ///
-/// The timer's signal is blocked on parked threads and open on the capturing one; a thread that could
-/// not be stopped and gets it passes it on. The section is abandoned as if it had faulted, and those that follow are
-/// left out; the end mark is still written. A call that the kernel does not interrupt (state D) is
-/// out of reach.
+/// The timer's signal is blocked on parked threads and open on the capturing one; a thread that
+/// could not be stopped and gets it passes it on. The section is abandoned as if it had faulted,
+/// and those that follow are left out; the end mark is still written. A call that the kernel does
+/// not interrupt (state D) is out of reach.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks

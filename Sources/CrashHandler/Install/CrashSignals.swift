@@ -110,5 +110,10 @@ struct CrashSignals {
       var action = action
       _ = unsafe pm_sigaction(signal, &action, nil)
     }
+    // Both were at their defaults, or they would not have been taken.
+    for signal in [stopSignal, watchdogSignal] where signal != 0 {
+      var action = pm_signal_action()
+      _ = unsafe pm_sigaction(signal, &action, nil)
+    }
   }
 }

@@ -8,19 +8,25 @@ internal import IntermediateDump
 enum HandlerInstaller {
   /// Installs.
   ///
-  /// - Throws: `CrashHandlerError.notInstalled`; then no signal action has been changed.
+  /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, limits: CaptureLimits,
     catchesBrokenPipe: Bool
   ) throws(CrashHandlerError) {
     let signals = CrashSignals(catchesBrokenPipe: catchesBrokenPipe)
+    try AlternateStack.install()
     var memory = try HandlerMemory(capacity: 14 << 20)
     let state = unsafe try makeState(
       files: files, facts: facts, limits: limits, signals: signals, memory: &memory)
-    try AlternateStack.install()
     pm_bind_now()
     unsafe pm_set_state(state)
-    try signals.install()
+    do throws(CrashHandlerError) {
+      try signals.install()
+    } catch {
+      // The memory goes with this error; a stray signal must not find it.
+      pm_set_state(nil)
+      throw error
+    }
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)

@@ -18,7 +18,8 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// Bit n - 1 says whether the container at depth n is an array.
   private var arrays: UInt64 = 0
 
-  /// What the three were after the last whole token: a section may be broken off in the middle of one.
+  /// What the three were after the last whole token: a section may be broken off in the middle of
+  /// one.
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
   private var wholeDepth = 0

@@ -1,7 +1,8 @@
 internal import ProcessSnapshot
 
 extension MinidumpDecoder {
-  /// CONTEXT_AMD64; longer ones, with an XSTATE area behind, and ones cut behind the registers are read too.
+  /// CONTEXT_AMD64; longer ones, with an XSTATE area behind, and ones cut behind the registers are
+  /// read too.
   static func decodeAMD64Context(_ bytes: ArraySlice<UInt8>) -> DecodedContext {
     func word(_ offset: Int, _ width: Int = 8) -> UInt64 {
       bytes.littleEndian(at: offset, width: width) ?? 0

@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpDecoder {
   /// MDRawDebug64 in either of its two layouts.
   ///
-  /// Breakpad's C++ pads it to 40 bytes, writers in Rust pack it into 36. The dynamic section behind it is a multiple of
-  /// 16 bytes, so the stream's size tells which it is.
+  /// Breakpad's C++ pads it to 40 bytes, writers in Rust pack it into 36. The dynamic section
+  /// behind it is a multiple of 16 bytes, so the stream's size tells which it is.
   mutating func decodeLinkMap() {
     guard let stream = file.streams[.linuxDsoDebug] else { return }
     let isOurs = file.streams[.postmortemExtension] != nil

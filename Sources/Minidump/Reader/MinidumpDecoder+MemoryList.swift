@@ -33,7 +33,8 @@ extension MinidumpDecoder {
     return regions
   }
 
-  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil for an empty one, and for one that leads outside the file.
+  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil for an empty one, and for one that leads outside the
+  /// file.
   mutating func region(at entry: Int, in list: String) -> MemoryRegion? {
     guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
       !address.addingReportingOverflow(UInt64(range.count)).overflow

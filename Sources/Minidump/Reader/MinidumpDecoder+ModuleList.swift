@@ -27,7 +27,8 @@ extension MinidumpDecoder {
     return main
   }
 
-  /// The build ID of a CodeView record; of `RSDS`, whose GUID is made of the build ID's first 16 bytes, those.
+  /// The build ID of a CodeView record; of `RSDS`, whose GUID is made of the build ID's first 16
+  /// bytes, those.
   private mutating func buildID(at location: Int) -> [UInt8] {
     guard let range = file.location(at: location) else {
       file.note("a module's CodeView record reaches past the end of the file")

@@ -9,7 +9,8 @@ extension MinidumpDecoder {
     return platform == UInt64(MinidumpFormat.linux) || platform == UInt64(MinidumpFormat.android)
   }
 
-  /// The processor of MINIDUMP_SYSTEM_INFO, or that of the contexts' size where the stream is missing.
+  /// The processor of MINIDUMP_SYSTEM_INFO, or that of the contexts' size where the stream is
+  /// missing.
   func architecture() throws(MinidumpError) -> ProcessSnapshot.Architecture {
     guard let stream = file.streams[.systemInfo], stream.count >= 2,
       let number = file.integer(at: stream.lowerBound, width: 2)
@@ -43,7 +44,8 @@ extension MinidumpDecoder {
     guard isLinux else { return }
     snapshot.system.kernelName = "Linux"
     let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
-    // Breakpad and we write `uname -srvm`; Crashpad writes the numbers and, as text, the rest of the release and more.
+    // Breakpad and we write `uname -srvm`; Crashpad writes the numbers and, as text, the rest of
+    // the release and more.
     let words = text.split(separator: " ")
     if words.count >= 2, words[0] == "Linux" {
       snapshot.system.kernelRelease = String(words[1])
@@ -60,7 +62,8 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Distribution and processor of the copies of os-release(5) or lsb-release, and of `/proc/cpuinfo`.
+  /// Distribution and processor of the copies of os-release(5) or lsb-release, and of
+  /// `/proc/cpuinfo`.
   mutating func decodeReleaseText() {
     let release = LabelledText(snapshot.system.releaseText, separator: "=")
     snapshot.system.distribution = release["PRETTY_NAME"] ?? release["DISTRIB_DESCRIPTION"]

@@ -1,6 +1,7 @@
 internal import ProcessSnapshot
 
-/// The bytes of a minidump and its directory: every offset and length from the file is checked here, once.
+/// The bytes of a minidump and its directory: every offset and length from the file is checked
+/// here, once.
 struct MinidumpFile {
   /// Entries taken from one list at most; the largest real processes stay below.
   static let maximumEntries = 1 << 16
@@ -14,7 +15,8 @@ struct MinidumpFile {
   let timeStamp: UInt32
   /// What was left out, and why.
   private(set) var damage: [String] = []
-  /// Bytes that may still be copied out of the file: a hostile one points at the same bytes again and again.
+  /// Bytes that may still be copied out of the file: a hostile one points at the same bytes again
+  /// and again.
   private var copyBudget: Int
 
   init(_ bytes: [UInt8]) throws(MinidumpError) {

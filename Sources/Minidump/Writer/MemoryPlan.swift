@@ -2,9 +2,10 @@ internal import ProcessSnapshot
 
 /// Which captured memory goes into the file, and in what order.
 ///
-/// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's reader drops a list with
-/// overlaps, more than 4,096 regions or one of more than 64 MiB; so longer regions are cut into touching pieces, and where
-/// there are too many, the stacks go first: the crashing thread's, then the others', then the rest by address.
+/// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's
+/// reader drops a list with overlaps, more than 4,096 regions or one of more than 64 MiB; so longer
+/// regions are cut into touching pieces, and where there are too many, the stacks go first: the
+/// crashing thread's, then the others', then the rest by address.
 struct MemoryPlan {
   /// A part of one region of the snapshot.
   struct Piece {
@@ -71,7 +72,8 @@ struct MemoryPlan {
     return selected.sorted().map { all[$0] }
   }
 
-  /// The place in the file of the bytes from an address on, and how many of `count` follow there; nil if none do.
+  /// The place in the file of the bytes from an address on, and how many of `count` follow there;
+  /// nil if none do.
   func location(of address: UInt64, count: Int) -> (offset: UInt64, count: Int)? {
     guard let index = Self.index(of: address, in: pieces) else { return nil }
     let piece = pieces[index]
@@ -96,7 +98,8 @@ struct MemoryPlan {
 extension ThreadSnapshot {
   /// The piece of the stack that the stack pointer is in, or else the next one above it.
   ///
-  /// The stack pointer of an overflow lies in the guard page, below everything that could be captured.
+  /// The stack pointer of an overflow lies in the guard page, below everything that could be
+  /// captured.
   var stackAtPointer: MemoryRegion? {
     guard let pointer = context?.stackPointer ?? stackPointer else { return stack.first }
     return stack.first { $0.end > pointer } ?? stack.first

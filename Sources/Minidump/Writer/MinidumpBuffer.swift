@@ -6,7 +6,8 @@ struct MinidumpLocation {
   static let none = MinidumpLocation(size: 0, rva: 0)
 }
 
-/// Everything of a minidump but the captured memory, which follows it in the file and is never copied in here.
+/// Everything of a minidump but the captured memory, which follows it in the file and is never
+/// copied in here.
 struct MinidumpBuffer {
   private(set) var bytes: [UInt8] = []
   /// Places of 32-bit offsets into the captured memory, whose own place in the file is known last.

@@ -3,7 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// MINIDUMP_EXCEPTION_STREAM: the signal's number, its code as flags, its address.
   ///
-  /// Source: Microsoft minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` for what Linux puts where.
+  /// Source: Microsoft minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` for
+  /// what Linux puts where.
   mutating func encodeException() -> MinidumpLocation {
     guard let exception = snapshot.exception else { return .none }
     let context =
@@ -26,7 +27,8 @@ extension MinidumpEncoder {
     return MinidumpLocation(size: 168, rva: start)
   }
 
-  /// What siginfo_t says besides the address: number and architecture of a system call, or process, user and value of a sender.
+  /// What siginfo_t says besides the address: number and architecture of a system call, or process,
+  /// user and value of a sender.
   private static func parameters(of exception: ExceptionSnapshot) -> [UInt64] {
     if let call = exception.systemCall {
       return [UInt64(UInt32(bitPattern: call.number)), UInt64(call.architecture)]

@@ -1,9 +1,11 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MDRawDebug64, the bytes of the dynamic section behind it; names and MDRawLinkMap64 entries in front of it.
+  /// MDRawDebug64, the bytes of the dynamic section behind it; names and MDRawLinkMap64 entries in
+  /// front of it.
   ///
-  /// Source: Breakpad `minidump_format.h`; `client/linux/minidump_writer/minidump_writer.cc`, WriteDSODebugStream.
+  /// Source: Breakpad `minidump_format.h`; `client/linux/minidump_writer/minidump_writer.cc`,
+  /// WriteDSODebugStream.
   mutating func encodeLinkMap(_ map: LinkMap) -> MinidumpLocation {
     let entries = map.entries.prefix(LinkMap.maximumEntries).map { entry in
       (entry: entry, name: buffer.appendString(entry.name))

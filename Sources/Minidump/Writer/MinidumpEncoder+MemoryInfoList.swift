@@ -3,7 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// MINIDUMP_MEMORY_INFO_LIST, an entry for each mapping.
   ///
-  /// Says what LinuxMaps says, for readers that know Windows' streams only. Source: Microsoft minidumpapiset.h, winnt.h.
+  /// Says what LinuxMaps says, for readers that know Windows' streams only. Source: Microsoft
+  /// minidumpapiset.h, winnt.h.
   mutating func encodeMemoryInfoList() -> MinidumpLocation {
     buffer.align(to: 8)
     let start = buffer.count

@@ -1,7 +1,8 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MinidumpModuleCrashpadInfoList: the modules that have annotations, by their place in the module list.
+  /// MinidumpModuleCrashpadInfoList: the modules that have annotations, by their place in the
+  /// module list.
   ///
   /// Source: Crashpad `minidump/minidump_extensions.h`.
   mutating func encodeModuleAnnotations() -> MinidumpLocation {

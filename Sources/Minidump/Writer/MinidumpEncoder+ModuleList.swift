@@ -1,7 +1,8 @@
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
-  /// MINIDUMP_MODULE_LIST with CodeView records `BpEL`, the executable first, which readers take for the main module.
+  /// MINIDUMP_MODULE_LIST with CodeView records `BpEL`, the executable first, which readers take
+  /// for the main module.
   ///
   /// Source: Microsoft minidumpapiset.h; Breakpad `minidump_format.h`, MDCVInfoELF.
   mutating func encodeModuleList() -> MinidumpLocation {
@@ -39,7 +40,8 @@ extension MinidumpEncoder {
     return location
   }
 
-  /// At most 2,048 modules that do not overlap; if there are more, those that a thread executes and then the lowest.
+  /// At most 2,048 modules that do not overlap; if there are more, those that a thread executes and
+  /// then the lowest.
   func listedModules() -> [ModuleSnapshot] {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })
@@ -71,7 +73,8 @@ extension MinidumpEncoder {
     return modules
   }
 
-  /// The module with the program's entry point, as the auxiliary vector tells, or else the one of the executable's path.
+  /// The module with the program's entry point, as the auxiliary vector tells, or else the one of
+  /// the executable's path.
   private func mainModuleAddress(in modules: [ModuleSnapshot]) -> UInt64? {
     if let vector = snapshot.process.auxiliaryVector?[...] {
       var offset = 0

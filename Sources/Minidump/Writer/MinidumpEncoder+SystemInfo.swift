@@ -18,7 +18,8 @@ extension MinidumpEncoder {
     }
     let processor = LabelledText(system.processorText, separator: ":")
     func number(_ label: String) -> UInt16 { processor[label].flatMap { UInt16($0) } ?? 0 }
-    // ProcessorLevel and ProcessorRevision: family, then model and stepping; arm64 has other labels.
+    // ProcessorLevel and ProcessorRevision: family, then model and stepping; arm64 has other
+    // labels.
     buffer.append(number("cpu family"))
     buffer.append(number("model") << 8 | number("stepping") & 0xFF)
     buffer.append(UInt8(clamping: system.processorCount ?? 0))
@@ -32,7 +33,8 @@ extension MinidumpEncoder {
     return MinidumpLocation(size: 56, rva: start)
   }
 
-  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for those it lacks.
+  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for those it
+  /// lacks.
   static func versionNumbers(of release: String?) -> [UInt32] {
     let numbers = (release ?? "").split(separator: ".", maxSplits: 3).prefix(3).map { part in
       UInt32(part.prefix { $0.isASCII && $0.isNumber }) ?? 0

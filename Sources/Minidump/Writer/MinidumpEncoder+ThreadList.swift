@@ -33,7 +33,8 @@ extension MinidumpEncoder {
     )
   }
 
-  /// MINIDUMP_MEMORY_DESCRIPTOR of the part of the stack that the stack pointer is in; its bytes are the memory list's.
+  /// MINIDUMP_MEMORY_DESCRIPTOR of the part of the stack that the stack pointer is in; its bytes
+  /// are the memory list's.
   private mutating func appendStackDescriptor(of thread: ThreadSnapshot) {
     guard let stack = thread.stackAtPointer,
       let place = plan.location(of: stack.address, count: stack.bytes.count)
@@ -49,7 +50,8 @@ extension MinidumpEncoder {
 
   /// Appends a context, of which a thread that was not stopped has the two pointers only.
   ///
-  /// - Returns: where it is; nowhere for a thread of which not even those are known, or readers would show it at address 0.
+  /// - Returns: where it is; nowhere for a thread of which not even those are known, or readers
+  ///   would show it at address 0.
   mutating func encodeContext(
     _ context: CPUContext?, stackPointer: UInt64?, instructionPointer: UInt64?
   ) -> MinidumpLocation {

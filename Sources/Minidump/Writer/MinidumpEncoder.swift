@@ -30,7 +30,8 @@ struct MinidumpEncoder {
     countUnlisted()
   }
 
-  /// Counts what the limits of the lists leave out; where the snapshot was cut once before, the larger count stays.
+  /// Counts what the limits of the lists leave out; where the snapshot was cut once before, the
+  /// larger count stays.
   private mutating func countUnlisted() {
     func count(_ unlisted: Int, _ known: UInt64?) -> UInt64? {
       unlisted > 0 ? max(UInt64(unlisted), known ?? 0) : known
@@ -65,7 +66,8 @@ struct MinidumpEncoder {
     return (buffer.bytes, base)
   }
 
-  /// The streams this snapshot has something for, in the order of the file; the memory list is last, as Crashpad has it.
+  /// The streams this snapshot has something for, in the order of the file; the memory list is
+  /// last, as Crashpad has it.
   private func presentStreams() -> [Stream] {
     var streams: [Stream] = [
       (.systemInfo, { $0.encodeSystemInfo() }),

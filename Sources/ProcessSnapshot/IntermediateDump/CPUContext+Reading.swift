@@ -1,5 +1,6 @@
 extension CPUContext {
-  /// Takes registers as the kernel laid them out in a signal frame; nil where they are missing or too short.
+  /// Takes registers as the kernel laid them out in a signal frame; nil where they are missing or
+  /// too short.
   init?(
     architecture: ProcessSnapshot.Architecture, generalRegisters: ArraySlice<UInt8>?,
     floatingPointState: ArraySlice<UInt8>?

@@ -1,7 +1,7 @@
 internal import IntermediateDump
 
-// Each `overlay` takes the values that a map has and leaves the others alone: a dump may hold two maps of a kind, and a
-// minidump's standard streams come before what its extension adds.
+// Each `overlay` takes the values that a map has and leaves the others alone: a dump may hold two
+// maps of a kind, and a minidump's standard streams come before what its extension adds.
 
 extension ProcessDescription {
   /// Takes what a `process` map has.

@@ -2,8 +2,9 @@ internal import IntermediateDump
 
 /// Makes modules of what the handler found: ELF headers at the start of mapped files.
 ///
-/// The handler records every such header. Only an image that can be executed is a module: a library file that a
-/// program merely reads through a mapping is not. Sizes come from the program headers, as the loader reserves them.
+/// The handler records every such header. Only an image that can be executed is a module: a library
+/// file that a program merely reads through a mapping is not. Sizes come from the program headers,
+/// as the loader reserves them.
 struct ModuleDerivation {
   /// Sorted by address, without overlaps; empty where the dump lost them.
   private let mappings: [MemoryMapping]
@@ -45,7 +46,8 @@ struct ModuleDerivation {
     for index in candidates.indices {
       let address = candidates[index].address
       guard index == 0 || candidates[index - 1].address != address else { continue }
-      // Images do not overlap: one that seems to has been mapped as a file only, or its headers are wrong.
+      // Images do not overlap: one that seems to has been mapped as a file only, or its headers are
+      // wrong.
       if let next = candidates[index...].first(where: { $0.address > address }) {
         candidates[index].size = min(candidates[index].size, next.address - address)
       }
@@ -81,7 +83,8 @@ struct ModuleDerivation {
       buildID: candidate.buildID)
   }
 
-  /// True if the process could run the image; asks the mappings of the same path first, and the headers where there are none.
+  /// True if the process could run the image; asks the mappings of the same path first, and the
+  /// headers where there are none.
   private func isExecutable(_ candidate: Candidate) -> Bool {
     let end = candidate.address + candidate.size
     let overlapping = mappings[firstMapping(endingAfter: candidate.address)...].prefix {
@@ -135,7 +138,8 @@ extension ModuleSnapshot {
 ///
 /// Source: System V gABI, "Program Header".
 private struct ProgramHeaders {
-  /// Bytes from the page of the lowest loaded address to the end of the highest; nil without a loaded segment.
+  /// Bytes from the page of the lowest loaded address to the end of the highest; nil without a
+  /// loaded segment.
   var loadedSize: UInt64?
   /// True if a loaded segment has PF_X.
   var hasExecutableSegment = false

@@ -3,8 +3,9 @@ public import IntermediateDump
 extension ProcessSnapshot {
   /// Adds what `extensionDocument()` encoded to a snapshot read from a minidump's standard streams.
   ///
-  /// Call it when threads, modules and memory are there. Values of the document replace those of the streams, which are
-  /// rounded or shortened; what it lacks stays. A document that is damaged itself only adds.
+  /// Call it when threads, modules and memory are there. Values of the document replace those of
+  /// the streams, which are rounded or shortened; what it lacks stays. A document that is damaged
+  /// itself only adds.
   ///
   /// - Parameter document: the parsed document; any intermediate dump does no harm.
   public mutating func applyExtension(_ document: IntermediateDumpDocument) {
@@ -83,7 +84,8 @@ extension ProcessSnapshot {
     }
   }
 
-  /// Gives a thread the pieces of its stack that its one descriptor in the minidump has no room for.
+  /// Gives a thread the pieces of its stack that its one descriptor in the minidump has no room
+  /// for.
   private mutating func apply(
     stack maps: [IntermediateDumpMap], toThreadAt index: Int, bytesLeft: inout Int
   ) {

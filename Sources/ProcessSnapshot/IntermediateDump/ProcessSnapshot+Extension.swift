@@ -2,10 +2,11 @@ internal import IntermediateDump
 
 /// What a minidump has no standard place for, in the keys of an intermediate dump.
 ///
-/// A minidump of ours carries it as a stream of its own (type 0x504D0001), so that a report read back from the minidump
-/// is the one that was captured. `Docs/Minidump.md` lists the contents.
+/// A minidump of ours carries it as a stream of its own (type 0x504D0001), so that a report read
+/// back from the minidump is the one that was captured. `Docs/Minidump.md` lists the contents.
 extension ProcessSnapshot {
-  /// Names of simple annotations under which a minidump also carries product and version, as Crashpad's clients do.
+  /// Names of simple annotations under which a minidump also carries product and version, as
+  /// Crashpad's clients do.
   package static var productAnnotation: String { "prod" }
   package static var versionAnnotation: String { "ver" }
 
@@ -164,7 +165,8 @@ extension ProcessSnapshot {
   private func encodeAnnotations(_ writer: inout IntermediateDumpWriter) {
     writer.startArray(.annotations)
     for name in [Self.productAnnotation, Self.versionAnnotation] {
-      // Only these two: under their names the minidump's own annotations may hold product and version instead.
+      // Only these two: under their names the minidump's own annotations may hold product and
+      // version instead.
       guard let value = annotations[name] else { continue }
       writer.startMap(.annotation)
       writer.text(.annotationName, name)

@@ -3,15 +3,18 @@ public import IntermediateDump
 extension ProcessSnapshot {
   /// Reads everything that an intermediate dump tells, torn ones included.
   ///
-  /// Never fails and never traps: what is missing stays nil or empty. Damage of the document is told in `capture`, it is not
-  /// an error. Linear in the dump's size; the bytes of stacks and memory are copied out of the document once or twice.
+  /// Never fails and never traps: what is missing stays nil or empty. Damage of the document is
+  /// told in `capture`, it is not an error. Linear in the dump's size; the bytes of stacks and
+  /// memory are copied out of the document once or twice.
   ///
-  /// - Parameter document: a parsed dump; its root map is read by the schema of `IntermediateDumpKey`.
+  /// - Parameter document: a parsed dump; its root map is read by the schema of
+  ///   `IntermediateDumpKey`.
   public init(reading document: IntermediateDumpDocument) {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
     capture.isComplete = true
-    // One map is encoded when the handler is installed, a second one in the crash; the later one knows better.
+    // One map is encoded when the handler is installed, a second one in the crash; the later one
+    // knows better.
     for map in root.maps(.process) {
       process.overlay(map)
       reportID = map.data(.reportID).flatMap { ReportID(bytes: $0) } ?? reportID

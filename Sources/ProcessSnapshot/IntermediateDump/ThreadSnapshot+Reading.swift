@@ -44,9 +44,11 @@ extension ThreadSnapshot {
     }
   }
 
-  /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty one, which means unnamed.
+  /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty one, which
+  /// means unnamed.
   ///
-  /// The kernel writes a newline as `\n` and a backslash as `\\` there. Source: proc_pid_status(5), Linux fs/proc/array.c.
+  /// The kernel writes a newline as `\n` and a backslash as `\\` there. Source: proc_pid_status(5),
+  /// Linux fs/proc/array.c.
   static func name(unescaping text: ArraySlice<UInt8>) -> String? {
     var bytes: [UInt8] = []
     var iterator = text.makeIterator()

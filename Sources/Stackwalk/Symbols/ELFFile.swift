@@ -1,7 +1,7 @@
 /// The parts of an ELF file that name functions: program headers, sections, build ID.
 ///
-/// Reads what it is asked for and checks every offset against the file. Source: System V ABI, chapters 4 and 5
-/// (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`); elf(5).
+/// Reads what it is asked for and checks every offset against the file. Source: System V ABI,
+/// chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`); elf(5).
 struct ELFFile: ~Copyable {
   struct Segment {
     var type: UInt32
@@ -41,12 +41,14 @@ struct ELFFile: ~Copyable {
     self.file = file
   }
 
-  /// Where the first loaded page wants to lie: a module's address minus this is what was added to every address.
+  /// Where the first loaded page wants to lie: a module's address minus this is what was added to
+  /// every address.
   var firstAddress: UInt64? {
     segments.first { $0.type == Self.load }.map { $0.address & ~0xFFF }
   }
 
-  /// The bytes that are loaded at an address of the file's own numbering; nil outside the file's contents.
+  /// The bytes that are loaded at an address of the file's own numbering; nil outside the file's
+  /// contents.
   func loadedBytes(at address: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0 else { return nil }
     for segment in segments where segment.type == Self.load && address >= segment.address {

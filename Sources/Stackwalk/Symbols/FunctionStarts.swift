@@ -1,7 +1,7 @@
 /// Where functions start, from the sorted table that ends `.eh_frame_hdr`.
 ///
-/// Every image that can be unwound has it, stripped ones too. Source: Linux Standard Base Core, 10.6.2 (Exception Frame
-/// Header).
+/// Every image that can be unwound has it, stripped ones too. Source: Linux Standard Base Core,
+/// 10.6.2 (Exception Frame Header).
 struct FunctionStarts {
   /// Sorted, in the file's own numbering.
   private var starts: [UInt64] = []

@@ -9,7 +9,8 @@ struct ModuleFile: ~Copyable {
 
   /// Opens a regular file.
   ///
-  /// A dump names its modules freely, so the path may be anything: a FIFO does not block, a device is not touched.
+  /// A dump names its modules freely, so the path may be anything: a FIFO does not block, a device
+  /// is not touched.
   init(path: String) throws(StackwalkError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw StackwalkError(.cannotOpen, path: path, errno: errno) }

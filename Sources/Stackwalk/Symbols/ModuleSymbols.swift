@@ -16,7 +16,8 @@ final class ModuleSymbols {
       throw StackwalkError(.notELF, path: module.path)
     }
     let buildID = elf.buildID
-    // A dump keeps every build ID there is, so a file that has one where the dump has none is another build.
+    // A dump keeps every build ID there is, so a file that has one where the dump has none is
+    // another build.
     guard buildID == module.buildID else {
       throw StackwalkError(.notTheSameBuild, path: module.path)
     }

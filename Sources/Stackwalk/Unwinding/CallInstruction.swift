@@ -2,10 +2,11 @@ internal import ProcessSnapshot
 
 /// Recognises code that ends in a call.
 enum CallInstruction {
-  /// True if the last instruction of `code` is a call; `code` is the 8 bytes before a return address.
+  /// True if the last instruction of `code` is a call; `code` is the 8 bytes before a return
+  /// address.
   ///
-  /// On x86_64 an instruction cannot be told backwards for certain: the bytes of a call may be the end of another
-  /// instruction. Source: Intel SDM volume 2, CALL; Arm ARM, BL and BLR.
+  /// On x86_64 an instruction cannot be told backwards for certain: the bytes of a call may be the
+  /// end of another instruction. Source: Intel SDM volume 2, CALL; Arm ARM, BL and BLR.
   static func ends(_ code: [UInt8], architecture: ProcessSnapshot.Architecture) -> Bool {
     guard code.count == 8 else { return false }
     switch architecture {

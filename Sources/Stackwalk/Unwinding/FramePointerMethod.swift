@@ -1,8 +1,9 @@
 /// Follows the chain of saved frame pointers.
 ///
-/// A record is the caller's frame pointer and, behind it, the return address, on both architectures. A function that
-/// is known to make no record is left to other methods: the frame pointer is then an outer function's, and following
-/// it would silently leave callers out. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
+/// A record is the caller's frame pointer and, behind it, the return address, on both
+/// architectures. A function that is known to make no record is left to other methods: the frame
+/// pointer is then an outer function's, and following it would silently leave callers out. Source:
+/// System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 struct FramePointerMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard let address = state.registers.programCounter,
@@ -30,9 +31,11 @@ struct FrameRecord {
   let framePointer: UInt64
   let returnAddress: UInt64
 
-  /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not captured.
+  /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not
+  /// captured.
   ///
-  /// A stack pointer that lies in no captured memory is that of a stack overflow: then any captured stack above will do.
+  /// A stack pointer that lies in no captured memory is that of a stack overflow: then any captured
+  /// stack above will do.
   init?(at address: UInt64, notBelow stackPointer: UInt64, in process: UnwindProcess) {
     guard address % 8 == 0, address >= stackPointer, address < .max - 16,
       let stack = process.stack(around: stackPointer) ?? process.stack(around: address),

@@ -2,7 +2,8 @@ internal import ProcessSnapshot
 
 /// Whether and where a function makes its frame record, told from its first instructions.
 enum FrameSetup: Equatable {
-  /// Up to `saved` nothing is on the stack; up to `done` the caller's frame pointer is saved but not replaced.
+  /// Up to `saved` nothing is on the stack; up to `done` the caller's frame pointer is saved but
+  /// not replaced.
   case present(saved: UInt64, done: UInt64)
   /// The function's start is known and makes none.
   case absent

@@ -2,9 +2,9 @@ internal import ProcessSnapshot
 
 /// Goes on above a part of the stack that the handler's cap left out.
 ///
-/// Of a deep recursion a dump holds the innermost and the outermost frames. Where the chain of frame pointers runs into
-/// the part between, the lowest record above it that starts a chain of three is taken up; how many frames lie between is
-/// not known.
+/// Of a deep recursion a dump holds the innermost and the outermost frames. Where the chain of
+/// frame pointers runs into the part between, the lowest record above it that starts a chain of
+/// three is taken up; how many frames lie between is not known.
 struct GapMethod: UnwindMethod {
   /// Records that must follow each other, so that two stale words are not taken for a chain.
   private static let chainLength = 3

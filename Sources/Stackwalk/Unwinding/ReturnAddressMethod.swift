@@ -2,8 +2,9 @@ internal import ProcessSnapshot
 
 /// Finds the caller of a function that had not made its frame when it was interrupted.
 ///
-/// Covers a call of or jump to an address with no code (null call), the first instructions of a function, a bare
-/// `ret`, and on arm64 leaf functions. Only for a frame that was interrupted; a frame that made a call is past this.
+/// Covers a call of or jump to an address with no code (null call), the first instructions of a
+/// function, a bare `ret`, and on arm64 leaf functions. Only for a frame that was interrupted; a
+/// frame that made a call is past this.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, let address = state.registers.programCounter,

@@ -1,11 +1,13 @@
-/// Looks for the caller among the words on the stack: the last resort where no frame pointer is kept.
+/// Looks for the caller among the words on the stack: the last resort where no frame pointer is
+/// kept.
 ///
-/// A word counts only if the code before the address it holds is known and ends in a call. It may still be left over
-/// from a call that returned long ago, which is why such frames are marked.
+/// A word counts only if the code before the address it holds is known and ends in a call. It may
+/// still be left over from a call that returned long ago, which is why such frames are marked.
 struct ScanMethod: UnwindMethod {
   /// Words looked at for one frame: 16 KiB, more than glibc's largest frame on the way to abort.
   static let maximumWords: UInt64 = 2048
-  /// Words below a return address that may hold the caller's frame pointer: six saved registers and one of padding.
+  /// Words below a return address that may hold the caller's frame pointer: six saved registers and
+  /// one of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -32,8 +34,8 @@ struct ScanMethod: UnwindMethod {
 
   /// The frame pointer of the caller whose return address lies at `slot`.
   ///
-  /// It is the one in the register if the callee left that alone, else the one that the callee saved right below the
-  /// return address; nil if neither leads to a record.
+  /// It is the one in the register if the callee left that alone, else the one that the callee
+  /// saved right below the return address; nil if neither leads to a record.
   private func framePointer(
     above slot: UInt64, from stackPointer: UInt64, current: UInt64?, _ process: UnwindProcess
   ) -> UInt64? {

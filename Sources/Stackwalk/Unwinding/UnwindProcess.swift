@@ -84,7 +84,8 @@ final class UnwindProcess {
 
   /// True in the functions that the kernel starts threads and programs in, which have no caller.
   ///
-  /// Told by name, or where libc is stripped by what stands behind the call: nothing that could return.
+  /// Told by name, or where libc is stripped by what stands behind the call: nothing that could
+  /// return.
   func isFirstFunction(_ state: UnwindState, _ address: UInt64) -> Bool {
     let lookup = state.isReturnAddress && address > 0 ? address - 1 : address
     guard let module = snapshot.module(containing: lookup) else { return false }
@@ -103,7 +104,8 @@ final class UnwindProcess {
     "_start", "clone", "clone3", "__clone", "__clone3", "thread_start",
   ]
 
-  /// Takes from the work that one walker may do in all, so that a hostile dump of many threads on one vast stack ends.
+  /// Takes from the work that one walker may do in all, so that a hostile dump of many threads on
+  /// one vast stack ends.
   ///
   /// A unit is a frame or a scanned word: well below a microsecond in release.
   func spend(_ units: Int) -> Bool {
@@ -112,7 +114,8 @@ final class UnwindProcess {
     return true
   }
 
-  /// The captured part of a stack behind one that a cap cut off; nil where the stack was captured in one piece.
+  /// The captured part of a stack behind one that a cap cut off; nil where the stack was captured
+  /// in one piece.
   func partBehindGap(after address: UInt64) -> MemoryRegion? {
     guard let part = snapshot.memory.region(containing: address),
       let mapping = snapshot.mapping(containing: address), part.end < mapping.end
