@@ -36,10 +36,12 @@ struct CrashLab {
   }
 
   private static func start(_ database: String, catchesBrokenPipe: Bool = false) {
+    var options = HandlerOptions()
+    options.catchesBrokenPipe = catchesBrokenPipe
     do {
       try startHandler(
         database: database, product: "CrashLab", version: "1.0", environment: "test",
-        annotations: ["purpose": "crash"], catchesBrokenPipe: catchesBrokenPipe)
+        annotations: ["purpose": "crash"], options: options)
     } catch {
       standardError("crash-lab: \(error)\n")
       exit(EX_CANTCREAT)

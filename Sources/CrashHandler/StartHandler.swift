@@ -22,11 +22,7 @@ private let started = Mutex<(handler: Handler, folder: FolderIdentity)?>(nil)
 ///   - version: of the product.
 ///   - environment: free text such as "production".
 ///   - annotations: what else every report of this process shall say.
-///   - limits: what a dump may hold at most.
-///   - catchesBrokenPipe: whether a write to a closed pipe is a crash. Most servers ignore SIGPIPE,
-///     which this never undoes.
-///   - capturesArguments: whether dumps hold the program's arguments, which may be credentials. The
-///     environment is never in a dump.
+///   - options: limits, and what a program may want otherwise.
 /// - Returns: the handler. It need not be kept.
 /// - Throws: `CrashHandlerError` where the folder cannot be used, a handler with another database
 ///   runs, or the kernel refuses. The process is as it was before; a server on a read-only disk
@@ -41,9 +37,7 @@ public func startHandler(
   version: String? = nil,
   environment: String? = nil,
   annotations: [String: String] = [:],
-  limits: CaptureLimits = CaptureLimits(),
-  catchesBrokenPipe: Bool = false,
-  capturesArguments: Bool = true
+  options: HandlerOptions = HandlerOptions()
 ) throws(CrashHandlerError) -> Handler {
   let identifier = identifier ?? defaultIdentifier()
   guard PendingDumpName.isValidIdentifier(identifier) else {
@@ -65,9 +59,10 @@ public func startHandler(
     var files = try PendingDumpFiles.make(database: database, identifier: identifier)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
-      annotations: annotations, reportID: files.reportID, capturesArguments: capturesArguments)
+      annotations: annotations, reportID: files.reportID,
+      capturesArguments: options.capturesArguments)
     try HandlerInstaller.install(
-      files: files, facts: facts, limits: limits, catchesBrokenPipe: catchesBrokenPipe)
+      files: files, facts: facts, options: options)
     let handler = Handler(
       database: database, identifier: identifier, reportID: files.reportID)
     files.keep()

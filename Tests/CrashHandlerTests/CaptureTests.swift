@@ -96,7 +96,9 @@ import Testing
     let folder = try TemporaryFolder()
     let database = folder.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
-      try startHandler(database: database, capturesArguments: false)
+      var options = HandlerOptions()
+      options.capturesArguments = false
+      try startHandler(database: database, options: options)
       writeTo(16)
     }
     let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root

@@ -10,14 +10,13 @@ enum HandlerInstaller {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, limits: CaptureLimits,
-    catchesBrokenPipe: Bool
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions
   ) throws(CrashHandlerError) {
-    let signals = CrashSignals(catchesBrokenPipe: catchesBrokenPipe)
+    let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
     try AlternateStack.install()
     var memory = try HandlerMemory(capacity: 14 << 20)
     let state = unsafe try makeState(
-      files: files, facts: facts, limits: limits, signals: signals, memory: &memory)
+      files: files, facts: facts, options: options, signals: signals, memory: &memory)
     pm_bind_now()
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
@@ -36,7 +35,7 @@ enum HandlerInstaller {
   // MARK: - State
 
   private static func makeState(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, limits: CaptureLimits,
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
     signals: CrashSignals, memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<HandlerState> {
     let state = unsafe try memory.pages(MemoryLayout<HandlerState>.size)
@@ -49,7 +48,7 @@ enum HandlerInstaller {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
     }
-    let threadCapacity = min(max(limits.threads, 1), 4096)
+    let threadCapacity = min(max(options.limits.threads, 1), 4096)
     let textCapacity = 8 << 20
     let mappingCapacity = 65536
     let stackSize = 128 << 10
@@ -73,7 +72,7 @@ enum HandlerInstaller {
     unsafe state.initialize(
       to: try HandlerState(
         processID: getpid(),
-        limits: limits,
+        limits: options.limits,
         databasePath: memory.text(files.databasePath),
         folderPath: memory.text(files.databasePath + "/" + PendingDumpName.folder),
         lockedName: memory.text(files.lockedName.description),
@@ -88,7 +87,7 @@ enum HandlerInstaller {
         fifoIdentity: FileIdentity(of: files.fifoDescriptor),
         procDescriptor: proc,
         procIdentity: FileIdentity(of: proc),
-        timeLimit: max(limits.milliseconds, 1),
+        timeLimit: max(options.limits.milliseconds, 1),
         watchdogSignal: signals.watchdogSignal,
         timer: WatchdogTimer.make(signal: signals.watchdogSignal),
         spareDescriptors: (spare, spareDescriptor()),
@@ -135,7 +134,7 @@ enum HandlerInstaller {
         waiting: memory.pages(WaitingCrashes.byteCount),
         writer: IntermediateDumpWriter(
           buffer: memory.pages(bufferSize), capacity: bufferSize,
-          descriptor: files.descriptor, byteLimit: UInt64(max(limits.dump, 0)))))
+          descriptor: files.descriptor, byteLimit: UInt64(max(options.limits.dump, 0)))))
     return unsafe state
   }
 
