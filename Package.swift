@@ -61,7 +61,7 @@ let package = Package(
     .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
     .executableTarget(
       name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
-      exclude: ["C"]),
+      exclude: ["C", "Module"]),
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(

@@ -19,3 +19,13 @@ __attribute__((noinline)) void crash_sent(int signal) {
   }
   __asm__ volatile("");
 }
+
+void crashlab_terminate_from_outside(void) {
+  pid_t parent = getpid();
+  if (fork() != 0) return;
+  kill(parent, SIGTERM);
+  usleep(200000);
+  // Another process has its number only if it is not this one's parent any more.
+  if (getppid() == parent) kill(parent, SIGKILL);
+  _exit(0);
+}

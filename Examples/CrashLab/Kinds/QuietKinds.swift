@@ -1,3 +1,4 @@
+internal import CCrashLab
 internal import Glibc
 
 // Ends that no handler sees; they must leave nothing that looks like a crash.
@@ -6,6 +7,29 @@ extension CrashKind {
   static let quietKinds: [CrashKind] = [
     CrashKind("exit", "ends with exit(0)") { exit(0) },
     CrashKind("quick-exit", "ends with _exit(0)") { _exit(0) },
+    CrashKind("return", "returns from main", on: [.main]) {},
+    CrashKind("exec", "becomes another program", on: [.main, .pthread]) { end_exec() },
     CrashKind("killed", "ends by SIGKILL") { kill(getpid(), SIGKILL) },
+    CrashKind("terminated", "ends by SIGTERM", on: [.main, .pthread]) { kill(getpid(), SIGTERM) },
+    CrashKind("term-handled", "exits in an orderly way at SIGTERM", on: [.main]) {
+      end_terminated(handles: true)
+    },
+    CrashKind("term-then-kill", "does not heed SIGTERM and gets SIGKILL", on: [.main]) {
+      end_terminated(handles: false)
+    },
   ]
+}
+
+@inline(never)
+func end_exec() {
+  var arguments = unsafe [strdup("true"), nil]
+  unsafe execv("/bin/true", &arguments)
+}
+
+/// Sleeps until another process has sent SIGTERM, and SIGKILL after the time that a supervisor grants.
+@inline(never)
+func end_terminated(handles: Bool) {
+  if handles { signal(SIGTERM) { _ in exit(0) } } else { signal(SIGTERM) { _ in } }
+  crashlab_terminate_from_outside()
+  while true { pause() }
 }

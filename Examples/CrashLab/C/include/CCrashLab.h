@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "Conditions.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -40,6 +42,9 @@ void crash_alloca(void);
 
 // Lets a forked child send the signal to this process.
 void crash_sent(int signal);
+
+// Starts a process that sends SIGTERM to this one, and SIGKILL 200 ms later.
+void crashlab_terminate_from_outside(void);
 
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);
