@@ -1,0 +1,38 @@
+internal import CrashCatalogue
+internal import CrashTestSupport
+internal import Foundation
+
+/// Runs the catalogue of crashes, whole or in part, and writes its table.
+@main
+struct CatalogueTool {
+  static func main() async throws {
+    let command: CatalogueCommand
+    do {
+      command = try CatalogueCommand(Array(CommandLine.arguments.dropFirst()))
+    } catch {
+      FileHandle.standardError.write(
+        Data("catalogue: \(error)\n\n\(CatalogueCommand.usage)\n".utf8))
+      exit(EX_USAGE)
+    }
+    if command.asksForHelp { return print(CatalogueCommand.usage) }
+    let started = Date()
+    let run = try await CatalogueRun(findsFunctions: true)
+    let results = CatalogueResults()
+    for round in 0..<command.rounds {
+      let cases = command.cases(round: round)
+      await run.run(cases) { outcome in
+        results.add(outcome)
+        for failure in outcome.failures {
+          print("swift run catalogue \(outcome.testCase)\n    \(failure)")
+        }
+      }
+      let seconds = Int(Date().timeIntervalSince(started))
+      print("round \(round + 1): \(results.runs) runs, \(results.failed) failed, \(seconds) s")
+    }
+    if let table = command.table {
+      let text = CatalogueTable(results: results, command: command.text, started: started).text
+      try text.write(toFile: table, atomically: true, encoding: .utf8)
+    }
+    exit(results.failed == 0 ? 0 : 1)
+  }
+}

@@ -1,0 +1,111 @@
+internal import CrashTestSupport
+
+// Conditions that are made around crash-lab: by how it is started.
+
+extension CrashCondition {
+  static let containers: [CrashCondition] = [
+    CrashCondition(
+      name: "pid-1", group: .containers, summary: "the first process of a PID namespace",
+      launch: .wrapped(namespace), endsOtherwise: true, needsRoot: true,
+      excluded: firstProcessSurvives),
+    CrashCondition(
+      name: "restarted", group: .containers,
+      summary: "the first process of a PID namespace, and again in another with the same database",
+      launch: .script(
+        "\(namespace.joined(separator: " ")) \"$@\"; echo \"status $?\"\n"
+          + "exec \(namespace.joined(separator: " ")) \"$@\""),
+      crashes: 2, endsOtherwise: true, needsRoot: true, excluded: firstProcessSurvives),
+    CrashCondition(
+      name: "non-root", group: .containers, summary: "as another user than root",
+      launch: .script(
+        #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#),
+      needsRoot: true),
+    CrashCondition(
+      name: "read-only-root", group: .containers,
+      summary: "with a read-only file system, the database's folder a mount of its own",
+      launch: .script(
+        """
+        mount --bind "$DATABASE" "$DATABASE" && mount -o remount,bind,ro / && exec "$@"
+        """, wrapper: ["/usr/bin/unshare", "--mount"]),
+      needsRoot: true,
+      excluded: [
+        "truncated-file": "writes a file itself", "file-size-limit": "writes a file itself",
+      ]),
+    CrashCondition(
+      name: "no-proc", group: .containers, summary: "without /proc",
+      launch: .script(
+        #"umount -l /proc && exec "$@""#, wrapper: ["/usr/bin/unshare", "--mount"]),
+      needsRoot: true),
+  ]
+
+  private static let namespace = [
+    "/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+  ]
+  private static let firstProcessSurvives = [
+    "cpu-limit": "is discarded there, and the process spins on",
+    "continuation": "is no different there",
+  ]
+
+  static let handlers: [CrashCondition] = [
+    CrashCondition(
+      name: "backtracer", group: .handlers, summary: "Swift's backtracer is on",
+      environment: ["SWIFT_BACKTRACE": "enable=yes,color=no"], comparesOutput: false,
+      isSlow: true),
+    CrashCondition(
+      name: "handler-before", group: .handlers, summary: "handlers of the program's, set before",
+      arguments: ["--condition", "handler-before"]),
+    CrashCondition(
+      name: "signal-before", group: .handlers, summary: "handlers set by signal(2) before",
+      arguments: ["--condition", "signal-before"]),
+    CrashCondition(
+      name: "handler-after", group: .handlers,
+      summary: "handlers set later that do not pass on: no report",
+      arguments: [
+        "--condition", "handler-after",
+      ], takesSignals: true),
+    CrashCondition(
+      name: "chaining-after", group: .handlers, summary: "handlers set later that pass on",
+      arguments: ["--condition", "chaining-after"]),
+    CrashCondition(
+      name: "alarm-storm", group: .handlers, summary: "SIGALRM every 200 microseconds",
+      arguments: ["--condition", "alarm-storm"]),
+    CrashCondition(
+      name: "stop-and-continue", group: .handlers,
+      summary: "another process sends SIGSTOP and SIGCONT all the time",
+      arguments: ["--condition", "stop-and-continue"]),
+    CrashCondition(
+      name: "under-gdb", group: .handlers, summary: "run by gdb, which sees each signal first",
+      launch: .script(
+        """
+        exec gdb -batch -nx -ex 'handle all nostop noprint pass' \
+          -ex 'handle SIGSEGV SIGABRT SIGILL SIGBUS SIGFPE stop print pass' \
+          -ex run -ex continue -ex continue --args "$@" 2>&1 |
+          grep -E '^(Program|Thread .*) (received|terminated)|exited' |
+          sed -E 's/^Thread .* received/Program received/'
+        """),
+      endsOtherwise: true, isSlow: true, tool: .gdb),
+    CrashCondition(
+      name: "under-strace", group: .handlers, summary: "run by strace",
+      launch: .wrapped(["strace", "-f", "-o", "/dev/null"]), isSlow: true, tool: .strace),
+  ]
+
+  static let sharing: [CrashCondition] = [
+    CrashCondition(
+      name: "two-share", group: .sharing, summary: "two processes crash at the same time",
+      launch: .script(together(2)), crashes: 2, endsOtherwise: true),
+    CrashCondition(
+      name: "eight-share", group: .sharing, summary: "eight processes crash at the same time",
+      launch: .script(together(8)), crashes: 8, endsOtherwise: true),
+    CrashCondition(
+      name: "pending-500", group: .sharing, summary: "500 dumps are pending when it starts",
+      dumpsBefore: 500, isSlow: true),
+  ]
+
+  private static func together(_ count: Int) -> String {
+    """
+    processes=
+    for number in $(seq \(count)); do "$@" & processes="$processes $!"; done
+    for process in $processes; do wait $process; echo "status $?"; done 2>/dev/null
+    """
+  }
+}
