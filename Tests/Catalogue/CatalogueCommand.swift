@@ -56,7 +56,7 @@ struct CatalogueCommand {
       options["--build"]?.compactMap(BuildConfiguration.init) ?? BuildConfiguration.allCases
     if let count = number("--soak") {
       let seed = (number("--seed") ?? UInt64(Date().timeIntervalSince1970)) &+ UInt64(round)
-      print("seed \(seed)")
+      FileHandle.standardOutput.write(Data("seed \(seed)\n".utf8))
       return CatalogueSelection.soak(Int(count), seed: seed, builds: builds)
     }
     let places = options["--on"]

@@ -23,16 +23,24 @@ struct CatalogueTool {
       await run.run(cases) { outcome in
         results.add(outcome)
         for failure in outcome.failures {
-          print("swift run catalogue \(outcome.testCase)\n    \(failure)")
+          say("swift run catalogue \(outcome.testCase)\n    \(failure)")
         }
       }
       let seconds = Int(Date().timeIntervalSince(started))
-      print("round \(round + 1): \(results.runs) runs, \(results.failed) failed, \(seconds) s")
+      say("round \(round + 1): \(results.runs) runs, \(results.failed) failed, \(seconds) s")
     }
     if let table = command.table {
       let text = CatalogueTable(results: results, command: command.text, started: started).text
       try text.write(toFile: table, atomically: true, encoding: .utf8)
     }
+    for (testCase, seconds) in results.slowest(5) {
+      say("\(String(format: "%.1f", seconds)) s: \(testCase)")
+    }
     exit(results.failed == 0 ? 0 : 1)
+  }
+
+  /// Written at once: a run of an hour is watched as it goes.
+  private static func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }
 }

@@ -8,6 +8,7 @@ public actor CatalogueRun {
     public let testCase: CatalogueCase
     /// What was not as it must be; empty if all was.
     public let failures: [String]
+    public let seconds: Double
   }
 
   /// Whether frames are looked at, which reads symbol tables.
@@ -50,13 +51,18 @@ public actor CatalogueRun {
   }
 
   private func outcome(_ testCase: CatalogueCase) async -> Outcome {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let failures: [String]
     do {
-      return Outcome(testCase: testCase, failures: try await failures(testCase))
+      failures = try await self.failures(testCase)
     } catch let hung as HungChild {
-      return Outcome(testCase: testCase, failures: ["\(hung)"])
+      failures = ["\(hung)"]
     } catch {
-      return Outcome(testCase: testCase, failures: ["could not be run: \(error)"])
+      failures = ["could not be run: \(error)"]
     }
+    return Outcome(
+      testCase: testCase, failures: failures, seconds: start.duration(to: clock.now) / .seconds(1))
   }
 
   private func failures(_ testCase: CatalogueCase) async throws -> [String] {

@@ -77,11 +77,10 @@ extension CrashCondition {
       name: "under-gdb", group: .handlers, summary: "run by gdb, which sees each signal first",
       launch: .script(
         """
-        exec gdb -batch -nx -ex 'handle all nostop noprint pass' \
+        gdb -batch -nx -ex 'handle all nostop noprint pass' \
           -ex 'handle SIGSEGV SIGABRT SIGILL SIGBUS SIGFPE stop print pass' \
           -ex run -ex continue -ex continue --args "$@" 2>&1 |
-          grep -E '^(Program|Thread .*) (received|terminated)|exited' |
-          sed -E 's/^Thread .* received/Program received/'
+          sed -n 's/.* received signal /received /p' | uniq
         """),
       endsOtherwise: true, isSlow: true, tool: .gdb),
     CrashCondition(
