@@ -22,6 +22,7 @@ struct CatalogueTool {
       let cases = command.cases(round: round)
       await run.run(cases) { outcome in
         results.add(outcome)
+        if results.runs % 500 == 0 { say("\(results.runs) runs, \(results.failed) failed") }
         for failure in outcome.failures {
           say("swift run catalogue \(outcome.testCase)\n    \(failure)")
         }

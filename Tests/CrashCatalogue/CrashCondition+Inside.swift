@@ -94,6 +94,7 @@ extension CrashCondition {
         summary: "\(count + 1) threads in all, on the main thread",
         arguments: ["--threads", "\(count)"], places: [.main])
       crowd.isSlow = count > 900
+      crowd.takesTime = crowd.isSlow
       return crowd
     }
     return crowds + [
@@ -113,8 +114,10 @@ extension CrashCondition {
   static let modules: [CrashCondition] = {
     var many = made("many-modules", .modules, "2,000 modules more are loaded")
     many.isSlow = true
+    many.takesTime = true
     var mappings = made("many-mappings", .modules, "60,000 mappings more")
     mappings.isSlow = true
+    mappings.takesTime = true
     return [
       many, mappings,
       made("closed-module", .modules, "a module was unloaded"),
@@ -132,6 +135,8 @@ extension CrashCondition {
       descriptors.excluded[kind] = "needs a descriptor itself"
     }
     var size = made("file-size-0", .resources, "RLIMIT_FSIZE is 0")
+    // The test's are files, and a message on standard error would be the end.
+    size.launch = .script(#"exec "$@" >/dev/null 2>&1"#)
     for kind in ["truncated-file", "file-size-limit"] {
       size.excluded[kind] = "writes a file itself"
     }

@@ -41,12 +41,17 @@ public struct CrashCondition: Sendable {
   var comparesOutput = true
   /// True where a run takes seconds: then only one kind of each sort is run.
   var isSlow = false
+  /// True where the handler itself may need all of its time on a busy machine.
+  var takesTime = false
   var needsRoot = false
   var tool: OutsideTool?
   /// Kinds that it cannot be combined with, and why.
   var excluded: [String: String] = [:]
   /// Signals that our handler does not see, for another handler has taken its place.
   var takesSignals = false
+
+  /// Whether what it leaves takes long to convert and to read.
+  var isHeavy: Bool { takesTime || dumpsBefore > 0 }
 
   /// Why a kind cannot be had under this condition; nil where it can.
   public func obstacle(_ crash: KnownCrash) -> String? {

@@ -1,3 +1,4 @@
+internal import Glibc
 public import Testing
 
 /// What a kind of crash must leave behind, written down from signal(7), sigaction(2) and the source of the victim.
@@ -222,12 +223,20 @@ public struct QuietEnd: Sendable {
   public let kind: String
   public var places: [CrashPlace] = [.main]
 
+  /// False where this machine or user cannot make it: a control group takes root and a mounted hierarchy.
+  public var canBeHad: Bool {
+    guard kind == "out-of-memory" else { return true }
+    return ["/sys/fs/cgroup/cgroup.controllers", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+      .contains { access($0, F_OK) == 0 } && access("/sys/fs/cgroup", W_OK) == 0
+  }
+
   public static let all: [QuietEnd] = [
     QuietEnd(kind: "exit", places: CrashPlace.allCases),
     QuietEnd(kind: "quick-exit", places: CrashPlace.allCases),
     QuietEnd(kind: "return"),
     QuietEnd(kind: "exec", places: [.main, .pthread]),
     QuietEnd(kind: "killed", places: CrashPlace.allCases),
+    QuietEnd(kind: "out-of-memory"),
     QuietEnd(kind: "terminated", places: [.main, .pthread]),
     QuietEnd(kind: "term-handled"),
     QuietEnd(kind: "term-then-kill"),

@@ -10,6 +10,9 @@ extension CrashKind {
     CrashKind("return", "returns from main", on: [.main]) {},
     CrashKind("exec", "becomes another program", on: [.main, .pthread]) { end_exec() },
     CrashKind("killed", "ends by SIGKILL") { kill(getpid(), SIGKILL) },
+    CrashKind("out-of-memory", "uses more memory than its control group has", on: [.main]) {
+      crash_out_of_memory()
+    },
     CrashKind("terminated", "ends by SIGTERM", on: [.main, .pthread]) { kill(getpid(), SIGTERM) },
     CrashKind("term-handled", "exits in an orderly way at SIGTERM", on: [.main]) {
       end_terminated(handles: true)

@@ -49,6 +49,9 @@ void crashlab_terminate_from_outside(void);
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);
 
+// Joins a new control group of 64 MiB and allocates more; comes back where no group can be made.
+void crash_out_of_memory(void);
+
 #ifdef __cplusplus
 }
 #endif
