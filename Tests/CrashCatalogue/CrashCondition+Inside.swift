@@ -131,6 +131,8 @@ extension CrashCondition {
 
   static let resources: [CrashCondition] = {
     var descriptors = made("no-descriptors", .resources, "no descriptor is left")
+    // libdispatch needs one to start its first worker, and traps.
+    descriptors.places = [.main, .pthread]
     for kind in ["truncated-file", "file-size-limit", "pipe"] {
       descriptors.excluded[kind] = "needs a descriptor itself"
     }

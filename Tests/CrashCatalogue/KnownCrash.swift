@@ -226,8 +226,11 @@ public struct QuietEnd: Sendable {
   /// False where this machine or user cannot make it: a control group takes root and a mounted hierarchy.
   public var canBeHad: Bool {
     guard kind == "out-of-memory" else { return true }
-    return ["/sys/fs/cgroup/cgroup.controllers", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-      .contains { access($0, F_OK) == 0 } && access("/sys/fs/cgroup", W_OK) == 0
+    let files: [String] = [
+      "/sys/fs/cgroup/cgroup.controllers", "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    ]
+    guard unsafe access("/sys/fs/cgroup", W_OK) == 0 else { return false }
+    return files.contains { unsafe access($0, F_OK) == 0 }
   }
 
   public static let all: [QuietEnd] = [
