@@ -32,9 +32,8 @@ extension CrashCondition {
         "truncated-file": "writes a file itself", "file-size-limit": "writes a file itself",
       ]),
     CrashCondition(
-      name: "no-proc", group: .containers, summary: "without /proc",
-      launch: .script(
-        #"umount -l /proc && exec "$@""#, wrapper: ["/usr/bin/unshare", "--mount"]),
+      name: "no-proc", group: .containers, summary: "with nothing in /proc",
+      arguments: ["--condition", "no-proc"],
       needsRoot: true),
   ]
 

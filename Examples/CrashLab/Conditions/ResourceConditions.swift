@@ -5,6 +5,9 @@ internal import CCrashLab
 extension Condition {
   static let resourceConditions: [Condition] = [
     Condition(
+      name: "no-proc", summary: "with nothing in /proc; takes root",
+      before: { condition_no_proc() }),
+    Condition(
       name: "no-descriptors", summary: "with no descriptor left",
       after: { unsafe condition_no_descriptors($0) }),
     Condition(

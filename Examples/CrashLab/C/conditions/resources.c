@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -18,6 +20,12 @@ static void check(int result, const char *call) {
   if (result >= 0) return;
   fprintf(stderr, "crash-lab: %s: %s\n", call, strerror(errno));
   exit(70);
+}
+
+void condition_no_proc(void) {
+  check(unshare(CLONE_NEWNS), "unshare");
+  check(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "mount");
+  check(mount("none", "/proc", "tmpfs", 0, NULL), "mount");
 }
 
 void condition_no_descriptors(const char *database) {

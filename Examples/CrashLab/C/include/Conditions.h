@@ -52,6 +52,8 @@ void condition_in_replaced_module(crashlab_body _Nonnull body, void *_Nullable c
 
 // What the process has run out of, or lost. The database's folder is null where no handler runs.
 
+// In a mount namespace of this process' own, before the handler starts: Swift reads the program's arguments from /proc.
+void condition_no_proc(void);
 void condition_no_descriptors(const char *_Nullable database);
 void condition_close_range(const char *_Nullable database);
 void condition_file_size_zero(const char *_Nullable database);
