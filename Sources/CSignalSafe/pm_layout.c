@@ -1,6 +1,7 @@
 // Compares the layouts that crash code spells out with the system's own headers, at compile time.
 #define _GNU_SOURCE
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -29,6 +30,12 @@ SAME(sizeof(stack_t), 24);
 SAME(offsetof(stack_t, ss_size), 16);
 SAME(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 128);
 SAME(FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 129);
+SAME(sizeof(struct pollfd), 8);
+SAME(offsetof(struct pollfd, revents), 6);
+SAME(POLLOUT, 4);
+SAME(POLLERR, 8);
+SAME(POLLHUP, 16);
+SAME(POLLNVAL, 32);
 SAME(CLOCK_REALTIME, 0);
 SAME(CLOCK_MONOTONIC, 1);
 SAME(CLOCK_BOOTTIME, 7);

@@ -11,6 +11,13 @@ public struct HandlerOptions: Sendable, Equatable {
   /// The environment is never in a dump.
   public var capturesArguments = true
 
-  /// The defaults: the limits' own, broken pipes left alone, arguments captured.
+  /// Whether a crash leaves last words on standard error: signal, message, report ID and the
+  /// crashing thread's frames, for logs.
+  ///
+  /// Not for signals that Swift's own backtracer prints for, and not where standard error was
+  /// closed or another file when the handler was started.
+  public var writesLastWords = true
+
+  /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words.
   public init() {}
 }

@@ -91,6 +91,9 @@ struct HandlerState: ~Copyable {
   let scratch: UnsafeMutableRawPointer
   let scratchSize: Int
 
+  /// What is written to standard error when the dump is done.
+  var lastWords: LastWords
+
   // MARK: Shared between threads in a crash
 
   /// The ID of the thread that captures; 0 while none does.
@@ -115,6 +118,7 @@ struct HandlerState: ~Copyable {
   var context: UnsafeMutableRawPointer?
   var threadID: Int32 = 0
   var entryTime: UInt64 = 0
+  var outcome = DumpOutcome()
   /// Bit n stands for section n.
   var sectionsAbandoned: UInt64 = 0
   var threadsReadFromKernel: UInt64 = 0

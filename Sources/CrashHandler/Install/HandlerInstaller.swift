@@ -125,6 +125,8 @@ enum HandlerInstaller {
             to: Int.self, capacity: 2)),
         scratch: memory.pages(scratchSize),
         scratchSize: scratchSize,
+        lastWords: LastWords.prepare(
+          options: options, facts: facts, signals: signals, memory: &memory),
         owner: word(1),
         finished: word(2),
         parking: word(3),
