@@ -29,7 +29,7 @@ enum SymbolicateCommand: Subcommand {
     for folder in folders where !InputFile.isFolder(folder) {
       throw ToolError(path: folder, "no such folder")
     }
-    var symbolicator = LastWordsSymbolicator(folders: folders)
+    let symbolicator = LastWordsSymbolicator(folders: folders)
     var reader = LastWordsReader()
     var lines = StandardInputLines()
     var count = 0
@@ -57,7 +57,7 @@ struct LastWordsSymbolicator {
     self.folders = folders
   }
 
-  mutating func text(of block: LastWordsBlock) -> String {
+  func text(of block: LastWordsBlock) -> String {
     var lines: [String] = []
     let product = [block.product, block.version].compactMap { $0 }.joined(separator: " ")
     lines.append(
