@@ -118,6 +118,22 @@ import Testing
     #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
   }
 
+  /// The kernel says that there is room, and the write raises SIGPIPE all the same.
+  @Test func aSocketThatNobodyReadsAnyMoreDoesNotChangeTheEnd() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      restoreDefaults()
+      var ends: [Int32] = [-1, -1]
+      unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
+      shutdown(ends[1], Int32(SHUT_RD))
+      dup2(ends[0], 2)
+      try startHandler(database: database)
+      writeToNowhere()
+    }
+    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+  }
+
   private func blocks(of result: ExitTest.Result?) throws -> [String] {
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     return text.split(separator: "\n").compactMap { line in

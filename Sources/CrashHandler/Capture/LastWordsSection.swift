@@ -7,8 +7,10 @@ internal import IntermediateDump
 @c(pm_write_last_words) @_noLocks
 func pm_write_last_words(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  // Without a dump nobody has read them yet.
-  if unsafe state.pointee.mappings.count == 0 { unsafe pm_read_mappings(argument) }
+  // Without a dump nobody has read them yet, or not for this crash.
+  if unsafe !state.pointee.outcome.hasFile || state.pointee.mappings.count == 0 {
+    unsafe pm_read_mappings(argument)
+  }
   var block = unsafe LastWordsBlock(state)
   block.appendHead()
   block.appendFrames()
@@ -63,17 +65,13 @@ private struct LastWordsBlock {
     return true
   }
 
+  /// NUL-terminated text of ours.
   @_noLocks
   private mutating func appendText(_ bytes: UnsafePointer<CChar>, limit: Int) {
-    unsafe text.append(
-      escaping: bytes, count: LastWordsBlock.length(of: bytes), limit: limit)
-  }
-
-  @_noLocks
-  private static func length(of text: UnsafePointer<CChar>) -> Int {
     var count = 0
-    while unsafe text[count] != 0 { count &+= 1 }
-    return count
+    // With a bound, which keeps the compiler from calling strlen.
+    while count < limit, unsafe bytes[count] != 0 { count &+= 1 }
+    unsafe text.append(escaping: bytes, count: count, limit: limit)
   }
 
   // MARK: - Head

@@ -25,28 +25,25 @@ struct SignalWords {
         1 &- code, of: "SI_USER SI_QUEUE SI_TIMER SI_MESGQ SI_ASYNCIO SI_SIGIO SI_TKILL",
         orElse: code, to: &text)
     }
-    var names: StaticString = ""
-    if signal == 4 {
-      names = """
-        ILL_ILLOPC ILL_ILLOPN ILL_ILLADR ILL_ILLTRP ILL_PRVOPC ILL_PRVREG ILL_COPROC ILL_BADSTK
-        """
-    } else if signal == 5 {
-      names = "TRAP_BRKPT TRAP_TRACE TRAP_BRANCH TRAP_HWBKPT TRAP_UNK"
-    } else if signal == 7 {
-      names = "BUS_ADRALN BUS_ADRERR BUS_OBJERR BUS_MCEERR_AR BUS_MCEERR_AO"
-    } else if signal == 8 {
-      names = """
-        FPE_INTDIV FPE_INTOVF FPE_FLTDIV FPE_FLTOVF FPE_FLTUND FPE_FLTRES FPE_FLTINV FPE_FLTSUB
-        """
-    } else if signal == 11 {
-      names = """
-        SEGV_MAPERR SEGV_ACCERR SEGV_BNDERR SEGV_PKUERR SEGV_ACCADI SEGV_ADIDERR SEGV_ADIPERR \
-        SEGV_MTEAERR SEGV_MTESERR
-        """
-    } else if signal == 31 {
-      names = "SYS_SECCOMP SYS_USER_DISPATCH"
+    // One line for each signal, found by its number: a choice among texts would be compiled to a
+    // jump table.
+    let names: StaticString = """
+      4 ILL_ILLOPC ILL_ILLOPN ILL_ILLADR ILL_ILLTRP ILL_PRVOPC ILL_PRVREG ILL_COPROC ILL_BADSTK
+      5 TRAP_BRKPT TRAP_TRACE TRAP_BRANCH TRAP_HWBKPT TRAP_UNK
+      7 BUS_ADRALN BUS_ADRERR BUS_OBJERR BUS_MCEERR_AR BUS_MCEERR_AO
+      8 FPE_INTDIV FPE_INTOVF FPE_FLTDIV FPE_FLTOVF FPE_FLTUND FPE_FLTRES FPE_FLTINV FPE_FLTSUB
+      11 SEGV_MAPERR SEGV_ACCERR SEGV_BNDERR SEGV_PKUERR SEGV_ACCADI SEGV_ADIDERR SEGV_ADIPERR \
+      SEGV_MTEAERR SEGV_MTESERR
+      31 SYS_SECCOMP SYS_USER_DISPATCH
+      """
+    var lines = unsafe TextScanner(
+      UnsafeRawPointer(names.utf8Start), count: names.utf8CodeUnitCount)
+    while !lines.isAtEnd, lines.decimal() != UInt64(truncatingIfNeeded: signal) {
+      lines.skipLine()
     }
-    append(code, of: names, orElse: code, to: &text)
+    lines.skipBlanks()
+    unsafe append(
+      code, of: lines.address, count: lines.lengthOfLine, orElse: code, to: &text)
   }
 
   /// The name of an errno below 33, those that files give.
@@ -61,13 +58,22 @@ struct SignalWords {
         """, orElse: errno, to: &text)
   }
 
-  /// Appends the `number`th word, counted from 1, or a number where there is none.
   @_noLocks
   private static func append(
     _ number: Int32, of words: StaticString, orElse value: Int32, to text: inout TextBuffer
   ) {
-    var scanner = unsafe TextScanner(
-      UnsafeRawPointer(words.utf8Start), count: words.utf8CodeUnitCount)
+    unsafe append(
+      number, of: UnsafeRawPointer(words.utf8Start), count: words.utf8CodeUnitCount,
+      orElse: value, to: &text)
+  }
+
+  /// Appends the `number`th word, counted from 1, or a number where there is none.
+  @_noLocks
+  private static func append(
+    _ number: Int32, of words: UnsafeRawPointer, count: Int, orElse value: Int32,
+    to text: inout TextBuffer
+  ) {
+    var scanner = unsafe TextScanner(words, count: count)
     var index: Int32 = 1
     while index < number, !scanner.isAtEnd {
       scanner.skipWord()
