@@ -4,8 +4,8 @@ enum Command {
   static let survived: Int32 = 3
 
   static let usage = """
-    usage: crash-lab KIND (--database DIR | --no-handler) [--on main|pthread|dispatch|task]
-                          [--threads N] [--stack BYTES]
+    usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
+                          [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
            crash-lab process --database DIR
            crash-lab idle|start-again --database DIR
            crash-lab --list

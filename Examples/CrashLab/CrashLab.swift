@@ -18,10 +18,10 @@ struct CrashLab {
     case .process(let database): process(database)
     case .probe(let probe, let database): run(probe, database)
     case .crash(let crash):
-      if let database = crash.database {
+      try crash.run {
+        guard let database = crash.database else { return }
         start(database, catchesBrokenPipe: crash.catchesBrokenPipe)
       }
-      try crash.run()
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
       exit(Command.survived)
     }

@@ -11,6 +11,14 @@ public struct HandlerOptions: Sendable, Equatable {
   /// The environment is never in a dump.
   public var capturesArguments = true
 
-  /// The defaults: the limits' own, broken pipes left alone, arguments captured.
+  /// Whether every thread gets an alternate stack, without which an overflow of its own stack ends
+  /// the process with no dump.
+  ///
+  /// Threads that exist are interrupted for it once, so that calls such as `nanosleep` and `poll`
+  /// may end with EINTR in them. Off, only the thread that calls `startHandler` gets one, and those
+  /// that call `installAlternateStack`.
+  public var alternateStacksOnAllThreads = true
+
+  /// The defaults: the limits' own, broken pipes left alone, arguments captured, alternate stacks.
   public init() {}
 }
