@@ -101,7 +101,7 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
+        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
         "ProcessSnapshot",
       ]),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),

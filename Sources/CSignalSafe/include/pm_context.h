@@ -41,6 +41,7 @@ PM_INLINE uint64_t *pm_context_registers(const void *context) {
 PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
 PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[PM_RIP]; }
 PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[PM_RSP]; }
+PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[PM_RBP]; }
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[PM_RIP] = address;
 }
@@ -92,6 +93,7 @@ PM_INLINE uint64_t *pm_context_registers(const void *context) {
 PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
 PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[32]; }
 PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[31]; }
+PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[29]; }
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
 }

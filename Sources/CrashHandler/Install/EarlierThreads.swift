@@ -12,13 +12,16 @@ internal import Synchronization
 /// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
 @safe
 struct EarlierThreads {
-  /// Milliseconds of looking for threads, and of waiting for answers after that; a thread that has
-  /// not answered by then goes without.
-  private static let patience: UInt64 = 50
+  /// Milliseconds of looking for threads, and then of waiting for answers; a thread that has not
+  /// answered by then goes without.
+  private static let (lookTime, answerTime): (UInt64, UInt64) = (500, 50)
+  /// How often to look again at threads that libc has closed to signals, 0.2 ms apart, if there is
+  /// nothing else to do.
+  private static let patience = 50
 
   private let state: UnsafeMutablePointer<HandlerState>
   private let offers: StackOffers
-  private var deadline: UInt64
+  private var deadline: UInt64 = 0
   private var done: Set<Int32> = []
   private var stacks: [AlternateStack] = []
   private var previousProfileAction: pm_signal_action?
@@ -28,8 +31,7 @@ struct EarlierThreads {
     // Without a stop signal there is no handler to send either signal to.
     guard unsafe state.pointee.stopSignal != 0 else { return }
     var threads = unsafe EarlierThreads(state)
-    threads.waitForPlainCreations()
-    while threads.offerToAll(), !threads.isOver { threads.pause() }
+    threads.find()
     threads.waitForAnswers()
     threads.settle()
   }
@@ -37,12 +39,11 @@ struct EarlierThreads {
   private init(_ state: UnsafeMutablePointer<HandlerState>) {
     unsafe self.state = state
     offers = unsafe state.pointee.stackOffers
-    deadline = Self.newDeadline()
     done = [pm_gettid()]
   }
 
-  private static func newDeadline() -> UInt64 {
-    pm_monotonic_clock() + patience * 1_000_000
+  private mutating func setDeadline(milliseconds: UInt64) {
+    deadline = pm_monotonic_clock() + milliseconds * 1_000_000
   }
 
   private var isOver: Bool { pm_monotonic_clock() >= deadline }
@@ -52,33 +53,46 @@ struct EarlierThreads {
     _ = unsafe nanosleep(&time, nil)
   }
 
-  /// Threads whose maker was asked before it could be seen are in no list until it is done.
-  private func waitForPlainCreations() {
-    while pm_plain_creations() != 0, !isOver { pause() }
-  }
-
   // MARK: - Offering
 
-  /// Looks at each thread once; true if there were new ones, or some must be looked at again.
+  /// Looks until there is no thread that was not seen.
+  private mutating func find() {
+    setDeadline(milliseconds: Self.lookTime)
+    // Threads whose maker was asked before it could be known are in no list until it is done.
+    while pm_plain_creations() != 0, !isOver { pause() }
+    var rounds = 0
+    while rounds < Self.patience, !isOver {
+      let (new, closed) = lookAtAll()
+      if new == 0, closed == 0 { return }
+      rounds = new == 0 ? rounds + 1 : 0
+      pause()
+    }
+  }
+
+  /// Looks at each thread that was not seen, and offers it a stack.
   ///
-  /// Those are the threads that block 32, which a program cannot: libc blocks even its own signals
-  /// inside pthread_create and its like, for a moment. io_uring's workers do for good.
-  private mutating func offerToAll() -> Bool {
-    guard let folder = unsafe opendir("/proc/self/task") else { return false }
+  /// Those that block 32, which a program cannot, are only counted: libc blocks even its own
+  /// signals inside pthread_create and its like, for a moment. io_uring's workers do for good.
+  private mutating func lookAtAll() -> (new: Int, closed: Int) {
+    var (new, closed) = (0, 0)
+    guard let folder = unsafe opendir("/proc/self/task") else { return (0, 0) }
     defer { unsafe closedir(folder) }
-    var isIncomplete = false
-    while let entry = unsafe readdir(folder) {
+    // Threads made faster than this looks have ever higher numbers: the folder would never end.
+    while !isOver, let entry = unsafe readdir(folder) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       guard let thread = Int32(name), !done.contains(thread) else { continue }
-      isIncomplete = true
-      let blocked = Self.blockedSignals(of: thread)
-      if let blocked, Self.isBlocked(32, in: blocked) { continue }
+      let blocked = blockedSignals(of: thread)
+      if let blocked, Self.isBlocked(32, in: blocked) {
+        closed += 1
+        continue
+      }
+      new += 1
       done.insert(thread)
       if let blocked { offer(to: thread, blocked) }
     }
-    return isIncomplete
+    return (new, closed)
   }
 
   private mutating func offer(to thread: Int32, _ blocked: UInt64) {
@@ -92,10 +106,15 @@ struct EarlierThreads {
     _ = unsafe pm_tgkill(state.pointee.processID, thread, signal)
   }
 
-  private static func blockedSignals(of thread: Int32) -> UInt64? {
-    let status = TextFile.text("/proc/self/task/\(thread)/status") ?? ""
-    let line = status.split(separator: "\n").first { $0.hasPrefix("SigBlk:\t") }
-    return line.flatMap { UInt64($0.dropFirst(8), radix: 16) }
+  /// Read as in a crash: strings would take longer than the threads have.
+  private func blockedSignals(of thread: Int32) -> UInt64? {
+    unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
+      guard let place = buffer.baseAddress else { return nil }
+      let file = unsafe ProcFile(proc: state.pointee.procDescriptor)
+      let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
+      var scanner = unsafe TextScanner(place, count: count)
+      return scanner.find("SigBlk:") ? scanner.hexadecimal() : nil
+    }
   }
 
   private static func isBlocked(_ signal: Int32, in mask: UInt64) -> Bool {
@@ -119,7 +138,7 @@ struct EarlierThreads {
   // MARK: - Answers
 
   private mutating func waitForAnswers() {
-    deadline = Self.newDeadline()
+    setDeadline(milliseconds: Self.answerTime)
     while !isOver {
       let answers = offers.answers.value
       if answers >= offers.count.value { return }
