@@ -14,10 +14,10 @@ internal import Synchronization
 struct EarlierThreads {
   /// Milliseconds of looking for threads, and then of waiting for answers; a thread that has not
   /// answered by then goes without.
-  private static let (lookTime, answerTime): (UInt64, UInt64) = (500, 50)
+  private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
   /// How often to look again at threads that libc has closed to signals, 0.2 ms apart, if there is
   /// nothing else to do.
-  private static let patience = 50
+  private static let patience = 1000
 
   private let state: UnsafeMutablePointer<HandlerState>
   private let offers: StackOffers
@@ -72,7 +72,7 @@ struct EarlierThreads {
   /// Looks at each thread that was not seen, and offers it a stack.
   ///
   /// Those that block 32, which a program cannot, are only counted: libc blocks even its own
-  /// signals inside pthread_create and its like, for a moment. io_uring's workers do for good.
+  /// signals inside pthread_create and its like, for a moment.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
     guard let folder = unsafe opendir("/proc/self/task") else { return (0, 0) }
@@ -113,7 +113,11 @@ struct EarlierThreads {
       let file = unsafe ProcFile(proc: state.pointee.procDescriptor)
       let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
       var scanner = unsafe TextScanner(place, count: count)
-      return scanner.find("SigBlk:") ? scanner.hexadecimal() : nil
+      // io_uring's workers run no code of the program, and block everything for good.
+      guard scanner.find("Name:"), !scanner.matches("iou-"), scanner.find("SigBlk:") else {
+        return nil
+      }
+      return scanner.hexadecimal()
     }
   }
 
