@@ -48,12 +48,12 @@ struct StackOffers {
 
   @_noLocks
   func threadID(_ index: Int) -> Int32 {
-    unsafe records.load(fromByteOffset: index &* StackOffers.stride &+ 4, as: Int32.self)
+    unsafe records.loadUnaligned(fromByteOffset: index &* StackOffers.stride &+ 4, as: Int32.self)
   }
 
   @_noLocks
   func base(_ index: Int) -> UInt64 {
-    unsafe records.load(fromByteOffset: index &* StackOffers.stride &+ 8, as: UInt64.self)
+    unsafe records.loadUnaligned(fromByteOffset: index &* StackOffers.stride &+ 8, as: UInt64.self)
   }
 
   /// Offers a stack to a thread; false if the table is full.
