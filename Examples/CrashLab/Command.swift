@@ -4,8 +4,9 @@ enum Command {
   static let survived: Int32 = 3
 
   static let usage = """
-    usage: crash-lab KIND (--database DIR | --no-handler) [--on main|pthread|dispatch|task]
-                          [--threads N] [--stack BYTES] [--no-last-words]
+    usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
+                          [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
+                          [--no-last-words]
            crash-lab process --database DIR
            crash-lab idle|start-again --database DIR
            crash-lab --list

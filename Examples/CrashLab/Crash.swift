@@ -31,10 +31,12 @@ struct Crash {
   /// True for the kind that is none unless the handler is told so.
   var catchesBrokenPipe: Bool { kind.name == "pipe" }
 
-  /// Comes back only if the crash did not happen.
-  func run() throws {
+  /// Starts the handler in between and comes back only if the crash did not happen.
+  func run(startingHandler start: () -> Void) throws {
+    let earlier = place.prepare(stackSize: stackSize)
+    start()
     Sleepers.start(sleepers, stackSize: stackSize)
-    try place.run(kind.crash, stackSize: stackSize)
+    try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
   }
 
   private static func count(

@@ -18,13 +18,13 @@ struct CrashLab {
     case .process(let database): process(database)
     case .probe(let probe, let database): run(probe, database)
     case .crash(let crash):
-      if let database = crash.database {
+      try crash.run {
+        guard let database = crash.database else { return }
         var options = HandlerOptions()
         options.catchesBrokenPipe = crash.catchesBrokenPipe
         options.writesLastWords = crash.writesLastWords
         start(database, options)
       }
-      try crash.run()
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
       exit(Command.survived)
     }

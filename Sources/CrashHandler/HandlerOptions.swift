@@ -18,6 +18,15 @@ public struct HandlerOptions: Sendable, Equatable {
   /// closed or another file when the handler was started.
   public var writesLastWords = true
 
-  /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words.
+  /// Whether every thread gets an alternate stack, without which an overflow of its own stack ends
+  /// the process with no dump.
+  ///
+  /// Threads that exist are interrupted for it once, so that calls such as `nanosleep` and `poll`
+  /// may end with EINTR in them. Off, only the thread that calls `startHandler` gets one, and those
+  /// that call `installAlternateStack`.
+  public var alternateStacksOnAllThreads = true
+
+  /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words, alternate
+  /// stacks.
   public init() {}
 }

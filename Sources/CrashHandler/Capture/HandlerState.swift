@@ -64,6 +64,8 @@ struct HandlerState: ~Copyable {
   /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
   let fatalMessageBuffer: UInt64
   let abortMessagePointer: UInt64
+  /// Alternate stacks for the threads that `startHandler` finds.
+  let stackOffers: StackOffers
   let controlGroup: ControlGroupFiles
   /// The dynamic linker's `struct r_debug`, and the executable's dynamic section; 0 in a static
   /// executable.
