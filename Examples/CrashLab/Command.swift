@@ -4,8 +4,9 @@ enum Command {
   static let survived: Int32 = 3
 
   static let usage = """
-    usage: crash-lab KIND (--database DIR | --no-handler) [--on main|pthread|dispatch|task]
-                          [--condition NAME]... [--threads N] [--stack BYTES]
+    usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
+                          [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
+                          [--condition NAME]... [--no-last-words]
            crash-lab process --database DIR
            crash-lab idle|start-again --database DIR
            crash-lab --list
@@ -20,6 +21,7 @@ enum Command {
       --condition   what surrounds the crash; --list-conditions names them
       --threads     more threads, all asleep, started before the crash
       --stack       bytes of stack for each pthread
+      --no-last-words  the handler prints nothing
     """
 
   case help
@@ -36,7 +38,7 @@ enum Command {
     var conditions: [String] = []
     let known = ["--database", "--on", "--threads", "--stack"]
     while let option = remaining.popFirst() {
-      if option == "--no-handler" {
+      if option == "--no-handler" || option == "--no-last-words" {
         options[option] = ""
       } else if option == "--condition" {
         guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }

@@ -34,22 +34,10 @@ public struct CatalogueCase: Sendable, CustomStringConvertible {
       + " --build \(build.rawValue)"
   }
 
-  /// Whether an alternate stack is there when the crash happens on a full one.
-  ///
-  /// The handler gives one to the thread that starts it, which is the main thread.
-  var hasStackForHandler: Bool {
-    guard case .crash(let crash) = death, crash.overflowsStack else { return true }
-    return place == .main && !condition.isOnOtherThread
-  }
-
   /// How many reports there must be.
   var reports: ClosedRange<Int> {
-    guard case .crash(let crash) = death, hasStackForHandler else { return 0...0 }
+    guard case .crash(let crash) = death else { return 0...0 }
     if condition.takesSignals, crash.signal != 13 { return 0...0 }
-    if condition.name == "second-crash", crash.overflowsStack {
-      // The second thread has no stack for a handler: the kernel may end the process before the first one's dump is done.
-      return 0...1
-    }
     return condition.crashes...condition.crashes
   }
 

@@ -6,6 +6,12 @@ public enum CrashPlace: String, Sendable, CaseIterable, CustomTestStringConverti
   case pthread
   case dispatch
   case task
+  /// Made before the handler started.
+  case earlierThread = "earlier-thread"
+  case earlierWorker = "earlier-worker"
+
+  /// A thread of each kind.
+  public static let kinds: [CrashPlace] = [.main, .pthread, .dispatch, .task]
 
   public var testDescription: String { rawValue }
 
@@ -13,8 +19,8 @@ public enum CrashPlace: String, Sendable, CaseIterable, CustomTestStringConverti
   public var function: String {
     switch self {
     case .main: "CrashLab"
-    case .pthread: "onPthread"
-    case .dispatch: "onDispatchWorker"
+    case .pthread, .earlierThread: "onPthread"
+    case .dispatch, .earlierWorker: "onDispatchWorker"
     case .task: "onTask"
     }
   }

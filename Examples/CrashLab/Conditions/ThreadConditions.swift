@@ -11,10 +11,6 @@ extension Condition {
       name: "second-crash", summary: "and again on another thread while the first is captured",
       around: { unsafe condition_second_crash($0.function, $0.context) }),
     Condition(
-      name: "early-thread", summary: "on a thread that was there before the handler",
-      before: { condition_start_early_thread() },
-      around: { unsafe condition_on_early_thread($0.function, $0.context) }),
-    Condition(
       name: "deaf-threads", summary: "beside four threads that block every signal",
       after: { _ in condition_deaf_threads() }),
     Condition(

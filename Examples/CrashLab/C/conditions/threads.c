@@ -75,30 +75,6 @@ void condition_second_crash(crashlab_body body, void *context) {
   pthread_join(thread, NULL);
 }
 
-static pthread_mutex_t early_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t early_turn = PTHREAD_COND_INITIALIZER;
-static pthread_t early_thread;
-
-static void *wait_for_turn(void *argument) {
-  (void)argument;
-  pthread_mutex_lock(&early_mutex);
-  while (held_body == NULL) pthread_cond_wait(&early_turn, &early_mutex);
-  pthread_mutex_unlock(&early_mutex);
-  held_body(held_context);
-  return NULL;
-}
-
-void condition_start_early_thread(void) { early_thread = start(wait_for_turn, NULL); }
-
-void condition_on_early_thread(crashlab_body body, void *context) {
-  pthread_mutex_lock(&early_mutex);
-  held_body = body;
-  held_context = context;
-  pthread_cond_signal(&early_turn);
-  pthread_mutex_unlock(&early_mutex);
-  pthread_join(early_thread, NULL);
-}
-
 static void *sleep_deaf(void *ready) {
   sigset_t signals;
   sigfillset(&signals);

@@ -34,8 +34,6 @@ void condition_in_constructor(crashlab_body _Nonnull body, void *_Nullable conte
 
 void condition_at_once(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_second_crash(crashlab_body _Nonnull body, void *_Nullable context);
-void condition_start_early_thread(void);
-void condition_on_early_thread(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_deaf_threads(void);
 void condition_vfork_parent(void);
 void condition_traced_thread(void);
