@@ -140,7 +140,9 @@ extension CrashCondition {
       size.excluded[kind] = "writes a file itself"
     }
     var full = made(
-      "disk-full", .resources, "the database is on a tmpfs of 4 MiB that the program has filled")
+      "disk-full", .resources,
+      "the database is on a tmpfs of 4 MiB that the program has filled: a dump larger than what was"
+        + " preallocated, as of a stack overflow, is torn there")
     full.launch = .script(
       """
       mkdir -p "$DATABASE" "$DATABASE-disk" && mount -t tmpfs -o size=4m none "$DATABASE-disk" &&
@@ -152,6 +154,7 @@ extension CrashCondition {
       """, wrapper: ["/usr/bin/unshare", "--mount"])
     full.databaseSuffix = "-disk/database"
     full.endsOtherwise = true
+    full.cutsLargeDumps = true
     full.needsRoot = true
     var readOnly = made(
       "folder-read-only", .resources, "the database's folders lost their write permission, not root"

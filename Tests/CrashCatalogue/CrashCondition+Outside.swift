@@ -32,8 +32,12 @@ extension CrashCondition {
         "truncated-file": "writes a file itself", "file-size-limit": "writes a file itself",
       ]),
     CrashCondition(
-      name: "no-proc", group: .containers, summary: "with nothing in /proc",
+      name: "no-proc", group: .containers,
+      summary: "with nothing in /proc: the report has no modules",
       arguments: ["--condition", "no-proc"],
+      // Swift concurrency's first worker traps there, and earlier threads, which the handler finds in /proc, have no
+      // alternate stack.
+      places: [.main, .pthread, .dispatch], knowsModules: false,
       needsRoot: true),
   ]
 

@@ -39,6 +39,10 @@ public struct CrashCondition: Sendable {
   var endsOtherwise = false
   /// False where the output is a debugger's, or another handler's that has no stack without ours.
   var comparesOutput = true
+  /// False where a dump has neither mappings nor modules: then nothing is explained by them, and no function is named.
+  var knowsModules = true
+  /// True where a dump is cut off behind what was preallocated for it: the stack of an overflow is larger.
+  var cutsLargeDumps = false
   /// True where a run takes seconds: then only one kind of each sort is run.
   var isSlow = false
   /// True where the handler itself may need all of its time on a busy machine.

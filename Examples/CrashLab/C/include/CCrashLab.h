@@ -43,8 +43,8 @@ void crash_alloca(void);
 // Lets a forked child send the signal to this process.
 void crash_sent(int signal);
 
-// Starts a process that sends SIGTERM to this one, and SIGKILL 200 ms later.
-void crashlab_terminate_from_outside(void);
+// Gets SIGTERM from another process, and exits; or does not heed it, and gets SIGKILL after the time that a supervisor grants.
+void end_terminated(int heeds);
 
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);
