@@ -34,6 +34,9 @@ extension CrashCondition {
         + " system call by which it grows", surrounds: true)
     malloc.excluded = allocating
     malloc.excluded["seccomp"] = "is how the condition is made"
+    for kind in ["sent-segv", "sent-abort", "sent-quit"] {
+      malloc.excluded[kind] = "forks, and fork(3) waits for the lock"
+    }
     var metadata = made(
       "metadata-lock", .locks,
       "the same, in a malloc that Swift's runtime calls while it instantiates a generic type",
