@@ -6,11 +6,13 @@ enum Command {
   static let usage = """
     usage: crash-lab KIND (--database DIR | --no-handler) [--on main|pthread|dispatch|task]
                           [--threads N] [--stack BYTES]
+           crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR
            crash-lab idle|start-again --database DIR
            crash-lab --list
 
       KIND          a way to die; --list names them
+      chain         plays a program that had signal handlers of its own before; C/chain.c has them
       process       converts what earlier runs left behind, one line for each dump
       idle          starts the handler, prints what runs in the process, and exits
       start-again   starts the handler twice more, with the same folder and with another
@@ -25,10 +27,13 @@ enum Command {
   case process(String)
   case probe(Probe, String)
   case crash(Crash)
+  /// Nil for no handler of ours.
+  case chain(String, database: String?)
 
   init(arguments: [String]) throws(UsageError) {
     var remaining = arguments[...]
     guard let first = remaining.popFirst() else { throw UsageError("what shall it be?") }
+    let scene = first == "chain" ? remaining.popFirst() : nil
     var options: [String: String] = [:]
     let known = ["--database", "--on", "--threads", "--stack"]
     while let option = remaining.popFirst() {
@@ -44,6 +49,10 @@ enum Command {
     switch first {
     case "--help", "-h": self = .help
     case "--list": self = .list
+    case "chain":
+      guard let scene else { throw UsageError("chain needs a scene") }
+      self = .chain(
+        scene, database: options["--no-handler"] == nil ? try Self.database(options) : nil)
     case "process": self = .process(try Self.database(options))
     default:
       if let probe = Probe(rawValue: first) {

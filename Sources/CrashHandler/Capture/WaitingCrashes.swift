@@ -33,6 +33,18 @@ struct WaitingCrashes {
     word.store(UInt32(bitPattern: threadID))
   }
 
+  /// Forgets all of them; those that still wait add themselves again.
+  @_noLocks
+  func removeAll() {
+    var index = 0
+    while index < WaitingCrashes.capacity {
+      let entry = unsafe state.pointee.waiting + index &* 16
+      unsafe FutexWord(entry.assumingMemoryBound(to: UInt32.self)).store(0)
+      index &+= 1
+    }
+    unsafe state.pointee.waitingCount.store(0)
+  }
+
   /// The context of a thread's own crash; nil if it is not waiting.
   @_noLocks
   func context(of threadID: Int32) -> UInt64? {

@@ -105,6 +105,13 @@ struct CrashSignals {
     }
   }
 
+  /// What our handler is installed with, as the kernel has it.
+  func installedAction() -> pm_signal_action {
+    var action = pm_signal_action()
+    if let signal = previous.keys.first { _ = unsafe pm_sigaction(signal, nil, &action) }
+    return action
+  }
+
   private func restore() {
     for (signal, action) in previous {
       var action = action

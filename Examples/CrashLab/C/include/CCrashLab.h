@@ -3,6 +3,7 @@
 #ifndef CCRASHLAB_H
 #define CCRASHLAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,14 @@ void crash_alloca(void);
 
 // Lets a forked child send the signal to this process.
 void crash_sent(int signal);
+
+// Programs that had handlers of their own, see chain.c: what is to be done before our handler starts, false for a name that is
+// none, and what follows.
+bool crashlab_prepare_scene(const char *_Nonnull name);
+void crashlab_run_scene(const char *_Nonnull name);
+
+// A first-chance handler that unlocks the page of a fault.
+bool (*_Nonnull crashlab_first_chance(void))(int, void *_Nullable, void *_Nullable);
 
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);
