@@ -51,8 +51,8 @@ let package = Package(
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
-        "Postmortem", "ProcessSnapshot",
+        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase", "IntermediateDump",
+        "Minidump", "Postmortem", "ProcessSnapshot",
       ]),
 
     // The README's usage, and a victim that can die in many ways.

@@ -8,7 +8,7 @@ enum Command {
                           [--threads N] [--stack BYTES]
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR
-           crash-lab idle|start-again --database DIR
+           crash-lab idle|start-again|status --database DIR
            crash-lab --list
 
       KIND          a way to die; --list names them
@@ -16,6 +16,7 @@ enum Command {
       process       converts what earlier runs left behind, one line for each dump
       idle          starts the handler, prints what runs in the process, and exits
       start-again   starts the handler twice more, with the same folder and with another
+      status        prints what handlerStatus finds, before and after the handler was spoiled
       --no-handler  dies without any handler of ours
       --on          the thread that crashes; main if not given
       --threads     more threads, all asleep, started before the crash

@@ -56,7 +56,7 @@ struct CrashLab {
       exit(EX_USAGE)
     }
     if let database { start(database) }
-    if scene == "first-chance" { unsafe setFirstChanceHandler(crashlab_first_chance()) }
+    if scene.hasPrefix("first-chance") { unsafe setFirstChanceHandler(crashlab_first_chance()) }
     unsafe crashlab_run_scene(scene)
     exit(0)
   }

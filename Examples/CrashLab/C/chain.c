@@ -121,6 +121,13 @@ static bool unlock_first(int signal, void *information, void *context) {
   return true;
 }
 
+void crashlab_take_signal(int signal) { install(signal, just_return, 0, 0); }
+
+bool crashlab_is_caught(int signal) {
+  struct sigaction action;
+  return sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
 bool (*crashlab_first_chance(void))(int, void *, void *) { return unlock_first; }
 
 // -- Scenes: what is done before our handler starts, and what after -----------------------------------------------------
@@ -205,6 +212,20 @@ static void run_threads(void) {
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
+// Two threads that nobody saves.
+static void *die_in_lane(void *argument) {
+  pthread_barrier_wait(&barrier);
+  if (argument) crash_null_call();
+  crash_illegal_instruction();
+  return NULL;
+}
+static void run_deaths(void) {
+  pthread_t threads[2];
+  pthread_barrier_init(&barrier, NULL, 2);
+  for (intptr_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, die_in_lane, (void *)i);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+
 static void run_child(void) {
   pid_t child = fork();
   if (child == 0) {
@@ -240,8 +261,10 @@ static const struct scene {
     {"segv-then-fault", nothing, run_segv_then_fault},
     {"look", before_look, run_look},
     {"threads", before_longjmp, run_threads},
+    {"deaths", nothing, run_deaths},
     {"child", nothing, run_child},
     {"first-chance", nothing, run_fix},
+    {"first-chance-then-fault", nothing, run_fault},
 };
 
 static const struct scene *find(const char *name) {

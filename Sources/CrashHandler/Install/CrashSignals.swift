@@ -16,7 +16,7 @@ struct CrashSignals {
   ///
   /// Never blocked in a handler of ours: blocked, the kernel would end the process at the next one
   /// instead of giving the landing pad a chance.
-  private static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
+  static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
     .reduce(0) { $0 | bit($1) }
 
   /// The signals that must reach a thread in our handler: a fault its landing pad, the stop signals

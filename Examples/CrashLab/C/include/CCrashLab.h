@@ -50,6 +50,10 @@ void crashlab_run_scene(const char *_Nonnull name);
 // A first-chance handler that unlocks the page of a fault.
 bool (*_Nonnull crashlab_first_chance(void))(int, void *_Nullable, void *_Nullable);
 
+// Gives a signal to another handler; whether it has one.
+void crashlab_take_signal(int signal);
+bool crashlab_is_caught(int signal);
+
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);
 
