@@ -61,8 +61,8 @@ enum Probe: String {
   private func printStatus() {
     print(handlerStatus())
     waitForReader()
-    unsafe signal(SIGSEGV, SIG_DFL)
-    unsafe signal(SIGBUS, SIG_IGN)
+    signal(SIGSEGV, SIG_DFL)
+    signal(SIGBUS, SIG_IGN)
     crashlab_take_signal(SIGFPE)
     for signal in (35..<64 as Range<Int32>) where crashlab_is_caught(signal) {
       crashlab_take_signal(signal)
@@ -77,7 +77,7 @@ enum Probe: String {
 
   private func waitForReader() {
     print("ready")
-    unsafe fflush(stdout)
+    fflush(nil)
     _ = readLine()
   }
 

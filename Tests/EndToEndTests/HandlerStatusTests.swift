@@ -42,10 +42,9 @@ struct HandlerStatusTests {
     }
   }
 
-  private let folder = try! TemporaryFolder()
-
   private func doctor(_ processID: Int32) async throws -> ChildProcess {
-    try await ChildProcess.run(
+    let folder = try TemporaryFolder()
+    return try await ChildProcess.run(
       try await BuiltProducts.shared.executable("postmortem", .asTested),
       ["doctor", "\(processID)"], in: folder.path)
   }
