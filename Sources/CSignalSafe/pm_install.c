@@ -22,25 +22,32 @@ const void *const *pm_abort_message_pointer(void) {
   return (const void *const *)dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE");
 }
 
-#if defined(__x86_64__)
+extern void __tsan_init(void) __attribute__((weak));
+extern void __asan_init(void) __attribute__((weak));
+
 // What libc adds to an action: on x86_64 the code that a handler returns to. Read back from a signal whose default is to do
 // nothing, after giving libc's own view of it to libc again.
-static uint64_t restorer(void) {
+static void add_restorer(struct pm_signal_action *action) {
   struct sigaction same;
   struct pm_signal_action read = {0};
-  if (sigaction(SIGWINCH, NULL, &same) != 0 || sigaction(SIGWINCH, &same, NULL) != 0) return 0;
-  return pm_sigaction(SIGWINCH, NULL, &read) == 0 ? read.restorer : 0;
+  if (sigaction(SIGWINCH, NULL, &same) != 0 || sigaction(SIGWINCH, &same, NULL) != 0) return;
+  if (pm_sigaction(SIGWINCH, NULL, &read) != 0 || read.restorer == 0) return;
+  action->restorer = read.restorer;
+  action->flags |= 0x04000000;  // SA_RESTORER
 }
-#endif
 
 int pm_install_handler(int signal, void (*handler)(int, void *, void *), int flags, uint64_t mask) {
-  struct pm_signal_action action = {(uint64_t)handler, (uint32_t)flags, 0, mask};
-#if defined(__x86_64__)
-  action.restorer = restorer();
-  if (action.restorer == 0) return ENOSYS;
-  action.flags |= 0x04000000;  // SA_RESTORER
-#endif
-  return (int)-pm_sigaction(signal, &action, NULL);
+  if (__tsan_init || __asan_init) {
+    struct pm_signal_action action = {(uint64_t)handler, (uint32_t)flags, 0, mask};
+    add_restorer(&action);
+    return (int)-pm_sigaction(signal, &action, NULL);
+  }
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = (void (*)(int, siginfo_t *, void *))handler;
+  action.sa_flags = flags;
+  memcpy(&action.sa_mask, &mask, sizeof mask);
+  return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
 uint64_t pm_minimum_signal_stack_size(void) {

@@ -34,7 +34,9 @@ struct ProcessExamination {
     }
     let files = links.values.compactMap(LockedFile.init(link:))
     guard let file = files.first(where: { !$0.isDeleted }) ?? files.first else {
-      find("process \(processID) ('\(process.name)') holds no locked file: no crash handler lives in it")
+      find(
+        "process \(processID) ('\(process.name)') holds no locked file: no crash handler lives in it"
+      )
       return
     }
     if file.isDeleted {

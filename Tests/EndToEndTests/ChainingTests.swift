@@ -27,6 +27,9 @@ struct ChainingTests {
     // Sees siginfo, mask and stack as the kernel gives them, and has its own stack back afterwards.
     Scene(name: "look", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
     Scene(name: "sent", reports: 2, outcomes: [.wentOn, .wentOn]),
+    // A call that a signal interrupts goes on if the program's SA_RESTART says so.
+    Scene(name: "restart", reports: 1, outcomes: [.wentOn]),
+    Scene(name: "interrupt", reports: 1, outcomes: [.wentOn]),
     // Whose handler was still running says nothing of whether it was survived.
     Scene(name: "nodefer", reports: 2, outcomes: [.previousHandlerRan, .previousHandlerRan]),
     Scene(name: "abort", reports: 2, outcomes: [.previousHandlerRan, nil]),
@@ -39,7 +42,9 @@ struct ChainingTests {
     Scene(name: "sent-then-fault", reports: 1, outcomes: [nil]),
   ]
 
-  @Test("The same output, the same end, a report for each crash", arguments: scenes, BuildConfiguration.dynamic)
+  @Test(
+    "The same output, the same end, a report for each crash", arguments: scenes,
+    BuildConfiguration.dynamic)
   func chain(_ scene: Scene, _ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
     let play = try await Play(scene.name, by: victim)
@@ -95,7 +100,8 @@ struct ChainingTests {
   }
 
   /// Swift's backtracer puts the defaults back and returns; a signal that was sent is survived by that.
-  @Test("A sent signal under Swift's backtracer, then a fault", arguments: BuildConfiguration.dynamic)
+  @Test(
+    "A sent signal under Swift's backtracer, then a fault", arguments: BuildConfiguration.dynamic)
   func backtracer(_ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
     let play = try await Play("segv-then-fault", by: victim, backtracer: true)
@@ -153,7 +159,8 @@ struct ChainingTests {
     let locked = try #require(names.first { $0.role == .locked })
     let dumps = names.filter { $0.role == .finished }.map(\.reportID)
     #expect(dumps.count == 2)
-    let record = victim.database + "/" + PendingDumpName.folder + "/"
+    let record =
+      victim.database + "/" + PendingDumpName.folder + "/"
       + locked.with(role: .runRecord).description
     let bytes = try Data(contentsOf: URL(fileURLWithPath: record))
     let owner = try #require(

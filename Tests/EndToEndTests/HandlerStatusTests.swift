@@ -28,7 +28,8 @@ struct HandlerStatusTests {
     /// Lines up to "ready".
     func lines() -> [String] {
       var text = Data()
-      while !text.starts(with: Data("ready\n".utf8)), text.range(of: Data("\nready\n".utf8)) == nil {
+      while !text.starts(with: Data("ready\n".utf8)), text.range(of: Data("\nready\n".utf8)) == nil
+      {
         let piece = output.fileHandleForReading.availableData
         if piece.isEmpty { break }
         text += piece

@@ -64,7 +64,9 @@ import Testing
   }
 
   @Test func tellsWrongUsageFromFailure() throws {
-    for words in [[], ["nonsense"], ["show"], ["list", "a", "b"], ["dump", "--fast", "x"], ["doctor", "x"]] {
+    for words in [
+      [], ["nonsense"], ["show"], ["list", "a", "b"], ["dump", "--fast", "x"], ["doctor", "x"],
+    ] {
       #expect(PostmortemTool.run(words) == 64)
     }
     let unknown = try run("nonsense\u{1B}[2J")

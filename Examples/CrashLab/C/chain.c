@@ -170,6 +170,40 @@ static void run_sent(void) {
   crash_sent(SIGABRT);
   crash_sent(SIGABRT);
 }
+// A signal that comes while the process waits in read(2).
+static int done[2], answer[2];
+static void return_and_tell(int signal, siginfo_t *information, void *context) {
+  just_return(signal, information, context);
+  if (write(done[1], "x", 1) != 1) _exit(71);
+}
+static void wait_for_read(pid_t process) {
+  char path[40], text[16] = "";
+  snprintf(path, sizeof path, "/proc/%d/syscall", process);
+  while (strncmp(text, "0 ", 2) != 0 && strncmp(text, "63 ", 3) != 0) {
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(text, sizeof text, file)) text[0] = 0;
+    if (file) fclose(file);
+    usleep(1000);
+  }
+}
+static void before_restart(void) { install(SIGABRT, return_and_tell, SA_ONSTACK | SA_RESTART, 0); }
+static void before_interrupt(void) { install(SIGABRT, return_and_tell, SA_ONSTACK, 0); }
+static void run_read(void) {
+  if (pipe(done) != 0 || pipe(answer) != 0) return;
+  pid_t child = fork();
+  if (child == 0) {
+    char byte;
+    wait_for_read(getppid());
+    kill(getppid(), SIGABRT);
+    if (read(done[0], &byte, 1) != 1 || write(answer[1], &byte, 1) != 1) _exit(1);
+    _exit(0);
+  }
+  char byte;
+  say(read(answer[0], &byte, 1) == 1 ? "read went on\n" : "read was interrupted\n");
+  while (waitpid(child, NULL, 0) == -1) {
+  }
+}
+
 static void run_sent_then_fault(void) {
   crash_sent(SIGABRT);
   say("went on\n");
@@ -257,6 +291,8 @@ static const struct scene {
     {"stubborn", before_stubborn, run_fault},
     {"raise", before_raise, run_fault},
     {"sent", before_sent, run_sent},
+    {"restart", before_restart, run_read},
+    {"interrupt", before_interrupt, run_read},
     {"sent-then-fault", nothing, run_sent_then_fault},
     {"segv-then-fault", nothing, run_segv_then_fault},
     {"look", before_look, run_look},

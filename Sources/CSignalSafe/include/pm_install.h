@@ -12,12 +12,11 @@ const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 // none (another libc, or a static executable, where the symbol is private). Source: glibc sysdeps/posix/libc_fatal.c.
 const void *_Nullable const *_Nullable pm_abort_message_pointer(void);
 
-// Installs a handler by the kernel's own call. `flags` and `mask` are the kernel's; bit n - 1 of the mask stands for signal
-// n. Returns 0 or errno.
+// Installs a handler. `flags` and `mask` are the kernel's; bit n - 1 of the mask stands for signal n. Returns 0 or errno.
 //
-// Not through sigaction(3): ThreadSanitizer answers that by entering the handler into a table of its own, over the program's
-// handler, and leaves its own dispatcher with the kernel. That dispatcher is what is found as the previous action; calling
-// it would come back to us for ever, and the program's handler would be lost.
+// Through libc, but under a sanitizer by the kernel's own call: ThreadSanitizer's sigaction(3) enters the handler into a table
+// of its own, over the program's, and leaves its own dispatcher with the kernel. That dispatcher is what is found as the
+// previous action; calling it would come back to us for ever. AddressSanitizer's does nothing with handle_segv=2.
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 

@@ -31,6 +31,8 @@ struct CrashEnd {
     }
     // A fault in the few lines between the sections. What was flushed is on disk; end as we would
     // have ended.
+    unsafe state.pointee.ending.store(1)
+    wakeWaiting()
     unsafe passOn(signal, information, context)
   }
 
@@ -42,22 +44,27 @@ struct CrashEnd {
   /// - Returns: false if the process is ending, or after ten seconds.
   @_noLocks
   func becomeOwner(_ threadID: Int32, context: UnsafeMutableRawPointer?) -> Bool {
+    let waiting = unsafe WaitingCrashes(state)
     var rounds = 0
     while rounds < 100 {
       let turn = unsafe state.pointee.turn.value
       let owner = unsafe state.pointee.owner.exchange(
         expected: 0, desired: UInt32(bitPattern: threadID))
-      if owner == 0 { return true }
-      let waiting = unsafe WaitingCrashes(state)
-      if waiting.context(of: threadID) == nil {
+      if owner == 0 {
+        if rounds > 0 { waiting.remove(threadID) }
+        return true
+      }
+      if rounds == 0 {
         unsafe waiting.add(threadID, context: context)
+        rounds = 1
       }
       while unsafe state.pointee.turn.value == turn, rounds < 100 {
         unsafe state.pointee.turn.wait(while: turn, milliseconds: 100)
         rounds &+= 1
       }
-      if unsafe state.pointee.ending.value != 0 { return false }
+      if unsafe state.pointee.ending.value != 0 { break }
     }
+    waiting.remove(threadID)
     return false
   }
 

@@ -27,8 +27,9 @@ func pm_handle_fork() {
   unsafe state.pointee.run.isOfThisProcess = false
   // Another thread of the parent may have been capturing; it is not in the child.
   unsafe Rearming(state).reset()
+  unsafe ThreadStopper(state).releaseAll()
+  unsafe WaitingCrashes(state).removeAll()
   unsafe state.pointee.owner.store(0)
-  unsafe state.pointee.parking.store(0)
   unsafe state.pointee.ending.store(0)
   unsafe state.pointee.survivedCrashes = 0
   unsafe state.pointee.lastFault = FaultIdentity()

@@ -115,7 +115,6 @@ struct HandlerState: ~Copyable {
   /// The count of stopped threads that the capturing thread waits for.
   let stopTarget: FutexWord
   /// Threads that crashed while another one captured; see `WaitingCrashes`.
-  let waitingCount: FutexWord
   let waiting: UnsafeMutableRawPointer
 
   // MARK: Belongs to the capturing thread

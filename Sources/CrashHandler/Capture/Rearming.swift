@@ -35,7 +35,6 @@ struct Rearming {
     unsafe state.pointee.landingPads[1].armed = 0
     unsafe state.pointee.threads.removeAll()
     unsafe state.pointee.mappings.removeAll()
-    unsafe WaitingCrashes(state).removeAll()
     unsafe state.pointee.writer.restart(on: -1)
     unsafe state.pointee.fileDescriptor = -1
     unsafe state.pointee.sectionsAbandoned = 0

@@ -44,7 +44,7 @@ enum HandlerInstaller {
     // Each word on a line of its own: parked threads and the capturing one would otherwise fight
     // for it.
     let wordStride = 64
-    let words = unsafe try memory.pages(9 * wordStride)
+    let words = unsafe try memory.pages(8 * wordStride)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
@@ -136,11 +136,10 @@ enum HandlerInstaller {
         scratchSize: scratchSize,
         owner: word(1),
         turn: word(2),
-        ending: word(7),
+        ending: word(6),
         parking: word(3),
         stopped: word(4),
         stopTarget: word(5),
-        waitingCount: word(6),
         waiting: memory.pages(WaitingCrashes.byteCount),
         writer: IntermediateDumpWriter(
           buffer: memory.pages(bufferSize), capacity: bufferSize,

@@ -28,17 +28,14 @@ public func handlerStatus() -> HandlerStatus {
         .replaced, signal: signal,
         "\(SignalSet.name(of: signal)) is not ours any more: \(described(other))"))
   }
-  let stop: @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-    unsafe pm_handle_stop
-  let watchdog:
-    @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-      unsafe pm_handle_watchdog
+  let watchdog: @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+    unsafe pm_handle_watchdog
   let signals = unsafe [
-    (state.pointee.stopSignal, unsafeBitCast(stop, to: UInt.self), "stops threads"),
-    (state.pointee.watchdogSignal, unsafeBitCast(watchdog, to: UInt.self), "bounds the time"),
+    (state.pointee.stopSignal, state.pointee.stopAction.handler, "stops threads"),
+    (state.pointee.watchdogSignal, UInt64(unsafeBitCast(watchdog, to: UInt.self)), "bounds the time"),
   ]
   for (signal, handler, purpose) in signals where signal != 0 {
-    guard let other = otherHandler(of: signal, than: UInt64(handler)) else { continue }
+    guard let other = otherHandler(of: signal, than: handler) else { continue }
     findings.append(
       HandlerStatus.Finding(
         .stopSignalTaken, signal: signal,
