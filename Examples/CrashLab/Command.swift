@@ -8,7 +8,7 @@ enum Command {
                           [--threads N] [--stack BYTES]
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR
-           crash-lab idle|start-again|status --database DIR
+           crash-lab idle|start-again|status|forked --database DIR
            crash-lab --list
 
       KIND          a way to die; --list names them
@@ -17,6 +17,7 @@ enum Command {
       idle          starts the handler, prints what runs in the process, and exits
       start-again   starts the handler twice more, with the same folder and with another
       status        prints what handlerStatus finds, before and after the handler was spoiled
+      forked        forks a child that does nothing as long as its parent lives, and prints its ID
       --no-handler  dies without any handler of ours
       --on          the thread that crashes; main if not given
       --threads     more threads, all asleep, started before the crash

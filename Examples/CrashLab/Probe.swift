@@ -7,12 +7,16 @@ enum Probe: String {
   case idle
   case startAgain = "start-again"
   case status
+  case forked
 
   func run(database: String) throws {
     switch self {
     case .idle: try printWhatRuns()
     case .startAgain: try startTwiceMore(database)
     case .status: printStatus()
+    case .forked:
+      print(crashlab_fork_idle())
+      waitForReader()
     }
   }
 

@@ -34,9 +34,7 @@ struct ProcessExamination {
     }
     let files = links.values.compactMap(LockedFile.init(link:))
     guard let file = files.first(where: { !$0.isDeleted }) ?? files.first else {
-      find(
-        "process \(processID) ('\(process.name)') holds no locked file: no crash handler lives in it"
-      )
+      examineWithoutFile(process, holds: Array(links.values))
       return
     }
     if file.isDeleted {
@@ -61,6 +59,25 @@ struct ProcessExamination {
       lines.append(
         "process \(processID) ('\(process.name)'): the crash handler is in place; the next report is "
           + "\(file.name.reportID) in \(file.path.parent.parent)")
+    }
+  }
+
+  /// A process that was forked has its parent's handler and descriptor of the folder, but no locked
+  /// file until it crashes.
+  private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
+    let title = "process \(process.threadID) ('\(process.name)')"
+    guard let folder = paths.first(where: { $0.lastComponent == PendingDumpName.folder }) else {
+      return find("\(title) holds no locked file: no crash handler lives in it")
+    }
+    let missing = SignalSet.faults.subtracting(process.caught)
+    if !missing.isEmpty { find("\(missing.names) are not caught") }
+    for finding in HandlerStatus.Finding.blocked(
+      ThreadSignals.threads(of: "\(process.threadID)"))
+    { find(finding.description) }
+    if isHealthy {
+      lines.append(
+        "\(title) was forked by a process with a crash handler, and makes its locked file in "
+          + "\(folder) when it crashes")
     }
   }
 

@@ -83,6 +83,8 @@ struct ChainingTests {
     #expect(play.handled.standardOutput == "20 calls\n")
     #expect(play.handled.standardOutput == play.alone.standardOutput)
     #expect(play.snapshots.count == 16)
+    // Nothing is left open of a crash that is over.
+    #expect(Set(play.snapshots.map(\.process.descriptorCount)).count == 1)
     #expect(try victim.pendingFiles() == [])
   }
 

@@ -83,6 +83,17 @@ struct HandlerStatusTests {
     #expect(seen.count == 3, "\(seen)")
   }
 
+  @Test func knowsAForkedChild() async throws {
+    let victim = try await Victim(.asTested)
+    let patient = try Patient(
+      ["forked", "--database", victim.database], executable: victim.executable)
+    let child = try #require(patient.lines().first.flatMap { Int32($0) })
+    let seen = try await doctor(child)
+    #expect(seen.end.exitCode == 0, "\(seen.standardOutput)")
+    #expect(seen.standardOutput.contains("was forked by a process with a crash handler"))
+    #expect(seen.standardOutput.contains(victim.database))
+  }
+
   @Test func saysWhereThereIsNoHandler() async throws {
     let own = try await doctor(getpid())
     #expect(own.end.exitCode == 1)

@@ -3,7 +3,6 @@
 #ifndef PM_HANDLERS_H
 #define PM_HANDLERS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "pm_annotations.h"
@@ -25,9 +24,9 @@ PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
 }
 
 // False where there is none.
-PM_OUTWARD bool pm_call_first_chance_handler(int signal, void *_Nullable information, void *_Nullable context) {
+PM_OUTWARD _Bool pm_call_first_chance_handler(int signal, void *_Nullable information, void *_Nullable context) {
   void *handler = __c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE);
-  return handler && ((bool (*)(int, void *, void *))handler)(signal, information, context);
+  return handler && ((_Bool (*)(int, void *, void *))handler)(signal, information, context);
 }
 
 #endif

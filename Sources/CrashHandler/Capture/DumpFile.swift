@@ -77,6 +77,15 @@ struct DumpFile {
     return true
   }
 
+  /// Closes the file, unless its number is somebody else's by now.
+  @_noLocks
+  func close() {
+    if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: false) {
+      _ = unsafe pm_close(state.pointee.fileDescriptor)
+    }
+    unsafe state.pointee.fileDescriptor = -1
+  }
+
   /// Opens a file of the pending folder for writing; negative if it is not there.
   @_noLocks
   func openAgain(_ name: UnsafePointer<CChar>) -> Int32 {
@@ -114,6 +123,7 @@ struct DumpFile {
     _ = unsafe pm_mkdir(workingDirectory, state.pointee.databasePath)
     _ = unsafe pm_mkdir(workingDirectory, state.pointee.folderPath)
     unsafe state.pointee.folderDescriptor = openFolder(state.pointee.folderPath)
+    unsafe state.pointee.folderIdentity = FileIdentity(of: state.pointee.folderDescriptor)
   }
 
   @_noLocks

@@ -15,9 +15,7 @@ func pm_handle_fork() {
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   // Not if the program had closed them: the numbers may be somebody else's.
-  if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: false) {
-    _ = unsafe pm_close(state.pointee.fileDescriptor)
-  }
+  unsafe DumpFile(state).close()
   if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
     _ = unsafe pm_close(state.pointee.fifoDescriptor)
   }

@@ -39,7 +39,7 @@ struct HandlerState: ~Copyable {
   var fileDescriptor: Int32
   var fileIdentity: FileIdentity
   var folderDescriptor: Int32
-  let folderIdentity: FileIdentity
+  var folderIdentity: FileIdentity
   var fifoDescriptor: Int32
   var fifoIdentity: FileIdentity
   var procDescriptor: Int32

@@ -21,6 +21,7 @@ struct Rearming {
   func rearm() {
     unsafe ThreadStopper(state).releaseAll()
     unsafe Survival(state).remember()
+    unsafe DumpFile(state).close()
     reset()
     takeSpares()
     let limit = FileSizeLimit()
@@ -36,7 +37,6 @@ struct Rearming {
     unsafe state.pointee.threads.removeAll()
     unsafe state.pointee.mappings.removeAll()
     unsafe state.pointee.writer.restart(on: -1)
-    unsafe state.pointee.fileDescriptor = -1
     unsafe state.pointee.sectionsAbandoned = 0
     unsafe state.pointee.threadsReadFromKernel = 0
     unsafe state.pointee.threadsOmitted = 0
@@ -52,30 +52,5 @@ struct Rearming {
       Int32(truncatingIfNeeded: pm_duplicate(folder))
     )
     unsafe state.pointee.spareIdentity = FileIdentity(of: state.pointee.spareDescriptors.0)
-  }
-}
-
-/// The soft limit of file sizes, raised to the hard one while files of ours are written.
-///
-/// Under a limit of 0 every write is EFBIG, to blocks that are held too.
-///
-/// RUNS-DURING-CRASH. Source: getrlimit(2), RLIMIT_FSIZE.
-struct FileSizeLimit {
-  private var limit = pm_limit()
-  private var isRaised = false
-
-  @_noLocks
-  init() {
-    guard unsafe pm_file_size_limit(nil, &limit) == 0, limit.soft != limit.hard else { return }
-    var raised = limit
-    raised.soft = limit.hard
-    isRaised = unsafe pm_file_size_limit(&raised, nil) == 0
-  }
-
-  @_noLocks
-  func restore() {
-    guard isRaised else { return }
-    var previous = limit
-    _ = unsafe pm_file_size_limit(&previous, nil)
   }
 }

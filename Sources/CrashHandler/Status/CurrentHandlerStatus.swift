@@ -32,7 +32,10 @@ public func handlerStatus() -> HandlerStatus {
     unsafe pm_handle_watchdog
   let signals = unsafe [
     (state.pointee.stopSignal, state.pointee.stopAction.handler, "stops threads"),
-    (state.pointee.watchdogSignal, UInt64(unsafeBitCast(watchdog, to: UInt.self)), "bounds the time"),
+    (
+      state.pointee.watchdogSignal, UInt64(unsafeBitCast(watchdog, to: UInt.self)),
+      "bounds the time"
+    ),
   ]
   for (signal, handler, purpose) in signals where signal != 0 {
     guard let other = otherHandler(of: signal, than: handler) else { continue }

@@ -39,6 +39,9 @@ void crash_pure_virtual(void);
 void crash_huge_frame(void);
 void crash_alloca(void);
 
+// Forks a child that ends when its parent does; its process ID.
+int crashlab_fork_idle(void);
+
 // Lets a forked child send the signal to this process.
 void crash_sent(int signal);
 
