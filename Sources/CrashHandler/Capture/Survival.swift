@@ -87,7 +87,9 @@ struct Survival {
   func remember() {
     guard unsafe state.pointee.outcomeOffset > 0 else { return }
     unsafe state.pointee.survivedCrashes &+= 1
-    unsafe state.pointee.precedingOutcomeOffset = state.pointee.outcomeOffset
+    // Of a signal that the kernel discards the fate is known from the start.
+    let isOpen = unsafe state.pointee.fate == .handled
+    unsafe state.pointee.precedingOutcomeOffset = isOpen ? state.pointee.outcomeOffset : 0
     unsafe state.pointee.precedingThread = state.pointee.threadID
     unsafe state.pointee.previousHandlerReturned = false
     let isAbort = unsafe state.pointee.fate == .discarded && state.pointee.signal == 6
