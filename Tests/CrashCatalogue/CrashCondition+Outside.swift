@@ -73,6 +73,10 @@ extension CrashCondition {
       name: "chaining-after", group: .handlers, summary: "handlers set later that pass on",
       arguments: ["--condition", "chaining-after"], excluded: unaligned),
     CrashCondition(
+      name: "first-chance", group: .handlers,
+      summary: "a first-chance handler has taken a fault, as a JIT's does, and declines the crash",
+      arguments: ["--condition", "first-chance"]),
+    CrashCondition(
       name: "alarm-storm", group: .handlers, summary: "SIGALRM every 200 microseconds",
       arguments: ["--condition", "alarm-storm"]),
     CrashCondition(

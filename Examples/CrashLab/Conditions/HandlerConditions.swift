@@ -1,4 +1,5 @@
 internal import CCrashLab
+internal import Postmortem
 
 // Handlers of the program's own.
 
@@ -16,5 +17,13 @@ extension Condition {
     Condition(
       name: "chaining-after", summary: "with handlers installed later, which pass on",
       after: { _ in condition_chaining_handler_after() }),
+    Condition(
+      name: "first-chance", summary: "after a first-chance handler has taken a fault of its own",
+      after: { database in
+        // Without ours there is nobody to ask it.
+        guard database != nil else { return }
+        unsafe setFirstChanceHandler(condition_first_chance())
+        condition_use_fault()
+      }),
   ]
 }

@@ -1,7 +1,9 @@
 // Handlers of the program's own, before ours and after.
 #include <signal.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "CCrashLab.h"
@@ -73,3 +75,21 @@ static void chain(int signal, siginfo_t *information, void *context) {
 }
 
 void condition_chaining_handler_after(void) { install(chain, before); }
+
+static char *locked_page;
+
+// As a runtime decides that uses faults: by the address. Everything else is a crash.
+static bool take_own_fault(int signal, void *information, void *context) {
+  (void)context;
+  char *address = ((siginfo_t *)information)->si_addr;
+  if (signal != SIGSEGV || address < locked_page || address >= locked_page + 4096) return false;
+  return mprotect(locked_page, 4096, PROT_READ | PROT_WRITE) == 0;
+}
+
+bool (*condition_first_chance(void))(int, void *, void *) { return take_own_fault; }
+
+void condition_use_fault(void) {
+  locked_page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (locked_page == MAP_FAILED) _exit(70);
+  *(volatile char *)locked_page = 1;
+}

@@ -3,6 +3,8 @@
 #ifndef CCRASHLAB_CONDITIONS_H
 #define CCRASHLAB_CONDITIONS_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -75,6 +77,9 @@ void condition_handler_before(void);
 void condition_old_style_handler_before(void);
 void condition_handler_after(void);
 void condition_chaining_handler_after(void);
+// A first-chance handler that takes one page's faults, and such a fault.
+bool (*_Nonnull condition_first_chance(void))(int, void *_Nullable, void *_Nullable);
+void condition_use_fault(void);
 
 // Signals that come while the handler works.
 
