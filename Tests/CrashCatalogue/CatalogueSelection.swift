@@ -18,8 +18,10 @@ public enum CatalogueSelection {
     }
   }
 
-  /// What every change is tested with: all kinds on every kind of thread; under each condition a fault, an abort, a
-  /// trap of Swift's runtime and a stack overflow. One in four of them, another each for each pair, runs in another build.
+  /// What every change is tested with: all kinds, and all conditions with a kind of each sort.
+  ///
+  /// Kinds run on every kind of thread; conditions with a fault, an abort, traps of Swift's runtime and a stack
+  /// overflow. One pair in four runs in another build too.
   public static func everyChange() -> [CatalogueCase] {
     let others: [BuildConfiguration] = [.release, .staticDebug, .staticRelease]
     return full(builds: [.asTested]).filter { testCase in

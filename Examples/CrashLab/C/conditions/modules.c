@@ -62,8 +62,8 @@ typedef void (*call_function)(crashlab_body, void *);
 
 static void in_module(crashlab_body body, void *context, int replaces) {
   char path[64], other[64];
-  snprintf(path, sizeof path, "/tmp/crash-lab-module-%d.so", getpid());
-  snprintf(other, sizeof other, "/tmp/crash-lab-module-%d.new", getpid());
+  snprintf(path, sizeof path, "./crash-lab-module-%d.so", getpid());
+  snprintf(other, sizeof other, "./crash-lab-module-%d.new", getpid());
   copy_module(path);
   void *module = open_module(path);
   call_function call = (call_function)dlsym(module, "crashlab_module_call");
