@@ -17,6 +17,7 @@ let package = Package(
   name: "swift-postmortem",
   products: [
     .library(name: "Postmortem", targets: ["Postmortem"]),
+    .library(name: "PostmortemHandler", targets: ["PostmortemHandler"]),
     .executable(name: "postmortem", targets: ["PostmortemTool"]),
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
@@ -44,9 +45,14 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+    // What a program imports that leaves conversion to another: the handler.
+    .target(name: "PostmortemHandler", dependencies: ["CrashHandler", "IntermediateDump"]),
     // What users import: the handler and the conversion.
     .target(
-      name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
+      name: "Postmortem",
+      dependencies: [
+        "CrashConverter", "CrashHandler", "CrashReportDatabase", "PostmortemHandler",
+      ]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
@@ -100,6 +106,10 @@ let package = Package(
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+    // A program that links the handler alone.
+    .executableTarget(
+      name: "HandlerOnlyVictim", dependencies: ["PostmortemHandler"],
+      path: "Tests/HandlerOnlyVictim"),
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(
       name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],

@@ -55,4 +55,21 @@ struct Arguments {
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
   subscript(option: String) -> String? { options[option] }
+
+  /// The value of an option that is a number; nil if it was not given.
+  ///
+  /// - Parameters:
+  ///   - range: what makes sense.
+  ///   - help: shown with the error.
+  func integer(
+    _ option: String, in range: ClosedRange<Int>, help: String
+  ) throws(UsageError) -> Int? {
+    guard let text = options[option] else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw UsageError(
+        "\(option) needs a number from \(range.lowerBound) to \(range.upperBound), not "
+          + "'\(text.escapedForMessage)'", help: help)
+    }
+    return number
+  }
 }

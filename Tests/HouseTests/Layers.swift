@@ -13,7 +13,8 @@ enum Layers {
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
     "CrashReportUpload": ["CrashReportDatabase"],
-    "Postmortem": ["CrashHandler", "CrashConverter"],
+    "PostmortemHandler": ["CrashHandler"],
+    "Postmortem": ["PostmortemHandler", "CrashConverter"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],
   ]
 
