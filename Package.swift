@@ -101,15 +101,20 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ConverterRacer",
-        "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "SelfProcessingVictim",
       ]),
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
-    // A program that links the handler alone.
+    // Two programs that share a database: one that links the handler alone, one that processes too.
+    .target(name: "VictimDeeds", path: "Tests/VictimDeeds"),
     .executableTarget(
-      name: "HandlerOnlyVictim", dependencies: ["PostmortemHandler"],
+      name: "HandlerOnlyVictim", dependencies: ["PostmortemHandler", "VictimDeeds"],
       path: "Tests/HandlerOnlyVictim"),
+    .executableTarget(
+      name: "SelfProcessingVictim", dependencies: ["Postmortem", "VictimDeeds"],
+      path: "Tests/SelfProcessingVictim"),
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(
       name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],

@@ -101,7 +101,7 @@ enum StatsCommand: Subcommand {
 
   private static func text(of statistics: Statistics) -> String {
     func line(_ label: String, _ amount: Amount?) -> String {
-      let label = label.padding(toLength: 18, withPad: " ", startingAt: 0)
+      let label = label.padding(toLength: 20, withPad: " ", startingAt: 0)
       return "\(label)\(amount?.count ?? 0) of \(amount?.bytes ?? 0) bytes\n"
     }
     var text = ""
@@ -112,10 +112,10 @@ enum StatsCommand: Subcommand {
     for state in StoredReport.State.allCases {
       text += line("reports, \(state.rawValue)", statistics.reports[state.rawValue])
     }
-    text += "oldest report     \(statistics.oldestReport?.description ?? "none")\n"
-    text += "newest report     \(statistics.newestReport?.description ?? "none")\n"
-    text += "client ID         \(statistics.clientID ?? "none yet")\n"
-    return text + "uploads           \(statistics.uploadsEnabled ? "enabled" : "disabled")\n"
+    text += "oldest report       \(statistics.oldestReport?.description ?? "none")\n"
+    text += "newest report       \(statistics.newestReport?.description ?? "none")\n"
+    text += "client ID           \(statistics.clientID ?? "none yet")\n"
+    return text + "uploads             \(statistics.uploadsEnabled ? "enabled" : "disabled")\n"
   }
 
   private static func names(in folder: String) -> [String] {

@@ -52,7 +52,7 @@ private enum CrashHistory {
     let folder = try PendingFolder(database: root, identifier: identifier)
     return try folder.dumps(among: folder.files()).compactMap { file in
       guard file.name.identifier == identifier, file.status.size > 0,
-        file.name.role != .locked || folder.isTakeable(file),
+        file.name.role != .locked || folder.ownerVerdict(file).isDead,
         let opened = try? folder.folder.open(file.name.description),
         let bytes = try? opened.read(at: 0, count: prefixSize),
         let document = try? IntermediateDumpDocument(parsing: bytes)

@@ -92,24 +92,6 @@ struct PendingFolder: ~Copyable {
     ).verdict
   }
 
-  /// Whether nobody will write to a locked file any more: its owner is dead, or done with it.
-  func isTakeable(_ file: File) -> Bool {
-    ownerVerdict(file).isDead || isFinished(file)
-  }
-
-  /// True for a dump with an end mark whose owner could not rename it, in a folder that had become
-  /// read-only for one, and lives on.
-  private func isFinished(_ file: File) -> Bool {
-    guard file.status.size > Int64(IntermediateDumpFormat.headerSize),
-      let opened = try? folder.open(file.name.description),
-      let end = try? opened.read(at: file.status.size - 1, count: 1),
-      end == [IntermediateDumpToken.endDocument],
-      let bytes = try? opened.read(limit: DumpConversion.maximumSize),
-      let document = try? IntermediateDumpDocument(parsing: bytes)
-    else { return false }
-    return document.isComplete
-  }
-
   private func fifoProbe(_ name: String) -> OwnerEvidence.FIFOProbe {
     // Anything but a FIFO is not opened: opening a device can have effects.
     guard folder.status(of: name)?.kind == .fifo else { return .unreadable }
@@ -132,7 +114,7 @@ struct PendingFolder: ~Copyable {
     switch file.name.role {
     case .finished: break
     case .locked:
-      guard isTakeable(file) else { return nil }
+      guard ownerVerdict(file).isDead else { return nil }
       // Looked at after the verdict: the owner may have written until then.
       if folder.status(of: file.name.description)?.size == 0 {
         try removeAll(of: file.name, dump: file.name)
