@@ -12,17 +12,18 @@ final class Racer {
   convenience init(
     database: String, identifier: String = "app", inNamespace: Bool = false
   ) throws {
-    try self.init("ConverterRacer", [database, identifier], inNamespace: inNamespace)
+    try self.init(
+      "ConverterRacer", [database, identifier], through: inNamespace ? Self.namespace : [])
   }
 
-  /// - Parameter inNamespace: as the first process of a PID namespace of its own; needs root.
-  init(_ program: String, _ arguments: [String], inNamespace: Bool = false) throws {
-    let path = try BuiltProducts.besideTests(program)
-    let words = [path] + arguments
-    process.executableURL = URL(fileURLWithPath: inNamespace ? "/usr/bin/unshare" : path)
-    process.arguments =
-      inNamespace
-      ? ["--pid", "--fork", "--kill-child", "--mount-proc"] + words : Array(words.dropFirst())
+  /// What makes a program the first process of a PID namespace of its own; needs root.
+  static let namespace = ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+  /// - Parameter through: a command that runs the program, as env(1) does.
+  init(_ program: String, _ arguments: [String], through: [String] = []) throws {
+    let words = through + [try BuiltProducts.besideTests(program)] + arguments
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
     process.environment = ProcessInfo.processInfo.environment.merging(
       ["SWIFT_BACKTRACE": "enable=no"]
     ) { _, new in new }
@@ -64,6 +65,14 @@ final class Racer {
       line.append(byte)
     }
     return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Waits for a line that begins with a text; lines before it are lost.
+  func line(with start: String) throws -> String {
+    while true {
+      let line = try firstLine()
+      if line.hasPrefix(start) || line.isEmpty { return line }
+    }
   }
 
   /// Waits for the process's end, and returns the lines it printed.

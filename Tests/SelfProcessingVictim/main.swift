@@ -8,6 +8,7 @@ guard CommandLine.arguments.count == 3, let deed = Deed(rawValue: CommandLine.ar
   exit(64)
 }
 let handler = try startHandler(database: CommandLine.arguments[1], product: "self processing")
+print("recent \(try recentCrashes().count)")
 for dump in try processIntermediateDumps() { print(dump) }
 fflush(nil)
 deed.perform(
