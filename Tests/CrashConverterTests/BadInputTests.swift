@@ -11,7 +11,7 @@ import Testing
   private let dumps: PendingDumps
 
   init() throws {
-    dumps = try PendingDumps()
+    dumps = try PendingDumps(inMemory: true)
   }
 
   @Test func fiveHundredDumpsAtAStart() throws {

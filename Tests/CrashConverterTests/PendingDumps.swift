@@ -10,8 +10,8 @@ final class PendingDumps: Sendable {
   var path: String { folder.path }
   private static let pending = "pending-serialized-dumps"
 
-  init() throws {
-    folder = try SharedFolder()
+  init(inMemory: Bool = false) throws {
+    folder = try SharedFolder(inMemory: inMemory)
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/\(Self.pending)", withIntermediateDirectories: false)
   }

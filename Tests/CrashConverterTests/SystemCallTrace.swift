@@ -64,6 +64,20 @@ struct SystemCallTrace {
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
+  /// The calls that change something on disk or wait for it, and the one after the last of them:
+  /// whoever dies elsewhere leaves what he would leave at the next of these.
+  var changes: [Call] {
+    let names: Set<String> = [
+      "write", "pwrite64", "writev", "fsync", "link", "linkat", "rename", "renameat", "renameat2",
+      "unlink", "unlinkat", "mkdir", "mkdirat", "chmod", "fchmod", "fchmodat", "ftruncate",
+    ]
+    let indices = calls.indices.filter { index in
+      names.contains(calls[index].name) || calls[index].line.contains("O_CREAT")
+    }
+    let last = indices.last.map { $0 + 1 }.flatMap { $0 < calls.count ? $0 : nil }
+    return (indices + (last.map { [$0] } ?? [])).map { calls[$0] }
+  }
+
   /// The first call of some names, at or after a place, whose line has a text.
   func index(of names: String..., after start: Int = 0, with text: String) -> Int? {
     calls.indices.dropFirst(start).first { index in
