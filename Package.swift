@@ -82,7 +82,9 @@ let package = Package(
     .testTarget(
       name: "CrashReportTests",
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
-    .testTarget(name: "PostmortemToolTests", dependencies: ["CrashReport", "PostmortemTool"]),
+    .testTarget(
+      name: "PostmortemToolTests",
+      dependencies: ["CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),

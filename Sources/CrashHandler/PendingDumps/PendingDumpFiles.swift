@@ -43,6 +43,7 @@ struct PendingDumpFiles: ~Copyable {
     var files = PendingDumpFiles(
       lockedName: name, database: absolutePath(database), folder: folder,
       folderDescriptor: folderDescriptor)
+    PendingDumpBound(folderDescriptor: folderDescriptor, identifier: identifier).apply()
     try files.makeFIFO(name.with(role: .fifo).description)
     try files.writeRunRecord(name.with(role: .runRecord).description)
     files.descriptor = try files.create(name.description)
