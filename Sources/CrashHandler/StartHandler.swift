@@ -56,6 +56,8 @@ public func startHandler(
       }
       return current.handler
     }
+    let standard = StandardDescriptors()
+    defer { withExtendedLifetime(standard) {} }
     let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
     var files = try PendingDumpFiles.make(
       database: database, identifier: identifier, signals: signals)

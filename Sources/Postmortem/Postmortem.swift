@@ -11,6 +11,7 @@
 @_exported import struct CrashHandler.HandlerOptions
 @_exported import struct CrashHandler.HandlerStatus
 @_exported import func CrashHandler.handlerStatus
+@_exported import func CrashHandler.installAlternateStack
 @_exported import func CrashHandler.setFirstChanceHandler
 @_exported import func CrashHandler.startHandler
 @_exported import func CrashHandler.startedHandler

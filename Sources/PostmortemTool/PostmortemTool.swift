@@ -9,7 +9,7 @@ struct PostmortemTool {
 
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, ProcessCommand.self, ListCommand.self, ShowCommand.self, DumpCommand.self,
-    DoctorCommand.self,
+    SymbolicateCommand.self, DoctorCommand.self,
   ]
 
   static func main() {

@@ -20,6 +20,10 @@ const void *_Nullable const *_Nullable pm_abort_message_pointer(void);
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
+// Whether an address is in Swift's runtime as a shared library: a signal handler there is its backtracer's. Not to be told
+// where the runtime is inside the executable, which has no backtracer.
+int pm_is_in_swift_runtime(uint64_t address);
+
 // AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14, which the Glibc overlay cannot ask.
 uint64_t pm_minimum_signal_stack_size(void);
 

@@ -136,7 +136,12 @@ struct DumpFile {
   @_noLocks
   private func create() -> Bool {
     let descriptor = unsafe create(state.pointee.lockedName)
-    guard descriptor >= 0 else { return false }
+    guard descriptor >= 0 else {
+      // A folder that cannot be opened is the cause; its "descriptor" is the errno.
+      let folder = unsafe state.pointee.folderDescriptor
+      unsafe state.pointee.outcome.failure = 0 &- (folder < 0 ? folder : descriptor)
+      return false
+    }
     use(descriptor)
     return true
   }
