@@ -51,11 +51,10 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
 }
 
 int pm_is_in_swift_runtime(uint64_t address) {
-  Dl_info information;
-  if (!dladdr((const void *)(uintptr_t)address, &information) || !information.dli_fname) return 0;
-  const char *slash = strrchr(information.dli_fname, '/');
-  const char *name = slash ? slash + 1 : information.dli_fname;
-  return strncmp(name, "libswiftCore.so", 15) == 0;
+  const char *path = pm_module_of(address);
+  if (!path) return 0;
+  const char *slash = strrchr(path, '/');
+  return strncmp(slash ? slash + 1 : path, "libswiftCore.so", 15) == 0;
 }
 
 uint64_t pm_minimum_signal_stack_size(void) {

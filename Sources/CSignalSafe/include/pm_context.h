@@ -131,22 +131,6 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 // The alternate stack that returning from the handler will set, in ucontext_t: a stack_t on either architecture. A handler
 // that calls sigaltstack(2) sees it undone by its own return. Source: Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16
-
-// What a handler may do about it: 0 where the thread has none of `size` bytes or more, and does not stand on one.
-PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
-  const char *stack = (const char *)context + PM_CONTEXT_SIGNAL_STACK;
-  int flags = *(const int *)(stack + 8);
-  if (flags & 1 /* SS_ONSTACK */) return 1;
-  return !(flags & 2 /* SS_DISABLE */) && *(const size_t *)(stack + 16) >= size;
-}
-PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t size) {
-  char *stack = (char *)context + PM_CONTEXT_SIGNAL_STACK;
-  *(uint64_t *)stack = base;
-  *(int *)(stack + 8) = 0;
-  *(size_t *)(stack + 16) = size;
-}
-
-// The same, as it was when the signal came.
 struct pm_signal_stack {
   uint64_t base;
   int32_t flags;
@@ -166,6 +150,18 @@ PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = 2;  // SS_DISABLE: a thread without one
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
+}
+// Whether the thread may be given another one: 0 where it has none of `size` bytes or more, and does not stand on one.
+PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
+  const struct pm_signal_stack *stack = pm_context_signal_stack(context);
+  if (stack->flags & 1 /* SS_ONSTACK */) return 1;
+  return !(stack->flags & 2 /* SS_DISABLE */) && stack->size >= size;
+}
+PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t size) {
+  struct pm_signal_stack *stack = (struct pm_signal_stack *)((char *)context + PM_CONTEXT_SIGNAL_STACK);
+  stack->base = base;
+  stack->flags = 0;
+  stack->size = size;
 }
 
 // The mask that returning from the handler will restore.

@@ -15,8 +15,9 @@ struct HandlerState: ~Copyable {
   /// runs in our memory is another one.
   var processID: Int32
   var isForkedChild = false
-  /// True while there is no locked file: in a forked child, and where the next one could not be
-  /// made after a crash that was survived. The crash makes it.
+  /// True while there is no locked file, which the crash then makes.
+  ///
+  /// In a forked child, and where the next one could not be made after a crash that was survived.
   var needsFile = false
   /// True once the report ID is another than the one that was encoded at install.
   var hasNewReportID = false
