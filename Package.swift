@@ -100,6 +100,8 @@ let package = Package(
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+    // Disturbs a victim's crash handler from outside, by ptrace.
+    .executableTarget(name: "FaultInjector", path: "Tests/FaultInjector"),
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(
       name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
@@ -110,6 +112,6 @@ let package = Package(
 
 // C targets take no Swift settings.
 for target in package.targets
-where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
+where !["CSignalSafe", "CSwiftDemangle", "CCrashLab", "FaultInjector"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -5,10 +5,12 @@ enum Command {
 
   static let usage = """
     usage: crash-lab KIND (--database DIR | --no-handler) [--on main|pthread|dispatch|task]
-                          [--threads N] [--stack BYTES]
+                          [--condition NAME]... [--threads N] [--stack BYTES]
+                          [--milliseconds N] [--forgo CALLS]
            crash-lab process --database DIR
            crash-lab idle|start-again --database DIR
            crash-lab --list
+           crash-lab --list-conditions
 
       KIND          a way to die; --list names them
       process       converts what earlier runs left behind, one line for each dump
@@ -16,12 +18,18 @@ enum Command {
       start-again   starts the handler twice more, with the same folder and with another
       --no-handler  dies without any handler of ours
       --on          the thread that crashes; main if not given
+      --condition   what surrounds the crash; --list-conditions names them
       --threads     more threads, all asleep, started before the crash
       --stack       bytes of stack for each pthread
+      --milliseconds
+                    the handler's own time
+      --forgo       system calls that the handler leaves out; as in the conditions that end in
+                    "-killed"
     """
 
   case help
   case list
+  case listConditions
   case process(String)
   case probe(Probe, String)
   case crash(Crash)
@@ -30,10 +38,16 @@ enum Command {
     var remaining = arguments[...]
     guard let first = remaining.popFirst() else { throw UsageError("what shall it be?") }
     var options: [String: String] = [:]
-    let known = ["--database", "--on", "--threads", "--stack"]
+    var conditions: [String] = []
+    let known = [
+      "--database", "--on", "--threads", "--stack", "--milliseconds", "--forgo",
+    ]
     while let option = remaining.popFirst() {
       if option == "--no-handler" {
         options[option] = ""
+      } else if option == "--condition" {
+        guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }
+        conditions.append(value)
       } else if known.contains(option) {
         guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }
         options[option] = value
@@ -44,12 +58,13 @@ enum Command {
     switch first {
     case "--help", "-h": self = .help
     case "--list": self = .list
+    case "--list-conditions": self = .listConditions
     case "process": self = .process(try Self.database(options))
     default:
       if let probe = Probe(rawValue: first) {
         self = .probe(probe, try Self.database(options))
       } else {
-        self = .crash(try Crash(name: first, options: options))
+        self = .crash(try Crash(name: first, conditions: conditions, options: options))
       }
     }
   }

@@ -14,12 +14,14 @@ struct CrashLab {
     }
     switch command {
     case .help: print(Command.usage)
-    case .list: list()
+    case .list: list(CrashKind.all.map { ($0.name, $0.summary) })
+    case .listConditions: list(Condition.all.map { ($0.name, $0.summary) })
     case .process(let database): process(database)
     case .probe(let probe, let database): run(probe, database)
     case .crash(let crash):
+      crash.prepare()
       if let database = crash.database {
-        start(database, catchesBrokenPipe: crash.catchesBrokenPipe)
+        start(database, options: crash.handlerOptions)
       }
       try crash.run()
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
@@ -27,17 +29,15 @@ struct CrashLab {
     }
   }
 
-  private static func list() {
-    let width = CrashKind.all.map(\.name.count).max() ?? 0
-    for kind in CrashKind.all {
-      let padding = String(repeating: " ", count: width - kind.name.count)
-      print("\(kind.name)\(padding)  \(kind.summary)")
+  private static func list(_ entries: [(name: String, summary: String)]) {
+    let width = entries.map(\.name.count).max() ?? 0
+    for entry in entries {
+      let padding = String(repeating: " ", count: width - entry.name.count)
+      print("\(entry.name)\(padding)  \(entry.summary)")
     }
   }
 
-  private static func start(_ database: String, catchesBrokenPipe: Bool = false) {
-    var options = HandlerOptions()
-    options.catchesBrokenPipe = catchesBrokenPipe
+  private static func start(_ database: String, options: HandlerOptions = HandlerOptions()) {
     do {
       try startHandler(
         database: database, product: "CrashLab", version: "1.0", environment: "test",

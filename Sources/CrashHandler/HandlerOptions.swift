@@ -10,7 +10,12 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The environment is never in a dump.
   public var capturesArguments = true
+  /// System calls that a crash must not make, because a seccomp filter kills the process on them.
+  ///
+  /// `Docs/Operations.md` lists those that a crash makes.
+  public var forgoing: SystemCalls = []
 
-  /// The defaults: the limits' own, broken pipes left alone, arguments captured.
+  /// The defaults: the limits' own, broken pipes left alone, arguments captured, no system call
+  /// forgone.
   public init() {}
 }

@@ -123,5 +123,8 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
   return *(const uint64_t *)((const char *)context + PM_CONTEXT_SIGNAL_MASK);
 }
+PM_INLINE void pm_context_block_signal(void *context, int signal) {
+  *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) |= UINT64_C(1) << (signal - 1);
+}
 
 #endif

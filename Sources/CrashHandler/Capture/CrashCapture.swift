@@ -9,29 +9,51 @@ internal import IntermediateDump
 @c(pm_capture_crash) @_noLocks
 func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  // A fault from here on gets a stack of its own; without this the kernel would start again at the
-  // top of the alternate stack that the signal frame is on.
-  _ = unsafe pm_set_signal_stack(state.pointee.faultStack, state.pointee.faultStackSize)
-  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: state.pointee.timeLimit)
+  unsafe setFaultStack(state)
+  let time = unsafe CaptureTime(limit: state.pointee.timeLimit)
+  unsafe arm(state, milliseconds: time.sections)
   unsafe closeSpares(state)
-  guard unsafe DumpFile(state).prepare() else {
-    unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: 0)
-    return
+  // A fault between two sections, or a write that hangs there, comes back to here; each time at
+  // least one more section is behind us.
+  var landings = 0
+  while unsafe landings < 16 && !state.pointee.isOver {
+    if unsafe pm_run_section(state.pointee.landingPads + 2, pm_write_dump, argument) == 0 { break }
+    unsafe state.pointee.sectionsAbandoned |= state.pointee.currentSection
+    landings &+= 1
   }
-
-  var limit = pm_limit()
-  let hasLimit = unsafe pm_file_size_limit(nil, &limit) == 0 && limit.soft != limit.hard
-  if hasLimit {
-    var raised = limit
-    raised.soft = limit.hard
-    _ = unsafe pm_file_size_limit(&raised, nil)
+  unsafe arm(state, milliseconds: 0)
+  if unsafe state.pointee.hasRaisedLimit {
+    unsafe state.pointee.hasRaisedLimit = false
+    var limit = unsafe state.pointee.fileSizeLimit
+    _ = unsafe pm_file_size_limit(&limit, nil)
   }
+}
 
+/// Writes the dump, or goes on with it after what came back from it.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_dump) @_noLocks
+private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   let sections = unsafe SectionRunner(state)
-  unsafe state.pointee.writer.header()
-  unsafe state.pointee.writer.encoded(
-    state.pointee.encodedProcess, count: state.pointee.encodedProcessCount)
-  if unsafe state.pointee.isForkedChild { unsafe writeChild(state) }
+  if unsafe state.pointee.sectionsBegun == 0 {
+    unsafe state.pointee.sectionsBegun = 1
+    guard unsafe DumpFile(state).prepare() else { return }
+    unsafe state.pointee.isPrepared = true
+    unsafe raiseLimit(state)
+  } else {
+    // A file that could not be checked is not written to.
+    guard unsafe state.pointee.isPrepared else { return }
+    unsafe state.pointee.writer.recover()
+    unsafe state.pointee.writer.close(toDepth: 0)
+  }
+  if unsafe !state.pointee.isBegun {
+    if unsafe state.pointee.writer.size == 0 { unsafe state.pointee.writer.header() }
+    unsafe state.pointee.writer.encoded(
+      state.pointee.encodedProcess, count: state.pointee.encodedProcessCount)
+    if unsafe state.pointee.isForkedChild { unsafe writeChild(state) }
+    unsafe state.pointee.isBegun = true
+  }
   unsafe sections.run(1, pm_write_exception)
   unsafe sections.run(2, pm_stop_threads)
   unsafe sections.run(3, pm_read_mappings)
@@ -43,17 +65,69 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   unsafe sections.run(9, pm_write_threads)
   unsafe sections.run(11, pm_write_resources)
   unsafe sections.run(12, pm_write_link_map)
-  // The rest is a few system calls, and says that the time was over.
-  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: 0)
-  unsafe state.pointee.isOutOfTime = false
+  // The rest is a few system calls, and says that the time was over; it has a time of its own.
+  if unsafe !state.pointee.isFinishing {
+    unsafe state.pointee.isFinishing = true
+    unsafe arm(state, milliseconds: CaptureTime(limit: state.pointee.timeLimit).finish)
+    unsafe state.pointee.isOutOfTime = false
+  }
   unsafe sections.run(10, pm_write_capture)
-  if unsafe state.pointee.writer.endDocument() {
+  if unsafe state.pointee.writer.endDocument() && state.pointee.makes(CallBit.rename) {
     // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
     // mark.
     _ = unsafe pm_rename(
       state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
   }
-  if hasLimit { _ = unsafe pm_file_size_limit(&limit, nil) }
+}
+
+/// How the time is divided: seven eighths for the sections, the rest for the end.
+///
+/// RUNS-DURING-CRASH.
+struct CaptureTime {
+  /// In milliseconds.
+  let sections: Int
+  let finish: Int
+
+  @_noLocks
+  init(limit: Int) {
+    finish = limit >= 8 ? limit / 8 : 1
+    sections = limit &- finish > 0 ? limit &- finish : 1
+  }
+}
+
+/// A fault from here on gets a stack of its own; without this the kernel would start again at the
+/// top of the alternate stack that the signal frame is on.
+///
+/// Where it is refused, nothing that could raise a signal on this thread is done.
+@_noLocks
+private func setFaultStack(_ state: UnsafeMutablePointer<HandlerState>) {
+  var attempts = 0
+  while unsafe attempts < 3 && state.pointee.makes(CallBit.faultStack) {
+    if unsafe pm_set_signal_stack(state.pointee.faultStack, state.pointee.faultStackSize) == 0 {
+      unsafe state.pointee.hasFaultStack = true
+      return
+    }
+    attempts &+= 1
+  }
+}
+
+@_noLocks
+private func arm(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
+  guard unsafe state.pointee.hasFaultStack else { return }
+  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: milliseconds)
+}
+
+/// Raises the soft limit of file sizes to the hard one.
+@_noLocks
+private func raiseLimit(_ state: UnsafeMutablePointer<HandlerState>) {
+  var limit = pm_limit()
+  guard unsafe state.pointee.makes(CallBit.fileSizeLimit) && pm_file_size_limit(nil, &limit) == 0,
+    limit.soft != limit.hard
+  else { return }
+  unsafe state.pointee.fileSizeLimit = limit
+  unsafe state.pointee.hasRaisedLimit = true
+  limit.soft = limit.hard
+  _ = unsafe pm_file_size_limit(&limit, nil)
 }
 
 /// Stops all threads; nothing is written.
@@ -68,10 +142,11 @@ private func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
 /// Gives the descriptors held for /proc back, those that still are ours.
 @_noLocks
 private func closeSpares(_ state: UnsafeMutablePointer<HandlerState>) {
+  guard unsafe state.pointee.makes(CallBit.files) else { return }
   let spares = unsafe state.pointee.spareDescriptors
   let identity = unsafe state.pointee.spareIdentity
-  if identity.isOf(spares.0, linked: false) { _ = pm_close(spares.0) }
-  if identity.isOf(spares.1, linked: false) { _ = pm_close(spares.1) }
+  if unsafe state.pointee.isSame(identity, spares.0) { _ = pm_close(spares.0) }
+  if unsafe state.pointee.isSame(identity, spares.1) { _ = pm_close(spares.1) }
 }
 
 /// A forked child's own report ID and process ID, over those that its parent encoded.

@@ -19,28 +19,37 @@ struct CrashEnd {
   ) {
     let pads = unsafe state.pointee.landingPads
     if let context = unsafe context {
-      var index = 1
-      while index >= 0 {
+      // A guarded copy, the section around it, what is around all sections.
+      var turn = 0
+      while turn < 3 {
+        let index = turn == 0 ? 1 : turn == 1 ? 0 : 2
         if unsafe pads[index].armed != 0 {
           unsafe pads[index].armed = 0
           unsafe pm_context_land(context, pads + index, signal)
           return
         }
-        index &-= 1
+        turn &+= 1
       }
     }
-    // A fault in the few lines between the sections. What was flushed is on disk; end as we would
-    // have ended.
+    // A fault before the first section or behind the last. What was flushed is on disk; end as we
+    // would have ended.
     unsafe passOn(signal, information, context)
   }
 
   /// Waits until the capturing thread is done, for ten seconds at most.
   @_noLocks
   func waitForOwner() {
+    let start = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
     var rounds = 0
-    while unsafe state.pointee.finished.value == 0, rounds < 100 {
+    while unsafe state.pointee.finished.value == 0 {
       unsafe state.pointee.finished.wait(while: 0, milliseconds: 100)
       rounds &+= 1
+      // A wait may end early, or not begin at all under a filter; without a clock they are counted.
+      if start == 0 {
+        if rounds == 100 { return }
+      } else if pm_monotonic_clock() &- start > 10_000_000_000 {
+        return
+      }
     }
   }
 
@@ -68,15 +77,24 @@ struct CrashEnd {
     var number: Int32 = 1
     while number < 32 {
       if unsafe state.pointee.crashSignals &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1 {
-        _ = unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil)
+        restore(number)
       }
       number &+= 1
     }
+    unsafe state.pointee.passedOn &+= 1
     var code: Int32 = 0
     if let information = unsafe information { code = unsafe pm_siginfo_code(information) }
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
     // without us.
-    if recurs(signal, code: code) { return }
+    if recurs(signal, code: code) {
+      // It came back to us: rt_sigaction is kept from us. A fault whose signal is blocked gets the
+      // default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
+      if let context = unsafe context, unsafe state.pointee.passedOn > 3 {
+        unsafe pm_context_block_signal(context, signal)
+      }
+      return
+    }
+    if unsafe state.pointee.passedOn > 16 { _ = pm_exit_group(128 &+ signal) }
     if mustEndFirstProcess(signal, code: code) {
       if unsafe rewind(signal, context) { return }
       _ = pm_exit_group(128 &+ signal)
@@ -95,7 +113,18 @@ struct CrashEnd {
     // A kernel or a seccomp profile without rt_tgsigqueueinfo: the siginfo is lost, the signal is
     // not.
     if pm_tgkill(process, thread, signal) == 0 { return }
+    if pm_kill(process, signal) == 0 { return }
     _ = pm_exit_group(128 &+ signal)
+  }
+
+  /// Puts the action back that a signal had before ours.
+  @_noLocks
+  private func restore(_ number: Int32) {
+    var attempts = 0
+    while attempts < 3 {
+      if unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil) == 0 { return }
+      attempts &+= 1
+    }
   }
 
   /// True where the kernel itself would have ended the first process of a PID namespace, but

@@ -38,12 +38,16 @@ struct DumpFile {
   @_noLocks
   func prepare() -> Bool {
     prepareFolders()
+    let opensFiles = unsafe state.pointee.makes(CallBit.files)
     if unsafe state.pointee.isForkedChild {
-      return create(anew: true)
+      return opensFiles && (create(anew: true) || create(anew: true))
     }
-    if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: true) {
+    if unsafe state.pointee.isSame(
+      state.pointee.fileIdentity, state.pointee.fileDescriptor, linked: true)
+    {
       return true
     }
+    guard opensFiles else { return false }
     // Closed, but still there: the same file again. Removed: one of the same name.
     let descriptor = unsafe Int32(
       truncatingIfNeeded: pm_openat(
@@ -53,24 +57,29 @@ struct DumpFile {
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
-    return create(anew: false) || create(anew: true)
+    return create(anew: false) || create(anew: true) || create(anew: true)
   }
 
   /// Opens the folders again whose descriptors are not ours any more; a removed pending folder is
   /// made again.
   @_noLocks
   private func prepareFolders() {
-    if unsafe !state.pointee.procIdentity.isOf(state.pointee.procDescriptor, linked: false) {
+    guard unsafe state.pointee.makes(CallBit.files) else { return }
+    if unsafe !state.pointee.isSame(state.pointee.procIdentity, state.pointee.procDescriptor) {
       let name: StaticString = "/proc"
       let path = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
       unsafe state.pointee.procDescriptor = openFolder(path)
     }
-    if unsafe state.pointee.folderIdentity.isOf(state.pointee.folderDescriptor, linked: true) {
+    if unsafe state.pointee.isSame(
+      state.pointee.folderIdentity, state.pointee.folderDescriptor, linked: true)
+    {
       return
     }
-    let workingDirectory = DumpFile.workingDirectory
-    _ = unsafe pm_mkdir(workingDirectory, state.pointee.databasePath)
-    _ = unsafe pm_mkdir(workingDirectory, state.pointee.folderPath)
+    if unsafe state.pointee.makes(CallBit.folders) {
+      let workingDirectory = DumpFile.workingDirectory
+      _ = unsafe pm_mkdir(workingDirectory, state.pointee.databasePath)
+      _ = unsafe pm_mkdir(workingDirectory, state.pointee.folderPath)
+    }
     unsafe state.pointee.folderDescriptor = openFolder(state.pointee.folderPath)
   }
 
@@ -130,5 +139,13 @@ struct FileIdentity {
       status.inode == inode
     else { return false }
     return !linked || status.links > 0
+  }
+}
+
+extension HandlerState {
+  /// True if a descriptor is still that of a file, or is not to be checked.
+  @_noLocks
+  func isSame(_ identity: FileIdentity, _ descriptor: Int32, linked: Bool = false) -> Bool {
+    makes(CallBit.fileChecks) ? identity.isOf(descriptor, linked: linked) : descriptor >= 0
   }
 }

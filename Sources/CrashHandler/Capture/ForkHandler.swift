@@ -15,10 +15,14 @@ func pm_handle_fork() {
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   // Not if the program had closed them: the numbers may be somebody else's.
-  if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: false) {
+  if unsafe state.pointee.isSame(
+    state.pointee.fileIdentity, state.pointee.fileDescriptor)
+  {
     _ = unsafe pm_close(state.pointee.fileDescriptor)
   }
-  if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
+  if unsafe state.pointee.isSame(
+    state.pointee.fifoIdentity, state.pointee.fifoDescriptor)
+  {
     _ = unsafe pm_close(state.pointee.fifoDescriptor)
   }
   unsafe state.pointee.fileDescriptor = -1
@@ -26,6 +30,8 @@ func pm_handle_fork() {
   unsafe state.pointee.writer.redirect(to: -1)
   unsafe state.pointee.isForkedChild = true
   // Timers are not inherited.
-  unsafe state.pointee.timer = WatchdogTimer.make(signal: state.pointee.watchdogSignal)
+  if unsafe state.pointee.makes(CallBit.timers) {
+    unsafe state.pointee.timer = WatchdogTimer.make(signal: state.pointee.watchdogSignal)
+  }
   unsafe state.pointee.processID = pm_getpid()
 }

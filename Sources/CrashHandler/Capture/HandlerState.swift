@@ -17,6 +17,8 @@ struct HandlerState: ~Copyable {
   /// True in a forked child, whose first dump is a file of its own.
   var isForkedChild = false
   let limits: CaptureLimits
+  /// `SystemCalls` that are not made, as bits.
+  let forgone: UInt32
   /// The database and the folder of pending dumps in it, absolute, and names in the latter, all as
   /// NUL-terminated text.
   let databasePath: UnsafePointer<CChar>
@@ -83,7 +85,7 @@ struct HandlerState: ~Copyable {
   /// The stack for faults inside the handler.
   let faultStack: UnsafeMutableRawPointer
   let faultStackSize: Int
-  /// Two: where a section comes back to, and where a guarded copy does.
+  /// Three, where these come back to: a section, a guarded copy, and what is between the sections.
   let landingPads: UnsafeMutablePointer<pm_landing_pad>
   let threads: ThreadTable
   let mappings: MappingTable
@@ -117,10 +119,26 @@ struct HandlerState: ~Copyable {
   var entryTime: UInt64 = 0
   /// Bit n stands for section n.
   var sectionsAbandoned: UInt64 = 0
+  var sectionsBegun: UInt64 = 0
+  /// The bit of the section that began last.
+  var currentSection: UInt64 = 0
+  /// True once there is a file for the dump, and once it has its first tokens.
+  var isPrepared = false
+  var isBegun = false
+  /// False if a fault in the handler would overwrite the frame of the crash.
+  var hasFaultStack = false
+  /// The limit of file sizes as it was, where it was raised.
+  var fileSizeLimit = pm_limit()
+  var hasRaisedLimit = false
   var threadsReadFromKernel: UInt64 = 0
   var threadsOmitted: UInt64 = 0
   var previousProfileAction = pm_signal_action()
   var hasProfileAction = false
   /// True once the time is over; what has not begun is left out.
   var isOutOfTime = false
+  /// True in the last part, which has a time of its own, and once that is over too.
+  var isFinishing = false
+  var isOver = false
+  /// How often the crash has been handed on.
+  var passedOn: UInt32 = 0
 }

@@ -4,6 +4,8 @@
 #define CCRASHLAB_H
 
 #include <stddef.h>
+
+#include "Privileges.h"
 #include <stdint.h>
 
 #ifdef __cplusplus

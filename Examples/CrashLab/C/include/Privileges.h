@@ -1,0 +1,21 @@
+// What is taken from a process once its handler is there: privileges, and system calls.
+#ifndef CCRASHLAB_PRIVILEGES_H
+#define CCRASHLAB_PRIVILEGES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void condition_drop_user(void);
+void condition_change_root(void);
+void condition_not_dumpable(void);
+// From here on the system calls of a group kill the process, on every thread.
+void condition_kill_on_calls(const char *_Nonnull group);
+// From here on those of all groups fail, on every thread.
+void condition_fail_calls(int error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
