@@ -102,6 +102,12 @@ let package = Package(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
     // Disturbs a victim's crash handler from outside, by ptrace.
     .executableTarget(name: "FaultInjector", path: "Tests/FaultInjector"),
+    .testTarget(
+      name: "FaultInjectionTests",
+      dependencies: [
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport", "Minidump",
+        "ProcessSnapshot",
+      ]),
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(
       name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],

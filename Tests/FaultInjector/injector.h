@@ -28,8 +28,9 @@ struct plan {
   long fail_index;
   enum role fail_role;
   int error;
-  // Fails every call with this system call's number from `fail_index` on; -1 for that one call only.
-  long fail_number;
+  // Fails every call with one of these system calls' numbers from `fail_index` on; that one call only, if there are none.
+  long fail_numbers[4];
+  int fail_number_count;
   // Kills the process at a call.
   enum kill_time kill_time;
   long kill_index;

@@ -30,7 +30,8 @@ static void usage(void) {
   fputs(
       "usage: FaultInjector --report FILE [OPTION...] -- PROGRAM [ARGUMENT...]\n"
       "  --fail ROLE N ERRNO          the N-th call of a role fails without being run\n"
-      "  --fail-all ROLE N CALL ERRNO every call with the number CALL fails from the N-th call on\n"
+      "  --fail-all ROLE N CALL[,CALL…] ERRNO\n"
+      "                               every call with such a number fails from the N-th call on\n"
       "  --kill before|after ROLE N   the process is killed at the N-th call\n"
       "  --fault SYMBOL STEPS         a function faults after so many instructions\n"
       "  --hang SYMBOL                a function never ends\n"
@@ -66,7 +67,8 @@ static int read_options(int count, char **words, struct plan *plan, unsigned *pa
     } else if (strcmp(option, "--fail-all") == 0 && left >= 4) {
       plan->fail_role = role_of(values[0]);
       plan->fail_index = atol(values[1]);
-      plan->fail_number = atol(values[2]);
+      for (char *word = strtok(values[2], ","); word && plan->fail_number_count < 4; word = strtok(NULL, ","))
+        plan->fail_numbers[plan->fail_number_count++] = atol(word);
       plan->error = atoi(values[3]);
       i += 4;
     } else if (strcmp(option, "--kill") == 0 && left >= 3) {
@@ -92,7 +94,7 @@ static int read_options(int count, char **words, struct plan *plan, unsigned *pa
 }
 
 int main(int count, char **words) {
-  struct plan plan = {.fail_number = -1};
+  struct plan plan = {0};
   unsigned patience = 30;
   char **program = words + read_options(count, words, &plan, &patience);
 

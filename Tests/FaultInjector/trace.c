@@ -131,8 +131,9 @@ static void enter_call(struct thread *thread, const struct __ptrace_syscall_info
   }
   // A thread whose rt_sigreturn does not happen runs into whatever stands behind it: the kernel never fails this call.
   if (is_return || plan->fail_index == 0 || plan->fail_role != role) return;
-  bool fails = plan->fail_number < 0 ? index == plan->fail_index
-                                     : index >= plan->fail_index && (long)call->entry.nr == plan->fail_number;
+  bool fails = plan->fail_number_count == 0 && index == plan->fail_index;
+  for (int i = 0; i < plan->fail_number_count; i++)
+    if (index >= plan->fail_index && (long)call->entry.nr == plan->fail_numbers[i]) fails = true;
   if (!fails) return;
   fprintf(plan->report, "failed %ld\n", index);
   thread->error = plan->error;

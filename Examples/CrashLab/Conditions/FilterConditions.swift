@@ -46,6 +46,12 @@ extension Condition {
         })
     } + [
       refusing("calls-not-permitted", EPERM), refusing("calls-not-implemented", ENOSYS),
+      Condition(
+        name: "actions-not-permitted", summary: "under a filter that refuses rt_sigaction",
+        around: { body in
+          condition_fail_signal_actions()
+          unsafe body.function(body.context)
+        }),
     ]
 
   private static func refusing(_ name: String, _ error: Int32) -> Condition {

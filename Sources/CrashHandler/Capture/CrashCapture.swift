@@ -68,7 +68,10 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   // The rest is a few system calls, and says that the time was over; it has a time of its own.
   if unsafe !state.pointee.isFinishing {
     unsafe state.pointee.isFinishing = true
-    unsafe arm(state, milliseconds: CaptureTime(limit: state.pointee.timeLimit).finish)
+    // If the time of the sections was over, this one runs already.
+    if unsafe !state.pointee.isOutOfTime {
+      unsafe arm(state, milliseconds: CaptureTime(limit: state.pointee.timeLimit).finish)
+    }
     unsafe state.pointee.isOutOfTime = false
   }
   unsafe sections.run(10, pm_write_capture)
@@ -80,7 +83,7 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   }
 }
 
-/// How the time is divided: seven eighths for the sections, the rest for the end.
+/// How the time is divided: three quarters for the sections, the rest for the end.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {
@@ -90,7 +93,7 @@ struct CaptureTime {
 
   @_noLocks
   init(limit: Int) {
-    finish = limit >= 8 ? limit / 8 : 1
+    finish = limit >= 4 ? limit / 4 : 1
     sections = limit &- finish > 0 ? limit &- finish : 1
   }
 }

@@ -103,7 +103,8 @@ struct CrashEnd {
     // the crash.
     var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
     _ = unsafe pm_sigprocmask(0, &mask, nil)  // SIG_BLOCK
-    let process = pm_getpid()
+    let answer = pm_getpid()
+    let process = unsafe answer < 0 ? state.pointee.processID : answer
     let thread = pm_gettid()
     if let information = unsafe information,
       unsafe pm_tgsigqueueinfo(process, thread, signal, information) == 0
@@ -122,7 +123,9 @@ struct CrashEnd {
   private func restore(_ number: Int32) {
     var attempts = 0
     while attempts < 3 {
-      if unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil) == 0 { return }
+      if unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil) == 0 {
+        return
+      }
       attempts &+= 1
     }
   }

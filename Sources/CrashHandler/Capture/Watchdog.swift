@@ -24,11 +24,16 @@ func pm_handle_watchdog(
     }
     return
   }
-  unsafe state.pointee.isOutOfTime = true
   let pads = unsafe state.pointee.landingPads
-  let isFinishing = unsafe state.pointee.isFinishing
-  if isFinishing { unsafe state.pointee.isOver = true }
-  let pad = unsafe pads[0].armed != 0 && !isFinishing ? pads : pads + 2
+  let isLast = unsafe state.pointee.isFinishing || state.pointee.isOutOfTime
+  if isLast {
+    unsafe state.pointee.isOver = true
+  } else {
+    unsafe state.pointee.isOutOfTime = true
+    unsafe WatchdogTimer.arm(
+      state.pointee.timer, milliseconds: CaptureTime(limit: state.pointee.timeLimit).finish)
+  }
+  let pad = unsafe pads[0].armed != 0 && !isLast ? pads : pads + 2
   guard let context = unsafe context, unsafe pad.pointee.armed != 0 else { return }
   unsafe pad.pointee.armed = 0
   unsafe pads[0].armed = 0

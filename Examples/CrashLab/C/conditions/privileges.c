@@ -63,6 +63,12 @@ static const struct call_group {
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
+static void install_program(struct sock_filter *program, int length) {
+  struct sock_fprog whole = {(unsigned short)length, program};
+  check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl");
+  check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole), "seccomp");
+}
+
 // A filter of one comparison for each number, in front of what happens to it; NULL stands for every group.
 static void install(const char *name, unsigned action) {
   struct sock_filter program[GROUPS * CALLS_IN_GROUP + 3];
@@ -79,9 +85,17 @@ static void install(const char *name, unsigned action) {
   }
   program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
-  struct sock_fprog whole = {(unsigned short)length, program};
-  check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl");
-  check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole), "seccomp");
+  install_program(program, length);
+}
+
+void condition_fail_signal_actions(void) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  install_program(program, sizeof program / sizeof *program);
 }
 
 void condition_kill_on_calls(const char *group) { install(group, SECCOMP_RET_KILL_PROCESS); }

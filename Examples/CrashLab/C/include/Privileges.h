@@ -13,6 +13,8 @@ void condition_not_dumpable(void);
 void condition_kill_on_calls(const char *_Nonnull group);
 // From here on those of all groups fail, on every thread.
 void condition_fail_calls(int error);
+// From here on no action of a signal can be set, on any thread.
+void condition_fail_signal_actions(void);
 
 #ifdef __cplusplus
 }
