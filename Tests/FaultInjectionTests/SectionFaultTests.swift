@@ -80,11 +80,20 @@ struct SectionFaultTests {
     #expect(run.keptWhatWasWritten && run.writtenDumps == 1)
   }
 
-  @Test("A fault before the file was checked leaves no dump, and the same end")
+  @Test("A fault while the file is checked: it is checked again")
   func faultInPreparation() async throws {
-    let run = try await InjectedRun(
-      Self.scene, .faults([("CrashHandler8DumpFileV7prepare", 5)]))
+    let prepare = "CrashHandler8DumpFileV7prepare"
+    let run = try await InjectedRun(Self.scene, .faults([(prepare, 5), (prepare, 50)]))
+    #expect(run.report.hits.count == 2)
+    #expect(run.report.end.signal == 6)
+    #expect(run.hasCompleteReport)
+  }
+
+  @Test("A file that is never found to be ours is not written to, and the end is the same")
+  func hangInPreparation() async throws {
+    let run = try await InjectedRun(Self.scene, .hangs(["CrashHandler8DumpFileV7prepare"]))
     #expect(run.report.hits.count == 1)
+    #expect(!run.report.isHung)
     #expect(run.report.end.signal == 6)
     #expect(run.writtenDumps == 0 && run.keptWhatWasWritten)
   }

@@ -4,7 +4,7 @@ import Testing
 /// System calls of the handler fail, and the process is killed between them.
 ///
 /// Every call of one scene, each with one error, and some of the others; with
-/// `POSTMORTEM_FAULTS=all` every call of every scene with every error, which takes half an hour.
+/// `POSTMORTEM_FAULTS=all` every call of every scene with every error, which takes a quarter of an hour on two processors.
 @Suite("System calls that fail in a crash")
 struct SystemCallFailureTests {
   /// write(2): the only call whose failure for good loses the dump.

@@ -9,6 +9,7 @@ internal import IntermediateDump
 @c(pm_capture_crash) @_noLocks
 func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  unsafe beginAnew(state)
   unsafe setFaultStack(state)
   let time = unsafe CaptureTime(limit: state.pointee.timeLimit)
   unsafe arm(state, milliseconds: time.sections)
@@ -36,14 +37,12 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
 private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   let sections = unsafe SectionRunner(state)
-  if unsafe state.pointee.sectionsBegun == 0 {
-    unsafe state.pointee.sectionsBegun = 1
-    guard unsafe DumpFile(state).prepare() else { return }
+  if unsafe !state.pointee.isPrepared {
+    // A file that could not be checked is not written to, and a call that hung would hang again.
+    guard unsafe !state.pointee.isOutOfTime && DumpFile(state).prepare() else { return }
     unsafe state.pointee.isPrepared = true
     unsafe raiseLimit(state)
   } else {
-    // A file that could not be checked is not written to.
-    guard unsafe state.pointee.isPrepared else { return }
     unsafe state.pointee.writer.recover()
     unsafe state.pointee.writer.close(toDepth: 0)
   }
@@ -81,6 +80,20 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     _ = unsafe pm_rename(
       state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
   }
+}
+
+/// Nothing of an earlier crash, which the process survived, is left.
+@_noLocks
+private func beginAnew(_ state: UnsafeMutablePointer<HandlerState>) {
+  unsafe state.pointee.sectionsBegun = 0
+  unsafe state.pointee.sectionsAbandoned = 0
+  unsafe state.pointee.currentSection = 0
+  unsafe state.pointee.isPrepared = false
+  unsafe state.pointee.isBegun = false
+  unsafe state.pointee.isOutOfTime = false
+  unsafe state.pointee.isFinishing = false
+  unsafe state.pointee.isOver = false
+  unsafe state.pointee.timesReturned = 0
 }
 
 /// How the time is divided: three quarters for the sections, the rest for the end.

@@ -31,8 +31,9 @@ struct CrashEnd {
         turn &+= 1
       }
     }
-    // A fault before the first section or behind the last. What was flushed is on disk; end as we
-    // would have ended.
+    // A fault before the first section or behind the last, or the crash again. What was flushed is
+    // on disk; end as we would have ended.
+    unsafe state.pointee.timesReturned &+= 1
     unsafe passOn(signal, information, context)
   }
 
@@ -81,7 +82,6 @@ struct CrashEnd {
       }
       number &+= 1
     }
-    unsafe state.pointee.passedOn &+= 1
     var code: Int32 = 0
     if let information = unsafe information { code = unsafe pm_siginfo_code(information) }
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
@@ -89,12 +89,12 @@ struct CrashEnd {
     if recurs(signal, code: code) {
       // It came back to us: rt_sigaction is kept from us. A fault whose signal is blocked gets the
       // default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
-      if let context = unsafe context, unsafe state.pointee.passedOn > 3 {
+      if let context = unsafe context, unsafe state.pointee.timesReturned > 2 {
         unsafe pm_context_block_signal(context, signal)
       }
       return
     }
-    if unsafe state.pointee.passedOn > 16 { _ = pm_exit_group(128 &+ signal) }
+    if unsafe state.pointee.timesReturned > 8 { _ = pm_exit_group(128 &+ signal) }
     if mustEndFirstProcess(signal, code: code) {
       if unsafe rewind(signal, context) { return }
       _ = pm_exit_group(128 &+ signal)

@@ -139,6 +139,6 @@ struct HandlerState: ~Copyable {
   /// True in the last part, which has a time of its own, and once that is over too.
   var isFinishing = false
   var isOver = false
-  /// How often the crash has been handed on.
-  var passedOn: UInt32 = 0
+  /// How often a crash that was handed on has come back to us.
+  var timesReturned: UInt32 = 0
 }
