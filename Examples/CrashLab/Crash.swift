@@ -12,6 +12,7 @@ struct Crash {
   /// The handler's own time; nil for the default.
   let milliseconds: Int?
   let forgoing: SystemCalls
+  let writesLastWords: Bool
 
   init(
     name: String, conditions names: [String], options: [String: String]
@@ -45,6 +46,7 @@ struct Crash {
     self.conditions = conditions
     self.place = place
     sleepers = try Self.count(options, "--threads", 0...100_000) ?? 0
+    writesLastWords = options["--no-last-words"] == nil
     stackSize = try Self.count(options, "--stack", 16_384...1 << 40)
     database = options["--database"]
     guard (database ?? "").isEmpty == (options["--no-handler"] != nil) else {
@@ -59,6 +61,7 @@ struct Crash {
     options.catchesBrokenPipe = kind.name == "pipe"
     if let milliseconds { options.limits.milliseconds = milliseconds }
     options.forgoing = forgoing
+    options.writesLastWords = writesLastWords
     return options
   }
 
@@ -67,18 +70,20 @@ struct Crash {
     for condition in conditions { condition.before?() }
   }
 
-  /// Comes back only if the crash did not happen.
-  func run() throws {
+  /// Starts the handler in between and comes back only if the crash did not happen.
+  func run(startingHandler start: () -> Void) throws {
+    let earlier = place.prepare(stackSize: stackSize)
+    start()
     Sleepers.start(sleepers, stackSize: stackSize)
     for condition in conditions { condition.after?(database) }
     guard conditions.contains(where: { $0.around != nil }) else {
-      return try place.run(kind.crash, stackSize: stackSize)
+      return try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
     }
     var crash: @Sendable () -> Void = { [kind] in attempt(kind.crash) }
     for condition in conditions.reversed() {
       crash = { [crash] in condition.surround(crash) }
     }
-    try place.run(crash, stackSize: stackSize)
+    try place.run(crash, stackSize: stackSize, earlier: earlier)
   }
 
   private static func count(

@@ -1,3 +1,4 @@
+internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
@@ -18,12 +19,13 @@ struct CrashLab {
     case .listConditions: list(Condition.all.map { ($0.name, $0.summary) })
     case .process(let database): process(database)
     case .probe(let probe, let database): run(probe, database)
+    case .chain(let scene, let database): chain(scene, database)
     case .crash(let crash):
       crash.prepare()
-      if let database = crash.database {
-        start(database, options: crash.handlerOptions)
+      try crash.run {
+        guard let database = crash.database else { return }
+        start(database, crash.handlerOptions)
       }
-      try crash.run()
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
       exit(Command.survived)
     }
@@ -37,7 +39,7 @@ struct CrashLab {
     }
   }
 
-  private static func start(_ database: String, options: HandlerOptions = HandlerOptions()) {
+  private static func start(_ database: String, _ options: HandlerOptions = HandlerOptions()) {
     do {
       try startHandler(
         database: database, product: "CrashLab", version: "1.0", environment: "test",
@@ -46,6 +48,17 @@ struct CrashLab {
       standardError("crash-lab: \(error)\n")
       exit(EX_CANTCREAT)
     }
+  }
+
+  private static func chain(_ scene: String, _ database: String?) {
+    guard unsafe crashlab_prepare_scene(scene) else {
+      standardError("crash-lab: unknown scene \(scene)\n")
+      exit(EX_USAGE)
+    }
+    if let database { start(database) }
+    if scene.hasPrefix("first-chance") { unsafe setFirstChanceHandler(crashlab_first_chance()) }
+    unsafe crashlab_run_scene(scene)
+    exit(0)
   }
 
   private static func process(_ database: String) {

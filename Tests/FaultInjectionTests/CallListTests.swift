@@ -16,6 +16,8 @@ import Testing
       (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 1)),
       // A write is broken off.
       (Scene(kind: "null-read"), .faults([("IntermediateDump0aB6WriterV5flush", 110)])),
+      // Standard error cannot be written either.
+      (Scene(kind: "abort"), .failures(.crashing, from: 1, numbers: [1], errno: 32)),
       // No signal can be sent again.
       (Scene(kind: "abort"), .failures(.crashing, from: 1, numbers: [297, 234, 62], errno: 38)),
     ]
@@ -32,6 +34,9 @@ import Testing
         #expect(run.report.failures + run.report.hits.count > 0)
         made.formUnion(run.report.calls.map(\.number))
       }
+      // A crash that is survived, and the next.
+      let survived = try await InjectedRun(["chain", "longjmp"], .none)
+      made.formUnion(survived.report.calls.map(\.number))
       let names = Set(made.map { SystemCallNames.name($0) ?? "\($0)" })
       let listed = try Self.listed()
       #expect(names.subtracting(listed) == [], "made but not listed")

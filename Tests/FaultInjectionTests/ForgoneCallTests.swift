@@ -29,7 +29,9 @@ struct ForgoneCallTests {
       Group("processor-time", ["getrusage"]),
       Group("parent", ["getppid"]),
       Group("clocks", ["clock_gettime"]),
-      Group("files", ["openat", "read", "getdents64", "close"]),
+      Group(
+        "files",
+        ["openat", "read", "getdents64", "close", "mknodat", "fallocate", "fcntl", "pwrite64"]),
       // Made only where the process is in a control group whose files can be read.
       Group("control-group", ["pread64"], isAlwaysMade: false),
       Group("file-checks", ["fstat"]),

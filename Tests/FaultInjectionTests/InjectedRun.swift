@@ -10,18 +10,21 @@ struct InjectedRun: Sendable {
   let writtenDumps: Int
   let reports: ReportFolder
 
-  init(
-    _ scene: Scene, _ disturbance: Disturbance, in configuration: BuildConfiguration = .asTested
-  ) async throws {
+  init(_ scene: Scene, _ disturbance: Disturbance) async throws {
+    try await self.init(scene.arguments, disturbance)
+  }
+
+  /// - Parameter arguments: crash-lab's, without the database.
+  init(_ arguments: [String], _ disturbance: Disturbance) async throws {
     let folder = try TemporaryFolder()
     let database = folder.path + "/database"
     let text = folder.path + "/report"
     let injector = try await BuiltProducts.shared.executable("FaultInjector", .asTested)
-    let victim = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let child = try await ChildProcess.run(
       injector,
       ["--report", text, "--patience", "50"] + disturbance.options + ["--", victim]
-        + scene.arguments
+        + arguments
         + ["--database", database],
       in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
     guard child.end.exitCode == 0 else {

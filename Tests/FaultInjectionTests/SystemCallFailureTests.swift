@@ -27,11 +27,11 @@ struct SystemCallFailureTests {
     #expect(calm.hasCompleteReport)
     #expect(calm.report.count(.crashing) > 100)
     #expect((calm.report.count(.other) > 0) == (scene.sleepers > 0))
-    let disturbances = sweep.calls(oneIn: Self.stride(scene, 1, 8)).enumerated()
+    let disturbances = sweep.calls(oneIn: Self.stride(scene, 1, 12)).enumerated()
       .flatMap { turn, call in
         sweep.errors(turn).map { Disturbance.failure(call.role, call.index, errno: $0) }
       }
-    #expect(disturbances.count > 20)
+    #expect(disturbances.count > 15)
     let problems = try await sweep.run(disturbances) { run, disturbance in
       guard case .failure(let role, let index, _) = disturbance else { return "no failure" }
       // The order varies with what threads do; the last call, rt_sigreturn, is left alone.
@@ -75,7 +75,7 @@ struct SystemCallFailureTests {
   @Test("What was written before the process was killed is one report", arguments: Scene.all)
   func kills(_ scene: Scene) async throws {
     let sweep = try await Sweep(scene)
-    let calls = sweep.calls(oneIn: Self.stride(scene, 4, 16))
+    let calls = sweep.calls(oneIn: Self.stride(scene, 4, 20))
     let disturbances =
       [Disturbance.kill(.crashing, 1, isBefore: true)]
       + calls.map { Disturbance.kill($0.role, $0.index) }

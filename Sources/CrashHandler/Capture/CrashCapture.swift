@@ -11,9 +11,12 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   unsafe beginAnew(state)
   unsafe setFaultStack(state)
-  let time = unsafe CaptureTime(limit: state.pointee.timeLimit)
-  unsafe arm(state, milliseconds: time.sections)
+  let wordsTime = unsafe state.pointee.lastWords.time(
+    of: state.pointee.timeLimit, for: state.pointee.signal)
+  unsafe state.pointee.captureTime = CaptureTime(limit: state.pointee.timeLimit &- wordsTime)
+  unsafe arm(state, milliseconds: state.pointee.captureTime.sections)
   unsafe closeSpares(state)
+  let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
   // A fault between two sections, or a write that hangs there, comes back to here; each time at
   // least one more section is behind us.
   var landings = 0
@@ -22,12 +25,13 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
     unsafe state.pointee.sectionsAbandoned |= state.pointee.currentSection
     landings &+= 1
   }
-  unsafe arm(state, milliseconds: 0)
-  if unsafe state.pointee.hasRaisedLimit {
-    unsafe state.pointee.hasRaisedLimit = false
-    var limit = unsafe state.pointee.fileSizeLimit
-    _ = unsafe pm_file_size_limit(&limit, nil)
+  // Without a file it says already why there is none.
+  if unsafe state.pointee.outcome.hasFile {
+    unsafe state.pointee.outcome.failure = state.pointee.writer.failure
   }
+  limit.restore()
+  unsafe writeLastWords(state, milliseconds: wordsTime)
+  unsafe arm(state, milliseconds: 0)
 }
 
 /// Writes the dump, or goes on with it after what came back from it.
@@ -41,7 +45,7 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     // A file that could not be checked is not written to, and a call that hung would hang again.
     guard unsafe !state.pointee.isOutOfTime && DumpFile(state).prepare() else { return }
     unsafe state.pointee.isPrepared = true
-    unsafe raiseLimit(state)
+    unsafe state.pointee.outcome.hasFile = true
   } else {
     unsafe state.pointee.writer.recover()
     unsafe state.pointee.writer.close(toDepth: 0)
@@ -50,7 +54,10 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     if unsafe state.pointee.writer.size == 0 { unsafe state.pointee.writer.header() }
     unsafe state.pointee.writer.encoded(
       state.pointee.encodedProcess, count: state.pointee.encodedProcessCount)
-    if unsafe state.pointee.isForkedChild { unsafe writeChild(state) }
+    if unsafe state.pointee.isForkedChild || state.pointee.hasNewReportID {
+      unsafe writeIdentity(state)
+    }
+    unsafe Survival(state).write()
     unsafe state.pointee.isBegun = true
   }
   unsafe sections.run(1, pm_write_exception)
@@ -69,17 +76,19 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     unsafe state.pointee.isFinishing = true
     // If the time of the sections was over, this one runs already.
     if unsafe !state.pointee.isOutOfTime {
-      unsafe arm(state, milliseconds: CaptureTime(limit: state.pointee.timeLimit).finish)
+      unsafe arm(state, milliseconds: state.pointee.captureTime.finish)
     }
     unsafe state.pointee.isOutOfTime = false
   }
   unsafe sections.run(10, pm_write_capture)
-  if unsafe state.pointee.writer.endDocument() && state.pointee.makes(CallBit.rename) {
-    // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
-    // mark.
-    _ = unsafe pm_rename(
-      state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
-  }
+  guard unsafe state.pointee.writer.endDocument() else { return }
+  unsafe state.pointee.outcome.isComplete = true
+  guard unsafe state.pointee.makes(CallBit.rename) else { return }
+  // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
+  // mark.
+  let renamed = unsafe pm_rename(
+    state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
+  unsafe state.pointee.outcome.isRenamed = renamed == 0
 }
 
 /// Nothing of an earlier crash, which the process survived, is left.
@@ -93,7 +102,9 @@ private func beginAnew(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.isOutOfTime = false
   unsafe state.pointee.isFinishing = false
   unsafe state.pointee.isOver = false
+  unsafe state.pointee.hasFaultStack = false
   unsafe state.pointee.timesReturned = 0
+  unsafe state.pointee.outcome = DumpOutcome()
 }
 
 /// How the time is divided: three quarters for the sections, the rest for the end.
@@ -133,17 +144,37 @@ private func arm(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int)
   unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: milliseconds)
 }
 
-/// Raises the soft limit of file sizes to the hard one.
+/// The last words, on standard error, when the dump is done or could not be.
+///
+/// Not without the watchdog, which is what ends a write that hangs.
 @_noLocks
-private func raiseLimit(_ state: UnsafeMutablePointer<HandlerState>) {
-  var limit = pm_limit()
-  guard unsafe state.pointee.makes(CallBit.fileSizeLimit) && pm_file_size_limit(nil, &limit) == 0,
-    limit.soft != limit.hard
-  else { return }
-  unsafe state.pointee.fileSizeLimit = limit
-  unsafe state.pointee.hasRaisedLimit = true
-  limit.soft = limit.hard
-  _ = unsafe pm_file_size_limit(&limit, nil)
+private func writeLastWords(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
+  guard unsafe milliseconds > 0 && state.pointee.timer >= 0 && state.pointee.hasFaultStack else {
+    return
+  }
+  unsafe state.pointee.isFinishing = true
+  unsafe state.pointee.isOutOfTime = false
+  unsafe state.pointee.isOver = false
+  unsafe arm(state, milliseconds: milliseconds)
+  var landings = 0
+  while unsafe landings < 3 && !state.pointee.isOver {
+    let result = unsafe pm_run_section(
+      state.pointee.landingPads + 2, pm_write_words, UnsafeMutableRawPointer(state))
+    if result == 0 { return }
+    landings &+= 1
+  }
+}
+
+/// In two sections: one that faults while the lines are put together leaves those before to be
+/// written.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_words) @_noLocks
+private func pm_write_words(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let sections = unsafe SectionRunner(state)
+  unsafe sections.run(13, pm_write_last_words)
+  unsafe sections.run(14, pm_write_standard_error)
 }
 
 /// Stops all threads; nothing is written.
@@ -165,9 +196,10 @@ private func closeSpares(_ state: UnsafeMutablePointer<HandlerState>) {
   if unsafe state.pointee.isSame(identity, spares.1) { _ = pm_close(spares.1) }
 }
 
-/// A forked child's own report ID and process ID, over those that its parent encoded.
+/// The report ID and process ID, over those that were encoded at install: another crash's, or a
+/// forked child's.
 @_noLocks
-private func writeChild(_ state: UnsafeMutablePointer<HandlerState>) {
+private func writeIdentity(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.writer.startMap(.process)
   unsafe state.pointee.writer.property(.reportID, state.pointee.reportID, count: 16)
   unsafe state.pointee.writer.unsigned(

@@ -31,7 +31,7 @@ func pm_handle_watchdog(
   } else {
     unsafe state.pointee.isOutOfTime = true
     unsafe WatchdogTimer.arm(
-      state.pointee.timer, milliseconds: CaptureTime(limit: state.pointee.timeLimit).finish)
+      state.pointee.timer, milliseconds: state.pointee.captureTime.finish)
   }
   let pad = unsafe pads[0].armed != 0 && !isLast ? pads : pads + 2
   guard let context = unsafe context, unsafe pad.pointee.armed != 0 else { return }
