@@ -135,6 +135,14 @@ let package = Package(
     .executableTarget(
       name: "SelfProcessingVictim", dependencies: ["Postmortem", "VictimDeeds"],
       path: "Tests/SelfProcessingVictim"),
+    // Disturbs a victim's crash handler from outside, by ptrace.
+    .executableTarget(name: "FaultInjector", path: "Tests/FaultInjector"),
+    .testTarget(
+      name: "FaultInjectionTests",
+      dependencies: [
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport", "Minidump",
+        "ProcessSnapshot",
+      ]),
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(
       name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
@@ -145,6 +153,8 @@ let package = Package(
 
 // C targets take no Swift settings.
 for target in package.targets
-where !["CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab"].contains(target.name) {
+where ![
+  "CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab", "FaultInjector",
+].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -7,6 +7,7 @@
 @_exported import struct CrashHandler.Handler
 @_exported import struct CrashHandler.HandlerOptions
 @_exported import struct CrashHandler.HandlerStatus
+@_exported import struct CrashHandler.SystemCalls
 @_exported import func CrashHandler.handlerStatus
 @_exported import func CrashHandler.installAlternateStack
 @_exported import func CrashHandler.setFirstChanceHandler
