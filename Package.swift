@@ -83,7 +83,7 @@ let package = Package(
     .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
     .executableTarget(
       name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
-      exclude: ["C"]),
+      exclude: ["C", "Module"]),
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
@@ -107,10 +107,22 @@ let package = Package(
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
+    // Every way to die under every condition, and what each must leave; never a product.
+    .target(
+      name: "CrashCatalogue",
+      dependencies: [
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "IntermediateDump", "Minidump", "ProcessSnapshot",
+      ], path: "Tests/CrashCatalogue"),
+    // Runs all of it by one command; never a product either.
+    .executableTarget(
+      name: "catalogue", dependencies: ["CrashCatalogue", "CrashTestSupport"],
+      path: "Tests/Catalogue"),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
+        "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "IntermediateDump", "Minidump",
         "ProcessSnapshot",
       ]),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),

@@ -12,7 +12,9 @@ struct Condition: Sendable {
   var around: (@Sendable (CrashBody) -> Void)?
 
   static let all: [Condition] =
-    privilegeConditions + filterConditions
+    lockConditions + momentConditions + threadConditions + moduleConditions + resourceConditions
+    + childConditions + handlerConditions + signalConditions + privilegeConditions
+    + filterConditions
 
   /// Runs a crash in the midst of this condition.
   func surround(_ crash: @escaping @Sendable () -> Void) {

@@ -65,13 +65,12 @@ struct Crash {
     return options
   }
 
-  /// What must be so before the handler starts.
-  func prepare() {
-    for condition in conditions { condition.before?() }
-  }
+  /// The kind whose end is that of main.
+  var returnsFromMain: Bool { kind.name == "return" }
 
   /// Starts the handler in between and comes back only if the crash did not happen.
   func run(startingHandler start: () -> Void) throws {
+    for condition in conditions { condition.before?() }
     let earlier = place.prepare(stackSize: stackSize)
     start()
     Sleepers.start(sleepers, stackSize: stackSize)

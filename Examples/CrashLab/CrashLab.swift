@@ -21,11 +21,11 @@ struct CrashLab {
     case .probe(let probe, let database): run(probe, database)
     case .chain(let scene, let database): chain(scene, database)
     case .crash(let crash):
-      crash.prepare()
       try crash.run {
         guard let database = crash.database else { return }
         start(database, crash.handlerOptions)
       }
+      if crash.returnsFromMain { return }
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
       exit(Command.survived)
     }
