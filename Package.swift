@@ -66,8 +66,8 @@ let package = Package(
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
-        "Postmortem", "ProcessSnapshot",
+        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase", "IntermediateDump",
+        "Minidump", "Postmortem", "ProcessSnapshot", "Stackwalk",
       ]),
 
     // The README's usage, and a victim that can die in many ways.
@@ -93,7 +93,9 @@ let package = Package(
     .testTarget(
       name: "CrashReportTests",
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
-    .testTarget(name: "PostmortemToolTests", dependencies: ["CrashReport", "PostmortemTool"]),
+    .testTarget(
+      name: "PostmortemToolTests",
+      dependencies: ["CrashReport", "CrashTestSupport", "PostmortemTool"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),

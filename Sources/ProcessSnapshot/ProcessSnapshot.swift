@@ -31,6 +31,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// What the program said of itself, by name.
   public var annotations: [String: String] = [:]
   public var capture = CaptureQuality()
+  /// Nil where the crash ended the process and was its first.
+  public var survival: Survival?
 
   public init(architecture: Architecture) {
     self.architecture = architecture

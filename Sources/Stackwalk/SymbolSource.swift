@@ -31,8 +31,8 @@ public final class SymbolSource {
     }
   }
 
-  /// The function that a frame is in.
-  func symbol(for frame: StackFrame, in module: ModuleSnapshot) -> FrameSymbol? {
+  /// The function that a frame is in; nil if its module has no names, or none there.
+  public func symbol(for frame: StackFrame, in module: ModuleSnapshot) -> FrameSymbol? {
     guard let function = symbols(of: module)?.function(at: frame.lookupAddress, in: module) else {
       return nil
     }
