@@ -14,6 +14,7 @@ struct HandlerState: ~Copyable {
   /// The process that installed the handler, or its forked child that has it now; a process that
   /// runs in our memory is another one.
   var processID: Int32
+  /// True in a forked child, whose report and process IDs are not those encoded at install.
   var isForkedChild = false
   /// True while there is no locked file, which the crash then makes.
   ///

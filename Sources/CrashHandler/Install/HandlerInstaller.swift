@@ -88,7 +88,7 @@ enum HandlerInstaller {
         processID: getpid(),
         run: RunFacts(
           startTime: run.startTime, stackStart: run.stackStart,
-          processNamespace: run.processNamespace, launchTime: run.launchTime,
+          processNamespace: run.processNamespace ?? 0, launchTime: run.launchTime ?? 0,
           bootID: memory.bytes(bootID), bootIDCount: bootID.count),
         limits: options.limits,
         databasePath: memory.text(files.databasePath),
