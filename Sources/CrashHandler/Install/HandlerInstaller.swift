@@ -34,7 +34,9 @@ enum HandlerInstaller {
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
-    if options.alternateStacksOnAllThreads {
+    // ThreadSanitizer's handler, which runs after ours, has no stack on these threads either: given
+    // one, it would report the overflow and exit with 66 where the program alone dies of SIGSEGV.
+    if options.alternateStacksOnAllThreads, pm_is_thread_sanitized() == 0 {
       // First those to come, so that nobody is missed between the two.
       ThreadStack.followNewThreads()
       unsafe EarlierThreads.giveStacks(state)
