@@ -17,6 +17,7 @@ let package = Package(
   name: "swift-postmortem",
   products: [
     .library(name: "Postmortem", targets: ["Postmortem"]),
+    .library(name: "PostmortemHandler", targets: ["PostmortemHandler"]),
     .executable(name: "postmortem", targets: ["PostmortemTool"]),
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
@@ -55,12 +56,18 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+    // What a program imports that leaves conversion to another: the handler.
+    .target(
+      name: "PostmortemHandler",
+      dependencies: [
+        "CrashHandler", "IntermediateDump",
+        .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
+      ]),
     // What users import: the handler and the conversion.
     .target(
       name: "Postmortem",
       dependencies: [
-        "CrashConverter", "CrashHandler", "IntermediateDump",
-        .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
+        "CrashConverter", "CrashHandler", "CrashReportDatabase", "PostmortemHandler",
       ]),
     // The `postmortem` command.
     .executableTarget(
@@ -95,7 +102,7 @@ let package = Package(
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "PostmortemToolTests",
-      dependencies: ["CrashReport", "CrashTestSupport", "PostmortemTool"]),
+      dependencies: ["CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
@@ -126,11 +133,28 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ConverterRacer",
-        "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "SelfProcessingVictim",
       ]),
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+    // Two programs that share a database: one that links the handler alone, one that processes too.
+    .target(name: "VictimDeeds", path: "Tests/VictimDeeds"),
+    .executableTarget(
+      name: "HandlerOnlyVictim", dependencies: ["PostmortemHandler", "VictimDeeds"],
+      path: "Tests/HandlerOnlyVictim"),
+    .executableTarget(
+      name: "SelfProcessingVictim", dependencies: ["Postmortem", "VictimDeeds"],
+      path: "Tests/SelfProcessingVictim"),
+    // Disturbs a victim's crash handler from outside, by ptrace.
+    .executableTarget(name: "FaultInjector", path: "Tests/FaultInjector"),
+    .testTarget(
+      name: "FaultInjectionTests",
+      dependencies: [
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport", "Minidump",
+        "ProcessSnapshot",
+      ]),
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(
       name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
@@ -141,6 +165,8 @@ let package = Package(
 
 // C targets take no Swift settings.
 for target in package.targets
-where !["CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab"].contains(target.name) {
+where ![
+  "CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab", "FaultInjector",
+].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -7,6 +7,7 @@ enum Command {
     usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
                           [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
                           [--condition NAME]... [--no-last-words]
+                          [--milliseconds N] [--forgo CALLS]
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR
            crash-lab idle|start-again|status|forked --database DIR
@@ -25,6 +26,10 @@ enum Command {
       --condition   what surrounds the crash; --list-conditions names them
       --threads     more threads, all asleep, started before the crash
       --stack       bytes of stack for each pthread
+      --milliseconds
+                    the handler's own time
+      --forgo       system calls that the handler leaves out; as in the conditions that end in
+                    "-killed"
       --no-last-words  the handler prints nothing
     """
 
@@ -43,7 +48,9 @@ enum Command {
     let scene = first == "chain" ? remaining.popFirst() : nil
     var options: [String: String] = [:]
     var conditions: [String] = []
-    let known = ["--database", "--on", "--threads", "--stack"]
+    let known = [
+      "--database", "--on", "--threads", "--stack", "--milliseconds", "--forgo",
+    ]
     while let option = remaining.popFirst() {
       if option == "--no-handler" || option == "--no-last-words" {
         options[option] = ""

@@ -13,7 +13,8 @@ struct Condition: Sendable {
 
   static let all: [Condition] =
     lockConditions + momentConditions + threadConditions + moduleConditions + resourceConditions
-    + childConditions + handlerConditions + signalConditions
+    + childConditions + handlerConditions + signalConditions + privilegeConditions
+    + filterConditions
 
   /// Runs a crash in the midst of this condition.
   func surround(_ crash: @escaping @Sendable () -> Void) {

@@ -1,3 +1,5 @@
+internal import Postmortem
+
 /// One way to die, in one place, among so many threads, under some conditions.
 struct Crash {
   let kind: CrashKind
@@ -7,6 +9,9 @@ struct Crash {
   let stackSize: Int?
   /// The first is the outermost.
   let conditions: [Condition]
+  /// The handler's own time; nil for the default.
+  let milliseconds: Int?
+  let forgoing: SystemCalls
   let writesLastWords: Bool
 
   init(
@@ -28,6 +33,15 @@ struct Crash {
       }
       conditions.append(condition)
     }
+    if let name = options["--forgo"] {
+      guard let group = CallGroup.all.first(where: { $0.name == name }) else {
+        throw UsageError("unknown system calls \(name)")
+      }
+      forgoing = group.calls
+    } else {
+      forgoing = []
+    }
+    milliseconds = try Self.count(options, "--milliseconds", 1...1_000_000)
     self.kind = kind
     self.conditions = conditions
     self.place = place
@@ -40,8 +54,16 @@ struct Crash {
     }
   }
 
-  /// True for the kind that is none unless the handler is told so.
-  var catchesBrokenPipe: Bool { kind.name == "pipe" }
+  /// What the handler is started with.
+  var handlerOptions: HandlerOptions {
+    var options = HandlerOptions()
+    // None unless the handler is told so.
+    options.catchesBrokenPipe = kind.name == "pipe"
+    if let milliseconds { options.limits.milliseconds = milliseconds }
+    options.forgoing = forgoing
+    options.writesLastWords = writesLastWords
+    return options
+  }
 
   /// The kind whose end is that of main.
   var returnsFromMain: Bool { kind.name == "return" }

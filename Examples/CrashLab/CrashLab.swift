@@ -23,10 +23,7 @@ struct CrashLab {
     case .crash(let crash):
       try crash.run {
         guard let database = crash.database else { return }
-        var options = HandlerOptions()
-        options.catchesBrokenPipe = crash.catchesBrokenPipe
-        options.writesLastWords = crash.writesLastWords
-        start(database, options)
+        start(database, crash.handlerOptions)
       }
       if crash.returnsFromMain { return }
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")

@@ -70,7 +70,8 @@ public actor BuiltProducts {
     return try await build.value
   }
 
-  private static func besideTests(_ product: String) throws -> String {
+  /// The path of an executable that `swift build --build-tests` made.
+  public static func besideTests(_ product: String) throws -> String {
     let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let path = URL(fileURLWithPath: runner).deletingLastPathComponent().path + "/" + product
     guard FileManager.default.isExecutableFile(atPath: path) else {

@@ -14,7 +14,8 @@ enum Layers {
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
     "CrashReportUpload": ["CrashReportDatabase"],
-    "Postmortem": ["CThreadStacks", "CrashHandler", "CrashConverter"],
+    "PostmortemHandler": ["CThreadStacks", "CrashHandler"],
+    "Postmortem": ["PostmortemHandler", "CrashConverter"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],
   ]
 

@@ -46,6 +46,7 @@ struct PendingDumpFiles: ~Copyable {
     var files = PendingDumpFiles(
       lockedName: name, database: absolutePath(database), folder: folder,
       folderDescriptor: folderDescriptor)
+    PendingDumpBound(folderDescriptor: folderDescriptor, identifier: identifier).apply()
     try files.makeFIFO(name.with(role: .fifo).description)
     try files.writeRunRecord(
       RunRecord.current(signals), as: name.with(role: .runRecord).description)

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "Privileges.h"
 #include <stdint.h>
 
 #include "Conditions.h"
