@@ -67,7 +67,9 @@ public enum CatalogueSelection {
     let crashes = KnownCrash.all.filter { condition.obstacle($0) == nil }
       .map(CatalogueCase.Death.crash)
     guard condition.takesQuietEnds else { return crashes }
-    return crashes + QuietEnd.all.filter(\.canBeHad).map(CatalogueCase.Death.quiet)
+    return crashes
+      + QuietEnd.all.filter { $0.canBeHad && condition.excluded[$0.kind] == nil }
+      .map(CatalogueCase.Death.quiet)
   }
 
   private static func places(

@@ -140,7 +140,7 @@ extension CrashCondition {
     var size = made("file-size-0", .resources, "RLIMIT_FSIZE is 0")
     // The test's are files, and a message on standard error would be the end.
     size.launch = .script(#"exec "$@" >/dev/null 2>&1"#)
-    for kind in ["truncated-file", "file-size-limit"] {
+    for kind in ["truncated-file", "file-size-limit", "out-of-memory"] {
       size.excluded[kind] = "writes a file itself"
     }
     var full = made(
@@ -166,6 +166,8 @@ extension CrashCondition {
     readOnly.launch = .script(
       #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#)
     readOnly.needsRoot = true
+    readOnly.excluded["out-of-memory"] = "takes root"
+    descriptors.excluded["out-of-memory"] = "needs a descriptor itself"
     return [
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
       made("folder-deleted", .resources, "the database was removed"), readOnly,

@@ -3,43 +3,45 @@ internal import CrashTestSupport
 // Conditions that are made around crash-lab: by how it is started.
 
 extension CrashCondition {
-  static let containers: [CrashCondition] = [
-    CrashCondition(
-      name: "pid-1", group: .containers, summary: "the first process of a PID namespace",
-      launch: .wrapped(namespace), endsOtherwise: true, needsRoot: true,
-      excluded: firstProcessSurvives),
-    CrashCondition(
-      name: "restarted", group: .containers,
-      summary: "the first process of a PID namespace, and again in another with the same database",
-      launch: .script(
-        "\(namespace.joined(separator: " ")) \"$@\"; echo \"status $?\"\n"
-          + "exec \(namespace.joined(separator: " ")) \"$@\""),
-      crashes: 2, endsOtherwise: true, needsRoot: true, excluded: firstProcessSurvives),
-    CrashCondition(
-      name: "non-root", group: .containers, summary: "as another user than root",
-      launch: .script(
-        #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#),
-      needsRoot: true),
-    CrashCondition(
-      name: "read-only-root", group: .containers,
-      summary: "with a read-only file system, the database's folder a mount of its own",
-      launch: .script(
-        """
-        mount --bind "$DATABASE" "$DATABASE" && mount -o remount,bind,ro / && exec "$@"
-        """, wrapper: ["/usr/bin/unshare", "--mount"]),
-      needsRoot: true,
-      excluded: [
-        "truncated-file": "writes a file itself", "file-size-limit": "writes a file itself",
-      ]),
-    CrashCondition(
-      name: "no-proc", group: .containers,
-      summary: "with nothing in /proc: the report has no modules",
-      arguments: ["--condition", "no-proc"],
-      // Swift concurrency's first worker traps there, and earlier threads, which the handler finds in /proc, have no
-      // alternate stack.
-      places: [.main, .pthread, .dispatch], knowsModules: false,
-      needsRoot: true),
-  ]
+  static let containers: [CrashCondition] =
+    [
+      CrashCondition(
+        name: "pid-1", group: .containers, summary: "the first process of a PID namespace",
+        launch: .wrapped(namespace), endsOtherwise: true, needsRoot: true,
+        excluded: firstProcessSurvives),
+      CrashCondition(
+        name: "restarted", group: .containers,
+        summary:
+          "the first process of a PID namespace, and again in another with the same database",
+        launch: .script(
+          "\(namespace.joined(separator: " ")) \"$@\"; echo \"status $?\"\n"
+            + "exec \(namespace.joined(separator: " ")) \"$@\""),
+        crashes: 2, endsOtherwise: true, needsRoot: true, excluded: firstProcessSurvives),
+      CrashCondition(
+        name: "non-root", group: .containers, summary: "as another user than root",
+        launch: .script(
+          #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#),
+        needsRoot: true),
+      CrashCondition(
+        name: "read-only-root", group: .containers,
+        summary: "with a read-only file system, the database's folder a mount of its own",
+        launch: .script(
+          """
+          mount --bind "$DATABASE" "$DATABASE" && mount -o remount,bind,ro / && exec "$@"
+          """, wrapper: ["/usr/bin/unshare", "--mount"]),
+        needsRoot: true,
+        excluded: [
+          "truncated-file": "writes a file itself", "file-size-limit": "writes a file itself",
+        ]),
+      CrashCondition(
+        name: "no-proc", group: .containers,
+        summary: "with nothing in /proc: the report has no modules",
+        arguments: ["--condition", "no-proc"],
+        // The pools of libdispatch and Swift concurrency read it and trap, and earlier threads, which the handler finds
+        // there, have no alternate stack.
+        places: [.main, .pthread], knowsModules: false,
+        needsRoot: true),
+    ] + privileges + filters
 
   private static let namespace = [
     "/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -122,5 +124,55 @@ extension CrashCondition {
     for number in $(seq \(count)); do "$@" & processes="$processes $!"; done
     for process in $processes; do wait $process; echo "status $?"; done 2>/dev/null
     """
+  }
+
+  private static let privileges: [CrashCondition] = [
+    dropped("other-user", "after setresuid(2) to nobody"),
+    dropped("other-root", "after chroot(2) into an empty folder"),
+    dropped("other-user-and-root", "after both"),
+    CrashCondition(
+      name: "not-dumpable", group: .containers, summary: "after PR_SET_DUMPABLE 0",
+      arguments: ["--condition", "not-dumpable"]),
+  ]
+
+  private static func dropped(_ name: String, _ summary: String) -> CrashCondition {
+    var condition = CrashCondition(
+      name: name, group: .containers, summary: summary, arguments: ["--condition", name],
+      needsRoot: true, excluded: ["out-of-memory": "takes root"])
+    if name != "other-user" {
+      condition.excluded["exec"] = "needs the other program"
+      // The pools of libdispatch and Swift concurrency read /proc and trap.
+      condition.places = [.main, .pthread, .earlierThread]
+      for kind in ["truncated-file", "file-size-limit"] {
+        condition.excluded[kind] = "needs /tmp itself"
+      }
+    }
+    return condition
+  }
+
+  /// What crashes by an instruction alone; all others make system calls that the filter refuses them, too.
+  private static let instructions: Set = [
+    "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "divide-by-zero",
+    "illegal-instruction", "builtin-trap", "integer-overflow", "stack-overflow", "huge-frame",
+    "alloca", "deep",
+  ]
+
+  private static let filters: [CrashCondition] = [
+    ("calls-not-permitted", "EPERM to every system call that the handler can forgo"),
+    ("calls-not-implemented", "ENOSYS to the same"),
+    ("actions-not-permitted", "EPERM to rt_sigaction"),
+  ].map { name, answer in
+    var condition = CrashCondition(
+      name: name, group: .containers, summary: "a seccomp filter answers \(answer)",
+      arguments: ["--condition", name], surroundsCrash: true,
+      knowsModules: name == "actions-not-permitted")
+    for crash in KnownCrash.all where !instructions.contains(crash.kind) {
+      condition.excluded[crash.kind] = "makes such calls itself"
+    }
+    if name == "actions-not-permitted" {
+      // Of a fault without a code of its own nobody knows that it recurs; no action can be restored.
+      condition.excluded["non-canonical"] = "ends by exit code 139 there"
+    }
+    return condition
   }
 }

@@ -25,7 +25,9 @@ struct CatalogueTests {
     #expect(Set(kinds) == Set(KnownCrash.all.map(\.kind) + QuietEnd.all.map(\.kind)))
     let conditions = try await names(victim, "--list-conditions")
     let known = Set(CrashCondition.all.map(\.name))
-    #expect(Set(conditions).subtracting(known).isEmpty)
+    // Filters that kill change the end unless the handler is told to forgo the call: `ForgoneCallTests` has both.
+    let unknown = Set(conditions).subtracting(known).filter { !$0.hasSuffix("-killed") }
+    #expect(unknown.isEmpty, "\(unknown)")
   }
 
   @Test("A seed determines a soak")
