@@ -72,7 +72,8 @@ let package = Package(
     .testTarget(
       name: "MinidumpTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
-    .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .testTarget(
+      name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),

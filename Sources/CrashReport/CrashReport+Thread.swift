@@ -73,8 +73,11 @@ extension CrashReport {
     /// The source file.
     public var file: String?
     public var line: Int?
+    public var column: Int?
     /// Whether this call was inlined into the next frame.
     public var inlined: Bool?
+    /// Whether names and lines were stored with the report and not read from the module's file.
+    public var storedAtConversion: Bool?
     /// How the frame was found; a word of `FrameTrust`.
     public var trust: String
 
@@ -89,7 +92,9 @@ extension CrashReport {
       try container.encode(functionOffset, forKey: .functionOffset)
       try container.encode(file, forKey: .file)
       try container.encode(line, forKey: .line)
+      try container.encode(column, forKey: .column)
       try container.encode(inlined, forKey: .inlined)
+      try container.encode(storedAtConversion, forKey: .storedAtConversion)
       try container.encode(trust, forKey: .trust)
     }
   }

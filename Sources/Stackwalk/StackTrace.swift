@@ -13,7 +13,8 @@ public struct StackTrace: Sendable, Equatable {
   }
 
   public var frames: [StackFrame] = []
-  /// Frames of a deep recursion that were walked but are not in `frames`.
+  /// Frames of a deep recursion that were walked but are not in `frames`; calls inlined into them
+  /// are not counted.
   public var omittedCount = 0
   /// How many of `frames` come before the omitted ones.
   public var omittedAfter = 0

@@ -27,14 +27,16 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - limit: the most frames to return.
+  ///   - limit: the most frames to walk; calls that were inlined come besides.
   /// - Returns: innermost first; empty for a thread without an instruction pointer.
   public func frames(of thread: ThreadSnapshot, limit: Int) -> [StackFrame] {
     var frames: [StackFrame] = []
+    var count = 0
     guard limit > 0 else { return frames }
     _ = walk(thread) { state in
-      frames.append(symbolicated(bareFrame(state)))
-      return frames.count < limit
+      frames += symbolicated(bareFrame(state))
+      count += 1
+      return count < limit
     }
     return frames
   }
@@ -45,17 +47,19 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - head: the most frames to keep of the innermost.
+  ///   - head: the most frames to keep of the innermost; calls that were inlined come besides.
   ///   - tail: the most frames to keep of the outermost, where there are more than `head`.
   public func trace(of thread: ThreadSnapshot, head: Int, tail: Int) -> StackTrace {
     var trace = StackTrace()
+    var headCount = 0
     // A ring, so that a recursion of half a million frames costs no memory.
     var last: [StackFrame] = []
     var position = 0
     trace.end = walk(thread) { state in
       if state.trust == .afterGap { trace.hasGap = true }
-      if trace.frames.count < head {
-        trace.frames.append(symbolicated(bareFrame(state)))
+      if headCount < head {
+        headCount += 1
+        trace.frames += symbolicated(bareFrame(state))
       } else if last.count < tail {
         last.append(bareFrame(state))
       } else {
@@ -68,7 +72,7 @@ public struct Stackwalker {
     }
     trace.omittedAfter = trace.omittedCount > 0 ? trace.frames.count : 0
     let inOrder = last[position...] + last[..<position]
-    trace.frames += inOrder.map(symbolicated)
+    trace.frames += inOrder.flatMap(symbolicated)
     return trace
   }
 
@@ -138,13 +142,13 @@ public struct Stackwalker {
       trust: state.trust, stackPointer: state.registers.stackPointer)
   }
 
-  private func symbolicated(_ frame: StackFrame) -> StackFrame {
+  /// The frame, and in front of it those that were inlined into it.
+  private func symbolicated(_ frame: StackFrame) -> [StackFrame] {
     var frame = frame
     guard let module = process.snapshot.module(containing: frame.lookupAddress) else {
-      return frame
+      return [frame]
     }
     frame.moduleIndex = process.snapshot.modules.firstIndex { $0.address == module.address }
-    frame.symbol = symbols?.symbol(for: frame, in: module)
-    return frame
+    return symbols?.frames(at: frame, in: module) ?? [frame]
   }
 }
