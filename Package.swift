@@ -43,7 +43,9 @@ let package = Package(
     // Pending dump to snapshot to minidump to database.
     .target(
       name: "CrashConverter",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+      dependencies: [
+        "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+      ]),
     // What users import: the handler and the conversion.
     .target(
       name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
@@ -86,7 +88,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
-        "ProcessSnapshot",
+        "ProcessSnapshot", "Stackwalk",
       ]),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(

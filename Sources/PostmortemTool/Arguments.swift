@@ -4,15 +4,14 @@
 struct Arguments {
   private(set) var operands: [String] = []
   private var flags: Set<String> = []
-  private var options: [String: String] = [:]
+  private var options: [String: [String]] = [:]
 
   /// Sorts the words.
   ///
   /// - Parameters:
   ///   - words: what stands behind the subcommand's name.
   ///   - flags: the names, with dashes, that take no value.
-  ///   - options: the names that take one, as `--name value` or `--name=value`; the last one given
-  ///     counts.
+  ///   - options: the names that take one, as `--name value` or `--name=value`.
   ///   - operands: how many operands there may be.
   ///   - help: shown with the error.
   init(
@@ -38,7 +37,7 @@ struct Arguments {
         guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
           throw UsageError("\(name) needs a value", help: help)
         }
-        self.options[name] = value
+        self.options[name, default: []].append(value)
       } else {
         throw UsageError("the option '\(word.escapedForMessage)' is not known", help: help)
       }
@@ -54,5 +53,9 @@ struct Arguments {
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
-  subscript(option: String) -> String? { options[option] }
+  /// The value of an option; the last one given counts.
+  subscript(option: String) -> String? { options[option]?.last }
+
+  /// All values of an option that may be repeated, in the order given.
+  func all(_ option: String) -> [String] { options[option] ?? [] }
 }

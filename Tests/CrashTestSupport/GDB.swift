@@ -47,6 +47,20 @@ public enum GDB {
             say("frame", hex(frame.pc()), name)
             count += 1
         frame = frame.older()
+    frame = gdb.newest_frame()
+    count = 0
+    while frame is not None and count < 96:
+        if frame.type() != gdb.TAILCALL_FRAME:
+            function = frame.function()
+            name = (function.linkage_name or function.name) if function else frame.name()
+            line = frame.find_sal()
+            file = line.symtab.fullname() if line.symtab else "-"
+            newer = frame.newer()
+            exact = newer is None or newer.type() == gdb.SIGTRAMP_FRAME
+            kind = "inlined" if frame.type() == gdb.INLINE_FRAME else "exact" if exact else "call"
+            say("source", kind, hex(frame.pc()), line.line if line.symtab else 0, file + "|" + (name or "-"))
+            count += 1
+        frame = frame.older()
     """
 
   static func parse(_ output: String) -> DebuggerView {
@@ -67,6 +81,15 @@ public enum GDB {
       case ("frame", 3):
         guard let address = DebuggerView.number(words[1]) else { continue }
         view.frames.append(.init(address: address, function: words[2] == "-" ? nil : words[2]))
+      case ("source", 5...):
+        let rest = words[4...].joined(separator: " ").split(separator: "|", maxSplits: 1)
+        guard let address = DebuggerView.number(words[2]), let line = Int(words[3]), rest.count == 2
+        else { continue }
+        view.sources.append(
+          .init(
+            address: address, isInlined: words[1] == "inlined",
+            isReturnAddress: words[1] == "call", function: String(rest[1]),
+            file: rest[0] == "-" || line == 0 ? nil : String(rest[0]), line: line))
       default: continue
       }
     }

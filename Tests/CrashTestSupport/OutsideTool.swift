@@ -4,6 +4,8 @@ public import Testing
 /// A program that some tests need and the toolchain does not bring.
 public enum OutsideTool: String, Sendable {
   case gdb
+  /// Of binutils.
+  case objcopy
   case lldb = "lldb-19"
   case strace
   case python3
@@ -22,7 +24,9 @@ public enum OutsideTool: String, Sendable {
 extension Trait where Self == ConditionTrait {
   /// Skips a test where a program is missing, naming the Debian package; with CI=true the test runs and fails.
   public static func needs(_ tool: OutsideTool) -> Self {
-    .enabled("apt-get install \(tool.rawValue)") { tool.path != nil || OutsideTool.mustBeThere }
+    .enabled("apt-get install \(tool == .objcopy ? "binutils" : tool.rawValue)") {
+      tool.path != nil || OutsideTool.mustBeThere
+    }
   }
 }
 

@@ -26,6 +26,8 @@ final class DebugInformation {
   private lazy var index = DWARFUnitIndex(ranges, abbreviations: abbreviations, limit: limit)
   private var contents: [UInt64: DWARFUnitContent] = [:]
   private var lines: [UInt64: LineTable] = [:]
+  /// Names of functions by the offset of the entry that inlined calls refer to.
+  private var names: [UInt64: String] = [:]
   private var cost = 0
 
   /// Nil for a file without debug information.
@@ -104,6 +106,25 @@ final class DebugInformation {
   ///
   /// A linkage name anywhere on the way wins over a plain one.
   private func name(of code: DWARFUnitContent.Code, in content: DWARFUnitContent) -> String? {
+    let key: UInt64? =
+      switch code.origin {
+      case .unitReference(let offset)?: content.unit.offset &+ offset
+      case .reference(let offset)?: offset
+      default: nil
+      }
+    guard let key, code.linkageName == nil, code.name == nil else {
+      return uncachedName(of: code, in: content)
+    }
+    if let known = names[key] { return known }
+    let name = uncachedName(of: code, in: content)
+    cost += 64 + (name?.utf8.count ?? 0)
+    names[key] = name
+    return name
+  }
+
+  private func uncachedName(
+    of code: DWARFUnitContent.Code, in content: DWARFUnitContent
+  ) -> String? {
     var code = code
     var content = content
     var plain: String?
@@ -192,6 +213,7 @@ final class DebugInformation {
     if cost > 0, cost + added > Self.cacheSize {
       contents = [:]
       lines = [:]
+      names = [:]
       cost = 0
     }
     cost += added
