@@ -189,7 +189,8 @@ public struct TextReport: Sendable {
     var text = frame.function.map(FunctionName.short) ?? "??"
     if let line = frame.line, let file = frame.file {
       let column = frame.column.map { ":\($0)" } ?? ""
-      text += " at \(Self.shortPath(file)):\(line)\(column)"
+      text += frame.lineApproximate == true ? " near " : " at "
+      text += "\(Self.shortPath(file)):\(line)\(column)"
     } else if let offset = frame.functionOffset {
       text += " + \(offset.value)"
     }

@@ -17,6 +17,9 @@ public enum OutsideTool: String, Sendable {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
+  /// The Debian package that has it.
+  var package: String { self == .objcopy ? "binutils" : rawValue }
+
   /// True where a missing tool must fail a test, not skip it.
   public static var mustBeThere: Bool { ProcessInfo.processInfo.environment["CI"] == "true" }
 }
@@ -24,7 +27,7 @@ public enum OutsideTool: String, Sendable {
 extension Trait where Self == ConditionTrait {
   /// Skips a test where a program is missing, naming the Debian package; with CI=true the test runs and fails.
   public static func needs(_ tool: OutsideTool) -> Self {
-    .enabled("apt-get install \(tool == .objcopy ? "binutils" : tool.rawValue)") {
+    .enabled("apt-get install \(tool.package)") {
       tool.path != nil || OutsideTool.mustBeThere
     }
   }

@@ -35,7 +35,9 @@ import Testing
           linkageName: "Swift runtime failure: Index out of range", isInlined: true,
           file: "/a/ü.swift",
           line: 0xFFFF_FFFF, column: 1),
-        .init(linkageName: "$s3App4mainyyF", offset: 1 << 40, file: "", line: 3),
+        .init(
+          linkageName: "$s3App4mainyyF", offset: 1 << 40, file: "", line: 3, isLineApproximate: true
+        ),
       ],
       0x40_2000: [.init(linkageName: "")],
     ])

@@ -182,11 +182,14 @@ struct DebugInformationTests {
     #expect(information.frames(at: 0x1110) == [inner(header), outer(300, 7)])
     #expect(information.frames(at: 0x1117) == [inner(header), outer(300, 7)])
     #expect(information.frames(at: 0x1118) == [outer(12)])
+    // No line stands for the code from 0x1130 on: unless that is asked for, the one in front is shown.
+    var near = Stackwalk.SourceLocation(file: main, line: 12)
+    near.isApproximate = true
+    #expect(information.frames(at: 0x1133) == [inner(near), outer(300, 7)])
     #expect(
-      information.frames(at: 0x1133) == [
-        inner(Stackwalk.SourceLocation(file: main)), outer(300, 7),
-      ])
-    #expect(information.frames(at: 0x113F) == [outer(nil)])
+      information.frames(at: 0x1133, approximating: false)
+        == [inner(Stackwalk.SourceLocation(file: main)), outer(300, 7)])
+    #expect(information.frames(at: 0x113F, approximating: false) == [outer(nil)])
     #expect(information.frames(at: 0x1140) == [])
   }
 

@@ -38,7 +38,7 @@ struct LLVMComparisonTests {
     var inlined = 0
     var lines = 0
     for (address, theirs) in zip(addresses, expected) {
-      let ours = symbols.frames(at: address, in: module).map { frame in
+      let ours = symbols.frames(at: address, in: module, approximating: false).map { frame in
         LLVMSymbolizer.Frame(
           function: frame.name ?? "??", file: frame.location?.file ?? "??",
           line: frame.location?.line ?? 0, column: frame.location?.column ?? 0)

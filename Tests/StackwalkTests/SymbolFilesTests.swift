@@ -8,7 +8,7 @@ import Testing
 /// A stripped module and its debug file in every place where it may lie.
 @Suite("Split debug files", .needs(.objcopy))
 struct SymbolFilesTests {
-  private struct Scene: ~Copyable {
+  private final class Scene {
     let folder: TemporaryFolder
     let module: ModuleSnapshot
     /// An address in a function with lines.
@@ -17,7 +17,7 @@ struct SymbolFilesTests {
 
     /// Strips crash-lab; with its debug information in a file at `debug`, relative to the folder.
     init(debug: String, link: Bool) async throws {
-      folder = try TemporaryFolder()
+      let folder = try TemporaryFolder()
       let original = try await BuiltProducts.shared.executable("crash-lab", .asTested)
       let elf = try ELFFile(path: original)
       let buildID = elf.buildID
@@ -46,10 +46,12 @@ struct SymbolFilesTests {
       whole.path = original
       let symbols = try ModuleSymbols(whole)
       let table = SymbolTable(of: elf)
-      let function = try #require(table.entries.first { table.name(of: $0, in: elf) == "main" })
+      let function = try #require(
+        table.entries.first { table.name(of: $0, in: elf) == "crash_null_read" })
       address = function.address + 4
       expected = symbols.frames(at: address, in: whole)
       try #require(expected.first?.location?.line != nil)
+      self.folder = folder
     }
   }
 

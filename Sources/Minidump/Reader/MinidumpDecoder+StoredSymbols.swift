@@ -45,7 +45,8 @@ extension MinidumpDecoder {
       linkageName: name, offset: flags & 2 != 0 ? start : nil, isInlined: flags & 1 != 0,
       file: flags & 4 != 0 ? path : nil,
       line: flags & 8 != 0 ? UInt32(truncatingIfNeeded: line) : nil,
-      column: flags & 16 != 0 ? UInt32(truncatingIfNeeded: column) : nil)
+      column: flags & 16 != 0 ? UInt32(truncatingIfNeeded: column) : nil,
+      isLineApproximate: flags & 32 != 0)
   }
 
   private mutating func storedText(at offset: inout Int, end: Int) -> String? {

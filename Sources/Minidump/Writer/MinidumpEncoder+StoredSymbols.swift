@@ -5,7 +5,7 @@ extension MinidumpEncoder {
   ///
   /// Version 1 (4 bytes), count of addresses (4); for each the address (8) and a count of functions
   /// (4), for each of these flags (4; 1 inlined, 2 offset known, 4 file known, 8 line known, 16
-  /// column known), offset (8), line (4), column (4), then name and file, each with its count of
+  /// column known, 32 line approximate), offset (8), line (4), column (4), then name and file, each with its count of
   /// bytes (4) in front. `Docs/Minidump.md` repeats it.
   mutating func encodeStoredSymbols(_ symbols: StoredSymbols) -> MinidumpLocation {
     var stream = MinidumpBuffer()
@@ -26,6 +26,7 @@ extension MinidumpEncoder {
     if function.file != nil { flags |= 4 }
     if function.line != nil { flags |= 8 }
     if function.column != nil { flags |= 16 }
+    if function.isLineApproximate { flags |= 32 }
     stream.append(flags)
     stream.append(function.offset ?? 0)
     stream.append(function.line ?? 0)

@@ -50,20 +50,20 @@ final class DebugInformation {
 
   /// The calls at an address of the file's own numbering, innermost first.
   ///
+  /// - Parameters:
+  ///   - address: what to look up.
+  ///   - approximating: whether code that no line stands for gets the line in front of it.
   /// - Returns: one frame where nothing was inlined; none where nothing is known of the address.
-  func frames(at address: UInt64) -> [Frame] {
+  func frames(at address: UInt64, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
       return []
     }
     let unit = index.units[place]
-    let row = lineTable(of: unit)?.row(at: address)
-    let innermost = row.flatMap { row in
-      sourceLocation(
-        of: unit, file: UInt64(row.file), line: UInt64(row.line), column: UInt64(row.column))
-    }
-    guard let content = content(of: unit),
-      let function = content.functions.innermost(containing: address)
-    else {
+    let content = content(of: unit)
+    let function = content?.functions.innermost(containing: address)
+    let innermost = sourceLocation(
+      at: address, in: unit, functionStart: approximating ? function?.low : nil)
+    guard let content, let function else {
       return innermost.map { [Frame(name: nil, start: nil, location: $0, isInlined: false)] } ?? []
     }
     let calls = content.calls(at: address, in: function.payload, ranges)
@@ -88,6 +88,21 @@ final class DebugInformation {
     return ranges.ranges(
       low: function.low, high: function.high, list: function.ranges, in: unit
     ).first?.lowerBound
+  }
+
+  /// The line of an instruction.
+  private func sourceLocation(
+    at address: UInt64, in unit: DWARFUnit, functionStart: UInt64?
+  ) -> SourceLocation? {
+    guard let table = lineTable(of: unit), let exact = table.row(at: address) else { return nil }
+    var row = exact
+    if exact.line == 0, let start = functionStart {
+      row = table.lineRow(at: address, from: start) ?? exact
+    }
+    var location = sourceLocation(
+      of: unit, file: UInt64(row.file), line: UInt64(row.line), column: UInt64(row.column))
+    location?.isApproximate = row.line != exact.line
+    return location
   }
 
   private func sourceLocation(

@@ -24,7 +24,8 @@ extension StoredSymbols {
           linkageName: frame.symbol?.linkageName ?? "", offset: frame.symbol?.offset,
           isInlined: frame.isInlined, file: location?.file,
           line: location?.line.flatMap { UInt32(exactly: $0) },
-          column: location?.column.flatMap { UInt32(exactly: $0) }))
+          column: location?.column.flatMap { UInt32(exactly: $0) },
+          isLineApproximate: location?.isApproximate ?? false))
     }
     symbols.removeRepetitions()
     return symbols.functions.isEmpty ? nil : symbols
