@@ -27,7 +27,7 @@ public struct DebuggerView: Sendable {
   public var registers: [String: UInt64] = [:]
   /// The crashing thread's, innermost first; without inlined and tail-call frames.
   public var frames: [Frame] = []
-  /// The crashing thread's with lines, innermost first; without tail-call frames. Of gdb only.
+  /// The crashing thread's with lines, innermost first, without tail-call frames: of gdb only.
   public var sources: [SourceFrame] = []
   /// Fields of the kernel's siginfo_t, where the debugger shows them.
   public var signal: Int32?
