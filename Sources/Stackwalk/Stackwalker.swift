@@ -9,7 +9,8 @@ public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
   private let methods: [any UnwindMethod] = [
-    SignalFrameMethod(), ReturnAddressMethod(), FramePointerMethod(), GapMethod(), ScanMethod(),
+    SignalFrameMethod(), CallFrameMethod(), ReturnAddressMethod(), FramePointerMethod(),
+    GapMethod(), ScanMethod(),
   ]
 
   /// Prepares to walk a snapshot's threads.
@@ -106,7 +107,7 @@ public struct Stackwalker {
         registers: UnwindRegisters(context), trust: .context, isReturnAddress: false)
     }
     guard let instructionPointer = thread.instructionPointer else { return nil }
-    var registers = UnwindRegisters(architecture: process.architecture)
+    var registers = UnwindRegisters(map: process.registers)
     registers.programCounter = instructionPointer
     registers.stackPointer = thread.stackPointer
     return UnwindState(registers: registers, trust: .context, isReturnAddress: false)
@@ -132,8 +133,9 @@ public struct Stackwalker {
       return false
     }
     if caller.trust == .signalFrame { return new != old }
-    // On arm64 a leaf's caller has the same stack pointer.
-    return new > old || (caller.trust == .returnAddress && new == old)
+    if new > old { return true }
+    // On arm64 a leaf's caller has the same stack pointer; only an interrupted frame is a leaf's.
+    return new == old && !state.isReturnAddress && process.registers.linkRegister != nil
   }
 
   private func bareFrame(_ state: UnwindState) -> StackFrame {

@@ -130,6 +130,10 @@ public final class SymbolSource {
     symbols(of: module)?.functionStart(of: address, in: module)
   }
 
+  func frameRow(at address: UInt64, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
+    symbols(of: module)?.frameRow(at: address, in: module, registerCount: registerCount)
+  }
+
   func code(at address: UInt64, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
     symbols(of: module)?.code(at: address, count: count, in: module)
   }

@@ -25,7 +25,8 @@ struct LLVMComparisonTests {
     let table = SymbolTable(of: elf)
     var addresses: [UInt64] = []
     for entry in table.entries where entry.size > 0 {
-      addresses += stride(from: entry.address, to: entry.address + min(entry.size, 1 << 14), by: Int(step))
+      addresses += stride(
+        from: entry.address, to: entry.address + min(entry.size, 1 << 14), by: Int(step))
     }
     let buildID = elf.buildID
     let first = try #require(elf.firstAddress)
@@ -47,8 +48,12 @@ struct LLVMComparisonTests {
         differences.append("0x\(String(address, radix: 16)):\n  ours   \(ours)\n  theirs \(theirs)")
       }
     }
-    print("\(path): \(addresses.count) addresses, \(lines) lines, \(inlined) inlined, \(differences.count) different")
-    #expect(differences.isEmpty, "\(differences.count): \(differences.prefix(20).joined(separator: "\n"))")
+    print(
+      "\(path): \(addresses.count) addresses, \(lines) lines, \(inlined) inlined, \(differences.count) different"
+    )
+    #expect(
+      differences.isEmpty, "\(differences.count): \(differences.prefix(20).joined(separator: "\n"))"
+    )
     #expect(lines > 1000)
   }
 }

@@ -138,7 +138,8 @@ struct ELFFile: ~Copyable {
         let entrySize = table.integer(at: start + 56, as: UInt64.self)
       else { return nil }
       return Section(
-        name: names.text(at: Int(name)), type: type, flags: flags, address: address, fileOffset: fileOffset, size: size, link: link,
+        name: names.text(at: Int(name)), type: type, flags: flags, address: address,
+        fileOffset: fileOffset, size: size, link: link,
         entrySize: entrySize)
     }
   }

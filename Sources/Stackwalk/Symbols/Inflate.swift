@@ -214,7 +214,9 @@ struct HuffmanCode {
     for (symbol, length) in lengths.enumerated() where length > 0 {
       let width = Int(length)
       var reversed = 0
-      for bit in 0..<width where next[width] & (1 << bit) != 0 { reversed |= 1 << (width - 1 - bit) }
+      for bit in 0..<width where next[width] & (1 << bit) != 0 {
+        reversed |= 1 << (width - 1 - bit)
+      }
       next[width] += 1
       for index in stride(from: reversed, to: table.count, by: 1 << width) {
         table[index] = UInt16(symbol) << 4 | UInt16(length)
