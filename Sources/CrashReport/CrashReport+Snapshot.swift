@@ -142,6 +142,11 @@ extension CrashReport.Thread {
     framesOmittedAfter = trace.omittedAfter
     stackGap = trace.hasGap
     stackEnd = trace.end.rawValue
+    recursion = trace.recursion.map { found in
+      CrashReport.Recursion(
+        period: found.period, first: found.first, count: found.count,
+        estimatedInGap: found.estimatedInGap)
+    }
   }
 }
 

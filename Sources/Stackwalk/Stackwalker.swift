@@ -56,7 +56,11 @@ public struct Stackwalker {
     // A ring, so that a recursion of half a million frames costs no memory.
     var last: [StackFrame] = []
     var position = 0
+    var recursion = RecursionFinder()
     trace.end = walk(thread) { state in
+      recursion.add(
+        function: process.functionIdentity(state), stackPointer: state.registers.stackPointer ?? 0,
+        isBehindGap: state.trust == .afterGap)
       if state.trust == .afterGap { trace.hasGap = true }
       if headCount < head {
         headCount += 1
@@ -74,6 +78,7 @@ public struct Stackwalker {
     trace.omittedAfter = trace.omittedCount > 0 ? trace.frames.count : 0
     let inOrder = last[position...] + last[..<position]
     trace.frames += inOrder.flatMap(symbolicated)
+    trace.recursion = recursion.best
     return trace
   }
 

@@ -32,6 +32,15 @@ struct CallFrameMethod: UnwindMethod {
         isReturnAddress: !row.isSignalFrame))
   }
 
+  /// The stack pointer before the call that made a frame; nil where it is not described.
+  func frameAddress(of state: UnwindState, in process: UnwindProcess) -> UInt64? {
+    guard let lookup = state.lookupAddress, let row = process.frameRow(at: lookup) else {
+      return nil
+    }
+    return FrameContext(registers: state.registers, process: process, loadBias: row.loadBias)
+      .frameAddress(row)
+  }
+
   /// Whether a return address is one: behind a call, a signal handler's return, or a function that
   /// is there to be returned to and has no caller, as makecontext(3) leaves it.
   private func isPlausible(_ address: UInt64, in process: UnwindProcess) -> Bool {

@@ -9,6 +9,7 @@ final class UnwindProcess {
   private var returnAddresses: [UInt64: ReturnAddressCheck] = [:]
   private var workLeft = 1 << 24
   private var frameSetups: [UInt64: FrameSetup] = [:]
+  private var identities: [UInt64: UInt64] = [:]
   private var frameRows: [UInt64: FrameRow?] = [:]
   private var capturedTables: [UInt64: CallFrameTable?] = [:]
   let registers: RegisterMap
@@ -114,6 +115,17 @@ final class UnwindProcess {
     let table = CallFrameTable(capturedAt: module.address, in: snapshot.memory)
     capturedTables[module.address] = .some(table)
     return table
+  }
+
+  /// The same number for frames of the same function: its start, or the address where that is not
+  /// known.
+  func functionIdentity(_ state: UnwindState) -> UInt64 {
+    guard let address = state.lookupAddress else { return 0 }
+    if let known = identities[address] { return known }
+    let module = snapshot.module(containing: address)
+    let identity = module.flatMap { symbols?.functionStart(of: address, in: $0) } ?? address
+    if identities.count < 1 << 16 { identities[address] = identity }
+    return identity
   }
 
   /// True in the functions that the kernel starts threads and programs in, which have no caller.
