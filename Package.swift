@@ -85,9 +85,12 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
-        "ProcessSnapshot",
+        "CrashReportDatabase", "CrashTestSupport", "FoundationVictim", "IntermediateDump",
+        "Minidump", "ProcessSnapshot", "Stackwalk",
       ]),
+    // A program with many threads in Foundation, whose stacks the tests compare.
+    .executableTarget(
+      name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

@@ -184,14 +184,7 @@ import Testing
       section.description(start..<start + 0x80, instructions: [0x0E, UInt8(16 + index)])
     }
     let header = FrameBytes.address + UInt64(section.bytes.count)
-    // Version 1; pcrel|sdata4, udata4, datarel|sdata4.
-    section.bytes += [1, 0x1B, 0x03, 0x3B]
-    section.bytes += FrameBytes.little(FrameBytes.address &- (header + 4), 4)
-    section.bytes += FrameBytes.little(UInt64(entries.count), 4)
-    for entry in entries {
-      section.bytes += FrameBytes.little(entry.start &- header, 4)
-      section.bytes += FrameBytes.little(entry.position &- header, 4)
-    }
+    section.bytes += FrameBytes.header(entries, at: header, section: FrameBytes.address)
     let end = FrameBytes.address + UInt64(section.bytes.count)
     let table = CallFrameTable(CallFrameTable.Places(header: header..<end), from: section)
     #expect(table.header.frameSection == FrameBytes.address)

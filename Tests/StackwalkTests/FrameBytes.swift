@@ -6,9 +6,10 @@ struct FrameBytes: FrameSource {
   static let address: UInt64 = 0x5000
 
   var section: FrameSection = .exceptionFrame
+  var address = FrameBytes.address
   var bytes: [UInt8] = []
 
-  private var base: UInt64 { section == .exceptionFrame ? Self.address : 0 }
+  private var base: UInt64 { section == .exceptionFrame ? address : 0 }
 
   func frameBytes(of section: FrameSection, at position: UInt64, count: Int) -> [UInt8]? {
     guard section == self.section, position >= base, position - base <= UInt64(bytes.count),
@@ -43,7 +44,7 @@ struct FrameBytes: FrameSource {
     switch section {
     case .exceptionFrame:
       let identifier = UInt64(bytes.count + 4)
-      let place = Self.address + identifier + 4
+      let place = address + identifier + 4
       let body =
         Self.little(range.lowerBound &- place, 4) + Self.little(UInt64(range.count), 4) + [0]
         + instructions
@@ -53,6 +54,17 @@ struct FrameBytes: FrameSource {
         Self.little(range.lowerBound, 8) + Self.little(UInt64(range.count), 8) + instructions
       bytes += Self.little(UInt64(4 + body.count), 4) + Self.little(common, 4) + body
     }
+  }
+
+  /// `.eh_frame_hdr` with a table: version 1; pcrel|sdata4, udata4, datarel|sdata4.
+  static func header(
+    _ entries: [(start: UInt64, position: UInt64)], at header: UInt64, section: UInt64
+  ) -> [UInt8] {
+    let table = entries.flatMap { entry in
+      little(entry.start &- header, 4) + little(entry.position &- header, 4)
+    }
+    return [1, 0x1B, 0x03, 0x3B] + little(section &- (header + 4), 4)
+      + little(UInt64(entries.count), 4) + table
   }
 
   /// A table that is made by reading through the section.

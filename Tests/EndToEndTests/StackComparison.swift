@@ -1,0 +1,46 @@
+import CrashTestSupport
+import ProcessSnapshot
+import Stackwalk
+
+/// Our walk of a thread against gdb's on the core file of the same crash.
+struct StackComparison {
+  /// Frames of gdb's.
+  var frameCount = 0
+  /// One text for each frame that is not the same.
+  var differences: [String] = []
+
+  /// Compares addresses and linkage names; inlined calls, which share a frame, are left out.
+  mutating func add(
+    _ thread: ThreadSnapshot, _ walker: Stackwalker, _ expected: [DebuggerView.Frame]
+  ) {
+    let frames = walker.frames(of: thread, limit: 2_000).filter { !$0.isInlined }
+    frameCount += expected.count
+    for index in 0..<max(frames.count, expected.count) {
+      let ours = index < frames.count ? frames[index] : nil
+      let theirs = index < expected.count ? expected[index] : nil
+      let isSame =
+        ours?.address == theirs?.address
+        && Self.isSameName(ours?.symbol?.linkageName, theirs?.function)
+      if !isSame { differences.append("#\(index) \(Self.text(ours)) | \(Self.text(theirs))") }
+    }
+  }
+
+  /// A function of libc may have several names for one address, which differ in underscores:
+  /// `clone3` and `__clone3`. A name's version is left out.
+  private static func isSameName(_ ours: String?, _ theirs: String?) -> Bool {
+    func core(_ name: String?) -> Substring? {
+      name?.prefix { $0 != "@" }.drop { $0 == "_" }
+    }
+    return core(ours) == core(theirs)
+  }
+
+  private static func text(_ frame: StackFrame?) -> String {
+    guard let frame else { return "none" }
+    let name = frame.symbol?.linkageName ?? "-"
+    return "0x\(String(frame.address, radix: 16)) \(name) \(frame.trust)"
+  }
+
+  private static func text(_ frame: DebuggerView.Frame?) -> String {
+    frame.map { "0x\(String($0.address, radix: 16)) \($0.function ?? "-")" } ?? "none"
+  }
+}
