@@ -4,8 +4,9 @@ enum Command {
   static let survived: Int32 = 3
 
   static let usage = """
-    usage: crash-lab KIND (--database DIR | --no-handler) [--on main|pthread|dispatch|task]
-                          [--threads N] [--stack BYTES]
+    usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
+                          [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
+                          [--no-last-words]
            crash-lab process --database DIR
            crash-lab idle|start-again --database DIR
            crash-lab --list
@@ -18,6 +19,7 @@ enum Command {
       --on          the thread that crashes; main if not given
       --threads     more threads, all asleep, started before the crash
       --stack       bytes of stack for each pthread
+      --no-last-words  the handler prints nothing
     """
 
   case help
@@ -32,7 +34,7 @@ enum Command {
     var options: [String: String] = [:]
     let known = ["--database", "--on", "--threads", "--stack"]
     while let option = remaining.popFirst() {
-      if option == "--no-handler" {
+      if option == "--no-handler" || option == "--no-last-words" {
         options[option] = ""
       } else if known.contains(option) {
         guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }

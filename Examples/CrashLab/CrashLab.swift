@@ -18,10 +18,13 @@ struct CrashLab {
     case .process(let database): process(database)
     case .probe(let probe, let database): run(probe, database)
     case .crash(let crash):
-      if let database = crash.database {
-        start(database, catchesBrokenPipe: crash.catchesBrokenPipe)
+      try crash.run {
+        guard let database = crash.database else { return }
+        var options = HandlerOptions()
+        options.catchesBrokenPipe = crash.catchesBrokenPipe
+        options.writesLastWords = crash.writesLastWords
+        start(database, options)
       }
-      try crash.run()
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
       exit(Command.survived)
     }
@@ -35,9 +38,7 @@ struct CrashLab {
     }
   }
 
-  private static func start(_ database: String, catchesBrokenPipe: Bool = false) {
-    var options = HandlerOptions()
-    options.catchesBrokenPipe = catchesBrokenPipe
+  private static func start(_ database: String, _ options: HandlerOptions = HandlerOptions()) {
     do {
       try startHandler(
         database: database, product: "CrashLab", version: "1.0", environment: "test",

@@ -30,6 +30,14 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
+int pm_is_in_swift_runtime(uint64_t address) {
+  Dl_info information;
+  if (!dladdr((const void *)(uintptr_t)address, &information) || !information.dli_fname) return 0;
+  const char *slash = strrchr(information.dli_fname, '/');
+  const char *name = slash ? slash + 1 : information.dli_fname;
+  return strncmp(name, "libswiftCore.so", 15) == 0;
+}
+
 int pm_preallocate(int descriptor, int64_t size) {
   return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, size) == 0 ? 0 : errno;
 }

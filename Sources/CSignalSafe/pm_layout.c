@@ -1,6 +1,7 @@
 // Compares the layouts that crash code spells out with the system's own headers, at compile time.
 #define _GNU_SOURCE
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -17,6 +18,9 @@ SAME(offsetof(siginfo_t, si_code), PM_SIGINFO_CODE);
 SAME(offsetof(siginfo_t, si_addr), PM_SIGINFO_ADDRESS);
 SAME(sizeof(siginfo_t), 128);
 SAME(offsetof(ucontext_t, uc_sigmask), PM_CONTEXT_SIGNAL_MASK);
+SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
+SAME(SS_ONSTACK, 1);
+SAME(SS_DISABLE, 2);
 SAME(offsetof(struct stat, st_dev), 0);
 SAME(offsetof(struct stat, st_ino), 8);
 SAME(sizeof(struct timespec), 16);
@@ -26,9 +30,16 @@ SAME(sizeof(struct rlimit), sizeof(struct pm_limit));
 SAME(RLIMIT_FSIZE, 1);
 SAME(sizeof(struct iovec), 16);
 SAME(sizeof(stack_t), 24);
+SAME(offsetof(stack_t, ss_flags), 8);
 SAME(offsetof(stack_t, ss_size), 16);
 SAME(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 128);
 SAME(FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 129);
+SAME(sizeof(struct pollfd), 8);
+SAME(offsetof(struct pollfd, revents), 6);
+SAME(POLLOUT, 4);
+SAME(POLLERR, 8);
+SAME(POLLHUP, 16);
+SAME(POLLNVAL, 32);
 SAME(CLOCK_REALTIME, 0);
 SAME(CLOCK_MONOTONIC, 1);
 SAME(CLOCK_BOOTTIME, 7);

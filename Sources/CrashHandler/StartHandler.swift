@@ -56,6 +56,8 @@ public func startHandler(
       }
       return current.handler
     }
+    let standard = StandardDescriptors()
+    defer { withExtendedLifetime(standard) {} }
     var files = try PendingDumpFiles.make(database: database, identifier: identifier)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,

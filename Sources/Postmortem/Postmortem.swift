@@ -8,6 +8,7 @@
 @_exported import struct CrashHandler.CrashHandlerError
 @_exported import struct CrashHandler.Handler
 @_exported import struct CrashHandler.HandlerOptions
+@_exported import func CrashHandler.installAlternateStack
 @_exported import func CrashHandler.startHandler
 @_exported import func CrashHandler.startedHandler
 @_exported import struct IntermediateDump.ReportID

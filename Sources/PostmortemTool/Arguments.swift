@@ -4,15 +4,15 @@
 struct Arguments {
   private(set) var operands: [String] = []
   private var flags: Set<String> = []
-  private var options: [String: String] = [:]
+  private var options: [String: [String]] = [:]
 
   /// Sorts the words.
   ///
   /// - Parameters:
   ///   - words: what stands behind the subcommand's name.
   ///   - flags: the names, with dashes, that take no value.
-  ///   - options: the names that take one, as `--name value` or `--name=value`; the last one given
-  ///     counts.
+  ///   - options: the names that take one, as `--name value` or `--name=value`; of those given
+  ///     twice the last one counts, or all.
   ///   - operands: how many operands there may be.
   ///   - help: shown with the error.
   init(
@@ -38,7 +38,7 @@ struct Arguments {
         guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
           throw UsageError("\(name) needs a value", help: help)
         }
-        self.options[name] = value
+        self.options[name, default: []].append(value)
       } else {
         throw UsageError("the option '\(word.escapedForMessage)' is not known", help: help)
       }
@@ -54,5 +54,8 @@ struct Arguments {
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
-  subscript(option: String) -> String? { options[option] }
+  subscript(option: String) -> String? { options[option]?.last }
+
+  /// Every value of an option that may be given more than once, in order.
+  func values(of option: String) -> [String] { options[option] ?? [] }
 }

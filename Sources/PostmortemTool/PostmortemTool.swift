@@ -9,6 +9,7 @@ struct PostmortemTool {
 
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, ProcessCommand.self, ListCommand.self, ShowCommand.self, DumpCommand.self,
+    SymbolicateCommand.self,
   ]
 
   static func main() {

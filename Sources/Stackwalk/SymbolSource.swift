@@ -122,6 +122,12 @@ public final class SymbolSource {
     return calls
   }
 
+  /// The function that a frame is in, inlined calls aside; nil if its module has no names, or none
+  /// there.
+  public func symbol(for frame: StackFrame, in module: ModuleSnapshot) -> FrameSymbol? {
+    frames(at: frame, in: module).last?.symbol
+  }
+
   func linkageName(of address: UInt64, in module: ModuleSnapshot) -> String? {
     symbols(of: module)?.function(at: address, in: module)?.name
   }

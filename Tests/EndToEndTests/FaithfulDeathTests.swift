@@ -15,7 +15,7 @@ struct FaithfulDeathTests {
     let configuration: BuildConfiguration
     var testDescription: String { "\(place.rawValue), \(configuration.rawValue)" }
 
-    static let all = CrashPlace.allCases.flatMap { place in
+    static let all = CrashPlace.kinds.flatMap { place in
       BuildConfiguration.dynamic.map { Scene(place: place, configuration: $0) }
     }
   }

@@ -36,23 +36,23 @@ final class Victim: Sendable {
 
   /// Dies without a handler of ours.
   func dieAlone(
-    _ kind: String, on place: CrashPlace, backtracer: Bool = false,
+    _ kind: String, on place: CrashPlace, options: [String] = [], backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
   ) async throws -> ChildProcess {
     try await run(
-      [kind, "--no-handler", "--on", place.rawValue, "--threads", "\(Victim.sleepers)"],
+      [kind, "--no-handler", "--on", place.rawValue, "--threads", "\(Victim.sleepers)"] + options,
       in: "alone", backtracer: backtracer, coreFile: coreFile)
   }
 
   /// Dies with the handler; the run's folder is `handled`.
   func die(
-    _ kind: String, on place: CrashPlace, backtracer: Bool = false,
+    _ kind: String, on place: CrashPlace, options: [String] = [], backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
   ) async throws -> ChildProcess {
     try await run(
       [
         kind, "--database", database, "--on", place.rawValue, "--threads", "\(Victim.sleepers)",
-      ], in: "handled", backtracer: backtracer, coreFile: coreFile)
+      ] + options, in: "handled", backtracer: backtracer, coreFile: coreFile)
   }
 
   /// The next start: converts what is pending.

@@ -9,5 +9,6 @@
 #include "pm_install.h"
 #include "pm_state.h"
 #include "pm_system_calls.h"
+#include "pm_thread_start.h"
 
 #endif

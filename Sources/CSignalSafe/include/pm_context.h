@@ -41,6 +41,7 @@ PM_INLINE uint64_t *pm_context_registers(const void *context) {
 PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
 PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[PM_RIP]; }
 PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[PM_RSP]; }
+PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[PM_RBP]; }
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[PM_RIP] = address;
 }
@@ -92,6 +93,8 @@ PM_INLINE uint64_t *pm_context_registers(const void *context) {
 PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
 PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[32]; }
 PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[31]; }
+PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[29]; }
+PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_context_registers(context)[30]; }
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
 }
@@ -118,6 +121,24 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 }
 
 #endif
+
+// The alternate stack that returning from the handler will set, in ucontext_t: a stack_t on either architecture. A handler
+// that calls sigaltstack(2) sees it undone by its own return. Source: Linux kernel/signal.c, restore_altstack.
+#define PM_CONTEXT_SIGNAL_STACK 16
+
+// What a handler may do about it: 0 where the thread has none of `size` bytes or more, and does not stand on one.
+PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
+  const char *stack = (const char *)context + PM_CONTEXT_SIGNAL_STACK;
+  int flags = *(const int *)(stack + 8);
+  if (flags & 1 /* SS_ONSTACK */) return 1;
+  return !(flags & 2 /* SS_DISABLE */) && *(const size_t *)(stack + 16) >= size;
+}
+PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t size) {
+  char *stack = (char *)context + PM_CONTEXT_SIGNAL_STACK;
+  *(uint64_t *)stack = base;
+  *(int *)(stack + 8) = 0;
+  *(size_t *)(stack + 16) = size;
+}
 
 // The mask that returning from the handler will restore.
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {

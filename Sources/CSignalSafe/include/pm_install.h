@@ -17,6 +17,10 @@ const void *_Nullable const *_Nullable pm_abort_message_pointer(void);
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
+// Whether an address is in Swift's runtime as a shared library: a signal handler there is its backtracer's. Not to be told
+// where the runtime is inside the executable, which has no backtracer.
+int pm_is_in_swift_runtime(uint64_t address);
+
 // Holds blocks of a file without changing its size. Returns 0 or errno. The Glibc overlay has no fallocate.
 int pm_preallocate(int descriptor, int64_t size);
 

@@ -89,7 +89,12 @@ struct DumpFile {
     let descriptor = unsafe Int32(
       truncatingIfNeeded: pm_create(
         state.pointee.folderDescriptor, state.pointee.lockedName, DumpFile.createNew))
-    guard descriptor >= 0 else { return false }
+    guard descriptor >= 0 else {
+      // A folder that cannot be opened is the cause; its "descriptor" is the errno.
+      let folder = unsafe state.pointee.folderDescriptor
+      unsafe state.pointee.outcome.failure = 0 &- (folder < 0 ? folder : descriptor)
+      return false
+    }
     use(descriptor)
     return true
   }

@@ -64,6 +64,8 @@ struct HandlerState: ~Copyable {
   /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
   let fatalMessageBuffer: UInt64
   let abortMessagePointer: UInt64
+  /// Alternate stacks for the threads that `startHandler` finds.
+  let stackOffers: StackOffers
   let controlGroup: ControlGroupFiles
   /// The dynamic linker's `struct r_debug`, and the executable's dynamic section; 0 in a static
   /// executable.
@@ -91,6 +93,9 @@ struct HandlerState: ~Copyable {
   let scratch: UnsafeMutableRawPointer
   let scratchSize: Int
 
+  /// What is written to standard error when the dump is done.
+  var lastWords: LastWords
+
   // MARK: Shared between threads in a crash
 
   /// The ID of the thread that captures; 0 while none does.
@@ -115,6 +120,7 @@ struct HandlerState: ~Copyable {
   var context: UnsafeMutableRawPointer?
   var threadID: Int32 = 0
   var entryTime: UInt64 = 0
+  var outcome = DumpOutcome()
   /// Bit n stands for section n.
   var sectionsAbandoned: UInt64 = 0
   var threadsReadFromKernel: UInt64 = 0

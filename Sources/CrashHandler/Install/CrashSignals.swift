@@ -59,6 +59,13 @@ struct CrashSignals {
     return 0
   }
 
+  /// Those of `mask` whose previous handler is not Swift's backtracer.
+  var withoutBacktracer: UInt64 {
+    previous.reduce(0) { mask, entry in
+      pm_is_in_swift_runtime(entry.value.handler) != 0 ? mask : mask | Self.bit(entry.key)
+    }
+  }
+
   /// Writes the previous actions to a table indexed by signal number.
   func copyActions(to table: UnsafeMutablePointer<pm_signal_action>) {
     for (signal, action) in previous { unsafe table[Int(signal)] = action }

@@ -13,7 +13,11 @@ enum HandlerInstaller {
     files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions
   ) throws(CrashHandlerError) {
     let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
-    try AlternateStack.install()
+    let refusal = ThreadStack.install()
+    guard refusal == 0 else {
+      throw CrashHandlerError(
+        .notInstalled, "the kernel refuses an alternate signal stack", errorNumber: refusal)
+    }
     var memory = try HandlerMemory(capacity: 14 << 20)
     let state = unsafe try makeState(
       files: files, facts: facts, options: options, signals: signals, memory: &memory)
@@ -29,6 +33,11 @@ enum HandlerInstaller {
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
+    if options.alternateStacksOnAllThreads {
+      // First those to come, so that nobody is missed between the two.
+      ThreadStack.followNewThreads()
+      unsafe EarlierThreads.giveStacks(state)
+    }
     memory.keep()
   }
 
@@ -43,7 +52,7 @@ enum HandlerInstaller {
     // Each word on a line of its own: parked threads and the capturing one would otherwise fight
     // for it.
     let wordStride = 64
-    let words = unsafe try memory.pages(8 * wordStride)
+    let words = unsafe try memory.pages(9 * wordStride)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
@@ -101,6 +110,10 @@ enum HandlerInstaller {
         environmentEnd: stackMapping.end,
         fatalMessageBuffer: UInt64(UInt(bitPattern: pm_fatal_message_buffer())),
         abortMessagePointer: UInt64(UInt(bitPattern: pm_abort_message_pointer())),
+        stackOffers: StackOffers(
+          records: memory.pages(threadCapacity * StackOffers.stride), capacity: threadCapacity,
+          count: word(7), answers: word(8), stackSize: AlternateStack.size,
+          sufficientSize: AlternateStack.sufficientSize),
         controlGroup: facts.controlGroup.files,
         linkDebugAddress: debugAddress,
         dynamicSection: dynamicSection,
@@ -125,6 +138,8 @@ enum HandlerInstaller {
             to: Int.self, capacity: 2)),
         scratch: memory.pages(scratchSize),
         scratchSize: scratchSize,
+        lastWords: LastWords.prepare(
+          options: options, facts: facts, signals: signals, memory: &memory),
         owner: word(1),
         finished: word(2),
         parking: word(3),
