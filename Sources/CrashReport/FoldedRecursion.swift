@@ -11,18 +11,22 @@ struct FoldedRecursion {
 
   /// Nil where nothing is to be folded.
   init?(_ thread: CrashReport.Thread) {
-    guard let recursion = thread.recursion, recursion.period > 0, recursion.first >= 0,
-      recursion.count > 0
+    // JSON may say anything: only numbers that fit each other are used.
+    guard let recursion = thread.recursion, recursion.period > 0, recursion.period <= 64,
+      recursion.first >= 0, recursion.count > 0, recursion.count <= Int.max - recursion.first,
+      thread.framesOmitted >= 0, thread.framesOmitted <= Int.max - thread.frames.count
     else { return nil }
     let frames = thread.frames.enumerated().filter { $0.element.inlined != true }
     let listedBefore =
       thread.framesOmitted > 0
       ? frames.count { $0.offset < thread.framesOmittedAfter } : frames.count
     let margin = recursion.period * Self.shownRounds
-    let (end, overflow) = recursion.first.addingReportingOverflow(recursion.count - margin)
-    guard !overflow, margin < recursion.count, recursion.first + margin < end else { return nil }
+    let end = recursion.first + recursion.count - margin
+    guard recursion.first <= listedBefore - recursion.period, recursion.first + margin < end else {
+      return nil
+    }
     var range = recursion.first + margin..<end
-    let omitted = listedBefore..<listedBefore + max(0, thread.framesOmitted)
+    let omitted = listedBefore..<listedBefore + thread.framesOmitted
     let coversOmitted = range.contains(omitted.lowerBound) && range.upperBound >= omitted.upperBound
     if thread.framesOmitted > 0, !coversOmitted, range.overlaps(omitted) {
       // The omitted frames have a line of their own; only what is listed on the recursion's side
@@ -33,15 +37,13 @@ struct FoldedRecursion {
         range = min(omitted.upperBound, range.upperBound)..<range.upperBound
       }
     }
-    // Of frames that are not listed the names are not known: the recursion's first round is.
-    guard range.count >= Self.fewestFrames, recursion.first + recursion.period <= listedBefore
-    else { return nil }
+    guard range.count >= Self.fewestFrames else { return nil }
     let names = frames[recursion.first..<recursion.first + recursion.period].map { frame in
       (frame.element.function.map(FunctionName.short) ?? frame.element.address.description)
         .escapedForTerminal()
     }
     self.range = range
-    let estimated = recursion.estimatedInGap ?? 0
+    let estimated = max(0, recursion.estimatedInGap ?? 0)
     let (sum, isTooMany) = range.count.addingReportingOverflow(estimated)
     let count = Self.grouped(isTooMany ? .max : sum)
     let turn = names.count > 1 ? " in turn" : ""

@@ -30,6 +30,8 @@ public final class SymbolSource {
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
+  /// Base addresses of modules without a file whose code the dump does not hold either.
+  private var modulesWithoutCode: Set<UInt64> = []
 
   /// - Parameters:
   ///   - folders: where to look for files of the same build, besides the modules' own paths, what
@@ -67,8 +69,14 @@ public final class SymbolSource {
     if storedModules.contains(key) {
       notes.append("names and lines of the crashing thread were stored at conversion")
     }
+    if modulesWithoutCode.contains(module.address) {
+      notes.append("its code is not in the dump: its frames have no names and may be missing")
+    }
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
+
+  /// Remembers that a module without a file, such as the vDSO, was on a stack.
+  func noteMissingCode(of module: ModuleSnapshot) { modulesWithoutCode.insert(module.address) }
 
   /// The frame with its function and line, and in front of it the calls inlined into it.
   ///

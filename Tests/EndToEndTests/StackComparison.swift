@@ -25,8 +25,9 @@ struct StackComparison {
     }
   }
 
-  /// A function of libc may have several names for one address, which differ in underscores:
-  /// `clone3` and `__clone3`. A name's version is left out.
+  /// A function of libc may have several names for one address, which differ in underscores.
+  ///
+  /// Such as `clone3` and `__clone3`. A name's version is left out.
   private static func isSameName(_ ours: String?, _ theirs: String?) -> Bool {
     func core(_ name: String?) -> Substring? {
       name?.prefix { $0 != "@" }.drop { $0 == "_" }

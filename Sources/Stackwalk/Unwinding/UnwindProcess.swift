@@ -106,8 +106,11 @@ final class UnwindProcess {
     if let row = symbols?.frameRow(at: address, in: module, registerCount: registers.count) {
       return row
     }
-    return capturedTable(of: module)?
-      .row(at: address, loadBias: 0, registerCount: registers.count)
+    guard let table = capturedTable(of: module) else {
+      if !module.path.hasPrefix("/") { symbols?.noteMissingCode(of: module) }
+      return nil
+    }
+    return table.row(at: address, loadBias: 0, registerCount: registers.count)
   }
 
   private func capturedTable(of module: ModuleSnapshot) -> CallFrameTable? {
