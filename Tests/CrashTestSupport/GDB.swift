@@ -55,11 +55,9 @@ public enum GDB {
                 frame = frame.older()
         except gdb.error as error:
             say("lost", word)
-    walk(gdb.selected_thread().ptid[1])
     for thread in gdb.selected_inferior().threads():
-        if thread.ptid[1] != gdb.selected_thread().ptid[1]:
-            thread.switch()
-            walk(thread.ptid[1])
+        thread.switch()
+        walk(thread.ptid[1])
     """
 
   static func parse(_ output: String) -> DebuggerView {

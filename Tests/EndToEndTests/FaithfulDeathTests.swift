@@ -59,7 +59,7 @@ struct FaithfulDeathTests {
     checkSameProcess(lldb, gdb)
     var comparison = StackComparison()
     comparison.add(
-      try #require(snapshot.crashedThread),
+      try #require(snapshot.crashedThread), of: snapshot,
       Stackwalker(snapshot: snapshot, symbols: SymbolSource()), gdb.frames)
     #expect(comparison.frameCount >= 3)
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")

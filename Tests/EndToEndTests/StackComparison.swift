@@ -10,9 +10,17 @@ struct StackComparison {
   var differences: [String] = []
 
   /// Compares addresses and linkage names; inlined calls, which share a frame, are left out.
+  ///
+  /// Left out are also gdb's callers in no module: where a function has no call frame information
+  /// (libswiftDispatch has some) gdb guesses from its first instructions, takes any word for a return
+  /// address, and finds the way back behind it.
   mutating func add(
-    _ thread: ThreadSnapshot, _ walker: Stackwalker, _ expected: [DebuggerView.Frame]
+    _ thread: ThreadSnapshot, of snapshot: ProcessSnapshot, _ walker: Stackwalker,
+    _ all: [DebuggerView.Frame]
   ) {
+    let expected = all.enumerated().filter { index, frame in
+      index == 0 || snapshot.module(containing: frame.address &- 1) != nil
+    }.map(\.element)
     let frames = walker.frames(of: thread, limit: 2_000).filter { !$0.isInlined }
     frameCount += expected.count
     for index in 0..<max(frames.count, expected.count) {
@@ -27,10 +35,12 @@ struct StackComparison {
 
   /// A function of libc may have several names for one address, which differ in underscores.
   ///
-  /// Such as `clone3` and `__clone3`. A name's version is left out.
+  /// Such as `clone3` and `__clone3`, and in its debug file `__GI___lll_lock_wait` for the name
+  /// within libc. A name's version is left out.
   private static func isSameName(_ ours: String?, _ theirs: String?) -> Bool {
     func core(_ name: String?) -> Substring? {
-      name?.prefix { $0 != "@" }.drop { $0 == "_" }
+      let name = name?.prefix { $0 != "@" }.drop { $0 == "_" }
+      return name.map { $0.hasPrefix("GI_") ? $0.dropFirst(3).drop { $0 == "_" } : $0 }
     }
     return core(ours) == core(theirs)
   }

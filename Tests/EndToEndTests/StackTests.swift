@@ -29,7 +29,7 @@ struct StackTests {
       folder: try victim.folder("gdb"))
     var comparison = StackComparison()
     comparison.add(
-      try #require(snapshot.crashedThread),
+      try #require(snapshot.crashedThread), of: snapshot,
       Stackwalker(snapshot: snapshot, symbols: SymbolSource()), gdb.frames)
     #expect(comparison.frameCount >= 8)
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
@@ -59,7 +59,7 @@ struct StackTests {
     let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
     var comparison = StackComparison()
     for thread in snapshot.threads {
-      comparison.add(thread, walker, try #require(gdb.stacks[thread.id]))
+      comparison.add(thread, of: snapshot, walker, try #require(gdb.stacks[thread.id]))
     }
     #expect(comparison.frameCount >= 16 * 5)
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")

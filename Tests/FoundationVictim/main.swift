@@ -23,7 +23,10 @@ let ways: [@Sendable () -> Void] = [
     lock.lock()
     lock.lock()
   },
-  { NSConditionLock(condition: 1).lock(whenCondition: 2) },
+  {
+    _ = NSConditionLock(condition: 1).lock(
+      whenCondition: 2, before: Date(timeIntervalSinceNow: 1_000))
+  },
   {
     let group = DispatchGroup()
     group.enter()
