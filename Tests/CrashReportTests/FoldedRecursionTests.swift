@@ -84,8 +84,8 @@ import Testing
     ] as [(Int, Int, Int)?])
   func foldsNothing(_ numbers: (Int, Int, Int)?) {
     let frames = [CrashReport.Frame](repeating: frame("f"), count: 8)
-    let recursion = numbers.map { recursion($0.0, $0.1, $0.2) }
-    #expect(FoldedRecursion(thread(frames, recursion)) == nil)
+    let given = numbers.map { recursion($0.0, $0.1, $0.2) }
+    #expect(FoldedRecursion(thread(frames, given)) == nil)
   }
 
   @Test func groupsDigits() {
