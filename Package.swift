@@ -54,7 +54,9 @@ let package = Package(
     // Pending dump to snapshot to minidump to database.
     .target(
       name: "CrashConverter",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+      dependencies: [
+        "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+      ]),
     // What users import: the handler and the conversion.
     .target(
       name: "Postmortem",
@@ -104,8 +106,13 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
+<<<<<<< HEAD
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "FoundationVictim",
         "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+=======
+        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
+        "ProcessSnapshot", "Stackwalk",
+>>>>>>> lines
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(

@@ -15,12 +15,14 @@ internal import IntermediateDump
 ///   - annotations: added to every report; a name that a dump has too gets this value.
 ///   - limit: the most dumps of other programs that are taken; without an identifier there is no
 ///     limit.
+///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
+///     from the files that are on this machine now; at most about 2 seconds a dump.
 /// - Returns: what was done, dump by dump, in that order. A dump whose owner is alive, or on which
 ///   another converter works, is not among them.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
-  limit: Int = 20
+  limit: Int = 20, storingSymbols: Bool = true
 ) throws(CrashConverterError) -> [ProcessedDump] {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -35,7 +37,8 @@ public func processIntermediateDumps(
   } catch {
     throw CrashConverterError(.pendingFolderUnusable, error)
   }
-  let conversion = DumpConversion(database: database, annotations: annotations)
+  let conversion = DumpConversion(
+    database: database, annotations: annotations, storesSymbols: storingSymbols)
   var processed: [ProcessedDump] = []
   var foreignCount = 0
   for file in pending.dumps(among: files) {

@@ -162,6 +162,7 @@ extension CrashReport.Frame {
     file = frame.sourceLocation?.file
     line = frame.sourceLocation?.line
     column = frame.sourceLocation?.column
+    lineApproximate = frame.sourceLocation?.isApproximate
     inlined = frame.isInlined
     storedAtConversion = frame.isStored
     trust = frame.trust.rawValue

@@ -98,6 +98,8 @@ extension CrashReport {
     public var file: String?
     public var line: Int?
     public var column: Int?
+    /// Whether no line stands for the code itself, and `line` is the last one in front of it.
+    public var lineApproximate: Bool?
     /// Whether this call was inlined into the next frame.
     public var inlined: Bool?
     /// Whether names and lines were stored with the report and not read from the module's file.
@@ -117,6 +119,7 @@ extension CrashReport {
       try container.encode(file, forKey: .file)
       try container.encode(line, forKey: .line)
       try container.encode(column, forKey: .column)
+      try container.encode(lineApproximate, forKey: .lineApproximate)
       try container.encode(inlined, forKey: .inlined)
       try container.encode(storedAtConversion, forKey: .storedAtConversion)
       try container.encode(trust, forKey: .trust)

@@ -196,8 +196,10 @@ public struct TextReport: Sendable {
     let number = index.map { String($0) } ?? "?"
     let prefix = "  #" + number + String(repeating: " ", count: max(1, 4 - number.count))
     var text = frame.function.map(FunctionName.short) ?? "??"
-    if let file = frame.file {
-      text += " at \(file)" + (frame.line.map { ":\($0)" } ?? "")
+    if let line = frame.line, let file = frame.file {
+      let column = frame.column.map { ":\($0)" } ?? ""
+      text += frame.lineApproximate == true ? " near " : " at "
+      text += "\(Self.shortPath(file)):\(line)\(column)"
     } else if let offset = frame.functionOffset {
       text += " + \(offset.value)"
     }
@@ -209,6 +211,11 @@ public struct TextReport: Sendable {
     lines.append(
       prefix + styled(frame.address.padded, .faint) + " " + text.escapedForTerminal()
         + styled((place ?? "").escapedForTerminal(), .faint) + doubt)
+  }
+
+  /// The file and its folder, which mostly tell it from others of its name.
+  static func shortPath(_ path: String) -> String {
+    path.split(separator: "/").suffix(2).joined(separator: "/")
   }
 
   private mutating func addRegisters(_ thread: CrashReport.Thread) {

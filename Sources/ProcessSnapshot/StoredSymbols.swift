@@ -14,10 +14,12 @@ public struct StoredSymbols: Sendable, Equatable {
     public var file: String?
     public var line: UInt32?
     public var column: UInt32?
+    /// True if no line stands for the code itself, and `line` is the last one in front of it.
+    public var isLineApproximate: Bool
 
     public init(
       linkageName: String, offset: UInt64? = nil, isInlined: Bool = false, file: String? = nil,
-      line: UInt32? = nil, column: UInt32? = nil
+      line: UInt32? = nil, column: UInt32? = nil, isLineApproximate: Bool = false
     ) {
       self.linkageName = linkageName
       self.offset = offset
@@ -25,6 +27,7 @@ public struct StoredSymbols: Sendable, Equatable {
       self.file = file
       self.line = line
       self.column = column
+      self.isLineApproximate = isLineApproximate
     }
   }
 

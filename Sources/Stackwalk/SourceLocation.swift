@@ -7,8 +7,14 @@ public struct SourceLocation: Sendable, Hashable {
   public var line: Int?
   /// From 1; nil where it is not recorded.
   public var column: Int?
+  /// True if no line stands for the code itself, and this is the last one in front of it in the
+  /// same function, as debuggers show it.
+  public var isApproximate: Bool
 
-  public init(file: String, line: Int? = nil, column: Int? = nil) {
+  public init(
+    file: String, line: Int? = nil, column: Int? = nil, isApproximate: Bool = false
+  ) {
+    self.isApproximate = isApproximate
     self.file = file
     self.line = line
     self.column = column

@@ -113,7 +113,8 @@ public final class SymbolSource {
           offset: function.offset)
       result.sourceLocation = function.file.map { file in
         SourceLocation(
-          file: file, line: function.line.map { Int($0) }, column: function.column.map { Int($0) })
+          file: file, line: function.line.map { Int($0) }, column: function.column.map { Int($0) },
+          isApproximate: function.isLineApproximate)
       }
       result.isInlined = function.isInlined
       result.isStored = true

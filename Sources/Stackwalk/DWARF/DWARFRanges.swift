@@ -51,11 +51,24 @@ struct DWARFRanges {
     return found
   }
 
+  /// Whether an entry's code is around an address; nil for an entry that does not say where it is.
+  func covers(
+    _ address: UInt64, low: DWARFValue?, high: DWARFValue?, list: DWARFValue?, in unit: DWARFUnit
+  ) -> Bool? {
+    // The most frequent form, told without making a list.
+    if list == nil, let start = self.address(low, in: unit), case .number(let size)? = high {
+      return address >= start && address - start < size
+    }
+    let lies = ranges(low: low, high: high, list: list, in: unit)
+    return lies.isEmpty ? nil : lies.contains { $0.contains(address) }
+  }
+
   private func add(_ low: UInt64, _ high: UInt64, to found: inout [Range<UInt64>]) {
     if low < high, code.contains(where: { $0.contains(low) }) { found.append(low..<high) }
   }
 
-  private func readOldList(at start: UInt64, in unit: DWARFUnit, into found: inout [Range<UInt64>]) {
+  private func readOldList(at start: UInt64, in unit: DWARFUnit, into found: inout [Range<UInt64>])
+  {
     let width = unit.format.addressSize
     let escape = width == 8 ? UInt64.max : UInt64(UInt32.max)
     var base = unit.baseAddress
@@ -98,7 +111,8 @@ struct DWARFRanges {
       case 1:
         base = address(index: cursor.uleb(), in: unit) ?? 0
         range = (nil, nil)
-      case 2: range = (address(index: cursor.uleb(), in: unit), address(index: cursor.uleb(), in: unit))
+      case 2:
+        range = (address(index: cursor.uleb(), in: unit), address(index: cursor.uleb(), in: unit))
       case 3:
         let low = address(index: cursor.uleb(), in: unit)
         let size = cursor.uleb()

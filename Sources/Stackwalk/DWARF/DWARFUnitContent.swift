@@ -125,10 +125,11 @@ final class DWARFUnitContent {
       switch entry.tag {
       case DWARFTag.inlinedSubroutine, DWARFTag.lexicalBlock:
         let code = code(entry, &cursor)
-        let lies = ranges.ranges(low: code.low, high: code.high, list: code.ranges, in: unit)
         let isInlined = entry.tag == DWARFTag.inlinedSubroutine
         // A block without ranges, which old compilers write, only groups.
-        let isAround = lies.contains { $0.contains(address) } || (!isInlined && lies.isEmpty)
+        let isAround =
+          ranges.covers(address, low: code.low, high: code.high, list: code.ranges, in: unit)
+          ?? !isInlined
         if isAround, isInlined { chain.append(code) }
         guard entry.hasChildren else {
           if isAround, isInlined { return chain }

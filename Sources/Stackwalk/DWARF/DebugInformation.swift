@@ -26,6 +26,8 @@ final class DebugInformation {
   private lazy var index = DWARFUnitIndex(ranges, abbreviations: abbreviations, limit: limit)
   private var contents: [UInt64: DWARFUnitContent] = [:]
   private var lines: [UInt64: LineTable] = [:]
+  /// Names of functions by the offset of the entry that inlined calls refer to.
+  private var names: [UInt64: String] = [:]
   private var cost = 0
 
   /// Nil for a file without debug information.
@@ -48,20 +50,20 @@ final class DebugInformation {
 
   /// The calls at an address of the file's own numbering, innermost first.
   ///
+  /// - Parameters:
+  ///   - address: what to look up.
+  ///   - approximating: whether code that no line stands for gets the line in front of it.
   /// - Returns: one frame where nothing was inlined; none where nothing is known of the address.
-  func frames(at address: UInt64) -> [Frame] {
+  func frames(at address: UInt64, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
       return []
     }
     let unit = index.units[place]
-    let row = lineTable(of: unit)?.row(at: address)
-    let innermost = row.flatMap { row in
-      sourceLocation(
-        of: unit, file: UInt64(row.file), line: UInt64(row.line), column: UInt64(row.column))
-    }
-    guard let content = content(of: unit),
-      let function = content.functions.innermost(containing: address)
-    else {
+    let content = content(of: unit)
+    let function = content?.functions.innermost(containing: address)
+    let innermost = sourceLocation(
+      at: address, in: unit, functionStart: approximating ? function?.low : nil)
+    guard let content, let function else {
       return innermost.map { [Frame(name: nil, start: nil, location: $0, isInlined: false)] } ?? []
     }
     let calls = content.calls(at: address, in: function.payload, ranges)
@@ -88,6 +90,21 @@ final class DebugInformation {
     ).first?.lowerBound
   }
 
+  /// The line of an instruction.
+  private func sourceLocation(
+    at address: UInt64, in unit: DWARFUnit, functionStart: UInt64?
+  ) -> SourceLocation? {
+    guard let table = lineTable(of: unit), let exact = table.row(at: address) else { return nil }
+    var row = exact
+    if exact.line == 0, let start = functionStart {
+      row = table.lineRow(at: address, from: start) ?? exact
+    }
+    var location = sourceLocation(
+      of: unit, file: UInt64(row.file), line: UInt64(row.line), column: UInt64(row.column))
+    location?.isApproximate = row.line != exact.line
+    return location
+  }
+
   private func sourceLocation(
     of unit: DWARFUnit, file: UInt64, line: UInt64, column: UInt64
   ) -> SourceLocation? {
@@ -104,6 +121,25 @@ final class DebugInformation {
   ///
   /// A linkage name anywhere on the way wins over a plain one.
   private func name(of code: DWARFUnitContent.Code, in content: DWARFUnitContent) -> String? {
+    let key: UInt64? =
+      switch code.origin {
+      case .unitReference(let offset)?: content.unit.offset &+ offset
+      case .reference(let offset)?: offset
+      default: nil
+      }
+    guard let key, code.linkageName == nil, code.name == nil else {
+      return uncachedName(of: code, in: content)
+    }
+    if let known = names[key] { return known }
+    let name = uncachedName(of: code, in: content)
+    cost += 64 + (name?.utf8.count ?? 0)
+    names[key] = name
+    return name
+  }
+
+  private func uncachedName(
+    of code: DWARFUnitContent.Code, in content: DWARFUnitContent
+  ) -> String? {
     var code = code
     var content = content
     var plain: String?
@@ -192,6 +228,7 @@ final class DebugInformation {
     if cost > 0, cost + added > Self.cacheSize {
       contents = [:]
       lines = [:]
+      names = [:]
       cost = 0
     }
     cost += added

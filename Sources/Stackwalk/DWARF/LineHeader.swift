@@ -104,7 +104,9 @@ struct LineHeader {
         let value = DWARFValue.read(form, 0, &cursor, format)
         // DW_LNCT_path and DW_LNCT_directory_index.
         if content == 1 { entry.name = value }
-        if content == 2, case .number(let number) = value { entry.directory = Int(clamping: number) }
+        if content == 2, case .number(let number) = value {
+          entry.directory = Int(clamping: number)
+        }
       }
       if cursor.hasFailed { break }
       entries.append(entry)
@@ -132,7 +134,8 @@ struct LineHeader {
     if name.hasPrefix("/") { return name }
     let folderIndex = isOld ? files[index].directory - 1 : files[index].directory
     var folder =
-      directories.indices.contains(folderIndex) ? text(directories[folderIndex], sections) ?? "" : ""
+      directories.indices.contains(folderIndex)
+      ? text(directories[folderIndex], sections) ?? "" : ""
     if !folder.hasPrefix("/"), let directory, !directory.isEmpty {
       folder = folder.isEmpty ? directory : Self.joined(directory, folder)
     }

@@ -31,7 +31,23 @@ final class LineTable {
   var cost: Int { rows.count * MemoryLayout<Row>.stride + header.cost + sequences.cost }
 
   /// The last row at or below an address; nil outside all sequences.
-  func row(at address: UInt64) -> Row? {
+  func row(at address: UInt64) -> Row? { index(at: address).map { rows[$0.index] } }
+
+  /// The last row at or below an address that stands for a line, but none below `start`.
+  ///
+  /// gdb, too, passes over code without a line. Source: gdb/dwarf2/line-program.c,
+  /// `lnp_state_machine::record_line`.
+  func lineRow(at address: UInt64, from start: UInt64) -> Row? {
+    guard let place = self.index(at: address) else { return nil }
+    var index = place.index
+    while rows[index].line == 0 {
+      guard index > place.first, rows[index - 1].address >= start else { return nil }
+      index -= 1
+    }
+    return rows[index]
+  }
+
+  private func index(at address: UInt64) -> (index: Int, first: Int)? {
     guard let sequence = sequences.innermost(containing: address)?.payload else { return nil }
     var low = sequence.lowerBound
     var high = sequence.upperBound
@@ -39,7 +55,7 @@ final class LineTable {
       let middle = (low + high) / 2
       if rows[middle].address <= address { low = middle + 1 } else { high = middle }
     }
-    return low > sequence.lowerBound ? rows[low - 1] : nil
+    return low > sequence.lowerBound ? (low - 1, sequence.lowerBound) : nil
   }
 
   /// The path of a file by its number; nil if there is none.

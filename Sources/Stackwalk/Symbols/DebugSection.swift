@@ -129,7 +129,8 @@ final class DebugSection {
     guard let size else { return .failure(.damaged) }
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
     // Deflate cannot make more than 1,032 bytes of one: a larger claim is not worth the memory.
-    guard size / 1032 <= storedSize, let contents = Inflate.expand(bytes, from: start, size: Int(size))
+    guard size / 1032 <= storedSize,
+      let contents = Inflate.expand(bytes, from: start, size: Int(size))
     else { return .failure(.damaged) }
     return .success(contents)
   }

@@ -67,8 +67,11 @@ final class ModuleSymbols {
   ///
   /// The function that is not inlined has its name from the symbol table, which is what debuggers
   /// show and what a program without debug information has.
-  func frames(at address: UInt64, in module: ModuleSnapshot) -> [DebugInformation.Frame] {
-    var frames = information?.frames(at: fileAddress(address, module)) ?? []
+  func frames(
+    at address: UInt64, in module: ModuleSnapshot, approximating: Bool = true
+  ) -> [DebugInformation.Frame] {
+    var frames =
+      information?.frames(at: fileAddress(address, module), approximating: approximating) ?? []
     let function = function(at: address, in: module)
     guard var last = frames.popLast() else {
       return function.map { function in
