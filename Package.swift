@@ -68,8 +68,8 @@ let package = Package(
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
-        "Postmortem", "ProcessSnapshot", "Stackwalk",
+        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase", "IntermediateDump",
+        "Minidump", "Postmortem", "ProcessSnapshot", "Stackwalk",
       ]),
 
     // The README's usage, and a victim that can die in many ways.

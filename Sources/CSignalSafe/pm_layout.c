@@ -1,5 +1,6 @@
 // Compares the layouts that crash code spells out with the system's own headers, at compile time.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 
 SAME(offsetof(siginfo_t, si_code), PM_SIGINFO_CODE);
 SAME(offsetof(siginfo_t, si_addr), PM_SIGINFO_ADDRESS);
+SAME(offsetof(siginfo_t, si_pid), PM_SIGINFO_SENDER);
 SAME(sizeof(siginfo_t), 128);
 SAME(offsetof(ucontext_t, uc_sigmask), PM_CONTEXT_SIGNAL_MASK);
 SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
@@ -32,6 +34,12 @@ SAME(sizeof(struct iovec), 16);
 SAME(sizeof(stack_t), 24);
 SAME(offsetof(stack_t, ss_flags), 8);
 SAME(offsetof(stack_t, ss_size), 16);
+SAME(sizeof(stack_t), sizeof(struct pm_signal_stack));
+SAME(offsetof(stack_t, ss_flags), 8);
+SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
+SAME(S_IFIFO, 0010000);
+SAME(FALLOC_FL_KEEP_SIZE, 1);
+SAME(F_DUPFD_CLOEXEC, 1030);
 SAME(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 128);
 SAME(FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 129);
 SAME(sizeof(struct pollfd), 8);

@@ -43,6 +43,7 @@ extension CrashReport {
     annotations = snapshot.annotations
     capture = Capture(snapshot.capture)
     resources = Resources(snapshot)
+    survival = Survival(snapshot)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.

@@ -51,6 +51,8 @@ public struct TextReport: Sendable {
     addField("Address", report.exception?.address?.description)
     addField("Access", report.exception?.access)
     addField("Sent by", senderText)
+    addField("Outcome", report.survival?.outcomeText)
+    addField("Before it", report.survival?.earlierText)
     addField("Process", processText)
     addField("Product", productText)
     addField("Time", timeText)

@@ -6,6 +6,7 @@
 #include "pm_atomic.h"
 #include "pm_context.h"
 #include "pm_control.h"
+#include "pm_handlers.h"
 #include "pm_install.h"
 #include "pm_state.h"
 #include "pm_system_calls.h"

@@ -59,6 +59,24 @@ PM_INLINE long pm_create(int directory, const char *path, int flags) {
 }
 PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS_mkdirat, directory, path, 0700, 0, 0, 0); }
 
+// The FIFO beside such a file, which says that its owner lives.
+PM_INLINE long pm_mkfifo(int directory, const char *path) {
+  return PM_SYSCALL(SYS_mknodat, directory, path, 0010600 /* S_IFIFO | 0600 */, 0, 0, 0);
+}
+
+// Holds blocks of a file without changing its size, so that it can be written when the disk is full.
+PM_INLINE long pm_preallocate(int fd, int64_t size) {
+  return PM_SYSCALL(SYS_fallocate, fd, 1 /* FALLOC_FL_KEEP_SIZE */, 0, size, 0, 0);
+}
+
+// Holds a place in the descriptor table once more, after a crash that the process survived.
+PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, 1030 /* F_DUPFD_CLOEXEC */, 0, 0, 0, 0); }
+
+// Writes the one byte that says how an earlier crash ended, in the middle of a finished dump.
+PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
+  return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
+}
+
 // The report ID of such a file.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, 1 /* GRND_NONBLOCK */, 0, 0, 0);

@@ -17,7 +17,9 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: state.pointee.timeLimit &- wordsTime)
   unsafe closeSpares(state)
   unsafe state.pointee.outcome = DumpOutcome()
+  let limit = FileSizeLimit()
   if unsafe DumpFile(state).prepare() { unsafe writeDump(state) }
+  limit.restore()
   unsafe writeLastWords(state, milliseconds: wordsTime)
   unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: 0)
 }
@@ -26,19 +28,14 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
 @_noLocks
 private func writeDump(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.outcome.hasFile = true
-  var limit = pm_limit()
-  let hasLimit = unsafe pm_file_size_limit(nil, &limit) == 0 && limit.soft != limit.hard
-  if hasLimit {
-    var raised = limit
-    raised.soft = limit.hard
-    _ = unsafe pm_file_size_limit(&raised, nil)
-  }
-
   let sections = unsafe SectionRunner(state)
   unsafe state.pointee.writer.header()
   unsafe state.pointee.writer.encoded(
     state.pointee.encodedProcess, count: state.pointee.encodedProcessCount)
-  if unsafe state.pointee.isForkedChild { unsafe writeChild(state) }
+  if unsafe state.pointee.isForkedChild || state.pointee.hasNewReportID {
+    unsafe writeIdentity(state)
+  }
+  unsafe Survival(state).write()
   unsafe sections.run(1, pm_write_exception)
   unsafe sections.run(2, pm_stop_threads)
   unsafe sections.run(3, pm_read_mappings)
@@ -63,7 +60,6 @@ private func writeDump(_ state: UnsafeMutablePointer<HandlerState>) {
     unsafe state.pointee.outcome.isRenamed = renamed == 0
   }
   unsafe state.pointee.outcome.failure = state.pointee.writer.failure
-  if hasLimit { _ = unsafe pm_file_size_limit(&limit, nil) }
 }
 
 /// The last words, on standard error, when the dump is done or could not be.
@@ -98,9 +94,10 @@ private func closeSpares(_ state: UnsafeMutablePointer<HandlerState>) {
   if identity.isOf(spares.1, linked: false) { _ = pm_close(spares.1) }
 }
 
-/// A forked child's own report ID and process ID, over those that its parent encoded.
+/// The report ID and process ID, over those that were encoded at install: another crash's, or a
+/// forked child's.
 @_noLocks
-private func writeChild(_ state: UnsafeMutablePointer<HandlerState>) {
+private func writeIdentity(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.writer.startMap(.process)
   unsafe state.pointee.writer.property(.reportID, state.pointee.reportID, count: 16)
   unsafe state.pointee.writer.unsigned(

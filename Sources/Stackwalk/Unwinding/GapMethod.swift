@@ -30,18 +30,19 @@ struct GapMethod: UnwindMethod {
     return .unknown
   }
 
-  /// Whether the frame pointer, or where call frame information looks for the return address, is in
-  /// the part that was left out.
+  /// Whether the return address lies in the part that was left out, by the frame pointer or by call
+  /// frame information.
   private func leadsIntoGap(
     _ state: UnwindState, below end: UInt64, in process: UnwindProcess
   ) -> Bool {
     guard let stackPointer = state.registers.stackPointer else { return false }
-    let places = [
-      state.registers.framePointer, CallFrameMethod().frameAddress(of: state, in: process),
+    let slots = [
+      state.registers.framePointer.map { $0 &+ 8 },
+      CallFrameMethod().frameAddress(of: state, in: process).map { $0 &- 8 },
     ]
-    return places.contains { place in
-      guard let place, place > stackPointer else { return false }
-      return place - 8 < end && process.word(at: place - 8) == nil
+    return slots.contains { slot in
+      guard let slot else { return false }
+      return slot >= stackPointer && slot < end && process.word(at: slot) == nil
     }
   }
 

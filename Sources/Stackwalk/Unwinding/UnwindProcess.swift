@@ -167,7 +167,10 @@ final class UnwindProcess {
   /// The captured part of a stack behind one that a cap cut off; nil where the stack was captured
   /// in one piece.
   func partBehindGap(after address: UInt64) -> MemoryRegion? {
-    guard let part = snapshot.memory.region(containing: address),
+    // The stack pointer of a frame whose callee ends with the part is one past it.
+    let memory = snapshot.memory
+    guard
+      let part = memory.region(containing: address) ?? memory.region(containing: address &- 1),
       let mapping = snapshot.mapping(containing: address), part.end < mapping.end
     else { return nil }
     let regions = snapshot.memory.regions
