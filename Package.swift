@@ -106,13 +106,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-<<<<<<< HEAD
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "FoundationVictim",
         "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
-=======
-        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
-        "ProcessSnapshot", "Stackwalk",
->>>>>>> lines
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(

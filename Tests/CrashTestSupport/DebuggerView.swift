@@ -27,14 +27,11 @@ public struct DebuggerView: Sendable {
   public var registers: [String: UInt64] = [:]
   /// The crashing thread's, innermost first; without inlined and tail-call frames.
   public var frames: [Frame] = []
-<<<<<<< HEAD
   /// Every thread's frames by its ID, without those of a signal's handler and what it called; from
   /// gdb only.
   public var stacks: [UInt32: [Frame]] = [:]
-=======
   /// The crashing thread's with lines, innermost first; without tail-call frames. Of gdb only.
   public var sources: [SourceFrame] = []
->>>>>>> lines
   /// Fields of the kernel's siginfo_t, where the debugger shows them.
   public var signal: Int32?
   public var signalCode: Int32?
