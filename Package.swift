@@ -20,6 +20,15 @@ let package = Package(
     .executable(name: "postmortem", targets: ["PostmortemTool"]),
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
+  traits: [
+    .trait(
+      name: "AlternateStacks",
+      description: """
+        Defines pthread_create, which gives every thread an alternate signal stack, so that its \
+        stack overflow can be captured. Without it, static executables need nothing special.
+        """),
+    .default(enabledTraits: ["AlternateStacks"]),
+  ],
   targets: [
     // The only calls that crash code may make, and the few lines that Swift cannot say.
     .target(name: "CSignalSafe"),
@@ -27,6 +36,8 @@ let package = Package(
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
+    // pthread_create, in front of libc's; the trait of the same purpose leaves it out.
+    .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     // The standard crash report file, both halves.
@@ -48,13 +59,17 @@ let package = Package(
       ]),
     // What users import: the handler and the conversion.
     .target(
-      name: "Postmortem", dependencies: ["CrashConverter", "CrashHandler", "IntermediateDump"]),
+      name: "Postmortem",
+      dependencies: [
+        "CrashConverter", "CrashHandler", "IntermediateDump",
+        .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
+      ]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
-        "Postmortem", "ProcessSnapshot",
+        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase", "IntermediateDump",
+        "Minidump", "Postmortem", "ProcessSnapshot", "Stackwalk",
       ]),
 
     // The README's usage, and a victim that can die in many ways.
@@ -68,7 +83,9 @@ let package = Package(
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
       name: "CrashHandlerTests",
-      dependencies: ["CSignalSafe", "CrashHandler", "CrashTestSupport", "IntermediateDump"]),
+      dependencies: [
+        "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
+      ]),
     .testTarget(
       name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
@@ -79,7 +96,9 @@ let package = Package(
     .testTarget(
       name: "CrashReportTests",
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
-    .testTarget(name: "PostmortemToolTests", dependencies: ["CrashReport", "PostmortemTool"]),
+    .testTarget(
+      name: "PostmortemToolTests",
+      dependencies: ["CrashReport", "CrashTestSupport", "PostmortemTool"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
@@ -87,9 +106,12 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
-        "ProcessSnapshot", "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "FoundationVictim",
+        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
       ]),
+    // A program with many threads in Foundation, whose stacks the tests compare.
+    .executableTarget(
+      name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",
@@ -113,6 +135,6 @@ let package = Package(
 
 // C targets take no Swift settings.
 for target in package.targets
-where !["CSignalSafe", "CSwiftDemangle", "CCrashLab"].contains(target.name) {
+where !["CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab"].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -4,20 +4,26 @@ enum Command {
   static let survived: Int32 = 3
 
   static let usage = """
-    usage: crash-lab KIND (--database DIR | --no-handler) [--on main|pthread|dispatch|task]
-                          [--threads N] [--stack BYTES]
+    usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
+                          [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
+                          [--no-last-words]
+           crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR
-           crash-lab idle|start-again --database DIR
+           crash-lab idle|start-again|status|forked --database DIR
            crash-lab --list
 
       KIND          a way to die; --list names them
+      chain         plays a program that had signal handlers of its own before; C/chain.c has them
       process       converts what earlier runs left behind, one line for each dump
       idle          starts the handler, prints what runs in the process, and exits
       start-again   starts the handler twice more, with the same folder and with another
+      status        prints what handlerStatus finds, before and after the handler was spoiled
+      forked        forks a child that does nothing as long as its parent lives, and prints its ID
       --no-handler  dies without any handler of ours
       --on          the thread that crashes; main if not given
       --threads     more threads, all asleep, started before the crash
       --stack       bytes of stack for each pthread
+      --no-last-words  the handler prints nothing
     """
 
   case help
@@ -25,14 +31,17 @@ enum Command {
   case process(String)
   case probe(Probe, String)
   case crash(Crash)
+  /// Nil for no handler of ours.
+  case chain(String, database: String?)
 
   init(arguments: [String]) throws(UsageError) {
     var remaining = arguments[...]
     guard let first = remaining.popFirst() else { throw UsageError("what shall it be?") }
+    let scene = first == "chain" ? remaining.popFirst() : nil
     var options: [String: String] = [:]
     let known = ["--database", "--on", "--threads", "--stack"]
     while let option = remaining.popFirst() {
-      if option == "--no-handler" {
+      if option == "--no-handler" || option == "--no-last-words" {
         options[option] = ""
       } else if known.contains(option) {
         guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }
@@ -44,6 +53,10 @@ enum Command {
     switch first {
     case "--help", "-h": self = .help
     case "--list": self = .list
+    case "chain":
+      guard let scene else { throw UsageError("chain needs a scene") }
+      self = .chain(
+        scene, database: options["--no-handler"] == nil ? try Self.database(options) : nil)
     case "process": self = .process(try Self.database(options))
     default:
       if let probe = Probe(rawValue: first) {

@@ -5,6 +5,7 @@ struct Crash {
   let database: String?
   let sleepers: Int
   let stackSize: Int?
+  let writesLastWords: Bool
 
   init(name: String, options: [String: String]) throws(UsageError) {
     guard let kind = CrashKind.all.first(where: { $0.name == name }) else {
@@ -19,6 +20,7 @@ struct Crash {
     self.kind = kind
     self.place = place
     sleepers = try Self.count(options, "--threads", 0...100_000) ?? 0
+    writesLastWords = options["--no-last-words"] == nil
     stackSize = try Self.count(options, "--stack", 16_384...1 << 40)
     database = options["--database"]
     guard (database ?? "").isEmpty == (options["--no-handler"] != nil) else {
@@ -29,10 +31,12 @@ struct Crash {
   /// True for the kind that is none unless the handler is told so.
   var catchesBrokenPipe: Bool { kind.name == "pipe" }
 
-  /// Comes back only if the crash did not happen.
-  func run() throws {
+  /// Starts the handler in between and comes back only if the crash did not happen.
+  func run(startingHandler start: () -> Void) throws {
+    let earlier = place.prepare(stackSize: stackSize)
+    start()
     Sleepers.start(sleepers, stackSize: stackSize)
-    try place.run(kind.crash, stackSize: stackSize)
+    try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
   }
 
   private static func count(

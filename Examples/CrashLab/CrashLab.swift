@@ -1,3 +1,4 @@
+internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
@@ -17,11 +18,15 @@ struct CrashLab {
     case .list: list()
     case .process(let database): process(database)
     case .probe(let probe, let database): run(probe, database)
+    case .chain(let scene, let database): chain(scene, database)
     case .crash(let crash):
-      if let database = crash.database {
-        start(database, catchesBrokenPipe: crash.catchesBrokenPipe)
+      try crash.run {
+        guard let database = crash.database else { return }
+        var options = HandlerOptions()
+        options.catchesBrokenPipe = crash.catchesBrokenPipe
+        options.writesLastWords = crash.writesLastWords
+        start(database, options)
       }
-      try crash.run()
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
       exit(Command.survived)
     }
@@ -35,9 +40,7 @@ struct CrashLab {
     }
   }
 
-  private static func start(_ database: String, catchesBrokenPipe: Bool = false) {
-    var options = HandlerOptions()
-    options.catchesBrokenPipe = catchesBrokenPipe
+  private static func start(_ database: String, _ options: HandlerOptions = HandlerOptions()) {
     do {
       try startHandler(
         database: database, product: "CrashLab", version: "1.0", environment: "test",
@@ -46,6 +49,17 @@ struct CrashLab {
       standardError("crash-lab: \(error)\n")
       exit(EX_CANTCREAT)
     }
+  }
+
+  private static func chain(_ scene: String, _ database: String?) {
+    guard unsafe crashlab_prepare_scene(scene) else {
+      standardError("crash-lab: unknown scene \(scene)\n")
+      exit(EX_USAGE)
+    }
+    if let database { start(database) }
+    if scene.hasPrefix("first-chance") { unsafe setFirstChanceHandler(crashlab_first_chance()) }
+    unsafe crashlab_run_scene(scene)
+    exit(0)
   }
 
   private static func process(_ database: String) {

@@ -7,9 +7,23 @@ enum Place: String, CaseIterable, Sendable {
   case pthread
   case dispatch
   case task
+  /// A pthread and a Dispatch worker that were there before the handler.
+  case earlierThread = "earlier-thread"
+  case earlierWorker = "earlier-worker"
+
+  /// Called before the handler starts; nil where no thread has to be there.
+  func prepare(stackSize: Int?) -> EarlierThread? {
+    switch self {
+    case .earlierThread: EarlierThread(stackSize: stackSize, isWorker: false)
+    case .earlierWorker: EarlierThread(stackSize: stackSize, isWorker: true)
+    default: nil
+    }
+  }
 
   /// Runs the crash there and waits; only on the main thread may it throw.
-  func run(_ crash: @escaping @Sendable () throws -> Void, stackSize: Int?) throws {
+  func run(
+    _ crash: @escaping @Sendable () throws -> Void, stackSize: Int?, earlier: EarlierThread?
+  ) throws {
     switch self {
     case .main: try crash()
     case .pthread: Thread.start(stackSize: stackSize) { onPthread(crash) }.join()
@@ -27,6 +41,8 @@ enum Place: String, CaseIterable, Sendable {
         done.signal()
       }
       done.wait()
+    case .earlierThread: earlier?.run { onPthread(crash) }
+    case .earlierWorker: earlier?.run { onDispatchWorker(crash) }
     }
   }
 }

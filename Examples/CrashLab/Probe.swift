@@ -1,3 +1,4 @@
+internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
@@ -5,11 +6,17 @@ internal import Postmortem
 enum Probe: String {
   case idle
   case startAgain = "start-again"
+  case status
+  case forked
 
   func run(database: String) throws {
     switch self {
     case .idle: try printWhatRuns()
     case .startAgain: try startTwiceMore(database)
+    case .status: printStatus()
+    case .forked:
+      print(crashlab_fork_idle())
+      waitForReader()
     }
   }
 
@@ -51,6 +58,31 @@ enum Probe: String {
     } catch {
       print("other folder: \(error)")
     }
+  }
+
+  /// Prints what handlerStatus says, before and after the handler was spoiled; each time waits for a
+  /// line or the end of standard input.
+  private func printStatus() {
+    print(handlerStatus())
+    waitForReader()
+    signal(SIGSEGV, SIG_DFL)
+    signal(SIGBUS, SIG_IGN)
+    crashlab_take_signal(SIGFPE)
+    for signal in (35..<64 as Range<Int32>) where crashlab_is_caught(signal) {
+      crashlab_take_signal(signal)
+    }
+    var faults = sigset_t()
+    unsafe sigemptyset(&faults)
+    unsafe sigaddset(&faults, SIGILL)
+    unsafe pthread_sigmask(SIG_BLOCK, &faults, nil)
+    print(handlerStatus())
+    waitForReader()
+  }
+
+  private func waitForReader() {
+    print("ready")
+    fflush(nil)
+    _ = readLine()
   }
 
   private static func entries(of path: String) throws -> [String] {

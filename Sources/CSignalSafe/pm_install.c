@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "pm_install.h"
+#include "pm_system_calls.h"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
@@ -21,7 +22,26 @@ const void *const *pm_abort_message_pointer(void) {
   return (const void *const *)dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE");
 }
 
+extern void __tsan_init(void) __attribute__((weak));
+extern void __asan_init(void) __attribute__((weak));
+
+// What libc adds to an action: on x86_64 the code that a handler returns to. Read back from a signal whose default is to do
+// nothing, after giving libc's own view of it to libc again.
+static void add_restorer(struct pm_signal_action *action) {
+  struct sigaction same;
+  struct pm_signal_action read = {0};
+  if (sigaction(SIGWINCH, NULL, &same) != 0 || sigaction(SIGWINCH, &same, NULL) != 0) return;
+  if (pm_sigaction(SIGWINCH, NULL, &read) != 0 || read.restorer == 0) return;
+  action->restorer = read.restorer;
+  action->flags |= 0x04000000;  // SA_RESTORER
+}
+
 int pm_install_handler(int signal, void (*handler)(int, void *, void *), int flags, uint64_t mask) {
+  if (__tsan_init || __asan_init) {
+    struct pm_signal_action action = {(uint64_t)handler, (uint32_t)flags, 0, mask};
+    add_restorer(&action);
+    return (int)-pm_sigaction(signal, &action, NULL);
+  }
   struct sigaction action;
   memset(&action, 0, sizeof action);
   action.sa_sigaction = (void (*)(int, siginfo_t *, void *))handler;
@@ -30,8 +50,11 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
-int pm_preallocate(int descriptor, int64_t size) {
-  return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, size) == 0 ? 0 : errno;
+int pm_is_in_swift_runtime(uint64_t address) {
+  const char *path = pm_module_of(address);
+  if (!path) return 0;
+  const char *slash = strrchr(path, '/');
+  return strncmp(slash ? slash + 1 : path, "libswiftCore.so", 15) == 0;
 }
 
 uint64_t pm_minimum_signal_stack_size(void) {
@@ -62,6 +85,11 @@ void pm_find_link_map(uint64_t *debug_address, uint64_t *dynamic_section, uint64
     if (entry->d_tag == DT_DEBUG) *debug_address = (uint64_t)entry->d_un.d_ptr;
   *dynamic_section = (uint64_t)_DYNAMIC;
   *dynamic_size = (uint64_t)((const char *)(entry + 1) - (const char *)_DYNAMIC);
+}
+
+const char *pm_module_of(uint64_t address) {
+  Dl_info information;
+  return dladdr((const void *)address, &information) != 0 ? information.dli_fname : NULL;
 }
 
 const char *pm_compiler_version(void) { return __VERSION__; }

@@ -1,6 +1,8 @@
 // Compares the layouts that crash code spells out with the system's own headers, at compile time.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -15,8 +17,12 @@
 
 SAME(offsetof(siginfo_t, si_code), PM_SIGINFO_CODE);
 SAME(offsetof(siginfo_t, si_addr), PM_SIGINFO_ADDRESS);
+SAME(offsetof(siginfo_t, si_pid), PM_SIGINFO_SENDER);
 SAME(sizeof(siginfo_t), 128);
 SAME(offsetof(ucontext_t, uc_sigmask), PM_CONTEXT_SIGNAL_MASK);
+SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
+SAME(SS_ONSTACK, 1);
+SAME(SS_DISABLE, 2);
 SAME(offsetof(struct stat, st_dev), 0);
 SAME(offsetof(struct stat, st_ino), 8);
 SAME(sizeof(struct timespec), 16);
@@ -26,9 +32,22 @@ SAME(sizeof(struct rlimit), sizeof(struct pm_limit));
 SAME(RLIMIT_FSIZE, 1);
 SAME(sizeof(struct iovec), 16);
 SAME(sizeof(stack_t), 24);
+SAME(offsetof(stack_t, ss_flags), 8);
 SAME(offsetof(stack_t, ss_size), 16);
+SAME(sizeof(stack_t), sizeof(struct pm_signal_stack));
+SAME(offsetof(stack_t, ss_flags), 8);
+SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
+SAME(S_IFIFO, 0010000);
+SAME(FALLOC_FL_KEEP_SIZE, 1);
+SAME(F_DUPFD_CLOEXEC, 1030);
 SAME(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 128);
 SAME(FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 129);
+SAME(sizeof(struct pollfd), 8);
+SAME(offsetof(struct pollfd, revents), 6);
+SAME(POLLOUT, 4);
+SAME(POLLERR, 8);
+SAME(POLLHUP, 16);
+SAME(POLLNVAL, 32);
 SAME(CLOCK_REALTIME, 0);
 SAME(CLOCK_MONOTONIC, 1);
 SAME(CLOCK_BOOTTIME, 7);

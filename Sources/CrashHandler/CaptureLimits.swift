@@ -14,7 +14,13 @@ public struct CaptureLimits: Sendable, Equatable {
   public var milliseconds = 3000
   /// Bytes of the whole dump; memory is left out once it has grown to this.
   public var dump = 64 << 20
+  /// Crashes that the process survived, or may have, and that get a report.
+  ///
+  /// Further ones go straight to the handler that was there before, without a dump, so that a
+  /// program that lives on by crashing does not fill the disk. A crash that ends the process always
+  /// gets one.
+  public var survivedCrashes = 16
 
-  /// The defaults: 1 MiB, 32 KiB, 4,096 threads, 3 seconds, 64 MiB.
+  /// The defaults: 1 MiB, 32 KiB, 4,096 threads, 3 seconds, 64 MiB, 16 survived crashes.
   public init() {}
 }

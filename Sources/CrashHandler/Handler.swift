@@ -6,6 +6,6 @@ public struct Handler: Sendable, Equatable {
   public let database: String
   /// What this program's dumps are named with.
   public let identifier: String
-  /// The report ID that a crash of this process would get.
+  /// The report ID that the first crash of this process would get.
   public let reportID: ReportID
 }

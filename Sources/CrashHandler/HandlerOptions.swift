@@ -11,6 +11,22 @@ public struct HandlerOptions: Sendable, Equatable {
   /// The environment is never in a dump.
   public var capturesArguments = true
 
-  /// The defaults: the limits' own, broken pipes left alone, arguments captured.
+  /// Whether a crash leaves last words on standard error: signal, message, report ID and the
+  /// crashing thread's frames, for logs.
+  ///
+  /// Not for signals that Swift's own backtracer prints for, and not where standard error was
+  /// closed or another file when the handler was started.
+  public var writesLastWords = true
+
+  /// Whether every thread gets an alternate stack, without which an overflow of its own stack ends
+  /// the process with no dump.
+  ///
+  /// Threads that exist are interrupted for it once, so that calls such as `nanosleep` and `poll`
+  /// may end with EINTR in them. Off, only the thread that calls `startHandler` gets one, and those
+  /// that call `installAlternateStack`.
+  public var alternateStacksOnAllThreads = true
+
+  /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words, alternate
+  /// stacks.
   public init() {}
 }

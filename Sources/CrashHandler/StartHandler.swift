@@ -56,13 +56,17 @@ public func startHandler(
       }
       return current.handler
     }
-    var files = try PendingDumpFiles.make(database: database, identifier: identifier)
+    let standard = StandardDescriptors()
+    defer { withExtendedLifetime(standard) {} }
+    let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
+    var files = try PendingDumpFiles.make(
+      database: database, identifier: identifier, signals: signals)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
       annotations: annotations, reportID: files.reportID,
       capturesArguments: options.capturesArguments)
     try HandlerInstaller.install(
-      files: files, facts: facts, options: options)
+      files: files, facts: facts, options: options, signals: signals)
     let handler = Handler(
       database: database, identifier: identifier, reportID: files.reportID)
     files.keep()

@@ -43,6 +43,7 @@ extension CrashReport {
     annotations = snapshot.annotations
     capture = Capture(snapshot.capture)
     resources = Resources(snapshot)
+    survival = Survival(snapshot)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.
@@ -142,6 +143,11 @@ extension CrashReport.Thread {
     framesOmittedAfter = trace.omittedAfter
     stackGap = trace.hasGap
     stackEnd = trace.end.rawValue
+    recursion = trace.recursion.map { found in
+      CrashReport.Recursion(
+        period: found.period, first: found.first, count: found.count,
+        estimatedInGap: found.estimatedInGap)
+    }
   }
 }
 

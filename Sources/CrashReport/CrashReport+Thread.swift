@@ -32,6 +32,8 @@ extension CrashReport {
     public var stackEnd: String
     /// Bytes of the stack that a cap or a fault left out of the dump.
     public var stackBytesOmitted: UInt64?
+    /// The longest recursion on the stack.
+    public var recursion: Recursion?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -51,6 +53,28 @@ extension CrashReport {
       try container.encode(stackGap, forKey: .stackGap)
       try container.encode(stackEnd, forKey: .stackEnd)
       try container.encode(stackBytesOmitted, forKey: .stackBytesOmitted)
+      try container.encode(recursion, forKey: .recursion)
+    }
+  }
+
+  /// A part of a stack in which the same few functions call each other in turn.
+  public struct Recursion: Codable, Sendable, Equatable {
+    /// How many functions take turns.
+    public var period: Int
+    /// How many frames are further in; neither here nor in `count` are inlined calls counted.
+    public var first: Int
+    /// Frames that were walked in it, listed or not.
+    public var count: Int
+    /// About how many more lie in a part of the stack that is not in the dump.
+    public var estimatedInGap: Int?
+
+    /// Writes every key, null for what is not known.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(period, forKey: .period)
+      try container.encode(first, forKey: .first)
+      try container.encode(count, forKey: .count)
+      try container.encode(estimatedInGap, forKey: .estimatedInGap)
     }
   }
 }

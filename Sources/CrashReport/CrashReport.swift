@@ -24,6 +24,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var capture: Capture
   /// Null in the JSON of versions that did not know it.
   public var resources: Resources?
+  /// Null where the crash ended the process and was its first.
+  public var survival: Survival?
 
   /// Writes every key, null for what is not known.
   public func encode(to encoder: any Encoder) throws {
@@ -42,5 +44,6 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(annotations, forKey: .annotations)
     try container.encode(capture, forKey: .capture)
     try container.encode(resources, forKey: .resources)
+    try container.encode(survival, forKey: .survival)
   }
 }

@@ -51,6 +51,8 @@ public struct TextReport: Sendable {
     addField("Address", report.exception?.address?.description)
     addField("Access", report.exception?.access)
     addField("Sent by", senderText)
+    addField("Outcome", report.survival?.outcomeText)
+    addField("Before it", report.survival?.earlierText)
     addField("Process", processText)
     addField("Product", productText)
     addField("Time", timeText)
@@ -159,10 +161,22 @@ public struct TextReport: Sendable {
 
   private mutating func addFrames(_ thread: CrashReport.Thread) {
     if thread.frames.isEmpty { lines.append("  no stack") }
+    let folded = FoldedRecursion(thread)
     // Behind a gap no frame's number is known.
     var isCounted = true
+    var isFolding = false
+    var depth = 0
     for (position, frame) in thread.frames.enumerated() {
-      if thread.framesOmitted > 0, position == thread.framesOmittedAfter {
+      let isBelowOmitted = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
+      let index = depth + (isBelowOmitted ? thread.framesOmitted : 0)
+      if frame.inlined != true { depth += 1 }
+      if frame.trust == "after-gap" || (isBelowOmitted && thread.stackGap) { isCounted = false }
+      if let folded, folded.range.contains(index) {
+        if !isFolding { lines.append(folded.text) }
+        isFolding = true
+        continue
+      }
+      if thread.framesOmitted > 0, position == thread.framesOmittedAfter, !isFolding {
         let isGapWithin = thread.stackGap && !thread.frames.contains { $0.trust == "after-gap" }
         let gap = isGapWithin ? " and a part of the stack that is not in the dump" : ""
         lines.append("  ... \(thread.framesOmitted) frames\(gap) ...")
@@ -170,9 +184,6 @@ public struct TextReport: Sendable {
       if frame.trust == "after-gap" {
         lines.append("  ... a part of the stack that is not in the dump; frames are missing ...")
       }
-      let isBelowGap = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
-      let index = position + (isBelowGap ? thread.framesOmitted : 0)
-      if frame.trust == "after-gap" || (isBelowGap && thread.stackGap) { isCounted = false }
       addFrame(frame, index: isCounted ? index : nil)
     }
     if let omitted = thread.stackBytesOmitted, omitted > 0 {

@@ -18,7 +18,7 @@ extension IntermediateDumpKey {
     switch self {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
-      .module, .annotation, .capture, .owner:
+      .module, .annotation, .capture, .owner, .survival:
       .map
     case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations:
       .array
@@ -29,14 +29,15 @@ extension IntermediateDumpKey {
       .threadState, .captureMethod, .stackBytesOmitted, .regionSize, .moduleSize, .threadsFound,
       .threadsStopped, .threadsReadFromKernel, .threadsOmitted, .sectionsAbandoned, .captureTime,
       .bytesOmitted, .threadsUnlisted, .modulesUnlisted, .regionsUnlisted, .isIncomplete,
-      .ownerProcessID, .ownerStartTime, .ownerProcessNamespace:
+      .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
+      .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal:
       .unsigned
     case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed
     case .linkBreakpoint, .linkLoaderBase, .linkDebugAddress, .dynamicSection, .linkAddress,
       .linkDynamic, .faultAddress, .threadPointer, .threadStackPointer, .threadInstructionPointer,
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
-      .ownerStackStart:
+      .ownerStackStart, .previousHandler, .ownerCrashSignals:
       .address
     case .launchTime, .crashTime, .ownerLaunchTime:
       .time
@@ -49,7 +50,7 @@ extension IntermediateDumpKey {
       .text
     case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
       .floatingPointState,
-      .regionData, .moduleBuildID, .moduleProgramHeaders:
+      .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport:
       .bytes
     }
   }

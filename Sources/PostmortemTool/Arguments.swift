@@ -11,7 +11,8 @@ struct Arguments {
   /// - Parameters:
   ///   - words: what stands behind the subcommand's name.
   ///   - flags: the names, with dashes, that take no value.
-  ///   - options: the names that take one, as `--name value` or `--name=value`.
+  ///   - options: the names that take one, as `--name value` or `--name=value`; of those given
+  ///     twice the last one counts, or all.
   ///   - operands: how many operands there may be.
   ///   - help: shown with the error.
   init(
@@ -53,9 +54,8 @@ struct Arguments {
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
-  /// The value of an option; the last one given counts.
   subscript(option: String) -> String? { options[option]?.last }
 
-  /// All values of an option that may be repeated, in the order given.
-  func all(_ option: String) -> [String] { options[option] ?? [] }
+  /// Every value of an option that may be given more than once, in order.
+  func values(of option: String) -> [String] { options[option] ?? [] }
 }

@@ -15,9 +15,12 @@ enum DemoVictim {
     // The crash is wanted: no core file of it.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    // The report is shown in full.
+    var options = HandlerOptions()
+    options.writesLastWords = false
     try startHandler(
       database: words[0], product: "Postmortem demo", version: PostmortemTool.version,
-      environment: "demo", annotations: ["purpose": "to be crashed"])
+      environment: "demo", annotations: ["purpose": "to be crashed"], options: options)
     let started = DispatchGroup()
     for number in 1...idleThreadCount {
       started.enter()

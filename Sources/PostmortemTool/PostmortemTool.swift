@@ -9,6 +9,7 @@ struct PostmortemTool {
 
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, ProcessCommand.self, ListCommand.self, ShowCommand.self, DumpCommand.self,
+    SymbolicateCommand.self, DoctorCommand.self,
   ]
 
   static func main() {
@@ -23,6 +24,8 @@ struct PostmortemTool {
     } catch let error as UsageError {
       Terminal.printError(error.description)
       return 64
+    } catch is QuietFailure {
+      return 1
     } catch {
       Terminal.printError(String(describing: error))
       return 1

@@ -30,7 +30,7 @@ enum ShowCommand: Subcommand {
       operands: 1...1, help: help)
     let path = try file(arguments.operands[0], database: arguments["--database"])
     let snapshot = try DumpFile.snapshot(at: path)
-    let folders = arguments.all("--symbols")
+    let folders = arguments.values(of: "--symbols")
     for folder in folders where !InputFile.isFolder(folder) {
       throw ToolError(path: folder, "no such folder")
     }

@@ -28,6 +28,9 @@ struct ToolError: Error, CustomStringConvertible {
   }
 }
 
+/// What was printed already, as a result; exit status 1.
+struct QuietFailure: Error {}
+
 extension String {
   /// Fit for one line of a terminal, whatever a file name or a dump put into it.
   var escapedForMessage: String { escapedForTerminal() }

@@ -33,6 +33,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var capture = CaptureQuality()
   /// Names and lines that were stored with the report; nil where none were.
   public var storedSymbols: StoredSymbols?
+  /// Nil where the crash ended the process and was its first.
+  public var survival: Survival?
 
   public init(architecture: Architecture) {
     self.architecture = architecture

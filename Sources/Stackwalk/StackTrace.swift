@@ -21,6 +21,8 @@ public struct StackTrace: Sendable, Equatable {
   /// True if the walk crossed a part of the stack that the dump left out: more frames are missing,
   /// uncounted.
   public var hasGap = false
+  /// The longest recursion on the stack, the frames that are not in `frames` included.
+  public var recursion: Recursion?
   public var end: End = .noContext
 
   public init() {}

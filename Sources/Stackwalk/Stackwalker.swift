@@ -9,7 +9,8 @@ public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
   private let methods: [any UnwindMethod] = [
-    SignalFrameMethod(), ReturnAddressMethod(), FramePointerMethod(), GapMethod(), ScanMethod(),
+    SignalFrameMethod(), CallFrameMethod(), ReturnAddressMethod(), FramePointerMethod(),
+    GapMethod(), ScanMethod(),
   ]
 
   /// Prepares to walk a snapshot's threads.
@@ -55,7 +56,11 @@ public struct Stackwalker {
     // A ring, so that a recursion of half a million frames costs no memory.
     var last: [StackFrame] = []
     var position = 0
+    var recursion = RecursionFinder()
     trace.end = walk(thread) { state in
+      recursion.add(
+        function: process.functionIdentity(state), stackPointer: state.registers.stackPointer ?? 0,
+        isBehindGap: state.trust == .afterGap)
       if state.trust == .afterGap { trace.hasGap = true }
       if headCount < head {
         headCount += 1
@@ -73,6 +78,7 @@ public struct Stackwalker {
     trace.omittedAfter = trace.omittedCount > 0 ? trace.frames.count : 0
     let inOrder = last[position...] + last[..<position]
     trace.frames += inOrder.flatMap(symbolicated)
+    trace.recursion = recursion.best
     return trace
   }
 
@@ -106,7 +112,7 @@ public struct Stackwalker {
         registers: UnwindRegisters(context), trust: .context, isReturnAddress: false)
     }
     guard let instructionPointer = thread.instructionPointer else { return nil }
-    var registers = UnwindRegisters(architecture: process.architecture)
+    var registers = UnwindRegisters(map: process.registers)
     registers.programCounter = instructionPointer
     registers.stackPointer = thread.stackPointer
     return UnwindState(registers: registers, trust: .context, isReturnAddress: false)
@@ -132,8 +138,9 @@ public struct Stackwalker {
       return false
     }
     if caller.trust == .signalFrame { return new != old }
-    // On arm64 a leaf's caller has the same stack pointer.
-    return new > old || (caller.trust == .returnAddress && new == old)
+    if new > old { return true }
+    // On arm64 a leaf's caller has the same stack pointer; only an interrupted frame is a leaf's.
+    return new == old && !state.isReturnAddress && process.registers.linkRegister != nil
   }
 
   private func bareFrame(_ state: UnwindState) -> StackFrame {

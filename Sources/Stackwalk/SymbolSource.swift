@@ -30,6 +30,8 @@ public final class SymbolSource {
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
+  /// Base addresses of modules without a file whose code the dump does not hold either.
+  private var modulesWithoutCode: Set<UInt64> = []
 
   /// - Parameters:
   ///   - folders: where to look for files of the same build, besides the modules' own paths, what
@@ -46,9 +48,6 @@ public final class SymbolSource {
     self.readsFiles = readsFiles
     limit = WorkLimit(seconds: timeLimit)
   }
-
-  /// True if the time limit cut something off.
-  public var isIncomplete: Bool { limit.wasReached }
 
   /// Why a module has no names, or what is uncertain about them; nil where all is well or it was
   /// never asked for.
@@ -67,8 +66,14 @@ public final class SymbolSource {
     if storedModules.contains(key) {
       notes.append("names and lines of the crashing thread were stored at conversion")
     }
+    if modulesWithoutCode.contains(module.address) {
+      notes.append("its code is not in the dump: its frames have no names and may be missing")
+    }
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
+
+  /// Remembers that a module without a file, such as the vDSO, was on a stack.
+  func noteMissingCode(of module: ModuleSnapshot) { modulesWithoutCode.insert(module.address) }
 
   /// The frame with its function and line, and in front of it the calls inlined into it.
   ///
@@ -123,12 +128,22 @@ public final class SymbolSource {
     return calls
   }
 
+  /// The function that a frame is in, inlined calls aside; nil if its module has no names, or none
+  /// there.
+  public func symbol(for frame: StackFrame, in module: ModuleSnapshot) -> FrameSymbol? {
+    frames(at: frame, in: module).last?.symbol
+  }
+
   func linkageName(of address: UInt64, in module: ModuleSnapshot) -> String? {
     symbols(of: module)?.function(at: address, in: module)?.name
   }
 
   func functionStart(of address: UInt64, in module: ModuleSnapshot) -> UInt64? {
     symbols(of: module)?.functionStart(of: address, in: module)
+  }
+
+  func frameRow(at address: UInt64, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
+    symbols(of: module)?.frameRow(at: address, in: module, registerCount: registerCount)
   }
 
   func code(at address: UInt64, count: Int, in module: ModuleSnapshot) -> [UInt8]? {

@@ -389,10 +389,14 @@ private func hangInSection() throws {
 private typealias ThreadBody =
   @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
 
+private let namedThreads = Atomic(0)
+
+/// Returns when the thread has named itself.
 private func startThread(_ body: ThreadBody) {
+  let before = namedThreads.load(ordering: .acquiring)
   var thread = pthread_t()
   unsafe pthread_create(&thread, nil, body, nil)
-  usleep(20_000)
+  while namedThreads.load(ordering: .acquiring) == before { sched_yield() }
 }
 
 /// The overlay has no pthread_setname_np.
@@ -401,6 +405,7 @@ private func nameThread(_ name: String) {
   let descriptor = unsafe open(path, O_WRONLY)
   _ = unsafe write(descriptor, name, name.utf8.count)
   close(descriptor)
+  namedThreads.add(1, ordering: .releasing)
 }
 
 private func startSleepingThreads(_ count: Int) {

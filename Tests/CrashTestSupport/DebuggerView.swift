@@ -27,6 +27,9 @@ public struct DebuggerView: Sendable {
   public var registers: [String: UInt64] = [:]
   /// The crashing thread's, innermost first; without inlined and tail-call frames.
   public var frames: [Frame] = []
+  /// Every thread's frames by its ID, without those of a signal's handler and what it called; from
+  /// gdb only.
+  public var stacks: [UInt32: [Frame]] = [:]
   /// The crashing thread's with lines, innermost first, without tail-call frames: of gdb only.
   public var sources: [SourceFrame] = []
   /// Fields of the kernel's siginfo_t, where the debugger shows them.

@@ -27,6 +27,29 @@ struct FirstProcessTests {
     #expect(snapshot.capture.isComplete)
   }
 
+  /// The kernel discards the first signal, and the null read ends the process.
+  @Test(
+    "A sent signal, then a fault", arguments: ["sent-then-fault", "segv-then-fault"],
+    BuildConfiguration.dynamic)
+  func survivesThenFaults(
+    _ scene: String, _ configuration: BuildConfiguration
+  ) async throws {
+    let victim = try await Victim(configuration)
+    let alone = try await first(victim, ["chain", scene, "--no-handler"], in: "alone")
+    let handled = try await first(
+      victim, ["chain", scene, "--database", victim.database], in: "handled")
+    #expect(handled.end == alone.end)
+    #expect(handled.standardOutput == "went on\n")
+    #expect(handled.standardOutput == alone.standardOutput)
+    #expect(try await victim.process().count == 2)
+    let snapshots = try victim.reports().map(Victim.snapshot(of:)).sorted {
+      ($0.process.crashUptime ?? 0) < ($1.process.crashUptime ?? 0)
+    }
+    #expect(snapshots.map { $0.survival?.outcome } == [.discarded, nil])
+    #expect(snapshots.last?.survival?.precedingReport == snapshots.first?.reportID)
+    #expect(snapshots.last?.exception?.signal == SIGSEGV)
+  }
+
   /// unshare(1) ends as the process does that it made the first of the namespace.
   private func first(
     _ victim: Victim, _ arguments: [String], in name: String

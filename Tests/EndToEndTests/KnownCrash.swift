@@ -67,6 +67,12 @@ enum CrashPlace: String, Sendable, CaseIterable, CustomTestStringConvertible {
   case pthread
   case dispatch
   case task
+  /// Made before the handler started.
+  case earlierThread = "earlier-thread"
+  case earlierWorker = "earlier-worker"
+
+  /// A thread of each kind.
+  static let kinds: [CrashPlace] = [.main, .pthread, .dispatch, .task]
 
   var testDescription: String { rawValue }
 
@@ -74,8 +80,8 @@ enum CrashPlace: String, Sendable, CaseIterable, CustomTestStringConvertible {
   var function: String {
     switch self {
     case .main: "CrashLab"
-    case .pthread: "onPthread"
-    case .dispatch: "onDispatchWorker"
+    case .pthread, .earlierThread: "onPthread"
+    case .dispatch, .earlierWorker: "onDispatchWorker"
     case .task: "onTask"
     }
   }

@@ -3,13 +3,13 @@ import CrashTestSupport
 import ProcessSnapshot
 import Testing
 
-/// The kinds that `FaithfulDeathTests` leaves out, without debuggers: the same end, and one complete report.
+/// The kinds that `FaithfulDeathTests` and `StackOverflowTests` leave out, without debuggers: the same end, and one complete report.
 @Suite("Other ways to die")
 struct OtherKindsTests {
   struct Kind: Sendable, CustomTestStringConvertible {
     let name: String
     let signal: Int32
-    var places = CrashPlace.allCases
+    var places = CrashPlace.kinds
     var testDescription: String { name }
   }
 
@@ -36,10 +36,6 @@ struct OtherKindsTests {
     Kind(name: "try-bang", signal: 4),
     Kind(name: "uncaught-error", signal: 4, places: [.main]),
     Kind(name: "main-actor", signal: 4, places: [.pthread, .dispatch, .task]),
-    // Only the thread that installed the handler has an alternate stack so far.
-    Kind(name: "stack-overflow", signal: 11, places: [.main]),
-    Kind(name: "huge-frame", signal: 11, places: [.main]),
-    Kind(name: "alloca", signal: 11, places: [.main]),
     Kind(name: "deep", signal: 11),
     Kind(name: "cpu-limit", signal: 24, places: [.main, .pthread]),
     Kind(name: "file-size-limit", signal: 25, places: [.main, .pthread]),
@@ -79,7 +75,8 @@ struct OtherKindsTests {
       $0.split(separator: " ").first
     }
     let quiet = ["exit", "quick-exit", "killed"]
-    let tested = Self.kinds.map(\.name) + KnownCrash.all.map(\.kind) + quiet
+    let tested =
+      Self.kinds.map(\.name) + KnownCrash.all.map(\.kind) + StackOverflowTests.kinds + quiet
     #expect(Set(names.map(String.init)) == Set(tested))
   }
 }

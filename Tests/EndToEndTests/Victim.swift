@@ -1,6 +1,7 @@
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Minidump
 import ProcessSnapshot
 import Testing
@@ -35,23 +36,23 @@ final class Victim: Sendable {
 
   /// Dies without a handler of ours.
   func dieAlone(
-    _ kind: String, on place: CrashPlace, backtracer: Bool = false,
+    _ kind: String, on place: CrashPlace, options: [String] = [], backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
   ) async throws -> ChildProcess {
     try await run(
-      [kind, "--no-handler", "--on", place.rawValue, "--threads", "\(Victim.sleepers)"],
+      [kind, "--no-handler", "--on", place.rawValue, "--threads", "\(Victim.sleepers)"] + options,
       in: "alone", backtracer: backtracer, coreFile: coreFile)
   }
 
   /// Dies with the handler; the run's folder is `handled`.
   func die(
-    _ kind: String, on place: CrashPlace, backtracer: Bool = false,
+    _ kind: String, on place: CrashPlace, options: [String] = [], backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
   ) async throws -> ChildProcess {
     try await run(
       [
         kind, "--database", database, "--on", place.rawValue, "--threads", "\(Victim.sleepers)",
-      ], in: "handled", backtracer: backtracer, coreFile: coreFile)
+      ] + options, in: "handled", backtracer: backtracer, coreFile: coreFile)
   }
 
   /// The next start: converts what is pending.
@@ -71,6 +72,12 @@ final class Victim: Sendable {
   func pendingFiles() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: database + "/pending-serialized-dumps")
       .sorted()
+  }
+
+  /// Reads an intermediate dump as the converter would.
+  static func snapshot(ofDump path: String) throws -> ProcessSnapshot {
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: [UInt8](bytes)))
   }
 
   static func snapshot(of report: StoredReport) throws -> ProcessSnapshot {

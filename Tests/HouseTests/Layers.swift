@@ -3,6 +3,7 @@ enum Layers {
   /// For each module the modules directly below it; what those may import, it may import too.
   static let below: [String: [String]] = [
     "CSignalSafe": [],
+    "CThreadStacks": ["CSignalSafe"],
     "IntermediateDump": ["CSignalSafe"],
     "CrashHandler": ["IntermediateDump"],
     "ProcessSnapshot": ["IntermediateDump"],
@@ -13,7 +14,7 @@ enum Layers {
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
     "CrashReportUpload": ["CrashReportDatabase"],
-    "Postmortem": ["CrashHandler", "CrashConverter"],
+    "Postmortem": ["CThreadStacks", "CrashHandler", "CrashConverter"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],
   ]
 

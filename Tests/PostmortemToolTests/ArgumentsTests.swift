@@ -29,9 +29,9 @@ import Testing
   @Test func repeatsOptions() throws {
     let arguments = try Arguments(
       ["--symbols", "a", "--symbols=b", "file"], options: ["--symbols"], operands: 1...1, help: "")
-    #expect(arguments.all("--symbols") == ["a", "b"])
+    #expect(arguments.values(of: "--symbols") == ["a", "b"])
     #expect(arguments["--symbols"] == "b")
-    #expect(arguments.all("--database") == [])
+    #expect(arguments.values(of: "--database") == [])
   }
 
   @Test func wantsEnoughOperands() {

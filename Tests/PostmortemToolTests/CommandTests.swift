@@ -53,7 +53,7 @@ import Testing
   @Test func printsHelpAndVersion() throws {
     let help = try run("--help")
     #expect(help.status == 0)
-    for name in ["demo", "process", "list", "show", "dump"] {
+    for name in ["demo", "process", "list", "show", "dump", "symbolicate", "doctor"] {
       #expect(help.output.contains("\n  \(name) "))
       let own = try run(name, "--help")
       #expect(own.status == 0)
@@ -64,7 +64,9 @@ import Testing
   }
 
   @Test func tellsWrongUsageFromFailure() throws {
-    for words in [[], ["nonsense"], ["show"], ["list", "a", "b"], ["dump", "--fast", "x"]] {
+    for words in [
+      [], ["nonsense"], ["show"], ["list", "a", "b"], ["dump", "--fast", "x"], ["doctor", "x"],
+    ] {
       #expect(PostmortemTool.run(words) == 64)
     }
     let unknown = try run("nonsense\u{1B}[2J")

@@ -131,6 +131,12 @@ enum HandlerDump {
       dump.text(.releaseText, "ID=some\n")
       dump.text(.compiler, "Clang")
     }
+    dump.map(.survival) { dump in
+      dump.unsigned(.survivalOutcome, 2, 1)
+      dump.unsigned(.previousHandler, 0x40_0456)
+      dump.unsigned(.survivedCrashes, 3, 4)
+      dump.property(.precedingReport, [UInt8](1...16))
+    }
     dump.map(.linkMap) { dump in
       dump.unsigned(.linkVersion, 1, 4)
       dump.unsigned(.linkState, 2, 4)

@@ -58,6 +58,20 @@ import Testing
       }
     }
 
+    /// Making the next locked file, calling the previous handler and what follows its return are
+    /// the handler's own too.
+    @Test(
+      "A crash that is survived calls nothing poisoned", arguments: ["fix", "sent"],
+      BuildConfiguration.allCases)
+    func survived(_ scene: String, _ configuration: BuildConfiguration) async throws {
+      let victim = try await PoisonedVictim(configuration)
+      let poisoned = try await victim.play(scene, isPoisoned: true)
+      #expect(poisoned.end.exitCode == 0, "\(poisoned.standardError)")
+      #expect(poisoned.standardError.contains(PoisonedVictim.watching))
+      #expect(poisoned.dumps.count == 2)
+      #expect(poisoned.dumps.allSatisfy { $0.hasSuffix(": complete") }, "\(poisoned.dumps)")
+    }
+
     /// A call that the poison is there for, as the handler could make it.
     struct Violation: Sendable, CustomTestStringConvertible {
       let name: String

@@ -29,13 +29,25 @@ final class PoisonedVictim: Sendable {
 
   /// One death, in a database of its own.
   func die(_ kind: String, on place: String, isPoisoned: Bool) async throws -> Death {
-    let name = "\(kind)-\(place)-\(isPoisoned)"
+    try await run(
+      [kind], ["--on", place, "--threads", "3"], name: "\(kind)-\(place)", isPoisoned: isPoisoned)
+  }
+
+  /// One scene of a program that had handlers of its own, in a database of its own.
+  func play(_ scene: String, isPoisoned: Bool) async throws -> Death {
+    try await run(["chain", scene], [], name: scene, isPoisoned: isPoisoned)
+  }
+
+  private func run(
+    _ command: [String], _ options: [String], name: String, isPoisoned: Bool
+  ) async throws -> Death {
+    let name = "\(name)-\(isPoisoned)"
     let database = folder.path + "/" + name + "/database"
     let preload = isPoisoned ? ["LD_PRELOAD=" + library] : []
     // env, so that the shell which starts it is not poisoned.
     let child = try await ChildProcess.run(
       "/usr/bin/env",
-      preload + [executable, kind, "--database", database, "--on", place, "--threads", "3"],
+      preload + [executable] + command + ["--database", database] + options,
       in: try folder.subfolder(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
     let process = try await ChildProcess.run(
       executable, ["process", "--database", database], in: folder.path)

@@ -48,17 +48,21 @@ __attribute__((noinline)) void crash_misaligned(void) {
 void crash_misaligned(void) {}
 #endif
 
-// Bigger than any stack these threads have, and touched at its far end first.
+// Bigger than any stack these threads have, and touched at its far end first. Bigger than all that is mapped, too: at
+// 256 MiB the far end was once in memory that could be written, and nothing crashed.
 __attribute__((noinline)) void crash_huge_frame(void) {
-  volatile char bytes[256 << 20];
+  volatile char bytes[0x7fff0000];
   bytes[0] = 1;
   __asm__ volatile("" : : "r"(bytes) : "memory");
 }
 
+// In steps smaller than a guard page: larger ones may step over it and write over the control block of the thread whose
+// stack is mapped below, where the kernel finds that thread's restartable sequences; it then kills the process at the next
+// signal to that thread, whatever handlers there are.
 __attribute__((noinline)) void crash_alloca(void) {
   for (;;) {
-    char *bytes = alloca(65536);
-    memset(bytes, 1, 65536);
+    char *bytes = alloca(2048);
+    memset(bytes, 1, 2048);
     __asm__ volatile("" : : "r"(bytes) : "memory");
   }
 }

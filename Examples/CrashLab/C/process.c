@@ -8,6 +8,16 @@
 
 void crashlab_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+int crashlab_fork_idle(void) {
+  pid_t parent = getpid();
+  pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have died before that.
+  while (getppid() == parent) pause();
+  _exit(0);
+}
+
 __attribute__((noinline)) void crash_sent(int signal) {
   pid_t parent = getpid();
   pid_t child = fork();

@@ -6,8 +6,10 @@
 #include "pm_atomic.h"
 #include "pm_context.h"
 #include "pm_control.h"
+#include "pm_handlers.h"
 #include "pm_install.h"
 #include "pm_state.h"
 #include "pm_system_calls.h"
+#include "pm_thread_start.h"
 
 #endif

@@ -8,15 +8,21 @@
 
 #include "pm_annotations.h"
 #include "pm_control.h"
+#include "pm_system_calls.h"
 
 #define PM_SIGINFO_CODE 8
 #define PM_SIGINFO_ADDRESS 16
+#define PM_SIGINFO_SENDER 16
 
 PM_INLINE int pm_siginfo_code(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_CODE);
 }
 PM_INLINE uint64_t pm_siginfo_address(const void *information) {
   return *(const uint64_t *)((const char *)information + PM_SIGINFO_ADDRESS);
+}
+// si_pid of a signal that was sent.
+PM_INLINE int pm_siginfo_sender(const void *information) {
+  return *(const int *)((const char *)information + PM_SIGINFO_SENDER);
 }
 
 #if defined(__x86_64__)
@@ -41,6 +47,7 @@ PM_INLINE uint64_t *pm_context_registers(const void *context) {
 PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
 PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[PM_RIP]; }
 PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[PM_RSP]; }
+PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[PM_RBP]; }
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[PM_RIP] = address;
 }
@@ -92,6 +99,8 @@ PM_INLINE uint64_t *pm_context_registers(const void *context) {
 PM_INLINE const void *pm_context_general_registers(const void *context) { return pm_context_registers(context); }
 PM_INLINE uint64_t pm_context_instruction_pointer(const void *context) { return pm_context_registers(context)[32]; }
 PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_context_registers(context)[31]; }
+PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[29]; }
+PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_context_registers(context)[30]; }
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
 }
@@ -118,6 +127,42 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 }
 
 #endif
+
+// The alternate stack that returning from the handler will set, in ucontext_t: a stack_t on either architecture. A handler
+// that calls sigaltstack(2) sees it undone by its own return. Source: Linux kernel/signal.c, restore_altstack.
+#define PM_CONTEXT_SIGNAL_STACK 16
+struct pm_signal_stack {
+  uint64_t base;
+  int32_t flags;
+  int32_t unused;
+  uint64_t size;
+};
+PM_INLINE const struct pm_signal_stack *pm_context_signal_stack(const void *context) {
+  return (const struct pm_signal_stack *)((const char *)context + PM_CONTEXT_SIGNAL_STACK);
+}
+// 1 if the interrupted code ran on it, in a signal handler.
+PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
+  const struct pm_signal_stack *stack = pm_context_signal_stack(context);
+  return pm_context_stack_pointer(context) - stack->base < stack->size;
+}
+// Installs it now, for a handler that may leave by siglongjmp and never return.
+PM_INLINE long pm_restore_signal_stack(const void *context) {
+  struct pm_signal_stack stack = *pm_context_signal_stack(context);
+  if (stack.size == 0) stack.flags = 2;  // SS_DISABLE: a thread without one
+  return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
+}
+// Whether the thread may be given another one: 0 where it has none of `size` bytes or more, and does not stand on one.
+PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
+  const struct pm_signal_stack *stack = pm_context_signal_stack(context);
+  if (stack->flags & 1 /* SS_ONSTACK */) return 1;
+  return !(stack->flags & 2 /* SS_DISABLE */) && stack->size >= size;
+}
+PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t size) {
+  struct pm_signal_stack *stack = (struct pm_signal_stack *)((char *)context + PM_CONTEXT_SIGNAL_STACK);
+  stack->base = base;
+  stack->flags = 0;
+  stack->size = size;
+}
 
 // The mask that returning from the handler will restore.
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {

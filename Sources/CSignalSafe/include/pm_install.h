@@ -12,13 +12,17 @@ const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 // none (another libc, or a static executable, where the symbol is private). Source: glibc sysdeps/posix/libc_fatal.c.
 const void *_Nullable const *_Nullable pm_abort_message_pointer(void);
 
-// Installs a handler through libc, which supplies the restorer that the kernel's own call needs. `flags` and `mask` are the
-// kernel's; bit n - 1 of the mask stands for signal n. Returns 0 or errno.
+// Installs a handler. `flags` and `mask` are the kernel's; bit n - 1 of the mask stands for signal n. Returns 0 or errno.
+//
+// Through libc, but under a sanitizer by the kernel's own call: ThreadSanitizer's sigaction(3) enters the handler into a table
+// of its own, over the program's, and leaves its own dispatcher with the kernel. That dispatcher is what is found as the
+// previous action; calling it would come back to us for ever. AddressSanitizer's does nothing with handle_segv=2.
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
-// Holds blocks of a file without changing its size. Returns 0 or errno. The Glibc overlay has no fallocate.
-int pm_preallocate(int descriptor, int64_t size);
+// Whether an address is in Swift's runtime as a shared library: a signal handler there is its backtracer's. Not to be told
+// where the runtime is inside the executable, which has no backtracer.
+int pm_is_in_swift_runtime(uint64_t address);
 
 // AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14, which the Glibc overlay cannot ask.
 uint64_t pm_minimum_signal_stack_size(void);
@@ -34,6 +38,9 @@ void pm_find_link_map(uint64_t *_Nonnull debug_address, uint64_t *_Nonnull dynam
 
 // The toolchain's C compiler, as it names itself.
 const char *_Nonnull pm_compiler_version(void);
+
+// The file name of the module that an address lies in; NULL if it lies in none.
+const char *_Nullable pm_module_of(uint64_t address);
 
 // Names of the C library and its version, for the report.
 const char *_Nonnull pm_library_version(void);

@@ -59,9 +59,41 @@ PM_INLINE long pm_create(int directory, const char *path, int flags) {
 }
 PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS_mkdirat, directory, path, 0700, 0, 0, 0); }
 
+// The FIFO beside such a file, which says that its owner lives.
+PM_INLINE long pm_mkfifo(int directory, const char *path) {
+  return PM_SYSCALL(SYS_mknodat, directory, path, 0010600 /* S_IFIFO | 0600 */, 0, 0, 0);
+}
+
+// Holds blocks of a file without changing its size, so that it can be written when the disk is full.
+PM_INLINE long pm_preallocate(int fd, int64_t size) {
+  return PM_SYSCALL(SYS_fallocate, fd, 1 /* FALLOC_FL_KEEP_SIZE */, 0, size, 0, 0);
+}
+
+// Holds a place in the descriptor table once more, after a crash that the process survived.
+PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, 1030 /* F_DUPFD_CLOEXEC */, 0, 0, 0, 0); }
+
+// Writes the one byte that says how an earlier crash ended, in the middle of a finished dump.
+PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
+  return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
+}
+
 // The report ID of such a file.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, 1 /* GRND_NONBLOCK */, 0, 0, 0);
+}
+
+// Waits until a descriptor takes bytes; ppoll because arm64 has no poll. Returns the events that came (4 POLLOUT, 8 POLLERR,
+// 16 POLLHUP, 32 POLLNVAL), 0 for none in time, or -errno.
+PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
+  // struct pollfd
+  struct {
+    int32_t fd;
+    int16_t events;
+    int16_t returned;
+  } wanted = {fd, 4, 0};
+  int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  long result = PM_SYSCALL(SYS_ppoll, &wanted, 1, time, 0, 0, 0);
+  return result > 0 ? wanted.returned : result;
 }
 
 // Is the descriptor still our file?
@@ -143,6 +175,16 @@ PM_INLINE long pm_sigaction(int signal, const struct pm_signal_action *action, s
 // `how` is SIG_BLOCK, SIG_UNBLOCK or SIG_SETMASK; bit n - 1 stands for signal n.
 PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous) {
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
+}
+
+// The signals that wait for the thread or the process, and taking one of them away without waiting: a write of ours to a
+// pipe that nobody reads any more must not end the process by SIGPIPE.
+PM_INLINE long pm_sigpending(uint64_t *set) {
+  return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
+}
+PM_INLINE long pm_take_signal(const uint64_t *set) {
+  int64_t time[2] = {0, 0};
+  return PM_SYSCALL(SYS_rt_sigtimedwait, set, 0, time, sizeof(uint64_t), 0, 0);
 }
 
 // Gives faults inside the handler a stack of their own: the handler has left the alternate stack, so the kernel would start

@@ -12,26 +12,30 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   // A fault from here on gets a stack of its own; without this the kernel would start again at the
   // top of the alternate stack that the signal frame is on.
   _ = unsafe pm_set_signal_stack(state.pointee.faultStack, state.pointee.faultStackSize)
-  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: state.pointee.timeLimit)
+  let wordsTime = unsafe state.pointee.lastWords.time(
+    of: state.pointee.timeLimit, for: state.pointee.signal)
+  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: state.pointee.timeLimit &- wordsTime)
   unsafe closeSpares(state)
-  guard unsafe DumpFile(state).prepare() else {
-    unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: 0)
-    return
-  }
+  unsafe state.pointee.outcome = DumpOutcome()
+  let limit = FileSizeLimit()
+  if unsafe DumpFile(state).prepare() { unsafe writeDump(state) }
+  limit.restore()
+  unsafe writeLastWords(state, milliseconds: wordsTime)
+  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: 0)
+}
 
-  var limit = pm_limit()
-  let hasLimit = unsafe pm_file_size_limit(nil, &limit) == 0 && limit.soft != limit.hard
-  if hasLimit {
-    var raised = limit
-    raised.soft = limit.hard
-    _ = unsafe pm_file_size_limit(&raised, nil)
-  }
-
+/// The dump itself, into the file that is ready.
+@_noLocks
+private func writeDump(_ state: UnsafeMutablePointer<HandlerState>) {
+  unsafe state.pointee.outcome.hasFile = true
   let sections = unsafe SectionRunner(state)
   unsafe state.pointee.writer.header()
   unsafe state.pointee.writer.encoded(
     state.pointee.encodedProcess, count: state.pointee.encodedProcessCount)
-  if unsafe state.pointee.isForkedChild { unsafe writeChild(state) }
+  if unsafe state.pointee.isForkedChild || state.pointee.hasNewReportID {
+    unsafe writeIdentity(state)
+  }
+  unsafe Survival(state).write()
   unsafe sections.run(1, pm_write_exception)
   unsafe sections.run(2, pm_stop_threads)
   unsafe sections.run(3, pm_read_mappings)
@@ -50,10 +54,26 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   if unsafe state.pointee.writer.endDocument() {
     // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
     // mark.
-    _ = unsafe pm_rename(
+    let renamed = unsafe pm_rename(
       state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
+    unsafe state.pointee.outcome.isComplete = true
+    unsafe state.pointee.outcome.isRenamed = renamed == 0
   }
-  if hasLimit { _ = unsafe pm_file_size_limit(&limit, nil) }
+  unsafe state.pointee.outcome.failure = state.pointee.writer.failure
+}
+
+/// The last words, on standard error, when the dump is done or could not be.
+///
+/// In two sections: one that faults while the lines are put together leaves those before to be
+/// written. Not without the watchdog, which is what ends a write that hangs.
+@_noLocks
+private func writeLastWords(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
+  guard unsafe milliseconds > 0 && state.pointee.timer >= 0 else { return }
+  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: milliseconds)
+  unsafe state.pointee.isOutOfTime = false
+  let sections = unsafe SectionRunner(state)
+  unsafe sections.run(13, pm_write_last_words)
+  unsafe sections.run(14, pm_write_standard_error)
 }
 
 /// Stops all threads; nothing is written.
@@ -74,9 +94,10 @@ private func closeSpares(_ state: UnsafeMutablePointer<HandlerState>) {
   if identity.isOf(spares.1, linked: false) { _ = pm_close(spares.1) }
 }
 
-/// A forked child's own report ID and process ID, over those that its parent encoded.
+/// The report ID and process ID, over those that were encoded at install: another crash's, or a
+/// forked child's.
 @_noLocks
-private func writeChild(_ state: UnsafeMutablePointer<HandlerState>) {
+private func writeIdentity(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.writer.startMap(.process)
   unsafe state.pointee.writer.property(.reportID, state.pointee.reportID, count: 16)
   unsafe state.pointee.writer.unsigned(

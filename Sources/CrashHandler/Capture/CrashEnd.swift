@@ -31,32 +31,68 @@ struct CrashEnd {
     }
     // A fault in the few lines between the sections. What was flushed is on disk; end as we would
     // have ended.
+    unsafe state.pointee.ending.store(1)
+    wakeWaiting()
     unsafe passOn(signal, information, context)
   }
 
-  /// Waits until the capturing thread is done, for ten seconds at most.
+  /// Makes the calling thread the one that captures, once no other does.
+  ///
+  /// A thread that crashes while another captures waits. If the process lives on, its own crash is
+  /// the next.
+  ///
+  /// - Returns: false if the process is ending, or after ten seconds.
   @_noLocks
-  func waitForOwner() {
+  func becomeOwner(_ threadID: Int32, context: UnsafeMutableRawPointer?) -> Bool {
+    let waiting = unsafe WaitingCrashes(state)
     var rounds = 0
-    while unsafe state.pointee.finished.value == 0, rounds < 100 {
-      unsafe state.pointee.finished.wait(while: 0, milliseconds: 100)
-      rounds &+= 1
+    while rounds < 100 {
+      let turn = unsafe state.pointee.turn.value
+      let owner = unsafe state.pointee.owner.exchange(
+        expected: 0, desired: UInt32(bitPattern: threadID))
+      if owner == 0 {
+        if rounds > 0 { waiting.remove(threadID) }
+        return true
+      }
+      if rounds == 0 {
+        unsafe waiting.add(threadID, context: context)
+        rounds = 1
+      }
+      while unsafe state.pointee.turn.value == turn, rounds < 100 {
+        unsafe state.pointee.turn.wait(while: turn, milliseconds: 100)
+        rounds &+= 1
+      }
+      if unsafe state.pointee.ending.value != 0 { break }
     }
+    waiting.remove(threadID)
+    return false
   }
 
-  /// Lets the threads go if a previous handler will run, which may need them, or if the process may
-  /// survive.
-  ///
-  /// Otherwise they stay parked until the process is dead: threads let go ran 26,974 turns of a
-  /// loop before the kernel had ended them, and could have changed what the core file shows.
+  /// Wakes the threads that wait for the capturing one.
   @_noLocks
-  func releaseThreadsIfNeeded(_ signal: Int32) {
-    let previous = unsafe state.pointee.previousActions[Int(signal)].handler
-    // For the first process of a PID namespace the kernel discards signals whose action is the
-    // default.
-    if unsafe previous > 1 || state.pointee.processID == 1 {
-      unsafe ThreadStopper(state).releaseAll()
-    }
+  func wakeWaiting() {
+    unsafe state.pointee.turn.add(1)
+    unsafe state.pointee.turn.wakeAll()
+  }
+
+  /// What will become of the process after the dump.
+  @_noLocks
+  func fate(_ signal: Int32, _ information: UnsafeMutableRawPointer?) -> CrashFate {
+    if unsafe state.pointee.previousActions[Int(signal)].handler > 1 { return .handled }
+    guard let information = unsafe information, unsafe state.pointee.processID == 1,
+      unsafe CrashEnd.wasSent(signal, code: pm_siginfo_code(information))
+    else { return .ends }
+    return .discarded
+  }
+
+  /// True for a signal that a process or the kernel sent, false for one that an instruction raised.
+  ///
+  /// The kernel sends XCPU as SI_KERNEL, XFSZ and PIPE in the name of the process itself; for the
+  /// first process of a PID namespace it discards all of these under the default action. Source:
+  /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
+  @_noLocks
+  static func wasSent(_ signal: Int32, code: Int32) -> Bool {
+    code <= 0 || signal == 24 || signal == 25 || signal == 13 || signal == 3
   }
 
   /// Restores the previous actions and makes the signal happen again, with its own siginfo, when

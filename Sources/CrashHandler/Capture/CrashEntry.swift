@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import IntermediateDump
 
 /// The handler of the crash signals: one thread captures, the others wait, and then the process
-/// ends as it would have ended without us.
+/// ends or lives on as it would have without us.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2), signal-safety(7).
 @c(pm_handle_crash) @_noLocks
@@ -21,17 +21,21 @@ func pm_handle_crash(
     unsafe end.passOn(signal, information, context)
     return
   }
-  unsafe openSignals(state)
   let threadID = pm_gettid()
-  let owner = unsafe state.pointee.owner.exchange(
-    expected: 0, desired: UInt32(bitPattern: threadID))
-  if owner == UInt32(bitPattern: threadID) {
+  if unsafe state.pointee.owner.value == UInt32(bitPattern: threadID) {
+    unsafe openSignals(state)
     unsafe end.land(signal, information, context)
     return
   }
-  if owner != 0 {
-    unsafe WaitingCrashes(state).add(threadID, context: context)
-    end.waitForOwner()
+  // Not for a fault on an alternate stack: that is one of a signal handler, the first-chance
+  // handler among them, which would be called for its own faults until the stack ends.
+  if let context = unsafe context, unsafe pm_context_is_on_signal_stack(context) == 0,
+    unsafe pm_call_first_chance_handler(signal, information, context)
+  {
+    return
+  }
+  unsafe openSignals(state)
+  guard unsafe end.becomeOwner(threadID, context: context) else {
     unsafe end.passOn(signal, information, context)
     return
   }
@@ -40,11 +44,27 @@ func pm_handle_crash(
   unsafe state.pointee.context = context
   unsafe state.pointee.threadID = threadID
   unsafe state.pointee.entryTime = entryTime
-  unsafe pm_call_on_stack(state.pointee.captureStackTop, pm_capture_crash, stateAddress)
-  end.releaseThreadsIfNeeded(signal)
-  unsafe state.pointee.finished.store(1)
-  unsafe state.pointee.finished.wakeAll()
-  unsafe end.passOn(signal, information, context)
+  unsafe state.pointee.outcomeOffset = 0
+  unsafe state.pointee.fate = end.fate(signal, information)
+  let survival = unsafe Survival(state)
+  if survival.needsDump() {
+    unsafe pm_call_on_stack(state.pointee.captureStackTop, pm_capture_crash, stateAddress)
+    if unsafe state.pointee.fate != .ends { unsafe Rearming(state).rearm() }
+  }
+  let fate = unsafe state.pointee.fate
+  if fate == .ends {
+    // The owner stays: threads that wait know by that that this is the end.
+    unsafe state.pointee.ending.store(1)
+    end.wakeWaiting()
+    unsafe end.passOn(signal, information, context)
+    return
+  }
+  let crash = unsafe state.pointee.survivedCrashes
+  unsafe state.pointee.owner.store(0)
+  end.wakeWaiting()
+  if fate == .handled {
+    unsafe PreviousHandler(state).run(signal, information, context, crash: crash)
+  }
 }
 
 /// Unblocks what must reach a thread in our handler.

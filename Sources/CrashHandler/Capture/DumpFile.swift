@@ -6,6 +6,7 @@ internal import IntermediateDump
 /// The program may have closed our descriptors and opened others under their numbers, the file or
 /// its folder may have been removed, and a forked child has only its parent's file. Whatever is
 /// gone is opened or made again; descriptors that are not ours any more are never written to.
+/// Makes also the next file of a process that lives on.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
@@ -13,6 +14,9 @@ struct DumpFile {
   // From <fcntl.h>, which differs between the two architectures only in O_DIRECTORY and O_NOFOLLOW.
   private static var writeOnly: Int32 { @_noLocks get { 1 | 0x80000 | noFollow } }  // O_CLOEXEC
   private static var createNew: Int32 { @_noLocks get { writeOnly | 0o100 | 0o200 } }
+  private static var readWithoutWaiting: Int32 {  // O_CLOEXEC | O_NONBLOCK
+    @_noLocks get { 0x80000 | 0o4000 | noFollow }
+  }
   private static var readFolder: Int32 { @_noLocks get { 0x80000 | ProcFile.directoryFlag } }
   private static var noFollow: Int32 {
     @_noLocks get {
@@ -38,22 +42,69 @@ struct DumpFile {
   @_noLocks
   func prepare() -> Bool {
     prepareFolders()
-    if unsafe state.pointee.isForkedChild {
-      return create(anew: true)
-    }
+    if unsafe state.pointee.needsFile { return makeNew() }
     if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: true) {
       return true
     }
     // Closed, but still there: the same file again. Removed: one of the same name.
-    let descriptor = unsafe Int32(
-      truncatingIfNeeded: pm_openat(
-        state.pointee.folderDescriptor, state.pointee.lockedName, DumpFile.writeOnly))
+    let descriptor = unsafe openAgain(state.pointee.lockedName)
     if descriptor >= 0, unsafe state.pointee.fileIdentity.isOf(descriptor, linked: true) {
       use(descriptor)
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
-    return create(anew: false) || create(anew: true)
+    return create() || makeNew()
+  }
+
+  /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
+  /// that it never lies there without what tells whether its owner lives.
+  ///
+  /// - Returns: false if there is no file; what lies beside it is then removed by a converter.
+  @_noLocks
+  func makeNew() -> Bool {
+    unsafe ReportName(state).choose()
+    unsafe state.pointee.hasNewReportID = true
+    makeFIFO()
+    let record = unsafe create(state.pointee.runRecordName)
+    if record >= 0 {
+      _ = unsafe RunRecordFile(state).write(to: record)
+      _ = pm_close(record)
+    }
+    guard create() else { return false }
+    unsafe state.pointee.needsFile = false
+    // Only makes sure that the next crash can be written too.
+    _ = unsafe pm_preallocate(state.pointee.fileDescriptor, 1 << 20)
+    return true
+  }
+
+  /// Closes the file, unless its number is somebody else's by now.
+  @_noLocks
+  func close() {
+    if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: false) {
+      _ = unsafe pm_close(state.pointee.fileDescriptor)
+    }
+    unsafe state.pointee.fileDescriptor = -1
+  }
+
+  /// Opens a file of the pending folder for writing; negative if it is not there.
+  @_noLocks
+  func openAgain(_ name: UnsafePointer<CChar>) -> Int32 {
+    unsafe Int32(
+      truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, DumpFile.writeOnly))
+  }
+
+  /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
+  @_noLocks
+  private func makeFIFO() {
+    if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
+      _ = unsafe pm_close(state.pointee.fifoDescriptor)
+    }
+    let name = unsafe state.pointee.fifoName
+    _ = unsafe pm_mkfifo(state.pointee.folderDescriptor, name)
+    unsafe state.pointee.fifoDescriptor = Int32(
+      truncatingIfNeeded: pm_openat(
+        state.pointee.folderDescriptor, name, DumpFile.readWithoutWaiting))
+    unsafe state.pointee.fifoIdentity = FileIdentity(of: state.pointee.fifoDescriptor)
   }
 
   /// Opens the folders again whose descriptors are not ours any more; a removed pending folder is
@@ -72,6 +123,7 @@ struct DumpFile {
     _ = unsafe pm_mkdir(workingDirectory, state.pointee.databasePath)
     _ = unsafe pm_mkdir(workingDirectory, state.pointee.folderPath)
     unsafe state.pointee.folderDescriptor = openFolder(state.pointee.folderPath)
+    unsafe state.pointee.folderIdentity = FileIdentity(of: state.pointee.folderDescriptor)
   }
 
   @_noLocks
@@ -80,23 +132,31 @@ struct DumpFile {
       truncatingIfNeeded: pm_openat(DumpFile.workingDirectory, path, DumpFile.readFolder))
   }
 
-  /// Makes a new file and uses it.
-  ///
-  /// - Parameter anew: with a report ID of its own, instead of the one chosen at install.
+  /// Makes the locked file under the name that it has now, and uses it.
   @_noLocks
-  private func create(anew: Bool) -> Bool {
-    if anew { unsafe ReportName(state).choose() }
-    let descriptor = unsafe Int32(
-      truncatingIfNeeded: pm_create(
-        state.pointee.folderDescriptor, state.pointee.lockedName, DumpFile.createNew))
-    guard descriptor >= 0 else { return false }
+  private func create() -> Bool {
+    let descriptor = unsafe create(state.pointee.lockedName)
+    guard descriptor >= 0 else {
+      // A folder that cannot be opened is the cause; its "descriptor" is the errno.
+      let folder = unsafe state.pointee.folderDescriptor
+      unsafe state.pointee.outcome.failure = 0 &- (folder < 0 ? folder : descriptor)
+      return false
+    }
     use(descriptor)
     return true
+  }
+
+  /// Makes a file that must not exist; negative if it cannot be made.
+  @_noLocks
+  private func create(_ name: UnsafePointer<CChar>) -> Int32 {
+    unsafe Int32(
+      truncatingIfNeeded: pm_create(state.pointee.folderDescriptor, name, DumpFile.createNew))
   }
 
   @_noLocks
   private func use(_ descriptor: Int32) {
     unsafe state.pointee.fileDescriptor = descriptor
+    unsafe state.pointee.fileIdentity = FileIdentity(of: descriptor)
     unsafe state.pointee.writer.redirect(to: descriptor)
   }
 }

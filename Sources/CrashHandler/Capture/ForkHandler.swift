@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// Runs in a child that fork(2) has made, before fork returns there.
 ///
 /// The child lets go of what it shares with its parent: the dump file, whose offset the two would
-/// share, and the FIFO, whose open end says that the parent lives. A crash of the child makes a
-/// file of its own. Children of vfork and of a raw clone do not come here: they run in the parent's
+/// share, and the FIFO, whose open end says that the parent lives. A crash of the child makes
+/// files of its own. Children of vfork and of a raw clone do not come here: they run in the parent's
 /// memory or are nobody's business, and their crashes leave everything alone.
 ///
 /// Under the rules of crash code, because a child of a process with threads may do no more. Source:
@@ -15,16 +15,23 @@ func pm_handle_fork() {
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   // Not if the program had closed them: the numbers may be somebody else's.
-  if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: false) {
-    _ = unsafe pm_close(state.pointee.fileDescriptor)
-  }
+  unsafe DumpFile(state).close()
   if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
     _ = unsafe pm_close(state.pointee.fifoDescriptor)
   }
-  unsafe state.pointee.fileDescriptor = -1
   unsafe state.pointee.fifoDescriptor = -1
-  unsafe state.pointee.writer.redirect(to: -1)
   unsafe state.pointee.isForkedChild = true
+  unsafe state.pointee.needsFile = true
+  unsafe state.pointee.run.isOfThisProcess = false
+  // Another thread of the parent may have been capturing; it is not in the child.
+  unsafe Rearming(state).reset()
+  unsafe ThreadStopper(state).releaseAll()
+  unsafe WaitingCrashes(state).removeAll()
+  unsafe state.pointee.owner.store(0)
+  unsafe state.pointee.ending.store(0)
+  unsafe state.pointee.survivedCrashes = 0
+  unsafe state.pointee.lastFault = FaultIdentity()
+  unsafe state.pointee.abortingThread = 0
   // Timers are not inherited.
   unsafe state.pointee.timer = WatchdogTimer.make(signal: state.pointee.watchdogSignal)
   unsafe state.pointee.processID = pm_getpid()

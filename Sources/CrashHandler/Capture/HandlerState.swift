@@ -14,8 +14,14 @@ struct HandlerState: ~Copyable {
   /// The process that installed the handler, or its forked child that has it now; a process that
   /// runs in our memory is another one.
   var processID: Int32
-  /// True in a forked child, whose first dump is a file of its own.
   var isForkedChild = false
+  /// True while there is no locked file, which the crash then makes.
+  ///
+  /// In a forked child, and where the next one could not be made after a crash that was survived.
+  var needsFile = false
+  /// True once the report ID is another than the one that was encoded at install.
+  var hasNewReportID = false
+  var run: RunFacts
   let limits: CaptureLimits
   /// The database and the folder of pending dumps in it, absolute, and names in the latter, all as
   /// NUL-terminated text.
@@ -23,18 +29,20 @@ struct HandlerState: ~Copyable {
   let folderPath: UnsafePointer<CChar>
   let lockedName: UnsafePointer<CChar>
   let finishedName: UnsafePointer<CChar>
-  /// Where the report ID's text begins in both names, in bytes.
+  let runRecordName: UnsafePointer<CChar>
+  let fifoName: UnsafePointer<CChar>
+  /// Where the report ID's text begins in these names, in bytes.
   let reportIDOffset: Int
   /// The 16 bytes of the report ID.
   let reportID: UnsafeMutableRawPointer
   /// The dump, its folder, the FIFO and `/proc`, held open so that they are found after a chroot;
   /// with what they were, because a program may close them and open others under their numbers.
   var fileDescriptor: Int32
-  let fileIdentity: FileIdentity
+  var fileIdentity: FileIdentity
   var folderDescriptor: Int32
-  let folderIdentity: FileIdentity
+  var folderIdentity: FileIdentity
   var fifoDescriptor: Int32
-  let fifoIdentity: FileIdentity
+  var fifoIdentity: FileIdentity
   var procDescriptor: Int32
   let procIdentity: FileIdentity
   /// The bound on our own time, the signal that says it is over, and the timer that sends it; 0 and
@@ -44,14 +52,16 @@ struct HandlerState: ~Copyable {
   var timer: Int32
   /// Descriptors that hold two places in the table; closed in a crash so that /proc can be read in
   /// a process that has used them all up.
-  let spareDescriptors: (Int32, Int32)
-  let spareIdentity: FileIdentity
+  var spareDescriptors: (Int32, Int32)
+  var spareIdentity: FileIdentity
   /// What a stop signal is installed with, SIGPROF in a crash included.
   var stopAction: pm_signal_action
   /// The real-time signal that stops threads; 0 if every one was taken.
   let stopSignal: Int32
   /// Previous actions, one for each signal number; only those of `crashSignals` are meaningful.
   let previousActions: UnsafeMutablePointer<pm_signal_action>
+  /// What our handler is installed with.
+  var crashAction = pm_signal_action()
   /// Bit n - 1 stands for signal n: those whose handler is ours.
   let crashSignals: UInt64
   /// The signals that must reach a thread in our handler: faults, the stop signals, the watchdog's.
@@ -64,6 +74,8 @@ struct HandlerState: ~Copyable {
   /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
   let fatalMessageBuffer: UInt64
   let abortMessagePointer: UInt64
+  /// Alternate stacks for the threads that `startHandler` finds.
+  let stackOffers: StackOffers
   let controlGroup: ControlGroupFiles
   /// The dynamic linker's `struct r_debug`, and the executable's dynamic section; 0 in a static
   /// executable.
@@ -91,20 +103,24 @@ struct HandlerState: ~Copyable {
   let scratch: UnsafeMutableRawPointer
   let scratchSize: Int
 
+  /// What is written to standard error when the dump is done.
+  var lastWords: LastWords
+
   // MARK: Shared between threads in a crash
 
   /// The ID of the thread that captures; 0 while none does.
   let owner: FutexWord
+  /// Counts the crashes whose handling is over; threads that wait for the owner wait for the next.
+  let turn: FutexWord
   /// 1 once the dump is finished and the process is on its way out.
-  let finished: FutexWord
-  /// Not 0 while threads are to stay stopped.
+  let ending: FutexWord
+  /// Not 0 while threads are to stay stopped: the number of the stop.
   let parking: FutexWord
   /// Threads that have stopped.
   let stopped: FutexWord
   /// The count of stopped threads that the capturing thread waits for.
   let stopTarget: FutexWord
   /// Threads that crashed while another one captured; see `WaitingCrashes`.
-  let waitingCount: FutexWord
   let waiting: UnsafeMutableRawPointer
 
   // MARK: Belongs to the capturing thread
@@ -114,7 +130,10 @@ struct HandlerState: ~Copyable {
   var information: UnsafeMutableRawPointer?
   var context: UnsafeMutableRawPointer?
   var threadID: Int32 = 0
+  var fate = CrashFate.ends
+  var stopCount: UInt32 = 0
   var entryTime: UInt64 = 0
+  var outcome = DumpOutcome()
   /// Bit n stands for section n.
   var sectionsAbandoned: UInt64 = 0
   var threadsReadFromKernel: UInt64 = 0
@@ -123,4 +142,23 @@ struct HandlerState: ~Copyable {
   var hasProfileAction = false
   /// True once the time is over; what has not begun is left out.
   var isOutOfTime = false
+
+  // MARK: Crashes that were survived
+
+  /// Dumps after which the process went on, or may have.
+  var survivedCrashes: UInt32 = 0
+  /// The report ID of the last of them (16 bytes), and the name of its dump.
+  let precedingReport: UnsafeMutableRawPointer
+  let precedingName: UnsafeMutablePointer<CChar>
+  /// Where the byte is that says what became of the process, in that dump and in the one that is
+  /// being written; 0 where there is none.
+  var precedingOutcomeOffset: Int64 = 0
+  var outcomeOffset: Int64 = 0
+  /// The thread of that crash.
+  var precedingThread: Int32 = 0
+  /// True once its previous handler has returned.
+  var previousHandlerReturned = false
+  /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
+  var abortingThread: Int32 = 0
+  var lastFault = FaultIdentity()
 }

@@ -65,6 +65,13 @@ struct MappingTable {
     }
   }
 
+  /// Forgets all of them.
+  @_noLocks
+  func removeAll() {
+    unsafe counts[0] = 0
+    unsafe counts[1] = 0
+  }
+
   /// One line: `start-end rwxp offset device inode   path`.
   @_noLocks
   private func addLine(_ scanner: inout TextScanner) {

@@ -57,65 +57,14 @@ struct ProcFile {
     _ threadID: Int32, _ name: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
   ) -> Int {
     // The path is built where the contents will go: it is not needed once the file is open.
-    var builder = unsafe PathBuilder(place, capacity: capacity)
-    builder.append("self/task/")
-    builder.append(decimal: threadID)
-    builder.append("/")
-    builder.append(name)
-    guard let path = unsafe builder.finish() else { return 0 }
-    return unsafe read(path, into: place, capacity: capacity)
-  }
-}
-
-/// Puts a path together in memory that is given.
-///
-/// RUNS-DURING-CRASH.
-@safe
-private struct PathBuilder {
-  private let place: UnsafeMutableRawPointer
-  private let capacity: Int
-  private var count = 0
-
-  @_noLocks
-  init(_ place: UnsafeMutableRawPointer, capacity: Int) {
-    unsafe self.place = place
-    self.capacity = capacity
-  }
-
-  @_noLocks
-  mutating func append(_ text: StaticString) {
-    let length = text.utf8CodeUnitCount
-    guard length < capacity &- count else { return }
-    unsafe pm_copy_bytes(place + count, text.utf8Start, length)
-    count &+= length
-  }
-
-  /// Appends a number that is not negative.
-  @_noLocks
-  mutating func append(decimal value: Int32) {
-    var digits = 1
-    var rest = value / 10
-    while rest > 0 {
-      digits &+= 1
-      rest /= 10
-    }
-    guard digits < capacity &- count else { return }
-    rest = value
-    var position = count &+ digits
-    while position > count {
-      position &-= 1
-      unsafe place.storeBytes(
-        of: UInt8(truncatingIfNeeded: rest % 10 &+ 0x30), toByteOffset: position, as: UInt8.self)
-      rest /= 10
-    }
-    count &+= digits
-  }
-
-  /// The path, NUL-terminated.
-  @_noLocks
-  mutating func finish() -> UnsafePointer<CChar>? {
-    guard count < capacity else { return nil }
-    unsafe place.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
-    return unsafe UnsafePointer(place.assumingMemoryBound(to: CChar.self))
+    var path = unsafe TextBuffer(place, capacity: capacity)
+    path.append("self/task/")
+    path.append(decimal: Int64(threadID))
+    path.append("/")
+    path.append(name)
+    path.append(byte: 0)
+    guard !path.isCut else { return 0 }
+    return unsafe read(
+      UnsafePointer(place.assumingMemoryBound(to: CChar.self)), into: place, capacity: capacity)
   }
 }

@@ -16,7 +16,7 @@ struct ReportName {
     unsafe self.state = state
   }
 
-  /// Fills `reportID`, and overwrites the UUID in both names.
+  /// Fills `reportID`, and overwrites the UUID in all names.
   @_noLocks
   func choose() {
     let bytes = unsafe state.pointee.reportID
@@ -29,9 +29,11 @@ struct ReportName {
     }
     setBits(6, keeping: 0x0F, adding: 0x40)
     setBits(8, keeping: 0x3F, adding: 0x80)
-    // Both names are "<identifier>@<uuid>…" and lie in the handler's own memory.
+    // All are "<identifier>@<uuid>…" and lie in the handler's own memory.
     unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.lockedName))
     unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.finishedName))
+    unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.runRecordName))
+    unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.fifoName))
   }
 
   @_noLocks

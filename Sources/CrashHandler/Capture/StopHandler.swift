@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// Waits on a futex, never polls: a thousand parked threads that poll take all processors from the
 /// one that captures. Every SIGPROF parks while a stop runs, whoever sent it, because a pending one
-/// from a timer swallows ours.
+/// from a timer swallows ours. While none runs, a thread is offered an alternate stack.
 ///
 /// RUNS-DURING-CRASH, on every thread but the capturing one.
 @c(pm_handle_stop) @_noLocks
@@ -15,8 +15,12 @@ func pm_handle_stop(
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let generation = unsafe state.pointee.parking.value
-  guard generation != 0, unsafe pm_getpid() == state.pointee.processID else { return }
+  guard unsafe pm_getpid() == state.pointee.processID else { return }
   let threadID = pm_gettid()
+  guard generation != 0 else {
+    if let context = unsafe context { unsafe state.pointee.stackOffers.answer(threadID, context) }
+    return
+  }
   guard unsafe UInt32(bitPattern: threadID) != state.pointee.owner.value else { return }
   if let record = unsafe state.pointee.threads.find(threadID) {
     record.threadPointer = pm_thread_pointer()

@@ -21,18 +21,29 @@ struct TextWriter {
   ///   - limit: the most bytes to write.
   @_noLocks
   func write(_ key: IntermediateDumpKey, at address: UInt64, limit: Int) {
-    let memory = unsafe state.pointee.memory
     guard address != 0,
       let place = unsafe state.pointee.writer.beginProperty(key, capacity: limit)
     else { return }
+    let count = unsafe state.pointee.memory.copyText(address, to: place, limit: limit)
+    if count > 0 { unsafe state.pointee.writer.finishProperty(count: count) }
+  }
+}
+
+extension SafeMemory {
+  /// Copies NUL-terminated text, as far as it can be read.
+  ///
+  /// - Parameter limit: bytes of room at `place`.
+  /// - Returns: bytes of the text, without the NUL.
+  @_noLocks
+  func copyText(_ address: UInt64, to place: UnsafeMutableRawPointer, limit: Int) -> Int {
     var filled = 0
-    var isTerminated = false
+    var isTerminated = address == 0
     while filled < limit, !isTerminated {
       // To the end of the page: what lies behind it may not be readable.
       let start = address &+ UInt64(truncatingIfNeeded: filled)
       let toPageEnd = 4096 &- Int(truncatingIfNeeded: start & 4095)
       let piece = toPageEnd < limit &- filled ? toPageEnd : limit &- filled
-      let copied = unsafe memory.copy(start, to: place + filled, count: piece)
+      let copied = unsafe copy(start, to: place + filled, count: piece)
       var index = 0
       while index < copied {
         let byte = unsafe place.loadUnaligned(fromByteOffset: filled &+ index, as: UInt8.self)
@@ -45,6 +56,6 @@ struct TextWriter {
       filled &+= index
       if copied < piece { break }
     }
-    if filled > 0 { unsafe state.pointee.writer.finishProperty(count: filled) }
+    return filled
   }
 }

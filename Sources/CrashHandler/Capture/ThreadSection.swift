@@ -17,7 +17,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   thread.writeContext(context)
   if let pointer = unsafe state.pointee.context {
     thread.writeStack(
-      from: unsafe pm_context_stack_pointer(pointer),
+      from: unsafe CrashedStack(state).lowestAddress(pointer),
       limit: unsafe state.pointee.limits.crashingThreadStack)
   }
   unsafe state.pointee.writer.end()

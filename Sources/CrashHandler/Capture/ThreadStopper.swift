@@ -25,7 +25,11 @@ struct ThreadStopper {
   @_noLocks
   func stopAll() {
     unsafe state.pointee.stopped.store(0)
-    unsafe state.pointee.parking.store(1)
+    // A number that no thread can still be waiting on since an earlier crash.
+    unsafe state.pointee.stopCount =
+      state.pointee.stopCount == UInt32.max
+      ? 1 : state.pointee.stopCount &+ 1
+    unsafe state.pointee.parking.store(state.pointee.stopCount)
     // Threads that run go on making threads while we look, so look again until nothing is new.
     var pass = 0
     while pass < 8 {

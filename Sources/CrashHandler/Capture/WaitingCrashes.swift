@@ -20,17 +20,52 @@ struct WaitingCrashes {
     unsafe self.state = state
   }
 
-  /// Adds the calling thread.
+  /// Adds the calling thread, if there is room.
   @_noLocks
   func add(_ threadID: Int32, context: UnsafeMutableRawPointer?) {
-    let index = Int(truncatingIfNeeded: unsafe state.pointee.waitingCount.add(1)) &- 1
-    guard index < WaitingCrashes.capacity else { return }
-    let entry = unsafe state.pointee.waiting + index &* 16
-    unsafe entry.storeBytes(
-      of: UInt64(truncatingIfNeeded: UInt(bitPattern: context)), toByteOffset: 8, as: UInt64.self)
-    // The thread ID last: an entry without one is not found.
-    let word = unsafe FutexWord(entry.assumingMemoryBound(to: UInt32.self))
-    word.store(UInt32(bitPattern: threadID))
+    var index = 0
+    while index < WaitingCrashes.capacity {
+      let word = word(index)
+      // Taken with a number that is no thread's; the thread ID last, when the context is there.
+      if word.exchange(expected: 0, desired: UInt32.max) == 0 {
+        unsafe entry(index).storeBytes(
+          of: UInt64(truncatingIfNeeded: UInt(bitPattern: context)), toByteOffset: 8,
+          as: UInt64.self)
+        word.store(UInt32(bitPattern: threadID))
+        return
+      }
+      index &+= 1
+    }
+  }
+
+  /// Takes the calling thread out: it waits no more.
+  @_noLocks
+  func remove(_ threadID: Int32) {
+    var index = 0
+    while index < WaitingCrashes.capacity {
+      if word(index).value == UInt32(bitPattern: threadID) { word(index).store(0) }
+      index &+= 1
+    }
+  }
+
+  /// Takes all out, in a process whose threads are gone.
+  @_noLocks
+  func removeAll() {
+    var index = 0
+    while index < WaitingCrashes.capacity {
+      word(index).store(0)
+      index &+= 1
+    }
+  }
+
+  @_noLocks
+  private func entry(_ index: Int) -> UnsafeMutableRawPointer {
+    unsafe state.pointee.waiting + index &* 16
+  }
+
+  @_noLocks
+  private func word(_ index: Int) -> FutexWord {
+    unsafe FutexWord(entry(index).assumingMemoryBound(to: UInt32.self))
   }
 
   /// The context of a thread's own crash; nil if it is not waiting.
@@ -38,10 +73,8 @@ struct WaitingCrashes {
   func context(of threadID: Int32) -> UInt64? {
     var index = 0
     while index < WaitingCrashes.capacity {
-      let entry = unsafe state.pointee.waiting + index &* 16
-      let word = unsafe FutexWord(entry.assumingMemoryBound(to: UInt32.self))
-      if word.value == UInt32(bitPattern: threadID) {
-        return unsafe entry.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+      if word(index).value == UInt32(bitPattern: threadID) {
+        return unsafe entry(index).loadUnaligned(fromByteOffset: 8, as: UInt64.self)
       }
       index &+= 1
     }

@@ -1,32 +1,89 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// The stack on which the calling thread handles signals, so that an overflow of its own stack can
-/// be handled at all.
-enum AlternateStack {
-  /// Gives the calling thread an alternate stack unless it has one that is large enough.
+/// A stack on which a thread handles signals, so that an overflow of its own stack can be handled
+/// at all.
+///
+/// A guard page below it, and a guard zone above: the kernel puts the mapping right below a stack
+/// that was made just before, and a frame of some size steps over that stack's own guard page. In
+/// the alternate stack itself the kernel would take it for a signal handler that is running there.
+///
+/// Ordinary code. Source: sigaltstack(2), getauxval(3) AT_MINSIGSTKSZ.
+@safe
+struct AlternateStack {
+  /// The lowest byte of the whole mapping; a multiple of the page size.
+  let mapping: UInt
+
+  private static let pageSize = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
+  private static let guardAbove = 256 << 10
+  /// Bytes that signals can use.
   ///
-  /// The handler leaves it at once for its own stack; what it has to hold is the kernel's signal
-  /// frame, and whatever a previous handler needs. Never freed: it belongs to the thread for good.
-  static func install() throws(CrashHandlerError) {
-    // The signal frame with the vector state of this processor: 11 KiB with AMX.
+  /// The kernel's signal frame (11 KiB with AMX) four times, since a handler of the program, a stop
+  /// signal and a crash may be on it at once. What runs there was measured: Docs/Decisions/0011.
+  static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
-    let size = max(64 << 10, frame * 4)
+    return (max(64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize
+  }()
+  /// One that somebody else has made is left in place from this size on.
+  static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
+
+  private static var mappingSize: Int { pageSize + size + guardAbove }
+
+  init(mapping: UInt) { self.mapping = mapping }
+  init(base: UInt) { mapping = base - UInt(Self.pageSize) }
+
+  /// The lowest byte that signals can use.
+  var base: UInt { mapping + UInt(Self.pageSize) }
+
+  /// Maps one; nil, with errno set, if the kernel refuses.
+  static func make() -> AlternateStack? {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK
+    let memory = unsafe mmap(nil, mappingSize, PROT_NONE, flags, -1, 0)
+    guard let memory = unsafe memory, unsafe memory != MAP_FAILED else { return nil }
+    let stack = AlternateStack(mapping: UInt(bitPattern: memory))
+    let usable = unsafe memory + pageSize
+    guard unsafe mprotect(usable, size, PROT_READ | PROT_WRITE) == 0 else {
+      let reason = errno
+      stack.unmap()
+      errno = reason
+      return nil
+    }
+    return stack
+  }
+
+  func unmap() {
+    _ = unsafe munmap(UnsafeMutableRawPointer(bitPattern: mapping), Self.mappingSize)
+  }
+
+  // MARK: - The calling thread
+
+  /// True if the calling thread has one that is large enough, whoever made it.
+  static var isThere: Bool {
     var current = unsafe stack_t()
-    if unsafe sigaltstack(nil, &current) == 0,
-      unsafe current.ss_flags & Int32(SS_DISABLE) == 0,
-      unsafe current.ss_size >= max(frame, 2048) + (16 << 10)
-    {
-      return
-    }
-    var memory = try HandlerMemory(capacity: size + 4096)
+    guard unsafe sigaltstack(nil, &current) == 0 else { return false }
+    return unsafe current.ss_flags & Int32(SS_DISABLE) == 0
+      && current.ss_size >= sufficientSize
+  }
+
+  /// Makes it the calling thread's; false, with errno set, if the kernel refuses.
+  func use() -> Bool {
     var stack = unsafe stack_t()
-    unsafe stack.ss_sp = try memory.stack(size)
-    unsafe stack.ss_size = size
-    guard unsafe sigaltstack(&stack, nil) == 0 else {
-      throw CrashHandlerError(
-        .notInstalled, "the kernel refuses an alternate signal stack", errorNumber: errno)
+    unsafe stack.ss_sp = UnsafeMutableRawPointer(bitPattern: base)
+    unsafe stack.ss_size = Self.size
+    return unsafe sigaltstack(&stack, nil) == 0
+  }
+
+  /// Takes it from the calling thread and unmaps it.
+  ///
+  /// A stack that the thread has instead of this one stays. Nothing happens while a handler runs on
+  /// this one.
+  func release() {
+    var current = unsafe stack_t()
+    guard unsafe sigaltstack(nil, &current) == 0 else { return }
+    if unsafe UInt(bitPattern: current.ss_sp) == base {
+      unsafe current.ss_flags = Int32(SS_DISABLE)
+      guard unsafe sigaltstack(&current, nil) == 0 else { return }
     }
-    memory.keep()
+    unmap()
   }
 }

@@ -16,7 +16,7 @@ struct CrashSignals {
   ///
   /// Never blocked in a handler of ours: blocked, the kernel would end the process at the next one
   /// instead of giving the landing pad a chance.
-  private static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
+  static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
     .reduce(0) { $0 | bit($1) }
 
   /// The signals that must reach a thread in our handler: a fault its landing pad, the stop signals
@@ -59,6 +59,13 @@ struct CrashSignals {
     return 0
   }
 
+  /// Those of `mask` whose previous handler is not Swift's backtracer.
+  var withoutBacktracer: UInt64 {
+    previous.reduce(0) { mask, entry in
+      pm_is_in_swift_runtime(entry.value.handler) != 0 ? mask : mask | Self.bit(entry.key)
+    }
+  }
+
   /// Writes the previous actions to a table indexed by signal number.
   func copyActions(to table: UnsafeMutablePointer<pm_signal_action>) {
     for (signal, action) in previous { unsafe table[Int(signal)] = action }
@@ -92,9 +99,13 @@ struct CrashSignals {
       _ = unsafe pm_install_handler(
         watchdogSignal, watchdog, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
     }
-    for signal in previous.keys.sorted() {
+    for (signal, previous) in previous.sorted(by: { $0.key < $1.key }) {
+      // Whether a call that is interrupted goes on is for the program to choose, if it lives on; a
+      // signal that the kernel would have discarded interrupts none.
+      let restarts =
+        previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
       let result = unsafe pm_install_handler(
-        signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER, ~open)
+        signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restarts, ~open)
       var action = pm_signal_action()
       guard result == 0, unsafe pm_sigaction(signal, nil, &action) == 0, action.handler > 1 else {
         restore()
@@ -103,6 +114,14 @@ struct CrashSignals {
           errorNumber: result)
       }
     }
+  }
+
+  /// What our handler is installed with in the place of the default, as the kernel has it.
+  func installedAction() -> pm_signal_action {
+    var action = pm_signal_action()
+    if let signal = previous.keys.first { _ = unsafe pm_sigaction(signal, nil, &action) }
+    action.flags |= UInt64(SA_RESTART)
+    return action
   }
 
   private func restore() {

@@ -15,7 +15,7 @@ struct EnvironmentRange {
   ///
   /// Source: proc_pid_stat(5), field 28.
   static func current() -> EnvironmentRange {
-    let start = RunRecord.current().stackStart
+    let start = RunRecord.currentStackStart()
     let lines = TextFile.text("/proc/self/maps")?.split(separator: "\n") ?? []
     for line in lines {
       let limits = line.prefix { $0 != " " }.split(separator: "-")

@@ -10,10 +10,14 @@ enum HandlerInstaller {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
+    signals: CrashSignals
   ) throws(CrashHandlerError) {
-    let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
-    try AlternateStack.install()
+    let refusal = ThreadStack.install()
+    guard refusal == 0 else {
+      throw CrashHandlerError(
+        .notInstalled, "the kernel refuses an alternate signal stack", errorNumber: refusal)
+    }
     var memory = try HandlerMemory(capacity: 14 << 20)
     let state = unsafe try makeState(
       files: files, facts: facts, options: options, signals: signals, memory: &memory)
@@ -26,9 +30,15 @@ enum HandlerInstaller {
       pm_set_state(nil)
       throw error
     }
+    unsafe state.pointee.crashAction = signals.installedAction()
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
+    if options.alternateStacksOnAllThreads {
+      // First those to come, so that nobody is missed between the two.
+      ThreadStack.followNewThreads()
+      unsafe EarlierThreads.giveStacks(state)
+    }
     memory.keep()
   }
 
@@ -43,7 +53,7 @@ enum HandlerInstaller {
     // Each word on a line of its own: parked threads and the capturing one would otherwise fight
     // for it.
     let wordStride = 64
-    let words = unsafe try memory.pages(8 * wordStride)
+    let words = unsafe try memory.pages(9 * wordStride)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
@@ -67,16 +77,24 @@ enum HandlerInstaller {
     let reportID = unsafe try memory.pages(16)
     unsafe reportID.copyMemory(from: files.reportID.bytes, byteCount: 16)
     let finished = files.lockedName.with(role: .finished).description
+    let run = RunRecord.current(signals)
+    let bootID = Array(run.bootID.utf8)
     let proc = unsafe open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     let spare = spareDescriptor()
     unsafe state.initialize(
       to: try HandlerState(
         processID: getpid(),
+        run: RunFacts(
+          startTime: run.startTime, stackStart: run.stackStart,
+          processNamespace: run.processNamespace, launchTime: run.launchTime,
+          bootID: memory.bytes(bootID), bootIDCount: bootID.count),
         limits: options.limits,
         databasePath: memory.text(files.databasePath),
         folderPath: memory.text(files.databasePath + "/" + PendingDumpName.folder),
         lockedName: memory.text(files.lockedName.description),
         finishedName: memory.text(finished),
+        runRecordName: memory.text(files.lockedName.with(role: .runRecord).description),
+        fifoName: memory.text(files.lockedName.with(role: .fifo).description),
         reportIDOffset: finished.utf8.count - ReportName.textLength,
         reportID: reportID,
         fileDescriptor: files.descriptor,
@@ -101,6 +119,10 @@ enum HandlerInstaller {
         environmentEnd: stackMapping.end,
         fatalMessageBuffer: UInt64(UInt(bitPattern: pm_fatal_message_buffer())),
         abortMessagePointer: UInt64(UInt(bitPattern: pm_abort_message_pointer())),
+        stackOffers: StackOffers(
+          records: memory.pages(threadCapacity * StackOffers.stride), capacity: threadCapacity,
+          count: word(7), answers: word(8), stackSize: AlternateStack.size,
+          sufficientSize: AlternateStack.sufficientSize),
         controlGroup: facts.controlGroup.files,
         linkDebugAddress: debugAddress,
         dynamicSection: dynamicSection,
@@ -125,16 +147,20 @@ enum HandlerInstaller {
             to: Int.self, capacity: 2)),
         scratch: memory.pages(scratchSize),
         scratchSize: scratchSize,
+        lastWords: LastWords.prepare(
+          options: options, facts: facts, signals: signals, memory: &memory),
         owner: word(1),
-        finished: word(2),
+        turn: word(2),
+        ending: word(6),
         parking: word(3),
         stopped: word(4),
         stopTarget: word(5),
-        waitingCount: word(6),
         waiting: memory.pages(WaitingCrashes.byteCount),
         writer: IntermediateDumpWriter(
           buffer: memory.pages(bufferSize), capacity: bufferSize,
-          descriptor: files.descriptor, byteLimit: UInt64(max(options.limits.dump, 0)))))
+          descriptor: files.descriptor, byteLimit: UInt64(max(options.limits.dump, 0))),
+        precedingReport: memory.pages(16),
+        precedingName: UnsafeMutablePointer(mutating: memory.text(finished))))
     return unsafe state
   }
 

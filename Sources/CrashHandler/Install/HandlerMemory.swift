@@ -3,22 +3,32 @@ internal import Glibc
 /// One piece of anonymous memory that everything the handler needs in a crash is cut from.
 ///
 /// Touched only in a crash, so that it costs address space, not memory. Kept out of core files:
-/// nothing of the program is in it. Never freed once the handler is installed.
+/// nothing of the program is in it. Never freed once the handler is installed. Between two zones
+/// that cannot be touched: the kernel may put it right below a thread's stack, and an overflow by
+/// frames larger than that stack's guard would write over it before it faults.
 @safe
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
   private var used = 0
   private static let pageSize = 4096
+  private static let guardSize = 1 << 20
 
   /// Maps `capacity` bytes.
   init(capacity: Int) throws(CrashHandlerError) {
-    let memory = unsafe mmap(
-      nil, capacity, PROT_READ | PROT_WRITE,
+    let mapping = unsafe mmap(
+      nil, capacity + 2 * Self.guardSize, PROT_NONE,
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    guard let memory = unsafe memory, unsafe memory != MAP_FAILED else {
+    guard let mapping = unsafe mapping, unsafe mapping != MAP_FAILED else {
       throw CrashHandlerError(
         .notInstalled, "cannot map \(capacity) bytes of memory", errorNumber: errno)
+    }
+    let memory = unsafe mapping + Self.guardSize
+    guard unsafe mprotect(memory, capacity, PROT_READ | PROT_WRITE) == 0 else {
+      let reason = errno
+      _ = unsafe munmap(mapping, capacity + 2 * Self.guardSize)
+      throw CrashHandlerError(
+        .notInstalled, "cannot use \(capacity) bytes of memory", errorNumber: reason)
     }
     unsafe base = memory
     self.capacity = capacity
@@ -66,6 +76,6 @@ struct HandlerMemory: ~Copyable {
   }
 
   deinit {
-    unsafe munmap(base, capacity)
+    unsafe munmap(base - Self.guardSize, capacity + 2 * Self.guardSize)
   }
 }

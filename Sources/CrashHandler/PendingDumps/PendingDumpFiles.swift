@@ -28,10 +28,13 @@ struct PendingDumpFiles: ~Copyable {
   /// - Parameters:
   ///   - database: the database folder.
   ///   - identifier: a valid identifier.
+  ///   - signals: those that will be handled, for the run record.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
   static func make(
-    database: String, identifier: String
+    database: String, identifier: String, signals: CrashSignals
   ) throws(CrashHandlerError) -> PendingDumpFiles {
+    let fileSizeSignal = FileSizeSignal()
+    defer { _ = fileSizeSignal }
     let reportID = ReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
@@ -44,7 +47,8 @@ struct PendingDumpFiles: ~Copyable {
       lockedName: name, database: absolutePath(database), folder: folder,
       folderDescriptor: folderDescriptor)
     try files.makeFIFO(name.with(role: .fifo).description)
-    try files.writeRunRecord(name.with(role: .runRecord).description)
+    try files.writeRunRecord(
+      RunRecord.current(signals), as: name.with(role: .runRecord).description)
     files.descriptor = try files.create(name.description)
     // Blocks of the file are held now, so that the dump can be written when the disk is full. A
     // file system that cannot hold blocks (EOPNOTSUPP) only loses this.
@@ -89,8 +93,10 @@ struct PendingDumpFiles: ~Copyable {
     fifoDescriptor = descriptor
   }
 
-  private mutating func writeRunRecord(_ name: String) throws(CrashHandlerError) {
-    let contents = RunRecord.current().encoded() ?? []
+  private mutating func writeRunRecord(
+    _ record: RunRecord, as name: String
+  ) throws(CrashHandlerError) {
+    let contents = record.encoded() ?? []
     let descriptor = try create(name)
     defer {
       close(descriptor)
@@ -138,6 +144,7 @@ struct PendingDumpFiles: ~Copyable {
       case ENOENT: "; make its parent folder first"
       case ENOTDIR: "; a part of the path is a file"
       case ENOSPC, EDQUOT: "; free some space"
+      case EFBIG: "; raise the limit on the size of files (ulimit -f)"
       default: ""
       }
     return CrashHandlerError(

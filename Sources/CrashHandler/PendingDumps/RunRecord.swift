@@ -15,19 +15,28 @@ struct RunRecord {
   let processNamespace: UInt64
   /// Nanoseconds since 1970.
   let launchTime: Int64
+  /// What `postmortem doctor` compares the process's signals with.
+  let signals: CrashSignals
 
   /// The record of the calling process.
-  static func current() -> RunRecord {
+  static func current(_ signals: CrashSignals) -> RunRecord {
     let fields = TextFile.text("/proc/self/stat").map(statFields) ?? []
     var status = stat()
     let hasNamespace = unsafe stat("/proc/self/ns/pid", &status) == 0
     return RunRecord(
       processID: getpid(),
       startTime: fields.count > 21 ? UInt64(fields[21]) ?? 0 : 0,
-      stackStart: fields.count > 27 ? UInt64(fields[27]) ?? 0 : 0,
+      stackStart: currentStackStart(),
       bootID: TextFile.text("/proc/sys/kernel/random/boot_id")?.trimmingLineEnd() ?? "",
       processNamespace: hasNamespace ? UInt64(status.st_ino) : 0,
-      launchTime: LaunchFacts.time(CLOCK_REALTIME))
+      launchTime: LaunchFacts.time(CLOCK_REALTIME),
+      signals: signals)
+  }
+
+  /// Where the calling process's initial stack began; 0 if the kernel does not tell.
+  static func currentStackStart() -> UInt64 {
+    let fields = TextFile.text("/proc/self/stat").map(statFields) ?? []
+    return fields.count > 27 ? UInt64(fields[27]) ?? 0 : 0
   }
 
   /// Fields of the stat file; the second is a name in parentheses that may hold blanks and
@@ -49,6 +58,9 @@ struct RunRecord {
       writer.text(.ownerBootID, bootID)
       writer.unsigned(.ownerProcessNamespace, processNamespace)
       writer.signed(.ownerLaunchTime, launchTime)
+      writer.unsigned(.ownerCrashSignals, signals.mask)
+      writer.unsigned(.ownerStopSignal, UInt64(signals.stopSignal), width: 4)
+      writer.unsigned(.ownerWatchdogSignal, UInt64(signals.watchdogSignal), width: 4)
       writer.end()
       _ = writer.endDocument()
     }

@@ -148,6 +148,18 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case ownerProcessNamespace = 1005
   case ownerLaunchTime = 1006
 
+  // What became of the process after the dump, and which crashes it had survived before.
+  case survival = 1200  // map
+  case survivalOutcome = 1201
+  case previousHandler = 1202
+  case survivedCrashes = 1203
+  case precedingReport = 1204
+  // In a run record, inside the owner.
+  case continuesReport = 1205
+  case ownerCrashSignals = 1206
+  case ownerStopSignal = 1207
+  case ownerWatchdogSignal = 1208
+
   /// The number on disk.
   ///
   /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no

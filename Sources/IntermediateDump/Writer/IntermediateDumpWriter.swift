@@ -178,6 +178,19 @@ public struct IntermediateDumpWriter: ~Copyable {
     self.descriptor = descriptor
   }
 
+  /// Begins another dump in another file, or in none (-1); what is in the buffer is dropped.
+  @_noLocks
+  public mutating func restart(on descriptor: Int32) {
+    self.descriptor = descriptor
+    used = 0
+    flushed = 0
+    depth = 0
+    arrays = 0
+    failure = 0
+    bytesOmitted = 0
+    commit()
+  }
+
   /// Closes everything deeper than `depth`, for a section that was abandoned in its middle.
   @_noLocks
   public mutating func close(toDepth depth: Int) {

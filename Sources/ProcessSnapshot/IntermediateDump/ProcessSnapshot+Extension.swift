@@ -26,6 +26,7 @@ extension ProcessSnapshot {
       encodeLinkMap(&writer)
       encodeAnnotations(&writer)
       encodeCapture(&writer)
+      survival?.encode(to: &writer)
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }

@@ -5,7 +5,7 @@ final class ModuleSymbols {
   private let files: SymbolFiles
   private let firstAddress: UInt64
   private lazy var table = SymbolTable(of: tableFile.elf)
-  private lazy var starts = files.image.map { FunctionStarts(of: $0.elf) }
+  private lazy var frames = CallFrameTable(of: files)
   /// Opened when the first line is asked for.
   private lazy var information = makeInformation()
   private let limit: WorkLimit
@@ -89,11 +89,18 @@ final class ModuleSymbols {
   /// The start of the function around an address of the process, of a function without a name too.
   func functionStart(of address: UInt64, in module: ModuleSnapshot) -> UInt64? {
     let wanted = fileAddress(address, module)
-    let start = table.entry(containing: wanted)?.address ?? starts?.start(of: wanted)
+    let start = table.entry(containing: wanted)?.address ?? frames.functionStart(of: wanted)
     return start.map { processAddress($0, module) }
   }
 
   func code(at address: UInt64, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
     files.image?.elf.loadedBytes(at: fileAddress(address, module), count: count)
+  }
+
+  /// The rules for unwinding at an address of the process; nil where the files have none.
+  func frameRow(at address: UInt64, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
+    frames.row(
+      at: fileAddress(address, module), loadBias: module.address &- firstAddress,
+      registerCount: registerCount)
   }
 }

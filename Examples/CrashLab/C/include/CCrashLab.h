@@ -3,6 +3,7 @@
 #ifndef CCRASHLAB_H
 #define CCRASHLAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,8 +39,23 @@ void crash_pure_virtual(void);
 void crash_huge_frame(void);
 void crash_alloca(void);
 
+// Forks a child that ends when its parent does; its process ID.
+int crashlab_fork_idle(void);
+
 // Lets a forked child send the signal to this process.
 void crash_sent(int signal);
+
+// Programs that had handlers of their own, see chain.c: what is to be done before our handler starts, false for a name that is
+// none, and what follows.
+bool crashlab_prepare_scene(const char *_Nonnull name);
+void crashlab_run_scene(const char *_Nonnull name);
+
+// A first-chance handler that unlocks the page of a fault.
+bool (*_Nonnull crashlab_first_chance(void))(int, void *_Nullable, void *_Nullable);
+
+// Gives a signal to another handler; whether it has one.
+void crashlab_take_signal(int signal);
+bool crashlab_is_caught(int signal);
 
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);

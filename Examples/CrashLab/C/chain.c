@@ -1,0 +1,321 @@
+// Programs that had handlers of their own before ours. Each prints what it saw; with and without our handler it must be the
+// same.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "CCrashLab.h"
+
+static sigjmp_buf way_out[2];
+static __thread int lane;
+static volatile sig_atomic_t calls;
+static stack_t alternate;
+
+static void say(const char *text) {
+  ssize_t ignored = write(STDOUT_FILENO, text, strlen(text));
+  (void)ignored;
+}
+
+static void install(int signal, void (*handler)(int, siginfo_t *, void *), int flags, int blocked) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | flags;
+  sigemptyset(&action.sa_mask);
+  if (blocked) sigaddset(&action.sa_mask, blocked);
+  sigaction(signal, &action, NULL);
+}
+
+static char *locked_pages(int count) {
+  return mmap(NULL, (size_t)count * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+// -- Handlers -------------------------------------------------------------------------------------------------------
+
+static void unlock(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)context;
+  calls++;
+  void *page = (void *)((uintptr_t)information->si_addr & ~(uintptr_t)4095);
+  if (mprotect(page, 4096, PROT_READ | PROT_WRITE) != 0) _exit(70);
+}
+
+static void leave(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+  siglongjmp(way_out[lane], 1);
+}
+
+static void leave_without_information(int signal) {
+  if (signal == SIGSEGV) calls++;
+  siglongjmp(way_out[0], 1);
+}
+
+static void just_return(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  calls++;
+  say("previous handler\n");
+}
+
+static void abort_instead(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  say("previous handler\n");
+  abort();
+}
+
+static void fault_again(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  say("previous handler\n");
+  crash_null_call();
+}
+
+static void raise_by_default(int number, siginfo_t *information, void *context) {
+  (void)information, (void)context;
+  say("previous handler\n");
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+static void give_up_after_five(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  if (++calls == 5) _exit(21);
+}
+
+static void fault_once_more(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  if (++calls == 1) crash_null_call();
+  siglongjmp(way_out[0], 1);
+}
+
+// Says all that a handler can see of how it was called.
+static void look(int signal, siginfo_t *information, void *context) {
+  sigset_t mask;
+  sigprocmask(SIG_BLOCK, NULL, &mask);
+  char text[300];
+  stack_t stack;
+  sigaltstack(NULL, &stack);
+  uintptr_t here = (uintptr_t)&stack;
+  const ucontext_t *machine = context;
+  snprintf(text, sizeof text,
+           "signal %d %d code %d address %p blocked segv %d usr1 %d usr2 %d hup %d term %d stack %d %d interrupted hup %d\n",
+           signal, information->si_signo, information->si_code, information->si_addr, sigismember(&mask, SIGSEGV),
+           sigismember(&mask, SIGUSR1), sigismember(&mask, SIGUSR2), sigismember(&mask, SIGHUP),
+           sigismember(&mask, SIGTERM), stack.ss_sp == alternate.ss_sp,
+           here - (uintptr_t)stack.ss_sp < stack.ss_size, sigismember(&machine->uc_sigmask, SIGHUP));
+  say(text);
+  siglongjmp(way_out[0], 1);
+}
+
+static bool unlock_first(int signal, void *information, void *context) {
+  siginfo_t *fault = information;
+  if (signal != SIGSEGV || fault->si_code != SEGV_ACCERR) return false;
+  unlock(signal, fault, context);
+  return true;
+}
+
+void crashlab_take_signal(int signal) { install(signal, just_return, 0, 0); }
+
+bool crashlab_is_caught(int signal) {
+  struct sigaction action;
+  return sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+bool (*crashlab_first_chance(void))(int, void *, void *) { return unlock_first; }
+
+// -- Scenes: what is done before our handler starts, and what after -----------------------------------------------------
+
+static void write_to_pages(int count) {
+  char *pages = locked_pages(count);
+  for (int i = 0; i < count; i++) pages[i * 4096] = 1;
+}
+
+static void try_out(int times) {
+  for (volatile int i = 0; i < times; i++)
+    if (sigsetjmp(way_out[0], 1) == 0) *(volatile char *)crashlab_address((uintptr_t)i * 8) = 1;
+}
+
+static void count_calls(void) {
+  char text[40];
+  snprintf(text, sizeof text, "%d calls\n", (int)calls);
+  say(text);
+}
+
+static void before_fix(void) { install(SIGSEGV, unlock, SA_ONSTACK, 0); }
+static void run_fix(void) { write_to_pages(2); }
+static void run_many(void) { write_to_pages(20); }
+
+static void before_longjmp(void) { install(SIGSEGV, leave, SA_ONSTACK, 0); }
+static void run_longjmp(void) { try_out(2); }
+
+static void before_signal(void) { signal(SIGSEGV, leave_without_information); }
+
+static void before_reset(void) { install(SIGSEGV, just_return, SA_ONSTACK | SA_RESETHAND, 0); }
+static void before_abort(void) { install(SIGSEGV, abort_instead, SA_ONSTACK, 0); }
+static void before_nested(void) { install(SIGSEGV, fault_again, SA_ONSTACK, 0); }
+static void before_nodefer(void) { install(SIGSEGV, fault_once_more, SA_ONSTACK | SA_NODEFER, 0); }
+static void before_stubborn(void) { install(SIGSEGV, give_up_after_five, SA_ONSTACK, 0); }
+static void before_raise(void) { install(SIGSEGV, raise_by_default, SA_ONSTACK, 0); }
+static void run_fault(void) { try_out(1); }
+
+static void before_sent(void) { install(SIGABRT, just_return, SA_ONSTACK, 0); }
+static void run_sent(void) {
+  crash_sent(SIGABRT);
+  crash_sent(SIGABRT);
+}
+// A signal that comes while the process waits in read(2).
+static int done[2], answer[2];
+static void return_and_tell(int signal, siginfo_t *information, void *context) {
+  just_return(signal, information, context);
+  if (write(done[1], "x", 1) != 1) _exit(71);
+}
+static void wait_for_read(pid_t process) {
+  char path[40], text[16] = "";
+  snprintf(path, sizeof path, "/proc/%d/syscall", process);
+  while (strncmp(text, "0 ", 2) != 0 && strncmp(text, "63 ", 3) != 0) {
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(text, sizeof text, file)) text[0] = 0;
+    if (file) fclose(file);
+    usleep(1000);
+  }
+}
+static void before_restart(void) { install(SIGABRT, return_and_tell, SA_ONSTACK | SA_RESTART, 0); }
+static void before_interrupt(void) { install(SIGABRT, return_and_tell, SA_ONSTACK, 0); }
+static void run_read(void) {
+  if (pipe(done) != 0 || pipe(answer) != 0) return;
+  pid_t child = fork();
+  if (child == 0) {
+    char byte;
+    wait_for_read(getppid());
+    kill(getppid(), SIGABRT);
+    if (read(done[0], &byte, 1) != 1 || write(answer[1], &byte, 1) != 1) _exit(1);
+    _exit(0);
+  }
+  char byte;
+  say(read(answer[0], &byte, 1) == 1 ? "read went on\n" : "read was interrupted\n");
+  while (waitpid(child, NULL, 0) == -1) {
+  }
+}
+
+static void run_sent_then_fault(void) {
+  crash_sent(SIGABRT);
+  say("went on\n");
+  crash_null_call();
+}
+static void run_segv_then_fault(void) {
+  crash_sent(SIGSEGV);
+  say("went on\n");
+  crash_null_call();
+}
+
+static void before_look(void) {
+  alternate.ss_size = 64 << 10;
+  alternate.ss_sp = malloc(alternate.ss_size);
+  sigaltstack(&alternate, NULL);
+  install(SIGSEGV, look, SA_ONSTACK, SIGUSR1);
+}
+static void run_look(void) {
+  sigset_t hangup;
+  sigemptyset(&hangup);
+  sigaddset(&hangup, SIGHUP);
+  sigprocmask(SIG_BLOCK, &hangup, NULL);
+  try_out(2);
+  stack_t stack;
+  sigaltstack(NULL, &stack);
+  say(stack.ss_sp == alternate.ss_sp && stack.ss_size == alternate.ss_size ? "same stack\n" : "another stack\n");
+}
+
+static pthread_barrier_t barrier;
+static void *crash_in_lane(void *argument) {
+  lane = (int)(intptr_t)argument;
+  pthread_barrier_wait(&barrier);
+  if (sigsetjmp(way_out[lane], 1) == 0) *(volatile char *)crashlab_address((uintptr_t)lane * 8) = 1;
+  return NULL;
+}
+static void run_threads(void) {
+  pthread_t threads[2];
+  pthread_barrier_init(&barrier, NULL, 2);
+  for (intptr_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, crash_in_lane, (void *)i);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+
+// Two threads that nobody saves.
+static void *die_in_lane(void *argument) {
+  pthread_barrier_wait(&barrier);
+  if (argument) crash_null_call();
+  crash_illegal_instruction();
+  return NULL;
+}
+static void run_deaths(void) {
+  pthread_t threads[2];
+  pthread_barrier_init(&barrier, NULL, 2);
+  for (intptr_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, die_in_lane, (void *)i);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+
+static void run_child(void) {
+  pid_t child = fork();
+  if (child == 0) {
+    crash_null_call();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  char text[40];
+  snprintf(text, sizeof text, "child status %d\n", status);
+  say(text);
+}
+
+static void nothing(void) {}
+
+static const struct scene {
+  const char *name;
+  void (*before)(void);
+  void (*run)(void);
+} scenes[] = {
+    {"fix", before_fix, run_fix},
+    {"many", before_fix, run_many},
+    {"longjmp", before_longjmp, run_longjmp},
+    {"signal", before_signal, run_longjmp},
+    {"reset", before_reset, run_fault},
+    {"abort", before_abort, run_fault},
+    {"nested", before_nested, run_fault},
+    {"nodefer", before_nodefer, run_fault},
+    {"stubborn", before_stubborn, run_fault},
+    {"raise", before_raise, run_fault},
+    {"sent", before_sent, run_sent},
+    {"restart", before_restart, run_read},
+    {"interrupt", before_interrupt, run_read},
+    {"sent-then-fault", nothing, run_sent_then_fault},
+    {"segv-then-fault", nothing, run_segv_then_fault},
+    {"look", before_look, run_look},
+    {"threads", before_longjmp, run_threads},
+    {"deaths", nothing, run_deaths},
+    {"child", nothing, run_child},
+    {"first-chance", nothing, run_fix},
+    {"first-chance-then-fault", nothing, run_fault},
+};
+
+static const struct scene *find(const char *name) {
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+    if (strcmp(scenes[i].name, name) == 0) return &scenes[i];
+  return NULL;
+}
+
+bool crashlab_prepare_scene(const char *name) {
+  const struct scene *scene = find(name);
+  if (scene) scene->before();
+  return scene != NULL;
+}
+
+void crashlab_run_scene(const char *name) {
+  find(name)->run();
+  count_calls();
+}

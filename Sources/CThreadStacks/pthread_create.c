@@ -1,0 +1,81 @@
+// pthread_create, defined in the program and therefore found before libc's by everything that makes threads through it:
+// libdispatch, Swift concurrency, C and C++ libraries. A target of its own, so that a build can leave it out; without it
+// startHandler still serves the threads that exist. See Docs/Decisions/0011-a-stack-for-every-thread.md.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "CSignalSafe.h"
+#include "CThreadStacks.h"
+
+typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+// ASan's and TSan's. They must see every thread: TSan crashes at the first one that it does not know, ASan reports a join
+// that happened twice.
+extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
+    __attribute__((weak));
+// libc's inner name, in static executables only, and there only if the linker was told `-u __pthread_create`.
+extern int __pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) __attribute__((weak));
+
+static create_function find_next(void) {
+  static _Atomic(create_function) next;
+  create_function found = atomic_load(&next);
+  if (found) return found;
+  if (__interceptor_pthread_create)
+    found = __interceptor_pthread_create;
+  else if (__pthread_create)
+    found = __pthread_create;
+  else
+    found = (create_function)dlsym(RTLD_NEXT, "pthread_create");
+  atomic_store(&next, found);
+  return found;
+}
+
+struct thread_start {
+  void *(*routine)(void *);
+  void *argument;
+};
+
+// The first frame of a thread's own. pthread_exit and cancellation unwind through it: it holds nothing by then.
+static void *pm_start_thread(void *pointer) {
+  struct thread_start start = *(struct thread_start *)pointer;
+  free(pointer);
+  pm_thread_start_function function = pm_thread_start();
+  if (function) function();
+  return start.routine(start.argument);
+}
+
+__attribute__((visibility("default"))) int pthread_create(pthread_t *restrict thread,
+                                                         const pthread_attr_t *restrict attributes,
+                                                         void *(*routine)(void *), void *restrict argument) {
+  create_function create = find_next();
+  if (!create) {
+    // Only a static executable gets here, at its first thread.
+    static const char text[] =
+        "postmortem: this static executable can make no thread: link it with -Xlinker -u -Xlinker __pthread_create, or"
+        " build swift-postmortem without the trait AlternateStacks\n";
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return ENOSYS;
+    return ENOSYS;
+  }
+  pm_add_plain_creations(1);
+  if (!pm_thread_start()) {
+    int result = create(thread, attributes, routine, argument);
+    pm_add_plain_creations((uint32_t)-1);
+    return result;
+  }
+  pm_add_plain_creations((uint32_t)-1);
+  int before = errno;
+  struct thread_start *start = malloc(sizeof *start);
+  errno = before;
+  // Without memory the thread is worth more than its alternate stack.
+  if (!start) return create(thread, attributes, routine, argument);
+  start->routine = routine;
+  start->argument = argument;
+  int result = create(thread, attributes, pm_start_thread, start);
+  if (result != 0) free(start);
+  return result;
+}

@@ -1,0 +1,57 @@
+internal import CSignalSafe
+
+/// Which fault it was: the same instruction of the same thread, at the same depth and address.
+///
+/// RUNS-DURING-CRASH.
+struct FaultIdentity {
+  private let signal: Int32
+  private let threadID: Int32
+  private let instructionPointer: UInt64
+  private let stackPointer: UInt64
+  private let address: UInt64
+
+  /// None: equal to nothing.
+  @_noLocks
+  init() {
+    signal = 0
+    threadID = 0
+    instructionPointer = 0
+    stackPointer = 0
+    address = 0
+  }
+
+  /// That of the crash that is being captured; none for a signal that was sent, each of which is
+  /// one of its own.
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    self.init()
+    guard let information = unsafe state.pointee.information,
+      let context = unsafe state.pointee.context,
+      unsafe !CrashEnd.wasSent(state.pointee.signal, code: pm_siginfo_code(information))
+    else { return }
+    self.init(
+      signal: unsafe state.pointee.signal, threadID: unsafe state.pointee.threadID,
+      instructionPointer: unsafe pm_context_instruction_pointer(context),
+      stackPointer: unsafe pm_context_stack_pointer(context),
+      address: unsafe pm_siginfo_address(information))
+  }
+
+  @_noLocks
+  private init(
+    signal: Int32, threadID: Int32, instructionPointer: UInt64, stackPointer: UInt64,
+    address: UInt64
+  ) {
+    self.signal = signal
+    self.threadID = threadID
+    self.instructionPointer = instructionPointer
+    self.stackPointer = stackPointer
+    self.address = address
+  }
+
+  @_noLocks
+  func isEqual(to other: FaultIdentity) -> Bool {
+    signal != 0 && signal == other.signal && threadID == other.threadID
+      && instructionPointer == other.instructionPointer && stackPointer == other.stackPointer
+      && address == other.address
+  }
+}

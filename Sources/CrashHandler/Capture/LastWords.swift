@@ -1,0 +1,83 @@
+internal import CSignalSafe
+
+/// What the last words need, decided and allocated at install.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct LastWords {
+  /// Bytes that one write to a pipe puts there in one piece, PIPE_BUF: blocks of several processes
+  /// do not mix.
+  static var blockSize: Int { @_noLocks get { 4096 } }
+  /// Bytes of `memory`: the block, a text of the program, the frames, the modules named.
+  static var byteCount: Int {
+    @_noLocks get { blockSize &+ messageSize &+ FrameTrail.byteCount &+ FrameTrail.capacity &* 8 }
+  }
+  /// Bytes of a message that are read.
+  static var messageSize: Int { @_noLocks get { 1024 } }
+  /// Milliseconds that the block may take of the handler's time, at most a quarter of it.
+  private static var maximumTime: Int { @_noLocks get { 250 } }
+
+  /// Bit n - 1 stands for signal n: those in whose crashes a block is written.
+  let signals: UInt64
+  /// What descriptor 2 was.
+  let standardError: FileIdentity
+  /// As given to `startHandler`, NUL-terminated; empty for none.
+  let product: UnsafePointer<CChar>
+  let version: UnsafePointer<CChar>
+  let memory: UnsafeMutableRawPointer
+
+  /// Bytes of the block that are ready to be written.
+  var count = 0
+
+  @_noLocks
+  init(
+    signals: UInt64, standardError: FileIdentity, product: UnsafePointer<CChar>,
+    version: UnsafePointer<CChar>, memory: UnsafeMutableRawPointer
+  ) {
+    self.signals = signals
+    self.standardError = standardError
+    unsafe self.product = product
+    unsafe self.version = version
+    unsafe self.memory = memory
+  }
+
+  @_noLocks
+  func areWanted(for signal: Int32) -> Bool {
+    signal > 0 && signals &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
+  }
+
+  /// Milliseconds to keep of the time limit for the block.
+  @_noLocks
+  func time(of limit: Int, for signal: Int32) -> Int {
+    guard areWanted(for: signal) else { return 0 }
+    return limit / 4 < LastWords.maximumTime ? limit / 4 : LastWords.maximumTime
+  }
+
+  var message: UnsafeMutableRawPointer {
+    @_noLocks get { unsafe memory + LastWords.blockSize }
+  }
+  var frames: UnsafeMutableRawPointer {
+    @_noLocks get { unsafe message + LastWords.messageSize }
+  }
+  /// Where each module begins that the block has named, 8 bytes each.
+  var modules: UnsafeMutableRawPointer {
+    @_noLocks get { unsafe frames + FrameTrail.byteCount }
+  }
+}
+
+/// What became of the dump, for the last words.
+///
+/// RUNS-DURING-CRASH.
+struct DumpOutcome {
+  /// True once a file was there to write to.
+  var hasFile = false
+  /// True once every byte of it, the end mark included, was written.
+  var isComplete = false
+  /// True once the name without `.locked` is its own.
+  var isRenamed = false
+  /// The errno of what failed first; 0 if nothing did.
+  var failure: Int32 = 0
+
+  @_noLocks
+  init() {}
+}

@@ -1,0 +1,306 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Puts the last words together; nothing is written yet.
+///
+/// RUNS-DURING-CRASH. Docs/Reports.md describes the lines.
+@c(pm_write_last_words) @_noLocks
+func pm_write_last_words(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  // Without a dump nobody has read them yet, or not for this crash.
+  if unsafe !state.pointee.outcome.hasFile || state.pointee.mappings.count == 0 {
+    unsafe pm_read_mappings(argument)
+  }
+  var block = unsafe LastWordsBlock(state)
+  block.appendHead()
+  block.appendFrames()
+  block.appendEnd()
+}
+
+/// The lines of the last words, one after another in the block's memory.
+///
+/// Each line is whole or not there, and counted as soon as it is whole: a fault in the middle
+/// leaves those before it.
+///
+/// RUNS-DURING-CRASH.
+@safe
+private struct LastWordsBlock {
+  /// Bytes kept back for the last line.
+  private static var endSize: Int { @_noLocks get { 64 } }
+  /// The most bytes of one text that the program or the user chose.
+  private static var nameLimit: Int { @_noLocks get { 160 } }
+  private static var pathLimit: Int { @_noLocks get { 512 } }
+  private static var messageLimit: Int { @_noLocks get { 900 } }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+  private var text: TextBuffer
+  private var moduleCount = 0
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+    unsafe text = TextBuffer(
+      state.pointee.lastWords.memory, capacity: LastWords.blockSize &- LastWordsBlock.endSize)
+  }
+
+  // MARK: - Lines
+
+  @_noLocks
+  private mutating func begin(_ word: StaticString) {
+    text.append("postmortem[")
+    text.append(decimal: Int64(unsafe state.pointee.processID))
+    text.append("]: ")
+    text.append(word)
+  }
+
+  /// Ends a line; false, and takes it back, if it did not fit.
+  @_noLocks @discardableResult
+  private mutating func end() -> Bool {
+    text.append(byte: 0x0A)
+    if text.isCut {
+      text.rewind(to: unsafe state.pointee.lastWords.count)
+      return false
+    }
+    unsafe state.pointee.lastWords.count = text.count
+    return true
+  }
+
+  /// NUL-terminated text of ours.
+  @_noLocks
+  private mutating func appendText(_ bytes: UnsafePointer<CChar>, limit: Int) {
+    var count = 0
+    // With a bound, which keeps the compiler from calling strlen.
+    while count < limit, unsafe bytes[count] != 0 { count &+= 1 }
+    unsafe text.append(escaping: bytes, count: count, limit: limit)
+  }
+
+  // MARK: - Head
+
+  @_noLocks
+  mutating func appendHead() {
+    unsafe state.pointee.lastWords.count = 0
+    begin("last-words 1 ")
+    #if arch(arm64)
+      text.append("arm64")
+    #else
+      text.append("x86_64")
+    #endif
+    end()
+    unsafe appendNamed("product ", state.pointee.lastWords.product)
+    unsafe appendNamed("version ", state.pointee.lastWords.version)
+    appendSignal()
+    appendMessage("message ", at: unsafe state.pointee.fatalMessageBuffer, skipping: 0)
+    // Behind its size, see pm_abort_message_pointer.
+    appendMessage("abort-message ", at: unsafe state.pointee.abortMessagePointer, skipping: 4)
+    appendThread()
+    appendReport()
+  }
+
+  @_noLocks
+  private mutating func appendNamed(_ word: StaticString, _ name: UnsafePointer<CChar>) {
+    guard unsafe name[0] != 0 else { return }
+    begin(word)
+    unsafe appendText(name, limit: LastWordsBlock.nameLimit)
+    end()
+  }
+
+  @_noLocks
+  private mutating func appendSignal() {
+    let signal = unsafe state.pointee.signal
+    begin("signal ")
+    text.append(decimal: Int64(signal))
+    text.append(" ")
+    SignalWords.append(signal: signal, to: &text)
+    if let information = unsafe state.pointee.information {
+      let code = unsafe pm_siginfo_code(information)
+      text.append(" code ")
+      text.append(decimal: Int64(code))
+      text.append(" ")
+      SignalWords.append(code: code, of: signal, to: &text)
+      // Faults have an address: not signals that were sent, and not a breakpoint on x86_64.
+      let isFault =
+        signal == 4 || signal == 5 || signal == 7 || signal == 8 || signal == 11
+      if isFault, code > 0, code != 0x80 {
+        text.append(" address 0x")
+        text.append(hexadecimal: unsafe pm_siginfo_address(information))
+      }
+    }
+    end()
+  }
+
+  /// The text that the runtime's or libc's pointer leads to; no line if it is empty.
+  @_noLocks
+  private mutating func appendMessage(
+    _ word: StaticString, at pointer: UInt64, skipping: UInt64
+  ) {
+    let memory = unsafe state.pointee.memory
+    guard pointer != 0, let buffer = memory.word(pointer), buffer != 0 else { return }
+    let place = unsafe state.pointee.lastWords.message
+    var count = unsafe memory.copyText(
+      buffer &+ skipping, to: place, limit: LastWords.messageSize)
+    // The line feeds at its end say nothing.
+    while count > 0,
+      unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
+    {
+      count &-= 1
+    }
+    guard count > 0 else { return }
+    begin(word)
+    unsafe text.append(escaping: place, count: count, limit: LastWordsBlock.messageLimit)
+    end()
+  }
+
+  @_noLocks
+  private mutating func appendThread() {
+    let thread = unsafe state.pointee.threadID
+    begin("thread ")
+    text.append(decimal: Int64(thread))
+    let place = unsafe state.pointee.scratch
+    var count = unsafe ProcFile(proc: state.pointee.procDescriptor).readTask(
+      thread, "comm", into: place, capacity: 64)
+    if count > 0 { count &-= 1 }  // its line feed
+    if count > 0 {
+      text.append(" ")
+      unsafe text.append(escaping: place, count: count, limit: LastWordsBlock.nameLimit)
+    }
+    end()
+  }
+
+  /// The report ID, and where its dump lies or why there is none.
+  @_noLocks
+  private mutating func appendReport() {
+    let outcome = unsafe state.pointee.outcome
+    begin("report ")
+    unsafe text.append(
+      state.pointee.finishedName + state.pointee.reportIDOffset, count: ReportName.textLength)
+    end()
+    begin("dump ")
+    if !outcome.hasFile {
+      text.append("none ")
+    } else {
+      text.append(outcome.isComplete ? "complete " : "torn ")
+    }
+    if outcome.failure == 0 {
+      text.append("-")
+    } else {
+      SignalWords.append(errno: outcome.failure, to: &text)
+    }
+    text.append(" ")
+    unsafe appendText(state.pointee.folderPath, limit: LastWordsBlock.pathLimit)
+    if outcome.hasFile {
+      text.append("/")
+      let name = unsafe outcome.isRenamed ? state.pointee.finishedName : state.pointee.lockedName
+      unsafe appendText(name, limit: LastWordsBlock.nameLimit &* 2)
+    }
+    end()
+  }
+
+  // MARK: - Frames
+
+  @_noLocks
+  mutating func appendFrames() {
+    guard let context = unsafe state.pointee.context else { return }
+    let mappings = unsafe state.pointee.mappings
+    let memory = unsafe state.pointee.memory
+    let scratch = unsafe state.pointee.scratch
+    let code = unsafe CodeMemory(mappings: mappings, memory: memory, scratch: scratch)
+    var trail = unsafe FrameTrail(
+      context: context, mappings: mappings, code: code, memory: memory,
+      place: state.pointee.lastWords.frames, scratch: scratch + ModuleImage.scratchSize)
+    trail.walk()
+    var index = 0
+    while index < trail.count, index < FrameTrail.capacity &- 1 {
+      let address = trail.address(index)
+      // A call may be its function's last instruction, and the function the module's last.
+      let module = code.module(around: index > 0 ? address &- 1 : address)
+      let start = module >= 0 ? mappings[module].start : 0
+      var number = -1
+      if module >= 0 {
+        number = numberOfModule(start)
+        if number == moduleCount, !appendModule(mappings[module]) { break }
+      }
+      begin("frame ")
+      text.append(decimal: Int64(index))
+      text.append(" ")
+      if number >= 0 {
+        text.append(decimal: Int64(number))
+      } else {
+        text.append("-")
+      }
+      text.append(trail.isGuessed(index) ? "?0x" : "+0x")
+      text.append(hexadecimal: address &- start)
+      if module >= 0 {
+        text.append(" ")
+        appendBaseName(mappings[module])
+      }
+      guard end() else { break }
+      index &+= 1
+    }
+    if index < trail.count {
+      begin("more-frames")
+      end()
+    }
+  }
+
+  /// The number of a module that was named before; `moduleCount` for one that was not.
+  @_noLocks
+  private func numberOfModule(_ start: UInt64) -> Int {
+    var index = 0
+    while index < moduleCount {
+      let known = unsafe state.pointee.lastWords.modules.loadUnaligned(
+        fromByteOffset: index &* 8, as: UInt64.self)
+      if known == start { return index }
+      index &+= 1
+    }
+    return index
+  }
+
+  /// Names a module; false if there is no more room.
+  @_noLocks
+  private mutating func appendModule(_ mapping: Mapping) -> Bool {
+    begin("module ")
+    text.append(decimal: Int64(moduleCount))
+    text.append(" ")
+    let image = unsafe ModuleImage(
+      at: mapping.start, memory: state.pointee.memory, scratch: state.pointee.scratch)
+    var written = 0
+    if let image {
+      let buildID = unsafe image.buildID()
+      while unsafe written < buildID.count {
+        let byte = unsafe buildID.bytes.loadUnaligned(fromByteOffset: written, as: UInt8.self)
+        text.append(hexadecimal: UInt64(byte), digits: 2)
+        written &+= 1
+      }
+    }
+    if written == 0 { text.append("-") }
+    text.append(" ")
+    unsafe text.append(
+      escaping: state.pointee.mappings.text + mapping.pathOffset, count: mapping.pathLength,
+      limit: LastWordsBlock.pathLimit)
+    guard end() else { return false }
+    unsafe state.pointee.lastWords.modules.storeBytes(
+      of: mapping.start, toByteOffset: moduleCount &* 8, as: UInt64.self)
+    moduleCount &+= 1
+    return true
+  }
+
+  @_noLocks
+  private mutating func appendBaseName(_ mapping: Mapping) {
+    let path = unsafe state.pointee.mappings.text + mapping.pathOffset
+    var start = mapping.pathLength
+    while start > 0,
+      unsafe path.loadUnaligned(fromByteOffset: start &- 1, as: UInt8.self) != 0x2F
+    {
+      start &-= 1
+    }
+    unsafe text.append(
+      escaping: path + start, count: mapping.pathLength &- start, limit: LastWordsBlock.nameLimit)
+  }
+
+  @_noLocks
+  mutating func appendEnd() {
+    text.extend(by: LastWordsBlock.endSize)
+    begin("end")
+    end()
+  }
+}

@@ -1,0 +1,101 @@
+internal import CSignalSafe
+
+/// Runs the handler that was there before ours, as the kernel would have run it.
+///
+/// Our handlers stay in while it runs: it may recover, by returning or by siglongjmp, and what
+/// crashes next is another crash. It is called on the stack that the signal came in on, with the
+/// original siginfo and context.
+///
+/// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
+@safe
+struct PreviousHandler {
+  // Bits of sa_flags, the same on both architectures.
+  private static var resetsHandler: UInt64 { @_noLocks get { 0x8000_0000 } }  // SA_RESETHAND
+  private static var noDefer: UInt64 { @_noLocks get { 0x4000_0000 } }  // SA_NODEFER
+
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Calls it; what it changed in the context holds when our handler returns.
+  ///
+  /// - Parameter crash: the number of this crash, to know it by afterwards.
+  @_noLocks
+  func run(
+    _ signal: Int32, _ information: UnsafeMutableRawPointer?,
+    _ context: UnsafeMutableRawPointer?, crash: UInt32
+  ) {
+    let action = unsafe state.pointee.previousActions[Int(signal)]
+    var wasSent = false
+    if let information = unsafe information {
+      wasSent = unsafe CrashEnd.wasSent(signal, code: pm_siginfo_code(information))
+    }
+    let ours = wasSent ? actions(handler: unsafe state.pointee.crashAction.handler) : 0
+    if action.flags & PreviousHandler.resetsHandler != 0 {
+      var standard = pm_signal_action()
+      _ = unsafe pm_sigaction(signal, &standard, nil)
+    }
+    if let context = unsafe context {
+      // Capture left a stack of its own in; only a handler that returns would get the thread's back.
+      _ = unsafe pm_restore_signal_stack(context)
+      var mask = unsafe pm_context_signal_mask(context) | action.mask
+      if action.flags & PreviousHandler.noDefer == 0 { mask |= bit(signal) }
+      _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
+    }
+    unsafe pm_call_previous_handler(action.handler, signal, information, context)
+    if unsafe state.pointee.survivedCrashes == crash {
+      unsafe state.pointee.previousHandlerReturned = true
+    }
+    // After a fault the instruction runs again, and shows whether the cause is gone.
+    guard wasSent, let information = unsafe information else { return }
+    takeBack(ours, after: signal)
+    // abort() goes on to end the process once its signal's handler returns.
+    if signal == 6, unsafe pm_siginfo_sender(information) == state.pointee.processID { return }
+    unsafe Survival(state).markIfFree(crash)
+  }
+
+  /// Installs our handler again where the previous one has left the default behind, as Swift's
+  /// backtracer does with all its signals: the process is alive and would go on without any.
+  ///
+  /// Not while the signal waits to be delivered to this thread: then the handler has put the
+  /// default there and raised the signal once more, to end the process by it.
+  @_noLocks
+  private func takeBack(_ ours: UInt64, after signal: Int32) {
+    var pending: UInt64 = 0
+    guard unsafe pm_sigpending(&pending) == 0, pending & bit(signal) == 0 else { return }
+    let changed = ours & actions(handler: 0)
+    var number: Int32 = 1
+    while number < 32 {
+      if changed & bit(number) != 0 {
+        unsafe state.pointee.previousActions[Int(number)] = pm_signal_action()
+        _ = unsafe pm_sigaction(number, &state.pointee.crashAction, nil)
+      }
+      number &+= 1
+    }
+  }
+
+  /// The crash signals whose action is this handler; 0 stands for the default.
+  @_noLocks
+  private func actions(handler: UInt64) -> UInt64 {
+    var result: UInt64 = 0
+    var number: Int32 = 1
+    while number < 32 {
+      var action = pm_signal_action()
+      if unsafe state.pointee.crashSignals & bit(number) != 0,
+        unsafe pm_sigaction(number, nil, &action) == 0, action.handler == handler
+      {
+        result |= bit(number)
+      }
+      number &+= 1
+    }
+    return result
+  }
+
+  @_noLocks
+  private func bit(_ signal: Int32) -> UInt64 {
+    1 &<< UInt64(truncatingIfNeeded: signal &- 1)
+  }
+}

@@ -1,0 +1,88 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The run record beside a locked file that is made in a crash: a forked child's, or the next one
+/// of a process that goes on.
+///
+/// RUNS-DURING-CRASH. Source: `RunRecord`, which writes the first one.
+@safe
+struct RunRecordFile {
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Writes it to an open file.
+  ///
+  /// - Returns: false if it did not become whole; a reader then takes it for none.
+  @_noLocks
+  func write(to descriptor: Int32) -> Bool {
+    if unsafe state.pointee.isForkedChild && !state.pointee.run.isOfThisProcess { readProcess() }
+    let half = unsafe state.pointee.scratchSize / 2
+    let run = unsafe state.pointee.run
+    var writer = unsafe IntermediateDumpWriter(
+      buffer: state.pointee.scratch + half, capacity: half, descriptor: descriptor,
+      byteLimit: UInt64.max)
+    writer.header()
+    writer.startMap(.owner)
+    writer.unsigned(
+      .ownerProcessID, UInt64(UInt32(bitPattern: unsafe state.pointee.processID)), width: 4)
+    writer.unsigned(.ownerStartTime, run.startTime)
+    writer.unsigned(.ownerStackStart, run.stackStart)
+    unsafe writer.property(.ownerBootID, run.bootID, count: run.bootIDCount)
+    writer.unsigned(.ownerProcessNamespace, run.processNamespace)
+    writer.signed(.ownerLaunchTime, run.launchTime)
+    unsafe writer.unsigned(.ownerCrashSignals, state.pointee.crashSignals)
+    unsafe writer.unsigned(
+      .ownerStopSignal, UInt64(UInt32(bitPattern: state.pointee.stopSignal)), width: 4)
+    unsafe writer.unsigned(
+      .ownerWatchdogSignal, UInt64(UInt32(bitPattern: state.pointee.watchdogSignal)), width: 4)
+    if unsafe state.pointee.survivedCrashes > 0 {
+      unsafe writer.property(.continuesReport, state.pointee.precedingReport, count: 16)
+    }
+    writer.end()
+    return writer.endDocument()
+  }
+
+  /// Reads who a forked child is, which its parent's record does not tell.
+  @_noLocks
+  private func readProcess() {
+    let procFile = unsafe ProcFile(proc: state.pointee.procDescriptor)
+    unsafe state.pointee.run.startTime = 0
+    unsafe state.pointee.run.stackStart = 0
+    unsafe state.pointee.run.isOfThisProcess = true
+    let place = unsafe state.pointee.scratch
+    let count = unsafe procFile.read(
+      literal("self/stat"), into: place, capacity: state.pointee.scratchSize / 2)
+    // Field 2, the name, may hold blanks and parentheses; no later field does.
+    var start = count
+    while start > 0,
+      unsafe place.loadUnaligned(fromByteOffset: start &- 1, as: UInt8.self) != 0x29
+    {
+      start &-= 1
+    }
+    var scanner = unsafe TextScanner(place + start, count: count &- start)
+    var field = 3
+    while field <= 28, !scanner.isAtEnd {
+      scanner.skipBlanks()
+      if field == 22 { unsafe state.pointee.run.startTime = scanner.decimal() }
+      if field == 28 { unsafe state.pointee.run.stackStart = scanner.decimal() }
+      scanner.skipWord()
+      field &+= 1
+    }
+    // A child can be the first process of a namespace that its parent made.
+    let descriptor = unsafe procFile.open(literal("self/ns/pid"))
+    guard descriptor >= 0 else { return }
+    var status = pm_file_status()
+    let found = unsafe pm_fstat(descriptor, &status) == 0
+    unsafe state.pointee.run.processNamespace = found ? status.inode : 0
+    _ = pm_close(descriptor)
+  }
+
+  @_noLocks
+  private func literal(_ text: StaticString) -> UnsafePointer<CChar> {
+    unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+  }
+}

@@ -1,0 +1,89 @@
+internal import CSignalSafe
+
+/// Alternate stacks that `startHandler` offers to threads which exist, one record a thread.
+///
+/// The stop signal's handler takes the offer, because only the thread itself can change its
+/// alternate stack. Lives as long as the handler: a signal may reach a thread long after the offer
+/// was withdrawn.
+///
+/// RUNS-DURING-CRASH: `answer` may run while another thread crashes.
+@safe
+struct StackOffers {
+  /// Bytes of one record: its state (`State`), the thread, the stack's base.
+  static var stride: Int { @_noLocks get { 16 } }
+
+  /// What has become of an offer.
+  enum State {
+    static var offered: UInt32 { @_noLocks get { 1 } }
+    static var taken: UInt32 { @_noLocks get { 2 } }
+    static var declined: UInt32 { @_noLocks get { 3 } }
+    static var withdrawn: UInt32 { @_noLocks get { 4 } }
+  }
+
+  let capacity: Int
+  private let records: UnsafeMutableRawPointer
+  private let stackSize: Int
+  private let sufficientSize: Int
+  let count: FutexWord
+  /// Offers taken or declined.
+  let answers: FutexWord
+
+  @_noLocks
+  init(
+    records: UnsafeMutableRawPointer, capacity: Int, count: FutexWord, answers: FutexWord,
+    stackSize: Int, sufficientSize: Int
+  ) {
+    unsafe self.records = records
+    self.capacity = capacity
+    self.count = count
+    self.answers = answers
+    self.stackSize = stackSize
+    self.sufficientSize = sufficientSize
+  }
+
+  @_noLocks
+  func state(_ index: Int) -> FutexWord {
+    unsafe FutexWord((records + index &* StackOffers.stride).assumingMemoryBound(to: UInt32.self))
+  }
+
+  @_noLocks
+  func threadID(_ index: Int) -> Int32 {
+    unsafe records.loadUnaligned(fromByteOffset: index &* StackOffers.stride &+ 4, as: Int32.self)
+  }
+
+  @_noLocks
+  func base(_ index: Int) -> UInt64 {
+    unsafe records.loadUnaligned(fromByteOffset: index &* StackOffers.stride &+ 8, as: UInt64.self)
+  }
+
+  /// Offers a stack to a thread; false if the table is full.
+  @_noLocks
+  func add(_ threadID: Int32, base: UInt64) -> Bool {
+    let index = Int(truncatingIfNeeded: count.value)
+    guard index < capacity else { return false }
+    let offset = index &* StackOffers.stride
+    unsafe records.storeBytes(of: threadID, toByteOffset: offset &+ 4, as: Int32.self)
+    unsafe records.storeBytes(of: base, toByteOffset: offset &+ 8, as: UInt64.self)
+    state(index).store(State.offered)
+    count.add(1)
+    return true
+  }
+
+  /// Takes the stack that is offered to this thread, or declines if it has one.
+  ///
+  /// Returning from the handler makes it the thread's own.
+  @_noLocks
+  func answer(_ threadID: Int32, _ context: UnsafeMutableRawPointer) {
+    let count = Int(truncatingIfNeeded: self.count.value)
+    var index = 0
+    while index < count, self.threadID(index) != threadID { index &+= 1 }
+    guard index < count else { return }
+    let hasOne = unsafe pm_context_has_signal_stack(context, sufficientSize) != 0
+    let answer = hasOne ? State.declined : State.taken
+    guard state(index).exchange(expected: State.offered, desired: answer) == State.offered
+    else { return }
+    if !hasOne { unsafe pm_context_set_signal_stack(context, base(index), stackSize) }
+    answers.add(1)
+    answers.wakeAll()
+  }
+}

@@ -1,0 +1,55 @@
+internal import CSignalSafe
+
+/// Writes the last words to descriptor 2.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_standard_error) @_noLocks
+func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  guard unsafe state.pointee.lastWords.standardError.isOf(2, linked: false) else { return }
+  unsafe StandardError().write(
+    state.pointee.lastWords.memory, count: state.pointee.lastWords.count)
+}
+
+/// A descriptor that may be anything: a file, a terminal, a pipe that nobody reads, a socket whose
+/// other end is gone.
+///
+/// Nothing is written unless the kernel says that there is room, which for a pipe means a whole
+/// page of it: a block that fits is written in one piece and does not wait. Where the kernel's word
+/// does not hold (another writer was faster, a terminal was stopped), the watchdog ends the wait.
+///
+/// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
+struct StandardError {
+  /// How long a full pipe is given to be read, in milliseconds, and how often.
+  private static var patience: Int64 { @_noLocks get { 50 } }
+  private static var attempts: Int { @_noLocks get { 3 } }
+
+  @_noLocks
+  init() {}
+
+  @_noLocks
+  func write(_ bytes: UnsafeRawPointer, count: Int) {
+    // SIGPIPE and SIGXFSZ, which a write may raise. Blocked in the handler, they would wait for
+    // its end and be the process's.
+    let raised: UInt64 = 1 &<< 12 | 1 &<< 24
+    var before: UInt64 = 0
+    guard unsafe pm_sigpending(&before) == 0 else { return }
+    var done = 0
+    var attempt = 0
+    while done < count, attempt < StandardError.attempts {
+      let events = pm_wait_writable(2, StandardError.patience)
+      // POLLERR, POLLHUP, POLLNVAL: nobody is there.
+      if events > 0, events & (8 | 16 | 32) != 0 { return }
+      attempt &+= 1
+      guard events > 0 else { continue }
+      let result = unsafe pm_write(2, bytes + done, count &- done)
+      if result > 0 {
+        done &+= result
+      } else if result != -4 && result != -11 {  // EINTR, EAGAIN
+        var taken = raised & ~before
+        if result < 0, taken != 0 { _ = unsafe pm_take_signal(&taken) }
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,32 @@
+internal import CSignalSafe
+
+/// A function that may handle a fault in place of a crash: true if it has.
+///
+/// The arguments are the signal, its `siginfo_t` and its `ucontext_t`.
+public typealias FirstChanceHandler =
+  @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Bool
+
+/// Sets the function that is asked first, before anything is captured, at each crash signal.
+///
+/// For runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a
+/// collector's write barriers. Where it returns true nothing is written, no thread is stopped, and
+/// the program goes on at the context it was given, which the function may have changed. Where it
+/// returns false the crash is captured as without it. It may also leave by `siglongjmp`.
+///
+/// It runs in a signal handler, on the thread of the fault and on its alternate stack, with all
+/// signals but faults blocked, on several threads at once. Only what signal-safety(7) allows may be
+/// done there: no allocation, no lock, no Swift object. It must decide by the fault's address or
+/// instruction whether the fault is its own, and return false for all others. It is not asked for
+/// faults of code that itself runs on an alternate stack, its own among them, nor in children of
+/// vfork(2).
+///
+/// Can be called at any time, before `startHandler` too, from any thread; not from a signal
+/// handler.
+///
+/// - Parameter handler: the function; nil for none.
+///
+/// Source: Crashpad `client/crashpad_client.h`, SetFirstChanceExceptionHandler.
+public func setFirstChanceHandler(_ handler: FirstChanceHandler?) {
+  unsafe pm_set_first_chance_handler(
+    handler.map { unsafe unsafeBitCast($0, to: UnsafeMutableRawPointer.self) })
+}

@@ -1,0 +1,227 @@
+internal import CSignalSafe
+internal import Glibc
+internal import Synchronization
+
+/// Gives alternate stacks to the threads that exist when the handler starts.
+///
+/// A thread's alternate stack is its own affair, so each is sent a signal whose handler sets it:
+/// the stop signal, or SIGPROF, which libdispatch's and Swift concurrency's workers leave open. A
+/// thread that blocks both is left as it is. System calls that are never restarted, such as
+/// `nanosleep` and `poll`, end with EINTR.
+///
+/// Ordinary code. Source: proc_pid_status(5), signal(7) "Interruption of system calls".
+@safe
+struct EarlierThreads {
+  /// Milliseconds of looking for threads, and then of waiting for answers; a thread that has not
+  /// answered by then goes without.
+  private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
+  /// How often to look again at threads that libc has closed to signals, 0.2 ms apart, if there is
+  /// nothing else to do.
+  private static let patience = 1000
+
+  private let state: UnsafeMutablePointer<HandlerState>
+  private let offers: StackOffers
+  private var deadline: UInt64 = 0
+  private var done: Set<Int32> = []
+  private var stacks: [AlternateStack] = []
+  private var previousProfileAction: pm_signal_action?
+
+  /// Returns when each of them has answered, blocks the signals, or has had its time.
+  static func giveStacks(_ state: UnsafeMutablePointer<HandlerState>) {
+    // Without a stop signal there is no handler to send either signal to.
+    guard unsafe state.pointee.stopSignal != 0 else { return }
+    var threads = unsafe EarlierThreads(state)
+    threads.find()
+    threads.waitForAnswers()
+    threads.settle()
+  }
+
+  private init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+    offers = unsafe state.pointee.stackOffers
+    done = [pm_gettid()]
+  }
+
+  private mutating func setDeadline(milliseconds: UInt64) {
+    deadline = pm_monotonic_clock() + milliseconds * 1_000_000
+  }
+
+  private var isOver: Bool { pm_monotonic_clock() >= deadline }
+
+  private func pause() {
+    var time = timespec(tv_sec: 0, tv_nsec: 200_000)
+    _ = unsafe nanosleep(&time, nil)
+  }
+
+  // MARK: - Offering
+
+  /// Looks until there is no thread that was not seen.
+  private mutating func find() {
+    setDeadline(milliseconds: Self.lookTime)
+    // Threads whose maker was asked before it could be known are in no list until it is done.
+    while pm_plain_creations() != 0, !isOver { pause() }
+    var rounds = 0
+    while rounds < Self.patience, !isOver {
+      let (new, closed) = lookAtAll()
+      if new == 0, closed == 0 { return }
+      rounds = new == 0 ? rounds + 1 : 0
+      pause()
+    }
+  }
+
+  /// Looks at each thread that was not seen, and offers it a stack.
+  ///
+  /// Those that block 32, which a program cannot, are only counted: libc blocks even its own
+  /// signals inside pthread_create and its like, for a moment.
+  private mutating func lookAtAll() -> (new: Int, closed: Int) {
+    var (new, closed) = (0, 0)
+    guard let folder = unsafe opendir("/proc/self/task") else { return (0, 0) }
+    defer { unsafe closedir(folder) }
+    // Threads made faster than this looks have ever higher numbers: the folder would never end.
+    while !isOver, let entry = unsafe readdir(folder) {
+      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard let thread = Int32(name), !done.contains(thread) else { continue }
+      let blocked = blockedSignals(of: thread)
+      if let blocked, Self.isBlocked(32, in: blocked) {
+        closed += 1
+        continue
+      }
+      new += 1
+      done.insert(thread)
+      if let blocked { offer(to: thread, blocked) }
+    }
+    return (new, closed)
+  }
+
+  private mutating func offer(to thread: Int32, _ blocked: UInt64) {
+    guard let signal = signal(openIn: blocked),
+      let stack = stacks.popLast() ?? AlternateStack.make()
+    else { return }
+    guard offers.add(thread, base: UInt64(stack.base)) else {
+      stacks.append(stack)
+      return
+    }
+    _ = unsafe pm_tgkill(state.pointee.processID, thread, signal)
+  }
+
+  /// Read as in a crash: strings would take longer than the threads have.
+  private func blockedSignals(of thread: Int32) -> UInt64? {
+    unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
+      guard let place = buffer.baseAddress else { return nil }
+      let file = unsafe ProcFile(proc: state.pointee.procDescriptor)
+      let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
+      var scanner = unsafe TextScanner(place, count: count)
+      // io_uring's workers run no code of the program, and block everything for good.
+      guard scanner.find("Name:"), !scanner.matches("iou-"), scanner.find("SigBlk:") else {
+        return nil
+      }
+      return scanner.hexadecimal()
+    }
+  }
+
+  private static func isBlocked(_ signal: Int32, in mask: UInt64) -> Bool {
+    mask >> UInt64(signal - 1) & 1 == 1
+  }
+
+  private mutating func signal(openIn mask: UInt64) -> Int32? {
+    let stopSignal = unsafe state.pointee.stopSignal
+    if !Self.isBlocked(stopSignal, in: mask) { return stopSignal }
+    guard !Self.isBlocked(SIGPROF, in: mask) else { return nil }
+    if previousProfileAction == nil {
+      var previous = pm_signal_action()
+      guard unsafe pm_sigaction(SIGPROF, &state.pointee.stopAction, &previous) == 0 else {
+        return nil
+      }
+      previousProfileAction = previous
+    }
+    return SIGPROF
+  }
+
+  // MARK: - Answers
+
+  private mutating func waitForAnswers() {
+    setDeadline(milliseconds: Self.answerTime)
+    while !isOver {
+      let answers = offers.answers.value
+      if answers >= offers.count.value { return }
+      // Threads that have ended never answer.
+      if !(0..<Int(offers.count.value)).contains(where: isAwaited) { return }
+      offers.answers.wait(while: answers, milliseconds: 10)
+    }
+  }
+
+  private func isAwaited(_ index: Int) -> Bool {
+    offers.state(index).value == StackOffers.State.offered
+      && Self.exists(offers.threadID(index))
+  }
+
+  fileprivate static func exists(_ thread: Int32) -> Bool {
+    pm_tgkill(pm_getpid(), thread, 0) != -Int(ESRCH)
+  }
+
+  /// Withdraws what was not answered, and keeps account of what was taken.
+  private func settle() {
+    var taken: [Given] = []
+    var free = stacks
+    for index in 0..<Int(offers.count.value) {
+      let stack = AlternateStack(base: UInt(offers.base(index)))
+      let result = offers.state(index).exchange(
+        expected: StackOffers.State.offered, desired: StackOffers.State.withdrawn)
+      if result == StackOffers.State.taken {
+        taken.append(Given(thread: offers.threadID(index), stack: stack))
+      } else {
+        free.append(stack)
+      }
+    }
+    for stack in free { stack.unmap() }
+    let all = Account(processID: pm_getpid(), given: taken)
+    Self.account.withLock { $0 = all }
+    guard var previousProfileAction else { return }
+    // A SIGPROF still pending on a thread that blocks it by now would kill the process under the
+    // default action. Ignoring a signal discards what is pending.
+    var ignore = pm_signal_action()
+    ignore.handler = 1
+    _ = unsafe pm_sigaction(SIGPROF, &ignore, nil)
+    _ = unsafe pm_sigaction(SIGPROF, &previousProfileAction, nil)
+  }
+
+  // MARK: - Afterwards
+
+  private struct Given {
+    let thread: Int32
+    let stack: AlternateStack
+  }
+
+  private struct Account {
+    var processID: Int32 = 0
+    var given: [Given] = []
+    /// The next to be looked at.
+    var next = 0
+  }
+
+  private static let account = Mutex(Account())
+
+  /// A stack whose thread has ended; nil if the one that was looked at lives.
+  ///
+  /// Looks at one a call: whoever needs a stack pays for one system call, and as many threads as
+  /// were there at the start are enough to find all that have ended. A thread ID that another
+  /// thread has by now keeps its stack from being found, no more.
+  static func reuse() -> AlternateStack? {
+    // Never waits: in a forked child the lock may be a thread's that is not there.
+    let found = account.withLockIfAvailable { account -> AlternateStack? in
+      // The threads of the process that this one was forked from. The one that forked goes on here
+      // under another ID.
+      guard account.processID == pm_getpid() else {
+        account.given = []
+        return nil
+      }
+      guard !account.given.isEmpty else { return nil }
+      account.next = (account.next + 1) % account.given.count
+      guard !exists(account.given[account.next].thread) else { return nil }
+      return account.given.remove(at: account.next).stack
+    }
+    return found ?? nil
+  }
+}

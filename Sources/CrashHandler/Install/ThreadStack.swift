@@ -1,0 +1,67 @@
+internal import CSignalSafe
+internal import Glibc
+
+/// Gives the calling thread an alternate stack, and takes it back when the thread ends.
+///
+/// Ordinary code.
+enum ThreadStack {
+  /// The calling thread's stack, in the low bits the count of destructor rounds it has seen.
+  ///
+  /// nil if the process has no key left. Source: pthread_key_create(3).
+  private static let key: pthread_key_t? = {
+    var key = pthread_key_t()
+    let result = unsafe pthread_key_create(&key) { value in
+      ThreadStack.endOfThread(UInt(bitPattern: value))
+    }
+    return result == 0 ? key : nil
+  }()
+
+  /// libc goes over the keys this often as long as a destructor sets one again.
+  private static let destructorRounds: UInt = 4
+
+  /// Returns 0 if the calling thread has an alternate stack now that is large enough, else the
+  /// errno that says why not.
+  ///
+  /// errno itself is as before: a new thread finds 0 in it.
+  static func install() -> Int32 {
+    let before = errno
+    defer { errno = before }
+    if AlternateStack.isThere { return 0 }
+    guard let key else { return EAGAIN }
+    // The thread has one of ours and put another in its place, which is too small.
+    if let own = unsafe pthread_getspecific(key) {
+      return stack(UInt(bitPattern: own)).use() ? 0 : errno
+    }
+    guard let stack = EarlierThreads.reuse() ?? AlternateStack.make() else { return errno }
+    guard stack.use() else {
+      let reason = errno
+      stack.unmap()
+      return reason
+    }
+    let result = unsafe pthread_setspecific(
+      key, UnsafeMutableRawPointer(bitPattern: stack.mapping))
+    if result != 0 { stack.release() }
+    return result
+  }
+
+  /// Keeps the stack until the last round, so that a crash in another key's destructor has one.
+  private static func endOfThread(_ value: UInt) {
+    if let key, value % destructorRounds + 1 < destructorRounds,
+      unsafe pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: value + 1)) == 0
+    {
+      return
+    }
+    stack(value).release()
+  }
+
+  private static func stack(_ value: UInt) -> AlternateStack {
+    AlternateStack(mapping: value - value % destructorRounds)
+  }
+
+  /// Has every thread to come install one first, where the program has the target CThreadStacks.
+  static func followNewThreads() {
+    // The key is made now, not by two threads at once.
+    _ = key
+    pm_set_thread_start { _ = ThreadStack.install() }
+  }
+}

@@ -1,0 +1,59 @@
+/// Whether a crash of this process would be captured, and what stands in the way.
+public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
+  /// One thing that stands in the way.
+  public struct Finding: Sendable, Equatable, CustomStringConvertible {
+    /// The kind of finding; an open set.
+    public struct Code: Sendable, Hashable {
+      let text: String
+      /// `startHandler` has not succeeded in this process.
+      public static let notStarted = Code(text: "not started")
+      /// A crash signal has another action than the handler's.
+      public static let replaced = Code(text: "replaced")
+      /// The signal that stops threads in a crash, or the one that bounds its time, has another
+      /// action.
+      public static let stopSignalTaken = Code(text: "stop signal taken")
+      /// A thread blocks signals that an instruction raises: such a fault kills the process without
+      /// any handler being run.
+      public static let blocked = Code(text: "blocked")
+    }
+
+    public let code: Code
+    /// The signal's number; nil where the finding is not about one.
+    public let signal: Int32?
+    /// The kernel's ID of the thread; nil where the finding is not about one.
+    public let threadID: Int32?
+    /// One line for a log.
+    public let description: String
+
+    init(_ code: Code, signal: Int32? = nil, threadID: Int32? = nil, _ description: String) {
+      self.code = code
+      self.signal = signal
+      self.threadID = threadID
+      self.description = description
+    }
+  }
+
+  /// Empty if all is well.
+  public let findings: [Finding]
+
+  /// The findings, a line each.
+  public var description: String {
+    findings.isEmpty
+      ? "the crash handler is in place"
+      : findings.map(\.description).joined(separator: "\n")
+  }
+}
+
+extension HandlerStatus.Finding {
+  /// For each thread that blocks faults.
+  package static func blocked(_ threads: [ThreadSignals]) -> [HandlerStatus.Finding] {
+    threads.compactMap { thread in
+      let blocked = thread.blocked.intersection(.faults)
+      guard !blocked.isEmpty else { return nil }
+      return HandlerStatus.Finding(
+        .blocked, threadID: thread.threadID,
+        "thread \(thread.threadID) ('\(thread.name)') blocks \(blocked.names): "
+          + "such a fault there kills the process without a dump")
+    }
+  }
+}

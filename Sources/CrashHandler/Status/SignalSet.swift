@@ -1,0 +1,49 @@
+/// A set of signals, as the kernel writes one: bit n - 1 stands for signal n.
+package struct SignalSet: Sendable, Equatable {
+  package let mask: UInt64
+
+  package init(mask: UInt64) { self.mask = mask }
+
+  /// Those that an instruction raises.
+  ///
+  /// A thread that blocks one of them dies of it without any handler being run.
+  package static let faults = SignalSet(mask: CrashSignals.faults)
+
+  package func intersection(_ other: SignalSet) -> SignalSet {
+    SignalSet(mask: mask & other.mask)
+  }
+
+  package func subtracting(_ other: SignalSet) -> SignalSet {
+    SignalSet(mask: mask & ~other.mask)
+  }
+
+  package func contains(_ signal: Int32) -> Bool {
+    (1...64).contains(signal) && mask >> UInt64(signal - 1) & 1 == 1
+  }
+
+  package var isEmpty: Bool { mask == 0 }
+
+  /// In ascending order.
+  package var signals: [Int32] { (1...64).filter(contains) }
+
+  /// Such as "SIGBUS, SIGSEGV".
+  package var names: String { signals.map(Self.name).joined(separator: ", ") }
+
+  /// The name of a signal that this handler may use; of another one its number.
+  package static func name(of signal: Int32) -> String {
+    switch signal {
+    case 3: "SIGQUIT"
+    case 4: "SIGILL"
+    case 5: "SIGTRAP"
+    case 6: "SIGABRT"
+    case 7: "SIGBUS"
+    case 8: "SIGFPE"
+    case 11: "SIGSEGV"
+    case 13: "SIGPIPE"
+    case 24: "SIGXCPU"
+    case 25: "SIGXFSZ"
+    case 31: "SIGSYS"
+    default: "signal \(signal)"
+    }
+  }
+}

@@ -1,0 +1,195 @@
+internal import CrashReport
+internal import Foundation
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The subcommand `postmortem symbolicate [--symbols DIR]...`.
+enum SymbolicateCommand: Subcommand {
+  static let name = "symbolicate"
+  static let summary = "name the functions in the last words of a crash, from a log"
+  static let help = """
+    Names the functions in the last words of a crash, from a log on standard input.
+
+    Usage: postmortem symbolicate [--symbols DIR]...
+
+    Finds the lines `postmortem[PID]: ...` that a crash left on standard error, whatever stands in
+    front of each or between them, and shows every block with the names of its functions. Each module
+    is looked for at its own path, then in the folders given, and used if it is the same build.
+
+      --symbols DIR  a folder with modules: as DIR/file, as DIR/its/whole/path/file, or as
+                     DIR/.build-id/12/3456….debug; may be given more than once
+
+    Example: docker logs web 2>&1 | postmortem symbolicate
+
+    """
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(words, options: ["--symbols"], operands: 0...0, help: help)
+    let folders = arguments.values(of: "--symbols")
+    for folder in folders where !InputFile.isFolder(folder) {
+      throw ToolError(path: folder, "no such folder")
+    }
+    let symbolicator = LastWordsSymbolicator(folders: folders)
+    var reader = LastWordsReader()
+    var lines = StandardInputLines()
+    var count = 0
+    func show(_ blocks: [LastWordsBlock]) {
+      for block in blocks {
+        Terminal.print((count > 0 ? "\n" : "") + symbolicator.text(of: block))
+        count += 1
+      }
+    }
+    while let line = try lines.next() {
+      reader.take(line)
+      show(reader.takeFinished())
+    }
+    show(reader.finish())
+    if count == 0 { throw ToolError("no last words on standard input") }
+  }
+}
+
+/// Shows blocks with the names of their functions.
+struct LastWordsSymbolicator {
+  let folders: [String]
+  private let source = SymbolSource()
+
+  init(folders: [String]) {
+    self.folders = folders
+  }
+
+  func text(of block: LastWordsBlock) -> String {
+    var lines: [String] = []
+    let product = [block.product, block.version].compactMap { $0 }.joined(separator: " ")
+    lines.append(
+      "Process \(block.processID)" + (product.isEmpty ? "" : " (\(product))") + ": "
+        + Self.text(ofSignal: block.signal))
+    for message in block.messages { lines.append("Message: " + message) }
+    lines.append("Thread \(block.threadID)" + (block.threadName.map { " \($0)" } ?? ""))
+    if let id = block.reportID { lines.append("Report \(id): " + Self.text(ofDump: block)) }
+    lines.append("")
+    var notes: [Int: String] = [:]
+    for frame in block.frames {
+      lines.append(text(of: frame, in: block, notes: &notes))
+    }
+    if block.hasMoreFrames { lines.append("  ... and frames further out") }
+    if block.frames.contains(where: \.isGuessed) {
+      lines.append("? found by a scan of the stack; may be left over from an earlier call")
+    }
+    for (_, note) in notes.sorted(by: { $0.key < $1.key }) { lines.append(note) }
+    if !block.isWhole { lines.append("(the log breaks off here)") }
+    return lines.map { $0.escapedForMessage + "\n" }.joined()
+  }
+
+  private static func text(ofSignal words: [String]) -> String {
+    guard words.count >= 2 else { return "unknown signal" }
+    var text = words[1]
+    if words.count >= 5, words[2] == "code" { text += " (\(words[4]))" }
+    if words.count >= 7, words[5] == "address" { text += " at \(words[6])" }
+    return text
+  }
+
+  private static func text(ofDump block: LastWordsBlock) -> String {
+    let path = block.dumpPath ?? ""
+    let failure = block.dumpFailure.map { " (\($0))" } ?? ""
+    switch block.dump {
+    case "complete": return "in " + path
+    case "torn": return "cut off\(failure), in " + path
+    case "none": return "could not be written\(failure) to " + path
+    default: return "unknown"
+    }
+  }
+
+  private func text(
+    of frame: LastWordsBlock.Frame, in block: LastWordsBlock, notes: inout [Int: String]
+  ) -> String {
+    let number = "#\(frame.number)"
+    let start =
+      (frame.isGuessed ? "? " : "  ") + number
+      + String(repeating: " ", count: max(1, 4 - number.count))
+    let offset = "0x" + String(frame.offset, radix: 16)
+    guard let index = frame.module else { return start + offset }
+    let place = (frame.moduleName.isEmpty ? "module \(index)" : frame.moduleName) + "+" + offset
+    guard let module = block.modules[index] else { return start + place }
+    let (symbol, note) = symbol(for: frame, in: module)
+    if let note { notes[index] = note }
+    guard let symbol else { return start + place }
+    let distance = symbol.offset.map { " + \($0)" } ?? ""
+    return start + "\(symbol.name)\(distance)  (\(place))"
+  }
+
+  /// The function, from the first file that is the module's build; else why there is none.
+  private func symbol(
+    for frame: LastWordsBlock.Frame, in module: LastWordsBlock.Module
+  ) -> (FrameSymbol?, note: String?) {
+    let walked = StackFrame(
+      address: frame.offset, isReturnAddress: frame.number > 0, trust: .context)
+    var firstNote: String?
+    for path in candidates(for: module) {
+      let candidate = ModuleSnapshot(address: 0, size: .max, path: path, buildID: module.buildID)
+      let symbol = source.symbol(for: walked, in: candidate)
+      let note = source.note(on: candidate)
+      if symbol != nil || note == nil { return (symbol, note) }
+      // A file that is there and another build says more than one that is not there.
+      if firstNote == nil || InputFile.exists(path) { firstNote = note }
+    }
+    return (nil, firstNote)
+  }
+
+  private func candidates(for module: LastWordsBlock.Module) -> [String] {
+    let deleted = " (deleted)"
+    let path =
+      module.path.hasSuffix(deleted) ? String(module.path.dropLast(deleted.count)) : module.path
+    guard path.hasPrefix("/"), let name = path.split(separator: "/").last else { return [] }
+    let digits = module.buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    return [path]
+      + folders.flatMap { folder in
+        // SymbolSource opens absolute paths only: the others are no modules.
+        let folder = URL(fileURLWithPath: folder).path
+        var paths = ["\(folder)/\(name)", folder + path]
+        if let first = digits.first {
+          paths.append("\(folder)/.build-id/\(first)/\(digits.dropFirst().joined()).debug")
+        }
+        return paths
+      }
+  }
+}
+
+/// Standard input, line by line; of a line longer than 64 KiB only the beginning.
+struct StandardInputLines {
+  private static let maximumLength = 1 << 16
+  private var buffer: [UInt8] = []
+  private var position = 0
+  private var isAtEnd = false
+
+  /// The next line without its line feed; nil at the end.
+  mutating func next() throws(ToolError) -> [UInt8]? {
+    var line: [UInt8] = []
+    while true {
+      if let end = buffer[position...].firstIndex(of: 0x0A) {
+        line += buffer[position..<end].prefix(Self.maximumLength - line.count)
+        position = end + 1
+        return line
+      }
+      line += buffer[position...].prefix(Self.maximumLength - line.count)
+      position = buffer.count
+      guard try fill() else { return line.isEmpty ? nil : line }
+    }
+  }
+
+  private mutating func fill() throws(ToolError) -> Bool {
+    guard !isAtEnd else { return false }
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    var count = -1
+    repeat {
+      count = unsafe bytes.withUnsafeMutableBytes { unsafe read(0, $0.baseAddress, $0.count) }
+    } while count < 0 && errno == EINTR
+    guard count >= 0 else {
+      throw ToolError("standard input: " + (unsafe String(cString: strerror(errno))))
+    }
+    isAtEnd = count == 0
+    bytes.removeLast(bytes.count - count)
+    buffer = bytes
+    position = 0
+    return count > 0
+  }
+}

@@ -1,0 +1,204 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import ProcessSnapshot
+import Testing
+
+/// Programs that had signal handlers of their own: each sees and does what it does without us, and
+/// each crash is a report.
+///
+/// The scenes are in Examples/CrashLab/C/chain.c.
+@Suite("Handlers that were there before")
+struct ChainingTests {
+  struct Scene: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// Reports that it leaves.
+    let reports: Int
+    /// What the reports say of the process's fate, by how many crashes came before.
+    let outcomes: [Survival.Outcome?]
+
+    var testDescription: String { name }
+  }
+
+  static let scenes = [
+    // Returns having fixed the cause, twice; the second time nothing follows that would show it.
+    Scene(name: "fix", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    Scene(name: "longjmp", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    Scene(name: "signal", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    // Sees siginfo, mask and stack as the kernel gives them, and has its own stack back afterwards.
+    Scene(name: "look", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    Scene(name: "sent", reports: 2, outcomes: [.wentOn, .wentOn]),
+    // A call that a signal interrupts goes on if the program's SA_RESTART says so.
+    Scene(name: "restart", reports: 1, outcomes: [.wentOn]),
+    Scene(name: "interrupt", reports: 1, outcomes: [.wentOn]),
+    // Whose handler was still running says nothing of whether it was survived.
+    Scene(name: "nodefer", reports: 2, outcomes: [.previousHandlerRan, .previousHandlerRan]),
+    Scene(name: "abort", reports: 2, outcomes: [.previousHandlerRan, nil]),
+    // The kernel ends it at the second fault, whose signal is blocked.
+    Scene(name: "nested", reports: 1, outcomes: [.previousHandlerRan]),
+    Scene(name: "reset", reports: 1, outcomes: [.previousHandlerRan]),
+    Scene(name: "raise", reports: 1, outcomes: [.previousHandlerRan]),
+    // The same fault five times.
+    Scene(name: "stubborn", reports: 1, outcomes: [.previousHandlerRan]),
+    Scene(name: "sent-then-fault", reports: 1, outcomes: [nil]),
+  ]
+
+  @Test(
+    "The same output, the same end, a report for each crash", arguments: scenes,
+    BuildConfiguration.dynamic)
+  func chain(_ scene: Scene, _ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let play = try await Play(scene.name, by: victim)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.standardOutput == play.alone.standardOutput)
+    #expect(play.snapshots.count == scene.reports, "\(play.lines)")
+    #expect(play.snapshots.map { $0.survival?.outcome } == scene.outcomes)
+    #expect(play.lines.allSatisfy { $0.hasSuffix(": complete") }, "\(play.lines)")
+    #expect(try victim.pendingFiles() == [])
+    for (index, snapshot) in play.snapshots.enumerated() {
+      #expect(snapshot.capture.isComplete)
+      #expect(snapshot.process.processID == UInt32(play.handled.processID))
+      #expect(snapshot.survival?.survivedCrashes == (index == 0 ? nil : UInt32(index)))
+      let preceding = index == 0 ? nil : play.snapshots[index - 1].reportID
+      #expect(snapshot.survival?.precedingReport == preceding)
+    }
+    #expect(Set(play.snapshots.map(\.reportID)).count == scene.reports)
+  }
+
+  @Test("Two threads at once", arguments: BuildConfiguration.dynamic)
+  func threads(_ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let play = try await Play("threads", by: victim)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.standardOutput == play.alone.standardOutput)
+    #expect(play.snapshots.count == 2, "\(play.lines)")
+    #expect(Set(play.snapshots.map { $0.exception?.address }) == [0, 8])
+    #expect(Set(play.snapshots.map { $0.exception?.threadID }).count == 2)
+  }
+
+  @Test("A process that lives on by crashing does not fill the disk")
+  func cap() async throws {
+    let victim = try await Victim(.asTested)
+    let play = try await Play("many", by: victim)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.standardOutput == "20 calls\n")
+    #expect(play.handled.standardOutput == play.alone.standardOutput)
+    #expect(play.snapshots.count == 16)
+    // Nothing is left open of a crash that is over.
+    #expect(Set(play.snapshots.map(\.process.descriptorCount)).count == 1)
+    #expect(try victim.pendingFiles() == [])
+  }
+
+  @Test("What the first-chance handler takes leaves nothing", arguments: BuildConfiguration.dynamic)
+  func firstChance(_ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let taken = try await Play("first-chance", by: victim, withoutUs: false)
+    #expect(taken.handled.end.exitCode == 0)
+    #expect(taken.handled.standardOutput == "2 calls\n")
+    #expect(taken.lines == [])
+    let left = try await Play("first-chance-then-fault", by: victim)
+    #expect(left.handled.end == left.alone.end)
+    #expect(left.handled.end.signal == SIGSEGV)
+    #expect(left.snapshots.map { $0.exception?.address } == [0])
+  }
+
+  /// Swift's backtracer puts the defaults back and returns; a signal that was sent is survived by that.
+  @Test(
+    "A sent signal under Swift's backtracer, then a fault", arguments: BuildConfiguration.dynamic)
+  func backtracer(_ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let play = try await Play("segv-then-fault", by: victim, backtracer: true)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.standardOutput == "went on\n")
+    #expect(play.handled.standardOutput == play.alone.standardOutput)
+    #expect(play.handled.standardError.contains(" crashed:"), "the backtracer did not run")
+    #expect(play.snapshots.map { $0.survival?.outcome } == [.wentOn, nil])
+  }
+
+  @Test("A forked child's file has a run record and a FIFO of its own")
+  func child() async throws {
+    let victim = try await Victim(.asTested)
+    let alone = try await victim.run(["chain", "child", "--no-handler"], in: "alone")
+    let handled = try await victim.run(
+      ["chain", "child", "--database", victim.database], in: "handled")
+    #expect(handled.end == alone.end)
+    #expect(handled.standardOutput == alone.standardOutput)
+    let names = try victim.pendingFiles().compactMap { PendingDumpName(fileName: $0) }
+    let dump = try #require(names.first { $0.role == .finished })
+    let ofChild = names.filter { $0.reportID == dump.reportID }
+    #expect(Set(ofChild.map(\.role)) == [.finished, .runRecord, .fifo])
+    let folder = victim.database + "/" + PendingDumpName.folder + "/"
+    let records = try names.filter { $0.role == .runRecord }.map { name in
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: folder + name.description))
+      let document = try IntermediateDumpDocument(parsing: [UInt8](bytes))
+      #expect(document.isComplete)
+      return (name.reportID, try #require(document.root.map(.owner)))
+    }
+    #expect(records.count == 2)
+    let own = try #require(records.first { $0.0 == dump.reportID }?.1)
+    let parents = try #require(records.first { $0.0 != dump.reportID }?.1)
+    #expect(parents.unsigned(.ownerProcessID) == UInt64(handled.processID))
+    #expect(own.unsigned(.ownerProcessID) != UInt64(handled.processID))
+    // Of the same program in the same place, started later or in the same tick.
+    #expect(own.text(.ownerBootID) == parents.text(.ownerBootID))
+    #expect(own.unsigned(.ownerProcessNamespace) == parents.unsigned(.ownerProcessNamespace))
+    #expect(own.unsigned(.ownerStackStart) == parents.unsigned(.ownerStackStart))
+    #expect(own.unsigned(.ownerStackStart) != 0)
+    let started = try #require(parents.unsigned(.ownerStartTime))
+    #expect(try #require(own.unsigned(.ownerStartTime)) >= started)
+    #expect(started > 0)
+    #expect(own.data(.continuesReport) == nil)
+    #expect(try await victim.process().count == 1)
+    let snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
+    #expect(snapshot.process.processID.map(UInt64.init) == own.unsigned(.ownerProcessID))
+    #expect(try victim.pendingFiles() == [])
+  }
+
+  @Test("The locked file after a crash that was survived says which one it continues")
+  func continued() async throws {
+    let victim = try await Victim(.asTested)
+    _ = try await victim.run(["chain", "fix", "--database", victim.database], in: "handled")
+    let names = try victim.pendingFiles().compactMap { PendingDumpName(fileName: $0) }
+    let locked = try #require(names.first { $0.role == .locked })
+    let dumps = names.filter { $0.role == .finished }.map(\.reportID)
+    #expect(dumps.count == 2)
+    let record =
+      victim.database + "/" + PendingDumpName.folder + "/"
+      + locked.with(role: .runRecord).description
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: record))
+    let owner = try #require(
+      try IntermediateDumpDocument(parsing: [UInt8](bytes)).root.map(.owner))
+    let continues = try #require(owner.data(.continuesReport).flatMap { ReportID(bytes: $0) })
+    #expect(dumps.contains(continues))
+    // The process has ended since without another crash: the leftover is no report.
+    #expect(try await victim.process().count == 2)
+    #expect(try victim.pendingFiles() == [])
+  }
+}
+
+/// A scene of crash-lab, with and without our handler, and what the next start makes of it.
+struct Play {
+  let alone: ChildProcess
+  let handled: ChildProcess
+  let lines: [String]
+  /// In the order of the crashes.
+  let snapshots: [ProcessSnapshot]
+
+  init(
+    _ scene: String, by victim: Victim, withoutUs: Bool = true, backtracer: Bool = false
+  ) async throws {
+    handled = try await victim.run(
+      ["chain", scene, "--database", victim.database], in: "handled-\(scene)",
+      backtracer: backtracer)
+    alone =
+      withoutUs
+      ? try await victim.run(
+        ["chain", scene, "--no-handler"], in: "alone-\(scene)", backtracer: backtracer)
+      : handled
+    lines = try await victim.process()
+    snapshots = try victim.reports().map(Victim.snapshot(of:)).sorted {
+      ($0.process.crashUptime ?? 0) < ($1.process.crashUptime ?? 0)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// `handlerStatus()` inside a process and `postmortem doctor` outside of it, before and after its handler was spoiled.
+@Suite("Status of a handler")
+struct HandlerStatusTests {
+  /// crash-lab's probe `status`, which stops twice.
+  private final class Patient {
+    let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+
+    init(_ arguments: [String], executable: String) throws {
+      process.executableURL = URL(fileURLWithPath: executable)
+      process.arguments = arguments
+      process.standardInput = input
+      process.standardOutput = output
+      process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+      try process.run()
+    }
+
+    deinit {
+      try? input.fileHandleForWriting.close()
+      process.waitUntilExit()
+    }
+
+    /// Lines up to "ready".
+    func lines() -> [String] {
+      var text = Data()
+      while !text.starts(with: Data("ready\n".utf8)), text.range(of: Data("\nready\n".utf8)) == nil
+      {
+        let piece = output.fileHandleForReading.availableData
+        if piece.isEmpty { break }
+        text += piece
+      }
+      return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+        .filter { $0 != "ready" }
+    }
+
+    func goOn() throws {
+      try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+    }
+  }
+
+  private func doctor(_ processID: Int32) async throws -> ChildProcess {
+    let folder = try TemporaryFolder()
+    return try await ChildProcess.run(
+      try await BuiltProducts.shared.executable("postmortem", .asTested),
+      ["doctor", "\(processID)"], in: folder.path)
+  }
+
+  @Test func findsWhatStandsInTheWay() async throws {
+    let victim = try await Victim(.asTested)
+    let patient = try Patient(
+      ["status", "--database", victim.database], executable: victim.executable)
+    let processID = patient.process.processIdentifier
+    #expect(patient.lines() == ["the crash handler is in place"])
+    let healthy = try await doctor(processID)
+    #expect(healthy.end.exitCode == 0, "\(healthy.standardOutput)")
+    #expect(healthy.standardOutput.contains("the crash handler is in place"))
+    #expect(healthy.standardOutput.contains(victim.database))
+
+    try patient.goOn()
+    let inside = patient.lines()
+    let outside = try await doctor(processID)
+    #expect(outside.end.exitCode == 1)
+    let seen = outside.standardOutput.split(separator: "\n").map(String.init)
+    for lines in [inside, seen] {
+      func has(_ parts: String...) -> Bool {
+        lines.contains { line in parts.allSatisfy(line.contains) }
+      }
+      #expect(has("SIGSEGV is not ", "it has the default action"), "\(lines)")
+      #expect(has("SIGBUS is not ", "it is ignored"), "\(lines)")
+      #expect(has("thread \(processID) ", "blocks SIGILL"), "\(lines)")
+    }
+    // Whose handler it is can only be seen from inside.
+    func isTaken(_ line: String) -> Bool { line.contains("it has a handler in ") }
+    #expect(inside.contains { $0.hasPrefix("SIGFPE is not ours") && isTaken($0) })
+    #expect(inside.filter { $0.contains("in a crash, was taken") && isTaken($0) }.count == 2)
+    #expect(inside.filter(isTaken).allSatisfy { $0.hasSuffix("/crash-lab") })
+    #expect(inside.count == 6, "\(inside)")
+    #expect(seen.count == 3, "\(seen)")
+  }
+
+  @Test func knowsAForkedChild() async throws {
+    let victim = try await Victim(.asTested)
+    let patient = try Patient(
+      ["forked", "--database", victim.database], executable: victim.executable)
+    let child = try #require(patient.lines().first.flatMap { Int32($0) })
+    let seen = try await doctor(child)
+    #expect(seen.end.exitCode == 0, "\(seen.standardOutput)")
+    #expect(seen.standardOutput.contains("was forked by a process with a crash handler"))
+    #expect(seen.standardOutput.contains(victim.database))
+  }
+
+  @Test func saysWhereThereIsNoHandler() async throws {
+    let own = try await doctor(getpid())
+    #expect(own.end.exitCode == 1)
+    #expect(own.standardOutput.contains("no crash handler lives in it"))
+    // Beyond the largest process ID that the kernel gives.
+    let none = try await doctor(1 << 22 + 1)
+    #expect(none.end.exitCode == 1)
+    #expect(none.standardError.contains("does not exist"))
+  }
+}

@@ -1,0 +1,75 @@
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import ProcessSnapshot
+import Testing
+
+/// Stacks that overflow, on every kind of thread: the same end, and a report that says so with both ends of the stack.
+@Suite("Stack overflow")
+struct StackOverflowTests {
+  static let kinds = ["stack-overflow", "huge-frame", "alloca"]
+  /// The system's default stack, and a small one; only pthreads have the latter.
+  static let stackOptions = [[], ["--stack", "65536"]]
+
+  @Test(
+    "One report, classified, with top and bottom", arguments: CrashPlace.allCases,
+    BuildConfiguration.dynamic)
+  func overflow(_ place: CrashPlace, _ configuration: BuildConfiguration) async throws {
+    let hasOptions = [.pthread, .earlierThread].contains(place)
+    for kind in Self.kinds {
+      for options in hasOptions ? Self.stackOptions : [[]] {
+        try await check(kind, place, options, try await Victim(configuration))
+      }
+    }
+  }
+
+  @Test(
+    "With Swift's libraries inside", arguments: CrashPlace.allCases,
+    [BuildConfiguration.staticDebug, .staticRelease])
+  func staticLibraries(_ place: CrashPlace, _ configuration: BuildConfiguration) async throws {
+    try await check("stack-overflow", place, [], try await Victim(configuration))
+  }
+
+  /// Its handler runs on the same alternate stack, after ours.
+  @Test("With Swift's backtracer", arguments: CrashPlace.allCases, kinds)
+  func backtracer(_ place: CrashPlace, _ kind: String) async throws {
+    try await check(kind, place, [], try await Victim(.asTested), backtracer: true)
+  }
+
+  private func check(
+    _ kind: String, _ place: CrashPlace, _ options: [String], _ victim: Victim,
+    backtracer: Bool = false
+  ) async throws {
+    let scene: Comment = "\(kind) on \(place.rawValue) \(options)"
+    let alone = try await victim.dieAlone(
+      kind, on: place, options: options, backtracer: backtracer)
+    let handled = try await victim.die(kind, on: place, options: options, backtracer: backtracer)
+    #expect(alone.end.signal == 11, scene)
+    #expect(handled.end == alone.end, scene)
+    if backtracer { #expect(handled.standardError.contains(" crashed:"), scene) }
+    let lines = try await victim.process()
+    #expect(lines.count == 1 && lines.first?.hasSuffix(": complete") == true, "\(scene) \(lines)")
+    let stored = try #require(try victim.reports().first, scene)
+    let snapshot = try Victim.snapshot(of: stored)
+    let report = CrashReport(snapshot: snapshot, symbolicating: false)
+    #expect(report.explanation?.hasPrefix("The stack overflowed") == true, scene)
+
+    let thread = try #require(snapshot.crashedThread, scene)
+    let range = try #require(thread.stackRange, scene)
+    let pointer = try #require(thread.stackPointer, scene)
+    let first = try #require(thread.stack.first, scene)
+    let last = try #require(thread.stack.last, scene)
+    // From where it crashed: the red zone below the pointer, or where the stack begins above it.
+    #expect(first.address <= max(pointer, range.lowerBound), scene)
+    #expect(first.address >= max(pointer, range.lowerBound + 128) - 128, scene)
+    if place == .main {
+      // The arguments and the environment, at the very end, are left out.
+      #expect(snapshot.mapping(containing: first.address)?.path == "[stack]", scene)
+      #expect(range.upperBound - last.end < 256 << 10, scene)
+    } else {
+      // libc keeps the thread's control block at the end of its own stack.
+      #expect(range.contains(try #require(thread.threadPointer)), scene)
+      #expect(last.end == range.upperBound, scene)
+    }
+  }
+}
