@@ -55,7 +55,9 @@ let package = Package(
     // Pending dump to snapshot to minidump to database.
     .target(
       name: "CrashConverter",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+      dependencies: [
+        "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+      ]),
     // What a program imports that leaves conversion to another: the handler.
     .target(
       name: "PostmortemHandler",
@@ -96,7 +98,8 @@ let package = Package(
     .testTarget(
       name: "MinidumpTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
-    .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .testTarget(
+      name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
@@ -122,9 +125,11 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "IntermediateDump", "Minidump",
-        "ProcessSnapshot",
+        "FoundationVictim", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
       ]),
+    // A program with many threads in Foundation, whose stacks the tests compare.
+    .executableTarget(
+      name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

@@ -49,7 +49,7 @@ enum Signature {
   static func isRuntime(_ function: String) -> Bool {
     let prefixes = [
       "swift_", "_swift_", "swift::", "_dispatch_", "__libc_", "__pthread_", "Swift.",
-      "reabstraction thunk",
+      "reabstraction thunk", RuntimeFailure.prefix,
     ]
     let names: Set = [
       "abort", "raise", "gsignal", "__GI_raise", "__GI_abort", "pthread_kill", "__assert_fail",

@@ -161,10 +161,22 @@ public struct TextReport: Sendable {
 
   private mutating func addFrames(_ thread: CrashReport.Thread) {
     if thread.frames.isEmpty { lines.append("  no stack") }
+    let folded = FoldedRecursion(thread)
     // Behind a gap no frame's number is known.
     var isCounted = true
+    var isFolding = false
+    var depth = 0
     for (position, frame) in thread.frames.enumerated() {
-      if thread.framesOmitted > 0, position == thread.framesOmittedAfter {
+      let isBelowOmitted = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
+      let index = depth + (isBelowOmitted ? thread.framesOmitted : 0)
+      if frame.inlined != true { depth += 1 }
+      if frame.trust == "after-gap" || (isBelowOmitted && thread.stackGap) { isCounted = false }
+      if let folded, folded.range.contains(index) {
+        if !isFolding { lines.append(folded.text) }
+        isFolding = true
+        continue
+      }
+      if thread.framesOmitted > 0, position == thread.framesOmittedAfter, !isFolding {
         let isGapWithin = thread.stackGap && !thread.frames.contains { $0.trust == "after-gap" }
         let gap = isGapWithin ? " and a part of the stack that is not in the dump" : ""
         lines.append("  ... \(thread.framesOmitted) frames\(gap) ...")
@@ -172,9 +184,6 @@ public struct TextReport: Sendable {
       if frame.trust == "after-gap" {
         lines.append("  ... a part of the stack that is not in the dump; frames are missing ...")
       }
-      let isBelowGap = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
-      let index = position + (isBelowGap ? thread.framesOmitted : 0)
-      if frame.trust == "after-gap" || (isBelowGap && thread.stackGap) { isCounted = false }
       addFrame(frame, index: isCounted ? index : nil)
     }
     if let omitted = thread.stackBytesOmitted, omitted > 0 {
@@ -189,8 +198,10 @@ public struct TextReport: Sendable {
     let number = index.map { String($0) } ?? "?"
     let prefix = "  #" + number + String(repeating: " ", count: max(1, 4 - number.count))
     var text = frame.function.map(FunctionName.short) ?? "??"
-    if let file = frame.file {
-      text += " at \(file)" + (frame.line.map { ":\($0)" } ?? "")
+    if let line = frame.line, let file = frame.file {
+      let column = frame.column.map { ":\($0)" } ?? ""
+      text += frame.lineApproximate == true ? " near " : " at "
+      text += "\(Self.shortPath(file)):\(line)\(column)"
     } else if let offset = frame.functionOffset {
       text += " + \(offset.value)"
     }
@@ -202,6 +213,11 @@ public struct TextReport: Sendable {
     lines.append(
       prefix + styled(frame.address.padded, .faint) + " " + text.escapedForTerminal()
         + styled((place ?? "").escapedForTerminal(), .faint) + doubt)
+  }
+
+  /// The file and its folder, which mostly tell it from others of its name.
+  static func shortPath(_ path: String) -> String {
+    path.split(separator: "/").suffix(2).joined(separator: "/")
   }
 
   private mutating func addRegisters(_ thread: CrashReport.Thread) {

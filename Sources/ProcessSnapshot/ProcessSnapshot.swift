@@ -31,6 +31,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// What the program said of itself, by name.
   public var annotations: [String: String] = [:]
   public var capture = CaptureQuality()
+  /// Names and lines that were stored with the report; nil where none were.
+  public var storedSymbols: StoredSymbols?
   /// Nil where the crash ended the process and was its first.
   public var survival: Survival?
 

@@ -77,8 +77,8 @@ import Testing
     let frames = try #require(threads[0]["frames"] as? [[String: Any]])
     #expect(
       frames[0].keys.sorted() == [
-        "address", "file", "function", "functionOffset", "inlined", "line", "module",
-        "moduleOffset", "symbol", "trust",
+        "address", "column", "file", "function", "functionOffset", "inlined", "line",
+        "lineApproximate", "module", "moduleOffset", "storedAtConversion", "symbol", "trust",
       ])
     #expect(frames[0]["module"] as? String == "app")
     #expect(frames[0]["moduleOffset"] as? String == "0x234")

@@ -84,7 +84,15 @@ struct SymbolTable {
   private mutating func removeDuplicates() {
     var kept: [Entry] = []
     kept.reserveCapacity(entries.count)
-    for entry in entries where kept.last?.address != entry.address { kept.append(entry) }
+    for entry in entries {
+      guard let last = kept.last, last.address == entry.address else {
+        kept.append(entry)
+        continue
+      }
+      // Of names that are as good as each other, such as a C++ constructor's two, debuggers show
+      // the table's last.
+      if last.rank == entry.rank, last.size == entry.size { kept[kept.count - 1] = entry }
+    }
     entries = kept
   }
 
@@ -126,6 +134,6 @@ struct SymbolTable {
       return nil
     }
     // "memcpy@@GLIBC_2.14" in a static symbol table.
-    return name.firstIndex(of: "@").map { String(name[..<$0]) } ?? name
+    return name.utf8.firstIndex(of: 0x40).map { String(name[..<$0]) } ?? name
   }
 }
