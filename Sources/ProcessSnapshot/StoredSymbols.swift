@@ -31,8 +31,8 @@ public struct StoredSymbols: Sendable, Equatable {
     }
   }
 
-  /// By the address that is looked up for a frame: inside the call for a return address. Innermost
-  /// first.
+  /// Innermost first, by the address that is looked up for a frame: inside the call for a return
+  /// address.
   public var functions: [UInt64: [Function]]
 
   public init(functions: [UInt64: [Function]] = [:]) {

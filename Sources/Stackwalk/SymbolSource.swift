@@ -49,9 +49,6 @@ public final class SymbolSource {
     limit = WorkLimit(seconds: timeLimit)
   }
 
-  /// True if the time limit cut something off.
-  public var isIncomplete: Bool { limit.wasReached }
-
   /// Why a module has no names, or what is uncertain about them; nil where all is well or it was
   /// never asked for.
   public func note(on module: ModuleSnapshot) -> String? {

@@ -30,7 +30,7 @@ public struct DebuggerView: Sendable {
   /// Every thread's frames by its ID, without those of a signal's handler and what it called; from
   /// gdb only.
   public var stacks: [UInt32: [Frame]] = [:]
-  /// The crashing thread's with lines, innermost first; without tail-call frames. Of gdb only.
+  /// The crashing thread's with lines, innermost first, without tail-call frames: of gdb only.
   public var sources: [SourceFrame] = []
   /// Fields of the kernel's siginfo_t, where the debugger shows them.
   public var signal: Int32?

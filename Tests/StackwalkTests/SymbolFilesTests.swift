@@ -47,7 +47,7 @@ struct SymbolFilesTests {
       let symbols = try ModuleSymbols(whole)
       let table = SymbolTable(of: elf)
       let function = try #require(
-        table.entries.first { table.name(of: $0, in: elf) == "crash_null_read" })
+        table.entries.first { table.name(of: $0, in: elf) == "$s8CrashLab15crash_null_readyyF" })
       address = function.address + 4
       expected = symbols.frames(at: address, in: whole)
       try #require(expected.first?.location?.line != nil)

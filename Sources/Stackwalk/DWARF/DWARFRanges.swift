@@ -3,7 +3,7 @@
 /// Source: DWARF 5, 2.17, 7.25 and 7.27; DWARF 4, 2.17.3.
 struct DWARFRanges {
   let sections: DWARFSections
-  /// Segments with code. What the linker threw away it marks with an address outside.
+  /// Segments with code: what the linker threw away it marks with an address outside.
   let code: [Range<UInt64>]
 
   /// More ranges than any function or unit has; a list is cut there.

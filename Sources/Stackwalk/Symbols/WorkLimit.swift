@@ -4,8 +4,7 @@ internal import Glibc
 final class WorkLimit {
   /// Nanoseconds of the monotonic clock; nil for no limit.
   private let deadline: UInt64?
-  /// True once the time was seen to have passed.
-  private(set) var wasReached = false
+  private var wasReached = false
 
   /// - Parameter seconds: from now on; nil for no limit.
   init(seconds: Double?) {
