@@ -53,7 +53,9 @@ struct DWARFCursor {
     return value
   }
 
-  /// Reads an unsigned LEB128; nil for a value that 64 bits cannot hold. Padding may be any length.
+  /// Reads an unsigned LEB128; nil for a value that 64 bits cannot hold.
+  ///
+  /// Padding may be of any length.
   mutating func readULEB() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
