@@ -36,6 +36,8 @@ let package = Package(
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
+    // Watches what may hang, and keeps a dump of it. Beside the handler because it needs Dispatch.
+    .target(name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler"]),
     // pthread_create, in front of libc's; the trait of the same purpose leaves it out.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
@@ -59,7 +61,7 @@ let package = Package(
     .target(
       name: "Postmortem",
       dependencies: [
-        "CrashConverter", "CrashHandler", "IntermediateDump",
+        "CrashConverter", "CrashHandler", "HangDetection", "IntermediateDump",
         .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
       ]),
     // The `postmortem` command.
@@ -84,6 +86,7 @@ let package = Package(
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
       ]),
+    .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
       name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
@@ -103,9 +106,13 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "Minidump",
-        "ProcessSnapshot",
+        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "IntermediateDump",
+        "LiveDumpVictim", "Minidump", "ProcessSnapshot",
       ]),
+    // A program that dumps without a crash, and hangs.
+    .executableTarget(
+      name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
+      path: "Tests/LiveDumpVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

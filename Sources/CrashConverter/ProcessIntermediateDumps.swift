@@ -57,7 +57,7 @@ public func processIntermediateDumps(
   return processed
 }
 
-private func openPendingFolder(
+func openPendingFolder(
   of database: CrashReportDatabase, identifier: String?
 ) throws(CrashConverterError) -> PendingFolder {
   do throws(CrashReportDatabaseError) {
@@ -69,7 +69,7 @@ private func openPendingFolder(
   }
 }
 
-private func process(
+func process(
   _ claim: DumpClaim, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingFolder
 ) -> ProcessedDump.Outcome {

@@ -15,4 +15,5 @@
 @_exported import func CrashHandler.setFirstChanceHandler
 @_exported import func CrashHandler.startHandler
 @_exported import func CrashHandler.startedHandler
+@_exported import class HangDetection.HangMonitor
 @_exported import struct IntermediateDump.ReportID

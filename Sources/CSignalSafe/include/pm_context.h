@@ -168,5 +168,9 @@ PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t 
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
   return *(const uint64_t *)((const char *)context + PM_CONTEXT_SIGNAL_MASK);
 }
+// In a context that pm_capture_context made.
+PM_INLINE void pm_context_set_signal_mask(void *context, uint64_t mask) {
+  *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) = mask;
+}
 
 #endif

@@ -26,7 +26,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
 
 /// The dump itself, into the file that is ready.
 @_noLocks
-private func writeDump(_ state: UnsafeMutablePointer<HandlerState>) {
+func writeDump(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.outcome.hasFile = true
   let sections = unsafe SectionRunner(state)
   unsafe state.pointee.writer.header()
@@ -35,6 +35,7 @@ private func writeDump(_ state: UnsafeMutablePointer<HandlerState>) {
   if unsafe state.pointee.isForkedChild || state.pointee.hasNewReportID {
     unsafe writeIdentity(state)
   }
+  unsafe state.pointee.request.write(to: &state.pointee.writer)
   unsafe Survival(state).write()
   unsafe sections.run(1, pm_write_exception)
   unsafe sections.run(2, pm_stop_threads)
@@ -52,12 +53,14 @@ private func writeDump(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.isOutOfTime = false
   unsafe sections.run(10, pm_write_capture)
   if unsafe state.pointee.writer.endDocument() {
+    unsafe state.pointee.outcome.isComplete = true
+    guard unsafe state.pointee.request.isRenamed else { return }
     // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
     // mark.
     let renamed = unsafe pm_rename(
       state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
-    unsafe state.pointee.outcome.isComplete = true
     unsafe state.pointee.outcome.isRenamed = renamed == 0
+    if unsafe state.pointee.request.kind == .crash { unsafe sections.run(15, pm_remove_hang_dumps) }
   }
   unsafe state.pointee.outcome.failure = state.pointee.writer.failure
 }

@@ -17,23 +17,29 @@ struct CrashEnd {
   func land(
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) {
-    let pads = unsafe state.pointee.landingPads
-    if let context = unsafe context {
-      var index = 1
-      while index >= 0 {
-        if unsafe pads[index].armed != 0 {
-          unsafe pads[index].armed = 0
-          unsafe pm_context_land(context, pads + index, signal)
-          return
-        }
-        index &-= 1
-      }
-    }
+    if unsafe landIfArmed(signal, context) { return }
     // A fault in the few lines between the sections. What was flushed is on disk; end as we would
     // have ended.
     unsafe state.pointee.ending.store(1)
     wakeWaiting()
     unsafe passOn(signal, information, context)
+  }
+
+  /// Goes to the landing pad that is armed, the innermost first; false if none is.
+  @_noLocks
+  func landIfArmed(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
+    guard let context = unsafe context else { return false }
+    let pads = unsafe state.pointee.landingPads
+    var index = 1
+    while index >= 0 {
+      if unsafe pads[index].armed != 0 {
+        unsafe pads[index].armed = 0
+        unsafe pm_context_land(context, pads + index, signal)
+        return true
+      }
+      index &-= 1
+    }
+    return false
   }
 
   /// Makes the calling thread the one that captures, once no other does.

@@ -22,8 +22,10 @@ func pm_handle_watchdog(
     _ = unsafe pm_tgkill(state.pointee.processID, owner, signal)
     return
   }
-  unsafe state.pointee.isOutOfTime = true
-  let pads = unsafe state.pointee.landingPads
+  // A dump without a crash that stops threads has the same bound.
+  let capture = unsafe state.pointee.dumpingThreads.state(of: owner) ?? state
+  unsafe capture.pointee.isOutOfTime = true
+  let pads = unsafe capture.pointee.landingPads
   guard let context = unsafe context, unsafe pads[0].armed != 0 else { return }
   unsafe pads[0].armed = 0
   unsafe pads[1].armed = 0
