@@ -34,7 +34,9 @@ enum Signature {
     return ([name] + parts).joined(separator: " | ")
   }
 
-  /// The signal; "hang" or "dump" where there was none. Nil where it was lost.
+  /// The signal; "hang" or "dump" where there was none.
+  ///
+  /// Nil where it was lost.
   private static func kind(of exception: ExceptionSnapshot?, _ request: DumpRequest?) -> String? {
     if let request { return request.kind == .hang ? "hang" : "dump" }
     guard let signal = exception?.signal else { return nil }

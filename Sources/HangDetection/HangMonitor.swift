@@ -50,7 +50,8 @@ public final class HangMonitor: Sendable {
   public static func mainThread(
     options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {
-    try HangMonitor("main", .mainThread, options) { answer in DispatchQueue.main.async { answer() } }
+    try HangMonitor("main", .mainThread, options) { answer in DispatchQueue.main.async { answer() }
+    }
   }
 
   /// Watches a serial Dispatch queue: whether what is submitted to it is run.

@@ -19,7 +19,8 @@ struct ThreadActivity {
       unsafe read(descriptor, buffer.baseAddress, buffer.count)
     }
     guard count > 0 else { return nil }
-    self.init(statText: bytes[..<count], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
+    self.init(
+      statText: bytes[..<count], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
   }
 
   /// Reads the file's text; nil if it has another form.

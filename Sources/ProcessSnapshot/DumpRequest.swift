@@ -45,12 +45,14 @@ public struct DumpRequest: Sendable, Equatable {
 
   public init() {}
 
-  /// True for a thread that ran, false for one that waited; nil where that is not known.
+  /// True for a thread that ran, false for one that waited; nil where that is not known: a thread
+  /// that only answered last may wait for other work while another one hangs.
   ///
   /// A tenth of the time is the border: the kernel counts in hundredths of a second, and a thread
   /// that polls is idle.
   public var isBusy: Bool? {
     guard let hangTime, let processorTime else { return nil }
-    return processorTime > hangTime / 10
+    if processorTime > hangTime / 10 { return true }
+    return threadEvidence == .known ? false : nil
   }
 }

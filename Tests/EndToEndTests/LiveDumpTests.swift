@@ -1,6 +1,8 @@
 import CrashReport
+import CrashReportDatabase
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Minidump
 import ProcessSnapshot
 import Testing
@@ -94,7 +96,7 @@ import Testing
     let lines = try await victim.lines("dump-32")
     #expect(Set(lines).count == 32, "\(lines)")
     _ = try await victim.lines("process")
-    #expect(Set(try victim.reports().map { $0.reportID.description }) == Set(lines))
+    #expect(Set(try victim.reports().map { $0.id.description }) == Set(lines))
   }
 
   @Test(arguments: ["crash-while-dumping", "crash-while-stopping"])

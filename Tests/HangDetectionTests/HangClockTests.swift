@@ -27,7 +27,8 @@ import Testing
 
 @Suite("What a thread does") struct ThreadActivityTests {
   private static func stat(_ name: String, _ state: String, _ user: String) -> ArraySlice<UInt8> {
-    Array("42 (\(name)) \(state) 1 1 1 0 -1 4194560 0 0 0 0 \(user) 50 0 0 20 0 1 0 9 0 0\n".utf8)[...]
+    Array("42 (\(name)) \(state) 1 1 1 0 -1 4194560 0 0 0 0 \(user) 50 0 0 20 0 1 0 9 0 0\n".utf8)[
+      ...]
   }
 
   @Test func readsTimesBehindAnyName() throws {
@@ -37,8 +38,10 @@ import Testing
       #expect(activity.processorTime == 2_000_000_000)
       #expect(!activity.isStopped)
     }
-    #expect(ThreadActivity(statText: Self.stat("a", "T", "1"), ticksPerSecond: 100)?.isStopped == true)
-    #expect(ThreadActivity(statText: Self.stat("a", "t", "1"), ticksPerSecond: 100)?.isStopped == true)
+    #expect(
+      ThreadActivity(statText: Self.stat("a", "T", "1"), ticksPerSecond: 100)?.isStopped == true)
+    #expect(
+      ThreadActivity(statText: Self.stat("a", "t", "1"), ticksPerSecond: 100)?.isStopped == true)
   }
 
   @Test func otherTextIsNone() {

@@ -85,6 +85,8 @@ struct StopChoice: Equatable {
   /// The thread that hangs, if it runs: it then is in no call that the signal could end, and the
   /// kernel does not tell where it is.
   static var hungIfRunning: StopChoice { @_noLocks get { StopChoice(code: 2) } }
+  /// Those that run, where it is not known which one hangs.
+  static var running: StopChoice { @_noLocks get { StopChoice(code: 3) } }
 
   @_noLocks
   static func == (left: StopChoice, right: StopChoice) -> Bool { left.code == right.code }

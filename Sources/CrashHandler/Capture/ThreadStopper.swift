@@ -129,8 +129,12 @@ struct ThreadStopper {
   private func isChosen(_ record: ThreadRecord) -> Bool {
     let choice = unsafe state.pointee.request.stops
     if choice == .all { return true }
-    return unsafe choice == .hungIfRunning && record.threadID == state.pointee.threadID
-      && !record.isBlocked
+    guard choice != .none, !record.isBlocked else { return false }
+    // The thread that captures is in the table where it captures another one's hang.
+    if choice == .running {
+      return unsafe UInt32(bitPattern: record.threadID) != state.pointee.owner.value
+    }
+    return unsafe record.threadID == state.pointee.threadID
   }
 
   /// Name, state and blocked signals; false if the thread has ended.

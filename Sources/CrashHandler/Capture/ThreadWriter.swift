@@ -44,7 +44,9 @@ struct ThreadWriter {
   @_noLocks
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
     // Where nobody was stopped the thread may have gone on since it was found.
-    if unsafe record.systemCallLength == 0 || state.pointee.request.kind != .crash { unsafe ThreadStopper(state).readSystemCall(record) }
+    if unsafe record.systemCallLength == 0 || state.pointee.request.kind != .crash {
+      unsafe ThreadStopper(state).readSystemCall(record)
+    }
     var scanner = unsafe TextScanner(record.systemCall, count: record.systemCallLength)
     guard record.systemCallLength > 0 else {
       writeIdentity(threadID: record.threadID, method: 5)

@@ -40,13 +40,16 @@ package struct HangDump: Sendable {
   private let timeOffset: Int64
   private let processorTimeOffset: Int64
 
-  /// Takes the dump. Of the other threads none is signalled, and of the hung one only if it runs.
+  /// Takes the dump.
+  ///
+  /// The hung thread is signalled if it runs; where it is not known, all that run are. One that
+  /// waits never is.
   ///
   /// - Throws: `CrashHandlerError`, also where eight hangs last already.
   package init(taking description: Description) throws(CrashHandlerError) {
     var request = DumpRequest()
     request.kind = .hang
-    request.stops = description.threadID == nil ? .none : .hungIfRunning
+    request.stops = description.threadEvidence == 1 ? .hungIfRunning : .running
     request.target = description.target
     request.threshold = description.threshold
     request.time = description.time

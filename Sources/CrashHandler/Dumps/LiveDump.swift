@@ -8,6 +8,9 @@ internal import IntermediateDump
 /// stand still. Dropping it unmaps the memory and closes what it opened.
 @safe
 struct LiveDump: ~Copyable {
+  /// Nanoseconds that a dump which stops threads waits for others that do.
+  private static let patience: UInt64 = 60_000_000_000
+
   private let memory: HandlerMemory
   private let main: UnsafeMutablePointer<HandlerState>
   let state: UnsafeMutablePointer<HandlerState>
@@ -38,7 +41,8 @@ struct LiveDump: ~Copyable {
       .bindMemory(to: HandlerState.self, capacity: 1)
     let context = unsafe try memory.pages(Int(PM_CAPTURED_CONTEXT_SIZE))
     // Threads that are stopped find themselves in the handler's own table.
-    let threads = unsafe try request.stops == .none
+    let threads =
+      unsafe try request.stops == .none
       ? memory.threads(
         capacity: main.pointee.threads.capacity,
         countWord: FutexWord(memory.pages(4).bindMemory(to: UInt32.self, capacity: 1)))
@@ -180,14 +184,19 @@ struct LiveDump: ~Copyable {
   /// Makes sure that nobody else stops threads: a crash, or another dump.
   private func becomeOwner() throws(CrashHandlerError) {
     let thread = UInt32(bitPattern: threadID)
-    var rounds = 0
-    while unsafe main.pointee.owner.exchange(expected: 0, desired: thread) != 0 {
-      guard unsafe rounds < 100 && main.pointee.ending.value == 0 else {
-        throw CrashHandlerError(.dumpFailed, "a crash is being captured")
+    let deadline = pm_monotonic_clock() + Self.patience
+    while true {
+      let turn = unsafe main.pointee.turn.value
+      // A crash that waits comes first: it waits for ten seconds at most.
+      if unsafe WaitingCrashes(main).isEmpty,
+        unsafe main.pointee.owner.exchange(expected: 0, desired: thread) == 0
+      {
+        break
       }
-      let turn = unsafe main.pointee.turn
-      turn.wait(while: turn.value, milliseconds: 100)
-      rounds += 1
+      guard unsafe main.pointee.ending.value == 0, pm_monotonic_clock() < deadline else {
+        throw CrashHandlerError(.dumpFailed, "others stop threads: a crash, or other dumps")
+      }
+      unsafe main.pointee.turn.wait(while: turn, milliseconds: 100)
     }
     unsafe main.pointee.threads.removeAll()
     // Stops are numbered, by whoever stops.
@@ -203,7 +212,8 @@ struct LiveDump: ~Copyable {
 
   private func result() throws(CrashHandlerError) -> ReportID {
     let outcome = unsafe state.pointee.outcome
-    let isWhole = unsafe outcome.isComplete && (outcome.isRenamed || !state.pointee.request.isRenamed)
+    let isWhole =
+      unsafe outcome.isComplete && (outcome.isRenamed || !state.pointee.request.isRenamed)
     guard isWhole else {
       if unsafe outcome.hasFile && state.pointee.request.isRenamed { removeFiles() }
       throw CrashHandlerError(

@@ -3,7 +3,9 @@ internal import IntermediateDump
 extension DumpRequest {
   /// Reads a `dumpRequest` map.
   init(reading map: IntermediateDumpMap) {
-    func byte(_ key: IntermediateDumpKey) -> UInt8? { map.unsigned(key).flatMap(UInt8.init(exactly:)) }
+    func byte(_ key: IntermediateDumpKey) -> UInt8? {
+      map.unsigned(key).flatMap(UInt8.init(exactly:))
+    }
     kind = byte(.requestKind).flatMap(Kind.init(rawValue:))
     target = byte(.hangTarget).flatMap(Target.init(rawValue:))
     name = map.text(.hangName)
