@@ -65,7 +65,11 @@ enum Signature {
       "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "_start", "start_thread",
       "clone", "clone3",
     ]
-    if function.hasPrefix("dumpWithoutCrash") || function.hasPrefix("LiveDump.") { return true }
+    // Where a dump without a crash is taken.
+    let ours = [
+      "CrashHandler.LiveDump.", "CrashHandler.dumpWithoutCrash", "Postmortem.dumpWithoutCrash",
+    ]
+    if ours.contains(where: function.hasPrefix) { return true }
     return names.contains(function) || prefixes.contains { function.hasPrefix($0) }
       || function.contains(" in Swift.") || function.contains(" of Swift.")
   }

@@ -158,13 +158,14 @@ struct LiveDump: ~Copyable {
       }
       _ = unsafe pm_sigprocmask(2, &previous, nil)
     }
+    // Before the thread is known as one that dumps: a crash shows it by this context.
+    unsafe pm_capture_context(context)
+    unsafe pm_context_set_signal_mask(context, previous)
     enter()
     defer { unsafe main.pointee.dumpingThreads.remove(threadID) }
     let stops = unsafe state.pointee.request.stops != .none
     if stops { try becomeOwner() }
     unsafe state.pointee.entryTime = pm_monotonic_clock()
-    unsafe pm_capture_context(context)
-    unsafe pm_context_set_signal_mask(context, previous)
     unsafe pm_call_on_stack(
       state.pointee.captureStackTop, pm_capture_dump, UnsafeMutableRawPointer(state))
     if stops { leave() }
