@@ -17,6 +17,7 @@ let package = Package(
   name: "swift-postmortem",
   products: [
     .library(name: "Postmortem", targets: ["Postmortem"]),
+    .library(name: "PostmortemHandler", targets: ["PostmortemHandler"]),
     .executable(name: "postmortem", targets: ["PostmortemTool"]),
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
@@ -57,12 +58,19 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+    // What a program imports that leaves conversion to another: the handler.
+    .target(
+      name: "PostmortemHandler",
+      dependencies: [
+        "CrashHandler", "HangDetection", "IntermediateDump",
+        .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
+      ]),
     // What users import: the handler and the conversion.
     .target(
       name: "Postmortem",
       dependencies: [
-        "CrashConverter", "CrashHandler", "HangDetection", "IntermediateDump",
-        .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
+        "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
+        "PostmortemHandler",
       ]),
     // The `postmortem` command.
     .executableTarget(
@@ -78,7 +86,7 @@ let package = Package(
     .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
     .executableTarget(
       name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
-      exclude: ["C"]),
+      exclude: ["C", "Module"]),
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
@@ -98,16 +106,27 @@ let package = Package(
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "PostmortemToolTests",
-      dependencies: ["CrashReport", "CrashTestSupport", "PostmortemTool"]),
+      dependencies: ["CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
+    // Every way to die under every condition, and what each must leave; never a product.
+    .target(
+      name: "CrashCatalogue",
+      dependencies: [
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "IntermediateDump", "Minidump", "ProcessSnapshot",
+      ], path: "Tests/CrashCatalogue"),
+    // Runs all of it by one command; never a product either.
+    .executableTarget(
+      name: "catalogue", dependencies: ["CrashCatalogue", "CrashTestSupport"],
+      path: "Tests/Catalogue"),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "IntermediateDump",
-        "LiveDumpVictim", "Minidump", "ProcessSnapshot",
+        "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
       ]),
     // A program that dumps without a crash, and hangs.
     .executableTarget(
@@ -121,11 +140,28 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ConverterRacer",
-        "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "SelfProcessingVictim",
       ]),
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+    // Two programs that share a database: one that links the handler alone, one that processes too.
+    .target(name: "VictimDeeds", path: "Tests/VictimDeeds"),
+    .executableTarget(
+      name: "HandlerOnlyVictim", dependencies: ["PostmortemHandler", "VictimDeeds"],
+      path: "Tests/HandlerOnlyVictim"),
+    .executableTarget(
+      name: "SelfProcessingVictim", dependencies: ["Postmortem", "VictimDeeds"],
+      path: "Tests/SelfProcessingVictim"),
+    // Disturbs a victim's crash handler from outside, by ptrace.
+    .executableTarget(name: "FaultInjector", path: "Tests/FaultInjector"),
+    .testTarget(
+      name: "FaultInjectionTests",
+      dependencies: [
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport", "Minidump",
+        "ProcessSnapshot",
+      ]),
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(
       name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
@@ -136,6 +172,8 @@ let package = Package(
 
 // C targets take no Swift settings.
 for target in package.targets
-where !["CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab"].contains(target.name) {
+where ![
+  "CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab", "FaultInjector",
+].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

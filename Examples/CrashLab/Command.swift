@@ -6,11 +6,13 @@ enum Command {
   static let usage = """
     usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
                           [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
-                          [--no-last-words]
+                          [--condition NAME]... [--no-last-words]
+                          [--milliseconds N] [--forgo CALLS]
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR
            crash-lab idle|start-again|status|forked --database DIR
            crash-lab --list
+           crash-lab --list-conditions
 
       KIND          a way to die; --list names them
       chain         plays a program that had signal handlers of its own before; C/chain.c has them
@@ -21,13 +23,19 @@ enum Command {
       forked        forks a child that does nothing as long as its parent lives, and prints its ID
       --no-handler  dies without any handler of ours
       --on          the thread that crashes; main if not given
+      --condition   what surrounds the crash; --list-conditions names them
       --threads     more threads, all asleep, started before the crash
       --stack       bytes of stack for each pthread
+      --milliseconds
+                    the handler's own time
+      --forgo       system calls that the handler leaves out; as in the conditions that end in
+                    "-killed"
       --no-last-words  the handler prints nothing
     """
 
   case help
   case list
+  case listConditions
   case process(String)
   case probe(Probe, String)
   case crash(Crash)
@@ -39,10 +47,16 @@ enum Command {
     guard let first = remaining.popFirst() else { throw UsageError("what shall it be?") }
     let scene = first == "chain" ? remaining.popFirst() : nil
     var options: [String: String] = [:]
-    let known = ["--database", "--on", "--threads", "--stack"]
+    var conditions: [String] = []
+    let known = [
+      "--database", "--on", "--threads", "--stack", "--milliseconds", "--forgo",
+    ]
     while let option = remaining.popFirst() {
       if option == "--no-handler" || option == "--no-last-words" {
         options[option] = ""
+      } else if option == "--condition" {
+        guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }
+        conditions.append(value)
       } else if known.contains(option) {
         guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }
         options[option] = value
@@ -53,6 +67,7 @@ enum Command {
     switch first {
     case "--help", "-h": self = .help
     case "--list": self = .list
+    case "--list-conditions": self = .listConditions
     case "chain":
       guard let scene else { throw UsageError("chain needs a scene") }
       self = .chain(
@@ -62,7 +77,7 @@ enum Command {
       if let probe = Probe(rawValue: first) {
         self = .probe(probe, try Self.database(options))
       } else {
-        self = .crash(try Crash(name: first, options: options))
+        self = .crash(try Crash(name: first, conditions: conditions, options: options))
       }
     }
   }

@@ -1,13 +1,22 @@
-/// One way to die, in one place, among so many threads.
+internal import Postmortem
+
+/// One way to die, in one place, among so many threads, under some conditions.
 struct Crash {
   let kind: CrashKind
   let place: Place
   let database: String?
   let sleepers: Int
   let stackSize: Int?
+  /// The first is the outermost.
+  let conditions: [Condition]
+  /// The handler's own time; nil for the default.
+  let milliseconds: Int?
+  let forgoing: SystemCalls
   let writesLastWords: Bool
 
-  init(name: String, options: [String: String]) throws(UsageError) {
+  init(
+    name: String, conditions names: [String], options: [String: String]
+  ) throws(UsageError) {
     guard let kind = CrashKind.all.first(where: { $0.name == name }) else {
       throw UsageError("unknown kind \(name)")
     }
@@ -17,7 +26,24 @@ struct Crash {
     guard kind.places.contains(place) else {
       throw UsageError("\(name) is not possible on \(place)")
     }
+    var conditions: [Condition] = []
+    for name in names {
+      guard let condition = Condition.all.first(where: { $0.name == name }) else {
+        throw UsageError("unknown condition \(name)")
+      }
+      conditions.append(condition)
+    }
+    if let name = options["--forgo"] {
+      guard let group = CallGroup.all.first(where: { $0.name == name }) else {
+        throw UsageError("unknown system calls \(name)")
+      }
+      forgoing = group.calls
+    } else {
+      forgoing = []
+    }
+    milliseconds = try Self.count(options, "--milliseconds", 1...1_000_000)
     self.kind = kind
+    self.conditions = conditions
     self.place = place
     sleepers = try Self.count(options, "--threads", 0...100_000) ?? 0
     writesLastWords = options["--no-last-words"] == nil
@@ -28,15 +54,35 @@ struct Crash {
     }
   }
 
-  /// True for the kind that is none unless the handler is told so.
-  var catchesBrokenPipe: Bool { kind.name == "pipe" }
+  /// What the handler is started with.
+  var handlerOptions: HandlerOptions {
+    var options = HandlerOptions()
+    // None unless the handler is told so.
+    options.catchesBrokenPipe = kind.name == "pipe"
+    if let milliseconds { options.limits.milliseconds = milliseconds }
+    options.forgoing = forgoing
+    options.writesLastWords = writesLastWords
+    return options
+  }
+
+  /// The kind whose end is that of main.
+  var returnsFromMain: Bool { kind.name == "return" }
 
   /// Starts the handler in between and comes back only if the crash did not happen.
   func run(startingHandler start: () -> Void) throws {
+    for condition in conditions { condition.before?() }
     let earlier = place.prepare(stackSize: stackSize)
     start()
     Sleepers.start(sleepers, stackSize: stackSize)
-    try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
+    for condition in conditions { condition.after?(database) }
+    guard conditions.contains(where: { $0.around != nil }) else {
+      return try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
+    }
+    var crash: @Sendable () -> Void = { [kind] in attempt(kind.crash) }
+    for condition in conditions.reversed() {
+      crash = { [crash] in condition.surround(crash) }
+    }
+    try place.run(crash, stackSize: stackSize, earlier: earlier)
   }
 
   private static func count(

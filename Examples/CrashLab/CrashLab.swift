@@ -15,28 +15,27 @@ struct CrashLab {
     }
     switch command {
     case .help: print(Command.usage)
-    case .list: list()
+    case .list: list(CrashKind.all.map { ($0.name, $0.summary) })
+    case .listConditions: list(Condition.all.map { ($0.name, $0.summary) })
     case .process(let database): process(database)
     case .probe(let probe, let database): run(probe, database)
     case .chain(let scene, let database): chain(scene, database)
     case .crash(let crash):
       try crash.run {
         guard let database = crash.database else { return }
-        var options = HandlerOptions()
-        options.catchesBrokenPipe = crash.catchesBrokenPipe
-        options.writesLastWords = crash.writesLastWords
-        start(database, options)
+        start(database, crash.handlerOptions)
       }
+      if crash.returnsFromMain { return }
       standardError("crash-lab: \(crash.kind.name) came back on \(crash.place)\n")
       exit(Command.survived)
     }
   }
 
-  private static func list() {
-    let width = CrashKind.all.map(\.name.count).max() ?? 0
-    for kind in CrashKind.all {
-      let padding = String(repeating: " ", count: width - kind.name.count)
-      print("\(kind.name)\(padding)  \(kind.summary)")
+  private static func list(_ entries: [(name: String, summary: String)]) {
+    let width = entries.map(\.name.count).max() ?? 0
+    for entry in entries {
+      let padding = String(repeating: " ", count: width - entry.name.count)
+      print("\(entry.name)\(padding)  \(entry.summary)")
     }
   }
 

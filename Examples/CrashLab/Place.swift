@@ -71,7 +71,8 @@ func onTask(_ crash: @Sendable () throws -> Void) {
   stayOnTheStack()
 }
 
-private func attempt(_ crash: @Sendable () throws -> Void) {
+/// Runs a crash where errors have nowhere to go.
+func attempt(_ crash: @Sendable () throws -> Void) {
   do {
     try crash()
   } catch {

@@ -54,12 +54,13 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
                                                          void *(*routine)(void *), void *restrict argument) {
   create_function create = find_next();
   if (!create) {
-    // Only a static executable gets here, at its first thread.
+    // Only a static executable gets here, at its first thread. libdispatch would try again for ever.
     static const char text[] =
         "postmortem: this static executable can make no thread: link it with -Xlinker -u -Xlinker __pthread_create, or"
         " build swift-postmortem without the trait AlternateStacks\n";
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return ENOSYS;
-    return ENOSYS;
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    abort();
   }
   pm_add_plain_creations(1);
   if (!pm_thread_start()) {

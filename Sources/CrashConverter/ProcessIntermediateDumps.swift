@@ -1,4 +1,4 @@
-internal import CrashReportDatabase
+public import CrashReportDatabase
 internal import IntermediateDump
 
 /// Makes reports of the dumps that crashed processes left in a database.
@@ -15,12 +15,17 @@ internal import IntermediateDump
 ///   - annotations: added to every report; a name that a dump has too gets this value.
 ///   - limit: the most dumps of other programs that are taken; without an identifier there is no
 ///     limit.
+///   - pruning: which of the database's reports are too many afterwards; they are removed, whoever's
+///     they are and whether they were uploaded or not.
+///   - progress: told after each dump how many of how many were looked at. Some of these may turn
+///     out to be other converters'.
 /// - Returns: what was done, dump by dump, in that order. A dump whose owner is alive, or on which
 ///   another converter works, is not among them.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
-  limit: Int = 20
+  limit: Int = 20, pruning: PruneCondition = PruneCondition(),
+  progress: (_ done: Int, _ count: Int) -> Void = { _, _ in }
 ) throws(CrashConverterError) -> [ProcessedDump] {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -38,7 +43,9 @@ public func processIntermediateDumps(
   let conversion = DumpConversion(database: database, annotations: annotations)
   var processed: [ProcessedDump] = []
   var foreignCount = 0
-  for file in pending.dumps(among: files) {
+  let dumps = pending.dumps(among: files)
+  for (index, file) in dumps.enumerated() {
+    defer { progress(index + 1, dumps.count) }
     let isForeign = pending.identifier != nil && file.name.identifier != pending.identifier
     if isForeign, foreignCount >= limit { break }
     let outcome: ProcessedDump.Outcome
@@ -52,9 +59,17 @@ public func processIntermediateDumps(
     processed.append(
       ProcessedDump(
         reportID: file.name.reportID, fileName: file.name.description, outcome: outcome))
+    // A program that lives for a second prunes too, and many dumps at once do not pile up.
+    if processed.count.isMultiple(of: 20) { prune(database, pruning) }
   }
+  if !processed.isEmpty { prune(database, pruning) }
   pending.removeOrphans(among: files)
   return processed
+}
+
+/// What cannot be pruned now is pruned the next time.
+private func prune(_ database: CrashReportDatabase, _ condition: PruneCondition) {
+  _ = try? database.prune(condition)
 }
 
 func openPendingFolder(

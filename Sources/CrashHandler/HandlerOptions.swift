@@ -10,6 +10,10 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The environment is never in a dump.
   public var capturesArguments = true
+  /// System calls that a crash must not make, because a seccomp filter kills the process on them.
+  ///
+  /// `Docs/Operations.md` lists those that a crash makes.
+  public var forgoing: SystemCalls = []
 
   /// Whether a crash leaves last words on standard error: signal, message, report ID and the
   /// crashing thread's frames, for logs.
@@ -27,6 +31,6 @@ public struct HandlerOptions: Sendable, Equatable {
   public var alternateStacksOnAllThreads = true
 
   /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words, alternate
-  /// stacks.
+  /// stacks, no system call forgone.
   public init() {}
 }

@@ -25,7 +25,21 @@ public struct CrashReportDatabase: Sendable {
     for state in StoredReport.State.allCases {
       _ = try database.subfolder(state.rawValue, create: true)
     }
-    _ = try database.subfolder("attachments", create: true)
+    _ = try database.subfolder(Self.attachmentsFolder, create: true)
+  }
+
+  static let attachmentsFolder = "attachments"
+
+  /// Opens a database and makes nothing; nil if there is no folder of that name.
+  package init?(existing path: String) throws(CrashReportDatabaseError) {
+    self.path = try DatabasePath.absolute(path)
+    guard DatabasePath.exists(self.path) else { return nil }
+  }
+
+  /// False while nothing has made the folders for reports: only a handler knows the database yet.
+  package func keepsReports() throws(CrashReportDatabaseError) -> Bool {
+    let database = try open()
+    return StoredReport.State.allCases.allSatisfy { database.status(of: $0.rawValue) != nil }
   }
 
   /// The database's folder, judged anew each time: it may have been exchanged meanwhile.
@@ -41,7 +55,6 @@ public struct CrashReportDatabase: Sendable {
   ///   completed. A report that somebody else is writing, or died while writing, is not in the way.
   public func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     let database = try open()
-    try removeStaleNewReports(database)
     return try NewReport.make(id, in: database)
   }
 
@@ -81,6 +94,12 @@ public struct CrashReportDatabase: Sendable {
     return nil
   }
 
+  /// Opens a report's minidump for reading, wherever it has moved on to.
+  package func openReport(_ report: StoredReport) throws(CrashReportDatabaseError) -> OpenFile {
+    let state = try self.report(report.id)?.state ?? report.state
+    return try open().subfolder(state.rawValue).open(StoredReport.fileName(report.id))
+  }
+
   /// Makes sure that a report which is in the database already would survive a power cut.
   ///
   /// Its writer may have died between making it visible and waiting for the disk.
@@ -111,20 +130,5 @@ public struct CrashReportDatabase: Sendable {
       creationTime: metadata.flatMap(ReportMetadata.init(bytes:))?.creationTime
         ?? status.modificationTime / 1_000_000_000,
       size: status.size)
-  }
-
-  private func removeStaleNewReports(
-    _ database: borrowing Folder
-  ) throws(CrashReportDatabaseError) {
-    let folder = try database.subfolder(StoredReport.State.new.rawValue)
-    var now = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &now)
-    let limit = Int64(now.tv_sec) * 1_000_000_000 - NewReport.staleAge
-    for name in try folder.names() where name.hasSuffix(".dmp") || name.hasSuffix(".tmp") {
-      guard let status = folder.status(of: name), status.kind == .regular,
-        max(status.modificationTime, status.changeTime) < limit
-      else { continue }
-      try? folder.remove(name)
-    }
   }
 }

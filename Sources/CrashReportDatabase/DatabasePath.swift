@@ -46,6 +46,12 @@ enum DatabasePath {
     throw CrashReportDatabaseError(systemCall: "making the folder \(path)", errno: failure)
   }
 
+  /// True if anything lies there, or the system does not tell.
+  static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0 || errno != ENOENT
+  }
+
   /// Opens the folder if nobody else but root could have put it there or can exchange it.
   static func open(_ path: String) throws(CrashReportDatabaseError) -> Folder {
     var status = stat()

@@ -13,7 +13,11 @@ struct DatabaseSettings: Sendable, Equatable {
   /// The character constant 'CPds', which lies backwards in a little-endian file.
   static let magic: UInt32 = 0x4350_6473
 
-  var uploadsEnabled = false
+  /// Where the time lies that is written alone.
+  static let attemptOffset: Int64 = 16
+
+  /// Bit 0 says that uploads are enabled; bits that are not known are kept.
+  private var options: UInt32 = 0
   var lastUploadAttemptTime: Int64 = 0
   var clientID: ReportID
 
@@ -32,16 +36,21 @@ struct DatabaseSettings: Sendable, Equatable {
       let clientID = ReportID(bytes: Self.reordered(Array(bytes[24...]))),
       clientID.bytes.contains(where: { $0 != 0 })
     else { return nil }
-    uploadsEnabled = options & 1 == 1
+    self.options = options
     lastUploadAttemptTime = lastAttempt
     self.clientID = clientID
+  }
+
+  var uploadsEnabled: Bool {
+    get { options & 1 == 1 }
+    set { options = newValue ? options | 1 : options & ~1 }
   }
 
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     LittleEndian.append(Self.magic, to: &bytes)
     LittleEndian.append(UInt32(1), to: &bytes)
-    LittleEndian.append(UInt32(uploadsEnabled ? 1 : 0), to: &bytes)
+    LittleEndian.append(options, to: &bytes)
     LittleEndian.append(UInt32(0), to: &bytes)
     LittleEndian.append(lastUploadAttemptTime, to: &bytes)
     return bytes + Self.reordered(clientID.bytes)

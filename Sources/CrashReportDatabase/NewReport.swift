@@ -4,8 +4,8 @@ public import IntermediateDump
 /// A report that is being written: nobody sees it until `finish()`, and it is gone if that never
 /// comes.
 ///
-/// A process that dies in between leaves a file in `new/`, which is never read and is removed after
-/// three days.
+/// A process that dies in between leaves a file in `new/`, which is never read and is removed by the
+/// first `prune` after three days.
 public struct NewReport: ~Copyable, Sendable {
   public let id: ReportID
   /// An empty file, open for reading and writing.
@@ -17,9 +17,6 @@ public struct NewReport: ~Copyable, Sendable {
   private let pending: Folder
   private let completed: Folder
   private var isFinished = false
-
-  /// How long a file may lie in `new/` before it counts as left behind, in nanoseconds.
-  static let staleAge: Int64 = 3 * 24 * 3600 * 1_000_000_000
 
   private init(
     id: ReportID, file: consuming OpenFile, fileName: String, new: consuming Folder,

@@ -31,9 +31,19 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 
   /// The report that a file name stands for; nil for every name that is not exactly a minidump's.
   static func id(fileName: String) -> ReportID? {
-    guard fileName.utf8.count == 40, fileName.hasSuffix(".dmp"),
-      let id = ReportID(String(fileName.dropLast(4))), Self.fileName(id) == fileName
-    else { return nil }
+    guard let id = id(stem: fileName), Self.fileName(id) == fileName else { return nil }
     return id
+  }
+
+  /// The report whose metadata has a name; nil for every other name.
+  static func id(metadataName: String) -> ReportID? {
+    guard let id = id(stem: metadataName), Self.metadataName(id) == metadataName else {
+      return nil
+    }
+    return id
+  }
+
+  private static func id(stem name: String) -> ReportID? {
+    name.split(separator: ".").first.flatMap { ReportID(String($0)) }
   }
 }

@@ -42,26 +42,6 @@ public func dumpWithoutCrash(
   return reportID
 }
 
-/// Takes a dump of this process as it is now, into a file of the program's choice.
-///
-/// As `dumpWithoutCrash(processing:)`, but the file is the program's: it may drop it, or hand it to
-/// `processIntermediateDump(at:)`. For what may turn out to be nothing: a request that takes too
-/// long, a state that should not be.
-///
-/// - Parameters:
-///   - path: a file that must not exist; made, mode 0600.
-///   - stopsThreads: as with the other form.
-/// - Returns: the ID that the report will have.
-/// - Throws: `CrashHandlerError`, also where the file cannot be made; then there is none.
-///
-/// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessingAtPath.
-@discardableResult @inline(never)
-public func dumpWithoutCrash(
-  to path: String, stopsThreads: Bool = false
-) throws(CrashHandlerError) -> ReportID {
-  try CrashHandler.dumpWithoutCrash(to: path, stopsThreads: stopsThreads)
-}
-
 /// Makes a report of a dump that `dumpWithoutCrash(to:)` has left in a file, and removes the file.
 ///
 /// - Parameters:

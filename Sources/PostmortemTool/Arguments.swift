@@ -58,4 +58,21 @@ struct Arguments {
 
   /// Every value of an option that may be given more than once, in order.
   func values(of option: String) -> [String] { options[option] ?? [] }
+
+  /// The value of an option that is a number; nil if it was not given.
+  ///
+  /// - Parameters:
+  ///   - range: what makes sense.
+  ///   - help: shown with the error.
+  func integer(
+    _ option: String, in range: ClosedRange<Int>, help: String
+  ) throws(UsageError) -> Int? {
+    guard let text = self[option] else { return nil }
+    guard let number = Int(text), range.contains(number) else {
+      throw UsageError(
+        "\(option) needs a number from \(range.lowerBound) to \(range.upperBound), not "
+          + "'\(text.escapedForMessage)'", help: help)
+    }
+    return number
+  }
 }

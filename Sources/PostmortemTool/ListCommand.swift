@@ -31,7 +31,12 @@ enum ListCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
-    let reports = try Database.open(arguments.operands[0]).reports()
+    try print(
+      try Database.open(arguments.operands[0]).reports(), asJSON: arguments.has("--json"))
+  }
+
+  /// Prints reports, as prune does too.
+  static func print(_ reports: [StoredReport], asJSON: Bool) throws {
     let entries = reports.map { report in
       let (nanoseconds, overflow) = report.creationTime.multipliedReportingOverflow(
         by: 1_000_000_000)
@@ -40,7 +45,7 @@ enum ListCommand: Subcommand {
         creationTime: Timestamp(nanoseconds: overflow ? 0 : nanoseconds), size: report.size,
         path: report.path)
     }
-    if arguments.has("--json") { return Terminal.print(try JSON.text(of: entries)) }
+    if asJSON { return Terminal.print(try JSON.text(of: entries)) }
     for entry in entries {
       let state = entry.state.padding(toLength: 9, withPad: " ", startingAt: 0)
       let time = entry.creationTime.description.prefix(19).replacing("T", with: " ")

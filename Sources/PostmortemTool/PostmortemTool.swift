@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The `postmortem` command: one subcommand, its arguments, and an exit status of 0, 1 or 64.
+/// The `postmortem` command: one subcommand, its arguments, and an exit status of 0, 1 or 64;
+/// `run` ends as its command does.
 ///
 /// Source: sysexits.h for 64 (EX_USAGE).
 @main
@@ -8,7 +9,8 @@ struct PostmortemTool {
   static let version = "0.1.0"
 
   static let subcommands: [any Subcommand.Type] = [
-    DemoCommand.self, ProcessCommand.self, ListCommand.self, ShowCommand.self, DumpCommand.self,
+    DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,
+    ShowCommand.self, StatsCommand.self, PruneCommand.self, DeleteCommand.self, DumpCommand.self,
     SymbolicateCommand.self, DoctorCommand.self,
   ]
 
@@ -24,6 +26,9 @@ struct PostmortemTool {
     } catch let error as UsageError {
       Terminal.printError(error.description)
       return 64
+    } catch let error as ToolError {
+      Terminal.printError(error.description)
+      return error.exitStatus
     } catch is QuietFailure {
       return 1
     } catch {
@@ -64,7 +69,7 @@ struct PostmortemTool {
       \(lines.joined(separator: "\n"))
 
       postmortem SUBCOMMAND --help says more. postmortem --version prints the version.
-      Exit status: 0 done, 1 failed, 64 wrong usage.
+      Exit status: 0 done, 1 failed, 64 wrong usage; postmortem run ends as its command does.
 
       """
   }

@@ -7,26 +7,34 @@ enum ProcessCommand: Subcommand {
   static let help = """
     Turns the dumps that crashed processes left in a database into minidumps.
 
-    Usage: postmortem process DIR
+    Usage: postmortem process DIR [--json]
 
     DIR is the folder that was given to startHandler(database:). Prints one line for each dump. A dump
-    that fails is kept and tried again the next time. A program does the same for itself with
-    processIntermediateDumps(); this command is for programs that do not.
+    that fails is kept and tried again the next time; the third failure moves it to DIR/quarantine. A
+    program does the same for itself with processIntermediateDumps(); this command is for programs that
+    do not. Afterwards reports that are too many are removed: see postmortem prune.
+
+      --json  print a JSON array of objects with reportID, file, outcome (complete, torn, failed or
+              quarantined) and reason
+
+    Exit status: 0 if every dump became a report, also if there was none; 1 if one did not.
 
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, operands: 1...1, help: help)
+    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
     let path = arguments.operands[0]
     guard InputFile.isFolder(path) else { throw ToolError(path: path, "no such folder") }
-    let processed = try processIntermediateDumps(database: path)
-    for dump in processed { Terminal.print(dump.description + "\n") }
-    let failures = processed.count { dump in
-      switch dump.outcome {
-      case .failed, .quarantined: true
-      case .complete, .torn: false
-      }
+    let progress = ProgressLine("processing dumps:")
+    let processed = try processIntermediateDumps(database: path, progress: progress.update)
+    progress.clear()
+    let entries = processed.map(ProcessedEntry.init)
+    if arguments.has("--json") {
+      Terminal.print(try JSON.text(of: entries))
+    } else {
+      for dump in processed { Terminal.print(dump.description + "\n") }
     }
+    let failures = entries.count(where: \.isFailure)
     guard failures == 0 else {
       throw ToolError(path: path, "\(failures) of \(processed.count) dumps could not be processed")
     }

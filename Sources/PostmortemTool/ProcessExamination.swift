@@ -88,27 +88,22 @@ struct ProcessExamination {
 
   /// Compares the process's signals with what its run record says.
   private mutating func examineSignals(
-    of process: ThreadSignals, record: IntermediateDumpMap?
+    of process: ThreadSignals, record: RunRecord?
   ) {
-    guard let record, let mask = record.unsigned(.ownerCrashSignals) else {
+    guard let record, let signals = record.signals else {
       return find("there is no run record: which signals should be caught is not known")
     }
-    if let owner = record.unsigned(.ownerProcessID), owner != UInt64(process.innermostID) {
-      return find("the locked file is process \(owner)'s: this process has inherited it")
+    if record.processID != UInt32(bitPattern: process.innermostID) {
+      return find(
+        "the locked file is process \(record.processID)'s: this process has inherited it")
     }
-    let missing = SignalSet(mask: mask).subtracting(process.caught)
+    let missing = SignalSet(mask: signals.crash).subtracting(process.caught)
     for signal in missing.signals {
       let action = process.ignored.contains(signal) ? "it is ignored" : "it has the default action"
       find("\(SignalSet.name(of: signal)) is not caught any more: \(action)")
     }
-    let helpers = [
-      (IntermediateDumpKey.ownerStopSignal, "stops threads"),
-      (.ownerWatchdogSignal, "bounds the time"),
-    ]
-    for (key, purpose) in helpers {
-      guard let signal = record.unsigned(key).flatMap(Int32.init(exactly:)), signal != 0,
-        !process.caught.contains(signal)
-      else { continue }
+    let helpers = [(signals.stop, "stops threads"), (signals.watchdog, "bounds the time")]
+    for (signal, purpose) in helpers where signal != 0 && !process.caught.contains(signal) {
       find("signal \(signal), which \(purpose) in a crash, is not caught any more")
     }
   }
@@ -132,9 +127,9 @@ struct ProcessExamination {
     return links
   }
 
-  private static func owner(at path: String) -> IntermediateDumpMap? {
-    guard let bytes = try? InputFile.bytes(of: path) else { return nil }
-    return try? IntermediateDumpDocument(parsing: bytes).root.map(.owner)
+  /// The run record at a path; nil if it cannot be read.
+  private static func owner(at path: String) -> RunRecord? {
+    FileManager.default.contents(atPath: path).flatMap { RunRecord(bytes: [UInt8]($0)) }
   }
 }
 

@@ -12,6 +12,11 @@ enum Terminal {
     write("postmortem: \(text)\n", to: 2)
   }
 
+  /// Writes to standard error what is no message.
+  static func printProgress(_ text: String) {
+    write(text, to: 2)
+  }
+
   /// Writes all of it or, where the reader has gone, no more.
   private static func write(_ text: String, to descriptor: Int32) {
     var bytes = Array(text.utf8)[...]

@@ -16,9 +16,10 @@ struct UsageError: Error, CustomStringConvertible {
   }
 }
 
-/// What could not be done, and with which file; exit status 1.
+/// What could not be done, and with which file; exit status 1 unless it says otherwise.
 struct ToolError: Error, CustomStringConvertible {
   let description: String
+  var exitStatus: Int32 = 1
 
   init(_ reason: String) { description = reason }
 

@@ -1,3 +1,4 @@
+import IntermediateDump
 import Testing
 
 @testable import CrashConverter
@@ -6,7 +7,8 @@ import Testing
   private static let host = HostIdentity(
     bootID: "boot", processNamespace: 7, isProcOurs: true, processID: 1, startTime: 1)
   private static let record = RunRecord(
-    processID: 50, startTime: 1000, stackStart: 0x7000, bootID: "boot", processNamespace: 7)
+    processID: 50, startTime: 1000, stackStart: 0x7000, bootID: "boot", processNamespace: 7,
+    launchTime: 1)
   private static let hour: Int64 = 3600 * 1_000_000_000
 
   /// Evidence of a live owner in the same place, changed as the test wants it.

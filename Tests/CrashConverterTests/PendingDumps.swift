@@ -10,8 +10,8 @@ final class PendingDumps: Sendable {
   var path: String { folder.path }
   private static let pending = "pending-serialized-dumps"
 
-  init() throws {
-    folder = try SharedFolder()
+  init(inMemory: Bool = false) throws {
+    folder = try SharedFolder(inMemory: inMemory)
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/\(Self.pending)", withIntermediateDirectories: false)
   }
@@ -49,19 +49,10 @@ final class PendingDumps: Sendable {
     _ id: ReportID, identifier: String = "app", processID: UInt32, startTime: UInt64,
     stackStart: UInt64 = 0, bootID: String, namespace: UInt64
   ) throws {
-    let bytes = IntermediateDumpEncoding.encode { writer in
-      writer.header()
-      writer.startMap(.owner)
-      writer.unsigned(.ownerProcessID, UInt64(processID), width: 4)
-      writer.unsigned(.ownerStartTime, startTime)
-      writer.unsigned(.ownerStackStart, stackStart)
-      writer.text(.ownerBootID, bootID)
-      writer.unsigned(.ownerProcessNamespace, namespace)
-      writer.signed(.ownerLaunchTime, 1)
-      writer.end()
-      _ = writer.endDocument()
-    }
-    try put(try #require(bytes), "\(identifier)@\(id).run")
+    let record = RunRecord(
+      processID: processID, startTime: startTime, stackStart: stackStart, bootID: bootID,
+      processNamespace: namespace, launchTime: 1)
+    try put(try #require(record.encoded()), "\(identifier)@\(id).run")
   }
 
   /// A dump of a crash, with an annotation and 4 KiB of memory.

@@ -2,18 +2,31 @@ import CrashTestSupport
 import Foundation
 import Glibc
 
-/// A `ConverterRacer` process, which waits until it is let go.
+/// A helper process that was built beside the tests, and that waits for the end of its input.
 final class Racer {
   private let process = Process()
   private let input = Pipe()
   private let output = Pipe()
 
-  init(database: String, identifier: String = "app") throws {
-    // The test bundle and the helper are built into the same folder.
-    let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    process.executableURL = URL(fileURLWithPath: own).deletingLastPathComponent()
-      .appendingPathComponent("ConverterRacer")
-    process.arguments = [database, identifier]
+  /// Starts a `ConverterRacer`, which converts once it is let go.
+  convenience init(
+    database: String, identifier: String = "app", inNamespace: Bool = false
+  ) throws {
+    try self.init(
+      "ConverterRacer", [database, identifier], through: inNamespace ? Self.namespace : [])
+  }
+
+  /// What makes a program the first process of a PID namespace of its own; needs root.
+  static let namespace = ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+  /// - Parameter through: a command that runs the program, as env(1) does.
+  init(_ program: String, _ arguments: [String], through: [String] = []) throws {
+    let words = through + [try BuiltProducts.besideTests(program)] + arguments
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      ["SWIFT_BACKTRACE": "enable=no"]
+    ) { _, new in new }
     process.standardInput = input
     process.standardOutput = output
     try process.run()
@@ -29,6 +42,22 @@ final class Racer {
     _ = Glibc.kill(process.processIdentifier, SIGKILL)
   }
 
+  /// The signal that ended it; nil if it exited.
+  var endSignal: Int32? {
+    process.terminationReason == .uncaughtSignal ? process.terminationStatus : nil
+  }
+
+  /// What it exited with, or the signal.
+  var endStatus: Int32 { process.terminationStatus }
+
+  /// Waits for the end of the process itself, and does not collect it.
+  ///
+  /// Foundation's own wait would go on while a child of it lives.
+  func waitForZombie() {
+    var information = unsafe siginfo_t()
+    unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
+  }
+
   /// Waits for one line.
   func firstLine() throws -> String {
     var line: [UInt8] = []
@@ -36,6 +65,14 @@ final class Racer {
       line.append(byte)
     }
     return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Waits for a line that begins with a text; lines before it are lost.
+  func line(with start: String) throws -> String {
+    while true {
+      let line = try firstLine()
+      if line.hasPrefix(start) || line.isEmpty { return line }
+    }
   }
 
   /// Waits for the process's end, and returns the lines it printed.

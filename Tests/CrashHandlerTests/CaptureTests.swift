@@ -246,6 +246,24 @@ import Testing
     #expect(contents.isEmpty)
   }
 
+  @Test func filesOfTheControlGroupThatAreNotOursAreNotRead() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let foreign = folder.path + "/foreign"
+    try Data("12345\n".utf8).write(to: URL(filePath: foreign))
+    await #expect(processExitsWith: .signal(SIGSEGV)) {
+      [database = database as String, foreign = foreign as String] in
+      try startHandler(database: database)
+      takeAllDescriptors(for: foreign)
+      writeTo(16)
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let resources = try #require(root.last(.mappingCount))
+    for key in [IntermediateDumpKey.memoryUsed, .memoryLimit, .tasksUsed, .tasksLimit] {
+      #expect(resources.unsigned(key) != 12345)
+    }
+  }
+
   @Test func aFileThatWasRemovedIsMadeAgain() async throws {
     let folder = try TemporaryFolder()
     let database = folder.database
@@ -377,11 +395,13 @@ private func hangInSection() throws {
   // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
   unsafe openSignals(state)
   for _ in 0..<2 {
+    unsafe state.pointee.isOutOfTime = false
     WatchdogTimer.arm(timer, milliseconds: 20)
     let result = unsafe pm_run_section(state.pointee.landingPads, hanging, pm_state()!)
     let expected = unsafe state.pointee.watchdogSignal
     #expect(result == expected)
   }
+  WatchdogTimer.arm(timer, milliseconds: 0)
   let isOutOfTime = unsafe state.pointee.isOutOfTime
   #expect(isOutOfTime)
 }
@@ -389,10 +409,14 @@ private func hangInSection() throws {
 private typealias ThreadBody =
   @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
 
+private let namedThreads = Atomic(0)
+
+/// Returns when the thread has named itself.
 private func startThread(_ body: ThreadBody) {
+  let before = namedThreads.load(ordering: .acquiring)
   var thread = pthread_t()
   unsafe pthread_create(&thread, nil, body, nil)
-  usleep(20_000)
+  while namedThreads.load(ordering: .acquiring) == before { sched_yield() }
 }
 
 /// The overlay has no pthread_setname_np.
@@ -401,6 +425,7 @@ private func nameThread(_ name: String) {
   let descriptor = unsafe open(path, O_WRONLY)
   _ = unsafe write(descriptor, name, name.utf8.count)
   close(descriptor)
+  namedThreads.add(1, ordering: .releasing)
 }
 
 private func startSleepingThreads(_ count: Int) {
@@ -477,6 +502,7 @@ private func copyGuarded() throws {
   unsafe state.pointee.owner.store(UInt32(bitPattern: pm_gettid()))
   let pages = unsafe mmap(
     nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
+  unsafe state.pointee.hasFaultStack = true
   unsafe memset(pages, 0x5A, 3 * 4096)
   unsafe mprotect(pages + 4096, 4096, PROT_NONE)
   let memory = unsafe state.pointee.memory

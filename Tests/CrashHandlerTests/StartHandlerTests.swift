@@ -109,6 +109,20 @@ import Testing
     #expect(try folder.pendingNames().isEmpty)
   }
 
+  @Test func whereNoFileMayGrowItThrowsAndTheProgramGoesOn() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      var limit = rlimit()
+      unsafe getrlimit(__rlimit_resource_t(1), &limit)
+      limit.rlim_cur = 0
+      unsafe setrlimit(__rlimit_resource_t(1), &limit)
+      // Not the end by SIGXFSZ, neither now nor when the thread's mask is what it was.
+      #expect(throws: CrashHandlerError.self) { try startHandler(database: database) }
+    }
+    #expect(try folder.pendingNames().isEmpty)
+  }
+
   @Test func withoutMemoryItThrowsAndChangesNoSignal() async throws {
     let folder = try TemporaryFolder()
     let database = folder.database

@@ -3,7 +3,7 @@ public import Testing
 
 /// Where the executables are that the tests run.
 public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestStringConvertible {
-  /// What `swift test` built beside the tests.
+  /// What `swift test` built beside the tests: without optimisation.
   case asTested
   /// Optimised, in a build folder of its own.
   case release
@@ -24,7 +24,13 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
   /// already.
   var variant: (folder: String, configuration: String, arguments: [String])? {
     switch self {
-    case .asTested: nil
+    case .asTested:
+      // Beside an optimised program lies what is optimised too.
+      #if DEBUG
+        nil
+      #else
+        ("debug", "debug", [])
+      #endif
     case .release: ("release", "release", [])
     case .staticDebug: ("static-debug", "debug", ["--static-swift-stdlib"])
     case .staticRelease: ("static-release", "release", ["--static-swift-stdlib"])
@@ -64,7 +70,8 @@ public actor BuiltProducts {
     return try await build.value
   }
 
-  private static func besideTests(_ product: String) throws -> String {
+  /// The path of an executable that `swift build --build-tests` made.
+  public static func besideTests(_ product: String) throws -> String {
     let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let path = URL(fileURLWithPath: runner).deletingLastPathComponent().path + "/" + product
     guard FileManager.default.isExecutableFile(atPath: path) else {

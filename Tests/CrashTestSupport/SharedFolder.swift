@@ -4,8 +4,9 @@ internal import Foundation
 public final class SharedFolder: Sendable {
   private let folder: TemporaryFolder
 
-  public init() throws {
-    folder = try TemporaryFolder()
+  /// - Parameter inMemory: as `TemporaryFolder` has it.
+  public init(inMemory: Bool = false) throws {
+    folder = try TemporaryFolder(inMemory: inMemory)
   }
 
   /// Absolute and without a trailing slash.

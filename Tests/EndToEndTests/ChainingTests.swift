@@ -5,8 +5,10 @@ import IntermediateDump
 import ProcessSnapshot
 import Testing
 
-/// Programs that had signal handlers of their own: each sees and does what it does without us, and each crash is a
-/// report. The scenes are in Examples/CrashLab/C/chain.c.
+/// Programs that had signal handlers of their own: each sees and does what it does without us, and
+/// each crash is a report.
+///
+/// The scenes are in Examples/CrashLab/C/chain.c.
 @Suite("Handlers that were there before")
 struct ChainingTests {
   struct Scene: Sendable, CustomTestStringConvertible {

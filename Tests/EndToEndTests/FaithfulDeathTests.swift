@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
@@ -21,7 +22,7 @@ struct FaithfulDeathTests {
 
   @Test(
     "One crash, one report, the same end", .needs(.gdb), .needs(.lldb),
-    arguments: KnownCrash.all, Scene.all)
+    arguments: KnownCrash.debugged, Scene.all)
   func crash(_ crash: KnownCrash, _ scene: Scene) async throws {
     let victim = try await Victim(scene.configuration)
     let alone = try await victim.dieAlone(crash.kind, on: scene.place, coreFile: .allowed)

@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation

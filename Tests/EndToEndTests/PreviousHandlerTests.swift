@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashReportDatabase
 import CrashTestSupport
 import ProcessSnapshot
@@ -10,7 +11,7 @@ struct PreviousHandlerTests {
     "The backtracer still prints and the process still ends alike",
     arguments: ["null-read", "abort", "fatal-error", "divide-by-zero"], CrashPlace.kinds)
   func chains(_ kind: String, _ place: CrashPlace) async throws {
-    let crash = try #require(KnownCrash.all.first { $0.kind == kind })
+    let crash = try #require(KnownCrash.debugged.first { $0.kind == kind })
     let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone(kind, on: place, backtracer: true)
     let handled = try await victim.die(kind, on: place, backtracer: true)

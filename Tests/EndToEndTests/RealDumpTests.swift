@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashTestSupport
 import Foundation
 import IntermediateDump

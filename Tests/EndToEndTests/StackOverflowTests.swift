@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashReport
 import CrashReportDatabase
 import CrashTestSupport

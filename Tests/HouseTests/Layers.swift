@@ -15,7 +15,8 @@ enum Layers {
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
     "CrashReportUpload": ["CrashReportDatabase"],
-    "Postmortem": ["CThreadStacks", "CrashHandler", "CrashConverter", "HangDetection"],
+    "PostmortemHandler": ["CThreadStacks", "CrashHandler", "HangDetection"],
+    "Postmortem": ["PostmortemHandler", "CrashConverter"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],
   ]
 

@@ -53,7 +53,7 @@ import Testing
   @Test func printsHelpAndVersion() throws {
     let help = try run("--help")
     #expect(help.status == 0)
-    for name in ["demo", "process", "list", "show", "dump", "symbolicate", "doctor"] {
+    for name in PostmortemTool.subcommands.map({ $0.name }) {
       #expect(help.output.contains("\n  \(name) "))
       let own = try run(name, "--help")
       #expect(own.status == 0)

@@ -111,6 +111,8 @@ PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
   // struct stat: st_dev 0 (8), st_ino 8 (8); st_nlink 16 (8) on x86_64, 20 (4) on arm64.
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
+  // Any error but EBADF comes from a filter, which may know only one of the two calls that do this.
+  if (result < 0 && result != -9) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, 0x1000 /* AT_EMPTY_PATH */, 0, 0);
   if (result < 0) return result;
   status->device = raw[0];
   status->inode = raw[1];
@@ -145,10 +147,22 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 
-// libc caches the process ID in some versions, and a cached one is wrong in a vfork child.
-PM_INLINE int pm_getpid(void) { return (int)PM_SYSCALL(SYS_getpid, 0, 0, 0, 0, 0, 0); }
+// A call that the kernel never fails, but a filter or a tracer may, once or for good.
+PM_INLINE long pm_syscall_again(long number) {
+  long result = -1;
+  for (int i = 0; i < 3 && result < 0; i++) result = PM_SYSCALL(number, 0, 0, 0, 0, 0, 0);
+  return result;
+}
+
+// libc caches the process ID in some versions, and a cached one is wrong in a vfork child. Negative if it is kept from us.
+PM_INLINE int pm_getpid(void) { return (int)pm_syscall_again(SYS_getpid); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
-PM_INLINE int pm_gettid(void) { return (int)PM_SYSCALL(SYS_gettid, 0, 0, 0, 0, 0, 0); }
+// No thread has this ID: it stands for one that is kept from us.
+enum { PM_UNKNOWN_THREAD = 0x7FFFFFFF };
+PM_INLINE int pm_gettid(void) {
+  long result = pm_syscall_again(SYS_gettid);
+  return result < 0 ? PM_UNKNOWN_THREAD : (int)result;
+}
 
 // How a thread is scheduled: a policy, and 20 minus its nice value.
 PM_INLINE long pm_sched_getscheduler(int thread) { return PM_SYSCALL(SYS_sched_getscheduler, thread, 0, 0, 0, 0, 0); }
@@ -158,6 +172,9 @@ PM_INLINE long pm_getpriority(int thread) { return PM_SYSCALL(SYS_getpriority, 0
 PM_INLINE long pm_tgkill(int process, int thread, int signal) {
   return PM_SYSCALL(SYS_tgkill, process, thread, signal, 0, 0, 0);
 }
+
+// Sends the process a signal, where a thread cannot be named.
+PM_INLINE long pm_kill(int process, int signal) { return PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0); }
 
 // Queues the original siginfo again, so that a previous handler and the core file see the true cause.
 PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void *information) {

@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// Whether the converter that a claim names may still be at work.
 enum ClaimLiveness {
   /// How long a claim stands whose converter cannot be judged from here, in nanoseconds.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 
 /// Which boot and PID namespace this process is in, and which process it is there.
 struct HostIdentity: Sendable, Equatable {
@@ -25,9 +26,7 @@ struct HostIdentity: Sendable, Equatable {
     let isProcOurs = shown == "\(processID)"
     let ownText = isProcOurs ? ProcFile.contents("/proc/self/stat") : nil
     return HostIdentity(
-      bootID: ProcFile.contents("/proc/sys/kernel/random/boot_id").map {
-        String(decoding: $0.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
-      },
+      bootID: ProcFile.contents("/proc/sys/kernel/random/boot_id").map(RunRecord.bootID(of:)),
       processNamespace: hasNamespace ? UInt64(status.st_ino) : nil,
       isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),
       startTime: ownText.flatMap(ProcessStatistics.init(statText:))?.startTime)

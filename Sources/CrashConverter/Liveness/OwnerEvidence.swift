@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// Whether somebody may still need a file, and how that is known.
 enum OwnerVerdict: Sendable, Equatable {
   case alive(String)

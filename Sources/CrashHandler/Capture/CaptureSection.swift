@@ -37,7 +37,9 @@ func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
   unsafe state.pointee.writer.unsigned(.threadsOmitted, state.pointee.threadsOmitted)
   unsafe state.pointee.writer.unsigned(.sectionsAbandoned, state.pointee.sectionsAbandoned)
   unsafe state.pointee.writer.unsigned(.bytesOmitted, state.pointee.writer.bytesOmitted)
-  unsafe state.pointee.writer.unsigned(
-    .captureTime, pm_monotonic_clock() &- state.pointee.entryTime)
+  let now = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+  if unsafe now != 0 && state.pointee.entryTime != 0 {
+    unsafe state.pointee.writer.unsigned(.captureTime, now &- state.pointee.entryTime)
+  }
   unsafe state.pointee.writer.end()
 }

@@ -18,8 +18,9 @@ struct CrashEnd {
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) {
     if unsafe landIfArmed(signal, context) { return }
-    // A fault in the few lines between the sections. What was flushed is on disk; end as we would
-    // have ended.
+    // A fault before the first section or behind the last, or the crash again. What was flushed is
+    // on disk; end as we would have ended.
+    unsafe state.pointee.timesReturned &+= 1
     unsafe state.pointee.ending.store(1)
     wakeWaiting()
     unsafe passOn(signal, information, context)
@@ -30,14 +31,16 @@ struct CrashEnd {
   func landIfArmed(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
     guard let context = unsafe context else { return false }
     let pads = unsafe state.pointee.landingPads
-    var index = 1
-    while index >= 0 {
+    // A guarded copy, the section around it, what is around all sections.
+    var turn = 0
+    while turn < 3 {
+      let index = turn == 0 ? 1 : turn == 1 ? 0 : 2
       if unsafe pads[index].armed != 0 {
         unsafe pads[index].armed = 0
         unsafe pm_context_land(context, pads + index, signal)
         return true
       }
-      index &-= 1
+      turn &+= 1
     }
     return false
   }
@@ -52,7 +55,8 @@ struct CrashEnd {
   func becomeOwner(_ threadID: Int32, context: UnsafeMutableRawPointer?) -> Bool {
     let waiting = unsafe WaitingCrashes(state)
     var rounds = 0
-    while rounds < 100 {
+    var start: UInt64 = 0
+    while !isLate(rounds, since: start) {
       let turn = unsafe state.pointee.turn.value
       let owner = unsafe state.pointee.owner.exchange(
         expected: 0, desired: UInt32(bitPattern: threadID))
@@ -62,9 +66,10 @@ struct CrashEnd {
       }
       if rounds == 0 {
         unsafe waiting.add(threadID, context: context)
+        start = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
         rounds = 1
       }
-      while unsafe state.pointee.turn.value == turn, rounds < 100 {
+      while unsafe state.pointee.turn.value == turn && !isLate(rounds, since: start) {
         unsafe state.pointee.turn.wait(while: turn, milliseconds: 100)
         rounds &+= 1
       }
@@ -72,6 +77,14 @@ struct CrashEnd {
     }
     waiting.remove(threadID)
     return false
+  }
+
+  /// True after ten seconds; a wait may end early, or not begin at all under a filter, and without
+  /// a clock the waits of 100 ms are counted.
+  @_noLocks
+  private func isLate(_ rounds: Int, since start: UInt64) -> Bool {
+    guard rounds > 0 else { return false }
+    return start == 0 ? rounds >= 100 : pm_monotonic_clock() &- start > 10_000_000_000
   }
 
   /// Wakes the threads that wait for the capturing one.
@@ -110,7 +123,7 @@ struct CrashEnd {
     var number: Int32 = 1
     while number < 32 {
       if unsafe state.pointee.crashSignals &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1 {
-        _ = unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil)
+        restore(number)
       }
       number &+= 1
     }
@@ -118,7 +131,15 @@ struct CrashEnd {
     if let information = unsafe information { code = unsafe pm_siginfo_code(information) }
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
     // without us.
-    if recurs(signal, code: code) { return }
+    if recurs(signal, code: code) {
+      // It came back to us: rt_sigaction is kept from us. A fault whose signal is blocked gets the
+      // default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
+      if let context = unsafe context, unsafe state.pointee.timesReturned > 2 {
+        unsafe pm_context_block_signal(context, signal)
+      }
+      return
+    }
+    if unsafe state.pointee.timesReturned > 8 { _ = pm_exit_group(128 &+ signal) }
     if mustEndFirstProcess(signal, code: code) {
       if unsafe rewind(signal, context) { return }
       _ = pm_exit_group(128 &+ signal)
@@ -127,7 +148,8 @@ struct CrashEnd {
     // the crash.
     var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
     _ = unsafe pm_sigprocmask(0, &mask, nil)  // SIG_BLOCK
-    let process = pm_getpid()
+    let answer = pm_getpid()
+    let process = unsafe answer < 0 ? state.pointee.processID : answer
     let thread = pm_gettid()
     if let information = unsafe information,
       unsafe pm_tgsigqueueinfo(process, thread, signal, information) == 0
@@ -137,7 +159,20 @@ struct CrashEnd {
     // A kernel or a seccomp profile without rt_tgsigqueueinfo: the siginfo is lost, the signal is
     // not.
     if pm_tgkill(process, thread, signal) == 0 { return }
+    if pm_kill(process, signal) == 0 { return }
     _ = pm_exit_group(128 &+ signal)
+  }
+
+  /// Puts the action back that a signal had before ours.
+  @_noLocks
+  private func restore(_ number: Int32) {
+    var attempts = 0
+    while attempts < 3 {
+      if unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil) == 0 {
+        return
+      }
+      attempts &+= 1
+    }
   }
 
   /// True where the kernel itself would have ended the first process of a PID namespace, but

@@ -12,12 +12,13 @@ func pm_handle_crash(
   pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
-  let entryTime = pm_monotonic_clock()
+  let entryTime = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
   let end = unsafe CrashEnd(state)
   // A child of vfork or of a raw clone runs in its parent's memory, or has a copy that nobody made
   // its own: the calls below this line would write the parent's dump. A child of fork is known by
   // now.
-  guard unsafe pm_getpid() == state.pointee.processID else {
+  let processID = pm_getpid()
+  guard unsafe processID < 0 || processID == state.pointee.processID else {
     unsafe end.passOn(signal, information, context)
     return
   }
@@ -79,5 +80,6 @@ func pm_handle_crash(
 @_noLocks
 func openSignals(_ state: UnsafeMutablePointer<HandlerState>) {
   var mask = unsafe state.pointee.openSignals
-  _ = unsafe pm_sigprocmask(1, &mask, nil)  // SIG_UNBLOCK
+  var attempts = 0
+  while unsafe attempts < 3 && pm_sigprocmask(1, &mask, nil) != 0 { attempts &+= 1 }  // SIG_UNBLOCK
 }

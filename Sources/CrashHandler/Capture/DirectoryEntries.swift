@@ -24,7 +24,11 @@ struct DirectoryEntries {
   mutating func next() -> TextScanner? {
     // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
     if offset &+ 19 >= filled {
-      filled = unsafe pm_getdents64(descriptor, place, capacity)
+      var attempts = 0
+      repeat {
+        filled = unsafe pm_getdents64(descriptor, place, capacity)
+        attempts &+= 1
+      } while filled < 0 && attempts < 3
       offset = 0
       guard filled > 19 else { return nil }
     }

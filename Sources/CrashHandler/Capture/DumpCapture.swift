@@ -10,16 +10,15 @@ internal import IntermediateDump
 @c(pm_capture_dump) @_noLocks
 func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let stops = unsafe state.pointee.request.stops != .none
-  // Threads that stand still must not do so for longer than in a crash.
-  if stops {
-    unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: state.pointee.timeLimit)
-  }
-  if unsafe DumpFile(state).prepare() { unsafe writeDump(state) }
-  if stops {
-    unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: 0)
-    unsafe ThreadStopper(state).releaseAll()
-  }
+  // The dump is on a stack of its own: a fault comes to the thread's alternate stack, or to this one.
+  unsafe state.pointee.hasFaultStack = true
+  unsafe state.pointee.captureTime = CaptureTime(limit: state.pointee.timeLimit)
+  // Threads that stand still must not do so for longer than in a crash; without them there is no
+  // timer.
+  unsafe arm(state, milliseconds: state.pointee.captureTime.sections)
+  unsafe captureDump(state)
+  unsafe arm(state, milliseconds: 0)
+  if unsafe state.pointee.request.stops != .none { unsafe ThreadStopper(state).releaseAll() }
 }
 
 /// What a signal on a thread that dumps means.

@@ -42,10 +42,14 @@ struct DumpFile {
   @_noLocks
   func prepare() -> Bool {
     prepareFolders()
-    if unsafe state.pointee.needsFile { return makeNew() }
-    if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: true) {
+    let opensFiles = unsafe state.pointee.makes(CallBit.files)
+    if unsafe state.pointee.needsFile { return opensFiles && (makeNew() || makeNew()) }
+    if unsafe state.pointee.isSame(
+      state.pointee.fileIdentity, state.pointee.fileDescriptor, linked: true)
+    {
       return true
     }
+    guard opensFiles else { return false }
     // Closed, but still there: the same file again. Removed: one of the same name.
     let descriptor = unsafe openAgain(state.pointee.lockedName)
     if descriptor >= 0, unsafe state.pointee.fileIdentity.isOf(descriptor, linked: true) {
@@ -53,7 +57,7 @@ struct DumpFile {
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
-    return create() || makeNew()
+    return create() || makeNew() || makeNew()
   }
 
   /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
@@ -80,7 +84,9 @@ struct DumpFile {
   /// Closes the file, unless its number is somebody else's by now.
   @_noLocks
   func close() {
-    if unsafe state.pointee.fileIdentity.isOf(state.pointee.fileDescriptor, linked: false) {
+    if unsafe state.pointee.makes(CallBit.files)
+      && state.pointee.isSame(state.pointee.fileIdentity, state.pointee.fileDescriptor)
+    {
       _ = unsafe pm_close(state.pointee.fileDescriptor)
     }
     unsafe state.pointee.fileDescriptor = -1
@@ -89,14 +95,15 @@ struct DumpFile {
   /// Opens a file of the pending folder for writing; negative if it is not there.
   @_noLocks
   func openAgain(_ name: UnsafePointer<CChar>) -> Int32 {
-    unsafe Int32(
+    guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
+    return unsafe Int32(
       truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, DumpFile.writeOnly))
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
   @_noLocks
   private func makeFIFO() {
-    if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
+    if unsafe state.pointee.isSame(state.pointee.fifoIdentity, state.pointee.fifoDescriptor) {
       _ = unsafe pm_close(state.pointee.fifoDescriptor)
     }
     let name = unsafe state.pointee.fifoName
@@ -111,17 +118,22 @@ struct DumpFile {
   /// made again.
   @_noLocks
   private func prepareFolders() {
-    if unsafe !state.pointee.procIdentity.isOf(state.pointee.procDescriptor, linked: false) {
+    guard unsafe state.pointee.makes(CallBit.files) else { return }
+    if unsafe !state.pointee.isSame(state.pointee.procIdentity, state.pointee.procDescriptor) {
       let name: StaticString = "/proc"
       let path = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
       unsafe state.pointee.procDescriptor = openFolder(path)
     }
-    if unsafe state.pointee.folderIdentity.isOf(state.pointee.folderDescriptor, linked: true) {
+    if unsafe state.pointee.isSame(
+      state.pointee.folderIdentity, state.pointee.folderDescriptor, linked: true)
+    {
       return
     }
-    let workingDirectory = DumpFile.workingDirectory
-    _ = unsafe pm_mkdir(workingDirectory, state.pointee.databasePath)
-    _ = unsafe pm_mkdir(workingDirectory, state.pointee.folderPath)
+    if unsafe state.pointee.makes(CallBit.folders) {
+      let workingDirectory = DumpFile.workingDirectory
+      _ = unsafe pm_mkdir(workingDirectory, state.pointee.databasePath)
+      _ = unsafe pm_mkdir(workingDirectory, state.pointee.folderPath)
+    }
     unsafe state.pointee.folderDescriptor = openFolder(state.pointee.folderPath)
     unsafe state.pointee.folderIdentity = FileIdentity(of: state.pointee.folderDescriptor)
   }
@@ -190,5 +202,13 @@ struct FileIdentity {
       status.inode == inode
     else { return false }
     return !linked || status.links > 0
+  }
+}
+
+extension HandlerState {
+  /// True if a descriptor is still that of a file, or is not to be checked.
+  @_noLocks
+  func isSame(_ identity: FileIdentity, _ descriptor: Int32, linked: Bool = false) -> Bool {
+    makes(CallBit.fileChecks) ? identity.isOf(descriptor, linked: linked) : descriptor >= 0
   }
 }

@@ -9,12 +9,14 @@ struct FileSizeLimit {
   private var limit = pm_limit()
   private var isRaised = false
 
+  /// - Parameter isRaised: false to leave the limit alone.
   @_noLocks
-  init() {
+  init(isRaised: Bool) {
+    guard isRaised else { return }
     guard unsafe pm_file_size_limit(nil, &limit) == 0, limit.soft != limit.hard else { return }
     var raised = limit
     raised.soft = limit.hard
-    isRaised = unsafe pm_file_size_limit(&raised, nil) == 0
+    self.isRaised = unsafe pm_file_size_limit(&raised, nil) == 0
   }
 
   @_noLocks

@@ -16,7 +16,9 @@ func pm_handle_fork() {
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   // Not if the program had closed them: the numbers may be somebody else's.
   unsafe DumpFile(state).close()
-  if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
+  if unsafe state.pointee.isSame(
+    state.pointee.fifoIdentity, state.pointee.fifoDescriptor)
+  {
     _ = unsafe pm_close(state.pointee.fifoDescriptor)
   }
   unsafe state.pointee.fifoDescriptor = -1
@@ -35,7 +37,9 @@ func pm_handle_fork() {
   unsafe state.pointee.lastFault = FaultIdentity()
   unsafe state.pointee.abortingThread = 0
   // Timers are not inherited.
-  unsafe state.pointee.timer = WatchdogTimer.make(signal: state.pointee.watchdogSignal)
+  if unsafe state.pointee.makes(CallBit.timers) {
+    unsafe state.pointee.timer = WatchdogTimer.make(signal: state.pointee.watchdogSignal)
+  }
   unsafe state.pointee.processID = pm_getpid()
 }
 

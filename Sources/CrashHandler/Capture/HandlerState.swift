@@ -14,14 +14,18 @@ struct HandlerState: ~Copyable {
   /// The process that installed the handler, or its forked child that has it now; a process that
   /// runs in our memory is another one.
   var processID: Int32
+  /// True in a forked child, whose report and process IDs are not those encoded at install.
   var isForkedChild = false
-  /// True while there is no locked file: in a forked child, and where the next one could not be
-  /// made after a crash that was survived. The crash makes it.
+  /// True while there is no locked file, which the crash then makes.
+  ///
+  /// In a forked child, and where the next one could not be made after a crash that was survived.
   var needsFile = false
   /// True once the report ID is another than the one that was encoded at install.
   var hasNewReportID = false
   var run: RunFacts
   let limits: CaptureLimits
+  /// `SystemCalls` that are not made, as bits.
+  let forgone: UInt32
   /// The database and the folder of pending dumps in it, absolute, and names in the latter, all as
   /// NUL-terminated text.
   let databasePath: UnsafePointer<CChar>
@@ -94,7 +98,7 @@ struct HandlerState: ~Copyable {
   /// The stack for faults inside the handler.
   let faultStack: UnsafeMutableRawPointer
   let faultStackSize: Int
-  /// Two: where a section comes back to, and where a guarded copy does.
+  /// Three, where these come back to: a section, a guarded copy, and what is between the sections.
   let landingPads: UnsafeMutablePointer<pm_landing_pad>
   let threads: ThreadTable
   let mappings: MappingTable
@@ -141,12 +145,26 @@ struct HandlerState: ~Copyable {
   var outcome = DumpOutcome()
   /// Bit n stands for section n.
   var sectionsAbandoned: UInt64 = 0
+  var sectionsBegun: UInt64 = 0
+  /// The bit of the section that began last.
+  var currentSection: UInt64 = 0
+  /// True once there is a file for the dump, and once it has its first tokens.
+  var isPrepared = false
+  var isBegun = false
+  /// False if a fault in the handler would overwrite the frame of the crash.
+  var hasFaultStack = false
   var threadsReadFromKernel: UInt64 = 0
   var threadsOmitted: UInt64 = 0
   var previousProfileAction = pm_signal_action()
   var hasProfileAction = false
   /// True once the time is over; what has not begun is left out.
   var isOutOfTime = false
+  var captureTime = CaptureTime(limit: 0)
+  /// True in the last part, which has a time of its own, and once that is over too.
+  var isFinishing = false
+  var isOver = false
+  /// How often a crash that was handed on has come back to us.
+  var timesReturned: UInt32 = 0
 
   // MARK: Crashes that were survived
 

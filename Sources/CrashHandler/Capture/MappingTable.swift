@@ -49,13 +49,7 @@ struct MappingTable {
   /// Reads the whole file and finds its lines; what does not fit is left out.
   @_noLocks
   func fill(from descriptor: Int32) {
-    var filled = 0
-    while filled < textCapacity {
-      let result = unsafe pm_read(descriptor, text + filled, textCapacity &- filled)
-      if result == -4 { continue }  // EINTR
-      if result <= 0 { break }
-      filled &+= result
-    }
+    let filled = unsafe ProcFile.fill(text, capacity: textCapacity, from: descriptor)
     unsafe counts[0] = filled
     unsafe counts[1] = 0
     var scanner = unsafe TextScanner(text, count: filled)

@@ -18,7 +18,31 @@ struct ProcFile {
     // O_RDONLY | O_CLOEXEC, and O_DIRECTORY, which differs between architectures.
     var flags: Int32 = 0x80000
     if directory { flags |= ProcFile.directoryFlag }
-    return unsafe Int32(truncatingIfNeeded: pm_openat(proc, path, flags))
+    var result = -2  // ENOENT
+    var attempts = 0
+    while proc >= 0, attempts < 3 {
+      result = unsafe pm_openat(proc, path, flags)
+      // ENOENT, ESRCH: the thread has ended. EACCES: its process is not dumpable.
+      if result >= 0 || result == -2 || result == -3 || result == -13 { break }
+      attempts &+= 1
+    }
+    return Int32(truncatingIfNeeded: result)
+  }
+
+  /// Reads an open file to its end, as much as there is room for; returns the bytes read.
+  @_noLocks
+  static func fill(
+    _ place: UnsafeMutableRawPointer, capacity: Int, from descriptor: Int32
+  ) -> Int {
+    var filled = 0
+    var attempts = 0
+    while filled < capacity, attempts < 4 {
+      let result = unsafe pm_read(descriptor, place + filled, capacity &- filled)
+      if result == 0 { break }
+      if result > 0 { filled &+= result }
+      attempts = result < 0 ? attempts &+ 1 : 0
+    }
+    return filled
   }
 
   static var directoryFlag: Int32 {
@@ -40,13 +64,7 @@ struct ProcFile {
   ) -> Int {
     let descriptor = unsafe open(path)
     guard descriptor >= 0 else { return 0 }
-    var filled = 0
-    while filled < capacity {
-      let result = unsafe pm_read(descriptor, place + filled, capacity &- filled)
-      if result == -4 { continue }  // EINTR
-      if result <= 0 { break }
-      filled &+= result
-    }
+    let filled = unsafe ProcFile.fill(place, capacity: capacity, from: descriptor)
     _ = pm_close(descriptor)
     return filled
   }

@@ -8,13 +8,19 @@ internal import IntermediateDump
 func pm_write_process(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   unsafe state.pointee.writer.startMap(.process)
-  unsafe state.pointee.writer.signed(
-    .crashTime, Int64(bitPattern: pm_wall_clock()))
-  unsafe state.pointee.writer.unsigned(.crashUptime, pm_boot_clock())
-  unsafe state.pointee.writer.unsigned(
-    .parentProcessID, UInt64(UInt32(bitPattern: pm_getppid())), width: 4)
+  if unsafe state.pointee.makes(CallBit.clocks) {
+    let time = pm_wall_clock()
+    let uptime = pm_boot_clock()
+    if time != 0 { unsafe state.pointee.writer.signed(.crashTime, Int64(bitPattern: time)) }
+    if uptime != 0 { unsafe state.pointee.writer.unsigned(.crashUptime, uptime) }
+  }
+  let parent = unsafe state.pointee.makes(CallBit.parent) ? pm_getppid() : -1
+  if parent >= 0 {
+    unsafe state.pointee.writer.unsigned(
+      .parentProcessID, UInt64(UInt32(bitPattern: parent)), width: 4)
+  }
   var times = pm_processor_times()
-  if unsafe pm_getrusage(&times) == 0 {
+  if unsafe state.pointee.makes(CallBit.processorTime) && pm_getrusage(&times) == 0 {
     unsafe state.pointee.writer.unsigned(.userTime, times.user)
     unsafe state.pointee.writer.unsigned(.systemTime, times.system)
   }

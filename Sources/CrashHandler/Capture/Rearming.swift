@@ -23,8 +23,12 @@ struct Rearming {
     unsafe Survival(state).remember()
     unsafe DumpFile(state).close()
     reset()
+    guard unsafe state.pointee.makes(CallBit.files) else {
+      unsafe state.pointee.needsFile = true
+      return
+    }
     takeSpares()
-    let limit = FileSizeLimit()
+    let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
     if unsafe !DumpFile(state).makeNew() { unsafe state.pointee.needsFile = true }
     limit.restore()
   }
@@ -34,6 +38,7 @@ struct Rearming {
   func reset() {
     unsafe state.pointee.landingPads[0].armed = 0
     unsafe state.pointee.landingPads[1].armed = 0
+    unsafe state.pointee.landingPads[2].armed = 0
     unsafe state.pointee.threads.removeAll()
     unsafe state.pointee.mappings.removeAll()
     unsafe state.pointee.writer.restart(on: -1)

@@ -74,10 +74,13 @@ private struct ResourceWriter {
 
   /// A number in a file of the control group, held open since install; nothing for "max".
   @_noLocks
-  func writeNumber(_ key: IntermediateDumpKey, _ descriptor: Int32) {
-    guard descriptor >= 0 else { return }
+  func writeNumber(_ key: IntermediateDumpKey, _ file: ControlGroupFile) {
+    guard
+      unsafe state.pointee.makes(CallBit.controlGroup)
+        && state.pointee.isSame(file.identity, file.descriptor)
+    else { return }
     let place = unsafe state.pointee.scratch
-    let count = unsafe pm_pread(descriptor, place, 64, 0)
+    let count = unsafe pm_pread(file.descriptor, place, 64, 0)
     guard count > 0 else { return }
     var scanner = unsafe TextScanner(place, count: count)
     guard scanner.current >= 0x30, scanner.current <= 0x39 else { return }
@@ -87,12 +90,20 @@ private struct ResourceWriter {
   }
 }
 
-/// The files of the process's control group, open for reading; -1 where there is none.
+/// The files of the process's control group.
 ///
-/// Held since install: their paths may be out of reach in a crash, and a forked child has the same.
+/// Held open since install: their paths may be out of reach in a crash, and a forked child has the
+/// same.
 struct ControlGroupFiles {
-  var memoryUsed: Int32 = -1
-  var memoryLimit: Int32 = -1
-  var tasksUsed: Int32 = -1
-  var tasksLimit: Int32 = -1
+  let memoryUsed: ControlGroupFile
+  let memoryLimit: ControlGroupFile
+  let tasksUsed: ControlGroupFile
+  let tasksLimit: ControlGroupFile
+}
+
+/// One of them, open for reading, with what it was: the program may have closed it.
+struct ControlGroupFile {
+  /// -1 if there is none.
+  let descriptor: Int32
+  let identity: FileIdentity
 }

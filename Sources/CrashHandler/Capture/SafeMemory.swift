@@ -16,15 +16,19 @@ struct SafeMemory {
   let environmentStart: UInt64
   /// The end of the mapping that `environmentStart` lies in.
   let environmentEnd: UInt64
-  /// For copies where a seccomp profile denies the system call.
-  private let landingPad: UnsafeMutablePointer<pm_landing_pad>
+  /// Whether process_vm_readv may be made.
+  private let usesSystemCall: Bool
+  /// For copies where a seccomp profile denies the system call; nil if a fault would not be
+  /// survived.
+  private let landingPad: UnsafeMutablePointer<pm_landing_pad>?
 
   @_noLocks
   init(
     processID: Int32, environmentStart: UInt64, environmentEnd: UInt64,
-    landingPad: UnsafeMutablePointer<pm_landing_pad>
+    landingPad: UnsafeMutablePointer<pm_landing_pad>?, usesSystemCall: Bool = true
   ) {
     self.processID = processID
+    self.usesSystemCall = usesSystemCall
     unsafe self.landingPad = landingPad
     self.environmentStart = environmentStart
     self.environmentEnd = environmentEnd
@@ -49,11 +53,13 @@ struct SafeMemory {
     guard allowed > 0,
       let source = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address))
     else { return 0 }
-    let result = unsafe pm_copy_memory(processID, place, source, allowed)
-    if result == -38 || result == -1 {  // ENOSYS, EPERM
-      return unsafe copyGuarded(source, to: place, count: allowed)
+    if usesSystemCall {
+      let result = unsafe pm_copy_memory(processID, place, source, allowed)
+      if result > 0 { return result }
+      // Every other error, ENOSYS and EPERM first, says nothing about the memory.
+      if result == -14 || result == 0 { return 0 }  // EFAULT
     }
-    return result > 0 ? result : 0
+    return unsafe copyGuarded(source, to: place, count: allowed)
   }
 
   /// Copies page by page with plain loads, each on a landing pad that our own fault handler returns
@@ -64,6 +70,7 @@ struct SafeMemory {
   func copyGuarded(
     _ source: UnsafeRawPointer, to place: UnsafeMutableRawPointer, count: Int
   ) -> Int {
+    guard let landingPad = unsafe landingPad else { return 0 }
     var done = 0
     while done < count {
       let offsetInPage = unsafe Int(bitPattern: source + done) & 4095

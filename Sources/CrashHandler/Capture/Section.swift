@@ -23,13 +23,18 @@ struct SectionRunner {
   ///   - body: called with the state. May hold nothing that needs to be given back.
   @_noLocks
   func run(_ number: UInt64, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
+    let bit: UInt64 = 1 &<< number
+    // After a fault between the sections they are gone through again.
+    guard unsafe state.pointee.sectionsBegun & bit == 0 else { return }
+    unsafe state.pointee.sectionsBegun |= bit
+    unsafe state.pointee.currentSection = bit
     let depth = unsafe state.pointee.writer.depth
     guard unsafe !state.pointee.isOutOfTime else {
-      unsafe state.pointee.sectionsAbandoned |= 1 &<< number
+      unsafe state.pointee.sectionsAbandoned |= bit
       return
     }
     if unsafe pm_run_section(state.pointee.landingPads, body, UnsafeMutableRawPointer(state)) != 0 {
-      unsafe state.pointee.sectionsAbandoned |= 1 &<< number
+      unsafe state.pointee.sectionsAbandoned |= bit
       unsafe state.pointee.writer.recover()
       unsafe state.pointee.writer.close(toDepth: depth)
     }
@@ -43,7 +48,8 @@ extension HandlerState {
     @_noLocks get {
       unsafe SafeMemory(
         processID: processID, environmentStart: environmentStart, environmentEnd: environmentEnd,
-        landingPad: landingPads + 1)
+        landingPad: hasFaultStack ? landingPads + 1 : nil,
+        usesSystemCall: makes(CallBit.memoryReads))
     }
   }
 }

@@ -6,7 +6,7 @@ internal import CSignalSafe
 @c(pm_write_standard_error) @_noLocks
 func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  guard unsafe state.pointee.lastWords.standardError.isOf(2, linked: false) else { return }
+  guard unsafe state.pointee.isSame(state.pointee.lastWords.standardError, 2) else { return }
   unsafe StandardError().write(
     state.pointee.lastWords.memory, count: state.pointee.lastWords.count)
 }

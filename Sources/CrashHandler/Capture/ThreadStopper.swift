@@ -42,7 +42,7 @@ struct ThreadStopper {
       if unsafe state.pointee.threads.count == before { break }
       pass &+= 1
     }
-    waitUntilStopped()
+    if unsafe state.pointee.makes(CallBit.threadSignals) { waitUntilStopped() }
   }
 
   /// Lets the threads go, for a process that will live or a previous handler that needs them.
@@ -173,6 +173,7 @@ struct ThreadStopper {
   /// The first signal that stops this thread; 0 if it blocks them all.
   @_noLocks
   private func stopSignal(for record: ThreadRecord) -> Int32 {
+    guard unsafe state.pointee.makes(CallBit.threadSignals) else { return 0 }
     let realTime = unsafe state.pointee.stopSignal
     if realTime != 0, !isBlocked(realTime, in: record.blockedSignals) { return realTime }
     guard !isBlocked(ThreadStopper.profileSignal, in: record.blockedSignals) else { return 0 }

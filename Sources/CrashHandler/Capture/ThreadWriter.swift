@@ -98,6 +98,7 @@ struct ThreadWriter {
 
   @_noLocks
   private func writeScheduling(of threadID: Int32) {
+    guard unsafe state.pointee.makes(CallBit.scheduling) else { return }
     let policy = pm_sched_getscheduler(threadID)
     if policy >= 0 {
       // Bit 30 is SCHED_RESET_ON_FORK.
@@ -173,6 +174,10 @@ struct ThreadWriter {
     let mappings = unsafe state.pointee.mappings
     // The System V ABI lets a leaf function use 128 bytes below the stack pointer.
     let wanted = stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
+    guard mappings.count > 0 else {
+      writeStackWithoutMappings(from: wanted, limit: limit)
+      return
+    }
     var index = mappings.index(endingAbove: wanted)
     while index < mappings.count, !mappings[index].has(Mapping.isReadable) { index &+= 1 }
     guard index < mappings.count else { return }
@@ -198,6 +203,22 @@ struct ThreadWriter {
     }
   }
 
+  /// Without /proc nobody knows where the stack ends: as much as can be read.
+  @_noLocks
+  private func writeStackWithoutMappings(from address: UInt64, limit: Int) {
+    unsafe state.pointee.writer.startArray(.stack)
+    var done = 0
+    while done < limit {
+      let rest = limit &- done
+      let piece = rest < ThreadWriter.chunkSize ? rest : ThreadWriter.chunkSize
+      let start = address &+ UInt64(truncatingIfNeeded: done)
+      let allowed = unsafe state.pointee.memory.allowed(start, count: piece)
+      guard allowed > 0, writeReadable(start, count: allowed) == piece else { break }
+      done &+= piece
+    }
+    unsafe state.pointee.writer.end()
+  }
+
   @_noLocks
   private func writeMemory(_ address: UInt64, count: Int) {
     var done = 0
@@ -216,7 +237,7 @@ struct ThreadWriter {
   func writeRegion(_ address: UInt64, count: Int) {
     let allowed = unsafe state.pointee.memory.allowed(address, count: count)
     guard allowed > 0 else { return }
-    if writeReadable(address, count: allowed) { return }
+    if writeReadable(address, count: allowed) > 0 { return }
     let toNextPage = 4096 &- Int(truncatingIfNeeded: address & 4095)
     if toNextPage < allowed {
       _ = writeReadable(
@@ -224,10 +245,9 @@ struct ThreadWriter {
     }
   }
 
-  /// Writes a region; false if not one byte of it could be read, which leaves a region without
-  /// data.
+  /// Writes a region; returns how much of it could be read: 0 leaves a region without data.
   @_noLocks
-  private func writeReadable(_ address: UInt64, count: Int) -> Bool {
+  private func writeReadable(_ address: UInt64, count: Int) -> Int {
     var copied = 0
     unsafe state.pointee.writer.startMap(.memoryRegion)
     unsafe state.pointee.writer.unsigned(.regionAddress, address)
@@ -237,6 +257,6 @@ struct ThreadWriter {
       if copied > 0 { unsafe state.pointee.writer.finishProperty(count: copied) }
     }
     unsafe state.pointee.writer.end()
-    return copied > 0
+    return copied
   }
 }

@@ -5,8 +5,8 @@ internal import IntermediateDump
 ///
 /// The timer's signal is blocked on parked threads and open on the capturing one; a thread that
 /// could not be stopped and gets it passes it on. The section is abandoned as if it had faulted,
-/// and those that follow are left out; the end mark is still written. A call that the kernel does
-/// not interrupt (state D) is out of reach.
+/// and those that follow are left out; the end mark is still written, for which the timer runs a
+/// second time. A call that the kernel does not interrupt (state D) is out of reach.
 ///
 /// RUNS-DURING-CRASH. Source: timer_create(2).
 @c(pm_handle_watchdog) @_noLocks
@@ -19,17 +19,28 @@ func pm_handle_watchdog(
   let owner = unsafe Int32(bitPattern: state.pointee.owner.value)
   guard owner != 0, unsafe pm_getpid() == state.pointee.processID else { return }
   guard owner == pm_gettid() else {
-    _ = unsafe pm_tgkill(state.pointee.processID, owner, signal)
+    if let information = unsafe information {
+      _ = unsafe pm_tgsigqueueinfo(state.pointee.processID, owner, signal, information)
+    }
     return
   }
   // A dump without a crash that stops threads has the same bound.
   let capture = unsafe state.pointee.dumpingThreads.state(of: owner) ?? state
-  unsafe capture.pointee.isOutOfTime = true
   let pads = unsafe capture.pointee.landingPads
-  guard let context = unsafe context, unsafe pads[0].armed != 0 else { return }
+  let isLast = unsafe capture.pointee.isFinishing || capture.pointee.isOutOfTime
+  if isLast {
+    unsafe capture.pointee.isOver = true
+  } else {
+    unsafe capture.pointee.isOutOfTime = true
+    unsafe WatchdogTimer.arm(
+      capture.pointee.timer, milliseconds: capture.pointee.captureTime.finish)
+  }
+  let pad = unsafe pads[0].armed != 0 && !isLast ? pads : pads + 2
+  guard let context = unsafe context, unsafe pad.pointee.armed != 0 else { return }
+  unsafe pad.pointee.armed = 0
   unsafe pads[0].armed = 0
   unsafe pads[1].armed = 0
-  unsafe pm_context_land(context, pads, signal)
+  unsafe pm_context_land(context, pad, signal)
 }
 
 /// The timer behind it, disarmed until a crash.

@@ -27,7 +27,7 @@ public enum DeferredProcessing: Sendable {
 ///   could not be written; then nothing is left of it.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
-@discardableResult @inline(never)
+@discardableResult @inline(never) @_disfavoredOverload
 public func dumpWithoutCrash(
   processing: DeferredProcessing = .deferred, stopsThreads: Bool = false
 ) throws(CrashHandlerError) -> ReportID {

@@ -49,6 +49,9 @@ struct LiveDump: ~Copyable {
       : main.pointee.threads
     unsafe try Self.fill(state, from: main, threads: threads, suffix: suffix, memory: &memory)
     let bytes = Array(name.utf8.prefix(128))
+    unsafe state.pointee.writer.asksFile = main.pointee.writer.asksFile
+    // The timer is the owner's.
+    if request.stops == .none { unsafe state.pointee.timer = -1 }
     unsafe state.pointee.request = request
     unsafe state.pointee.request.name = try memory.bytes(bytes)
     unsafe state.pointee.request.nameCount = bytes.count
@@ -72,7 +75,8 @@ struct LiveDump: ~Copyable {
       to: try HandlerState(
         processID: main.pointee.processID, isForkedChild: main.pointee.isForkedChild,
         needsFile: true, hasNewReportID: true, run: main.pointee.run,
-        limits: main.pointee.limits, databasePath: main.pointee.databasePath,
+        limits: main.pointee.limits, forgone: main.pointee.forgone,
+        databasePath: main.pointee.databasePath,
         folderPath: main.pointee.folderPath,
         lockedName: memory.text(String(cString: main.pointee.lockedName)),
         finishedName: memory.text(finished),

@@ -20,14 +20,14 @@ struct ControlGroup {
         paths[String(controller)] = String(fields[2])
       }
     }
-    var files = ControlGroupFiles()
     let unified = paths[""] ?? "/"
-    files.memoryUsed = open(
-      unified, "memory.current", or: paths["memory"], "memory", "memory.usage_in_bytes")
-    files.memoryLimit = open(
-      unified, "memory.max", or: paths["memory"], "memory", "memory.limit_in_bytes")
-    files.tasksUsed = open(unified, "pids.current", or: paths["pids"], "pids", "pids.current")
-    files.tasksLimit = open(unified, "pids.max", or: paths["pids"], "pids", "pids.max")
+    let files = ControlGroupFiles(
+      memoryUsed: open(
+        unified, "memory.current", or: paths["memory"], "memory", "memory.usage_in_bytes"),
+      memoryLimit: open(
+        unified, "memory.max", or: paths["memory"], "memory", "memory.limit_in_bytes"),
+      tasksUsed: open(unified, "pids.current", or: paths["pids"], "pids", "pids.current"),
+      tasksLimit: open(unified, "pids.max", or: paths["pids"], "pids", "pids.max"))
     return ControlGroup(
       files: files, path: (paths["memory"] ?? paths[""]).map { String($0.prefix(1024)) })
   }
@@ -38,15 +38,18 @@ struct ControlGroup {
   /// at its root, so the root is tried last.
   private static func open(
     _ unified: String, _ name: String, or path: String?, _ controller: String, _ oldName: String
-  ) -> Int32 {
+  ) -> ControlGroupFile {
     let root = "/sys/fs/cgroup"
     var candidates = ["\(root)\(unified)/\(name)"]
     if let path { candidates.append("\(root)/\(controller)\(path)/\(oldName)") }
     candidates += ["\(root)/\(name)", "\(root)/\(controller)/\(oldName)"]
     for candidate in candidates {
       let descriptor = unsafe Glibc.open(candidate, O_RDONLY | O_CLOEXEC)
-      if descriptor >= 0 { return descriptor }
+      if descriptor >= 0 {
+        return ControlGroupFile(
+          descriptor: descriptor, identity: FileIdentity(of: descriptor))
+      }
     }
-    return -1
+    return ControlGroupFile(descriptor: -1, identity: FileIdentity(of: -1))
   }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 
 /// Where the arguments, the environment and the auxiliary vector lie, at the top of the main
 /// thread's stack.
@@ -15,7 +16,7 @@ struct EnvironmentRange {
   ///
   /// Source: proc_pid_stat(5), field 28.
   static func current() -> EnvironmentRange {
-    let start = RunRecord.currentStackStart()
+    let start = ProcessStatistics.current()?.stackStart ?? 0
     let lines = TextFile.text("/proc/self/maps")?.split(separator: "\n") ?? []
     for line in lines {
       let limits = line.prefix { $0 != " " }.split(separator: "-")

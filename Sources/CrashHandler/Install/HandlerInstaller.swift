@@ -34,7 +34,9 @@ enum HandlerInstaller {
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
-    if options.alternateStacksOnAllThreads {
+    // ThreadSanitizer's handler, which runs after ours, has no stack on these threads either: given
+    // one, it would report the overflow and exit with 66 where the program alone dies of SIGSEGV.
+    if options.alternateStacksOnAllThreads, pm_is_thread_sanitized() == 0 {
       // First those to come, so that nobody is missed between the two.
       ThreadStack.followNewThreads()
       unsafe EarlierThreads.giveStacks(state)
@@ -71,18 +73,20 @@ enum HandlerInstaller {
     let reportID = unsafe try memory.pages(16)
     unsafe reportID.copyMemory(from: files.reportID.bytes, byteCount: 16)
     let finished = files.lockedName.with(role: .finished).description
+    let readsFiles = !options.forgoing.contains(.files)
+    let proc = unsafe readsFiles ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1
     let run = RunRecord.current(signals)
     let bootID = Array(run.bootID.utf8)
-    let proc = unsafe open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     let spare = spareDescriptor()
     unsafe state.initialize(
       to: try HandlerState(
         processID: getpid(),
         run: RunFacts(
           startTime: run.startTime, stackStart: run.stackStart,
-          processNamespace: run.processNamespace, launchTime: run.launchTime,
+          processNamespace: run.processNamespace ?? 0, launchTime: run.launchTime ?? 0,
           bootID: memory.bytes(bootID), bootIDCount: bootID.count),
         limits: options.limits,
+        forgone: options.forgoing.rawValue,
         databasePath: memory.text(files.databasePath),
         folderPath: memory.text(files.databasePath + "/" + PendingDumpName.folder),
         lockedName: memory.text(files.lockedName.description),
@@ -101,7 +105,8 @@ enum HandlerInstaller {
         procIdentity: FileIdentity(of: proc),
         timeLimit: max(options.limits.milliseconds, 1),
         watchdogSignal: signals.watchdogSignal,
-        timer: WatchdogTimer.make(signal: signals.watchdogSignal),
+        timer: options.forgoing.contains(.timers)
+          ? -1 : WatchdogTimer.make(signal: signals.watchdogSignal),
         spareDescriptors: (spare, spareDescriptor()),
         spareIdentity: FileIdentity(of: spare),
         stopAction: signals.stopAction(),
@@ -148,6 +153,7 @@ enum HandlerInstaller {
         writer: memory.writer(to: files.descriptor, limits: options.limits),
         precedingReport: memory.pages(16),
         precedingName: UnsafeMutablePointer(mutating: memory.text(finished))))
+    unsafe state.pointee.writer.asksFile = !options.forgoing.contains(.filePosition)
     return unsafe state
   }
 

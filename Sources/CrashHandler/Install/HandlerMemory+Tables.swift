@@ -28,10 +28,10 @@ extension HandlerMemory {
       counts: try pages(2 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 2))
   }
 
-  /// Cuts off the two landing pads.
+  /// Cuts off the three landing pads.
   mutating func landingPads() throws(CrashHandlerError) -> UnsafeMutablePointer<pm_landing_pad> {
-    unsafe try pages(2 * MemoryLayout<pm_landing_pad>.stride)
-      .bindMemory(to: pm_landing_pad.self, capacity: 2)
+    unsafe try pages(3 * MemoryLayout<pm_landing_pad>.stride)
+      .bindMemory(to: pm_landing_pad.self, capacity: 3)
   }
 
   /// Makes a writer with a buffer of 256 KiB.

@@ -33,6 +33,8 @@ struct PendingDumpFiles: ~Copyable {
   static func make(
     database: String, identifier: String, signals: CrashSignals
   ) throws(CrashHandlerError) -> PendingDumpFiles {
+    let fileSizeSignal = FileSizeSignal()
+    defer { _ = fileSizeSignal }
     let reportID = ReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
@@ -44,6 +46,7 @@ struct PendingDumpFiles: ~Copyable {
     var files = PendingDumpFiles(
       lockedName: name, database: absolutePath(database), folder: folder,
       folderDescriptor: folderDescriptor)
+    PendingDumpBound(folderDescriptor: folderDescriptor, identifier: identifier).apply()
     try files.makeFIFO(name.with(role: .fifo).description)
     try files.writeRunRecord(
       RunRecord.current(signals), as: name.with(role: .runRecord).description)
@@ -142,6 +145,7 @@ struct PendingDumpFiles: ~Copyable {
       case ENOENT: "; make its parent folder first"
       case ENOTDIR: "; a part of the path is a file"
       case ENOSPC, EDQUOT: "; free some space"
+      case EFBIG: "; raise the limit on the size of files (ulimit -f)"
       default: ""
       }
     return CrashHandlerError(

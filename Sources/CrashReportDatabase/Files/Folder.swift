@@ -95,13 +95,16 @@ package struct Folder: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// Opens a regular file for reading; anything else under that name is an error and is not opened
+  /// Opens a regular file, for reading unless asked for more; anything else under that name is an error and is not opened
   /// in earnest.
-  package func open(_ name: String) throws(CrashReportDatabaseError) -> OpenFile {
+  package func open(
+    _ name: String, forWriting: Bool = false
+  ) throws(CrashReportDatabaseError) -> OpenFile {
     let path = "\(path)/\(name)"
     // O_NONBLOCK: opening a FIFO must not wait for its writer.
+    let access = forWriting ? O_RDWR : O_RDONLY
     let result = unsafe openat(
-      descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      descriptor, name, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard result >= 0 else {
       if errno == ELOOP || errno == ENXIO {
         throw CrashReportDatabaseError(.notARegularFile, path, errno: errno)

@@ -80,4 +80,32 @@ package struct OpenFile: ~Copyable, Sendable {
     }
     return bytes
   }
+
+  /// Reads bytes at a place, fewer where the file ends.
+  package func read(at offset: Int64, count: Int) throws(CrashReportDatabaseError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      var piece = [UInt8](repeating: 0, count: min(count - bytes.count, 256 << 10))
+      let read = unsafe pread(descriptor, &piece, piece.count, off_t(offset) + off_t(bytes.count))
+      if read < 0, errno == EINTR { continue }
+      guard read >= 0 else {
+        throw CrashReportDatabaseError(systemCall: "reading \(path)", errno: errno)
+      }
+      if read == 0 { break }
+      bytes += piece.prefix(read)
+    }
+    return bytes
+  }
+
+  /// Writes a few bytes at a place in one system call.
+  package func write(_ bytes: [UInt8], at offset: Int64) throws(CrashReportDatabaseError) {
+    var written = -1
+    repeat {
+      written = unsafe pwrite(descriptor, bytes, bytes.count, off_t(offset))
+    } while written < 0 && errno == EINTR
+    guard written == bytes.count else {
+      throw CrashReportDatabaseError(
+        systemCall: "writing \(path)", errno: written < 0 ? errno : EIO)
+    }
+  }
 }

@@ -23,6 +23,11 @@ public struct IntermediateDumpWriter: ~Copyable {
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
   private var wholeDepth = 0
+  /// True while the kernel has a write of ours, whose end is not known when it is broken off.
+  private var isWriting = false
+  /// Whether the file may be asked where it stands; without it, nothing follows a write that was
+  /// broken off.
+  public var asksFile = true
 
   /// Maps and arrays that are open.
   public private(set) var depth = 0
@@ -154,15 +159,25 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Goes back to the last whole token after a section was broken off anywhere, a write included.
   ///
-  /// How much of the buffer a broken-off write had handed over is asked of the file itself.
+  /// How much of the buffer a broken-off write had handed over is asked of the file itself; where it
+  /// does not answer, the dump ends there: bytes that come twice would damage what follows.
   @_noLocks
   public mutating func recover() {
     used = wholeUsed
     depth = wholeDepth
     arrays = wholeArrays
-    guard descriptor >= 0 else { return }
-    let offset = pm_lseek(descriptor, 0, 1)  // SEEK_CUR
-    guard offset >= 0 else { return }
+    guard descriptor >= 0, isWriting else { return }
+    isWriting = false
+    var offset = -1
+    var attempts = 0
+    while asksFile, offset < 0, attempts < 3 {
+      offset = pm_lseek(descriptor, 0, 1)  // SEEK_CUR
+      attempts &+= 1
+    }
+    guard offset >= 0 else {
+      failure = 5  // EIO
+      return
+    }
     let written = Int(truncatingIfNeeded: UInt64(truncatingIfNeeded: offset) &- flushed)
     if written > 0, written <= used {
       unsafe pm_copy_bytes(buffer, buffer + written, used &- written)
@@ -225,18 +240,24 @@ public struct IntermediateDumpWriter: ~Copyable {
   public mutating func flush() -> Bool {
     guard descriptor >= 0 else { return failure == 0 }
     var offset = 0
+    var attempts = 0
+    isWriting = true
     while failure == 0, offset < used {
       let result = unsafe pm_write(descriptor, buffer + offset, used &- offset)
+      attempts &+= 1
       if result > 0 {
         offset &+= result
-      } else if result != -4 {  // EINTR
-        // A write of 0 bytes has no errno; EIO stands for it.
+        attempts = 0
+      } else if attempts == 16 {
+        // Whatever the error was, one that passes has passed by now. A write of 0 bytes has no
+        // errno; EIO stands for it.
         failure = result == 0 ? 5 : Int32(truncatingIfNeeded: 0 &- result)
       }
     }
     used = 0
     wholeUsed = 0
     flushed &+= UInt64(truncatingIfNeeded: offset)
+    isWriting = false
     return failure == 0
   }
 

@@ -72,6 +72,10 @@ extension ProcessSnapshot {
     let crashedID = exceptionThreadID ?? crashingMap?.unsigned32(.threadID) ?? 0
     if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
+    } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
+      // Torn behind the exception: only the thread's ID is known. LLDB 19 crashes on a minidump
+      // whose exception names a thread that is not in its list.
+      threads.insert(ThreadSnapshot(id: crashedID), at: 0)
     }
     let generalRegisters = crashingMap?.data(.generalRegisters)
     var known = ExceptionSnapshot(

@@ -5,7 +5,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "Privileges.h"
 #include <stdint.h>
+
+#include "Conditions.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +52,9 @@ int crashlab_deny_memory_copies(void);
 // Lets a forked child send the signal to this process.
 void crash_sent(int signal);
 
+// Gets SIGTERM from another process, and exits; or does not heed it, and gets SIGKILL after the time that a supervisor grants.
+void end_terminated(int heeds);
+
 // Programs that had handlers of their own, see chain.c: what is to be done before our handler starts, false for a name that is
 // none, and what follows.
 bool crashlab_prepare_scene(const char *_Nonnull name);
@@ -62,6 +69,9 @@ bool crashlab_is_caught(int signal);
 
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);
+
+// Joins a new control group of 64 MiB and allocates more; comes back where no group can be made.
+void crash_out_of_memory(void);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,103 @@
+// Privileges and system calls that a process loses. Source: seccomp(2), setresuid(2), chroot(2).
+#define _GNU_SOURCE
+#include <errno.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "CCrashLab.h"
+
+static void check(long result, const char *call) {
+  if (result >= 0) return;
+  fprintf(stderr, "crash-lab: %s: %s\n", call, strerror(errno));
+  exit(70);
+}
+
+void condition_drop_user(void) {
+  check(setgroups(0, NULL), "setgroups");
+  check(setresgid(65534, 65534, 65534), "setresgid");
+  check(setresuid(65534, 65534, 65534), "setresuid");
+}
+
+void condition_change_root(void) {
+  // An empty folder that needs no removal: nobody else sees it once it has no name.
+  char path[] = "/tmp/crash-lab-root-XXXXXX";
+  if (!mkdtemp(path)) check(-1, "mkdtemp");
+  check(chdir(path), "chdir");
+  check(rmdir(path), "rmdir");
+  check(chroot("."), "chroot");
+}
+
+void condition_not_dumpable(void) { check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl"); }
+
+// What the handler can forgo, by the names of `CallGroup`.
+enum { CALLS_IN_GROUP = 8 };
+static const struct call_group {
+  const char *name;
+  int count;
+  unsigned numbers[CALLS_IN_GROUP];
+} groups[] = {
+    {"memory-reads", 1, {SYS_process_vm_readv}},
+    {"thread-signals", 1, {SYS_tgkill}},
+    {"timers", 2, {SYS_timer_create, SYS_timer_settime}},
+    {"file-size-limit", 1, {SYS_prlimit64}},
+    {"scheduling", 2, {SYS_sched_getscheduler, SYS_getpriority}},
+    {"processor-time", 1, {SYS_getrusage}},
+    {"parent", 1, {SYS_getppid}},
+    {"clocks", 1, {SYS_clock_gettime}},
+    {"files", 8, {SYS_openat, SYS_read, SYS_getdents64, SYS_close, SYS_mknodat, SYS_fallocate, SYS_fcntl, SYS_pwrite64}},
+    {"control-group", 1, {SYS_pread64}},
+    {"file-checks", 1, {SYS_fstat}},
+    {"file-position", 1, {SYS_lseek}},
+    {"rename", 1, {SYS_renameat2}},
+    {"folders", 1, {SYS_mkdirat}},
+    {"random", 1, {SYS_getrandom}},
+    {"fault-stack", 1, {SYS_sigaltstack}},
+};
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+static void install_program(struct sock_filter *program, int length) {
+  struct sock_fprog whole = {(unsigned short)length, program};
+  check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl");
+  check(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole), "seccomp");
+}
+
+// A filter of one comparison for each number, in front of what happens to it; NULL stands for every group.
+static void install(const char *name, unsigned action) {
+  struct sock_filter program[GROUPS * CALLS_IN_GROUP + 3];
+  int length = 0, comparisons = 0;
+  for (int i = 0; i < GROUPS; i++)
+    if (!name || strcmp(groups[i].name, name) == 0) comparisons += groups[i].count;
+  program[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+  for (int i = 0; i < GROUPS; i++) {
+    if (name && strcmp(groups[i].name, name) != 0) continue;
+    for (int j = 0; j < groups[i].count; j++) {
+      unsigned char distance = (unsigned char)(comparisons + 1 - length);
+      program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, groups[i].numbers[j], distance, 0);
+    }
+  }
+  program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+  install_program(program, length);
+}
+
+void condition_fail_signal_actions(void) {
+  struct sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigaction, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  install_program(program, sizeof program / sizeof *program);
+}
+
+void condition_kill_on_calls(const char *group) { install(group, SECCOMP_RET_KILL_PROCESS); }
+
+void condition_fail_calls(int error) { install(NULL, SECCOMP_RET_ERRNO | (unsigned)error); }

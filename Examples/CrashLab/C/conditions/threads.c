@@ -1,0 +1,173 @@
+// Threads that make it hard to stop everybody.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "CCrashLab.h"
+
+static crashlab_body held_body;
+static void *held_context;
+
+static pthread_t start(void *(*run)(void *), void *argument) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run, argument) != 0) abort();
+  return thread;
+}
+
+enum { crowd = 64 };
+static pthread_barrier_t barrier;
+
+static void *crash_in_crowd(void *argument) {
+  (void)argument;
+  pthread_barrier_wait(&barrier);
+  held_body(held_context);
+  return NULL;
+}
+
+void condition_at_once(crashlab_body body, void *context) {
+  held_body = body;
+  held_context = context;
+  pthread_barrier_init(&barrier, NULL, crowd);
+  pthread_t threads[crowd];
+  for (int index = 0; index < crowd; index++) threads[index] = start(crash_in_crowd, NULL);
+  for (int index = 0; index < crowd; index++) pthread_join(threads[index], NULL);
+}
+
+static atomic_int crashes;
+
+static void block_all_but_faults(void) {
+  sigset_t signals;
+  sigfillset(&signals);
+  int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPIPE};
+  for (size_t index = 0; index < sizeof faults / sizeof *faults; index++) sigdelset(&signals, faults[index]);
+  pthread_sigmask(SIG_SETMASK, &signals, NULL);
+}
+
+// Blocks the signals that would stop it, and crashes a moment after the other thread.
+static void *crash_second(void *argument) {
+  (void)argument;
+  block_all_but_faults();
+  while (atomic_load(&crashes) == 0) {
+  }
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 300000);
+  held_body(held_context);
+  return NULL;
+}
+
+void condition_second_crash(crashlab_body body, void *context) {
+  held_body = body;
+  held_context = context;
+  pthread_t thread = start(crash_second, NULL);
+  atomic_store(&crashes, 1);
+  body(context);
+  pthread_join(thread, NULL);
+}
+
+static void *sleep_deaf(void *ready) {
+  sigset_t signals;
+  sigfillset(&signals);
+  pthread_sigmask(SIG_SETMASK, &signals, NULL);
+  crashlab_name_thread("deaf");
+  pthread_barrier_wait(ready);
+  for (;;) pause();
+  return NULL;
+}
+
+void condition_deaf_threads(void) {
+  // Threads may still be leaving it after this function has returned.
+  static pthread_barrier_t ready;
+  pthread_barrier_init(&ready, NULL, 5);
+  for (int index = 0; index < 4; index++) start(sleep_deaf, &ready);
+  pthread_barrier_wait(&ready);
+}
+
+static atomic_int vforked;
+
+// The parent is in an uninterruptible wait until its child ends; the child ends with the thread, or after ten seconds.
+static void *wait_for_vfork(void *argument) {
+  (void)argument;
+  crashlab_name_thread("vfork-parent");
+  pid_t child = vfork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    atomic_store(&vforked, 1);
+    struct timespec time = {10, 0};
+    syscall(SYS_nanosleep, &time, NULL);
+    _exit(0);
+  }
+  return NULL;
+}
+
+void condition_vfork_parent(void) {
+  start(wait_for_vfork, NULL);
+  while (atomic_load(&vforked) == 0) usleep(100);
+}
+
+static atomic_int traced;
+
+static void *be_traced(void *argument) {
+  (void)argument;
+  crashlab_name_thread("traced");
+  atomic_store(&traced, (int)syscall(SYS_gettid));
+  for (;;) pause();
+  return NULL;
+}
+
+// A thread that a tracer has stopped: what a debugger, or a sampling profiler, leaves behind for a while.
+void condition_traced_thread(void) {
+  start(be_traced, NULL);
+  while (atomic_load(&traced) == 0) usleep(100);
+  int ready[2];
+  if (pipe(ready) != 0) abort();
+  pid_t tracer = fork();
+  if (tracer == -1) abort();
+  if (tracer == 0) {
+    pid_t thread = atomic_load(&traced);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (ptrace(PTRACE_SEIZE, thread, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, thread, 0, 0) == 0)
+      waitpid(thread, NULL, __WALL);
+    if (write(ready[1], "x", 1) != 1) _exit(1);
+    sleep(30);
+    _exit(0);
+  }
+  char byte;
+  if (read(ready[0], &byte, 1) != 1) abort();
+  close(ready[0]);
+  close(ready[1]);
+}
+
+static void *end_at_once(void *argument) { return argument; }
+
+static void *spawn_endlessly(void *argument) {
+  (void)argument;
+  for (;;) pthread_join(start(end_at_once, NULL), NULL);
+  return NULL;
+}
+
+void condition_thread_churn(void) {
+  for (int index = 0; index < 4; index++) start(spawn_endlessly, NULL);
+}
+
+static void *spin(void *argument) {
+  (void)argument;
+  crashlab_name_thread("spinning");
+  for (volatile unsigned long turns = 0;; turns++) {
+  }
+  return NULL;
+}
+
+void condition_spinning_threads(void) {
+  for (int index = 0; index < 4; index++) start(spin, NULL);
+}

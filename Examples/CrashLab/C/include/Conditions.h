@@ -1,0 +1,93 @@
+// What surrounds a crash: the locks its thread holds, the moment it comes, the threads beside it, what the process has run
+// out of. Functions that take a body call it there, once, and it crashes.
+#ifndef CCRASHLAB_CONDITIONS_H
+#define CCRASHLAB_CONDITIONS_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef void (*crashlab_body)(void *_Nullable context);
+
+// Locks that the crashing thread holds.
+
+// One arena for all threads, so that whoever holds its lock holds it against everybody. Before any other thread runs.
+void condition_prepare_malloc(void);
+// The lock of malloc's arena, really held: a seccomp filter traps the system call by which malloc grows its heap.
+void condition_in_malloc(crashlab_body _Nonnull body, void *_Nullable context);
+// From here on that trap runs the body, in whatever next makes malloc grow the heap on this thread.
+void condition_trap_heap_growth(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_holding_loader_lock(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_holding_stdio_lock(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_holding_mutex(crashlab_body _Nonnull body, void *_Nullable context);
+
+// Moments in a program's life.
+
+void condition_in_atexit(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_signal_handler(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_thread_start(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_thread_end(crashlab_body _Nonnull body, void *_Nullable context);
+// In a constructor of the module that the environment's CRASHLAB_MODULE names.
+void condition_in_constructor(crashlab_body _Nonnull body, void *_Nullable context);
+
+// Threads beside the crashing one.
+
+void condition_at_once(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_second_crash(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_deaf_threads(void);
+void condition_vfork_parent(void);
+void condition_traced_thread(void);
+void condition_thread_churn(void);
+void condition_spinning_threads(void);
+
+// Modules and mappings. CRASHLAB_MODULE is a module's path, CRASHLAB_MODULES a folder of 2,000 copies of it.
+
+void condition_many_modules(void);
+void condition_many_mappings(void);
+void condition_closed_module(void);
+void condition_in_deleted_module(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_replaced_module(crashlab_body _Nonnull body, void *_Nullable context);
+
+// What the process has run out of, or lost. The database's folder is null where no handler runs.
+
+// In a mount namespace of this process' own, before the handler starts: Swift reads the program's arguments from /proc.
+void condition_no_proc(void);
+void condition_no_descriptors(const char *_Nullable database);
+void condition_close_range(const char *_Nullable database);
+void condition_file_size_zero(const char *_Nullable database);
+void condition_full_disk(const char *_Nullable database);
+void condition_folder_deleted(const char *_Nullable database);
+void condition_folder_read_only(const char *_Nullable database);
+void condition_no_working_directory(const char *_Nullable database);
+
+// Children. What a child's end was, as waitpid(2) tells it, goes to standard output.
+
+void condition_in_child(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_child_then_parent(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_grandchild(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_workers(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_vfork_child_then_parent(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_after_exec_child(crashlab_body _Nonnull body, void *_Nullable context);
+
+// Handlers of the program's own; each prints a line when it runs.
+
+void condition_handler_before(void);
+void condition_old_style_handler_before(void);
+void condition_handler_after(void);
+void condition_chaining_handler_after(void);
+// A first-chance handler that takes one page's faults, and such a fault.
+bool (*_Nonnull condition_first_chance(void))(int, void *_Nullable, void *_Nullable);
+void condition_use_fault(void);
+
+// Signals that come while the handler works.
+
+void condition_alarm_storm(void);
+void condition_stop_and_continue(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

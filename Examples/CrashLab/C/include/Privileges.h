@@ -1,0 +1,23 @@
+// What is taken from a process once its handler is there: privileges, and system calls.
+#ifndef CCRASHLAB_PRIVILEGES_H
+#define CCRASHLAB_PRIVILEGES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void condition_drop_user(void);
+void condition_change_root(void);
+void condition_not_dumpable(void);
+// From here on the system calls of a group kill the process, on every thread.
+void condition_kill_on_calls(const char *_Nonnull group);
+// From here on those of all groups fail, on every thread.
+void condition_fail_calls(int error);
+// From here on no action of a signal can be set, on any thread.
+void condition_fail_signal_actions(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

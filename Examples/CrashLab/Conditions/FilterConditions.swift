@@ -1,0 +1,65 @@
+internal import CCrashLab
+internal import Glibc
+internal import Postmortem
+
+// Seccomp filters that keep system calls from the handler. Each is installed by the crashing thread, for all threads, so
+// that it meets nothing but the crash.
+
+/// System calls that the handler can forgo together; their numbers are in `privileges.c`.
+struct CallGroup: Sendable {
+  let name: String
+  let calls: SystemCalls
+
+  init(_ name: String, _ calls: SystemCalls) {
+    self.name = name
+    self.calls = calls
+  }
+
+  static let all: [CallGroup] = [
+    CallGroup("memory-reads", .memoryReads),
+    CallGroup("thread-signals", .threadSignals),
+    CallGroup("timers", .timers),
+    CallGroup("file-size-limit", .fileSizeLimit),
+    CallGroup("scheduling", .scheduling),
+    CallGroup("processor-time", .processorTime),
+    CallGroup("parent", .parent),
+    CallGroup("clocks", .clocks),
+    CallGroup("files", .files),
+    CallGroup("control-group", .controlGroup),
+    CallGroup("file-checks", .fileChecks),
+    CallGroup("file-position", .filePosition),
+    CallGroup("rename", .rename),
+    CallGroup("folders", .folders),
+    CallGroup("random", .random),
+    CallGroup("fault-stack", .faultStack),
+  ]
+}
+
+extension Condition {
+  static let filterConditions: [Condition] =
+    CallGroup.all.map { group in
+      Condition(
+        name: group.name + "-killed", summary: "under a filter that kills on \(group.name)",
+        around: { body in
+          unsafe condition_kill_on_calls(group.name)
+          unsafe body.function(body.context)
+        })
+    } + [
+      refusing("calls-not-permitted", EPERM), refusing("calls-not-implemented", ENOSYS),
+      Condition(
+        name: "actions-not-permitted", summary: "under a filter that refuses rt_sigaction",
+        around: { body in
+          condition_fail_signal_actions()
+          unsafe body.function(body.context)
+        }),
+    ]
+
+  private static func refusing(_ name: String, _ error: Int32) -> Condition {
+    Condition(
+      name: name, summary: "under a filter that answers \(error) to all that can be forgone",
+      around: { body in
+        condition_fail_calls(error)
+        unsafe body.function(body.context)
+      })
+  }
+}

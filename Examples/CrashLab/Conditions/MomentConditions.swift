@@ -1,0 +1,23 @@
+internal import CCrashLab
+
+// Moments at which the process is half made, or half gone.
+
+extension Condition {
+  static let momentConditions: [Condition] = [
+    Condition(
+      name: "in-atexit", summary: "in a function that exit(3) calls",
+      around: { unsafe condition_in_atexit($0.function, $0.context) }),
+    Condition(
+      name: "in-signal-handler", summary: "in a signal handler of the program",
+      around: { unsafe condition_in_signal_handler($0.function, $0.context) }),
+    Condition(
+      name: "in-thread-start", summary: "in the start routine of a new thread",
+      around: { unsafe condition_in_thread_start($0.function, $0.context) }),
+    Condition(
+      name: "in-thread-end", summary: "in the destructor of a thread's own value",
+      around: { unsafe condition_in_thread_end($0.function, $0.context) }),
+    Condition(
+      name: "in-dlopen", summary: "in a constructor of a module that is being loaded",
+      around: { unsafe condition_in_constructor($0.function, $0.context) }),
+  ]
+}

@@ -1,0 +1,23 @@
+internal import CCrashLab
+
+// Privileges that a process gives up after its handler was started, as servers do.
+
+extension Condition {
+  static let privilegeConditions: [Condition] = [
+    Condition(
+      name: "other-user", summary: "after setresuid(2) from root to nobody",
+      after: { _ in condition_drop_user() }),
+    Condition(
+      name: "other-root", summary: "after chroot(2) into an empty folder",
+      after: { _ in condition_change_root() }),
+    Condition(
+      name: "other-user-and-root", summary: "after both",
+      after: { _ in
+        condition_change_root()
+        condition_drop_user()
+      }),
+    Condition(
+      name: "not-dumpable", summary: "after PR_SET_DUMPABLE 0",
+      after: { _ in condition_not_dumpable() }),
+  ]
+}

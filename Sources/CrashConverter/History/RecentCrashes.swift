@@ -1,0 +1,93 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+internal import Minidump
+
+/// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
+///
+/// For decisions at start-up: a program that crashed three times in a row within seconds of its
+/// launch may want to start without its plug-ins. A run that ended otherwise leaves nothing here.
+/// Reads the first part of each of its dumps and newest reports, a millisecond or two each; changes
+/// nothing. Any thread.
+///
+/// - Parameters:
+///   - path: the database's folder. A database that is not there has no crashes.
+///   - identifier: whose crashes; as given to `startHandler`.
+///   - limit: how many at most.
+/// - Returns: each crash once, also while its dump is being processed. Dumps taken without a crash,
+///   reports of other programs, and what cannot be read are not among them.
+/// - Throws: `CrashConverterError` if the database cannot be read.
+public func recentCrashes(
+  database path: String, identifier: String, limit: Int = 20
+) throws(CrashConverterError) -> [RecentCrash] {
+  let identifier = PendingDumpName.identifier(reducing: identifier)
+  do throws(CrashReportDatabaseError) {
+    guard let database = try CrashReportDatabase(existing: path) else { return [] }
+    var crashes: [RecentCrash] = []
+    let pending = try CrashHistory.pending(in: database, of: identifier)
+    let reported = try CrashHistory.reported(in: database, of: identifier, limit: limit)
+    var seen: Set<ReportID> = []
+    for crash in pending + reported where seen.insert(crash.reportID).inserted {
+      crashes.append(crash)
+    }
+    crashes.sort { ($0.crashTime, $0.reportID) > ($1.crashTime, $1.reportID) }
+    return Array(crashes.prefix(max(0, limit)))
+  } catch {
+    throw CrashConverterError(.databaseUnusable, error)
+  }
+}
+
+/// Where crashes are found.
+private enum CrashHistory {
+  /// Bytes of a dump that are read: all that comes before the other threads, by default.
+  static let prefixSize = 4 << 20
+  /// Reports that are looked into at most, other programs' among them: the newest.
+  static let reportLimit = 1000
+
+  static func pending(
+    in database: CrashReportDatabase, of identifier: String
+  ) throws(CrashReportDatabaseError) -> [RecentCrash] {
+    guard let root = try? database.open(),
+      root.status(of: PendingDumpName.folder)?.kind == .directory
+    else { return [] }
+    let folder = try PendingFolder(database: root, identifier: identifier)
+    return try folder.dumps(among: folder.files()).compactMap { file in
+      guard file.name.identifier == identifier, file.status.size > 0,
+        file.name.role != .locked || folder.ownerVerdict(file).isDead,
+        let opened = try? folder.folder.open(file.name.description),
+        let bytes = try? opened.read(at: 0, count: prefixSize),
+        let document = try? IntermediateDumpDocument(parsing: bytes)
+      else { return nil }
+      return RecentCrash(
+        document, of: identifier, reportID: file.name.reportID,
+        writtenAt: file.status.modificationTime)
+    }
+  }
+
+  static func reported(
+    in database: CrashReportDatabase, of identifier: String, limit: Int
+  ) throws(CrashReportDatabaseError) -> [RecentCrash] {
+    guard try database.keepsReports() else { return [] }
+    var crashes: [RecentCrash] = []
+    for report in try database.reports().reversed().prefix(reportLimit) where report.state != .new {
+      if crashes.count >= limit { break }
+      // One that is pruned meanwhile, or damaged, is left out.
+      guard let crash = try? crash(in: report, of: database, identifier) else { continue }
+      crashes.append(crash)
+    }
+    return crashes
+  }
+
+  private static func crash(
+    in report: StoredReport, of database: CrashReportDatabase, _ identifier: String
+  ) throws(CrashReportDatabaseError) -> RecentCrash? {
+    let file = try database.openReport(report)
+    let time = try file.status().modificationTime
+    let document = try MinidumpSummary.document {
+      (offset, count) throws(CrashReportDatabaseError) in
+      try file.read(at: offset, count: count)
+    }
+    return document.flatMap {
+      RecentCrash($0, of: identifier, reportID: report.id, writtenAt: time)
+    }
+  }
+}

@@ -1,0 +1,27 @@
+internal import Glibc
+internal import IntermediateDump
+
+extension RunRecord {
+  /// The record of the calling process; what the kernel does not tell is 0 or empty.
+  static func current(_ signals: CrashSignals? = nil) -> RunRecord {
+    let statistics = ProcessStatistics.current()
+    var status = stat()
+    let hasNamespace = unsafe stat("/proc/self/ns/pid", &status) == 0
+    return RunRecord(
+      processID: UInt32(bitPattern: getpid()),
+      startTime: statistics?.startTime ?? 0, stackStart: statistics?.stackStart ?? 0,
+      bootID: TextFile.bytes("/proc/sys/kernel/random/boot_id").map(RunRecord.bootID(of:)) ?? "",
+      processNamespace: hasNamespace ? UInt64(status.st_ino) : nil,
+      launchTime: LaunchFacts.time(CLOCK_REALTIME),
+      signals: signals.map {
+        Signals(crash: $0.mask, stop: $0.stopSignal, watchdog: $0.watchdogSignal)
+      })
+  }
+}
+
+extension ProcessStatistics {
+  /// Those of the calling process; nil without `/proc`.
+  static func current() -> ProcessStatistics? {
+    TextFile.bytes("/proc/self/stat").flatMap(ProcessStatistics.init(statText:))
+  }
+}

@@ -1,0 +1,56 @@
+/// System calls that a crash makes and can do without.
+///
+/// Forgo those on which a seccomp filter kills the process, so that it still dies of its crash. A
+/// filter that answers with an error needs none of this.
+///
+/// Source: seccomp(2).
+public struct SystemCalls: OptionSet, Sendable {
+  /// One bit for each group.
+  public let rawValue: UInt32
+
+  /// Any bits; unknown ones mean nothing.
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// `process_vm_readv`: memory is read directly, and a fault of that is caught.
+  public static let memoryReads = SystemCalls(rawValue: CallBit.memoryReads)
+  /// `tgkill`: other threads are not stopped; those that the kernel holds in a system call are read
+  /// from `/proc`.
+  public static let threadSignals = SystemCalls(rawValue: CallBit.threadSignals)
+  /// `timer_create`, `timer_settime`: nothing bounds the handler's time.
+  public static let timers = SystemCalls(rawValue: CallBit.timers)
+  /// `prlimit64`: under a soft `RLIMIT_FSIZE` that is too low there is no dump.
+  public static let fileSizeLimit = SystemCalls(rawValue: CallBit.fileSizeLimit)
+  /// `sched_getscheduler`, `getpriority`: reports say nothing of how threads are scheduled.
+  public static let scheduling = SystemCalls(rawValue: CallBit.scheduling)
+  /// `getrusage`: reports lack the processor time.
+  public static let processorTime = SystemCalls(rawValue: CallBit.processorTime)
+  /// `getppid`: reports lack the parent.
+  public static let parent = SystemCalls(rawValue: CallBit.parent)
+  /// `clock_gettime`: reports lack the time of the crash and the capture's own.
+  public static let clocks = SystemCalls(rawValue: CallBit.clocks)
+  /// `openat`, `read`, `getdents64`, `close`, `mknodat`, `fallocate`, `fcntl` and `pwrite64`: nothing
+  /// of `/proc` is read, so that reports lack modules, mappings and other threads; and no file is
+  /// made in a crash: in place of one that was closed or removed, for a forked child, or for the
+  /// crash after one that was survived.
+  /// The dump of a hang that the crash overtakes stays (`unlinkat`).
+  public static let files = SystemCalls(rawValue: CallBit.files)
+  /// `pread64`: reports lack what the control group used.
+  public static let controlGroup = SystemCalls(rawValue: CallBit.controlGroup)
+  /// `fstat`: descriptors are used unchecked; if the program has closed them and opened others, the
+  /// dump goes into those.
+  public static let fileChecks = SystemCalls(rawValue: CallBit.fileChecks)
+  /// `lseek`: a dump ends where a write was broken off.
+  public static let filePosition = SystemCalls(rawValue: CallBit.filePosition)
+  /// `renameat2`: dumps keep `.locked` in their names; they are complete by their end mark.
+  public static let rename = SystemCalls(rawValue: CallBit.rename)
+  /// `mkdirat`: a removed folder is not made again.
+  public static let folders = SystemCalls(rawValue: CallBit.folders)
+  /// `getrandom`: the report ID of a file made in the crash comes from the clock.
+  public static let random = SystemCalls(rawValue: CallBit.random)
+  /// `sigaltstack`: a fault of the handler itself ends the process at once, so that memory is read
+  /// by `process_vm_readv` alone; and nothing bounds the handler's time.
+  public static let faultStack = SystemCalls(rawValue: CallBit.faultStack)
+
+  /// All of them.
+  public static let all = SystemCalls(rawValue: (1 << 16) - 1)
+}

@@ -1,0 +1,103 @@
+/// Who owns a locked file, as its owner wrote it down at launch: what the next start compares with
+/// the processes that live then.
+package struct RunRecord: Sendable, Equatable {
+  /// A run record is a few hundred bytes; a longer file is something else.
+  package static let maximumSize = 64 << 10
+
+  package var processID: UInt32
+  /// Clock ticks after boot.
+  package var startTime: UInt64
+  /// Where the initial stack began; another one after exec.
+  ///
+  /// 0 where it was not known.
+  package var stackStart: UInt64
+  package var bootID: String
+  /// The inode of the PID namespace: process IDs of different namespaces cannot be compared.
+  ///
+  /// Nil where it was not known.
+  package var processNamespace: UInt64?
+  /// Nanoseconds since 1970; nil where it was not known.
+  package var launchTime: Int64?
+  /// The handler's signals; nil where they were not known.
+  package var signals: Signals?
+
+  /// What `postmortem doctor` compares a process's signals with.
+  package struct Signals: Sendable, Equatable {
+    /// Bit n - 1 stands for signal n: those whose handler is ours.
+    package var crash: UInt64
+    /// 0 for none.
+    package var stop: Int32
+    package var watchdog: Int32
+
+    package init(crash: UInt64, stop: Int32, watchdog: Int32) {
+      self.crash = crash
+      self.stop = stop
+      self.watchdog = watchdog
+    }
+  }
+
+  package init(
+    processID: UInt32, startTime: UInt64, stackStart: UInt64, bootID: String,
+    processNamespace: UInt64?, launchTime: Int64?, signals: Signals? = nil
+  ) {
+    self.processID = processID
+    self.startTime = startTime
+    self.stackStart = stackStart
+    self.bootID = bootID
+    self.processNamespace = processNamespace
+    self.launchTime = launchTime
+    self.signals = signals
+  }
+
+  /// Reads a run record; nil if it is torn or does not say enough to judge by.
+  package init?(bytes: [UInt8]) {
+    guard let document = try? IntermediateDumpDocument(parsing: bytes), document.isComplete,
+      let owner = document.root.map(.owner),
+      let processID = owner.unsigned(.ownerProcessID).flatMap(UInt32.init(exactly:)),
+      processID > 0,
+      let startTime = owner.unsigned(.ownerStartTime), startTime > 0,
+      let bootID = owner.text(.ownerBootID), !bootID.isEmpty
+    else { return nil }
+    self.init(
+      processID: processID, startTime: startTime, stackStart: owner.unsigned(.ownerStackStart) ?? 0,
+      bootID: Self.bootID(of: Array(bootID.utf8)),
+      processNamespace: owner.unsigned(.ownerProcessNamespace).flatMap { $0 == 0 ? nil : $0 },
+      launchTime: owner.signed(.ownerLaunchTime), signals: Self.signals(of: owner))
+  }
+
+  private static func signals(of owner: IntermediateDumpMap) -> Signals? {
+    owner.unsigned(.ownerCrashSignals).map { crash in
+      Signals(
+        crash: crash,
+        stop: owner.unsigned(.ownerStopSignal).flatMap(Int32.init(exactly:)) ?? 0,
+        watchdog: owner.unsigned(.ownerWatchdogSignal).flatMap(Int32.init(exactly:)) ?? 0)
+    }
+  }
+
+  /// The record as it is stored: an intermediate dump of one map.
+  package func encoded() -> [UInt8]? {
+    IntermediateDumpEncoding.encode { writer in
+      writer.header()
+      writer.startMap(.owner)
+      writer.unsigned(.ownerProcessID, UInt64(processID), width: 4)
+      writer.unsigned(.ownerStartTime, startTime)
+      writer.unsigned(.ownerStackStart, stackStart)
+      writer.text(.ownerBootID, bootID)
+      writer.unsigned(.ownerProcessNamespace, processNamespace ?? 0)
+      if let launchTime { writer.signed(.ownerLaunchTime, launchTime) }
+      if let signals {
+        writer.unsigned(.ownerCrashSignals, signals.crash)
+        writer.unsigned(.ownerStopSignal, UInt64(UInt32(bitPattern: signals.stop)), width: 4)
+        writer.unsigned(
+          .ownerWatchdogSignal, UInt64(UInt32(bitPattern: signals.watchdog)), width: 4)
+      }
+      writer.end()
+      _ = writer.endDocument()
+    }
+  }
+
+  /// The text of `/proc/sys/kernel/random/boot_id` without the line's end.
+  package static func bootID(of text: [UInt8]) -> String {
+    String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,27 @@
+internal import CrashConverter
+internal import IntermediateDump
+
+/// What became of a dump, as `process --json` and `watch --json` print it.
+struct ProcessedEntry: Codable {
+  let reportID: String
+  /// The dump's name in the folder of pending dumps.
+  let file: String
+  /// "complete", "torn", "failed" or "quarantined".
+  let outcome: String
+  /// Why, for all but the complete ones.
+  let reason: String?
+
+  init(_ dump: ProcessedDump) {
+    reportID = dump.reportID.description
+    file = dump.fileName
+    switch dump.outcome {
+    case .complete: (outcome, reason) = ("complete", nil)
+    case .torn(let text): (outcome, reason) = ("torn", text)
+    case .failed(let text): (outcome, reason) = ("failed", text)
+    case .quarantined(let text): (outcome, reason) = ("quarantined", text)
+    }
+  }
+
+  /// True if there is no report of it.
+  var isFailure: Bool { outcome == "failed" || outcome == "quarantined" }
+}

@@ -1,0 +1,110 @@
+internal import Foundation
+@unsafe @preconcurrency internal import Glibc
+
+/// A program that runs in this process's place: same terminal, descriptors, environment and process
+/// group, and the signals that are meant for it.
+enum SupervisedCommand {
+  /// Signals that are not taken: those of a fault, which are ours; SIGPIPE, which says that our own
+  /// reader has gone; and those of job control, which stop this process as they stop the program.
+  private static let untouched = [
+    SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT,
+  ]
+
+  /// Runs it to its end.
+  ///
+  /// - Parameter count: how many of this process's last arguments are the command: these are passed
+  ///   on as the bytes they are, UTF-8 or not.
+  /// - Throws: `ToolError` with status 126 or 127 if it could not be started.
+  static func run(lastArguments count: Int) throws(ToolError) -> CommandEnd {
+    var signals = sigset_t()
+    unsafe sigfillset(&signals)
+    for signal in untouched { unsafe sigdelset(&signals, signal) }
+    var before = sigset_t()
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
+    // Ignored, as some parents leave it, the program's end would not be told.
+    Glibc.signal(SIGCHLD, SIG_DFL)
+    let child = try start(lastArguments: count, mask: before)
+    return wait(for: child, &signals)
+  }
+
+  private static func start(
+    lastArguments count: Int, mask: sigset_t
+  ) throws(ToolError) -> pid_t {
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var mask = mask
+    unsafe posix_spawnattr_setsigmask(&attributes, &mask)
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    let command = unsafe CommandLine.unsafeArgv + Int(CommandLine.argc) - count
+    var child = pid_t()
+    let failure = unsafe posix_spawnp(&child, command[0]!, nil, &attributes, command, environ)
+    guard failure == 0 else {
+      let name = unsafe String(cString: command[0]!)
+      var error = ToolError(path: name, unsafe String(cString: strerror(failure)))
+      // As env(1) and the shells have it.
+      error.exitStatus = failure == ENOENT ? 127 : 126
+      throw error
+    }
+    return child
+  }
+
+  /// Passes signals on until the program has ended, and collects every child: as the first process
+  /// of a PID namespace, orphans are among them.
+  private static func wait(for child: pid_t, _ signals: inout sigset_t) -> CommandEnd {
+    while true {
+      var information = unsafe siginfo_t()
+      let signal = unsafe sigwaitinfo(&signals, &information)
+      guard signal > 0 else { continue }
+      guard signal == SIGCHLD else {
+        if isForCommand(signal, code: unsafe information.si_code) { kill(child, signal) }
+        continue
+      }
+      var end: CommandEnd?
+      var status: Int32 = 0
+      while true {
+        let ended = unsafe waitpid(-1, &status, WNOHANG)
+        guard ended > 0 else { break }
+        if ended == child { end = CommandEnd(status: status) }
+      }
+      if let end { return end }
+    }
+  }
+
+  /// False for a signal that the program has got itself.
+  ///
+  /// A terminal sends its signals to the whole foreground process group, and the kernel says so in
+  /// the code; but a hangup goes to the session's leader alone.
+  private static func isForCommand(_ signal: Int32, code: Int32) -> Bool {
+    code <= 0 || (signal == SIGHUP && getsid(0) == getpid())
+  }
+}
+
+/// How a command ended: the status of waitpid(2).
+struct CommandEnd {
+  let status: Int32
+
+  /// The signal that killed it; nil if it exited.
+  private var signal: Int32? { status & 0x7F == 0 ? nil : status & 0x7F }
+
+  /// Ends this process the same way.
+  func repeatForThisProcess() -> Never {
+    guard let signal else { exit(status >> 8 & 0xFF) }
+    // The kernel discards what the first process of a PID namespace sends to itself.
+    if getpid() != 1 {
+      // 1 and not 0: that alone also keeps a core file from a program that is fed through a pipe.
+      // Source: core(5); Linux fs/coredump.c.
+      var limit = rlimit()
+      unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+      limit.rlim_cur = min(1, limit.rlim_max)
+      unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+      Glibc.signal(signal, SIG_DFL)
+      var mask = sigset_t()
+      unsafe sigemptyset(&mask)
+      unsafe sigaddset(&mask, signal)
+      kill(getpid(), signal)
+      unsafe pthread_sigmask(SIG_UNBLOCK, &mask, nil)
+    }
+    exit(128 + signal)
+  }
+}

@@ -1,0 +1,81 @@
+internal import CrashCatalogue
+internal import CrashTestSupport
+internal import Foundation
+
+/// What the command line asks for.
+struct CatalogueCommand {
+  static let usage = """
+    usage: catalogue --full [--repeat N] [--table FILE] [FILTER]...
+           catalogue --soak N [--seed S] [--build NAME]...
+           catalogue FILTER...
+
+      --full       every kind under every condition in every build
+      --repeat     so many times; each time on the next kind of thread
+      --table      writes what came of it as Markdown
+      --soak       so many random crashes; --seed repeats a run
+      FILTER       --kind NAME, --condition NAME, --on PLACE, --build NAME; each may be given more than once
+                   builds: \(BuildConfiguration.allCases.map(\.rawValue).joined(separator: " "))
+    """
+
+  private let arguments: [String]
+  private var options: [String: [String]] = [:]
+
+  init(_ arguments: [String]) throws(CatalogueUsageError) {
+    self.arguments = arguments
+    var remaining = arguments[...]
+    while let option = remaining.popFirst() {
+      switch option {
+      case "--full", "--help": options[option] = []
+      case "--repeat", "--table", "--soak", "--seed", "--kind", "--condition", "--on", "--build":
+        guard let value = remaining.popFirst() else {
+          throw CatalogueUsageError(description: "\(option) needs a value")
+        }
+        options[option, default: []].append(value)
+      default: throw CatalogueUsageError(description: "unknown option \(option)")
+      }
+    }
+    for option in ["--repeat", "--soak", "--seed"] {
+      for value in options[option] ?? [] where UInt64(value) == nil {
+        throw CatalogueUsageError(description: "\(option) takes a number, not \(value)")
+      }
+    }
+    for name in options["--build"] ?? [] where BuildConfiguration(rawValue: name) == nil {
+      throw CatalogueUsageError(description: "unknown build \(name)")
+    }
+    if options.isEmpty { throw CatalogueUsageError(description: "what shall be run?") }
+  }
+
+  var asksForHelp: Bool { options["--help"] != nil }
+  var table: String? { options["--table"]?.last }
+  var rounds: Int { number("--repeat").map(Int.init) ?? 1 }
+  /// As typed.
+  var text: String { (["swift run catalogue"] + arguments).joined(separator: " ") }
+
+  func cases(round: Int) -> [CatalogueCase] {
+    let builds =
+      options["--build"]?.compactMap(BuildConfiguration.init) ?? BuildConfiguration.allCases
+    if let count = number("--soak") {
+      let seed = (number("--seed") ?? UInt64(Date().timeIntervalSince1970)) &+ UInt64(round)
+      FileHandle.standardOutput.write(Data("seed \(seed)\n".utf8))
+      return CatalogueSelection.soak(Int(count), seed: seed, builds: builds)
+    }
+    let places = options["--on"]
+    // A place that is asked for is had in one of four rounds.
+    let rounds = places == nil ? round...round : 0...CrashPlace.allCases.count - 1
+    var seen: Set<String> = []
+    return rounds.flatMap { CatalogueSelection.full(builds: builds, round: $0) }.filter {
+      isWanted($0.death.kind, "--kind") && isWanted($0.condition.name, "--condition")
+        && isWanted($0.place.rawValue, "--on") && seen.insert($0.description).inserted
+    }
+  }
+
+  private func isWanted(_ name: String, _ option: String) -> Bool {
+    options[option]?.contains(name) ?? true
+  }
+
+  private func number(_ option: String) -> UInt64? { options[option]?.last.flatMap { UInt64($0) } }
+}
+
+struct CatalogueUsageError: Error, CustomStringConvertible {
+  let description: String
+}

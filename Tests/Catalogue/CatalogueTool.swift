@@ -1,0 +1,47 @@
+internal import CrashCatalogue
+internal import CrashTestSupport
+internal import Foundation
+
+/// Runs the catalogue of crashes, whole or in part, and writes its table.
+@main
+struct CatalogueTool {
+  static func main() async throws {
+    let command: CatalogueCommand
+    do {
+      command = try CatalogueCommand(Array(CommandLine.arguments.dropFirst()))
+    } catch {
+      FileHandle.standardError.write(
+        Data("catalogue: \(error)\n\n\(CatalogueCommand.usage)\n".utf8))
+      exit(EX_USAGE)
+    }
+    if command.asksForHelp { return print(CatalogueCommand.usage) }
+    let started = Date()
+    let run = try await CatalogueRun(findsFunctions: true)
+    let results = CatalogueResults()
+    for round in 0..<command.rounds {
+      let cases = command.cases(round: round)
+      await run.run(cases) { outcome in
+        results.add(outcome)
+        if results.runs % 500 == 0 { say("\(results.runs) runs, \(results.failed) failed") }
+        for failure in outcome.failures {
+          say("swift run catalogue \(outcome.testCase)\n    \(failure)")
+        }
+      }
+      let seconds = Int(Date().timeIntervalSince(started))
+      say("round \(round + 1): \(results.runs) runs, \(results.failed) failed, \(seconds) s")
+    }
+    if let table = command.table {
+      let text = CatalogueTable(results: results, command: command.text, started: started).text
+      try text.write(toFile: table, atomically: true, encoding: .utf8)
+    }
+    for (testCase, seconds) in results.slowest(5) {
+      say("\(String(format: "%.1f", seconds)) s: \(testCase)")
+    }
+    exit(results.failed == 0 ? 0 : 1)
+  }
+
+  /// Written at once: a run of an hour is watched as it goes.
+  private static func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  }
+}

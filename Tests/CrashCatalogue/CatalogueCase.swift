@@ -1,0 +1,53 @@
+public import CrashTestSupport
+
+/// One crash of the catalogue: what, where, under which condition, in which build.
+public struct CatalogueCase: Sendable, CustomStringConvertible {
+  public enum Death: Sendable {
+    case crash(KnownCrash)
+    case quiet(QuietEnd)
+
+    public var kind: String {
+      switch self {
+      case .crash(let crash): crash.kind
+      case .quiet(let end): end.kind
+      }
+    }
+  }
+
+  public let death: Death
+  public let condition: CrashCondition
+  public let place: CrashPlace
+  public let build: BuildConfiguration
+
+  public init(
+    _ death: Death, _ condition: CrashCondition, on place: CrashPlace, _ build: BuildConfiguration
+  ) {
+    self.death = death
+    self.condition = condition
+    self.place = place
+    self.build = build
+  }
+
+  /// The options that make the catalogue run this case alone.
+  public var description: String {
+    "--kind \(death.kind) --condition \(condition.name) --on \(place.rawValue)"
+      + " --build \(build.rawValue)"
+  }
+
+  /// How many reports there must be.
+  var reports: ClosedRange<Int> {
+    guard case .crash(let crash) = death else { return 0...0 }
+    if condition.takesSignals, crash.signal != 13 { return 0...0 }
+    return condition.crashes...condition.crashes
+  }
+
+  /// Seconds after which it counts as hung.
+  var patience: Int { condition.isSlow ? 60 : 20 }
+
+  func arguments(database: String?) -> [String] {
+    let handler =
+      database.map { ["--database", $0 + condition.databaseSuffix] } ?? ["--no-handler"]
+    let threads = condition.arguments.contains("--threads") ? [] : ["--threads", "3"]
+    return [death.kind] + handler + ["--on", place.rawValue] + threads + condition.arguments
+  }
+}

@@ -1,0 +1,116 @@
+internal import CrashConverter
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+internal import Minidump
+internal import ProcessSnapshot
+
+/// Converts what a case left, as the next start does, and compares it with what it must be.
+struct CatalogueReports: Sendable {
+  let testCase: CatalogueCase
+  let findsFunctions: Bool
+
+  /// - Parameter before: the dumps that were there before.
+  func failures(database: String, before: Set<ReportID>) throws -> [String] {
+    var failures: [String] = []
+    let processed = try processIntermediateDumps(database: database)
+    let count = processed.count - before.count
+    if !testCase.reports.contains(count) {
+      failures.append("\(count) dumps, not \(testCase.reports.text): \(processed)")
+    }
+    if !mayBeCut { failures += processed.filter { $0.outcome != .complete }.map { "\($0)" } }
+    let reports = try CrashReportDatabase(path: database).reports()
+    if reports.count != processed.count { failures.append("\(reports.count) reports") }
+    let folder = database + "/" + PendingDumpName.folder
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    if !files.isEmpty { failures.append("left in the pending folder: \(files)") }
+    guard case .crash(let crash) = testCase.death else { return failures }
+    for report in reports {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
+      let snapshot = try MinidumpReader.snapshot(of: [UInt8](bytes))
+      // Those that were there before are of another crash.
+      if before.contains(report.id) { continue }
+      failures += self.failures(snapshot, crash)
+    }
+    return failures
+  }
+
+  private func failures(_ snapshot: ProcessSnapshot, _ crash: KnownCrash) -> [String] {
+    guard let exception = snapshot.exception else { return ["no exception"] }
+    var failures: [String] = []
+    // Walking the stacks of 4,000 threads would take minutes, and only one of them is looked at.
+    var crashed = snapshot
+    crashed.threads = snapshot.crashedThread.map { [$0] } ?? []
+    let report = CrashReport(snapshot: crashed, symbolicating: findsFunctions)
+    if !snapshot.capture.isComplete, !mayBeCut {
+      failures.append("incomplete: \(snapshot.capture.damage ?? "?")")
+    }
+    // What there is too much of for the handler's three seconds, where everything else runs too, may be cut.
+    let isOutOfTime =
+      testCase.condition.takesTime && snapshot.capture.captureTime ?? 0 >= 2_900_000_000
+    if let sections = snapshot.capture.sectionsAbandoned, sections != 0, !isOutOfTime {
+      failures.append("sections abandoned: \(String(sections, radix: 2))")
+    }
+    guard !isDiscarded(exception, crash) else { return failures }
+    // A guard is mapped: an overflow into one is SEGV_ACCERR.
+    let isGuard = crash.overflowsStack && exception.code == 2
+    if exception.signal != crash.signal || (exception.code != crash.code && !isGuard) {
+      failures.append(
+        "signal \(exception.signal.text), code \(exception.code.text),"
+          + " not \(crash.signal), \(crash.code)")
+    }
+    guard let thread = snapshot.crashedThread else { return failures + ["no crashing thread"] }
+    let isRight =
+      switch crash.address {
+      case .exactly(let address): exception.address == address
+      case .instruction: exception.address == thread.instructionPointer
+      case .any: exception.address != nil
+      case .none: exception.address == nil
+      }
+    if !isRight { failures.append("address \(exception.address.text)") }
+    return isOutOfTime || mayBeCut ? failures : failures + textFailures(report, crash)
+  }
+
+  private var mayBeCut: Bool {
+    guard case .crash(let crash) = testCase.death else { return false }
+    return testCase.condition.cutsLargeDumps && crash.overflowsStack
+  }
+
+  /// abort(3) in the first process of a namespace ends by a fault of its own, which may be captured.
+  private func isDiscarded(_ exception: ExceptionSnapshot, _ crash: KnownCrash) -> Bool {
+    testCase.condition.group == .containers && crash.signal == 6 && exception.signal != 6
+  }
+
+  private func textFailures(_ report: CrashReport, _ crash: KnownCrash) -> [String] {
+    var failures: [String] = []
+    if let message = crash.message, report.message?.contains(message) != true {
+      failures.append("message: \(report.message ?? "none")")
+    }
+    guard testCase.condition.knowsModules else { return failures }
+    if let explanation = crash.explanation, !isExplained(report, explanation) {
+      failures.append("explanation: \(report.explanation ?? "none")")
+    }
+    if findsFunctions, crash.isOnItsThread {
+      let functions = report.threads.first?.frames.compactMap(\.function) ?? []
+      if !functions.contains(where: { $0.contains(crash.function) }) {
+        failures.append("no \(crash.function) among \(functions.prefix(12))")
+      }
+    }
+    return failures
+  }
+
+  private func isExplained(_ report: CrashReport, _ explanation: String) -> Bool {
+    report.explanation?.contains(explanation) == true
+  }
+}
+
+extension ClosedRange<Int> {
+  fileprivate var text: String {
+    lowerBound == upperBound ? "\(lowerBound)" : "\(lowerBound) to \(upperBound)"
+  }
+}
+
+extension Optional where Wrapped: BinaryInteger {
+  fileprivate var text: String { map { "\($0)" } ?? "none" }
+}

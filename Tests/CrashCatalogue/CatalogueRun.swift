@@ -1,0 +1,121 @@
+internal import CrashTestSupport
+internal import Foundation
+
+/// Runs cases of the catalogue: each once without a handler and once with it, and reads what it left.
+public actor CatalogueRun {
+  /// What came of one case.
+  public struct Outcome: Sendable {
+    public let testCase: CatalogueCase
+    /// What was not as it must be; empty if all was.
+    public let failures: [String]
+    public let seconds: Double
+  }
+
+  /// Whether frames are looked at, which reads symbol tables.
+  private let findsFunctions: Bool
+  private let modules: VictimModules
+  private var endsAlone: [String: Alone] = [:]
+
+  struct Alone: Sendable {
+    let end: ChildEnd
+    let output: String
+  }
+
+  public init(findsFunctions: Bool) async throws {
+    self.findsFunctions = findsFunctions
+    modules = try await VictimModules()
+  }
+
+  /// Runs cases, as many at a time as there are processors.
+  ///
+  /// - Parameter report: called for each as it ends, one at a time.
+  public func run(
+    _ cases: [CatalogueCase], report: @escaping @Sendable (Outcome) -> Void
+  ) async {
+    let width = ProcessInfo.processInfo.activeProcessorCount + 1
+    await withTaskGroup(of: Outcome.self) { group in
+      var next = 0
+      while next < min(width, cases.count) {
+        let testCase = cases[next]
+        group.addTask { await self.outcome(testCase) }
+        next += 1
+      }
+      while let outcome = await group.next() {
+        report(outcome)
+        guard next < cases.count else { continue }
+        let testCase = cases[next]
+        group.addTask { await self.outcome(testCase) }
+        next += 1
+      }
+    }
+  }
+
+  private func outcome(_ testCase: CatalogueCase) async -> Outcome {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let failures: [String]
+    do {
+      failures = try await self.failures(testCase)
+    } catch let hung as HungChild {
+      failures = ["\(hung)"]
+    } catch {
+      failures = ["could not be run: \(error)"]
+    }
+    return Outcome(
+      testCase: testCase, failures: failures, seconds: start.duration(to: clock.now) / .seconds(1))
+  }
+
+  private func failures(_ testCase: CatalogueCase) async throws -> [String] {
+    let victim = try await CatalogueVictim(testCase, modules)
+    let alone = try await self.alone(testCase, victim)
+    let before = try await victim.leaveDumps(testCase.condition.dumpsBefore)
+    let handled = try await victim.die(handled: true)
+    var failures: [String] = []
+    if case .crash(let crash) = testCase.death, !testCase.condition.endsOtherwise,
+      alone.end.signal != crash.signal
+    {
+      failures.append("without a handler: \(alone.end), not signal \(crash.signal)")
+    }
+    if handled.end != alone.end {
+      failures.append("ended by \(handled.end), without a handler by \(alone.end)")
+    }
+    if testCase.condition.comparesOutput, testCase.hasSameOutput,
+      handled.standardOutput != alone.output
+    {
+      failures.append("printed \(handled.standardOutput), without a handler \(alone.output)")
+    }
+    let isolated = CatalogueReports(testCase: testCase, findsFunctions: findsFunctions)
+    failures += try await Self.offActor {
+      try isolated.failures(database: victim.database, before: before)
+    }
+    if !failures.isEmpty, !handled.standardError.isEmpty {
+      failures.append("standard error: \(handled.standardError.suffix(600))")
+    }
+    return failures
+  }
+
+  /// The same without a handler; run once for all repetitions.
+  private func alone(
+    _ testCase: CatalogueCase, _ victim: CatalogueVictim
+  ) async throws -> Alone {
+    if let known = endsAlone[testCase.description] { return known }
+    let child = try await victim.die(handled: false)
+    let alone = Alone(end: child.end, output: child.standardOutput)
+    endsAlone[testCase.description] = alone
+    return alone
+  }
+
+  /// Conversion and reading take the processor for a while: not on this actor.
+  @concurrent
+  private static func offActor<Value: Sendable>(
+    _ body: @Sendable () throws -> Value
+  ) async throws -> Value { try body() }
+}
+
+extension CatalogueCase {
+  /// A handler of the program's that asks for an alternate stack finds ours.
+  fileprivate var hasSameOutput: Bool {
+    guard case .crash(let crash) = death else { return true }
+    return !(crash.overflowsStack && condition.group == .handlers)
+  }
+}

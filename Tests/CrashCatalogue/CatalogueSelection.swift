@@ -1,0 +1,113 @@
+public import CrashTestSupport
+internal import Glibc
+
+/// Which cases of the catalogue are run.
+public enum CatalogueSelection {
+  /// Kinds with all conditions, each on one kind of thread, which the round decides; alone on every kind of thread.
+  public static func full(builds: [BuildConfiguration], round: Int = 0) -> [CatalogueCase] {
+    builds.flatMap { build in
+      CrashCondition.all.flatMap { condition in
+        deaths(under: condition).compactMap { death in
+          let places = places(death, condition)
+          let start = Int(hash("\(death.kind) \(condition.name) \(build)") % 64)
+          guard !places.isEmpty else { return nil }
+          return CatalogueCase(
+            death, condition, on: places[(start + round) % places.count], build)
+        }
+      }
+    }
+  }
+
+  /// What every change is tested with: all kinds, and all conditions with a kind of each sort.
+  ///
+  /// Kinds run on every kind of thread; conditions with a fault, an abort, traps of Swift's runtime and a stack
+  /// overflow. One pair in four runs in another build too.
+  public static func everyChange() -> [CatalogueCase] {
+    let others: [BuildConfiguration] = [.release, .staticDebug, .staticRelease]
+    return full(builds: [.asTested]).filter { testCase in
+      testCase.condition.group == .place
+        || CrashCondition.representatives.contains(testCase.death.kind)
+    }.flatMap { testCase -> [CatalogueCase] in
+      // To convert what these leave takes unoptimised code seconds.
+      if testCase.condition.isHeavy, testCase.death.kind != "null-read" { return [] }
+      let number = hash("\(testCase.death.kind) \(testCase.condition.name)")
+      guard number % 4 == 0 else { return [testCase] }
+      let build = others[Int(number / 4 % UInt64(others.count))]
+      return [
+        testCase,
+        CatalogueCase(testCase.death, testCase.condition, on: testCase.place, build),
+      ]
+    }
+  }
+
+  /// Random cases, the same for the same seed; conditions that take seconds are left out.
+  public static func soak(
+    _ count: Int, seed: UInt64, builds: [BuildConfiguration]
+  ) -> [CatalogueCase] {
+    var generator = SeededGenerator(seed: seed)
+    let conditions = CrashCondition.all.filter { !$0.isSlow && $0.canBeHad }
+    var cases: [CatalogueCase] = []
+    while cases.count < count {
+      guard let condition = conditions.randomElement(using: &generator),
+        let crash = KnownCrash.all.randomElement(using: &generator),
+        let build = builds.randomElement(using: &generator), condition.obstacle(crash) == nil,
+        let place = condition.possiblePlaces(crash).randomElement(using: &generator)
+      else { continue }
+      let testCase = CatalogueCase(.crash(crash), condition, on: place, build)
+      // A soak counts reports.
+      if testCase.reports.lowerBound == testCase.reports.upperBound, testCase.reports != 0...0 {
+        cases.append(testCase)
+      }
+    }
+    return cases
+  }
+
+  private static func deaths(under condition: CrashCondition) -> [CatalogueCase.Death] {
+    guard condition.canBeHad else { return [] }
+    let crashes = KnownCrash.all.filter { condition.obstacle($0) == nil }
+      .map(CatalogueCase.Death.crash)
+    guard condition.takesQuietEnds else { return crashes }
+    return crashes + QuietEnd.all.filter(\.canBeHad).map(CatalogueCase.Death.quiet)
+  }
+
+  private static func places(
+    _ death: CatalogueCase.Death, _ condition: CrashCondition
+  ) -> [CrashPlace] {
+    switch death {
+    case .crash(let crash):
+      // What the condition runs elsewhere is started from the main thread, also what cannot be there.
+      condition.isOnOtherThread ? condition.places : condition.possiblePlaces(crash)
+    case .quiet(let end): condition.places.filter(end.places.contains)
+    }
+  }
+
+  /// FNV-1a: the same in every run, as Swift's own hashes are not.
+  static func hash(_ text: String) -> UInt64 {
+    text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+}
+
+extension CrashCondition {
+  /// False where this machine or user cannot make it.
+  public var canBeHad: Bool {
+    if needsRoot, geteuid() != 0 { return false }
+    return tool.map { $0.path != nil || OutsideTool.mustBeThere } ?? true
+  }
+
+  var takesQuietEnds: Bool { !surroundsCrash && !isSlow && crashes == 1 && !endsOtherwise }
+}
+
+/// SplitMix64: a sequence that a seed determines.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var value = state
+    value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
+    value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
+    return value ^ value >> 31
+  }
+}

@@ -1,0 +1,203 @@
+// Conditions that crash-lab makes itself.
+
+extension CrashCondition {
+  private static func made(
+    _ name: String, _ group: Group, _ summary: String, surrounds: Bool = false
+  ) -> CrashCondition {
+    CrashCondition(
+      name: name, group: group, summary: summary, arguments: ["--condition", name],
+      surroundsCrash: surrounds)
+  }
+
+  static let places: [CrashCondition] = CrashPlace.allCases.map { place in
+    CrashCondition(
+      name: "on-\(place.rawValue)", group: .place, summary: "nothing else", places: [place])
+  }
+
+  /// The runtimes allocate more for these than a thread keeps for itself: they wait for malloc's lock for ever, with a
+  /// handler and without.
+  private static let allocating: [String: String] = {
+    let kinds = [
+      "fatal-error", "precondition", "unwrap-nil", "index-out-of-range", "forced-cast",
+      "unowned-after-free", "exclusivity", "try-bang", "main-actor", "continuation",
+      "truncated-file", "file-size-limit", "assert", "double-free", "cxx-exception",
+      "pure-virtual", "stack-smash",
+    ]
+    return Dictionary(
+      uniqueKeysWithValues: kinds.map { ($0, "allocates, and waits for the lock by itself") })
+  }()
+
+  static let locks: [CrashCondition] = {
+    var malloc = made(
+      "malloc-lock", .locks,
+      "the crash happens inside malloc, whose only arena is locked: a seccomp filter traps the"
+        + " system call by which it grows", surrounds: true)
+    malloc.excluded = allocating
+    malloc.excluded["seccomp"] = "is how the condition is made"
+    for kind in ["sent-segv", "sent-abort", "sent-quit"] {
+      malloc.excluded[kind] = "forks, and fork(3) waits for the lock"
+    }
+    var metadata = made(
+      "metadata-lock", .locks,
+      "the same, in a malloc that Swift's runtime calls while it instantiates a generic type",
+      surrounds: true)
+    metadata.excluded = malloc.excluded
+    return [
+      malloc,
+      made(
+        "loader-lock", .locks, "in a callback of dl_iterate_phdr, which holds the loader's lock",
+        surrounds: true),
+      made("stdio-lock", .locks, "stdout and stderr are locked", surrounds: true),
+      metadata,
+      made(
+        "once-lock", .locks, "in the initialiser of a global variable, under its once",
+        surrounds: true),
+      made("mutex", .locks, "holds a mutex that another thread waits for", surrounds: true),
+    ]
+  }()
+
+  static let moments: [CrashCondition] = {
+    var conditions = [
+      made("in-atexit", .moments, "in a function that exit(3) calls", surrounds: true),
+      made("in-signal-handler", .moments, "in a signal handler of the program", surrounds: true),
+      made(
+        "in-thread-start", .moments, "in the start routine of a thread just made", surrounds: true),
+      made(
+        "in-thread-end", .moments, "in the destructor of a thread-specific value",
+        surrounds: true),
+      made("in-dlopen", .moments, "in a constructor, under the loader's lock", surrounds: true),
+    ]
+    for index in 2...3 {
+      conditions[index].isOnOtherThread = true
+      conditions[index].places = [.main]
+    }
+    return conditions
+  }()
+
+  static let threads: [CrashCondition] = {
+    var once = made("at-once", .threads, "64 threads crash at the same instant", surrounds: true)
+    once.isOnOtherThread = true
+    once.places = [.main]
+    once.comparesOutput = false
+    once.excluded["file-size-limit"] = "lowers the limit again while the dump is written"
+    var second = made(
+      "second-crash", .threads,
+      "a thread that blocks the stop signals crashes 300 microseconds after the first",
+      surrounds: true)
+    second.places = [.main, .pthread]
+    second.excluded["file-size-limit"] = "lowers the limit again while the dump is written"
+    second.excluded["sent-segv"] = "is not this thread's own"
+    second.excluded["sent-abort"] = "is not this thread's own"
+    second.excluded["sent-quit"] = "is not this thread's own"
+    let crowds = [0, 15, 127, 999, 3999].map { count in
+      var crowd = CrashCondition(
+        name: "threads-\(count + 1)", group: .threads,
+        summary: "\(count + 1) threads in all, on the main thread",
+        arguments: ["--threads", "\(count)"], places: [.main])
+      crowd.isSlow = count > 900
+      crowd.takesTime = crowd.isSlow
+      return crowd
+    }
+    return crowds + [
+      once, second,
+      made("deaf-threads", .threads, "four threads block every signal"),
+      made("vfork-parent", .threads, "a thread is in state D: it waits for its vfork child"),
+      made("traced-thread", .threads, "a thread is stopped by a tracer"),
+      made("thread-churn", .threads, "four threads start and join others all the time"),
+      made("spinning-threads", .threads, "four threads never sleep"),
+      CrashCondition(
+        name: "small-stack", group: .threads, summary: "on a pthread with a stack of 64 KiB",
+        arguments: ["--stack", "65536"], places: [.pthread],
+        excluded: ["deep": "is deeper than that"]),
+    ]
+  }()
+
+  static let modules: [CrashCondition] = {
+    var many = made("many-modules", .modules, "2,000 modules more are loaded")
+    many.isSlow = true
+    many.takesTime = true
+    var mappings = made("many-mappings", .modules, "60,000 mappings more")
+    mappings.isSlow = true
+    mappings.takesTime = true
+    return [
+      many, mappings,
+      made("closed-module", .modules, "a module was unloaded"),
+      made(
+        "deleted-module", .modules, "called by a module whose file was removed", surrounds: true),
+      made(
+        "replaced-module", .modules, "called by a module whose file is another now",
+        surrounds: true),
+    ]
+  }()
+
+  static let resources: [CrashCondition] = {
+    var descriptors = made("no-descriptors", .resources, "no descriptor is left")
+    // libdispatch needs one to start its first worker, and traps.
+    descriptors.places = [.main, .pthread]
+    for kind in ["truncated-file", "file-size-limit", "pipe"] {
+      descriptors.excluded[kind] = "needs a descriptor itself"
+    }
+    var size = made("file-size-0", .resources, "RLIMIT_FSIZE is 0")
+    // The test's are files, and a message on standard error would be the end.
+    size.launch = .script(#"exec "$@" >/dev/null 2>&1"#)
+    for kind in ["truncated-file", "file-size-limit"] {
+      size.excluded[kind] = "writes a file itself"
+    }
+    var full = made(
+      "disk-full", .resources,
+      "the database is on a tmpfs of 4 MiB that the program has filled: a dump larger than what was"
+        + " preallocated, as of a stack overflow, is torn there")
+    full.launch = .script(
+      """
+      mkdir -p "$DATABASE" "$DATABASE-disk" && mount -t tmpfs -o size=4m none "$DATABASE-disk" &&
+      mkdir "$DATABASE-disk/database" || exit 71
+      "$@"; status=$?
+      rm -f "$DATABASE-disk/database/filler"
+      cp -a "$DATABASE-disk/database/." "$DATABASE" || exit 71
+      exit $status
+      """, wrapper: ["/usr/bin/unshare", "--mount"])
+    full.databaseSuffix = "-disk/database"
+    full.endsOtherwise = true
+    full.cutsLargeDumps = true
+    full.needsRoot = true
+    var readOnly = made(
+      "folder-read-only", .resources, "the database's folders lost their write permission, not root"
+    )
+    readOnly.launch = .script(
+      #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#)
+    readOnly.needsRoot = true
+    return [
+      descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
+      made("folder-deleted", .resources, "the database was removed"), readOnly,
+      made("no-cwd", .resources, "the working directory was removed"),
+    ]
+  }()
+
+  static let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+  static let children: [CrashCondition] = {
+    var conditions = [
+      made("forked-child", .children, "a child crashes, its parent exits", surrounds: true),
+      made("child-then-parent", .children, "a child crashes, then its parent", surrounds: true),
+      made("grandchild", .children, "a child's child crashes, the others exit", surrounds: true),
+      made("workers", .children, "a prefork server's eight workers crash", surrounds: true),
+      made(
+        "vfork-then-parent", .children, "a vfork child crashes, then its parent", surrounds: true),
+      made(
+        "exec-child", .children, "the parent crashes after a child that ran another program died",
+        surrounds: true),
+    ]
+    for index in conditions.indices {
+      // What fork copies of libdispatch and Swift concurrency does not run in a child.
+      conditions[index].places = [.main, .pthread]
+    }
+    for index in [0, 2, 3] { conditions[index].endsOtherwise = true }
+    conditions[1].crashes = 2
+    conditions[3].crashes = 8
+    // In the memory of the parent: what it changes there, and whom it signals, is the parent's.
+    for kind in ["sent-segv", "sent-abort", "sent-quit"] {
+      conditions[4].excluded[kind] = "would signal its parent"
+    }
+    return conditions
+  }()
+}

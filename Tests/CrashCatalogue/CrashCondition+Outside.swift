@@ -1,0 +1,126 @@
+internal import CrashTestSupport
+
+// Conditions that are made around crash-lab: by how it is started.
+
+extension CrashCondition {
+  static let containers: [CrashCondition] = [
+    CrashCondition(
+      name: "pid-1", group: .containers, summary: "the first process of a PID namespace",
+      launch: .wrapped(namespace), endsOtherwise: true, needsRoot: true,
+      excluded: firstProcessSurvives),
+    CrashCondition(
+      name: "restarted", group: .containers,
+      summary: "the first process of a PID namespace, and again in another with the same database",
+      launch: .script(
+        "\(namespace.joined(separator: " ")) \"$@\"; echo \"status $?\"\n"
+          + "exec \(namespace.joined(separator: " ")) \"$@\""),
+      crashes: 2, endsOtherwise: true, needsRoot: true, excluded: firstProcessSurvives),
+    CrashCondition(
+      name: "non-root", group: .containers, summary: "as another user than root",
+      launch: .script(
+        #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#),
+      needsRoot: true),
+    CrashCondition(
+      name: "read-only-root", group: .containers,
+      summary: "with a read-only file system, the database's folder a mount of its own",
+      launch: .script(
+        """
+        mount --bind "$DATABASE" "$DATABASE" && mount -o remount,bind,ro / && exec "$@"
+        """, wrapper: ["/usr/bin/unshare", "--mount"]),
+      needsRoot: true,
+      excluded: [
+        "truncated-file": "writes a file itself", "file-size-limit": "writes a file itself",
+      ]),
+    CrashCondition(
+      name: "no-proc", group: .containers,
+      summary: "with nothing in /proc: the report has no modules",
+      arguments: ["--condition", "no-proc"],
+      // Swift concurrency's first worker traps there, and earlier threads, which the handler finds in /proc, have no
+      // alternate stack.
+      places: [.main, .pthread, .dispatch], knowsModules: false,
+      needsRoot: true),
+  ]
+
+  private static let namespace = [
+    "/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+  ]
+  private static let firstProcessSurvives = [
+    "cpu-limit": "is discarded there, and the process spins on",
+    "continuation": "is no different there",
+  ]
+
+  /// The program's handler runs with the alignment checks on, which libc does not stand.
+  private static let unaligned = ["misaligned": "makes the program's own handler fault"]
+
+  static let handlers: [CrashCondition] = [
+    CrashCondition(
+      name: "backtracer", group: .handlers, summary: "Swift's backtracer is on",
+      environment: ["SWIFT_BACKTRACE": "enable=yes,color=no"], comparesOutput: false,
+      isSlow: true),
+    CrashCondition(
+      name: "handler-before", group: .handlers, summary: "handlers of the program's, set before",
+      arguments: ["--condition", "handler-before"], excluded: unaligned),
+    CrashCondition(
+      name: "signal-before", group: .handlers, summary: "handlers set by signal(2) before",
+      arguments: ["--condition", "signal-before"], excluded: unaligned),
+    CrashCondition(
+      name: "handler-after", group: .handlers,
+      summary: "handlers set later that do not pass on: no report",
+      arguments: [
+        "--condition", "handler-after",
+      ], excluded: unaligned, takesSignals: true),
+    CrashCondition(
+      name: "chaining-after", group: .handlers, summary: "handlers set later that pass on",
+      arguments: ["--condition", "chaining-after"], excluded: unaligned),
+    CrashCondition(
+      name: "first-chance", group: .handlers,
+      summary: "a first-chance handler has taken a fault, as a JIT's does, and declines the crash",
+      arguments: ["--condition", "first-chance"]),
+    CrashCondition(
+      name: "alarm-storm", group: .handlers, summary: "SIGALRM every 200 microseconds",
+      arguments: ["--condition", "alarm-storm"]),
+    CrashCondition(
+      name: "stop-and-continue", group: .handlers,
+      summary: "another process sends SIGSTOP and SIGCONT all the time",
+      arguments: ["--condition", "stop-and-continue"]),
+    CrashCondition(
+      name: "under-gdb", group: .handlers, summary: "run by gdb, which sees each signal first",
+      launch: .script(
+        """
+        gdb -batch -nx -ex 'handle all nostop noprint pass' \
+          -ex 'handle SIGSEGV SIGABRT SIGILL SIGBUS SIGFPE stop print pass' \
+          -ex run -ex continue -ex continue --args "$@" 2>&1 |
+          sed -n 's/.* received signal /received /p' | uniq
+        """),
+      endsOtherwise: true, isSlow: true, tool: .gdb),
+    CrashCondition(
+      name: "under-strace", group: .handlers, summary: "run by strace",
+      launch: .wrapped(["strace", "-f", "-o", "/dev/null"]), isSlow: true, tool: .strace),
+  ]
+
+  static let sharing: [CrashCondition] = [
+    CrashCondition(
+      name: "two-share", group: .sharing, summary: "two processes crash at the same time",
+      launch: .script(together(2)), crashes: 2, endsOtherwise: true,
+      excluded: inBackground),
+    CrashCondition(
+      name: "eight-share", group: .sharing, summary: "eight processes crash at the same time",
+      launch: .script(together(8)), crashes: 8, endsOtherwise: true,
+      excluded: inBackground),
+    CrashCondition(
+      name: "pending-500", group: .sharing, summary: "500 dumps are pending when it starts",
+      dumpsBefore: 500, isSlow: true),
+  ]
+
+  private static let inBackground = [
+    "sent-quit": "is ignored by what a shell runs in the background"
+  ]
+
+  private static func together(_ count: Int) -> String {
+    """
+    processes=
+    for number in $(seq \(count)); do "$@" & processes="$processes $!"; done
+    for process in $processes; do wait $process; echo "status $?"; done 2>/dev/null
+    """
+  }
+}

@@ -1,0 +1,102 @@
+internal import CrashTestSupport
+
+/// What surrounds a crash: what crash-lab is told, and how it is started.
+public struct CrashCondition: Sendable {
+  /// The columns of one table.
+  public enum Group: String, Sendable, CaseIterable {
+    case place = "Kind of thread"
+    case locks = "Locks that the crashing thread holds"
+    case moments = "Moments"
+    case threads = "Threads beside it"
+    case modules = "Modules and mappings"
+    case resources = "Resources"
+    case children = "Children"
+    case containers = "Containers and privileges"
+    case handlers = "Other handlers, signals and debuggers"
+    case sharing = "Shared databases"
+  }
+
+  public let name: String
+  public let group: Group
+  /// What the condition is and, where it stands for another, what is the nearest that can be had.
+  public let summary: String
+  var launch = Launch.direct
+  /// Given to crash-lab beside the kind.
+  var arguments: [String] = []
+  var environment: [String: String] = [:]
+  /// Behind the database's path as crash-lab is told it, where that is another than the test's.
+  var databaseSuffix = ""
+  var places = CrashPlace.allCases
+  /// How many times the crash happens with a handler of ours in place.
+  var crashes = 1
+  /// Dumps that are pending when the program starts.
+  var dumpsBefore = 0
+  /// True where it happens on a thread that the condition makes.
+  var isOnOtherThread = false
+  /// True where the crashing thread first calls into the condition: then an error thrown out of main is none any more.
+  var surroundsCrash = false
+  /// True where the process that the test sees does not end by the crash's own signal.
+  var endsOtherwise = false
+  /// False where the output is a debugger's, or another handler's that has no stack without ours.
+  var comparesOutput = true
+  /// False where a dump has neither mappings nor modules: then nothing is explained by them, and no function is named.
+  var knowsModules = true
+  /// True where a dump is cut off behind what was preallocated for it: the stack of an overflow is larger.
+  var cutsLargeDumps = false
+  /// True where a run takes seconds: then only one kind of each sort is run.
+  var isSlow = false
+  /// True where the handler itself may need all of its time on a busy machine.
+  var takesTime = false
+  var needsRoot = false
+  var tool: OutsideTool?
+  /// Kinds that it cannot be combined with, and why.
+  var excluded: [String: String] = [:]
+  /// Signals that our handler does not see, for another handler has taken its place.
+  var takesSignals = false
+
+  /// Whether what it leaves takes long to convert and to read.
+  var isHeavy: Bool { takesTime || dumpsBefore > 0 }
+
+  /// Why a kind cannot be had under this condition; nil where it can.
+  public func obstacle(_ crash: KnownCrash) -> String? {
+    if let reason = excluded[crash.kind] { return reason }
+    if isSlow, !CrashCondition.representatives.contains(crash.kind) {
+      return "one kind of each sort is enough"
+    }
+    if surroundsCrash, crash.kind == "uncaught-error" { return "is thrown out of main only" }
+    if isOnOtherThread, !crash.places.contains(.pthread) { return "not on such a thread" }
+    return possiblePlaces(crash).isEmpty ? "not on such a thread" : nil
+  }
+
+  public func possiblePlaces(_ crash: KnownCrash) -> [CrashPlace] {
+    places.filter(crash.places.contains)
+  }
+
+  /// A fault, an abort, a trap of Swift's runtime with its message, one without, and a stack overflow.
+  public static let representatives = [
+    "null-read", "abort", "fatal-error", "integer-overflow", "stack-overflow",
+  ]
+
+  public static let all =
+    places + locks + moments + threads + modules + resources + children + containers + handlers
+    + sharing
+
+  public static func named(_ name: String) -> CrashCondition? { all.first { $0.name == name } }
+}
+
+/// How crash-lab is started: what becomes of its command line.
+enum Launch: Sendable {
+  case direct
+  /// The words in front of it, a program that becomes crash-lab or ends as it does.
+  case wrapped([String])
+  /// A shell's script, with crash-lab's command line in "$@" and the database's folder in $DATABASE.
+  case script(String, wrapper: [String] = [])
+
+  func commandLine(_ command: [String]) -> [String] {
+    switch self {
+    case .direct: command
+    case .wrapped(let words): words + command
+    case .script(let script, let wrapper): wrapper + ["/bin/sh", "-c", script, "sh"] + command
+    }
+  }
+}

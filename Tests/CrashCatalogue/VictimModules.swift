@@ -1,0 +1,27 @@
+internal import CrashTestSupport
+internal import Foundation
+
+/// Modules for crash-lab to load, built with the toolchain's clang.
+public final class VictimModules: Sendable {
+  /// A shared object's path.
+  let module: String
+  /// A folder of 2,000 copies of it, made as files of their own: the loader knows a module by its inode.
+  let folder: String
+  private let temporary: TemporaryFolder
+
+  public init() async throws {
+    temporary = try TemporaryFolder()
+    module = temporary.path + "/module.so"
+    folder = try temporary.subfolder("copies")
+    let source = BuiltProducts.packageRoot + "/Examples/CrashLab/Module/module.c"
+    let clang = try await ChildProcess.run(
+      "/usr/bin/env", ["clang", "-shared", "-fPIC", "-O1", "-g", source, "-o", module],
+      in: temporary.path)
+    guard clang.end.exitCode == 0 else {
+      throw OutsideToolError("clang: \(clang.end)\n\(clang.standardError)")
+    }
+    for number in 0..<2000 {
+      try FileManager.default.copyItem(atPath: module, toPath: "\(folder)/\(number).so")
+    }
+  }
+}

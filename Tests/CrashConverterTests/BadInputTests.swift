@@ -1,0 +1,117 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+/// What may lie in a pending folder that nobody has put there with care.
+@Suite struct BadInputTests {
+  private let dumps: PendingDumps
+
+  init() throws {
+    dumps = try PendingDumps(inMemory: true)
+  }
+
+  @Test func fiveHundredDumpsAtAStart() throws {
+    let ids = try (0..<500).map { try dumps.putDump(age: TimeInterval(1000 - $0)) }
+    let others = try (0..<30).map { index in
+      try dumps.putDump(identifier: "other", age: TimeInterval(5000 - index))
+    }
+    var progress: [Int] = []
+    let processed = try processIntermediateDumps(
+      database: dumps.path, identifier: "app",
+      progress: { done, count in
+        progress.append(done)
+        #expect(count == 530)
+      })
+    #expect(processed.map(\.reportID) == ids + others.prefix(20))
+    #expect(processed.allSatisfy { $0.outcome == .complete })
+    #expect(progress.prefix(520) == Array(1...520)[...])
+    #expect(try dumps.reports.count == 520)
+    #expect(dumps.names.count == 10)
+  }
+
+  @Test func emptyLeftoversDoNotCount() throws {
+    for index in 0..<50 {
+      let id = try dumps.putDump(
+        [], identifier: "other", suffix: ".locked", age: TimeInterval(9000 - index))
+      try dumps.putRecord(
+        id, identifier: "other", processID: 1, startTime: 1, bootID: "earlier", namespace: 1)
+    }
+    let others = try (0..<3).map { _ in try dumps.putDump(identifier: "other") }
+    let processed = try processIntermediateDumps(
+      database: dumps.path, identifier: "app", limit: 3)
+    #expect(processed.map(\.reportID).sorted() == others.sorted())
+    #expect(dumps.names.isEmpty)
+  }
+
+  @Test(arguments: [IntermediateDumpToken.startMap, IntermediateDumpToken.startArray])
+  func nestingTenThousandDeep(token: UInt8) throws {
+    let header = Array(PendingDumps.complete.prefix(IntermediateDumpFormat.headerSize))
+    try dumps.putDump(header + (0..<10_000).flatMap { _ in [token, 0x64, 0x00] })
+    try expectTorn()
+  }
+
+  @Test func tenMillionKeys() throws {
+    let header = Array(PendingDumps.complete.prefix(IntermediateDumpFormat.headerSize))
+    // Empty properties of 65,536 keys, 153 times.
+    var keys: [UInt8] = []
+    for key in UInt16.min...UInt16.max {
+      keys += [
+        IntermediateDumpToken.property, UInt8(truncatingIfNeeded: key), UInt8(key >> 8), 0, 0, 0, 0,
+      ]
+    }
+    try dumps.putDump(header + (0..<153).flatMap { _ in keys })
+    try expectTorn()
+  }
+
+  private func expectTorn() throws {
+    let outcomes = try processIntermediateDumps(database: dumps.path).map(\.outcome)
+    guard outcomes.count == 1, case .torn(let reason)? = outcomes.first else {
+      Issue.record("\(outcomes)")
+      return
+    }
+    #expect(reason.contains("at byte"))
+    #expect(try dumps.reports.count == 1)
+  }
+
+  @Test func namesThatAreNotUTF8OrLeadElsewhere() throws {
+    let id = ReportID()
+    for name in ["..@\(id)", "a..@\(id)", ".@\(id)"] { try dumps.put(PendingDumps.complete, name) }
+    let folder = dumps.path(of: "").utf8.map { CChar(bitPattern: $0) }
+    let notUTF8 = folder + [-1, -2] + "@\(ReportID())".utf8.map { CChar(bitPattern: $0) } + [0]
+    let descriptor = unsafe open(notUTF8, O_CREAT | O_WRONLY, 0o600)
+    try #require(descriptor >= 0)
+    close(descriptor)
+    // Dots alone are no identifier; dots in one lead nowhere.
+    #expect(
+      try processIntermediateDumps(database: dumps.path).map(\.fileName) == ["a..@\(id)"])
+    #expect(dumps.names.count == 3)
+    #expect(try dumps.reports.count == 1)
+  }
+
+  @Test(.enabled("needs root, to be another user") { geteuid() == 0 })
+  func aFileOfAnotherUserIsKeptAndStopsNobody() throws {
+    let (foreign, own) = (try dumps.putDump(age: 100), try dumps.putDump())
+    for path in [dumps.path, dumps.path(of: ""), dumps.path(of: "app@\(own)")] {
+      try #require(unsafe chown(path, 65534, 65534) == 0)
+    }
+    try #require(unsafe chmod(dumps.path(of: "app@\(foreign)"), 0o600) == 0)
+    for round in 1...5 {
+      let racer = try Racer(
+        "ConverterRacer", [dumps.path, "app"],
+        through: ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"])
+      try racer.letGo()
+      let lines = try racer.lines()
+      #expect(lines.count == (round == 1 ? 2 : 1), "\(lines)")
+      #expect(lines.first?.contains("report \(foreign)") == true)
+      #expect(lines.first?.contains("failed, will be tried again") == true)
+      #expect(lines.first?.contains("give user 65534 read") == true, "\(lines)")
+    }
+    #expect(try dumps.reports.map(\.id) == [own])
+    #expect(dumps.folder.names("quarantine") == [])
+    #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
+  }
+}

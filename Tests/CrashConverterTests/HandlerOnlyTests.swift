@@ -1,0 +1,53 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// A program that links `PostmortemHandler` alone, beside one that processes for it.
+@Suite struct HandlerOnlyTests {
+  private let folder: SharedFolder
+  private var database: String { folder.path + "/db" }
+
+  init() throws {
+    folder = try SharedFolder()
+  }
+
+  @Test func itHoldsNothingThatReadsDumps() throws {
+    func hasConverter(_ program: String) throws -> Bool {
+      let path = try BuiltProducts.besideTests(program)
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
+      // The module's name is in every symbol of it.
+      return bytes.range(of: Data("14CrashConverter".utf8)) != nil
+    }
+    #expect(try !hasConverter("HandlerOnlyVictim"))
+    #expect(try hasConverter("SelfProcessingVictim"))
+  }
+
+  @Test func anotherProgramProcessesForIt() throws {
+    var crashed: [String] = []
+    for deed in ["abort", "exit", "killed", "restart"] {
+      let victim = try Racer("HandlerOnlyVictim", [database, deed])
+      let lines = try victim.lines()
+      crashed += lines.filter { $0.hasPrefix("crashing") }
+    }
+    #expect(crashed.count == 2)
+    #expect(!FileManager.default.fileExists(atPath: database + "/pending"))
+    let lines = try Racer("SelfProcessingVictim", [database, "exit"]).lines()
+    #expect(lines.filter { $0.hasSuffix(": complete") }.count == 2, "\(lines)")
+    let processIDs = try CrashReportDatabase(path: database).reports().map { report in
+      let bytes = try #require(FileManager.default.contents(atPath: report.path))
+      let process = try MinidumpReader.snapshot(of: Array(bytes)).process
+      #expect(process.identifier == "HandlerOnlyVictim")
+      return "crashing \(process.processID ?? 0)"
+    }
+    #expect(processIDs.sorted() == crashed.sorted())
+    // What the program itself left, and nothing of the others.
+    #expect(
+      folder.names("db/pending-serialized-dumps").allSatisfy {
+        $0.hasPrefix("SelfProcessingVictim@")
+      })
+  }
+}

@@ -1,0 +1,73 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// What holds wherever a converter dies.
+@Suite("Killed converters", .needs(.strace))
+struct KilledConverterTests {
+  /// A database with one dump, as a crash leaves it.
+  private func makeDumps() throws -> (PendingDumps, ReportID) {
+    let dumps = try PendingDumps(inMemory: true)
+    let id = try dumps.putDump()
+    try dumps.putRecord(id, processID: 1, startTime: 1, bootID: "another", namespace: 1)
+    try #require(unsafe mkfifo(dumps.path(of: "app@\(id).fifo"), 0o600) == 0)
+    return (dumps, id)
+  }
+
+  @Test("A dump goes only when its report would survive a power cut")
+  func order() async throws {
+    let (dumps, id) = try makeDumps()
+    let trace = try await SystemCallTrace(database: dumps.path)
+    let new = "\(dumps.path)/new/\(id).dmp"
+    let fileIsSafe = try #require(trace.index(of: "fsync", with: "<\(new)>"))
+    let metadata = try #require(
+      trace.index(of: "linkat", "renameat", "renameat2", with: "/pending>, \"\(id).meta\""))
+    let report = try #require(
+      trace.index(of: "linkat", "renameat", "renameat2", with: "/pending>, \"\(id).dmp\""))
+    let folderIsSafe = try #require(
+      trace.index(of: "fsync", after: report, with: "<\(dumps.path)/pending>"))
+    let removed = try #require(
+      trace.index(of: "unlinkat", with: "pending-serialized-dumps>, \"app@\(id)."))
+    #expect(fileIsSafe < report && metadata < report)
+    #expect(report < folderIsSafe && folderIsSafe < removed)
+    #expect(trace.calls[removed].line.contains(".claimed"))
+    // And nothing is written to it once it is safe.
+    let late = trace.calls[fileIsSafe...].filter {
+      ["write", "pwrite64", "writev", "ftruncate"].contains($0.name) && $0.line.contains(new)
+    }
+    #expect(late.isEmpty, "\(late.map(\.line))")
+  }
+
+  @Test("At every system call: no dump is lost, none becomes two reports")
+  func everywhere() async throws {
+    let (sample, _) = try makeDumps()
+    let calls = try await SystemCallTrace(database: sample.path).changes
+    #expect(calls.count > 20)
+    var killed = 0
+    for call in calls {
+      let (dumps, id) = try makeDumps()
+      if try await SystemCallTrace.kill(at: call, database: dumps.path) { killed += 1 }
+      let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
+      #expect(processed.allSatisfy { $0.outcome == .complete }, "\(call.line): \(processed)")
+      let reports = try dumps.reports.filter { $0.state != .new }
+      #expect(reports.map(\.id) == [id], "\(call.line)")
+      if let report = reports.first {
+        let bytes = try #require(FileManager.default.contents(atPath: report.path))
+        let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
+        #expect(snapshot.capture.isComplete && snapshot.exception?.signal == 11, "\(call.line)")
+      }
+      #expect(
+        dumps.names.allSatisfy { $0.hasSuffix(".run") || $0.hasSuffix(".fifo") },
+        "\(call.line): \(dumps.names)")
+      #expect(dumps.folder.names("quarantine").isEmpty, "\(call.line)")
+    }
+    // Every call was one where it died, not one that only another run makes.
+    #expect(killed == calls.count)
+  }
+}

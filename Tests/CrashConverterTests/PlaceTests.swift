@@ -1,0 +1,121 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// Owners that are told apart rightly: in other PID namespaces with the same volume, started again
+/// there, and a prefork server whose parent was killed while its workers live.
+@Suite("Owners elsewhere", .enabled("needs root") { geteuid() == 0 })
+struct PlaceTests {
+  private let folder: SharedFolder
+  private var database: String { folder.path + "/db" }
+
+  init() throws {
+    folder = try SharedFolder()
+  }
+
+  private var pending: [String] { folder.names("db/pending-serialized-dumps") }
+
+  /// Tears a locked file: what a process leaves that is killed while its crash is captured.
+  private func tear() throws -> ReportID {
+    let name = try #require(pending.first { $0.hasSuffix(".locked") })
+    let file = try FileHandle(
+      forWritingTo: URL(fileURLWithPath: "\(database)/pending-serialized-dumps/\(name)"))
+    try file.write(contentsOf: PendingDumps.complete.dropLast(60))
+    return try #require(PendingDumpName(fileName: name)).reportID
+  }
+
+  /// Processes the database from here, or from a PID namespace made for it.
+  private func process(inNamespace: Bool) throws -> [String] {
+    let racer = try Racer(
+      database: database, identifier: "HandlerOnlyVictim", inNamespace: inNamespace)
+    try racer.letGo()
+    return try racer.lines()
+  }
+
+  @Test(arguments: [(true, false), (false, true), (true, true)])
+  func anOwnerInAnotherNamespaceIsSeenByItsFIFO(
+    ownerIsInside: Bool, converterIsInside: Bool
+  ) throws {
+    let owner = try Racer(
+      "HandlerOnlyVictim", [database, "waitAndAbort"], through: ownerIsInside ? Racer.namespace : []
+    )
+    #expect(try owner.firstLine().hasPrefix("started "))
+    let id = try tear()
+    let before = pending
+    #expect(try process(inNamespace: converterIsInside) == [])
+    #expect(pending == before)
+    owner.kill()
+    _ = try owner.lines()
+    let lines = try process(inNamespace: converterIsInside)
+    #expect(lines.count == 1)
+    #expect(lines.first?.hasPrefix("report \(id)") == true, "\(lines)")
+    #expect(pending == [])
+  }
+
+  @Test func aRestartedContainerFindsWhatItsPredecessorLeft() throws {
+    let first = try Racer(
+      "SelfProcessingVictim", [database, "waitAndAbort"], through: Racer.namespace)
+    #expect(try first.line(with: "started") == "started 1")
+    let id = try tear()
+    first.kill()
+    _ = try first.lines()
+    // The same process ID in another namespace, on the same volume.
+    let second = try Racer("SelfProcessingVictim", [database, "exit"], through: Racer.namespace)
+    let lines = try second.lines()
+    #expect(lines.count == 3)
+    #expect(lines.contains { $0.hasPrefix("report \(id)") }, "\(lines)")
+    #expect(lines.last == "started 1")
+  }
+
+  @Test func twoContainersOfOneVolumeLeaveEachOtherAlone() throws {
+    let first = try Racer(
+      "SelfProcessingVictim", [database, "waitAndAbort"], through: Racer.namespace)
+    #expect(try first.line(with: "started") == "started 1")
+    // Its process ID is 1 too, and it processes at its start, and crashes.
+    let second = try Racer(
+      "SelfProcessingVictim", [database, "waitAndAbort"], through: Racer.namespace)
+    #expect(try second.line(with: "started") == "started 1")
+    try second.letGo()
+    #expect(try second.lines() == ["crashing 1"])
+    let third = try Racer("SelfProcessingVictim", [database, "exit"], through: Racer.namespace)
+    let lines = try third.lines()
+    #expect(lines.filter { $0.hasSuffix(": complete") }.count == 1, "\(lines)")
+    // The first one has its file still: it says so, or exits with 99.
+    try first.letGo()
+    #expect(try first.lines() == ["crashing 1"])
+    #expect(try process(inNamespace: false).count == 1)
+    #expect(try CrashReportDatabase(path: database).reports().count == 2)
+  }
+
+  @Test(arguments: [false, true])
+  func aPreforkServersFileIsTakenWhenItsParentIsDeadThoughWorkersLive(inNamespace: Bool) throws {
+    let server = try Racer("HandlerOnlyVictim", [database, "prefork"])
+    var lines: [String] = []
+    while lines.filter({ $0.hasPrefix("worker ") }).count < 2 || !lines.contains("forked") {
+      lines.append(try server.firstLine())
+    }
+    let id = try tear()
+    #expect(try process(inNamespace: inNamespace) == [], "the parent lives")
+    server.kill()
+    // Not all of its output: its workers hold the other end.
+    let workers = Set(lines.compactMap { $0.hasPrefix("worker ") ? $0.dropFirst(7) : nil })
+    server.waitForZombie()
+    let taken = try process(inNamespace: inNamespace)
+    #expect(taken.count == 1)
+    #expect(taken.first?.hasPrefix("report \(id)") == true, "\(taken)")
+    #expect(pending == [])
+    try server.letGo()
+    let crashes = try server.lines()
+    #expect(Set(crashes.map { $0.dropFirst("crashing ".count) }) == workers)
+    // The workers are nobody's children that could be waited for.
+    var reports: [String] = []
+    while reports.count < 2 { reports += try process(inNamespace: inNamespace) }
+    #expect(reports.count == 2 && reports.allSatisfy { $0.hasSuffix(": complete") }, "\(reports)")
+  }
+}

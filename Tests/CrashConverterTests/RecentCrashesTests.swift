@@ -1,0 +1,88 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Testing
+
+@Suite struct RecentCrashesTests {
+  private let folder: SharedFolder
+  private var database: String { folder.path + "/db" }
+
+  init() throws {
+    folder = try SharedFolder()
+  }
+
+  @Test func crashesOfOneProgramAreCountedBeforeAndAfterProcessing() throws {
+    let name = "HandlerOnlyVictim"
+    #expect(try recentCrashes(database: database, identifier: name) == [])
+    for deed in ["abort", "exit", "killed", "childCrashes", "abort"] {
+      _ = try Racer(name, [database, deed]).lines()
+    }
+    let before = try recentCrashes(database: database, identifier: name)
+    #expect(before.count == 3)
+    #expect(before.map(\.crashTime) == before.map(\.crashTime).sorted(by: >))
+    #expect(before.allSatisfy { $0.signal == 6 })
+    #expect(before.allSatisfy { (1..<60_000_000_000).contains($0.uptime ?? 0) }, "\(before)")
+    #expect(Set(before.map(\.reportID)).count == 3)
+    #expect(
+      try recentCrashes(database: database, identifier: name, limit: 2) == Array(before.prefix(2)))
+    // A program that asks sees its own, and not those of others; then it processes all.
+    #expect(try Racer("SelfProcessingVictim", [database, "abort"]).lines().contains("recent 0"))
+    #expect(try Racer("SelfProcessingVictim", [database, "exit"]).lines().contains("recent 1"))
+    #expect(try CrashReportDatabase(path: database).reports().count == 4)
+    #expect(try recentCrashes(database: database, identifier: name) == before)
+    #expect(try recentCrashes(database: database, identifier: "SelfProcessingVictim").count == 1)
+  }
+
+  @Test func aCrashThatIsBeingProcessedIsOneCrash() throws {
+    _ = try Racer("HandlerOnlyVictim", [database, "abort"]).lines()
+    let pending = "db/pending-serialized-dumps/"
+    let name = try #require(
+      folder.names(pending).compactMap(PendingDumpName.init(fileName:))
+        .first { $0.role == .finished })
+    let dump = try #require(folder.bytes(pending + name.description))
+    let first = try recentCrashes(database: database, identifier: "HandlerOnlyVictim")
+    #expect(first.count == 1)
+    _ = try processIntermediateDumps(database: database)
+    // Its converter died before it could remove the dump.
+    let claim = name.with(role: .claimed(attempt: 1, processID: 0, startTime: 0, place: 0))
+    try folder.put(dump, pending + claim.description)
+    #expect(try recentCrashes(database: database, identifier: "HandlerOnlyVictim") == first)
+  }
+
+  @Test func whatIsTornOrDamagedSaysWhatItCan() throws {
+    let dumps = try PendingDumps()
+    func dump(_ body: (inout IntermediateDumpWriter) -> Void) throws -> [UInt8] {
+      try #require(
+        IntermediateDumpEncoding.encode { writer in
+          writer.header()
+          writer.startMap(.process)
+          writer.text(.identifier, "app")
+          writer.end()
+          body(&writer)
+        })
+    }
+    let torn = try dumps.putDump(
+      dump {
+        $0.startMap(.exception)
+        $0.signed(.signalNumber, 11, width: 4)
+      })
+    // Taken without a crash; torn before it was told; of another program; no dump; a live owner's.
+    try dumps.putDump(dump { _ = $0.endDocument() })
+    try dumps.putDump(dump { $0.startMap(.exception) })
+    try dumps.putDump(PendingDumps.complete)
+    try dumps.putDump([1, 2, 3])
+    try dumps.putDump(PendingDumps.complete, suffix: ".locked")
+    let crashes = try recentCrashes(database: dumps.path, identifier: "app")
+    #expect(crashes.map(\.reportID) == [torn])
+    #expect(crashes.first?.signal == 11)
+    #expect(crashes.first?.uptime == nil)
+    // Minidumps that are none.
+    _ = try CrashReportDatabase(path: dumps.path)
+    for bytes in [[], Array("MDMP".utf8), Array(repeating: 0xFF, count: 100)] as [[UInt8]] {
+      try dumps.folder.put(bytes, "pending/\(ReportID()).dmp")
+    }
+    #expect(try recentCrashes(database: dumps.path, identifier: "app") == crashes)
+  }
+}

@@ -1,0 +1,122 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import Minidump
+import ProcessSnapshot
+import Synchronization
+import Testing
+
+/// Eight processes of two programs on one database that crash, are killed, fork and restart at random.
+///
+/// A few rounds, or as many seconds as `POSTMORTEM_STRESS_SECONDS` says.
+@Suite struct StressTests {
+  private let folder: SharedFolder
+  private var database: String { folder.path + "/db" }
+
+  init() throws {
+    folder = try SharedFolder()
+  }
+
+  /// What the eight have seen.
+  private struct Tally {
+    var runs = 0
+    /// The process IDs that said they were about to crash.
+    var crashed: [UInt32] = []
+    var problems: [String] = []
+  }
+
+  @Test func everyCrashIsOneReportAndNoLiveFileIsTaken() throws {
+    let seconds = ProcessInfo.processInfo.environment["POSTMORTEM_STRESS_SECONDS"].flatMap(Int.init)
+    let end = seconds.map { Date(timeIntervalSinceNow: TimeInterval($0)) }
+    let seed = UInt64.random(in: .min ... .max)
+    let tally = Mutex(Tally())
+    let database = database
+    let group = DispatchGroup()
+    for worker in 0..<8 {
+      group.enter()
+      Thread.detachNewThread {
+        var generator = Generator(state: seed &+ UInt64(worker))
+        var round = 0
+        while end.map({ $0 > Date() }) ?? (round < 5) {
+          round += 1
+          do {
+            try Self.run(database, worker, &generator, tally)
+          } catch {
+            tally.withLock { $0.problems.append("\(error)") }
+          }
+        }
+        group.leave()
+      }
+    }
+    while group.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+      let locks = try FileLocks.lines(naming: database)
+      if !locks.isEmpty { tally.withLock { $0.problems += locks } }
+    }
+    // What is left is nobody's any more.
+    _ = try processIntermediateDumps(database: database)
+    let result = tally.withLock { $0 }
+    #expect(result.problems == [], "seed \(seed)")
+    #expect(result.crashed.count > 8, "seed \(seed)")
+    let reports = try CrashReportDatabase(path: database).reports()
+    let reported = try reports.filter { $0.state == .pending }.map { report in
+      let bytes = try #require(FileManager.default.contents(atPath: report.path))
+      let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
+      #expect(snapshot.capture.isComplete)
+      return try #require(snapshot.process.processID)
+    }
+    #expect(reported.sorted() == result.crashed.sorted(), "\(result.runs) runs, seed \(seed)")
+    #expect(folder.names("db/pending-serialized-dumps") == [])
+    #expect(folder.names("db/quarantine") == [])
+  }
+
+  private static func run(
+    _ database: String, _ worker: Int, _ generator: inout Generator, _ tally: borrowing Mutex<Tally>
+  ) throws {
+    let deeds = [
+      "exit", "abort", "killed", "childCrashes", "bothCrash", "restart", "waitAndAbort",
+      "impatient",
+    ]
+    let deed = deeds[Int(generator.next() % UInt64(deeds.count))]
+    let program = worker.isMultiple(of: 2) ? "HandlerOnlyVictim" : "SelfProcessingVictim"
+    let isImpatient = deed == "impatient"
+    let victim = try Racer(program, [database, isImpatient ? "waitAndAbort" : deed])
+    if isImpatient || deed == "waitAndAbort" {
+      // Alive for a while, and then killed wherever it is, or let go to crash.
+      usleep(UInt32(generator.next() % 60_000))
+      if isImpatient { victim.kill() } else { try victim.letGo() }
+    }
+    let lines = try victim.lines()
+    let crashed = lines.compactMap { line in
+      line.hasPrefix("crashing ") ? UInt32(line.dropFirst(9)) : nil
+    }
+    let expected: [String: (signal: Int32?, crashes: Int)] = [
+      "exit": (nil, 0), "abort": (SIGABRT, 1), "killed": (SIGKILL, 0), "childCrashes": (nil, 1),
+      "bothCrash": (SIGABRT, 2), "restart": (SIGABRT, 1), "waitAndAbort": (SIGABRT, 1),
+      "impatient": (SIGKILL, 0),
+    ]
+    tally.withLock { tally in
+      tally.runs += 1
+      tally.crashed += crashed
+      if victim.endSignal != expected[deed]?.signal || crashed.count != expected[deed]?.crashes
+        || (victim.endSignal == nil && victim.endStatus != 0)
+      {
+        tally.problems.append("\(program) \(deed): \(victim.endStatus) \(lines)")
+      }
+    }
+  }
+
+  /// SplitMix64, so that a seed tells the whole run.
+  private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var value = state
+      value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+      return value ^ (value >> 31)
+    }
+  }
+}

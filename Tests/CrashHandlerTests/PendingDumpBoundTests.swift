@@ -1,0 +1,101 @@
+import CSignalSafe
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+@testable import CrashHandler
+
+@Suite struct PendingDumpBoundTests {
+  private let folder: SharedFolder
+
+  init() throws {
+    folder = try SharedFolder()
+  }
+
+  private func put(
+    _ size: Int64, _ role: PendingDumpName.Role = .finished, identifier: String = "app", age: Double
+  ) throws -> PendingDumpName {
+    let name = try #require(
+      PendingDumpName(identifier: identifier, reportID: ReportID(), role: role))
+    let path = "\(folder.path)/\(name)"
+    try folder.put([], name.description)
+    try #require(unsafe truncate(path, off_t(size)) == 0)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path)
+    return name
+  }
+
+  private func putRecord(_ name: PendingDumpName, _ change: (inout RunRecord) -> Void) throws {
+    var record = RunRecord.current()
+    change(&record)
+    try folder.put(
+      try #require(record.encoded()), name.with(role: .runRecord).description)
+  }
+
+  private func apply() throws {
+    let descriptor = unsafe open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    PendingDumpBound(folderDescriptor: descriptor, identifier: "app").apply()
+  }
+
+  @Test func theOldestFinishedDumpsGoWhenTogetherTheyAreTooLarge() throws {
+    let newest = try put(100 << 20, age: 1)
+    let second = try put(28 << 20, identifier: "other", age: 2)
+    let third = try put(1, age: 3)
+    try folder.put([1], "\(third).run")
+    let locked = try put(500 << 20, .locked, age: 4)
+    let claimed = try put(
+      500 << 20, .claimed(attempt: 1, processID: 1, startTime: 1, place: 1), age: 5)
+    try apply()
+    #expect(folder.names() == [newest, second, locked, claimed].map(\.description).sorted())
+  }
+
+  @Test func oneThatIsTooLargeAloneStays() throws {
+    let name = try put(1 << 30, age: 1)
+    try apply()
+    #expect(folder.names() == [name.description])
+  }
+
+  @Test func preallocatedBlocksAreGivenBack() throws {
+    let name = try put(0, age: 1)
+    let path = "\(folder.path)/\(name)"
+    try folder.put(Array(repeating: 7, count: 5000), name.description)
+    let descriptor = unsafe open(path, O_WRONLY)
+    let held = pm_preallocate(descriptor, 1 << 20)
+    close(descriptor)
+    try #require(held == 0)
+    try apply()
+    var status = stat()
+    try #require(unsafe stat(path, &status) == 0)
+    #expect(status.st_blocks * 512 <= 64 << 10)
+    #expect(folder.bytes(name.description) == Array(repeating: 7, count: 5000))
+  }
+
+  @Test func ofManyEmptyLeftoversThoseOfDeadOwnersGo() throws {
+    let alive = try put(0, .locked, age: 1000)
+    try putRecord(alive) { _ in }
+    let elsewhere = try put(0, .locked, age: 999)
+    try putRecord(elsewhere) { $0.bootID = "another" }
+    let unknown = try put(0, .locked, age: 998)
+    let torn = try put(1, .locked, age: 997)
+    try putRecord(torn) { $0.startTime += 1 }
+    let other = try put(0, .locked, identifier: "other", age: 996)
+    let dead = try put(0, .locked, age: 995)
+    try putRecord(dead) { $0.startTime += 1 }
+    for age in 1...PendingDumpBound.maximumLeftovers {
+      let name = try put(0, .locked, age: Double(age))
+      try putRecord(name) { $0.startTime += 1 }
+    }
+    try apply()
+    let names = Set(folder.names())
+    for name in [alive, elsewhere, unknown, torn, other] {
+      #expect(names.contains(name.description))
+    }
+    #expect(!names.contains(dead.description))
+    #expect(!names.contains(dead.with(role: .runRecord).description))
+    #expect(names.count == 5 + 3 + 2 * PendingDumpBound.maximumLeftovers)
+  }
+}

@@ -1,0 +1,135 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+@Suite struct RemovingTests {
+  private let folder: SharedFolder
+  private let database: CrashReportDatabase
+  private let now = Int64(time(nil))
+  private static let day: Int64 = 24 * 3600
+
+  init() throws {
+    folder = try SharedFolder()
+    database = try CrashReportDatabase(path: folder.path)
+  }
+
+  /// Puts a report with metadata of that time.
+  @discardableResult
+  private func put(
+    _ state: String = "pending", size: Int = 1, created: Int64, attachment: Int? = nil
+  ) throws -> ReportID {
+    let id = ReportID()
+    try folder.put(Array(repeating: 7, count: size), "\(state)/\(id).dmp")
+    var metadata = [UInt8](repeating: 0, count: 32)
+    metadata[0] = 1
+    for byte in 0..<8 { metadata[16 + byte] = UInt8(truncatingIfNeeded: created >> (8 * byte)) }
+    try folder.put(metadata, "\(state)/\(id).meta")
+    if let attachment {
+      try FileManager.default.createDirectory(
+        atPath: "\(folder.path)/attachments/\(id)", withIntermediateDirectories: false)
+      try folder.put(Array(repeating: 8, count: attachment), "attachments/\(id)/log")
+    }
+    return id
+  }
+
+  private func prune(days: Int = 365, bytes: Int64 = 128 << 20) throws -> [ReportID] {
+    var condition = PruneCondition()
+    condition.maximumAgeInDays = days
+    condition.maximumSize = bytes
+    let expected = try database.excess(condition).map(\.id)
+    #expect(try database.prune(condition).map(\.id) == expected)
+    return expected
+  }
+
+  @Test func theDefaultsAreAYearAnd128MiB() {
+    #expect(PruneCondition().maximumAgeInDays == 365)
+    #expect(PruneCondition().maximumSize == 134_217_728)
+  }
+
+  @Test func whatIsTooOldGoesInEveryState() throws {
+    let kept = try put(created: now - 365 * Self.day + 60)
+    let pending = try put(created: now - 365 * Self.day - 60)
+    let completed = try put("completed", created: now - 366 * Self.day)
+    #expect(try prune() == [pending, completed])
+    #expect(try database.reports().map(\.id) == [kept])
+    #expect(folder.names("pending") == ["\(kept).dmp", "\(kept).meta"])
+    #expect(folder.names("completed") == [])
+  }
+
+  @Test func theOldestGoWhenTogetherTheyAreTooLarge() throws {
+    // Rounded up to 1, 2 and 3 KiB; with its attachment the second newest has 2.
+    let newest = try put(size: 1, created: now - 1)
+    let second = try put(size: 1000, created: now - 2, attachment: 1000)
+    let third = try put("completed", size: 3 << 10, created: now - 3)
+    let fourth = try put(size: 1, created: now - 4)
+    #expect(try prune(bytes: 7 << 10) == [])
+    #expect(try prune(bytes: 6 << 10) == [fourth])
+    // A small one behind one that is too large goes too.
+    let fifth = try put(size: 1, created: now - 5)
+    #expect(try prune(bytes: (6 << 10) - 1) == [third, fifth])
+    #expect(try prune(bytes: 2 << 10) == [second])
+    #expect(folder.names("attachments") == [])
+    #expect(try prune(bytes: 0) == [], "the newest one stays")
+    #expect(try database.reports().map(\.id) == [newest])
+  }
+
+  @Test func metadataFromTheFutureOrDamagedIsNoReasonToTrap() throws {
+    let future = try put(created: .max)
+    let past = try put(created: .min)
+    let torn = try put(created: now)
+    try folder.put([1, 2, 3], "pending/\(torn).meta")
+    #expect(try prune() == [past])
+    #expect(try prune(days: .max) == [])
+    #expect(try prune(days: -5).sorted() == [], "a negative age is none at all, of this second")
+    #expect(Set(try database.reports().map(\.id)) == [future, torn])
+  }
+
+  @Test func deletingTakesAllThatBelongsToAReport() throws {
+    let (id, other) = (try put(created: now, attachment: 5), try put("completed", created: now))
+    #expect(try database.delete(ReportID()) == false)
+    #expect(try database.delete(id))
+    #expect(try database.delete(other))
+    #expect(try database.delete(id) == false)
+    for name in ["pending", "completed", "attachments"] { #expect(folder.names(name) == []) }
+  }
+
+  @Test func deletingStaysInTheFolders() throws {
+    let outside = try SharedFolder()
+    try outside.put([1], "file")
+    let id = try put(created: now)
+    try #require(unsafe symlink(outside.path, "\(folder.path)/attachments/\(id)") == 0)
+    #expect(try database.delete(id))
+    let linked = ReportID()
+    try #require(
+      unsafe symlink(outside.path + "/file", "\(folder.path)/pending/\(linked).dmp") == 0)
+    #expect(try database.delete(linked) == false)
+    #expect(outside.bytes("file") == [1])
+  }
+
+  @Test func whatIsYoungIsNotCalledLeftover() throws {
+    // Half-written, metadata whose minidump is not there yet, attachments made before the report.
+    let id = ReportID()
+    try folder.put([1], "new/\(id).dmp")
+    try folder.put([1], "pending/\(id).meta")
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/attachments/\(id)", withIntermediateDirectories: false)
+    try database.prune()
+    #expect(folder.names("new").count == 1)
+    #expect(folder.names("pending").count == 1)
+    #expect(folder.names("attachments").count == 1)
+  }
+
+  @Test func manyThreadsPruneAtOnce() async throws {
+    for index in 0..<40 { try put(created: now - 400 * Self.day + Int64(index)) }
+    let database = database
+    let removed = try await withThrowingTaskGroup(of: [ReportID].self) { group in
+      for _ in 0..<4 { group.addTask { try database.prune().map(\.id) } }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(Set(removed).count == 40)
+    #expect(folder.names("pending") == [])
+  }
+}

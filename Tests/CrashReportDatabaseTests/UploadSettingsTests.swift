@@ -1,0 +1,92 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+@Suite struct UploadSettingsTests {
+  private let folder: SharedFolder
+  private let database: CrashReportDatabase
+
+  init() throws {
+    folder = try SharedFolder()
+    database = try CrashReportDatabase(path: folder.path)
+  }
+
+  @Test func uploadsAreOffUntilEnabledAndStayAsTheyWereSet() throws {
+    #expect(try !database.uploadsEnabled())
+    let id = try database.clientID()
+    try database.setUploadsEnabled(true)
+    #expect(try CrashReportDatabase(path: folder.path).uploadsEnabled())
+    #expect(folder.bytes("settings.dat")?[8] == 1)
+    try database.setUploadsEnabled(false)
+    #expect(try !database.uploadsEnabled())
+    #expect(try database.clientID() == id)
+    #expect(folder.names("new").isEmpty)
+    #expect(try folder.permissions("settings.dat") == 0o600)
+  }
+
+  @Test func damageOnlyEverDisables() throws {
+    try database.setUploadsEnabled(true)
+    let good = try #require(folder.bytes("settings.dat"))
+    // Cut at every byte, a later version, and every bit flipped that is checked.
+    var damaged = (0..<good.count).map { Array(good.prefix($0)) }
+    for (offset, value) in [(0, UInt8(0)), (4, 2), (7, 0x80)] {
+      var bytes = good
+      bytes[offset] = value
+      damaged.append(bytes)
+    }
+    for bytes in damaged {
+      try folder.put(bytes, "settings.dat")
+      #expect(try !database.uploadsEnabled(), "\(bytes.count)")
+      #expect(folder.bytes("settings.dat")?.count == 40)
+    }
+  }
+
+  @Test func optionsOfALaterTimeAreKept() throws {
+    try database.setUploadsEnabled(true)
+    var bytes = try #require(folder.bytes("settings.dat"))
+    bytes[8] = 0b1011
+    try folder.put(bytes, "settings.dat")
+    try database.setUploadsEnabled(false)
+    #expect(folder.bytes("settings.dat")?[8] == 0b1010)
+  }
+
+  @Test func anAttemptIsNotedAndOneInTheFutureIsNone() throws {
+    #expect(try database.lastUploadAttemptTime() == nil)
+    let now = Int64(time(nil))
+    try database.recordUploadAttempt(at: now)
+    #expect(try database.lastUploadAttemptTime() == now)
+    for time in [now + 100_000, .max, -1, .min] {
+      try database.recordUploadAttempt(at: time)
+      #expect(try database.lastUploadAttemptTime() == nil)
+    }
+    #expect(try !database.uploadsEnabled())
+  }
+
+  @Test func anAttemptNeverBringsBackWhatWasDisabled() async throws {
+    try database.setUploadsEnabled(true)
+    let id = try database.clientID()
+    let (database, now) = (database, Int64(time(nil)))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<3 {
+        group.addTask { for _ in 0..<100 { try database.recordUploadAttempt(at: now) } }
+      }
+      group.addTask { try database.setUploadsEnabled(false) }
+      try await group.waitForAll()
+    }
+    #expect(try !database.uploadsEnabled())
+    #expect(try database.clientID() == id)
+  }
+
+  @Test func aLinkInTheirPlaceIsNotWrittenThrough() throws {
+    let outside = try SharedFolder()
+    try outside.put(Array(repeating: 3, count: 40), "file")
+    try #require(unsafe symlink(outside.path + "/file", folder.path + "/settings.dat") == 0)
+    try database.recordUploadAttempt(at: 1)
+    try database.setUploadsEnabled(true)
+    #expect(outside.bytes("file") == Array(repeating: 3, count: 40))
+    #expect(try database.uploadsEnabled())
+  }
+}

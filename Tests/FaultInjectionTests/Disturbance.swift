@@ -1,0 +1,36 @@
+/// What is done to a handler: FaultInjector's options.
+enum Disturbance: Sendable, CustomStringConvertible {
+  case none
+  /// One call fails.
+  case failure(InjectorReport.Role, Int, errno: Int32)
+  /// Every call of some system calls fails, from one on.
+  case failures(InjectorReport.Role, from: Int, numbers: [Int], errno: Int32)
+  /// The process is killed when a call returns, or before it is made.
+  case kill(InjectorReport.Role, Int, isBefore: Bool = false)
+  /// A function faults after so many instructions, and then another one, and so on.
+  case faults([(symbol: String, steps: Int)])
+  /// A function never ends, and then another one does not.
+  case hangs([String])
+
+  var options: [String] {
+    switch self {
+    case .none: []
+    case .failure(let role, let index, let errno):
+      ["--fail", role.rawValue, "\(index)", "\(errno)"]
+    case .failures(let role, let index, let numbers, let errno):
+      [
+        "--fail-all", role.rawValue, "\(index)",
+        numbers.map(String.init).joined(separator: ","), "\(errno)",
+      ]
+    case .kill(let role, let index, let isBefore):
+      ["--kill", isBefore ? "before" : "after", role.rawValue, "\(index)"]
+    case .faults(let faults): faults.flatMap { ["--fault", $0.symbol, "\($0.steps)"] }
+    case .hangs(let symbols): symbols.flatMap { ["--hang", $0] }
+    }
+  }
+
+  var description: String { options.joined(separator: " ") }
+
+  /// EINTR, EFAULT, ENOSPC, ENOSYS, EPERM.
+  static let errors: [Int32] = [4, 14, 28, 38, 1]
+}

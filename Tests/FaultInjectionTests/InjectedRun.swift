@@ -1,0 +1,58 @@
+import CrashConverter
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+
+/// One crash of crash-lab under FaultInjector, and what the next start makes of it.
+struct InjectedRun: Sendable {
+  let report: InjectorReport
+  /// Dumps that held at least one byte.
+  let writtenDumps: Int
+  let reports: ReportFolder
+
+  init(_ scene: Scene, _ disturbance: Disturbance) async throws {
+    try await self.init(scene.arguments, disturbance)
+  }
+
+  /// - Parameter arguments: crash-lab's, without the database.
+  init(_ arguments: [String], _ disturbance: Disturbance) async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.path + "/database"
+    let text = folder.path + "/report"
+    let injector = try await BuiltProducts.shared.executable("FaultInjector", .asTested)
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    let child = try await ChildProcess.run(
+      injector,
+      ["--report", text, "--patience", "50"] + disturbance.options + ["--", victim]
+        + arguments
+        + ["--database", database],
+      in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    guard child.end.exitCode == 0 else {
+      throw OutsideToolError("FaultInjector: \(child.end) \(child.standardError)")
+    }
+    report = try InjectorReport(try String(contentsOfFile: text, encoding: .utf8))
+    let pending = database + "/pending-serialized-dumps"
+    writtenDumps = try FileManager.default.contentsOfDirectory(atPath: pending).count { name in
+      let attributes = try FileManager.default.attributesOfItem(atPath: pending + "/" + name)
+      let isFile = attributes[.type] as? FileAttributeType == .typeRegular
+      return isFile && !name.hasSuffix(".run") && (attributes[.size] as? Int ?? 0) > 0
+    }
+    reports = try ReportFolder(database)
+  }
+
+  var hasCompleteReport: Bool { reports.hasOneCompleteReport }
+
+  /// True if what was written is one report, marked by how it ends, and nothing else is there.
+  var keptWhatWasWritten: Bool {
+    guard reports.snapshots.count == writtenDumps, reports.processed.count == writtenDumps,
+      writtenDumps <= 1, reports.leftovers.isEmpty
+    else { return false }
+    return zip(reports.processed, reports.snapshots).allSatisfy { dump, snapshot in
+      switch dump.outcome {
+      case .complete: snapshot.capture.isComplete
+      case .torn: !snapshot.capture.isComplete
+      case .failed, .quarantined: false
+      }
+    }
+  }
+}

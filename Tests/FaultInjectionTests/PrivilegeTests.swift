@@ -1,0 +1,39 @@
+import CrashTestSupport
+import Glibc
+import ProcessSnapshot
+import Testing
+
+/// Privileges given up after the handler was started: what it needs is open by then.
+@Suite("Dropped privileges", .enabled("needs root") { geteuid() == 0 })
+struct PrivilegeTests {
+  private static let scenes = ["null-read", "abort", "fatal-error", "stack-overflow"].flatMap {
+    kind in
+    ["main", "dispatch"].filter { kind != "stack-overflow" || $0 == "main" }
+      .map { Scene(kind: kind, place: $0) }
+  }
+
+  @Test(
+    "The same end, and one complete report", arguments: scenes,
+    ["other-user", "other-root", "other-user-and-root", "not-dumpable"])
+  func dropped(_ scene: Scene, _ condition: String) async throws {
+    let folder = try TemporaryFolder()
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    let database = folder.path + "/database"
+    var ends: [ChildEnd] = []
+    for handler in [["--no-handler"], ["--database", database]] {
+      let child = try await ChildProcess.run(
+        victim, scene.arguments + ["--condition", condition] + handler,
+        in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+      ends.append(child.end)
+    }
+    #expect(ends[0].signal != nil)
+    #expect(ends[1] == ends[0])
+    let reports = try ReportFolder(database)
+    #expect(reports.hasOneCompleteReport, "\(reports.processed)")
+    let snapshot = try #require(reports.snapshots.first)
+    // Threads are stopped and read as before, modules found, stacks copied.
+    #expect(snapshot.threads.count > scene.sleepers)
+    #expect(snapshot.threads.allSatisfy { $0.context != nil && !$0.stack.isEmpty })
+    #expect(snapshot.modules.contains { $0.path == victim })
+  }
+}

@@ -1,0 +1,30 @@
+import CrashConverter
+import CrashReportDatabase
+import Foundation
+import Minidump
+import ProcessSnapshot
+
+/// What the next start makes of a database's pending dumps.
+struct ReportFolder: Sendable {
+  let processed: [ProcessedDump]
+  let snapshots: [ProcessSnapshot]
+  /// Names that the conversion left in the folder of pending dumps.
+  let leftovers: [String]
+
+  /// Converts.
+  init(_ database: String) throws {
+    processed = try processIntermediateDumps(database: database)
+    snapshots = try CrashReportDatabase(path: database).reports().map { stored in
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: stored.path))
+      return try MinidumpReader.snapshot(of: [UInt8](bytes))
+    }
+    leftovers = try FileManager.default.contentsOfDirectory(
+      atPath: database + "/pending-serialized-dumps")
+  }
+
+  /// True if there is one report, with its end, and nothing else.
+  var hasOneCompleteReport: Bool {
+    processed.count == 1 && processed[0].outcome == .complete && snapshots.count == 1
+      && snapshots[0].capture.isComplete && leftovers.isEmpty
+  }
+}

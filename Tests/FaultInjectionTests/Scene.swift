@@ -1,0 +1,28 @@
+import Testing
+
+/// A crash of crash-lab whose handler is disturbed.
+struct Scene: Sendable, Hashable, CustomTestStringConvertible {
+  let kind: String
+  var place = "main"
+  /// Threads beside the crashing one.
+  var sleepers = 3
+  /// What crash-lab is told beside these.
+  var more: [String] = []
+
+  var testDescription: String { arguments.joined(separator: " ") }
+
+  var arguments: [String] {
+    [kind, "--on", place, "--threads", "\(sleepers)"] + more
+  }
+
+  /// A fault, an abort, and Swift's own end alone, in company, and on a worker that blocks signals;
+  /// one of them with last words, which double the count of calls.
+  static let all: [Scene] = [
+    Scene(kind: "null-read", more: silent), Scene(kind: "abort"),
+    Scene(kind: "fatal-error", more: silent),
+    Scene(kind: "fatal-error", sleepers: 0, more: silent),
+    Scene(kind: "null-read", place: "dispatch", more: silent),
+  ]
+
+  private static let silent = ["--no-last-words"]
+}

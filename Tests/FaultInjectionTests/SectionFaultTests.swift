@@ -1,0 +1,115 @@
+import CrashTestSupport
+import ProcessSnapshot
+import Testing
+
+/// The handler's own code faults or never ends: that part is abandoned and marked, the next goes on.
+@Suite("Faults in the handler itself")
+struct SectionFaultTests {
+  /// A part of a dump: its bit in `sectionsAbandoned`, and the function that writes it.
+  struct Section: Sendable, CustomTestStringConvertible {
+    let number: Int
+    let symbol: String
+    var testDescription: String { symbol }
+
+    init(_ number: Int, _ symbol: String) {
+      self.number = number
+      self.symbol = symbol
+    }
+
+    static let all: [Section] = [
+      Section(1, "pm_write_exception"), Section(2, "pm_stop_threads"),
+      Section(3, "pm_read_mappings"), Section(4, "pm_write_crashing_thread"),
+      Section(5, "pm_write_process"), Section(6, "pm_write_mappings"),
+      Section(7, "pm_write_modules"), Section(8, "pm_write_facts"),
+      Section(9, "pm_write_threads"), Section(10, "pm_write_capture"),
+      Section(11, "pm_write_resources"), Section(12, "pm_write_link_map"),
+    ]
+
+    /// The section that says which were abandoned.
+    var isCapture: Bool { number == 10 }
+  }
+
+  private static let scene = Scene(kind: "abort")
+
+  @Test("A section that faults, at once and in its middle", arguments: Section.all)
+  func fault(_ section: Section) async throws {
+    for steps in [0, 37, 400] {
+      let run = try await InjectedRun(
+        Self.scene, .faults([(section.symbol, steps)]))
+      try check(run, section, hits: 1)
+    }
+  }
+
+  @Test("A second fault while the first is handled", arguments: Section.all)
+  func faultInHandler(_ section: Section) async throws {
+    let run = try await InjectedRun(
+      Self.scene, .faults([(section.symbol, 20), ("pm_handle_crash", 0)]))
+    try check(run, section, hits: 2)
+  }
+
+  @Test("A second fault where the first landed, and a third", arguments: Section.all)
+  func faultAfterLanding(_ section: Section) async throws {
+    // What a landing calls first, and what the next one does.
+    let recover = "IntermediateDump0aB6WriterV7recoveryyF"
+    let run = try await InjectedRun(
+      Self.scene, .faults([(section.symbol, 20), (recover, 3), (recover, 3)]))
+    try check(run, section, hits: 3)
+  }
+
+  @Test("A section that never ends", arguments: Section.all)
+  func hang(_ section: Section) async throws {
+    let run = try await InjectedRun(Self.scene, .hangs([section.symbol]))
+    #expect(run.report.hits == [section.symbol])
+    #expect(!run.report.isHung)
+    #expect(run.report.end.signal == 6)
+    if section.isCapture {
+      // In the last part the time is over for good: there is no end mark.
+      #expect(run.keptWhatWasWritten && run.writtenDumps == 1)
+    } else {
+      try checkMarked(run, section)
+    }
+  }
+
+  @Test("The last part never ends either", arguments: ["11endDocument", "5flush"])
+  func hangAtTheEnd(_ function: String) async throws {
+    let symbol = "IntermediateDump0aB6WriterV\(function)"
+    let run = try await InjectedRun(Self.scene, .hangs(["pm_write_link_map", symbol]))
+    #expect(run.report.hits.count == 2)
+    #expect(!run.report.isHung)
+    #expect(run.report.end.signal == 6)
+    #expect(run.keptWhatWasWritten && run.writtenDumps == 1)
+  }
+
+  @Test("A fault while the file is checked: it is checked again")
+  func faultInPreparation() async throws {
+    let prepare = "CrashHandler8DumpFileV7prepare"
+    let run = try await InjectedRun(Self.scene, .faults([(prepare, 5), (prepare, 50)]))
+    #expect(run.report.hits.count == 2)
+    #expect(run.report.end.signal == 6)
+    #expect(run.hasCompleteReport)
+  }
+
+  @Test("A file that is never found to be ours is not written to, and the end is the same")
+  func hangInPreparation() async throws {
+    let run = try await InjectedRun(Self.scene, .hangs(["CrashHandler8DumpFileV7prepare"]))
+    #expect(run.report.hits.count == 1)
+    #expect(!run.report.isHung)
+    #expect(run.report.end.signal == 6)
+    #expect(run.writtenDumps == 0 && run.keptWhatWasWritten)
+  }
+
+  private func check(_ run: InjectedRun, _ section: Section, hits: Int) throws {
+    #expect(run.report.hits.count == hits)
+    #expect(!run.report.isHung)
+    #expect(run.report.end.signal == 6)
+    #expect(run.hasCompleteReport)
+    if !section.isCapture { try checkMarked(run, section) }
+  }
+
+  private func checkMarked(_ run: InjectedRun, _ section: Section) throws {
+    #expect(run.hasCompleteReport)
+    let capture = try #require(run.reports.snapshots.first).capture
+    let abandoned = try #require(capture.sectionsAbandoned)
+    #expect(abandoned >> UInt64(section.number) & 1 == 1, "\(capture)")
+  }
+}

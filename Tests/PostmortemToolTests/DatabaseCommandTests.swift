@@ -1,0 +1,164 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+@testable import PostmortemTool
+
+/// The built `postmortem` on databases with dumps of real crashes.
+@Suite struct DatabaseCommandTests {
+  private let folder: SharedFolder
+  private var database: String { folder.path + "/db" }
+
+  init() throws {
+    folder = try SharedFolder()
+  }
+
+  private func run(_ words: String...) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), words, in: folder.path)
+  }
+
+  /// Leaves dumps of real crashes.
+  private func crash(_ count: Int = 1) async throws {
+    for _ in 0..<count {
+      let child = try await ChildProcess.run(
+        try BuiltProducts.besideTests("HandlerOnlyVictim"), [database, "abort"], in: folder.path,
+        environment: ["SWIFT_BACKTRACE": "enable=no"])
+      try #require(child.end.signal == SIGABRT)
+    }
+  }
+
+  private func reports() async throws -> [ListCommand.Entry] {
+    let list = try await run("list", database, "--json")
+    return try JSONDecoder().decode(
+      [ListCommand.Entry].self, from: Data(list.standardOutput.utf8))
+  }
+
+  private func statistics() async throws -> StatsCommand.Statistics {
+    let child = try await run("stats", database, "--json")
+    #expect(child.end.exitCode == 0, "\(child.standardError)")
+    return try JSONDecoder().decode(
+      StatsCommand.Statistics.self, from: Data(child.standardOutput.utf8))
+  }
+
+  @Test func processTellsWhatBecameOfEachDumpInJSON() async throws {
+    try await crash(2)
+    try folder.put([1, 2, 3], "db/pending-serialized-dumps/bad@\(UUID().uuidString.lowercased())")
+    let child = try await run("process", database, "--json")
+    #expect(child.end.exitCode == 1)
+    #expect(child.standardError.contains("1 of 3 dumps could not be processed"))
+    let entries = try JSONDecoder().decode(
+      [ProcessedEntry].self, from: Data(child.standardOutput.utf8))
+    #expect(entries.map(\.outcome).sorted() == ["complete", "complete", "failed"])
+    #expect(entries.filter { $0.outcome == "complete" }.allSatisfy { $0.reason == nil })
+    #expect(entries.first { $0.isFailure }?.reason?.isEmpty == false)
+    let listed = try await reports().map(\.id)
+    #expect(Set(listed) == Set(entries.filter { !$0.isFailure }.map(\.reportID)))
+    let third = try await run("process", database)
+    #expect(third.end.exitCode == 1)
+    let last = try await run("process", database)
+    #expect(last.standardOutput.contains("moved to quarantine"))
+    #expect(try await run("process", database).end.exitCode == 0)
+    #expect(try await statistics().quarantine == StatsCommand.Amount(count: 1, bytes: 3))
+  }
+
+  @Test func statsCountsWhatIsThereAndChangesNothing() async throws {
+    try await crash(2)
+    let before = try await statistics()
+    #expect(before.dumps["finished"]?.count == 2)
+    #expect((before.dumps["finished"]?.bytes ?? 0) > 10_000)
+    #expect(before.reports == [:] && before.clientID == nil && !before.uploadsEnabled)
+    #expect(folder.names("db") == ["pending-serialized-dumps"])
+    _ = try await run("process", database)
+    let after = try await statistics()
+    #expect(after.dumps["finished"] == StatsCommand.Amount())
+    #expect(after.reports["pending"]?.count == 2)
+    #expect(after.clientID?.count == 36)
+    #expect(after.oldestReport != nil && after.newestReport != nil)
+    let text = try await run("stats", database).standardOutput
+    #expect(text.contains("reports, pending    2 of "))
+    #expect(text.contains("uploads             disabled"))
+  }
+
+  @Test func deleteTakesAllOrNothing() async throws {
+    try await crash(3)
+    _ = try await run("process", database)
+    let ids = try await reports().map(\.id)
+    let unknown = UUID().uuidString.lowercased()
+    let refused = try await run("delete", database, ids[0], unknown)
+    #expect(refused.end.exitCode == 1)
+    #expect(refused.standardError.contains("no report \(unknown); nothing was deleted"))
+    #expect(try await reports().map(\.id) == ids)
+    #expect(try await run("delete", database, "../../etc/passwd").end.exitCode == 64)
+    #expect(try await run("delete", database).end.exitCode == 64)
+    #expect(try await run("delete", database, ids[0], ids[2], ids[0]).end.exitCode == 0)
+    #expect(try await reports().map(\.id) == [ids[1]])
+    #expect(folder.names("db/pending") == ["\(ids[1]).dmp", "\(ids[1]).meta"])
+  }
+
+  @Test func pruneSaysWhatGoes() async throws {
+    try await crash(3)
+    _ = try await run("process", database)
+    let entries = try await reports()
+    let dry = try await run("prune", database, "--size", "0", "--dry-run", "--json")
+    let excess = try JSONDecoder().decode(
+      [ListCommand.Entry].self, from: Data(dry.standardOutput.utf8))
+    #expect(excess.count == 2)
+    #expect(try await reports().count == 3)
+    #expect(try await run("prune", database).standardOutput.isEmpty)
+    let pruned = try await run("prune", database, "--size=0")
+    #expect(pruned.end.exitCode == 0)
+    #expect(pruned.standardOutput.split(separator: "\n").count == 2)
+    let left = try await reports().map(\.id)
+    #expect(left.count == 1 && !excess.map(\.id).contains(left[0]))
+    #expect(entries.map(\.id).contains(left[0]))
+    for words in [["--age", "x"], ["--age", "-1"], ["--size", "1e3"], ["--size"]] {
+      let child = try await ChildProcess.run(
+        try BuiltProducts.besideTests("postmortem"), ["prune", database] + words, in: folder.path)
+      #expect(child.end.exitCode == 64, "\(words)")
+      #expect(child.standardError.contains(words[0]))
+    }
+  }
+
+  @Test func watchProcessesACrashWhenItComes() async throws {
+    try await crash()
+    async let watch = run("watch", database, "--count", "3", "--json")
+    // Whether it has started or not: these two come on top.
+    try await crash(2)
+    let child = try await watch
+    #expect(child.end.exitCode == 0, "\(child.standardError)")
+    let lines = child.standardOutput.split(separator: "\n")
+    let entries = try lines.map {
+      try JSONDecoder().decode(ProcessedEntry.self, from: Data($0.utf8))
+    }
+    #expect(entries.map(\.outcome) == ["complete", "complete", "complete"])
+    #expect(try await reports().count == 3)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func watchEndsWithASignal(signal: Int32) async throws {
+    try await crash()
+    // The shell sends it once the first report is there, and tells how it ended.
+    let script = """
+      "$1" watch "$2" > "$2/out" & until [ -s "$2/out" ]; do sleep 0.05; done
+      kill -\(signal) $!; wait $!
+      """
+    let child = try await ChildProcess.run(
+      "/bin/bash",
+      ["-c", script, "sh", try BuiltProducts.besideTests("postmortem"), database], in: folder.path)
+    #expect(child.end.exitCode == 0, "\(child.standardError)")
+  }
+
+  @Test(arguments: ["list", "process", "prune", "stats", "watch", "delete"])
+  func aFolderThatIsNoDatabaseIsNotMadeOne(command: String) async throws {
+    let operand = UUID().uuidString
+    for path in ["\(folder.path)/missing", "/dev/null"] {
+      let words = [command, path] + (command == "delete" ? [operand] : [])
+      let child = try await ChildProcess.run(
+        try BuiltProducts.besideTests("postmortem"), words, in: folder.path)
+      #expect(child.end.exitCode == 1)
+      #expect(child.standardError.contains("\(path): no such folder"), "\(child.standardError)")
+    }
+    #expect(folder.names() == [])
+  }
+}

@@ -1,0 +1,172 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+@testable import PostmortemTool
+
+/// `postmortem run`, compared with the same command without it.
+@Suite struct RunCommandTests {
+  private let folder: SharedFolder
+  private var database: String { folder.path + "/db" }
+
+  init() throws {
+    folder = try SharedFolder()
+  }
+
+  private func run(
+    _ command: [String], options: [String] = [], through: [String] = []
+  ) async throws -> ChildProcess {
+    let words =
+      through + [try BuiltProducts.besideTests("postmortem"), "run"] + options + ["--"] + command
+    return try await ChildProcess.run(
+      words[0], Array(words.dropFirst()), in: folder.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+  }
+
+  private func shell(_ script: String) -> [String] { ["/bin/bash", "-c", script] }
+
+  @Test(
+    arguments: [
+      "exit 0", "exit 7", "exit 255", "kill -TERM $$", "kill -KILL $$", "kill -SEGV $$",
+      "kill -ABRT $$", "kill -USR1 $$", "kill -HUP $$", "kill -QUIT $$", "kill -40 $$",
+    ])
+  func itEndsAsTheCommandEnds(script: String) async throws {
+    let alone = try await ChildProcess.run("/bin/bash", ["-c", script], in: folder.path)
+    let supervised = try await run(shell(script))
+    #expect(supervised.end == alone.end)
+    #expect(supervised.standardError == "")
+    #expect(folder.names() == [], "no core file, of whichever of the two")
+  }
+
+  @Test func whatCannotBeStartedHasTheShellsStatus() async throws {
+    let missing = try await run(["/nonexistent/\nx"])
+    #expect(missing.end.exitCode == 127)
+    #expect(missing.standardError.contains("/nonexistent/\\nx: No such file or directory"))
+    #expect(try await run(["/etc/passwd"]).end.exitCode == 126)
+    #expect(try await run([]).end.exitCode == 64)
+    let program = try BuiltProducts.besideTests("postmortem")
+    let noDashes = try await ChildProcess.run(program, ["run", "true"], in: folder.path)
+    #expect(noDashes.end.exitCode == 64)
+    #expect(noDashes.standardError.contains("'--' and a command behind it are missing"))
+  }
+
+  @Test(.needs(.python3)) func theCommandIsGivenAllAsItIs() async throws {
+    let alone =
+      "import os,sys,signal; print(sys.argv[1:], os.environ['A'], sorted(os.listdir('/proc/self/fd')), "
+      + "open('/proc/self/status').read().split('SigBlk')[1].split('SigCgt')[0], os.getpgrp() == os.getpgid(os.getppid()))"
+    let words = ["/usr/bin/env", "A=b=c", "python3", "-c", alone, "--help", "--", "-x", "ä\u{1}"]
+    // Other tests' descriptors come and go.
+    let close = [
+      "/usr/bin/env", "python3", "-c",
+      "import os,sys; os.closerange(3, 4096); os.execv(sys.argv[1], sys.argv[1:])",
+    ]
+    let direct = try await ChildProcess.run(
+      close[0], Array(close.dropFirst()) + words, in: folder.path)
+    let supervised = try await run(words, through: close)
+    #expect(supervised.end.exitCode == 0, "\(supervised.standardError)")
+    #expect(direct.standardOutput.contains("['--help', '--', '-x', 'ä\\x01'] b=c"))
+    #expect(supervised.standardOutput == direct.standardOutput)
+    // Bytes that are no UTF-8 arrive as they are.
+    let program = try BuiltProducts.besideTests("postmortem")
+    let bytes = try await ChildProcess.run(
+      "/bin/bash", ["-c", "\"$0\" run -- printf %s $'\\xff\\xfe' | od -An -tx1", program],
+      in: folder.path)
+    #expect(bytes.standardOutput == " ff fe\n")
+  }
+
+  @Test func theDumpIsProcessedAfterwards() async throws {
+    let victim = try BuiltProducts.besideTests("HandlerOnlyVictim")
+    let child = try await run([victim, database, "abort"], options: ["--database", database])
+    #expect(child.end.signal == SIGABRT)
+    #expect(child.standardOutput.contains("crashing "))
+    #expect(child.standardError.contains(": complete\n"))
+    #expect(folder.names("db/pending").count == 2)
+    #expect(folder.names("db/pending-serialized-dumps") == [])
+    // A clean run has nothing to tell, and a folder that never was is not made.
+    let clean = try await run([victim, database, "exit"], options: ["--database", database])
+    #expect(clean.end.exitCode == 0 && clean.standardError == "")
+    let other = try await run(["true"], options: ["--database", folder.path + "/other"])
+    #expect(other.end.exitCode == 0 && other.standardError == "")
+    #expect(folder.names() == ["db"])
+    // What cannot be processed changes nothing about the status.
+    try folder.put([], "file")
+    let failed = try await run(shell("exit 3"), options: ["--database=\(folder.path)/file"])
+    #expect(failed.end.exitCode == 3)
+    #expect(failed.standardError.contains("/file: not a folder"))
+  }
+
+  @Test(arguments: ["TERM", "INT", "HUP", "USR1", "USR2", "QUIT", "WINCH", "ABRT", "RTMIN+3"])
+  func aSignalThatIsSentArrivesOnce(name: String) async throws {
+    // The command counts what it gets, and sends the signal to this command, its parent, itself.
+    let script = """
+      count=0; trap 'count=$((count + 1))' \(name)
+      kill -\(name) $PPID
+      for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        [ $count -gt 0 ] && break; sleep 0.05
+      done
+      sleep 0.2; echo got $count; exit 5
+      """
+    let child = try await run(shell(script))
+    #expect(child.standardOutput == "got 1\n", "\(child.standardError)")
+    #expect(child.end.exitCode == 5)
+  }
+
+  @Test(.needs(.python3))
+  func theTerminalsInterruptArrivesOnceAndStopsWork() async throws {
+    // A terminal of its own: Ctrl-C goes to the foreground group, which both are in; Ctrl-Z stops
+    // both, and continuing the group goes on.
+    let script = #"""
+      import os, pty, sys, time, signal
+      pid, fd = pty.fork()
+      if pid == 0:
+          signal.signal(signal.SIGINT, signal.SIG_DFL)
+          os.execv(sys.argv[1], [sys.argv[1], "run", "--", sys.executable, "-u", "-c", """
+      import signal, time
+      got = []
+      signal.signal(signal.SIGINT, lambda *a: got.append(1))
+      print('ready')
+      while not got: time.sleep(0.02)
+      time.sleep(0.3)
+      print('got', len(got), 'name', input())
+      raise SystemExit(9)
+      """])
+      def until(text):
+          seen = b''
+          while text not in seen: seen += os.read(fd, 1000)
+          return seen.decode()
+      until(b'ready')
+      os.write(fd, b'\x03')
+      time.sleep(0.5)
+      os.write(fd, b'you\n')
+      print(until(b'name you'))
+      print('exit', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+      """#
+    let program = try BuiltProducts.besideTests("postmortem")
+    let child = try await ChildProcess.run(
+      try #require(OutsideTool.python3.path), ["-c", script, program], in: folder.path)
+    #expect(child.standardOutput.contains("got 1 name you"), "\(child)")
+    #expect(child.standardOutput.contains("exit 9"))
+  }
+
+  @Test(.enabled("needs root") { geteuid() == 0 })
+  func asTheFirstProcessItCollectsOrphansAndExitsWithTheShellsStatus() async throws {
+    let namespace = ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    #expect(try await run(shell("exit 7"), through: namespace).end.exitCode == 7)
+    #expect(try await run(shell("kill -TERM $$"), through: namespace).end.exitCode == 143)
+    #expect(try await run(shell("kill -SEGV $$"), through: namespace).end.exitCode == 139)
+    // An orphan that has ended is gone, not a zombie of process 1.
+    let script = """
+      (sleep 0.1 & echo $! > orphan); read orphan < orphan
+      while grep -q '^PPid:.*1$' /proc/$orphan/status 2>/dev/null; do sleep 0.05; done
+      [ -e /proc/$orphan ] && cat /proc/$orphan/status; exit 0
+      """
+    let child = try await run(shell(script), through: namespace)
+    #expect(child.end.exitCode == 0)
+    #expect(child.standardOutput == "")
+    // The runtime of a container asks process 1 to end, and the command says how.
+    let stop = "trap 'echo asked; exit 4' TERM; kill -TERM 1; while :; do sleep 0.05; done"
+    let stopped = try await run(shell(stop), through: namespace)
+    #expect(stopped.end.exitCode == 4)
+    #expect(stopped.standardOutput == "asked\n")
+  }
+}

@@ -1,0 +1,105 @@
+internal import Glibc
+
+/// What a victim of the tests does once its handler is in.
+public enum Deed: String, CaseIterable {
+  /// A clean end.
+  case exit
+  case abort
+  /// By itself, as if from outside.
+  case killed
+  /// A child crashes; the parent ends well.
+  case childCrashes
+  /// A child crashes, then the parent.
+  case bothCrash
+  /// Starts itself again by exec, and that run crashes.
+  case restart
+  /// Waits for the end of its input, then crashes.
+  case waitAndAbort
+  /// Forks two workers and waits for ever; each worker waits for the end of its input, then crashes.
+  case prefork
+
+  /// Does it; prints `crashing PID` first wherever a process is about to crash.
+  ///
+  /// - Parameters:
+  ///   - lockedFile: the handler's file. If it is not what it was, the process exits with 99.
+  ///   - arguments: of this program, with the deed as the last.
+  public func perform(lockedFile: String, arguments: [String]) -> Never {
+    let before = identity(of: lockedFile)
+    guard before != 0 else { _exit(98) }
+    say("started \(getpid())")
+    // Long enough for others to look at the file.
+    if self == .waitAndAbort || self == .prefork { prepareWaiting() } else { usleep(20_000) }
+    guard identity(of: lockedFile) == before else { _exit(99) }
+    switch self {
+    case .exit: Glibc.exit(0)
+    case .abort, .waitAndAbort: crash()
+    case .killed:
+      kill(getpid(), SIGKILL)
+      _exit(97)
+    case .childCrashes:
+      forkAndWait { crash() }
+      Glibc.exit(0)
+    case .bothCrash:
+      forkAndWait { crash() }
+      crash()
+    case .restart: startAgain(arguments.dropLast() + [Deed.abort.rawValue])
+    case .prefork: _exit(97)
+    }
+  }
+
+  private func prepareWaiting() {
+    guard self == .prefork else {
+      waitForEndOfInput()
+      return
+    }
+    for _ in 0..<2 {
+      if fork() == 0 {
+        say("worker \(getpid())")
+        waitForEndOfInput()
+        crash()
+      }
+    }
+    say("forked")
+    while true { pause() }
+  }
+}
+
+private func crash() -> Never {
+  say("crashing \(getpid())")
+  abort()
+}
+
+private func waitForEndOfInput() {
+  var byte: UInt8 = 0
+  while unsafe read(0, &byte, 1) > 0 {}
+}
+
+private func startAgain(_ arguments: [String]) -> Never {
+  var words = unsafe arguments.map { unsafe strdup($0) } + [nil]
+  unsafe execv("/proc/self/exe", &words)
+  _exit(96)
+}
+
+private func forkAndWait(_ body: () -> Never) {
+  let child = fork()
+  if child == 0 { body() }
+  var status: Int32 = 0
+  while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
+}
+
+/// fork(2), which Swift does not import.
+private func fork() -> Int32 {
+  typealias Fork = @convention(c) () -> Int32
+  return unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
+}
+
+private func identity(of path: String) -> UInt64 {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
+}
+
+/// One line, in one write: several processes share the output.
+private func say(_ line: String) {
+  let bytes = Array("\(line)\n".utf8)
+  _ = unsafe write(1, bytes, bytes.count)
+}
