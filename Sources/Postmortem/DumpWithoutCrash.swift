@@ -2,14 +2,6 @@ public import CrashConverter
 public import CrashHandler
 public import IntermediateDump
 
-/// When a dump without a crash becomes a report.
-public enum DumpProcessing: Sendable {
-  /// In the same call.
-  case now
-  /// At the next `processIntermediateDumps` of any process of the database.
-  case deferred
-}
-
 /// Takes a dump of this process as it is now.
 ///
 /// The report says "dump requested by the program"; it counts as no crash. The calling thread comes

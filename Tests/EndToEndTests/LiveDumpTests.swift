@@ -26,7 +26,9 @@ import Testing
     #expect(first.crashed)
     #expect(isStack(first, through: "dumpFromHere"), "\(first.frames.map(\.function))")
     #expect(first.stackEnd == "bottom")
-    #expect(report.signature?.hasPrefix("dump | dumpFromHere") == true, "\(report.signature ?? "")")
+    #expect(
+      report.signature?.hasPrefix("dump | LiveDumpVictim.dumpFromHere") == true,
+      "\(report.signature ?? "")")
     // Nothing is left but what the run itself had.
     let names = try victim.pendingFiles()
     #expect(names.allSatisfy { !$0.hasSuffix(report.reportID ?? "?") }, "\(names)")
@@ -36,9 +38,12 @@ import Testing
     let victim = try await LiveVictim()
     let lines = try await victim.lines("dump-deferred")
     #expect(try victim.reports().isEmpty)
+    // Neither it nor its report is a crash.
+    #expect(try await victim.lines("recent") == ["0"])
     let processed = try await victim.lines("process")
     #expect(processed.count == 1 && processed[0].contains("complete"), "\(processed)")
     #expect(try victim.onlyReport().reportID == lines.last)
+    #expect(try await victim.lines("recent") == ["0"])
   }
 
   @Test func aPathIsProcessedOrDropped() async throws {

@@ -37,6 +37,7 @@ do {
   case "dump-faulting": say(try dumpFromHere(.deferred))
   case "crash-while-dumping": crashWhileDumping(stopsThreads: false)
   case "crash-while-stopping": crashWhileDumping(stopsThreads: true)
+  case "recent": say(try recentCrashes().count)
   case "process": for dump in try processIntermediateDumps() { say(dump) }
   default: try Hang(scene).run()
   }

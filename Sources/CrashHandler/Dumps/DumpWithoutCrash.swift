@@ -2,12 +2,6 @@ internal import CSignalSafe
 internal import Glibc
 public import IntermediateDump
 
-/// When a dump without a crash becomes a report; without the converter, later only.
-public enum DeferredProcessing: Sendable {
-  /// At the next `processIntermediateDumps` of any process of the database.
-  case deferred
-}
-
 /// Takes a dump of this process as it is now, and leaves it in the pending folder.
 ///
 /// The report says "dump requested by the program"; it counts as no crash. The calling thread comes
