@@ -37,6 +37,8 @@ let package = Package(
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
+    // Watches what may hang, and keeps a dump of it. Beside the handler because it needs Dispatch.
+    .target(name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler"]),
     // pthread_create, in front of libc's; the trait of the same purpose leaves it out.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
@@ -62,14 +64,15 @@ let package = Package(
     .target(
       name: "PostmortemHandler",
       dependencies: [
-        "CrashHandler", "IntermediateDump",
+        "CrashHandler", "HangDetection", "IntermediateDump",
         .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
       ]),
     // What users import: the handler and the conversion.
     .target(
       name: "Postmortem",
       dependencies: [
-        "CrashConverter", "CrashHandler", "CrashReportDatabase", "PostmortemHandler",
+        "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
+        "PostmortemHandler",
       ]),
     // The `postmortem` command.
     .executableTarget(
@@ -93,6 +96,7 @@ let package = Package(
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
       ]),
+    .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
       name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
@@ -125,11 +129,16 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "FoundationVictim", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+        "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
+        "Stackwalk",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
+    // A program that dumps without a crash, and hangs.
+    .executableTarget(
+      name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
+      path: "Tests/LiveDumpVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

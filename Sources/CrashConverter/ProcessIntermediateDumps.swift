@@ -75,7 +75,7 @@ private func prune(_ database: CrashReportDatabase, _ condition: PruneCondition)
   _ = try? database.prune(condition)
 }
 
-private func openPendingFolder(
+func openPendingFolder(
   of database: CrashReportDatabase, identifier: String?
 ) throws(CrashConverterError) -> PendingFolder {
   do throws(CrashReportDatabaseError) {
@@ -87,7 +87,7 @@ private func openPendingFolder(
   }
 }
 
-private func process(
+func process(
   _ claim: DumpClaim, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingFolder
 ) -> ProcessedDump.Outcome {

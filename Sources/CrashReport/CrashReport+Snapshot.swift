@@ -31,9 +31,13 @@ extension CrashReport {
     schemaVersion = 1
     reportID = snapshot.reportID.map(String.init(describing:))
     message = Self.message(snapshot.exception)
-    explanation = Explanation(of: snapshot, frames: crashed?.frames ?? []).text
+    let time = snapshot.process.crashTime.map(Timestamp.init(nanoseconds:))
+    explanation =
+      Request(snapshot.request)?.text(at: time)
+      ?? Explanation(of: snapshot, frames: crashed?.frames ?? []).text
     signature = Signature.text(
-      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules)
+      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules,
+      request: snapshot.request)
     complete = snapshot.capture.isComplete
     exception = snapshot.exception.map(Exception.init)
     process = Process(snapshot.process)
@@ -44,6 +48,7 @@ extension CrashReport {
     capture = Capture(snapshot.capture)
     resources = Resources(snapshot)
     survival = Survival(snapshot)
+    request = Request(snapshot.request)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.

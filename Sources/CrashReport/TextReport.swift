@@ -71,7 +71,7 @@ public struct TextReport: Sendable {
   }
 
   private var signalText: String? {
-    guard let exception = report.exception else { return nil }
+    guard report.request == nil, let exception = report.exception else { return nil }
     guard let signal = exception.signal else { return "unknown" }
     let code = exception.codeName ?? exception.code.map { "code \($0)" }
     return (exception.signalName ?? "signal") + " (\(signal))" + (code.map { ", \($0)" } ?? "")
@@ -131,7 +131,7 @@ public struct TextReport: Sendable {
   private mutating func addThreads() {
     for thread in report.threads {
       lines.append("")
-      lines.append(styled(Self.title(thread), thread.crashed ? .strong : .plain))
+      lines.append(styled(title(thread), thread.crashed ? .strong : .plain))
       addFrames(thread)
       if thread.crashed { addRegisters(thread) }
     }
@@ -145,10 +145,10 @@ public struct TextReport: Sendable {
     }
   }
 
-  private static func title(_ thread: CrashReport.Thread) -> String {
+  private func title(_ thread: CrashReport.Thread) -> String {
     let name = thread.name.map { " \"\($0.escapedForTerminal())\"" } ?? ""
-    let verb = thread.crashed ? " crashed" : ""
-    let how = thread.crashed ? nil : thread.capturedBy
+    let verb = thread.crashed ? " \(verb)" : ""
+    let how = thread.crashed && report.request == nil ? nil : thread.capturedBy
     let state = thread.state.map { "state \($0.escapedForTerminal())" }
     let call = thread.systemCall.map { call in
       "in " + (call.name.map { $0.escapedForTerminal() } ?? "system call \(call.number)")
@@ -157,6 +157,17 @@ public struct TextReport: Sendable {
     let policy = thread.schedulingPolicy.flatMap { $0 == "other" ? nil : $0.escapedForTerminal() }
     let notes = [how, state, call, policy, nice].compactMap { $0 }.joined(separator: ", ")
     return "Thread \(thread.id)\(name)\(verb)" + (notes.isEmpty ? ":" : " (\(notes)):")
+  }
+
+  /// What the first thread did.
+  private var verb: String {
+    guard let request = report.request else { return "crashed" }
+    guard request.kind == "hang" else { return "requested the dump" }
+    return switch request.threadEvidence {
+    case "known": "hung"
+    case "last-seen": "answered last"
+    default: "monitored"
+    }
   }
 
   private mutating func addFrames(_ thread: CrashReport.Thread) {

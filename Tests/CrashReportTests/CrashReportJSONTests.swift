@@ -50,7 +50,8 @@ import Testing
     #expect(
       object.keys.sorted() == [
         "annotations", "capture", "complete", "exception", "explanation", "message", "modules",
-        "process", "reportID", "resources", "schemaVersion", "signature", "survival", "system",
+        "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
+        "system",
         "threads",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
