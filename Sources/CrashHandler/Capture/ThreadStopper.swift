@@ -189,6 +189,9 @@ struct ThreadStopper {
   @_noLocks
   private func takeProfileSignal() -> Bool {
     if unsafe state.pointee.hasProfileAction { return true }
+    // In a program that takes every real-time signal there is no handler to put in, and SIGPROF with
+    // its default action would end the process.
+    guard unsafe state.pointee.stopSignal != 0 else { return false }
     guard
       unsafe pm_sigaction(
         ThreadStopper.profileSignal, &state.pointee.stopAction,
