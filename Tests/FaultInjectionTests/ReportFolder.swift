@@ -13,7 +13,8 @@ struct ReportFolder: Sendable {
 
   /// Converts.
   init(_ database: String) throws {
-    processed = try processIntermediateDumps(database: database)
+    // Nothing asks for names here, and in a debug build they cost a second or two a dump.
+    processed = try processIntermediateDumps(database: database, storingSymbols: false)
     snapshots = try CrashReportDatabase(path: database).reports().map { stored in
       let bytes = try Data(contentsOf: URL(fileURLWithPath: stored.path))
       return try MinidumpReader.snapshot(of: [UInt8](bytes))
