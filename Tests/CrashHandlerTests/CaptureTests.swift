@@ -330,7 +330,7 @@ import Testing
     let folder = try TemporaryFolder()
     let database = folder.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
-      for number in Int32(34)...64 { unsafe signal(number) { _ in } }
+      for number in Int32(34)...64 { signal(number) { _ in } }
       try startHandler(database: database)
       startSleepingThreads(2)
       writeTo(16)
