@@ -37,6 +37,8 @@ let package = Package(
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
+    // Watches what may hang, and keeps a dump of it. Beside the handler because it needs Dispatch.
+    .target(name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler"]),
     // pthread_create, in front of libc's; the trait of the same purpose leaves it out.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
@@ -55,19 +57,22 @@ let package = Package(
     // Pending dump to snapshot to minidump to database.
     .target(
       name: "CrashConverter",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+      dependencies: [
+        "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+      ]),
     // What a program imports that leaves conversion to another: the handler.
     .target(
       name: "PostmortemHandler",
       dependencies: [
-        "CrashHandler", "IntermediateDump",
+        "CrashHandler", "HangDetection", "IntermediateDump",
         .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
       ]),
     // What users import: the handler and the conversion.
     .target(
       name: "Postmortem",
       dependencies: [
-        "CrashConverter", "CrashHandler", "CrashReportDatabase", "PostmortemHandler",
+        "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
+        "PostmortemHandler",
       ]),
     // The `postmortem` command.
     .executableTarget(
@@ -91,12 +96,14 @@ let package = Package(
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
       ]),
+    .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
       name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
       name: "MinidumpTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
-    .testTarget(name: "StackwalkTests", dependencies: ["ProcessSnapshot", "Stackwalk"]),
+    .testTarget(
+      name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
@@ -122,9 +129,16 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "IntermediateDump", "Minidump",
-        "ProcessSnapshot",
+        "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
+        "Stackwalk",
       ]),
+    // A program with many threads in Foundation, whose stacks the tests compare.
+    .executableTarget(
+      name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
+    // A program that dumps without a crash, and hangs.
+    .executableTarget(
+      name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
+      path: "Tests/LiveDumpVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

@@ -13,6 +13,8 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
     /// The folder of pending dumps cannot be read.
     public static let pendingFolderUnusable = Code(
       description: "the folder of pending dumps cannot be used")
+    /// A file that was named is not there, or is no dump.
+    public static let dumpUnusable = Code(description: "the dump cannot be used")
     /// The call without a database before `startHandler` has said which one it is.
     public static let handlerNotStarted = Code(description: "the crash handler was not started")
   }

@@ -3,6 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
+internal import Stackwalk
 
 /// One dump on its way into the database.
 struct DumpConversion: ~Copyable {
@@ -34,6 +35,11 @@ struct DumpConversion: ~Copyable {
   let database: CrashReportDatabase
   /// What the caller has to say of every dump; these win over the dump's own.
   let annotations: [String: String]
+  /// Whether to keep names and lines of the crashing thread with the report.
+  let storesSymbols: Bool
+
+  /// How long finding the names of one report may take, in seconds.
+  static let symbolTimeLimit = 2.0
 
   /// Makes a report of a dump, durably.
   ///
@@ -48,6 +54,11 @@ struct DumpConversion: ~Copyable {
     var snapshot = ProcessSnapshot(reading: document)
     snapshot.reportID = reportID
     snapshot.annotations.merge(annotations) { _, new in new }
+    // Not again after a converter died at this dump: the report matters more than its names.
+    if storesSymbols, claim.attempt == 1 {
+      snapshot.storedSymbols = StoredSymbols.gather(
+        for: snapshot, timeLimit: Self.symbolTimeLimit)
+    }
     do throws(Failure) {
       try store(&snapshot, as: reportID)
     } catch  where error.isReportThere {

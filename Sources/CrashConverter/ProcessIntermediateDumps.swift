@@ -15,6 +15,8 @@ internal import IntermediateDump
 ///   - annotations: added to every report; a name that a dump has too gets this value.
 ///   - limit: the most dumps of other programs that are taken; without an identifier there is no
 ///     limit.
+///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
+///     from the files that are on this machine now; at most about 2 seconds a dump.
 ///   - pruning: which of the database's reports are too many afterwards; they are removed, whoever's
 ///     they are and whether they were uploaded or not.
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
@@ -24,7 +26,7 @@ internal import IntermediateDump
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
-  limit: Int = 20, pruning: PruneCondition = PruneCondition(),
+  limit: Int = 20, storingSymbols: Bool = true, pruning: PruneCondition = PruneCondition(),
   progress: (_ done: Int, _ count: Int) -> Void = { _, _ in }
 ) throws(CrashConverterError) -> [ProcessedDump] {
   let database: CrashReportDatabase
@@ -40,7 +42,8 @@ public func processIntermediateDumps(
   } catch {
     throw CrashConverterError(.pendingFolderUnusable, error)
   }
-  let conversion = DumpConversion(database: database, annotations: annotations)
+  let conversion = DumpConversion(
+    database: database, annotations: annotations, storesSymbols: storingSymbols)
   var processed: [ProcessedDump] = []
   var foreignCount = 0
   let dumps = pending.dumps(among: files)
@@ -72,7 +75,7 @@ private func prune(_ database: CrashReportDatabase, _ condition: PruneCondition)
   _ = try? database.prune(condition)
 }
 
-private func openPendingFolder(
+func openPendingFolder(
   of database: CrashReportDatabase, identifier: String?
 ) throws(CrashConverterError) -> PendingFolder {
   do throws(CrashReportDatabaseError) {
@@ -84,7 +87,7 @@ private func openPendingFolder(
   }
 }
 
-private func process(
+func process(
   _ claim: DumpClaim, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingFolder
 ) -> ProcessedDump.Outcome {

@@ -13,6 +13,10 @@ public struct CrashHandlerError: Error, Sendable, CustomStringConvertible {
     public static let invalidIdentifier = Code(text: "the identifier cannot be used")
     /// The kernel refused memory or a signal action.
     public static let notInstalled = Code(text: "the crash handler could not be installed")
+    /// What was asked for needs a handler, and there is none in this process.
+    public static let notStarted = Code(text: "the crash handler was not started")
+    /// A dump without a crash could not be taken or written.
+    public static let dumpFailed = Code(text: "no dump was taken")
   }
 
   public let code: Code
@@ -20,6 +24,15 @@ public struct CrashHandlerError: Error, Sendable, CustomStringConvertible {
   public let context: String
   /// The errno of the failed call; 0 where no call failed.
   public let errorNumber: Int32
+
+  /// What calls that need a handler throw without one.
+  package static let handlerNotStarted = CrashHandlerError(
+    .notStarted, "call startHandler(database:) first")
+
+  /// What is thrown where the thread that watches for hangs cannot be made.
+  package static func noThread(errorNumber: Int32) -> CrashHandlerError {
+    CrashHandlerError(.notInstalled, "the system refuses a thread", errorNumber: errorNumber)
+  }
 
   init(_ code: Code, _ context: String, errorNumber: Int32 = 0) {
     self.code = code

@@ -9,11 +9,14 @@ extension CrashReport {
   ///
   /// - Parameters:
   ///   - snapshot: the process, from an intermediate dump or a minidump.
-  ///   - symbolicating: whether to name functions from the modules' files on this machine, which
-  ///     reads the symbol tables of the modules on the stacks. Without, stacks are walked by what
-  ///     the dump holds: frames that can be found only by reading code are missing then.
-  public init(snapshot: ProcessSnapshot, symbolicating: Bool) {
-    let symbols = symbolicating ? SymbolSource() : nil
+  ///   - symbolicating: whether to take functions and lines from the modules' files on this
+  ///     machine, which reads the symbol tables and some debug information of the modules on the
+  ///     stacks. Without, names are those stored at conversion, and stacks are walked by what the
+  ///     dump holds: frames that can be found only by reading code are missing then.
+  ///   - symbolFolders: where else to look for files of the same builds, by build ID and by name.
+  public init(snapshot: ProcessSnapshot, symbolicating: Bool, symbolFolders: [String] = []) {
+    let symbols = SymbolSource(
+      folders: symbolFolders, stored: snapshot.storedSymbols, readsFiles: symbolicating)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
     let crashedID = snapshot.exception?.threadID
     var threads = snapshot.threads.map { thread in
@@ -28,19 +31,24 @@ extension CrashReport {
     schemaVersion = 1
     reportID = snapshot.reportID.map(String.init(describing:))
     message = Self.message(snapshot.exception)
-    explanation = Explanation(of: snapshot, frames: crashed?.frames ?? []).text
+    let time = snapshot.process.crashTime.map(Timestamp.init(nanoseconds:))
+    explanation =
+      Request(snapshot.request)?.text(at: time)
+      ?? Explanation(of: snapshot, frames: crashed?.frames ?? []).text
     signature = Signature.text(
-      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules)
+      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules,
+      request: snapshot.request)
     complete = snapshot.capture.isComplete
     exception = snapshot.exception.map(Exception.init)
     process = Process(snapshot.process)
     system = System(snapshot)
     self.threads = threads
-    modules = snapshot.modules.map { Module($0, note: symbols?.note(on: $0)) }
+    modules = snapshot.modules.map { Module($0, note: symbols.note(on: $0)) }
     annotations = snapshot.annotations
     capture = Capture(snapshot.capture)
     resources = Resources(snapshot)
     survival = Survival(snapshot)
+    request = Request(snapshot.request)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.
@@ -140,6 +148,11 @@ extension CrashReport.Thread {
     framesOmittedAfter = trace.omittedAfter
     stackGap = trace.hasGap
     stackEnd = trace.end.rawValue
+    recursion = trace.recursion.map { found in
+      CrashReport.Recursion(
+        period: found.period, first: found.first, count: found.count,
+        estimatedInGap: found.estimatedInGap)
+    }
   }
 }
 
@@ -151,10 +164,13 @@ extension CrashReport.Frame {
     moduleOffset = module.map { HexAddress(frame.address &- $0.address) }
     function = frame.symbol?.name
     symbol = frame.symbol?.linkageName
-    functionOffset = frame.symbol.map { HexAddress($0.offset) }
-    file = nil
-    line = nil
-    inlined = nil
+    functionOffset = frame.symbol?.offset.map(HexAddress.init)
+    file = frame.sourceLocation?.file
+    line = frame.sourceLocation?.line
+    column = frame.sourceLocation?.column
+    lineApproximate = frame.sourceLocation?.isApproximate
+    inlined = frame.isInlined
+    storedAtConversion = frame.isStored
     trust = frame.trust.rawValue
   }
 }

@@ -32,6 +32,8 @@ extension CrashReport {
     public var stackEnd: String
     /// Bytes of the stack that a cap or a fault left out of the dump.
     public var stackBytesOmitted: UInt64?
+    /// The longest recursion on the stack.
+    public var recursion: Recursion?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -51,6 +53,28 @@ extension CrashReport {
       try container.encode(stackGap, forKey: .stackGap)
       try container.encode(stackEnd, forKey: .stackEnd)
       try container.encode(stackBytesOmitted, forKey: .stackBytesOmitted)
+      try container.encode(recursion, forKey: .recursion)
+    }
+  }
+
+  /// A part of a stack in which the same few functions call each other in turn.
+  public struct Recursion: Codable, Sendable, Equatable {
+    /// How many functions take turns.
+    public var period: Int
+    /// How many frames are further in; neither here nor in `count` are inlined calls counted.
+    public var first: Int
+    /// Frames that were walked in it, listed or not.
+    public var count: Int
+    /// About how many more lie in a part of the stack that is not in the dump.
+    public var estimatedInGap: Int?
+
+    /// Writes every key, null for what is not known.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(period, forKey: .period)
+      try container.encode(first, forKey: .first)
+      try container.encode(count, forKey: .count)
+      try container.encode(estimatedInGap, forKey: .estimatedInGap)
     }
   }
 }
@@ -73,8 +97,13 @@ extension CrashReport {
     /// The source file.
     public var file: String?
     public var line: Int?
+    public var column: Int?
+    /// Whether no line stands for the code itself, and `line` is the last one in front of it.
+    public var lineApproximate: Bool?
     /// Whether this call was inlined into the next frame.
     public var inlined: Bool?
+    /// Whether names and lines were stored with the report and not read from the module's file.
+    public var storedAtConversion: Bool?
     /// How the frame was found; a word of `FrameTrust`.
     public var trust: String
 
@@ -89,7 +118,10 @@ extension CrashReport {
       try container.encode(functionOffset, forKey: .functionOffset)
       try container.encode(file, forKey: .file)
       try container.encode(line, forKey: .line)
+      try container.encode(column, forKey: .column)
+      try container.encode(lineApproximate, forKey: .lineApproximate)
       try container.encode(inlined, forKey: .inlined)
+      try container.encode(storedAtConversion, forKey: .storedAtConversion)
       try container.encode(trust, forKey: .trust)
     }
   }

@@ -26,6 +26,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var resources: Resources?
   /// Null where the crash ended the process and was its first.
   public var survival: Survival?
+  /// Why the dump was taken where nothing crashed; null for a crash.
+  public var request: Request?
 
   /// Writes every key, null for what is not known.
   public func encode(to encoder: any Encoder) throws {
@@ -45,5 +47,6 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(capture, forKey: .capture)
     try container.encode(resources, forKey: .resources)
     try container.encode(survival, forKey: .survival)
+    try container.encode(request, forKey: .request)
   }
 }

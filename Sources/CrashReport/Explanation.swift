@@ -119,6 +119,10 @@ struct Explanation {
     if exception.fatalMessage?.trimmed.isEmpty == false {
       return "The Swift runtime stopped the process: it left a message and executed a trap."
     }
+    if let message = RuntimeFailure.message(of: frames) {
+      return "A check of Swift failed: \(message). This is inferred from debug information, which"
+        + " names the trap so; the program itself left no message."
+    }
     guard let instruction = instruction(exception) else { return nil }
     switch instruction {
     case .undefined:

@@ -7,6 +7,8 @@ enum FunctionName {
   /// beyond a bound is left as it is.
   static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
+    // A sentence, and no declaration.
+    if name.hasPrefix(RuntimeFailure.prefix) { return name }
     return name.contains("::") ? shortCxx(Array(name)) : shortSwift(Array(name)[...], depth: 0)
   }
 

@@ -9,9 +9,10 @@ enum Signature {
   private static let frameCount = 3
 
   static func text(
-    exception: ExceptionSnapshot?, frames: [CrashReport.Frame], modules: [ModuleSnapshot]
+    exception: ExceptionSnapshot?, frames: [CrashReport.Frame], modules: [ModuleSnapshot],
+    request: DumpRequest? = nil
   ) -> String? {
-    guard let signal = exception?.signal else { return nil }
+    guard let name = kind(of: exception, request) else { return nil }
     let systemNames = Set(modules.filter(isSystem).map(\.name))
     let named = frames.filter { $0.function != nil }
     let own = named.filter { frame in
@@ -25,13 +26,21 @@ enum Signature {
       if part != parts.last { parts.append(part) }
       if parts.count == frameCount { break }
     }
-    let name = SignalNames.name(signal) ?? "signal \(signal)"
     if parts.isEmpty {
       // Without names the module is all that stays the same from build to build.
       guard let module = frames.first?.module else { return name }
       return "\(name) | \(module)"
     }
     return ([name] + parts).joined(separator: " | ")
+  }
+
+  /// The signal; "hang" or "dump" where there was none.
+  ///
+  /// Nil where it was lost.
+  private static func kind(of exception: ExceptionSnapshot?, _ request: DumpRequest?) -> String? {
+    if let request { return request.kind == .hang ? "hang" : "dump" }
+    guard let signal = exception?.signal else { return nil }
+    return SignalNames.name(signal) ?? "signal \(signal)"
   }
 
   /// Modules that come with the system or with Swift, by where they lie or by name.
@@ -49,13 +58,18 @@ enum Signature {
   static func isRuntime(_ function: String) -> Bool {
     let prefixes = [
       "swift_", "_swift_", "swift::", "_dispatch_", "__libc_", "__pthread_", "Swift.",
-      "reabstraction thunk",
+      "reabstraction thunk", RuntimeFailure.prefix,
     ]
     let names: Set = [
       "abort", "raise", "gsignal", "__GI_raise", "__GI_abort", "pthread_kill", "__assert_fail",
       "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "_start", "start_thread",
       "clone", "clone3",
     ]
+    // Where a dump without a crash is taken.
+    let ours = [
+      "CrashHandler.LiveDump.", "CrashHandler.dumpWithoutCrash", "Postmortem.dumpWithoutCrash",
+    ]
+    if ours.contains(where: function.hasPrefix) { return true }
     return names.contains(function) || prefixes.contains { function.hasPrefix($0) }
       || function.contains(" in Swift.") || function.contains(" of Swift.")
   }

@@ -71,7 +71,7 @@ public struct TextReport: Sendable {
   }
 
   private var signalText: String? {
-    guard let exception = report.exception else { return nil }
+    guard report.request == nil, let exception = report.exception else { return nil }
     guard let signal = exception.signal else { return "unknown" }
     let code = exception.codeName ?? exception.code.map { "code \($0)" }
     return (exception.signalName ?? "signal") + " (\(signal))" + (code.map { ", \($0)" } ?? "")
@@ -131,7 +131,7 @@ public struct TextReport: Sendable {
   private mutating func addThreads() {
     for thread in report.threads {
       lines.append("")
-      lines.append(styled(Self.title(thread), thread.crashed ? .strong : .plain))
+      lines.append(styled(title(thread), thread.crashed ? .strong : .plain))
       addFrames(thread)
       if thread.crashed { addRegisters(thread) }
     }
@@ -145,10 +145,10 @@ public struct TextReport: Sendable {
     }
   }
 
-  private static func title(_ thread: CrashReport.Thread) -> String {
+  private func title(_ thread: CrashReport.Thread) -> String {
     let name = thread.name.map { " \"\($0.escapedForTerminal())\"" } ?? ""
-    let verb = thread.crashed ? " crashed" : ""
-    let how = thread.crashed ? nil : thread.capturedBy
+    let verb = thread.crashed ? " \(verb)" : ""
+    let how = thread.crashed && report.request == nil ? nil : thread.capturedBy
     let state = thread.state.map { "state \($0.escapedForTerminal())" }
     let call = thread.systemCall.map { call in
       "in " + (call.name.map { $0.escapedForTerminal() } ?? "system call \(call.number)")
@@ -159,12 +159,35 @@ public struct TextReport: Sendable {
     return "Thread \(thread.id)\(name)\(verb)" + (notes.isEmpty ? ":" : " (\(notes)):")
   }
 
+  /// What the first thread did.
+  private var verb: String {
+    guard let request = report.request else { return "crashed" }
+    guard request.kind == "hang" else { return "requested the dump" }
+    return switch request.threadEvidence {
+    case "known": "hung"
+    case "last-seen": "answered last"
+    default: "monitored"
+    }
+  }
+
   private mutating func addFrames(_ thread: CrashReport.Thread) {
     if thread.frames.isEmpty { lines.append("  no stack") }
+    let folded = FoldedRecursion(thread)
     // Behind a gap no frame's number is known.
     var isCounted = true
+    var isFolding = false
+    var depth = 0
     for (position, frame) in thread.frames.enumerated() {
-      if thread.framesOmitted > 0, position == thread.framesOmittedAfter {
+      let isBelowOmitted = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
+      let index = depth + (isBelowOmitted ? thread.framesOmitted : 0)
+      if frame.inlined != true { depth += 1 }
+      if frame.trust == "after-gap" || (isBelowOmitted && thread.stackGap) { isCounted = false }
+      if let folded, folded.range.contains(index) {
+        if !isFolding { lines.append(folded.text) }
+        isFolding = true
+        continue
+      }
+      if thread.framesOmitted > 0, position == thread.framesOmittedAfter, !isFolding {
         let isGapWithin = thread.stackGap && !thread.frames.contains { $0.trust == "after-gap" }
         let gap = isGapWithin ? " and a part of the stack that is not in the dump" : ""
         lines.append("  ... \(thread.framesOmitted) frames\(gap) ...")
@@ -172,9 +195,6 @@ public struct TextReport: Sendable {
       if frame.trust == "after-gap" {
         lines.append("  ... a part of the stack that is not in the dump; frames are missing ...")
       }
-      let isBelowGap = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
-      let index = position + (isBelowGap ? thread.framesOmitted : 0)
-      if frame.trust == "after-gap" || (isBelowGap && thread.stackGap) { isCounted = false }
       addFrame(frame, index: isCounted ? index : nil)
     }
     if let omitted = thread.stackBytesOmitted, omitted > 0 {
@@ -189,8 +209,10 @@ public struct TextReport: Sendable {
     let number = index.map { String($0) } ?? "?"
     let prefix = "  #" + number + String(repeating: " ", count: max(1, 4 - number.count))
     var text = frame.function.map(FunctionName.short) ?? "??"
-    if let file = frame.file {
-      text += " at \(file)" + (frame.line.map { ":\($0)" } ?? "")
+    if let line = frame.line, let file = frame.file {
+      let column = frame.column.map { ":\($0)" } ?? ""
+      text += frame.lineApproximate == true ? " near " : " at "
+      text += "\(Self.shortPath(file)):\(line)\(column)"
     } else if let offset = frame.functionOffset {
       text += " + \(offset.value)"
     }
@@ -202,6 +224,11 @@ public struct TextReport: Sendable {
     lines.append(
       prefix + styled(frame.address.padded, .faint) + " " + text.escapedForTerminal()
         + styled((place ?? "").escapedForTerminal(), .faint) + doubt)
+  }
+
+  /// The file and its folder, which mostly tell it from others of its name.
+  static func shortPath(_ path: String) -> String {
+    path.split(separator: "/").suffix(2).joined(separator: "/")
   }
 
   private mutating func addRegisters(_ thread: CrashReport.Thread) {

@@ -18,7 +18,7 @@ extension IntermediateDumpKey {
     switch self {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
-      .module, .annotation, .capture, .owner, .survival:
+      .module, .annotation, .capture, .owner, .survival, .dumpRequest:
       .map
     case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations:
       .array
@@ -30,7 +30,8 @@ extension IntermediateDumpKey {
       .threadsStopped, .threadsReadFromKernel, .threadsOmitted, .sectionsAbandoned, .captureTime,
       .bytesOmitted, .threadsUnlisted, .modulesUnlisted, .regionsUnlisted, .isIncomplete,
       .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
-      .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal:
+      .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal, .requestKind, .hangTarget,
+      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence:
       .unsigned
     case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed
@@ -46,7 +47,7 @@ extension IntermediateDumpKey {
       .processStatus, .identifier,
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
-      .annotationName, .annotationValue, .damage, .ownerBootID:
+      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName:
       .text
     case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
       .floatingPointState,

@@ -3,7 +3,7 @@
 ///
 /// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
 /// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>.claimed` while a
-/// converter works on it. Beside a locked file lie its owner's run record (`.run`) and FIFO
+/// converter works on it; `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record (`.run`) and FIFO
 /// (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
 public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The folder below the database that holds pending dumps.
@@ -23,6 +23,8 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     case claimed(attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32)
     case runRecord
     case fifo
+    /// A finished dump of a hang, which its owner may still take back: as `locked` to all others.
+    case hang
   }
 
   /// The program's identifier, of `[A-Za-z0-9._-]`.
@@ -72,6 +74,7 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
         ".\(attempt)-\(processID)-\(startTime)-\(String(place, radix: 16)).claimed"
       case .runRecord: ".run"
       case .fifo: ".fifo"
+      case .hang: ".hang"
       }
     return "\(identifier)@\(reportID)\(suffix)"
   }
@@ -82,6 +85,7 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     case ".locked": return .locked
     case ".run": return .runRecord
     case ".fifo": return .fifo
+    case ".hang": return .hang
     default:
       guard suffix.hasPrefix("."), suffix.hasSuffix(".claimed") else { return nil }
       let parts = suffix.dropFirst().dropLast(8).split(

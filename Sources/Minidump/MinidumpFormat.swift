@@ -110,4 +110,6 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
   /// Ours, "PM": `ProcessSnapshot.extensionDocument()`.
   static let postmortemExtension = MinidumpStreamType(rawValue: 0x504D_0001)
+  /// Ours: `ProcessSnapshot.storedSymbols`.
+  static let postmortemSymbols = MinidumpStreamType(rawValue: 0x504D_0002)
 }

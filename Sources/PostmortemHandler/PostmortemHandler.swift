@@ -3,14 +3,17 @@
 
 @_exported import struct CrashHandler.CaptureLimits
 @_exported import struct CrashHandler.CrashHandlerError
+@_exported import enum CrashHandler.DeferredProcessing
 @_exported import typealias CrashHandler.FirstChanceHandler
 @_exported import struct CrashHandler.Handler
 @_exported import struct CrashHandler.HandlerOptions
 @_exported import struct CrashHandler.HandlerStatus
 @_exported import struct CrashHandler.SystemCalls
+@_exported import func CrashHandler.dumpWithoutCrash
 @_exported import func CrashHandler.handlerStatus
 @_exported import func CrashHandler.installAlternateStack
 @_exported import func CrashHandler.setFirstChanceHandler
 @_exported import func CrashHandler.startHandler
 @_exported import func CrashHandler.startedHandler
+@_exported import class HangDetection.HangMonitor
 @_exported import struct IntermediateDump.ReportID

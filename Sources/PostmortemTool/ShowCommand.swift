@@ -3,19 +3,22 @@ internal import CrashReportDatabase
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The subcommand `postmortem show FILE|ID [--database DIR] [--json]`.
+/// The subcommand `postmortem show FILE|ID [--database DIR] [--symbols DIR] [--json]`.
 enum ShowCommand: Subcommand {
   static let name = "show"
   static let summary = "show a report: what happened, where, and all stacks"
   static let help = """
     Shows a report: what happened, where, and the stacks of all threads.
 
-    Usage: postmortem show FILE|ID [--database DIR] [--json] [--no-symbols]
+    Usage: postmortem show FILE|ID [--database DIR] [--symbols DIR]... [--json] [--no-symbols]
 
-    FILE is a minidump or an intermediate dump. ID is a report ID of the database DIR. Functions get
-    their names from the modules' files on this machine, if they are the same builds as in the dump.
+    FILE is a minidump or an intermediate dump. ID is a report ID of the database DIR. Functions and
+    lines come from the modules' files on this machine and their split debug files, if they are the
+    same builds as in the dump; else those of the crashing thread from what was stored at conversion.
 
       --database DIR  where to look for ID
+      --symbols DIR   look here too for files of the same builds: by build ID (.build-id/xx/yyyy.debug)
+                      and by file name; may be given more than once
       --json          print the report as JSON (schema: Docs/Reports.md)
       --no-symbols    do not read the modules' files
 
@@ -23,11 +26,16 @@ enum ShowCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--json", "--no-symbols"], options: ["--database"], operands: 1...1,
-      help: help)
+      words, flags: ["--json", "--no-symbols"], options: ["--database", "--symbols"],
+      operands: 1...1, help: help)
     let path = try file(arguments.operands[0], database: arguments["--database"])
     let snapshot = try DumpFile.snapshot(at: path)
-    let report = CrashReport(snapshot: snapshot, symbolicating: !arguments.has("--no-symbols"))
+    let folders = arguments.values(of: "--symbols")
+    for folder in folders where !InputFile.isFolder(folder) {
+      throw ToolError(path: folder, "no such folder")
+    }
+    let report = CrashReport(
+      snapshot: snapshot, symbolicating: !arguments.has("--no-symbols"), symbolFolders: folders)
     if arguments.has("--json") { return Terminal.print(try JSON.text(of: report)) }
     Terminal.print(
       TextReport.text(of: report, width: Terminal.width, color: Terminal.usesColor))

@@ -65,7 +65,7 @@ enum StatsCommand: Subcommand {
       }
       switch role {
       case .finished: statistics.dumps["finished"]?.add(size)
-      case .locked: statistics.dumps["locked"]?.add(size)
+      case .locked, .hang: statistics.dumps["locked"]?.add(size)
       case .claimed: statistics.dumps["claimed"]?.add(size)
       case .runRecord, .fifo: break
       }

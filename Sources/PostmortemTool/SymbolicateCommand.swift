@@ -113,7 +113,8 @@ struct LastWordsSymbolicator {
     let (symbol, note) = symbol(for: frame, in: module)
     if let note { notes[index] = note }
     guard let symbol else { return start + place }
-    return start + "\(symbol.name) + \(symbol.offset)  (\(place))"
+    let distance = symbol.offset.map { " + \($0)" } ?? ""
+    return start + "\(symbol.name)\(distance)  (\(place))"
   }
 
   /// The function, from the first file that is the module's build; else why there is none.

@@ -17,7 +17,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var clientID: ReportID?
   public var process = ProcessDescription()
   public var system = SystemDescription()
-  /// Nil for a dump that was taken without a crash, and for one torn before its exception.
+  /// Nil for a dump torn before its exception; of a dump without a crash it has the thread only.
   public var exception: ExceptionSnapshot?
   /// In the order of the dump; the crashing thread first in ours.
   public var threads: [ThreadSnapshot] = []
@@ -31,8 +31,13 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// What the program said of itself, by name.
   public var annotations: [String: String] = [:]
   public var capture = CaptureQuality()
+  /// Names and lines that were stored with the report; nil where none were.
+  public var storedSymbols: StoredSymbols?
   /// Nil where the crash ended the process and was its first.
   public var survival: Survival?
+
+  /// Nil for a crash: why the dump was taken where nothing crashed.
+  public var request: DumpRequest?
 
   public init(architecture: Architecture) {
     self.architecture = architecture

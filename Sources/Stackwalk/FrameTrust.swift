@@ -8,6 +8,9 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
 
   /// The thread's own registers: certain.
   public static let context = FrameTrust(rawValue: "context")
+  /// The compiler's own description of the frame: certain, if the frame below is and the stack is
+  /// not damaged.
+  public static let callFrameInformation = FrameTrust(rawValue: "call-frame-information")
   /// The registers that the kernel saved when it ran a signal handler on this stack: certain, if
   /// the frame below is.
   public static let signalFrame = FrameTrust(rawValue: "signal-frame")

@@ -13,13 +13,16 @@ public struct StackTrace: Sendable, Equatable {
   }
 
   public var frames: [StackFrame] = []
-  /// Frames of a deep recursion that were walked but are not in `frames`.
+  /// Frames of a deep recursion that were walked but are not in `frames`; calls inlined into them
+  /// are not counted.
   public var omittedCount = 0
   /// How many of `frames` come before the omitted ones.
   public var omittedAfter = 0
   /// True if the walk crossed a part of the stack that the dump left out: more frames are missing,
   /// uncounted.
   public var hasGap = false
+  /// The longest recursion on the stack, the frames that are not in `frames` included.
+  public var recursion: Recursion?
   public var end: End = .noContext
 
   public init() {}

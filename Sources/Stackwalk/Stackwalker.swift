@@ -9,7 +9,8 @@ public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
   private let methods: [any UnwindMethod] = [
-    SignalFrameMethod(), ReturnAddressMethod(), FramePointerMethod(), GapMethod(), ScanMethod(),
+    SignalFrameMethod(), CallFrameMethod(), ReturnAddressMethod(), FramePointerMethod(),
+    GapMethod(), ScanMethod(),
   ]
 
   /// Prepares to walk a snapshot's threads.
@@ -27,14 +28,16 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - limit: the most frames to return.
+  ///   - limit: the most frames to walk; calls that were inlined come besides.
   /// - Returns: innermost first; empty for a thread without an instruction pointer.
   public func frames(of thread: ThreadSnapshot, limit: Int) -> [StackFrame] {
     var frames: [StackFrame] = []
+    var count = 0
     guard limit > 0 else { return frames }
     _ = walk(thread) { state in
-      frames.append(symbolicated(bareFrame(state)))
-      return frames.count < limit
+      frames += symbolicated(bareFrame(state))
+      count += 1
+      return count < limit
     }
     return frames
   }
@@ -45,17 +48,23 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - head: the most frames to keep of the innermost.
+  ///   - head: the most frames to keep of the innermost; calls that were inlined come besides.
   ///   - tail: the most frames to keep of the outermost, where there are more than `head`.
   public func trace(of thread: ThreadSnapshot, head: Int, tail: Int) -> StackTrace {
     var trace = StackTrace()
+    var headCount = 0
     // A ring, so that a recursion of half a million frames costs no memory.
     var last: [StackFrame] = []
     var position = 0
+    var recursion = RecursionFinder()
     trace.end = walk(thread) { state in
+      recursion.add(
+        function: process.functionIdentity(state), stackPointer: state.registers.stackPointer ?? 0,
+        isBehindGap: state.trust == .afterGap)
       if state.trust == .afterGap { trace.hasGap = true }
-      if trace.frames.count < head {
-        trace.frames.append(symbolicated(bareFrame(state)))
+      if headCount < head {
+        headCount += 1
+        trace.frames += symbolicated(bareFrame(state))
       } else if last.count < tail {
         last.append(bareFrame(state))
       } else {
@@ -68,7 +77,8 @@ public struct Stackwalker {
     }
     trace.omittedAfter = trace.omittedCount > 0 ? trace.frames.count : 0
     let inOrder = last[position...] + last[..<position]
-    trace.frames += inOrder.map(symbolicated)
+    trace.frames += inOrder.flatMap(symbolicated)
+    trace.recursion = recursion.best
     return trace
   }
 
@@ -102,7 +112,7 @@ public struct Stackwalker {
         registers: UnwindRegisters(context), trust: .context, isReturnAddress: false)
     }
     guard let instructionPointer = thread.instructionPointer else { return nil }
-    var registers = UnwindRegisters(architecture: process.architecture)
+    var registers = UnwindRegisters(map: process.registers)
     registers.programCounter = instructionPointer
     registers.stackPointer = thread.stackPointer
     return UnwindState(registers: registers, trust: .context, isReturnAddress: false)
@@ -128,8 +138,9 @@ public struct Stackwalker {
       return false
     }
     if caller.trust == .signalFrame { return new != old }
-    // On arm64 a leaf's caller has the same stack pointer.
-    return new > old || (caller.trust == .returnAddress && new == old)
+    if new > old { return true }
+    // On arm64 a leaf's caller has the same stack pointer; only an interrupted frame is a leaf's.
+    return new == old && !state.isReturnAddress && process.registers.linkRegister != nil
   }
 
   private func bareFrame(_ state: UnwindState) -> StackFrame {
@@ -138,13 +149,13 @@ public struct Stackwalker {
       trust: state.trust, stackPointer: state.registers.stackPointer)
   }
 
-  private func symbolicated(_ frame: StackFrame) -> StackFrame {
+  /// The frame, and in front of it those that were inlined into it.
+  private func symbolicated(_ frame: StackFrame) -> [StackFrame] {
     var frame = frame
     guard let module = process.snapshot.module(containing: frame.lookupAddress) else {
-      return frame
+      return [frame]
     }
     frame.moduleIndex = process.snapshot.modules.firstIndex { $0.address == module.address }
-    frame.symbol = symbols?.symbol(for: frame, in: module)
-    return frame
+    return symbols?.frames(at: frame, in: module) ?? [frame]
   }
 }

@@ -1,9 +1,11 @@
 public import ProcessSnapshot
 
-/// Names for addresses, from the symbol tables of the modules' files on this machine.
+/// Functions and lines for addresses, from the modules' files on this machine.
 ///
-/// A file is opened when its module is first asked for, and used only if its build ID is the one in
-/// the dump. The tables stay in memory, some 24 bytes a function, for as long as this object lives.
+/// A module's file is opened when it is first asked for, and used only if its build ID is the one
+/// in the dump; so is its split debug file. Stays in memory for as long as this object lives: some
+/// 24 bytes a function of each module, and up to 96 MiB of each module's debug information, of
+/// which only what was asked for is read.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
@@ -15,30 +17,121 @@ public final class SymbolSource {
     case failed(StackwalkError)
   }
 
+  private struct Place: Hashable {
+    let module: UInt64
+    let address: UInt64
+  }
+
+  private let folders: [String]
+  private let stored: StoredSymbols?
+  private let readsFiles: Bool
+  private let limit: WorkLimit
   private var loaded: [Key: Loaded] = [:]
   private var names: [String: String] = [:]
+  private var known: [Place: [DebugInformation.Frame]] = [:]
+  private var storedModules: Set<Key> = []
+  /// Base addresses of modules without a file whose code the dump does not hold either.
+  private var modulesWithoutCode: Set<UInt64> = []
 
-  public init() {}
+  /// - Parameters:
+  ///   - folders: where to look for files of the same build, besides the modules' own paths, what
+  ///     their `.gnu_debuglink` says and `/usr/lib/debug`.
+  ///   - stored: what was stored with the report, for modules whose files are gone.
+  ///   - readsFiles: false to use only what was stored.
+  ///   - timeLimit: seconds from now after which nothing more is read; nil for no limit.
+  public init(
+    folders: [String] = [], stored: StoredSymbols? = nil, readsFiles: Bool = true,
+    timeLimit: Double? = nil
+  ) {
+    self.folders = folders
+    self.stored = stored
+    self.readsFiles = readsFiles
+    limit = WorkLimit(seconds: timeLimit)
+  }
 
   /// Why a module has no names, or what is uncertain about them; nil where all is well or it was
   /// never asked for.
   public func note(on module: ModuleSnapshot) -> String? {
-    switch loaded[Key(path: module.path, buildID: module.buildID)] {
-    case .failed(let error): error.description
-    case .symbols(let symbols) where !symbols.isVerified:
-      "\(module.path) has no build ID: it may be another build than in the dump"
-    case .symbols, nil: nil
+    let key = Key(path: module.path, buildID: module.buildID)
+    var notes: [String] = []
+    switch loaded[key] {
+    case .failed(let error): notes = [error.description]
+    case .symbols(let symbols):
+      notes = symbols.notes
+      if !symbols.isVerified {
+        notes.append("\(module.path) has no build ID: it may be another build than in the dump")
+      }
+    case nil: break
+    }
+    if storedModules.contains(key) {
+      notes.append("names and lines of the crashing thread were stored at conversion")
+    }
+    if modulesWithoutCode.contains(module.address) {
+      notes.append("its code is not in the dump: its frames have no names and may be missing")
+    }
+    return notes.isEmpty ? nil : notes.joined(separator: "; ")
+  }
+
+  /// Remembers that a module without a file, such as the vDSO, was on a stack.
+  func noteMissingCode(of module: ModuleSnapshot) { modulesWithoutCode.insert(module.address) }
+
+  /// The frame with its function and line, and in front of it the calls inlined into it.
+  ///
+  /// - Parameters:
+  ///   - frame: a frame without names, in `module`.
+  ///   - module: the module around its address.
+  /// - Returns: innermost first; the frame alone where nothing is known.
+  public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
+    let calls = calls(at: frame.lookupAddress, in: module)
+    guard calls.isEmpty else {
+      return calls.map { call in
+        var result = frame
+        result.symbol = call.name.map { name in
+          FrameSymbol(
+            linkageName: name, name: demangled(name),
+            offset: call.isInlined ? nil : call.start.map { frame.address &- $0 })
+        }
+        result.sourceLocation = call.location
+        result.isInlined = call.isInlined
+        return result
+      }
+    }
+    guard let functions = stored?.functions[frame.lookupAddress], !functions.isEmpty else {
+      return [frame]
+    }
+    storedModules.insert(Key(path: module.path, buildID: module.buildID))
+    return functions.map { function in
+      var result = frame
+      result.symbol =
+        function.linkageName.isEmpty
+        ? nil
+        : FrameSymbol(
+          linkageName: function.linkageName, name: demangled(function.linkageName),
+          offset: function.offset)
+      result.sourceLocation = function.file.map { file in
+        SourceLocation(
+          file: file, line: function.line.map { Int($0) }, column: function.column.map { Int($0) },
+          isApproximate: function.isLineApproximate)
+      }
+      result.isInlined = function.isInlined
+      result.isStored = true
+      return result
     }
   }
 
-  /// The function that a frame is in; nil if its module has no names, or none there.
+  private func calls(at address: UInt64, in module: ModuleSnapshot) -> [DebugInformation.Frame] {
+    let place = Place(module: module.address, address: address)
+    if let calls = known[place] { return calls }
+    let calls = symbols(of: module)?.frames(at: address, in: module) ?? []
+    // A hostile stack must not grow the cache without end.
+    if known.count < 1 << 16 { known[place] = calls }
+    return calls
+  }
+
+  /// The function that a frame is in, inlined calls aside; nil if its module has no names, or none
+  /// there.
   public func symbol(for frame: StackFrame, in module: ModuleSnapshot) -> FrameSymbol? {
-    guard let function = symbols(of: module)?.function(at: frame.lookupAddress, in: module) else {
-      return nil
-    }
-    let name = demangled(function.name)
-    return FrameSymbol(
-      linkageName: function.name, name: name, offset: frame.address &- function.start)
+    frames(at: frame, in: module).last?.symbol
   }
 
   func linkageName(of address: UInt64, in module: ModuleSnapshot) -> String? {
@@ -49,18 +142,22 @@ public final class SymbolSource {
     symbols(of: module)?.functionStart(of: address, in: module)
   }
 
+  func frameRow(at address: UInt64, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
+    symbols(of: module)?.frameRow(at: address, in: module, registerCount: registerCount)
+  }
+
   func code(at address: UInt64, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
     symbols(of: module)?.code(at: address, count: count, in: module)
   }
 
   private func symbols(of module: ModuleSnapshot) -> ModuleSymbols? {
     // The vDSO has no file; "[heap]" and the like are no modules.
-    guard module.path.hasPrefix("/") else { return nil }
+    guard readsFiles, module.path.hasPrefix("/") else { return nil }
     let key = Key(path: module.path, buildID: module.buildID)
     if case .symbols(let symbols)? = loaded[key] { return symbols }
     guard loaded[key] == nil else { return nil }
     do {
-      let symbols = try ModuleSymbols(module)
+      let symbols = try ModuleSymbols(module, folders: folders, limit: limit)
       loaded[key] = .symbols(symbols)
       return symbols
     } catch {

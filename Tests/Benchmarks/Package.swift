@@ -4,6 +4,7 @@ import PackageDescription
 // A package of its own, so that users of the library never build it.
 //
 //   swift run --package-path Tests/Benchmarks -c release capture-benchmark
+//   swift run --package-path Tests/Benchmarks -c release symbols-benchmark
 let package = Package(
   name: "Benchmarks",
   dependencies: [.package(name: "swift-postmortem", path: "../..")],
@@ -14,6 +15,13 @@ let package = Package(
       name: "capture-benchmark",
       dependencies: ["CLimit", .product(name: "Postmortem", package: "swift-postmortem")],
       path: "Sources/CaptureBenchmark"),
+    .executableTarget(
+      name: "symbols-benchmark",
+      dependencies: [
+        .product(name: "Postmortem", package: "swift-postmortem"),
+        .product(name: "postmortem", package: "swift-postmortem"),
+      ],
+      path: "Sources/SymbolsBenchmark"),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -67,7 +67,10 @@ import Testing
       return try #require(snapshot.process.processID)
     }
     #expect(reported.sorted() == result.crashed.sorted(), "\(result.runs) runs, seed \(seed)")
-    #expect(folder.names("db/pending-serialized-dumps") == [])
+    // A run that was killed between its FIFO and its locked file leaves what a conversion removes
+    // only when it is an hour old: it could be a start under way.
+    let left = folder.names("db/pending-serialized-dumps")
+    #expect(left.filter { !$0.hasSuffix(".fifo") && !$0.hasSuffix(".run") } == [])
     #expect(folder.names("db/quarantine") == [])
   }
 

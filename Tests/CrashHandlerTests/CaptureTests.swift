@@ -326,6 +326,20 @@ import Testing
     #expect(!root.array(.modules).isEmpty)
   }
 
+  @Test func aProgramThatTakesEveryRealTimeSignalEndsByItsOwn() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      for number in Int32(34)...64 { unsafe signal(number) { _ in } }
+      try startHandler(database: database)
+      startSleepingThreads(2)
+      writeTo(16)
+    }
+    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    // Read from /proc, since there is no signal to stop them with.
+    #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
+  }
+
   @Test func aFaultInASectionOfTheHandlerComesBackToItsLandingPad() async throws {
     let folder = try TemporaryFolder()
     let database = folder.database

@@ -50,7 +50,8 @@ import Testing
     #expect(
       object.keys.sorted() == [
         "annotations", "capture", "complete", "exception", "explanation", "message", "modules",
-        "process", "reportID", "resources", "schemaVersion", "signature", "survival", "system",
+        "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
+        "system",
         "threads",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
@@ -77,8 +78,8 @@ import Testing
     let frames = try #require(threads[0]["frames"] as? [[String: Any]])
     #expect(
       frames[0].keys.sorted() == [
-        "address", "file", "function", "functionOffset", "inlined", "line", "module",
-        "moduleOffset", "symbol", "trust",
+        "address", "column", "file", "function", "functionOffset", "inlined", "line",
+        "lineApproximate", "module", "moduleOffset", "storedAtConversion", "symbol", "trust",
       ])
     #expect(frames[0]["module"] as? String == "app")
     #expect(frames[0]["moduleOffset"] as? String == "0x234")

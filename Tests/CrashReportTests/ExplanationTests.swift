@@ -135,6 +135,29 @@ import Testing
     #expect(try #require(Explanation(of: wild, frames: []).text).hasPrefix("A write to"))
   }
 
+  @Test func trapThatOnlyDebugInformationNames() throws {
+    let trap = snapshot(signal: 4, code: 2, address: 0x1000, trapError: 0)
+    func frame(_ function: String, inlined: Bool) -> CrashReport.Frame {
+      CrashReport.Frame(
+        address: HexAddress(0x1000), module: "app", moduleOffset: nil, function: function,
+        symbol: nil, functionOffset: nil, file: "/a/b/main.swift", line: 3, inlined: inlined,
+        trust: "context")
+    }
+    let name = "Swift runtime failure: Division by zero in remainder operation"
+    let outer = frame("App.f() -> ()", inlined: false)
+    let text = try #require(
+      Explanation(of: trap, frames: [frame(name, inlined: true), outer]).text)
+    #expect(text.contains("Division by zero in remainder operation"))
+    #expect(text.contains("inferred from debug information"))
+    // A function that a person gave such a name is no artificial one.
+    let other = Explanation(of: trap, frames: [frame(name, inlined: false), outer]).text
+    #expect(other?.contains("inferred") != true)
+    #expect(FunctionName.short(name) == name)
+    let signature = Signature.text(
+      exception: trap.exception, frames: [frame(name, inlined: true), outer], modules: [])
+    #expect(signature == "SIGILL | App.f()")
+  }
+
   @Test func sentSignals() throws {
     func information(pid: UInt8, uid: UInt8) -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: 128)

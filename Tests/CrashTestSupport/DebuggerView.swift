@@ -6,6 +6,19 @@ public struct DebuggerView: Sendable {
     public var function: String?
   }
 
+  /// A frame with its line; one for each inlined call too.
+  public struct SourceFrame: Sendable, Equatable {
+    public var address: UInt64
+    public var isInlined: Bool
+    /// True if `address` is where a call returns to.
+    public var isReturnAddress: Bool
+    /// The linkage name, where the debug information has one.
+    public var function: String
+    /// Nil where the debugger knows no line.
+    public var file: String?
+    public var line: Int
+  }
+
   /// The kernel's IDs.
   public var threads: [UInt32] = []
   /// The thread that the debugger selected: the one that crashed.
@@ -14,6 +27,11 @@ public struct DebuggerView: Sendable {
   public var registers: [String: UInt64] = [:]
   /// The crashing thread's, innermost first; without inlined and tail-call frames.
   public var frames: [Frame] = []
+  /// Every thread's frames by its ID, without those of a signal's handler and what it called; from
+  /// gdb only.
+  public var stacks: [UInt32: [Frame]] = [:]
+  /// The crashing thread's with lines, innermost first, without tail-call frames: of gdb only.
+  public var sources: [SourceFrame] = []
   /// Fields of the kernel's siginfo_t, where the debugger shows them.
   public var signal: Int32?
   public var signalCode: Int32?

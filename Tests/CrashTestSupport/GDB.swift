@@ -25,6 +25,8 @@ public enum GDB {
   private static let script = """
     import gdb
     gdb.execute("set print demangle off")
+    gdb.execute("set backtrace past-main on")
+    gdb.execute("set backtrace past-entry on")
     registers = "\(DebuggerView.registerNames.joined(separator: " "))".split()
     # A thread's name and others gdb prints in between go to the same output; facts have a mark.
     def say(*words): print("@fact", *words)
@@ -33,20 +35,43 @@ public enum GDB {
     information = gdb.parse_and_eval("$_siginfo")
     say("signal", int(information["si_signo"]), int(information["si_code"]),
         hex(int(information["_sifields"]["_sigfault"]["si_addr"])))
-    frame = gdb.newest_frame()
     for name in registers:
         value = gdb.parse_and_eval("$" + name)
         say("register", name, hex(int(value.cast(gdb.lookup_type("long"))) & (2**64 - 1)))
+    frame = gdb.newest_frame()
     count = 0
-    while frame is not None and count < 64:
-        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            # The instruction pointer of a caller is behind its call, which may be the function's last.
-            address = frame.pc() - (1 if count > 0 else 0)
-            text = gdb.execute("info symbol 0x%x" % address, to_string=True)
-            name = "-" if text.startswith("No symbol") else text.split(" in section ")[0].split(" + ")[0]
-            say("frame", hex(frame.pc()), name)
+    while frame is not None and count < 96:
+        if frame.type() != gdb.TAILCALL_FRAME:
+            function = frame.function()
+            name = (function.linkage_name or function.name) if function else frame.name()
+            line = frame.find_sal()
+            file = line.symtab.fullname() if line.symtab else "-"
+            newer = frame.newer()
+            exact = newer is None or newer.type() == gdb.SIGTRAMP_FRAME
+            kind = "inlined" if frame.type() == gdb.INLINE_FRAME else "exact" if exact else "call"
+            say("source", kind, hex(frame.pc()), line.line if line.symtab else 0, file + "|" + (name or "-"))
             count += 1
         frame = frame.older()
+    def walk(word):
+        frame = gdb.newest_frame()
+        count = 0
+        try:
+            while frame is not None and count < 2000:
+                if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+                    # The instruction pointer of a caller is behind its call, which may be the function's last.
+                    address = frame.pc() - (1 if count > 0 else 0)
+                    # Decimal: in frames of some languages gdb does not read 0x.
+                    text = gdb.execute("info symbol %d" % address, to_string=True)
+                    name = "-" if text.startswith("No symbol") else text.split(" in section ")[0].split(" + ")[0]
+                    if frame.type() == gdb.SIGTRAMP_FRAME: say("handler", word)
+                    else: say("frame", word, hex(frame.pc()), name)
+                    count += 1
+                frame = frame.older()
+        except gdb.error as error:
+            say("lost", word)
+    for thread in gdb.selected_inferior().threads():
+        thread.switch()
+        walk(thread.ptid[1])
     """
 
   static func parse(_ output: String) -> DebuggerView {
@@ -64,12 +89,27 @@ public enum GDB {
         view.signalCode = Int32(words[2])
         view.signalAddress = DebuggerView.number(words[3])
       case ("register", 3): view.registers[words[1]] = DebuggerView.number(words[2])
-      case ("frame", 3):
-        guard let address = DebuggerView.number(words[1]) else { continue }
-        view.frames.append(.init(address: address, function: words[2] == "-" ? nil : words[2]))
+      case ("frame", 4):
+        guard let id = UInt32(words[1]), let address = DebuggerView.number(words[2]) else {
+          continue
+        }
+        view.stacks[id, default: []].append(
+          .init(address: address, function: words[3] == "-" ? nil : words[3]))
+      // What was interrupted comes behind the frame that the handler returns to.
+      case ("handler", 2): if let id = UInt32(words[1]) { view.stacks[id] = [] }
+      case ("source", 5...):
+        let rest = words[4...].joined(separator: " ").split(separator: "|", maxSplits: 1)
+        guard let address = DebuggerView.number(words[2]), let line = Int(words[3]), rest.count == 2
+        else { continue }
+        view.sources.append(
+          .init(
+            address: address, isInlined: words[1] == "inlined",
+            isReturnAddress: words[1] == "call", function: String(rest[1]),
+            file: rest[0] == "-" || line == 0 ? nil : String(rest[0]), line: line))
       default: continue
       }
     }
+    view.frames = view.crashedThread.flatMap { view.stacks[$0] } ?? []
     return view
   }
 }

@@ -4,6 +4,8 @@ public import Testing
 /// A program that some tests need and the toolchain does not bring.
 public enum OutsideTool: String, Sendable {
   case gdb
+  /// Of binutils.
+  case objcopy
   case lldb = "lldb-19"
   case strace
   case python3
@@ -15,6 +17,9 @@ public enum OutsideTool: String, Sendable {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
+  /// The Debian package that has it.
+  var package: String { self == .objcopy ? "binutils" : rawValue }
+
   /// True where a missing tool must fail a test, not skip it.
   public static var mustBeThere: Bool { ProcessInfo.processInfo.environment["CI"] == "true" }
 }
@@ -22,7 +27,9 @@ public enum OutsideTool: String, Sendable {
 extension Trait where Self == ConditionTrait {
   /// Skips a test where a program is missing, naming the Debian package; with CI=true the test runs and fails.
   public static func needs(_ tool: OutsideTool) -> Self {
-    .enabled("apt-get install \(tool.rawValue)") { tool.path != nil || OutsideTool.mustBeThere }
+    .enabled("apt-get install \(tool.package)") {
+      tool.path != nil || OutsideTool.mustBeThere
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import CrashTestSupport
 import Foundation
 import IntermediateDump
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 /// Every kind of crash on every kind of thread, debug and release: the program ends as it would have ended alone, and
@@ -57,6 +58,12 @@ struct FaithfulDeathTests {
     let gdb = try await GDB.view(
       core: core, of: victim.executable, folder: try victim.folder("gdb"))
     checkSameProcess(lldb, gdb)
+    var comparison = StackComparison()
+    comparison.add(
+      try #require(snapshot.crashedThread), of: snapshot,
+      Stackwalker(snapshot: snapshot, symbols: SymbolSource()), gdb.frames)
+    #expect(comparison.frameCount >= 3)
+    #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
     #expect(snapshot.exception?.signal == gdb.signal)
     #expect(snapshot.exception?.code == gdb.signalCode)
     if let address = snapshot.exception?.address { #expect(address == gdb.signalAddress) }

@@ -2,6 +2,7 @@ import CrashCatalogue
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Minidump
 import ProcessSnapshot
 import Testing
@@ -72,6 +73,12 @@ final class Victim: Sendable {
   func pendingFiles() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: database + "/pending-serialized-dumps")
       .sorted()
+  }
+
+  /// Reads an intermediate dump as the converter would.
+  static func snapshot(ofDump path: String) throws -> ProcessSnapshot {
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: [UInt8](bytes)))
   }
 
   static func snapshot(of report: StoredReport) throws -> ProcessSnapshot {

@@ -6,6 +6,7 @@ enum Layers {
     "CThreadStacks": ["CSignalSafe"],
     "IntermediateDump": ["CSignalSafe"],
     "CrashHandler": ["IntermediateDump"],
+    "HangDetection": ["CrashHandler"],
     "ProcessSnapshot": ["IntermediateDump"],
     "Minidump": ["ProcessSnapshot"],
     "CSwiftDemangle": [],
@@ -14,7 +15,7 @@ enum Layers {
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
     "CrashReportUpload": ["CrashReportDatabase"],
-    "PostmortemHandler": ["CThreadStacks", "CrashHandler"],
+    "PostmortemHandler": ["CThreadStacks", "CrashHandler", "HangDetection"],
     "Postmortem": ["PostmortemHandler", "CrashConverter"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],
   ]
@@ -25,6 +26,7 @@ enum Layers {
   /// Modules of the toolchain that only some may.
   static let special: [String: Set<String>] = [
     "CrashReportUpload": ["Foundation", "FoundationNetworking"],
+    "HangDetection": ["Dispatch"],
     "PostmortemTool": ["Dispatch", "Foundation"],
   ]
 

@@ -27,6 +27,41 @@ import Testing
     #expect(try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot)) == snapshot)
   }
 
+  @Test func storedSymbolsComeBack() throws {
+    var snapshot = SyntheticProcess.snapshot()
+    snapshot.storedSymbols = StoredSymbols(functions: [
+      0x40_1000: [
+        .init(
+          linkageName: "Swift runtime failure: Index out of range", isInlined: true,
+          file: "/a/ü.swift",
+          line: 0xFFFF_FFFF, column: 1),
+        .init(
+          linkageName: "$s3App4mainyyF", offset: 1 << 40, file: "", line: 3, isLineApproximate: true
+        ),
+      ],
+      0x40_2000: [.init(linkageName: "")],
+    ])
+    let bytes = try minidumpBytes(of: snapshot)
+    let read = try MinidumpReader.snapshot(of: bytes)
+    #expect(read.storedSymbols == snapshot.storedSymbols)
+    #expect(read == snapshot)
+    // Cut anywhere in the stream, whole addresses are kept and the damage is noted.
+    let stream = try #require(DumpBytes(bytes).stream(0x504D_0002))
+    for cut in 0..<stream.size {
+      var torn = bytes
+      let entry = try #require(
+        stride(from: 32, to: 32 + 32 * 12, by: 12).first {
+          DumpBytes(bytes).u32($0) == 0x504D_0002
+        })
+      for index in 0..<4 { torn[entry + 4 + index] = UInt8(truncatingIfNeeded: cut >> (8 * index)) }
+      let damaged = try MinidumpReader.snapshot(of: torn)
+      #expect(damaged.capture.damage != nil)
+      for (address, functions) in damaged.storedSymbols?.functions ?? [:] {
+        #expect(functions == snapshot.storedSymbols?.functions[address])
+      }
+    }
+  }
+
   @Test func lostSignalCodeStaysLost() throws {
     var snapshot = SyntheticProcess.snapshot()
     snapshot.exception?.code = nil

@@ -26,6 +26,14 @@ import Testing
     #expect(throws: UsageError.self) { try parse(words) }
   }
 
+  @Test func repeatsOptions() throws {
+    let arguments = try Arguments(
+      ["--symbols", "a", "--symbols=b", "file"], options: ["--symbols"], operands: 1...1, help: "")
+    #expect(arguments.values(of: "--symbols") == ["a", "b"])
+    #expect(arguments["--symbols"] == "b")
+    #expect(arguments.values(of: "--database") == [])
+  }
+
   @Test func wantsEnoughOperands() {
     #expect(throws: UsageError.self) { try parse([], operands: 1...1) }
   }

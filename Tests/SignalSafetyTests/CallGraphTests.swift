@@ -8,10 +8,11 @@ import Testing
   private static func roots(in disassembly: Disassembly) -> [String] {
     let entries = [
       "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_fork",
-      "pm_capture_crash", "pm_copy_guarded",
+      "pm_capture_crash", "pm_capture_dump", "pm_copy_guarded",
     ]
     let sections = disassembly.symbols.filter {
       $0.hasPrefix("pm_write_") || $0 == "pm_read_mappings" || $0 == "pm_stop_threads"
+        || $0 == "pm_remove_hang_dumps"
     }
     // Without optimisation the wrappers of system calls stand as functions, pm_write among them.
     return entries + sections.filter { $0 != "pm_write" }.sorted()

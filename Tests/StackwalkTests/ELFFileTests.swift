@@ -125,11 +125,13 @@ import Testing
       let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
       line = maps.split(separator: "\n").first { $0.hasSuffix("/libc.so.6") }
     }
-    let elf = try ELFFile(path: String(try #require(line?.split(separator: " ").last)))
+    let path = String(try #require(line?.split(separator: " ").last))
+    let elf = try ELFFile(path: path)
     let table = SymbolTable(of: elf)
-    let starts = FunctionStarts(of: elf)
+    let module = ModuleSnapshot(address: 0, size: 0, path: path, buildID: elf.buildID)
+    let frames = CallFrameTable(of: try SymbolFiles(of: module, folders: []))
     let abort = try #require(table.entries.first { table.name(of: $0, in: elf) == "abort" })
-    #expect(starts.start(of: abort.address + 10) == abort.address)
+    #expect(frames.functionStart(of: abort.address + 10) == abort.address)
   }
 
   @Test func demangles() {

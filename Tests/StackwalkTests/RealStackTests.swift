@@ -41,7 +41,27 @@
         names[(innermost + 1)...].prefix(4).allSatisfy { $0.contains("middleCall") }, "\(names)")
       try #require(names.count > innermost + 5)
       #expect(names[innermost + 5].contains("outermostCall"), "\(names)")
-      #expect(frames.contains { $0.trust == .framePointer })
+      #expect(frames.dropFirst().allSatisfy { $0.trust == .callFrameInformation }, "\(frames)")
+    }
+
+    @inline(never) static func sortsTwoNumbers() {
+      var numbers: [Int32] = [2, 1]
+      unsafe qsort(&numbers, numbers.count, 4) { _, _ in raise(SIGUSR2) }
+      withExtendedLifetime(numbers) {}
+    }
+
+    /// libc keeps no frame pointers in qsort, nor in raise.
+    @Test func walksThroughACallbackOfLibc() throws {
+      let (snapshot, thread) = try CapturedProcess.capture { RealStackTests.sortsTwoNumbers() }
+      let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
+      let trace = walker.trace(of: thread, head: 100, tail: 0)
+      let names = names(trace.frames)
+      let sort = try #require(names.firstIndex { $0.hasPrefix("qsort") }, "\(names)")
+      #expect(names[..<sort].contains { $0.contains("closure #1") }, "\(names)")
+      try #require(names.count > sort + 1)
+      #expect(names[sort + 1].contains("sortsTwoNumbers"), "\(names)")
+      #expect(trace.frames.dropFirst().allSatisfy { $0.trust == .callFrameInformation })
+      #expect(trace.end == .bottom)
     }
 
     @Test func omitsTheMiddleOfADeepRecursion() throws {
@@ -57,6 +77,9 @@
       #expect(trace.omittedCount == whole.frames.count - 30)
       #expect(Array(trace.frames.suffix(10)) == Array(whole.frames.suffix(10)))
       #expect(trace.end == whole.end)
+      #expect(trace.recursion == whole.recursion)
+      #expect(trace.recursion?.period == 1)
+      #expect(trace.recursion?.count == 1_001)
     }
 
     @Test func usesNoSymbolsOfAnotherBuild() throws {

@@ -170,6 +170,51 @@ import Testing
     #expect(trace.end == .bottom)
   }
 
+  /// Functions without frame pointers, of which only call frame information knows the frames.
+  ///
+  /// The part below the gap ends with a frame, or within the next one.
+  @Test(arguments: [128, 136])
+  func goesOnAboveAGapByCallFrameInformation(_ kept: Int) throws {
+    var process = SyntheticProcess()
+    process.context.rbp = 6
+    let call = process.call(endingAt: 0x200)
+    let end = process.call(endingAt: 0x300)
+    // Frames of four words: the return address is the last.
+    for frame in 0..<14 { process.words[frame * 4 + 3] = call }
+    process.words[14 * 4 + 3] = end
+    let image = HandmadeImage(
+      at: SyntheticProcess.code,
+      functions: [
+        (0x100..<0x280, [0x0E, 32]),
+        // The return address of the first function is undefined.
+        (0x280..<0x400, [0x07, 16]),
+      ])
+    process.codeBytes.replaceSubrange(0x800..<0x800 + image.frames.count, with: image.frames)
+    process.codeBytes.replaceSubrange(0..<image.header.count, with: image.header)
+    var snapshot = process.snapshot
+    let whole = Stackwalker(snapshot: snapshot, symbols: nil)
+      .trace(of: snapshot.threads[0], head: 100, tail: 0)
+    #expect(whole.frames.count == 16)
+    #expect(whole.frames.dropFirst().allSatisfy { $0.trust == .callFrameInformation })
+    #expect(whole.end == .bottom)
+    #expect(whole.recursion == nil || whole.recursion?.period == 1)
+    let stack = try #require(snapshot.memory.regions.last)
+    snapshot.memory = MemorySnapshot(joining: [
+      snapshot.memory.regions[0],
+      MemoryRegion(address: stack.address, bytes: Array(stack.bytes[..<kept])),
+      MemoryRegion(address: stack.address + 320, bytes: Array(stack.bytes[320...])),
+    ])
+    let trace = Stackwalker(snapshot: snapshot, symbols: nil)
+      .trace(of: snapshot.threads[0], head: 100, tail: 0)
+    #expect(trace.hasGap)
+    #expect(trace.end == .bottom)
+    // Words 3 to 15 hold four callers; of those above, words 43 to 59 hold five.
+    #expect(trace.frames.map(\.trust).filter { $0 == .afterGap }.count == 1)
+    #expect(trace.frames.count == 1 + 4 + 5)
+    #expect(trace.frames.last?.address == end)
+    #expect(trace.recursion?.estimatedInGap == 6)
+  }
+
   @Test(
     arguments: [
       // hlt behind the call in _start; mov rdi, rax; mov eax, 60; syscall behind that in clone3.

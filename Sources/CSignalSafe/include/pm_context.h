@@ -168,6 +168,10 @@ PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t 
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
   return *(const uint64_t *)((const char *)context + PM_CONTEXT_SIGNAL_MASK);
 }
+// In a context that pm_capture_context made.
+PM_INLINE void pm_context_set_signal_mask(void *context, uint64_t mask) {
+  *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) = mask;
+}
 PM_INLINE void pm_context_block_signal(void *context, int signal) {
   *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) |= UINT64_C(1) << (signal - 1);
 }

@@ -25,6 +25,12 @@ PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function
 PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
+// Fills a ucontext_t with the caller's own registers, as they will be when this returns: the general ones, and the floating
+// point and vector ones that the architecture's first save area holds. `context` is PM_CAPTURED_CONTEXT_SIZE zeroed bytes,
+// aligned to 16; the frame of the caller must stay until the context is no longer used.
+#define PM_CAPTURED_CONTEXT_SIZE 1536
+PM_CRASH_TIME void pm_capture_context(void *_Nonnull context);
+
 // Lets the handler access memory that is not aligned. The kernel clears the direction flag for a handler but not the
 // alignment-check flag: in a program that has set it, the handler's first unaligned access would be SIGBUS (crash-lab's
 // kind "misaligned" lost its dump so). Returning from the handler restores the flag. Source: Linux

@@ -50,6 +50,11 @@ PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
   return PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);
 }
 
+// Removes the dump of a hang that a crash has overtaken, and what lies beside it.
+PM_INLINE long pm_unlink(int directory, const char *path) {
+  return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
+}
+
 // How much of a write that was broken off has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 

@@ -28,9 +28,9 @@ public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
     writtenAt time: Int64
   ) {
     let snapshot = ProcessSnapshot(reading: document)
-    guard let exception = snapshot.exception, snapshot.process.identifier == identifier else {
-      return nil
-    }
+    guard let exception = snapshot.exception, snapshot.request == nil,
+      snapshot.process.identifier == identifier
+    else { return nil }
     self.reportID = reportID
     crashTime = snapshot.process.crashTime ?? time
     uptime = snapshot.process.uptime.flatMap(Int64.init(exactly:))

@@ -54,7 +54,7 @@ struct PendingFolder: ~Copyable {
   func dumps(among files: [File]) -> [File] {
     files.filter {
       switch $0.name.role {
-      case .finished, .locked, .claimed: true
+      case .finished, .locked, .hang, .claimed: true
       case .runRecord, .fifo: false
       }
     }.sorted { left, right in
@@ -113,7 +113,7 @@ struct PendingFolder: ~Copyable {
     var attempt: UInt32 = 1
     switch file.name.role {
     case .finished: break
-    case .locked:
+    case .locked, .hang:
       guard ownerVerdict(file).isDead else { return nil }
       // Looked at after the verdict: the owner may have written until then.
       if folder.status(of: file.name.description)?.size == 0 {

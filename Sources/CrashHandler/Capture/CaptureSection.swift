@@ -28,8 +28,9 @@ func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
     index &+= 1
   }
   unsafe state.pointee.writer.startMap(.capture)
-  // The capturing thread is not in the table.
-  unsafe state.pointee.writer.unsigned(.threadsFound, found &+ 1)
+  // The capturing thread is not in the table, unless it captures another one's hang.
+  if unsafe state.pointee.request.kind != .hang { found &+= 1 }
+  unsafe state.pointee.writer.unsigned(.threadsFound, found)
   unsafe state.pointee.writer.unsigned(.threadsStopped, stopped)
   unsafe state.pointee.writer.unsigned(
     .threadsReadFromKernel, state.pointee.threadsReadFromKernel)

@@ -17,11 +17,23 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   unsafe arm(state, milliseconds: state.pointee.captureTime.sections)
   unsafe closeSpares(state)
   let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
+  unsafe captureDump(state)
+  limit.restore()
+  unsafe removeHangDumps(state)
+  unsafe writeLastWords(state, milliseconds: wordsTime)
+  unsafe arm(state, milliseconds: 0)
+}
+
+/// The dump, of a crash or without one.
+@_noLocks
+func captureDump(_ state: UnsafeMutablePointer<HandlerState>) {
   // A fault between two sections, or a write that hangs there, comes back to here; each time at
   // least one more section is behind us.
   var landings = 0
   while unsafe landings < 16 && !state.pointee.isOver {
-    if unsafe pm_run_section(state.pointee.landingPads + 2, pm_write_dump, argument) == 0 { break }
+    let result = unsafe pm_run_section(
+      state.pointee.landingPads + 2, pm_write_dump, UnsafeMutableRawPointer(state))
+    if result == 0 { break }
     unsafe state.pointee.sectionsAbandoned |= state.pointee.currentSection
     landings &+= 1
   }
@@ -29,9 +41,15 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   if unsafe state.pointee.outcome.hasFile {
     unsafe state.pointee.outcome.failure = state.pointee.writer.failure
   }
-  limit.restore()
-  unsafe writeLastWords(state, milliseconds: wordsTime)
-  unsafe arm(state, milliseconds: 0)
+}
+
+/// Removes the dumps of hangs that this crash has overtaken, if its own is whole.
+@_noLocks
+private func removeHangDumps(_ state: UnsafeMutablePointer<HandlerState>) {
+  guard unsafe state.pointee.outcome.isComplete && state.pointee.makes(CallBit.files) else {
+    return
+  }
+  unsafe SectionRunner(state).run(15, pm_remove_hang_dumps)
 }
 
 /// Writes the dump, or goes on with it after what came back from it.
@@ -57,6 +75,7 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     if unsafe state.pointee.isForkedChild || state.pointee.hasNewReportID {
       unsafe writeIdentity(state)
     }
+    unsafe state.pointee.request.write(to: &state.pointee.writer)
     unsafe Survival(state).write()
     unsafe state.pointee.isBegun = true
   }
@@ -83,7 +102,9 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   unsafe sections.run(10, pm_write_capture)
   guard unsafe state.pointee.writer.endDocument() else { return }
   unsafe state.pointee.outcome.isComplete = true
-  guard unsafe state.pointee.makes(CallBit.rename) else { return }
+  guard unsafe state.pointee.request.isRenamed && state.pointee.makes(CallBit.rename) else {
+    return
+  }
   // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
   // mark.
   let renamed = unsafe pm_rename(
@@ -139,7 +160,7 @@ private func setFaultStack(_ state: UnsafeMutablePointer<HandlerState>) {
 }
 
 @_noLocks
-private func arm(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
+func arm(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
   guard unsafe state.pointee.hasFaultStack else { return }
   unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: milliseconds)
 }

@@ -17,26 +17,32 @@ struct CrashEnd {
   func land(
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) {
-    let pads = unsafe state.pointee.landingPads
-    if let context = unsafe context {
-      // A guarded copy, the section around it, what is around all sections.
-      var turn = 0
-      while turn < 3 {
-        let index = turn == 0 ? 1 : turn == 1 ? 0 : 2
-        if unsafe pads[index].armed != 0 {
-          unsafe pads[index].armed = 0
-          unsafe pm_context_land(context, pads + index, signal)
-          return
-        }
-        turn &+= 1
-      }
-    }
+    if unsafe landIfArmed(signal, context) { return }
     // A fault before the first section or behind the last, or the crash again. What was flushed is
     // on disk; end as we would have ended.
     unsafe state.pointee.timesReturned &+= 1
     unsafe state.pointee.ending.store(1)
     wakeWaiting()
     unsafe passOn(signal, information, context)
+  }
+
+  /// Goes to the landing pad that is armed, the innermost first; false if none is.
+  @_noLocks
+  func landIfArmed(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
+    guard let context = unsafe context else { return false }
+    let pads = unsafe state.pointee.landingPads
+    // A guarded copy, the section around it, what is around all sections.
+    var turn = 0
+    while turn < 3 {
+      let index = turn == 0 ? 1 : turn == 1 ? 0 : 2
+      if unsafe pads[index].armed != 0 {
+        unsafe pads[index].armed = 0
+        unsafe pm_context_land(context, pads + index, signal)
+        return true
+      }
+      turn &+= 1
+    }
+    return false
   }
 
   /// Makes the calling thread the one that captures, once no other does.

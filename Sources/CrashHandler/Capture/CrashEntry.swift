@@ -23,6 +23,11 @@ func pm_handle_crash(
     return
   }
   let threadID = pm_gettid()
+  if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID) {
+    let interrupted = unsafe InterruptedDump(dump)
+    if unsafe interrupted.land(signal, information, context) { return }
+    unsafe interrupted.abandon(threadID, for: state)
+  }
   if unsafe state.pointee.owner.value == UInt32(bitPattern: threadID) {
     unsafe openSignals(state)
     unsafe end.land(signal, information, context)

@@ -11,6 +11,11 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   // First, so that a dump torn anywhere behind this still says who.
   unsafe state.pointee.writer.unsigned(
     .exceptionThreadID, UInt64(UInt32(bitPattern: state.pointee.threadID)), width: 4)
+  // Nothing else: no signal came, and what the runtime said last it said of something else.
+  guard unsafe state.pointee.request.kind == .crash else {
+    unsafe state.pointee.writer.end()
+    return
+  }
   unsafe state.pointee.writer.signed(.signalNumber, Int64(state.pointee.signal), width: 4)
   if let information = unsafe state.pointee.information {
     unsafe state.pointee.writer.signed(

@@ -29,6 +29,8 @@ func pm_handle_fork() {
   unsafe Rearming(state).reset()
   unsafe ThreadStopper(state).releaseAll()
   unsafe WaitingCrashes(state).removeAll()
+  unsafe state.pointee.dumpingThreads.removeAll()
+  unsafe leaveHangDumps(state)
   unsafe state.pointee.owner.store(0)
   unsafe state.pointee.ending.store(0)
   unsafe state.pointee.survivedCrashes = 0
@@ -39,4 +41,15 @@ func pm_handle_fork() {
     unsafe state.pointee.timer = WatchdogTimer.make(signal: state.pointee.watchdogSignal)
   }
   unsafe state.pointee.processID = pm_getpid()
+}
+
+/// Closes what of the parent's hangs the child has; the files are the parent's.
+@_noLocks
+private func leaveHangDumps(_ state: UnsafeMutablePointer<HandlerState>) {
+  let dumps = unsafe state.pointee.hangDumps
+  var index = 0
+  while index < HangDumps.capacity {
+    if dumps.isValid(index) { dumps.close(index) }
+    index &+= 1
+  }
 }

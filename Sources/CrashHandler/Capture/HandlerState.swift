@@ -126,6 +126,10 @@ struct HandlerState: ~Copyable {
   /// Threads that crashed while another one captured; see `WaitingCrashes`.
   let waiting: UnsafeMutableRawPointer
 
+  /// Threads that take a dump without a crash, and the dumps of hangs that last.
+  let dumpingThreads: DumpingThreads
+  let hangDumps: HangDumps
+
   // MARK: Belongs to the capturing thread
 
   var writer: IntermediateDumpWriter
@@ -133,6 +137,8 @@ struct HandlerState: ~Copyable {
   var information: UnsafeMutableRawPointer?
   var context: UnsafeMutableRawPointer?
   var threadID: Int32 = 0
+  /// Why the dump is taken; in the handler's own state always a crash.
+  var request = DumpRequest()
   var fate = CrashFate.ends
   var stopCount: UInt32 = 0
   var entryTime: UInt64 = 0

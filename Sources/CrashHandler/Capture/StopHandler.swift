@@ -28,6 +28,12 @@ func pm_handle_stop(
       // It waits in the handler with a crash of its own: that context is the one worth having.
       record.context = crash
       record.setStatus(.alsoCrashed)
+    } else if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID),
+      let caller = unsafe dump.pointee.context
+    {
+      // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
+      record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: caller))
+      record.setStatus(.stopped)
     } else {
       record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: context))
       record.setStatus(.stopped)

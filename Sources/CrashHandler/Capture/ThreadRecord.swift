@@ -121,6 +121,11 @@ struct ThreadRecord {
   }
 
   @_noLocks
+  func removeSystemCall() {
+    unsafe base.storeBytes(of: 0, toByteOffset: 35, as: UInt8.self)
+  }
+
+  @_noLocks
   func reset(threadID: Int32) {
     unsafe base.storeBytes(of: threadID, toByteOffset: 4, as: Int32.self)
     context = 0

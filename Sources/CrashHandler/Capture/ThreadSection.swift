@@ -8,6 +8,10 @@ internal import IntermediateDump
 @c(pm_write_crashing_thread) @_noLocks
 func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  if unsafe state.pointee.request.kind == .hang {
+    unsafe writeHungThread(state)
+    return
+  }
   let context = UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe state.pointee.context))
   let thread = unsafe ThreadWriter(state)
   unsafe state.pointee.writer.startMap(.crashingThread)
@@ -21,7 +25,30 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
       limit: unsafe state.pointee.limits.crashingThreadStack)
   }
   unsafe state.pointee.writer.end()
-  guard let pointer = unsafe state.pointee.context else { return }
+  if let pointer = unsafe state.pointee.context { unsafe writeMemory(state, around: pointer) }
+}
+
+/// The thread that hangs, which is not the one that captures.
+@_noLocks
+private func writeHungThread(_ state: UnsafeMutablePointer<HandlerState>) {
+  guard let record = unsafe state.pointee.threads.find(state.pointee.threadID),
+    record.status != .gone
+  else { return }
+  unsafe ThreadWriter(state).writeThread(
+    record, limit: state.pointee.limits.crashingThreadStack, as: .crashingThread)
+  guard record.status == .stopped,
+    let context = unsafe UnsafeMutableRawPointer(
+      bitPattern: UInt(truncatingIfNeeded: record.context))
+  else { return }
+  unsafe writeMemory(state, around: context)
+}
+
+/// The memory that a context's registers point at.
+@_noLocks
+private func writeMemory(
+  _ state: UnsafeMutablePointer<HandlerState>, around pointer: UnsafeMutableRawPointer
+) {
+  let thread = unsafe ThreadWriter(state)
   let instruction = unsafe pm_context_instruction_pointer(pointer)
   unsafe state.pointee.writer.startArray(.memory)
   // Enough for the instructions before and behind it, at most in two pages.
@@ -42,7 +69,10 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   let count = unsafe state.pointee.threads.count
   while index < count {
     let record = unsafe state.pointee.threads[index]
-    if record.status != .gone { thread.writeThread(record) }
+    // A hung thread is written already.
+    if unsafe record.status != .gone && record.threadID != state.pointee.threadID {
+      thread.writeThread(record, limit: unsafe state.pointee.limits.otherThreadStack)
+    }
     index &+= 1
   }
   unsafe state.pointee.writer.end()

@@ -24,6 +24,10 @@ struct ThreadStopper {
   /// `signalled`.
   @_noLocks
   func stopAll() {
+    guard unsafe state.pointee.request.stops != .none else {
+      findThreads()
+      return
+    }
     unsafe state.pointee.stopped.store(0)
     // A number that no thread can still be waiting on since an earlier crash.
     unsafe state.pointee.stopCount =
@@ -85,7 +89,8 @@ struct ThreadStopper {
 
   @_noLocks
   private func addThread(_ threadID: Int32) {
-    guard unsafe threadID != state.pointee.threadID,
+    // A hung thread is not the one that captures.
+    guard unsafe threadID != state.pointee.threadID || state.pointee.request.kind == .hang,
       unsafe state.pointee.threads.find(threadID) == nil
     else { return }
     guard let record = unsafe state.pointee.threads.add(threadID) else {
@@ -107,6 +112,7 @@ struct ThreadStopper {
     {
       readSystemCall(record)
     }
+    guard isChosen(record) else { return }
     let signal = stopSignal(for: record)
     guard signal != 0 else { return }
     record.setStatus(.signalled)
@@ -116,6 +122,19 @@ struct ThreadStopper {
     } else if result < 0 {
       record.setStatus(.running)
     }
+  }
+
+  /// Whether this thread is to be stopped.
+  @_noLocks
+  private func isChosen(_ record: ThreadRecord) -> Bool {
+    let choice = unsafe state.pointee.request.stops
+    if choice == .all { return true }
+    guard choice != .none, !record.isBlocked else { return false }
+    // The thread that captures is in the table where it captures another one's hang.
+    if choice == .running {
+      return unsafe UInt32(bitPattern: record.threadID) != state.pointee.owner.value
+    }
+    return unsafe record.threadID == state.pointee.threadID
   }
 
   /// Name, state and blocked signals; false if the thread has ended.
@@ -144,7 +163,9 @@ struct ThreadStopper {
     let place = unsafe state.pointee.scratch + half
     let count = unsafe procFile.readTask(record.threadID, "syscall", into: place, capacity: half)
     let scanner = unsafe TextScanner(place, count: count)
-    if !scanner.matches("running") {
+    if scanner.matches("running") {
+      record.removeSystemCall()
+    } else {
       unsafe record.setSystemCall(scanner.address, count: scanner.lengthOfLine)
     }
   }
@@ -168,6 +189,9 @@ struct ThreadStopper {
   @_noLocks
   private func takeProfileSignal() -> Bool {
     if unsafe state.pointee.hasProfileAction { return true }
+    // In a program that takes every real-time signal there is no handler to put in, and SIGPROF with
+    // its default action would end the process.
+    guard unsafe state.pointee.stopSignal != 0 else { return false }
     guard
       unsafe pm_sigaction(
         ThreadStopper.profileSignal, &state.pointee.stopAction,
@@ -205,7 +229,12 @@ struct ThreadStopper {
     var index = 0
     let count = unsafe state.pointee.threads.count
     while index < count {
-      let status = unsafe state.pointee.threads[index].status
+      let record = unsafe state.pointee.threads[index]
+      let status = record.status
+      if !isChosen(record) {
+        index &+= 1
+        continue
+      }
       if status == .running ? awaitsRunning : status != .gone { result &+= 1 }
       index &+= 1
     }
@@ -220,6 +249,10 @@ struct ThreadStopper {
     let count = unsafe state.pointee.threads.count
     while index < count {
       let record = unsafe state.pointee.threads[index]
+      if !isChosen(record) {
+        index &+= 1
+        continue
+      }
       if record.status == .running {
         askToStop(record)
       } else if record.status == .signalled, !stillExists(record) {

@@ -18,8 +18,8 @@ struct ThreadWriter {
 
   /// A thread of the table; `ThreadSnapshot.CaptureMethod` gives the numbers their meaning.
   @_noLocks
-  func writeThread(_ record: ThreadRecord) {
-    unsafe state.pointee.writer.startMap(.thread)
+  func writeThread(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
+    unsafe state.pointee.writer.startMap(key)
     if record.status == .stopped || record.status == .alsoCrashed {
       writeIdentity(threadID: record.threadID, method: record.status == .stopped ? 2 : 3)
       writeStatus(record)
@@ -29,11 +29,10 @@ struct ThreadWriter {
         bitPattern: UInt(truncatingIfNeeded: record.context))
       {
         writeStack(
-          from: unsafe pm_context_stack_pointer(context),
-          limit: unsafe state.pointee.limits.otherThreadStack)
+          from: unsafe pm_context_stack_pointer(context), limit: limit)
       }
     } else {
-      writeUnstopped(record)
+      writeUnstopped(record, limit: limit)
     }
     unsafe state.pointee.writer.end()
   }
@@ -43,8 +42,11 @@ struct ThreadWriter {
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
   @_noLocks
-  private func writeUnstopped(_ record: ThreadRecord) {
-    if record.systemCallLength == 0 { unsafe ThreadStopper(state).readSystemCall(record) }
+  private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
+    // Where nobody was stopped the thread may have gone on since it was found.
+    if unsafe record.systemCallLength == 0 || state.pointee.request.kind != .crash {
+      unsafe ThreadStopper(state).readSystemCall(record)
+    }
     var scanner = unsafe TextScanner(record.systemCall, count: record.systemCallLength)
     guard record.systemCallLength > 0 else {
       writeIdentity(threadID: record.threadID, method: 5)
@@ -67,8 +69,7 @@ struct ThreadWriter {
     unsafe state.pointee.threadsReadFromKernel &+= 1
     unsafe state.pointee.writer.unsigned(.threadStackPointer, stackPointer)
     unsafe state.pointee.writer.unsigned(.threadInstructionPointer, instructionPointer)
-    writeStack(
-      from: stackPointer, limit: unsafe state.pointee.limits.otherThreadStack)
+    writeStack(from: stackPointer, limit: limit)
   }
 
   @_noLocks

@@ -48,6 +48,18 @@ struct WaitingCrashes {
     }
   }
 
+  /// True if no thread waits.
+  var isEmpty: Bool {
+    @_noLocks get {
+      var index = 0
+      while index < WaitingCrashes.capacity {
+        if word(index).value != 0 { return false }
+        index &+= 1
+      }
+      return true
+    }
+  }
+
   /// Takes all out, in a process whose threads are gone.
   @_noLocks
   func removeAll() {

@@ -24,14 +24,16 @@ func pm_handle_watchdog(
     }
     return
   }
-  let pads = unsafe state.pointee.landingPads
-  let isLast = unsafe state.pointee.isFinishing || state.pointee.isOutOfTime
+  // A dump without a crash that stops threads has the same bound.
+  let capture = unsafe state.pointee.dumpingThreads.state(of: owner) ?? state
+  let pads = unsafe capture.pointee.landingPads
+  let isLast = unsafe capture.pointee.isFinishing || capture.pointee.isOutOfTime
   if isLast {
-    unsafe state.pointee.isOver = true
+    unsafe capture.pointee.isOver = true
   } else {
-    unsafe state.pointee.isOutOfTime = true
+    unsafe capture.pointee.isOutOfTime = true
     unsafe WatchdogTimer.arm(
-      state.pointee.timer, milliseconds: state.pointee.captureTime.finish)
+      capture.pointee.timer, milliseconds: capture.pointee.captureTime.finish)
   }
   let pad = unsafe pads[0].armed != 0 && !isLast ? pads : pads + 2
   guard let context = unsafe context, unsafe pad.pointee.armed != 0 else { return }

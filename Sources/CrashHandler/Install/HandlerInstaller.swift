@@ -18,7 +18,7 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errorNumber: refusal)
     }
-    var memory = try HandlerMemory(capacity: 14 << 20)
+    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
     let state = unsafe try makeState(
       files: files, facts: facts, options: options, signals: signals, memory: &memory)
     pm_bind_now()
@@ -52,21 +52,15 @@ enum HandlerInstaller {
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<HandlerState> {
     let state = unsafe try memory.pages(MemoryLayout<HandlerState>.size)
       .bindMemory(to: HandlerState.self, capacity: 1)
-    // Each word on a line of its own: parked threads and the capturing one would otherwise fight
-    // for it.
-    let wordStride = 64
-    let words = unsafe try memory.pages(9 * wordStride)
+    let wordStride = HandlerMemory.wordStride
+    let words = unsafe try memory.pages(10 * wordStride)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
     }
     let threadCapacity = min(max(options.limits.threads, 1), 4096)
-    let textCapacity = 8 << 20
-    let mappingCapacity = 65536
-    let stackSize = 128 << 10
+    let stackSize = HandlerMemory.captureStackSize
     let faultStackSize = 64 << 10
-    let bufferSize = 256 << 10
-    let scratchSize = 64 << 10
     let process = facts.encodedProcess() ?? []
     let system = facts.encodedSystem() ?? []
     let stackMapping = EnvironmentRange.current()
@@ -139,19 +133,11 @@ enum HandlerInstaller {
         captureStackTop: captureStack + stackSize,
         faultStack: memory.stack(faultStackSize),
         faultStackSize: faultStackSize,
-        landingPads: memory.pages(3 * MemoryLayout<pm_landing_pad>.stride)
-          .bindMemory(to: pm_landing_pad.self, capacity: 3),
-        threads: ThreadTable(
-          base: memory.pages(threadCapacity * ThreadTable.stride), capacity: threadCapacity,
-          countWord: word(0)),
-        mappings: MappingTable(
-          text: memory.pages(textCapacity), textCapacity: textCapacity,
-          entries: memory.pages(mappingCapacity * MappingTable.stride),
-          capacity: mappingCapacity,
-          counts: memory.pages(2 * MemoryLayout<Int>.stride).bindMemory(
-            to: Int.self, capacity: 2)),
-        scratch: memory.pages(scratchSize),
-        scratchSize: scratchSize,
+        landingPads: memory.landingPads(),
+        threads: memory.threads(capacity: threadCapacity, countWord: word(0)),
+        mappings: memory.mappings(),
+        scratch: memory.pages(HandlerMemory.scratchSize),
+        scratchSize: HandlerMemory.scratchSize,
         lastWords: LastWords.prepare(
           options: options, facts: facts, signals: signals, memory: &memory),
         owner: word(1),
@@ -161,9 +147,10 @@ enum HandlerInstaller {
         stopped: word(4),
         stopTarget: word(5),
         waiting: memory.pages(WaitingCrashes.byteCount),
-        writer: IntermediateDumpWriter(
-          buffer: memory.pages(bufferSize), capacity: bufferSize,
-          descriptor: files.descriptor, byteLimit: UInt64(max(options.limits.dump, 0))),
+        dumpingThreads: DumpingThreads(
+          base: memory.pages(DumpingThreads.byteCount), freed: word(9)),
+        hangDumps: HangDumps(base: memory.pages(HangDumps.byteCount)),
+        writer: memory.writer(to: files.descriptor, limits: options.limits),
         precedingReport: memory.pages(16),
         precedingName: UnsafeMutablePointer(mutating: memory.text(finished))))
     unsafe state.pointee.writer.asksFile = !options.forgoing.contains(.filePosition)

@@ -160,6 +160,16 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case ownerStopSignal = 1207
   case ownerWatchdogSignal = 1208
 
+  // Why the dump was taken, where nothing crashed.
+  case dumpRequest = 1300  // map
+  case requestKind = 1301
+  case hangTarget = 1302
+  case hangName = 1303
+  case hangThreshold = 1304
+  case hangTime = 1305
+  case hangProcessorTime = 1306
+  case hangThreadEvidence = 1307
+
   /// The number on disk.
   ///
   /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no

@@ -15,6 +15,8 @@ extension MinidumpDecoder {
       return
     }
     var exception = ExceptionSnapshot(threadID: UInt32(truncatingIfNeeded: id))
+    // Of which kind is for our own stream to say.
+    if isLinux, number == UInt64(UInt32.max) { snapshot.request = DumpRequest() }
     if isLinux, (1...64).contains(number) {
       exception.signal = Int32(truncatingIfNeeded: number)
       exception.code = Int32(bitPattern: UInt32(truncatingIfNeeded: code))

@@ -28,6 +28,7 @@ struct MinidumpDecoder {
     decodeCopies()
     decodeMaps()
     decodeLinkMap()
+    decodeStoredSymbols()
     snapshot.memory = MemorySnapshot(joining: listed + snapshot.threads.flatMap(\.stack))
     let document = extensionDocument()
     if document?.isComplete != true {

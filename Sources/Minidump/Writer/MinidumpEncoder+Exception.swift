@@ -3,7 +3,8 @@ internal import ProcessSnapshot
 extension MinidumpEncoder {
   /// MINIDUMP_EXCEPTION_STREAM: the signal's number, its code as flags, its address.
   ///
-  /// Source: Microsoft minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` for
+  /// A dump without a crash has the number that Breakpad and Crashpad give it on Linux, all ones.
+  /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED; Microsoft minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` for
   /// what Linux puts where.
   mutating func encodeException() -> MinidumpLocation {
     guard let exception = snapshot.exception else { return .none }
@@ -15,7 +16,8 @@ extension MinidumpEncoder {
     let start = buffer.rva
     buffer.append(exception.threadID)
     buffer.append(UInt32(0))
-    buffer.append(UInt32(bitPattern: exception.signal ?? 0))
+    let number = snapshot.request == nil ? UInt32(bitPattern: exception.signal ?? 0) : .max
+    buffer.append(number)
     buffer.append(UInt32(bitPattern: exception.code ?? 0))
     // No nested exception.
     buffer.append(UInt64(0))

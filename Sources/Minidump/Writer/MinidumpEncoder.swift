@@ -87,6 +87,9 @@ struct MinidumpEncoder {
     if let bytes = snapshot.extensionDocument() {
       streams.append((.postmortemExtension, { $0.buffer.appendStream(bytes) }))
     }
+    if let symbols = snapshot.storedSymbols {
+      streams.append((.postmortemSymbols, { $0.encodeStoredSymbols(symbols) }))
+    }
     if !snapshot.mappings.isEmpty {
       streams.append((.memoryInfoList, { $0.encodeMemoryInfoList() }))
     }

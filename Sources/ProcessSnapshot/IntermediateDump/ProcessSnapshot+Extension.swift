@@ -27,6 +27,7 @@ extension ProcessSnapshot {
       encodeAnnotations(&writer)
       encodeCapture(&writer)
       survival?.encode(to: &writer)
+      request?.encode(to: &writer)
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }

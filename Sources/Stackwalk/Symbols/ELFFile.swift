@@ -13,7 +13,10 @@ struct ELFFile: ~Copyable {
   }
 
   struct Section {
+    /// Empty where the file names none.
+    var name: String
     var type: UInt32
+    var flags: UInt64
     var address: UInt64
     var fileOffset: UInt64
     var size: UInt64
@@ -23,6 +26,8 @@ struct ELFFile: ~Copyable {
 
   static let load: UInt32 = 1
   private static let note: UInt32 = 4
+  /// A section that a file without contents keeps the headers of, as a split debug file does.
+  private static let noBits: UInt32 = 8
   static let exceptionFrameHeader: UInt32 = 0x6474_E550
 
   let file: ModuleFile
@@ -39,6 +44,11 @@ struct ELFFile: ~Copyable {
     self.segments = segments
     sections = Self.sections(file, header)
     self.file = file
+  }
+
+  /// The first section of a name that has contents in this file.
+  func section(named name: String) -> Section? {
+    sections.first { $0.name == name && $0.type != Self.noBits && $0.size > 0 }
   }
 
   /// Where the first loaded page wants to lie: a module's address minus this is what was added to
@@ -116,8 +126,11 @@ struct ELFFile: ~Copyable {
       let count = header.integer(at: 60, as: UInt16.self),
       let table = file.bytes(at: offset, count: Int(count) * 64)
     else { return [] }
+    let names = sectionNames(file, header, table)
     return stride(from: 0, to: table.count, by: 64).compactMap { start in
-      guard let type = table.integer(at: start + 4, as: UInt32.self),
+      guard let name = table.integer(at: start, as: UInt32.self),
+        let type = table.integer(at: start + 4, as: UInt32.self),
+        let flags = table.integer(at: start + 8, as: UInt64.self),
         let address = table.integer(at: start + 16, as: UInt64.self),
         let fileOffset = table.integer(at: start + 24, as: UInt64.self),
         let size = table.integer(at: start + 32, as: UInt64.self),
@@ -125,8 +138,19 @@ struct ELFFile: ~Copyable {
         let entrySize = table.integer(at: start + 56, as: UInt64.self)
       else { return nil }
       return Section(
-        type: type, address: address, fileOffset: fileOffset, size: size, link: link,
+        name: names.text(at: Int(name)), type: type, flags: flags, address: address,
+        fileOffset: fileOffset, size: size, link: link,
         entrySize: entrySize)
     }
+  }
+  /// The string table of section names; empty where there is none, or one larger than any.
+  private static func sectionNames(
+    _ file: borrowing ModuleFile, _ header: [UInt8], _ table: [UInt8]
+  ) -> [UInt8] {
+    guard let index = header.integer(at: 62, as: UInt16.self),
+      let offset = table.integer(at: Int(index) * 64 + 24, as: UInt64.self),
+      let size = table.integer(at: Int(index) * 64 + 32, as: UInt64.self), size <= 1 << 20
+    else { return [] }
+    return file.bytes(at: offset, count: Int(size)) ?? []
   }
 }

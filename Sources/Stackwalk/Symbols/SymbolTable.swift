@@ -22,7 +22,13 @@ struct SymbolTable {
   /// The longest name that is read; mangled Swift names reach some thousand bytes.
   private static let maximumNameLength = 1 << 16
 
+  /// The rank from which an entry is a function and no mere label.
+  private static let functionRank: UInt8 = 4
+  private static let maximumAliasCount = 16
+
   private(set) var entries: [Entry] = []
+  /// Further functions at the address of one in `entries`.
+  private var aliases: [UInt64: [Entry]] = [:]
   private var strings: Range<UInt64> = 0..<0
 
   /// Reads `.symtab`, or `.dynsym` in a file without; empty where there is neither.
@@ -78,14 +84,36 @@ struct SymbolTable {
     // Global before weak before local, and any function before a label.
     let bindingRank: UInt8 = binding == 1 ? 2 : binding == 2 ? 1 : 0
     return Entry(
-      address: address, size: size, name: name, rank: bindingRank + (type == 0 ? 0 : 4))
+      address: address, size: size, name: name, rank: bindingRank + (type == 0 ? 0 : functionRank))
   }
 
   private mutating func removeDuplicates() {
     var kept: [Entry] = []
     kept.reserveCapacity(entries.count)
-    for entry in entries where kept.last?.address != entry.address { kept.append(entry) }
+    for entry in entries {
+      guard let last = kept.last, last.address == entry.address else {
+        kept.append(entry)
+        continue
+      }
+      let areFunctions = min(entry.rank, last.rank) >= Self.functionRank
+      if areFunctions, aliases[entry.address, default: []].count < Self.maximumAliasCount {
+        aliases[entry.address, default: []].append(entry)
+      }
+    }
     entries = kept
+  }
+
+  /// What decides between names of one function, the lower the better: one that is not reserved for
+  /// the library itself or kept only for old programs, then the more widely known one, then one with
+  /// a size.
+  ///
+  /// libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address; a
+  /// version that is not the default comes behind a single `@`.
+  private static func order(_ name: String, _ entry: Entry) -> (Int, Int, Int) {
+    let isOld = name.contains("@") && !name.contains("@@")
+    return (
+      (isOld ? 2 : 0) + (name.hasPrefix("__") ? 1 : 0), -Int(entry.rank), entry.size == 0 ? 1 : 0
+    )
   }
 
   private mutating func fillSizes(code: [ELFFile.Segment]) {
@@ -117,15 +145,31 @@ struct SymbolTable {
     return nil
   }
 
-  /// The name of an entry; nil if the string table has none there.
+  /// The name of an entry, the best of all that its function has; nil if the string table has none
+  /// there.
   func name(of entry: Entry, in elf: borrowing ELFFile) -> String? {
+    var best: (name: String, order: (Int, Int, Int))?
+    for candidate in [entry] + (aliases[entry.address] ?? []) {
+      guard let name = ownName(of: candidate, in: elf) else { continue }
+      let order = Self.order(name, candidate)
+      // Of names that are as good as each other, such as a C++ constructor's two, debuggers show
+      // the table's last.
+      if best.map({ order <= $0.order }) ?? true { best = (name, order) }
+    }
+    // "memcpy@@GLIBC_2.14" in a static symbol table.
+    return best.map { best in
+      best.name.utf8.firstIndex(of: 0x40).map { String(best.name[..<$0]) } ?? best.name
+    }
+  }
+
+  /// With its version, where the table has one.
+  private func ownName(of entry: Entry, in elf: borrowing ELFFile) -> String? {
     let offset = strings.lowerBound.addingReportingOverflow(UInt64(entry.name))
     guard !offset.overflow, strings.contains(offset.partialValue) else { return nil }
     let room = Int(min(strings.upperBound - offset.partialValue, UInt64(Self.maximumNameLength)))
     guard let name = elf.file.string(at: offset.partialValue, limit: room), !name.isEmpty else {
       return nil
     }
-    // "memcpy@@GLIBC_2.14" in a static symbol table.
-    return name.firstIndex(of: "@").map { String(name[..<$0]) } ?? name
+    return name
   }
 }

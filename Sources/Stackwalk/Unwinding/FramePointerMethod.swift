@@ -6,11 +6,9 @@
 /// System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 struct FramePointerMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
-    guard let address = state.registers.programCounter,
-      let framePointer = state.registers.framePointer,
+    guard let lookup = state.lookupAddress, let framePointer = state.registers.framePointer,
       let stackPointer = state.registers.stackPointer
     else { return .unknown }
-    let lookup = state.isReturnAddress && address > 0 ? address - 1 : address
     if process.frameSetup(around: lookup) == .absent { return .unknown }
     guard
       let record = FrameRecord(
@@ -42,10 +40,13 @@ struct FrameRecord {
       stack.contains(address),
       let framePointer = process.word(at: address), let target = process.word(at: address + 8)
     else { return nil }
-    // Bit 60 marks the record of a Swift async function (Swift's AsyncFrames, "extended frame").
-    self.framePointer = framePointer & ~(1 << 60)
+    self.framePointer = Self.withoutMark(framePointer)
     returnAddress = process.strippedCodeAddress(target)
   }
+
+  /// A saved frame pointer without bit 60, which marks the record of a Swift async function
+  /// (Swift's AsyncFrames, "extended frame"); the register itself never has it but in a prologue.
+  static func withoutMark(_ framePointer: UInt64) -> UInt64 { framePointer & ~(1 << 60) }
 
   /// Whether the return address is one: behind a call, or a signal handler's return.
   func isPlausible(in process: UnwindProcess) -> Bool {

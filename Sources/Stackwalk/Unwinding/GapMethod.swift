@@ -2,18 +2,18 @@ internal import ProcessSnapshot
 
 /// Goes on above a part of the stack that the handler's cap left out.
 ///
-/// Of a deep recursion a dump holds the innermost and the outermost frames. Where the chain of
-/// frame pointers runs into the part between, the lowest record above it that starts a chain of
-/// three is taken up; how many frames lie between is not known.
+/// Of a deep recursion a dump holds the innermost and the outermost frames. Where the caller's
+/// frame lies in the part between, the lowest place above it is taken up from which three frames
+/// follow each other, by frame pointers or by call frame information; how many frames lie between is
+/// not known.
 struct GapMethod: UnwindMethod {
-  /// Records that must follow each other, so that two stale words are not taken for a chain.
+  /// Frames that must follow each other, so that stale words are not taken for a chain.
   private static let chainLength = 3
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard let stackPointer = state.registers.stackPointer,
-      let framePointer = state.registers.framePointer,
-      let part = process.partBehindGap(after: stackPointer), framePointer > stackPointer,
-      framePointer < part.address, process.word(at: framePointer) == nil
+      let part = process.partBehindGap(after: stackPointer),
+      leadsIntoGap(state, below: part.address, in: process)
     else { return .unknown }
     var slot = (part.address + 7) & ~7
     while slot < part.end, process.spend(1) {
@@ -24,9 +24,47 @@ struct GapMethod: UnwindMethod {
         return .caller(
           UnwindState(registers: registers, trust: .afterGap, isReturnAddress: true))
       }
+      if let caller = described(at: slot, after: state, in: process) { return .caller(caller) }
       slot += 8
     }
     return .unknown
+  }
+
+  /// Whether the return address lies in the part that was left out, by the frame pointer or by call
+  /// frame information.
+  private func leadsIntoGap(
+    _ state: UnwindState, below end: UInt64, in process: UnwindProcess
+  ) -> Bool {
+    guard let stackPointer = state.registers.stackPointer else { return false }
+    let slots = [
+      state.registers.framePointer.map { $0 &+ 8 },
+      CallFrameMethod().frameAddress(of: state, in: process).map { $0 &- 8 },
+    ]
+    return slots.contains { slot in
+      guard let slot else { return false }
+      return slot >= stackPointer && slot < end && process.word(at: slot) == nil
+    }
+  }
+
+  /// A frame whose return address lies at a slot and from which call frame information alone leads
+  /// on, without any other register.
+  private func described(
+    at slot: UInt64, after state: UnwindState, in process: UnwindProcess
+  ) -> UnwindState? {
+    guard let word = process.word(at: slot) else { return nil }
+    let address = process.strippedCodeAddress(word)
+    guard process.check(returnAddress: address) == .behindCall else { return nil }
+    let registers = state.registers.caller(
+      programCounter: address, stackPointer: slot + 8, framePointer: nil)
+    let first = UnwindState(registers: registers, trust: .afterGap, isReturnAddress: true)
+    var last = first
+    for _ in 0..<Self.chainLength {
+      guard case .caller(let next) = CallFrameMethod().step(from: last, in: process),
+        let old = last.registers.stackPointer, let new = next.registers.stackPointer, new > old
+      else { return nil }
+      last = next
+    }
+    return first
   }
 
   private func record(at slot: UInt64, in process: UnwindProcess) -> FrameRecord? {

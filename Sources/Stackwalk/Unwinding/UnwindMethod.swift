@@ -4,6 +4,12 @@ struct UnwindState {
   var trust: FrameTrust
   /// False for a frame that was interrupted and not left by a call.
   var isReturnAddress: Bool
+
+  /// The address to look up: inside the call for a return address, since a call that never returns
+  /// may be its function's last instruction.
+  var lookupAddress: UInt64? {
+    registers.programCounter.map { isReturnAddress && $0 > 0 ? $0 - 1 : $0 }
+  }
 }
 
 /// What a method says of a frame's caller.

@@ -9,6 +9,10 @@ final class UnwindProcess {
   private var returnAddresses: [UInt64: ReturnAddressCheck] = [:]
   private var workLeft = 1 << 24
   private var frameSetups: [UInt64: FrameSetup] = [:]
+  private var identities: [UInt64: UInt64] = [:]
+  private var frameRows: [UInt64: FrameRow?] = [:]
+  private var capturedTables: [UInt64: CallFrameTable?] = [:]
+  let registers: RegisterMap
 
   /// What the code in front of an address says.
   enum ReturnAddressCheck {
@@ -21,11 +25,17 @@ final class UnwindProcess {
   init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
     self.snapshot = snapshot
     self.symbols = symbols
+    registers = RegisterMap(snapshot.architecture)
   }
 
   var architecture: ProcessSnapshot.Architecture { snapshot.architecture }
 
   func word(at address: UInt64) -> UInt64? { snapshot.memory.word(at: address) }
+
+  /// 1 to 8 bytes as a little-endian number.
+  func number(at address: UInt64, width: Int) -> UInt64? {
+    snapshot.memory.bytes(at: address, count: width)?.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
 
   /// Code at an address, from the dump if it holds it, else from the module's file.
   func code(at address: UInt64, count: Int) -> [UInt8]? {
@@ -82,13 +92,53 @@ final class UnwindProcess {
     return setup
   }
 
+  /// The rules for unwinding at an address: from the module's file, else from the dump's memory.
+  func frameRow(at address: UInt64) -> FrameRow? {
+    if let known = frameRows[address] { return known }
+    let row = uncachedFrameRow(at: address)
+    if frameRows.count < 1 << 16 { frameRows[address] = .some(row) }
+    return row
+  }
+
+  private func uncachedFrameRow(at address: UInt64) -> FrameRow? {
+    // Some microseconds, and more for a hostile program: dear beside a scanned word.
+    guard let module = snapshot.module(containing: address), spend(64) else { return nil }
+    if let row = symbols?.frameRow(at: address, in: module, registerCount: registers.count) {
+      return row
+    }
+    guard let table = capturedTable(of: module) else {
+      if !module.path.hasPrefix("/") { symbols?.noteMissingCode(of: module) }
+      return nil
+    }
+    return table.row(at: address, loadBias: 0, registerCount: registers.count)
+  }
+
+  private func capturedTable(of module: ModuleSnapshot) -> CallFrameTable? {
+    if let known = capturedTables[module.address] { return known }
+    let table = CallFrameTable(capturedAt: module.address, in: snapshot.memory)
+    capturedTables[module.address] = .some(table)
+    return table
+  }
+
+  /// The same number for frames of the same function: its start, or the address where that is not
+  /// known.
+  func functionIdentity(_ state: UnwindState) -> UInt64 {
+    guard let address = state.lookupAddress else { return 0 }
+    if let known = identities[address] { return known }
+    let module = snapshot.module(containing: address)
+    let identity = module.flatMap { symbols?.functionStart(of: address, in: $0) } ?? address
+    if identities.count < 1 << 16 { identities[address] = identity }
+    return identity
+  }
+
   /// True in the functions that the kernel starts threads and programs in, which have no caller.
   ///
   /// Told by name, or where libc is stripped by what stands behind the call: nothing that could
   /// return.
   func isFirstFunction(_ state: UnwindState, _ address: UInt64) -> Bool {
-    let lookup = state.isReturnAddress && address > 0 ? address - 1 : address
-    guard let module = snapshot.module(containing: lookup) else { return false }
+    guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
+      return false
+    }
     if let name = symbols?.linkageName(of: lookup, in: module), Self.firstFunctions.contains(name) {
       return true
     }
@@ -117,7 +167,10 @@ final class UnwindProcess {
   /// The captured part of a stack behind one that a cap cut off; nil where the stack was captured
   /// in one piece.
   func partBehindGap(after address: UInt64) -> MemoryRegion? {
-    guard let part = snapshot.memory.region(containing: address),
+    // The stack pointer of a frame whose callee ends with the part is one past it.
+    let memory = snapshot.memory
+    guard
+      let part = memory.region(containing: address) ?? memory.region(containing: address &- 1),
       let mapping = snapshot.mapping(containing: address), part.end < mapping.end
     else { return nil }
     let regions = snapshot.memory.regions

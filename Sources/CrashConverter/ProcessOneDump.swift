@@ -1,0 +1,97 @@
+internal import CrashReportDatabase
+public import IntermediateDump
+
+/// Makes a report of one finished dump of the pending folder.
+///
+/// - Parameters:
+///   - reportID: as the call that took the dump returned it.
+///   - path: the database's folder.
+///   - annotations: added to the report; a name that the dump has too gets this value.
+///   - storingSymbols: as of `processIntermediateDumps`.
+/// - Returns: what was done; nil if the dump is not there to be taken: another converter has it, or
+///   had it.
+/// - Throws: `CrashConverterError` only where no dump can be processed at all.
+public func processIntermediateDump(
+  _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
+  storingSymbols: Bool = true
+) throws(CrashConverterError) -> ProcessedDump? {
+  let database: CrashReportDatabase
+  do throws(CrashReportDatabaseError) {
+    database = try CrashReportDatabase(path: path)
+  } catch {
+    throw CrashConverterError(.databaseUnusable, error)
+  }
+  let pending = try openPendingFolder(of: database, identifier: nil)
+  do throws(CrashReportDatabaseError) {
+    let files = try pending.dumps(among: pending.files())
+    guard let file = files.first(where: { $0.name.reportID == reportID }),
+      let claim = try pending.claim(file)
+    else { return nil }
+    let conversion = DumpConversion(
+      database: database, annotations: annotations, storesSymbols: storingSymbols)
+    return ProcessedDump(
+      reportID: reportID, fileName: file.name.description,
+      outcome: process(claim, conversion, pending))
+  } catch {
+    throw CrashConverterError(.pendingFolderUnusable, error)
+  }
+}
+
+/// Makes a report of a dump that lies anywhere, such as one of `dumpWithoutCrash(to:)`.
+///
+/// The dump is put into the pending folder first and then removed from its place, so that a
+/// conversion that fails or is interrupted is tried again like any other. Doing it twice makes one
+/// report.
+///
+/// - Parameters:
+///   - file: the dump's path.
+///   - path: the database's folder.
+///   - annotations: added to the report; a name that the dump has too gets this value.
+///   - storingSymbols: as of `processIntermediateDumps`.
+/// - Returns: what was done; nil if another converter was faster.
+/// - Throws: `CrashConverterError` if the file cannot be read, is no dump or does not say whose it
+///   is; it stays then.
+///
+/// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
+public func processIntermediateDump(
+  at file: String, database path: String, annotations: [String: String] = [:],
+  storingSymbols: Bool = true
+) throws(CrashConverterError) -> ProcessedDump? {
+  let reportID: ReportID
+  do throws(CrashReportDatabaseError) {
+    let database = try CrashReportDatabase(path: path)
+    let slash = file.lastIndex(of: "/")
+    let folder = try Folder(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
+    let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
+    let bytes = try folder.contents(of: name, limit: DumpConversion.maximumSize)
+    guard let target = PendingDumpName(of: bytes) else {
+      throw CrashReportDatabaseError(.fileSystemError, "\(file) is no dump that says whose it is")
+    }
+    reportID = target.reportID
+    let root = try database.open()
+    let pending = try root.subfolder(PendingDumpName.folder, create: true)
+    _ = try pending.put(bytes, as: target.description, by: pending, replacing: true)
+    try pending.synchronize()
+    try folder.remove(name)
+  } catch {
+    throw CrashConverterError(.dumpUnusable, error)
+  }
+  return try processIntermediateDump(
+    reportID, database: path, annotations: annotations, storingSymbols: storingSymbols)
+}
+
+extension PendingDumpName {
+  /// The name that a dump says it has, finished.
+  fileprivate init?(of bytes: [UInt8]) {
+    guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return nil }
+    var identifier: String?
+    var reportID: ReportID?
+    for case (let key, .map(let map)) in document.root.entries.map({ ($0.key, $0.value) })
+    where key == IntermediateDumpKey.process.rawValue {
+      identifier = map.text(.identifier) ?? identifier
+      reportID = map.data(.reportID).flatMap { ReportID(bytes: $0) } ?? reportID
+    }
+    guard let identifier, let reportID else { return nil }
+    self.init(identifier: identifier, reportID: reportID, role: .finished)
+  }
+}

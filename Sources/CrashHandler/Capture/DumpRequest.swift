@@ -1,0 +1,95 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Why a dump is taken, where nothing crashed.
+///
+/// RUNS-DURING-CRASH; decided in ordinary code.
+@safe
+struct DumpRequest {
+  /// What asked for it; the numbers are those of the dump's `requestKind`.
+  struct Kind: Equatable {
+    let code: UInt8
+
+    @_noLocks
+    private init(code: UInt8) { self.code = code }
+
+    /// Nothing did: a signal came.
+    static var crash: Kind { @_noLocks get { Kind(code: 0) } }
+    static var program: Kind { @_noLocks get { Kind(code: 1) } }
+    static var hang: Kind { @_noLocks get { Kind(code: 2) } }
+
+    @_noLocks
+    static func == (left: Kind, right: Kind) -> Bool { left.code == right.code }
+    // The standard library's is generic over Equatable, which crash code cannot call.
+    @_noLocks
+    static func != (left: Kind, right: Kind) -> Bool { left.code != right.code }
+  }
+
+  var kind = Kind.crash
+  /// Which other threads get a stop signal.
+  var stops = StopChoice.all
+  /// False for a file at a path of the program's own.
+  var isRenamed = true
+  /// What hung, as `hangTarget` numbers it; its name, in memory of the dump's own.
+  var target: UInt8 = 0
+  var name: UnsafeRawPointer?
+  var nameCount = 0
+  /// Nanoseconds after which it counts as hung, and for which it has.
+  var threshold: UInt64 = 0
+  var time: UInt64 = 0
+  /// Nanoseconds of CPU time of the hung thread since; the largest number if it is not known.
+  var processorTime = UInt64.max
+  /// How the thread is known, as `hangThreadEvidence` numbers it.
+  var threadEvidence: UInt8 = 0
+  /// Where the values of the last two times are in the file; 0 where they are not.
+  var timeOffset: Int64 = 0
+  var processorTimeOffset: Int64 = 0
+
+  @_noLocks
+  init() {}
+
+  /// Writes the map; nothing for a crash.
+  @_noLocks
+  mutating func write(to writer: inout IntermediateDumpWriter) {
+    guard kind != .crash else { return }
+    writer.startMap(.dumpRequest)
+    writer.unsigned(.requestKind, UInt64(kind.code), width: 1)
+    if kind == .hang {
+      writer.unsigned(.hangTarget, UInt64(target), width: 1)
+      unsafe writer.property(.hangName, name, count: nameCount)
+      writer.unsigned(.hangThreshold, threshold)
+      writer.unsigned(.hangTime, time)
+      timeOffset = Int64(truncatingIfNeeded: writer.size &- 8)
+      if processorTime != UInt64.max {
+        writer.unsigned(.hangProcessorTime, processorTime)
+        processorTimeOffset = Int64(truncatingIfNeeded: writer.size &- 8)
+      }
+      writer.unsigned(.hangThreadEvidence, UInt64(threadEvidence), width: 1)
+    }
+    writer.end()
+  }
+}
+
+/// Which threads a dump stops; the others are read as they are.
+///
+/// RUNS-DURING-CRASH.
+struct StopChoice: Equatable {
+  private let code: UInt8
+
+  @_noLocks
+  private init(code: UInt8) { self.code = code }
+
+  /// None: a program that goes on must not see EINTR that nobody asked for.
+  static var none: StopChoice { @_noLocks get { StopChoice(code: 0) } }
+  static var all: StopChoice { @_noLocks get { StopChoice(code: 1) } }
+  /// The thread that hangs, if it runs: it then is in no call that the signal could end, and the
+  /// kernel does not tell where it is.
+  static var hungIfRunning: StopChoice { @_noLocks get { StopChoice(code: 2) } }
+  /// Those that run, where it is not known which one hangs.
+  static var running: StopChoice { @_noLocks get { StopChoice(code: 3) } }
+
+  @_noLocks
+  static func == (left: StopChoice, right: StopChoice) -> Bool { left.code == right.code }
+  @_noLocks
+  static func != (left: StopChoice, right: StopChoice) -> Bool { left.code != right.code }
+}

@@ -1,0 +1,122 @@
+internal import CSignalSafe
+internal import Glibc
+internal import IntermediateDump
+
+/// The dump of a hang that lasts: no converter takes it while this process lives.
+///
+/// It is reported if the process ends like this, and removed by `drop`, or by a crash that is
+/// captured. Ordinary code, used by one thread.
+@safe
+package struct HangDump: Sendable {
+  /// What hung, and how.
+  package struct Description: Sendable {
+    package var name: String
+    /// As the dump's `hangTarget` and `hangThreadEvidence` number them.
+    package var target: UInt8
+    package var threadEvidence: UInt8
+    /// The hung thread; nil if it is not known.
+    package var threadID: Int32?
+    /// Nanoseconds.
+    package var threshold: UInt64
+    package var time: UInt64
+    /// Nanoseconds; nil if the thread is not known.
+    package var processorTime: UInt64?
+
+    package init(
+      name: String, target: UInt8, threadEvidence: UInt8, threadID: Int32?, threshold: UInt64,
+      time: UInt64, processorTime: UInt64?
+    ) {
+      self.name = name
+      self.target = target
+      self.threadEvidence = threadEvidence
+      self.threadID = threadID
+      self.threshold = threshold
+      self.time = time
+      self.processorTime = processorTime
+    }
+  }
+
+  private let index: Int
+  private let timeOffset: Int64
+  private let processorTimeOffset: Int64
+
+  /// Takes the dump.
+  ///
+  /// The hung thread is signalled if it runs; where it is not known, all that run are. One that
+  /// waits never is.
+  ///
+  /// - Throws: `CrashHandlerError`, also where eight hangs last already.
+  package init(taking description: Description) throws(CrashHandlerError) {
+    var request = DumpRequest()
+    request.kind = .hang
+    request.stops = description.threadEvidence == 1 ? .hungIfRunning : .running
+    request.target = description.target
+    request.threshold = description.threshold
+    request.time = description.time
+    request.processorTime = description.processorTime ?? .max
+    request.threadEvidence = description.threadEvidence
+    let dump = try LiveDump(
+      request, name: description.name, subject: description.threadID ?? pm_gettid(),
+      suffix: ".hang")
+    let dumps = unsafe dump.state.pointee.hangDumps
+    let index = dumps.take()
+    guard index >= 0 else {
+      throw CrashHandlerError(.dumpFailed, "\(HangDumps.capacity) hangs have dumps already")
+    }
+    do throws(CrashHandlerError) {
+      _ = try dump.take()
+    } catch {
+      dumps.close(index)
+      throw error
+    }
+    unsafe dumps.fill(index, from: dump.state)
+    // The entry's from now on.
+    unsafe dump.state.pointee.fileDescriptor = -1
+    unsafe dump.state.pointee.fifoDescriptor = -1
+    self.index = index
+    timeOffset = unsafe dump.state.pointee.request.timeOffset
+    processorTimeOffset = unsafe dump.state.pointee.request.processorTimeOffset
+  }
+
+  /// Writes how long it has hung by now, in nanoseconds; nothing if the file is gone.
+  package func update(time: UInt64, processorTime: UInt64?) {
+    guard let dumps = Self.dumps else { return }
+    dumps.overwrite(index, time, at: timeOffset)
+    if let processorTime { dumps.overwrite(index, processorTime, at: processorTimeOffset) }
+  }
+
+  /// Removes it: what hung answered.
+  package func drop() {
+    guard let dumps = Self.dumps, let folder = Self.folder else { return }
+    dumps.removeFiles(index, folder: folder)
+    dumps.close(index)
+  }
+
+  /// Leaves it to be made a report, though what hung answered.
+  package func keep() {
+    guard let dumps = Self.dumps, let folder = Self.folder else { return }
+    let name = unsafe String(cString: dumps.name(index, 0))
+    if let finished = PendingDumpName(fileName: name)?.with(role: .finished) {
+      _ = unsafe renameat(folder, name, folder, finished.description)
+    }
+    dumps.close(index)
+  }
+
+  private static var dumps: HangDumps? {
+    unsafe pm_state().map { unsafe $0.assumingMemoryBound(to: HandlerState.self).pointee.hangDumps }
+  }
+
+  private static var folder: Int32? {
+    unsafe pm_state().map {
+      unsafe $0.assumingMemoryBound(to: HandlerState.self).pointee.folderDescriptor
+    }
+  }
+}
+
+/// Keeps the program's signals from a thread of ours, but for those of the handler.
+package func blockProgramSignals() {
+  guard let address = unsafe pm_state() else { return }
+  let state = unsafe address.assumingMemoryBound(to: HandlerState.self)
+  var mask = unsafe ~state.pointee.openSignals
+  _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
+}

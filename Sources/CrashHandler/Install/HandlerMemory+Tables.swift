@@ -1,0 +1,46 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The pieces that every capture needs, a crash's and a dump's without one.
+extension HandlerMemory {
+  /// Bytes for a capture: address space, of which the tables' ends are hardly ever touched.
+  static let captureSize = 14 << 20
+  static let captureStackSize = 128 << 10
+  static let scratchSize = 64 << 10
+  /// Bytes from one word that threads wait on to the next: parked threads and the capturing one
+  /// would otherwise fight for a line of the cache.
+  static let wordStride = 64
+
+  /// Cuts off a table of threads.
+  mutating func threads(
+    capacity: Int, countWord: FutexWord
+  ) throws(CrashHandlerError) -> ThreadTable {
+    unsafe ThreadTable(
+      base: try pages(capacity * ThreadTable.stride), capacity: capacity, countWord: countWord)
+  }
+
+  /// Cuts off a table of 65,536 mappings and 8 MiB of their text.
+  mutating func mappings() throws(CrashHandlerError) -> MappingTable {
+    let (textCapacity, capacity) = (8 << 20, 65536)
+    return unsafe MappingTable(
+      text: try pages(textCapacity), textCapacity: textCapacity,
+      entries: try pages(capacity * MappingTable.stride), capacity: capacity,
+      counts: try pages(2 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 2))
+  }
+
+  /// Cuts off the three landing pads.
+  mutating func landingPads() throws(CrashHandlerError) -> UnsafeMutablePointer<pm_landing_pad> {
+    unsafe try pages(3 * MemoryLayout<pm_landing_pad>.stride)
+      .bindMemory(to: pm_landing_pad.self, capacity: 3)
+  }
+
+  /// Makes a writer with a buffer of 256 KiB.
+  mutating func writer(
+    to descriptor: Int32, limits: CaptureLimits
+  ) throws(CrashHandlerError) -> IntermediateDumpWriter {
+    let size = 256 << 10
+    return unsafe IntermediateDumpWriter(
+      buffer: try pages(size), capacity: size, descriptor: descriptor,
+      byteLimit: UInt64(max(limits.dump, 0)))
+  }
+}

@@ -1,0 +1,93 @@
+/// The longest part of a stack in which the same few functions call each other in turn.
+public struct Recursion: Sendable, Equatable {
+  /// How many functions take turns; 1 for a function that calls itself.
+  public var period: Int
+  /// How many frames are further in, calls that were inlined not counted.
+  public var first: Int
+  /// Frames that were walked in it.
+  public var count: Int
+  /// About how many more lie in a part of the stack that the dump left out, by its size and that of
+  /// the frames below it; nil where the recursion does not go on beyond such a part.
+  public var estimatedInGap: Int?
+
+  public init(period: Int, first: Int, count: Int, estimatedInGap: Int? = nil) {
+    self.period = period
+    self.first = first
+    self.count = count
+    self.estimatedInGap = estimatedInGap
+  }
+}
+
+/// Finds the longest recursion while frames pass by, in constant memory.
+struct RecursionFinder {
+  static let longestPeriod = 4
+  /// Rounds without which nothing is called a recursion.
+  private static let fewestRounds = 3
+
+  private struct Run {
+    var count = 0
+    var startPointer: UInt64 = 0
+    var inGap: Int?
+  }
+
+  /// Functions of the latest frames, the latest first.
+  private var latest: [UInt64] = []
+  private var lastPointer: UInt64 = 0
+  private var position = 0
+  /// By period, from 1.
+  private var runs = [Run](repeating: Run(), count: longestPeriod)
+  private(set) var best: Recursion?
+
+  /// Takes the next frame.
+  ///
+  /// - Parameters:
+  ///   - function: the same for frames of the same function.
+  ///   - stackPointer: the frame's.
+  ///   - isBehindGap: true for the first frame above a part that the dump left out.
+  mutating func add(function: UInt64, stackPointer: UInt64, isBehindGap: Bool) {
+    if isBehindGap { crossGap(to: function, stackPointer) }
+    for period in 1...Self.longestPeriod {
+      var run = runs[period - 1]
+      if latest.count >= period, latest[period - 1] == function {
+        if run.count == 0 {
+          run = Run(count: period, startPointer: stackPointer)
+        }
+        run.count += 1
+      } else {
+        run = Run()
+      }
+      runs[period - 1] = run
+      let isLonger = run.count > (best?.count ?? period * Self.fewestRounds - 1)
+      if isLonger, run.count >= period * Self.fewestRounds {
+        best = Recursion(
+          period: period, first: position + 1 - run.count, count: run.count,
+          estimatedInGap: run.inGap)
+      }
+    }
+    latest.insert(function, at: 0)
+    if latest.count > Self.longestPeriod { latest.removeLast() }
+    lastPointer = stackPointer
+    position += 1
+  }
+
+  /// Lets a recursion go on behind the gap, at whichever of its functions comes first there.
+  private mutating func crossGap(to function: UInt64, _ stackPointer: UInt64) {
+    for period in 1...Self.longestPeriod {
+      let run = runs[period - 1]
+      // The start pointer is that of the frame after the first round.
+      let frames = run.count - period - 1
+      guard run.count >= period * Self.fewestRounds, frames > 0, lastPointer > run.startPointer,
+        stackPointer > lastPointer, let turn = latest[..<period].firstIndex(of: function)
+      else { continue }
+      let bytes = lastPointer - run.startPointer
+      let (product, overflow) = (stackPointer - lastPointer).multipliedReportingOverflow(
+        by: UInt64(frames))
+      guard !overflow else { continue }
+      runs[period - 1].inGap = Int(clamping: max(1, (product + bytes / 2) / bytes) - 1)
+      // As if the frame below were the one that this function calls.
+      let round = Array(latest[..<period])
+      latest.replaceSubrange(..<period, with: round[(turn + 1)...] + round[...turn])
+      return
+    }
+  }
+}

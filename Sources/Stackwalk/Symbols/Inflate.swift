@@ -1,0 +1,237 @@
+/// Expands zlib streams, the compression of debug sections.
+///
+/// Total: damaged input gives nil, and the output never grows beyond what was announced.
+/// Source: RFC 1950 (zlib), RFC 1951 (deflate).
+struct Inflate {
+  private let input: [UInt8]
+  private var position: Int
+  private var bits: UInt64 = 0
+  private var bitCount = 0
+  private var output: [UInt8]
+  private var produced = 0
+
+  /// Expands a whole stream.
+  ///
+  /// - Parameters:
+  ///   - bytes: holds the stream.
+  ///   - start: where it starts; what follows its end is not looked at.
+  ///   - size: the announced size of the contents in bytes; the caller bounds it.
+  /// - Returns: nil if the stream is damaged or its contents have another size.
+  static func expand(_ bytes: [UInt8], from start: Int, size: Int) -> [UInt8]? {
+    guard start >= 0, start <= bytes.count - 6, size >= 0 else { return nil }
+    let header = UInt16(bytes[start]) << 8 | UInt16(bytes[start + 1])
+    // Method 8, checksum, no preset dictionary.
+    guard header & 0x0F00 == 0x0800, header % 31 == 0, header & 0x20 == 0 else { return nil }
+    var inflate = Inflate(input: bytes, position: start + 2, size: size)
+    guard inflate.blocks(), inflate.produced == size, inflate.checksumFits() else { return nil }
+    return inflate.output
+  }
+
+  private init(input: [UInt8], position: Int, size: Int) {
+    self.input = input
+    self.position = position
+    output = [UInt8](repeating: 0, count: size)
+  }
+
+  private mutating func blocks() -> Bool {
+    while true {
+      guard let last = take(1), let type = take(2) else { return false }
+      let isDone =
+        switch type {
+        case 0: stored()
+        case 1: compressed(HuffmanCode.fixedLiterals, HuffmanCode.fixedDistances)
+        case 2: dynamic()
+        default: false
+        }
+      guard isDone else { return false }
+      if last == 1 { return true }
+    }
+  }
+
+  /// Makes at least `count` bits available where the input has them.
+  private mutating func fill(_ count: Int) {
+    while bitCount < count, position < input.count {
+      bits |= UInt64(input[position]) << UInt64(bitCount)
+      position += 1
+      bitCount += 8
+    }
+  }
+
+  private mutating func take(_ count: Int) -> Int? {
+    fill(count)
+    guard bitCount >= count else { return nil }
+    let value = Int(bits & (1 << UInt64(count) - 1))
+    bits >>= UInt64(count)
+    bitCount -= count
+    return value
+  }
+
+  private mutating func symbol(_ code: HuffmanCode) -> Int? {
+    fill(HuffmanCode.longest)
+    let entry = code.table[Int(bits & (1 << UInt64(HuffmanCode.longest) - 1))]
+    let length = Int(entry & 15)
+    guard length > 0, length <= bitCount else { return nil }
+    bits >>= UInt64(length)
+    bitCount -= length
+    return Int(entry >> 4)
+  }
+
+  private mutating func stored() -> Bool {
+    // The rest of the byte, and whole bytes that were taken ahead, go back.
+    position -= bitCount / 8
+    bits = 0
+    bitCount = 0
+    guard position <= input.count - 4 else { return false }
+    let count = Int(input[position]) | Int(input[position + 1]) << 8
+    let complement = Int(input[position + 2]) | Int(input[position + 3]) << 8
+    position += 4
+    guard count == complement ^ 0xFFFF, count <= input.count - position,
+      count <= output.count - produced
+    else { return false }
+    for index in 0..<count { output[produced + index] = input[position + index] }
+    position += count
+    produced += count
+    return true
+  }
+
+  private mutating func dynamic() -> Bool {
+    guard let literalCount = take(5), let distanceCount = take(5), let lengthCount = take(4),
+      literalCount <= 29, distanceCount <= 29
+    else { return false }
+    let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
+    var lengths = [UInt8](repeating: 0, count: 19)
+    for index in 0..<lengthCount + 4 {
+      guard let length = take(3) else { return false }
+      lengths[order[index]] = UInt8(length)
+    }
+    guard let code = HuffmanCode(lengths: lengths[...]),
+      let all = codeLengths(code, count: literalCount + 257 + distanceCount + 1),
+      let literals = HuffmanCode(lengths: all[..<(literalCount + 257)]),
+      let distances = HuffmanCode(lengths: all[(literalCount + 257)...])
+    else { return false }
+    return compressed(literals, distances)
+  }
+
+  /// The run-length coded lengths of both codes of a block.
+  private mutating func codeLengths(_ code: HuffmanCode, count: Int) -> [UInt8]? {
+    var lengths: [UInt8] = []
+    while lengths.count < count {
+      guard let symbol = symbol(code) else { return nil }
+      if symbol < 16 {
+        lengths.append(UInt8(symbol))
+        continue
+      }
+      guard let extra = take(symbol == 16 ? 2 : symbol == 17 ? 3 : 7) else { return nil }
+      guard symbol != 16 || !lengths.isEmpty else { return nil }
+      let length = symbol == 16 ? lengths[lengths.count - 1] : 0
+      let times = extra + (symbol == 18 ? 11 : 3)
+      guard times <= count - lengths.count else { return nil }
+      lengths += repeatElement(length, count: times)
+    }
+    return lengths
+  }
+
+  private static let lengthBases = [
+    3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
+    163, 195, 227, 258,
+  ]
+  private static let lengthBits = [
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
+  ]
+  private static let distanceBases = [
+    1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049,
+    3073, 4097, 6145, 8193, 12289, 16385, 24577,
+  ]
+
+  private mutating func compressed(_ literals: HuffmanCode, _ distances: HuffmanCode) -> Bool {
+    while let symbol = symbol(literals) {
+      if symbol < 256 {
+        guard produced < output.count else { return false }
+        output[produced] = UInt8(symbol)
+        produced += 1
+        continue
+      }
+      if symbol == 256 { return true }
+      guard symbol - 257 < Self.lengthBases.count,
+        let more = take(Self.lengthBits[symbol - 257]),
+        let code = self.symbol(distances), code < Self.distanceBases.count,
+        let further = take(max(0, code / 2 - 1))
+      else { return false }
+      let length = Self.lengthBases[symbol - 257] + more
+      let distance = Self.distanceBases[code] + further
+      guard distance <= produced, length <= output.count - produced else { return false }
+      // One by one: the source may overlap the target.
+      for _ in 0..<length {
+        output[produced] = output[produced - distance]
+        produced += 1
+      }
+    }
+    return false
+  }
+
+  /// Compares the Adler-32 behind the stream.
+  private mutating func checksumFits() -> Bool {
+    position -= bitCount / 8
+    guard position <= input.count - 4 else { return false }
+    let stored = input[position..<position + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    var low: UInt32 = 1
+    var high: UInt32 = 0
+    var index = 0
+    while index < output.count {
+      // 5,552 additions cannot overflow 32 bits.
+      let end = min(output.count, index + 5552)
+      while index < end {
+        low &+= UInt32(output[index])
+        high &+= low
+        index += 1
+      }
+      low %= 65521
+      high %= 65521
+    }
+    return stored == high << 16 | low
+  }
+}
+
+/// A prefix code of deflate as a table that the next 15 bits index.
+struct HuffmanCode {
+  static let longest = 15
+
+  /// The symbol in the upper 12 bits, its length in the lower 4; 0 for bits that are no code.
+  let table: [UInt16]
+
+  /// Nil if the lengths ask for more codes than there are.
+  init?(lengths: ArraySlice<UInt8>) {
+    var counts = [Int](repeating: 0, count: Self.longest + 1)
+    for length in lengths where length > 0 { counts[Int(length)] += 1 }
+    var next = [Int](repeating: 0, count: Self.longest + 1)
+    var code = 0
+    for length in 1...Self.longest {
+      code = (code + counts[length - 1]) << 1
+      next[length] = code
+      guard code + counts[length] <= 1 << length else { return nil }
+    }
+    var table = [UInt16](repeating: 0, count: 1 << Self.longest)
+    for (symbol, length) in lengths.enumerated() where length > 0 {
+      let width = Int(length)
+      var reversed = 0
+      for bit in 0..<width where next[width] & (1 << bit) != 0 {
+        reversed |= 1 << (width - 1 - bit)
+      }
+      next[width] += 1
+      for index in stride(from: reversed, to: table.count, by: 1 << width) {
+        table[index] = UInt16(symbol) << 4 | UInt16(length)
+      }
+    }
+    self.table = table
+  }
+
+  private init(fixed lengths: [UInt8]) {
+    // The lengths of RFC 1951, 3.2.6, are a code.
+    table = HuffmanCode(lengths: lengths[...])?.table ?? []
+  }
+
+  static let fixedLiterals = HuffmanCode(
+    fixed: [UInt8](repeating: 8, count: 144) + [UInt8](repeating: 9, count: 112)
+      + [UInt8](repeating: 7, count: 24) + [UInt8](repeating: 8, count: 8))
+  static let fixedDistances = HuffmanCode(fixed: [UInt8](repeating: 5, count: 30))
+}

@@ -1,0 +1,15 @@
+import Foundation
+import Postmortem
+
+// Symbolicating the report of a program with 100 threads, which links Foundation, against
+// llvm-symbolizer for the same addresses.
+//
+//   symbols-benchmark [REPEATS]
+
+if CommandLine.arguments.dropFirst().first == "victim" {
+  Victim.crash(database: CommandLine.arguments[2])
+}
+let repeats = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 9
+let benchmark = try Benchmark()
+defer { benchmark.removeFiles() }
+try benchmark.run(repeats: repeats)

@@ -1,0 +1,87 @@
+import CrashReport
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+/// What hangs, in processes of their own.
+@Suite("Hangs", .serialized) struct HangTests {
+  private static let targets = ["main", "queue", "actor", "heartbeat"]
+
+  @Test(arguments: targets, ["idle", "busy"])
+  func aHangThatWasKilledIsReported(_ target: String, _ manner: String) async throws {
+    let victim = try await LiveVictim()
+    let child = try victim.start("\(target)-\(manner)-killed")
+    _ = try await victim.waitForFile(endingIn: ".hang")
+    // Nobody takes it while the process lives.
+    #expect(try await victim.lines("process").isEmpty)
+    try await Task.sleep(for: .seconds(1))
+    child.kill()
+    let processed = try await victim.lines("process")
+    #expect(processed.count == 1, "\(processed)")
+    let report = try victim.onlyReport()
+    let request = try #require(report.request)
+    #expect(request.kind == "hang")
+    // Which thread runs a queue or an actor is not always known; what is said must be so.
+    let isKnown = request.threadEvidence == "known"
+    #expect(isKnown == (target == "heartbeat"))
+    #expect(
+      request.activity == manner || (!isKnown && request.activity == nil), "\(request)")
+    #expect(request.threshold == 400_000_000)
+    // Kept up to date until the end.
+    #expect(try #require(request.hangTime) >= 400_000_000)
+    #expect(report.explanation?.contains("had not answered for") == true)
+    #expect(report.exception?.signal == nil)
+    let expected = manner == "busy" ? "hangBusily" : "hangIdly"
+    let hung = try #require(
+      report.threads.first { thread in
+        thread.frames.contains { $0.function?.contains(expected) == true }
+      }, "\(report.threads.map { $0.frames.map(\.function) })")
+    if isKnown { #expect(hung.crashed) }
+    #expect(hung.capturedBy == (manner == "busy" ? "stopped" : "kernel"))
+    let left = try victim.pendingFiles()
+    #expect(left.allSatisfy { !$0.contains(report.reportID ?? "?") }, "\(left)")
+  }
+
+  @Test(arguments: targets)
+  func aHangThatEndsLeavesNothing(_ target: String) async throws {
+    let victim = try await LiveVictim()
+    let lines = try await victim.lines("\(target)-idle-recovers")
+    #expect(lines.contains("dump is gone"), "\(lines)")
+    #expect(try await victim.lines("process").isEmpty)
+    #expect(try victim.reports().isEmpty)
+  }
+
+  @Test func aHangThatEndsIsKeptIfAsked() async throws {
+    let victim = try await LiveVictim()
+    _ = try await victim.lines("heartbeat-idle-kept")
+    _ = try await victim.lines("process")
+    #expect(try victim.onlyReport().request?.kind == "hang")
+  }
+
+  @Test func aCrashOvertakesAHang() async throws {
+    let victim = try await LiveVictim()
+    let child = try await victim.run("heartbeat-idle-crashes")
+    #expect(child.end.signal == SIGSEGV, "\(child.standardOutput)")
+    _ = try await victim.lines("process")
+    let report = try victim.onlyReport()
+    #expect(report.request == nil)
+    #expect(report.exception?.signal == SIGSEGV)
+    #expect(report.capture.sectionsAbandoned?.value == 0)
+  }
+
+  @Test(arguments: targets)
+  func aStandstillIsNoHang(_ target: String) async throws {
+    let victim = try await LiveVictim()
+    let child = try victim.start("\(target)-never-watched")
+    _ = try await victim.waitForFile(endingIn: ".locked")
+    try await Task.sleep(for: .seconds(1))
+    child.signal(SIGSTOP)
+    try await Task.sleep(for: .seconds(2))
+    child.signal(SIGCONT)
+    #expect(try child.finish() == 0)
+    // A hang that was seen and ended would have been kept.
+    #expect(try await victim.lines("process").isEmpty)
+    #expect(try victim.reports().isEmpty)
+  }
+}

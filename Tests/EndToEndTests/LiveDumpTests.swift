@@ -1,0 +1,155 @@
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// Dumps without a crash, of processes that live on.
+@Suite("Dumps without a crash") struct LiveDumpTests {
+  private func isStack(_ thread: CrashReport.Thread, through function: String) -> Bool {
+    thread.frames.contains { $0.function?.contains(function) == true }
+  }
+
+  @Test func nowIsAReportInTheSameCall() async throws {
+    let victim = try await LiveVictim()
+    let lines = try await victim.lines("dump-now")
+    let report = try victim.onlyReport()
+    #expect(lines == ["dumped", report.reportID])
+    #expect(report.request?.kind == "program")
+    #expect(report.explanation?.hasPrefix("Dump requested by the program at ") == true)
+    #expect(report.exception?.signal == nil)
+    #expect(report.message == nil)
+    let first = try #require(report.threads.first)
+    #expect(first.crashed)
+    #expect(isStack(first, through: "dumpFromHere"), "\(first.frames.map(\.function))")
+    #expect(first.stackEnd == "bottom")
+    #expect(
+      report.signature?.hasPrefix("dump | LiveDumpVictim.dumpFromHere") == true,
+      "\(report.signature ?? "")")
+    // Nothing is left but what the run itself had.
+    let names = try victim.pendingFiles()
+    #expect(names.allSatisfy { !$0.hasSuffix(report.reportID ?? "?") }, "\(names)")
+  }
+
+  @Test func deferredIsAReportOfTheNextStart() async throws {
+    let victim = try await LiveVictim()
+    let lines = try await victim.lines("dump-deferred")
+    #expect(try victim.reports().isEmpty)
+    // Neither it nor its report is a crash.
+    #expect(try await victim.lines("recent") == ["0"])
+    let processed = try await victim.lines("process")
+    #expect(processed.count == 1 && processed[0].contains("complete"), "\(processed)")
+    #expect(try victim.onlyReport().reportID == lines.last)
+    #expect(try await victim.lines("recent") == ["0"])
+  }
+
+  @Test func aPathIsProcessedOrDropped() async throws {
+    let victim = try await LiveVictim()
+    let path = victim.folder.path + "/dump"
+    let lines = try await victim.lines("dump-path", path)
+    // The next start knows nothing of it.
+    #expect(try await victim.lines("process").isEmpty)
+    let processed = try await victim.lines("process-path", path)
+    #expect(processed.first?.hasSuffix("complete") == true, "\(processed)")
+    #expect(try victim.onlyReport().reportID == lines.last)
+    #expect(!FileManager.default.fileExists(atPath: path))
+    // What is there is not overwritten.
+    try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+    let refused = try await victim.run("dump-path", path)
+    #expect(refused.end.exitCode == 70 && refused.standardOutput.contains("cannot make the file"))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("mine".utf8))
+  }
+
+  @Test func interruptsNobody() async throws {
+    let victim = try await LiveVictim()
+    let lines = try await victim.lines("dump-server")
+    #expect(lines.last == "interrupted 0", "\(lines)")
+    _ = try await victim.lines("process")
+    let reports = try victim.reports()
+    #expect(reports.count == 3)
+    for report in reports {
+      let seen = CrashReport(snapshot: try victim.snapshot(of: report), symbolicating: true)
+      let calls = seen.threads.compactMap { $0.systemCall?.name }
+      // Each with its stack, from the kernel's word on where it waits.
+      #expect(calls.filter { $0.contains("nanosleep") }.count == 4, "\(calls)")
+      #expect(calls.filter { $0 == "poll" }.count == 4, "\(calls)")
+      for thread in seen.threads where thread.systemCall?.name == "poll" {
+        #expect(thread.capturedBy == "kernel" && !thread.frames.isEmpty)
+      }
+      #expect(seen.capture.threadsStopped == 0)
+    }
+  }
+
+  @Test func stopsThreadsIfAsked() async throws {
+    let victim = try await LiveVictim()
+    _ = try await victim.lines("dump-stopping")
+    _ = try await victim.lines("process")
+    let reports = try victim.reports()
+    #expect(reports.count == 3)
+    for report in reports {
+      let seen = CrashReport(snapshot: try victim.snapshot(of: report), symbolicating: true)
+      let spinning = try #require(seen.threads.first { isStack($0, through: "spin") })
+      #expect(spinning.capturedBy == "stopped" && !spinning.registers.isEmpty)
+    }
+  }
+
+  @Test func manyThreadsDumpAtOnce() async throws {
+    let victim = try await LiveVictim()
+    let lines = try await victim.lines("dump-32")
+    #expect(Set(lines).count == 32, "\(lines)")
+    _ = try await victim.lines("process")
+    #expect(Set(try victim.reports().map { $0.id.description }) == Set(lines))
+  }
+
+  @Test(arguments: ["crash-while-dumping", "crash-while-stopping"])
+  func aCrashWhileThreadsDumpIsCaptured(_ scene: String) async throws {
+    let victim = try await LiveVictim()
+    let child = try await victim.run(scene)
+    #expect(child.end.signal == SIGSEGV, "\(child.end) \(child.standardOutput)")
+    _ = try await victim.run("process")
+    let snapshots = try victim.reports().map { try victim.snapshot(of: $0) }
+    let crashes = snapshots.filter { $0.request == nil }
+    try #require(crashes.count == 1)
+    #expect(crashes[0].exception?.signal == SIGSEGV)
+    #expect(crashes[0].capture.isComplete)
+    #expect(crashes[0].capture.sectionsAbandoned == 0)
+    // The threads that were at it show where they called from.
+    let report = CrashReport(snapshot: crashes[0], symbolicating: true)
+    #expect(report.threads.filter { isStack($0, through: "crashWhileDumping") }.count == 9)
+  }
+
+  @Test func aFaultOfADumpIsNoCrash() async throws {
+    let victim = try await LiveVictim()
+    let lines = try await victim.lines("dump-faulting")
+    #expect(lines.first == "dumped")
+    _ = try await victim.lines("process")
+    let report = try victim.onlyReport()
+    #expect(report.reportID == lines.last)
+    #expect(report.complete)
+  }
+
+  @Test(.needs(.lldb))
+  func lldbOpensTheMinidump() async throws {
+    let victim = try await LiveVictim()
+    _ = try await victim.lines("dump-now")
+    let report = try #require(try victim.reports().first)
+    let view = try await LLDB.view(dump: report.path, folder: victim.folder.path)
+    #expect(view.frames.contains { $0.function?.contains("dumpFromHere") == true })
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: report.path)))
+    #expect(Self.exceptionCode(bytes) == UInt32.max)
+  }
+
+  /// The exception stream's code, found by the directory.
+  private static func exceptionCode(_ bytes: [UInt8]) -> UInt32? {
+    func word(_ offset: Int) -> Int {
+      (0..<4).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+    }
+    for index in 0..<word(8) where word(word(12) + index * 12) == 6 {
+      return UInt32(truncatingIfNeeded: word(word(word(12) + index * 12 + 8) + 8))
+    }
+    return nil
+  }
+}

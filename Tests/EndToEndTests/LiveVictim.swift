@@ -1,0 +1,105 @@
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// LiveDumpVictim in a folder of its own.
+final class LiveVictim {
+  let folder = try! TemporaryFolder()
+  let executable: String
+
+  init() async throws {
+    executable = try await BuiltProducts.shared.executable("LiveDumpVictim", .asTested)
+  }
+
+  var database: String { folder.path + "/database" }
+
+  /// Runs a scene to its end.
+  func run(_ scene: String, _ arguments: String...) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      executable, [scene, database] + arguments, in: folder.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+  }
+
+  /// Runs a scene that ends well, and gives its lines.
+  func lines(_ scene: String, _ arguments: String...) async throws -> [String] {
+    let child = try await ChildProcess.run(
+      executable, [scene, database] + arguments, in: folder.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+    try #require(child.end.exitCode == 0, "\(child.end) \(child.standardOutput)")
+    return child.standardOutput.split(separator: "\n").map(String.init)
+  }
+
+  /// Starts a scene that ends only when it is told.
+  func start(_ scene: String) throws -> RunningVictim {
+    try RunningVictim(executable, [scene, database])
+  }
+
+  func reports() throws -> [StoredReport] {
+    try CrashReportDatabase(path: database).reports()
+  }
+
+  func snapshot(of report: StoredReport) throws -> ProcessSnapshot {
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
+    return try MinidumpReader.snapshot(of: [UInt8](bytes))
+  }
+
+  /// The only report there is, as a person sees it.
+  func onlyReport() throws -> CrashReport {
+    let reports = try reports()
+    try #require(reports.count == 1)
+    return CrashReport(snapshot: try snapshot(of: reports[0]), symbolicating: true)
+  }
+
+  /// Names of the files in the folder of pending dumps.
+  func pendingFiles() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: database + "/pending-serialized-dumps")
+      .sorted()
+  }
+
+  /// Waits until a pending file has a suffix.
+  func waitForFile(endingIn suffix: String) async throws -> String {
+    for _ in 0..<1200 {
+      if let name = try? pendingFiles().first(where: { $0.hasSuffix(suffix) }) { return name }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    throw Missing(description: "no file that ends in \(suffix)")
+  }
+
+  struct Missing: Error, CustomStringConvertible { let description: String }
+}
+
+/// A child that runs until it is told to end; killed when it is let go.
+final class RunningVictim {
+  private let process = Process()
+  private let input = Pipe()
+
+  init(_ executable: String, _ arguments: [String]) throws {
+    process.executableURL = URL(fileURLWithPath: executable)
+    process.arguments = arguments
+    process.standardInput = input
+    process.standardOutput = FileHandle.nullDevice
+    process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+    try process.run()
+  }
+
+  deinit { kill() }
+
+  func signal(_ number: Int32) { Glibc.kill(process.processIdentifier, number) }
+
+  func kill() {
+    guard process.isRunning else { return }
+    signal(SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// Sends a line, and waits for the end.
+  func finish() throws -> Int32 {
+    try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+}

@@ -1,0 +1,57 @@
+import CrashTestSupport
+import ProcessSnapshot
+import Stackwalk
+
+/// Our walk of a thread against gdb's on the core file of the same crash.
+struct StackComparison {
+  /// Frames of gdb's.
+  var frameCount = 0
+  /// One text for each frame that is not the same.
+  var differences: [String] = []
+
+  /// Compares addresses and linkage names; inlined calls, which share a frame, are left out.
+  ///
+  /// Left out are also gdb's callers in no module: where a function has no call frame information
+  /// (libswiftDispatch has some) gdb guesses from its first instructions, takes any word for a return
+  /// address, and finds the way back behind it.
+  mutating func add(
+    _ thread: ThreadSnapshot, of snapshot: ProcessSnapshot, _ walker: Stackwalker,
+    _ all: [DebuggerView.Frame]
+  ) {
+    let expected = all.enumerated().filter { index, frame in
+      index == 0 || snapshot.module(containing: frame.address &- 1) != nil
+    }.map(\.element)
+    let frames = walker.frames(of: thread, limit: 2_000).filter { !$0.isInlined }
+    frameCount += expected.count
+    for index in 0..<max(frames.count, expected.count) {
+      let ours = index < frames.count ? frames[index] : nil
+      let theirs = index < expected.count ? expected[index] : nil
+      let isSame =
+        ours?.address == theirs?.address
+        && Self.isSameName(ours?.symbol?.linkageName, theirs?.function)
+      if !isSame { differences.append("#\(index) \(Self.text(ours)) | \(Self.text(theirs))") }
+    }
+  }
+
+  /// A function of libc may have several names for one address, which differ in underscores.
+  ///
+  /// Such as `clone3` and `__clone3`, and in its debug file `__GI___lll_lock_wait` for the name
+  /// within libc. A name's version is left out.
+  private static func isSameName(_ ours: String?, _ theirs: String?) -> Bool {
+    func core(_ name: String?) -> Substring? {
+      let name = name?.prefix { $0 != "@" }.drop { $0 == "_" }
+      return name.map { $0.hasPrefix("GI_") ? $0.dropFirst(3).drop { $0 == "_" } : $0 }
+    }
+    return core(ours) == core(theirs)
+  }
+
+  private static func text(_ frame: StackFrame?) -> String {
+    guard let frame else { return "none" }
+    let name = frame.symbol?.linkageName ?? "-"
+    return "0x\(String(frame.address, radix: 16)) \(name) \(frame.trust)"
+  }
+
+  private static func text(_ frame: DebuggerView.Frame?) -> String {
+    frame.map { "0x\(String($0.address, radix: 16)) \($0.function ?? "-")" } ?? "none"
+  }
+}

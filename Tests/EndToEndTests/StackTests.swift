@@ -1,0 +1,68 @@
+import CrashCatalogue
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+/// Whole stacks, thread by thread, against gdb on the core file of the same crash.
+///
+/// `FaithfulDeathTests` compares the crashing thread of its kinds in the same way.
+@Suite("Stacks against gdb", .serialized)
+struct StackTests {
+  @Test(
+    "Ways out of libc and libstdc++, and a deep recursion", .needs(.gdb),
+    arguments: ["assert", "cxx-exception", "pure-virtual", "stack-smash", "null-call", "deep"],
+    [CrashPlace.main, .dispatch])
+  func crashingThread(_ kind: String, _ place: CrashPlace) async throws {
+    let victim = try await Victim(.asTested)
+    let child = try await victim.die(kind, on: place, coreFile: .allowed)
+    #expect(child.end.signal != nil)
+    let lines = try await victim.process()
+    #expect(lines.count == 1)
+    let snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
+    if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
+      print("\(kind), \(place): not compared with gdb: \(obstacle)")
+      return
+    }
+    let gdb = try await GDB.view(
+      core: try CoreFile.path(in: try victim.folder("handled")), of: victim.executable,
+      folder: try victim.folder("gdb"))
+    var comparison = StackComparison()
+    comparison.add(
+      try #require(snapshot.crashedThread), of: snapshot,
+      Stackwalker(snapshot: snapshot, symbols: SymbolSource()), gdb.frames)
+    #expect(comparison.frameCount >= 8)
+    #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
+  }
+
+  @Test("The blocked threads of a program that links Foundation", .needs(.gdb))
+  func blockedThreads() async throws {
+    let executable = try await BuiltProducts.shared.executable("FoundationVictim", .asTested)
+    let folder = try TemporaryFolder()
+    let run = try folder.subfolder("run")
+    let child = try await ChildProcess.run(
+      executable, [folder.path + "/database"], in: run,
+      environment: ["SWIFT_BACKTRACE": "enable=no"], coreFile: .allowed)
+    #expect(child.end.signal == SIGSEGV)
+    let pending = folder.path + "/database/pending-serialized-dumps/"
+    let names = try FileManager.default.contentsOfDirectory(atPath: pending)
+      .filter { !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo") }
+    try #require(names.count == 1, "\(names)")
+    let snapshot = try Victim.snapshot(ofDump: pending + names[0])
+    #expect(snapshot.threads.count >= 16)
+    if let obstacle = CoreFile.obstacle, !OutsideTool.mustBeThere {
+      print("blocked threads: not compared with gdb: \(obstacle)")
+      return
+    }
+    let gdb = try await GDB.view(
+      core: try CoreFile.path(in: run), of: executable, folder: try folder.subfolder("gdb"))
+    let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
+    var comparison = StackComparison()
+    for thread in snapshot.threads {
+      comparison.add(thread, of: snapshot, walker, try #require(gdb.stacks[thread.id]))
+    }
+    #expect(comparison.frameCount >= 16 * 5)
+    #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
+  }
+}

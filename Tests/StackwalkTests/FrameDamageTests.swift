@@ -1,0 +1,103 @@
+import ProcessSnapshot
+import Testing
+
+@testable import Stackwalk
+
+/// Whatever is in a frame section, reading it ends and does not trap.
+@Suite struct FrameDamageTests {
+  /// The start of the C library's own section, with as many functions as make the test quick, and
+  /// their last addresses.
+  private static let real: (bytes: [UInt8], address: UInt64, functions: [UInt64])? = {
+    guard let elf = try? ELFFile(path: "/lib/x86_64-linux-gnu/libc.so.6"),
+      let section = elf.section(named: ".eh_frame"), section.size >= 1024,
+      let bytes = elf.file.bytes(at: section.fileOffset, count: 1024)
+    else { return nil }
+    let source = Damaged(address: section.address, bytes: bytes)
+    var functions: [UInt64] = []
+    var position = section.address
+    while let entry = FrameEntry(of: .exceptionFrame, at: position, from: source) {
+      position = entry.next
+      guard case .description(let common) = entry.kind,
+        let information = FrameEntry(of: .exceptionFrame, at: common, from: source)
+          .flatMap(CommonInformation.init),
+        let description = FrameDescription(entry, common: information)
+      else { continue }
+      functions.append(description.range.upperBound - 1)
+    }
+    return (bytes, section.address, functions)
+  }()
+
+  private struct Damaged: FrameSource {
+    var address: UInt64
+    var bytes: [UInt8]
+
+    func frameBytes(of section: FrameSection, at position: UInt64, count: Int) -> [UInt8]? {
+      guard section == .exceptionFrame, position >= address,
+        position - address <= UInt64(bytes.count), count >= 0,
+        count <= bytes.count - Int(position - address)
+      else { return nil }
+      return Array(bytes[Int(position - address)..<Int(position - address) + count])
+    }
+
+    var table: CallFrameTable {
+      var places = CallFrameTable.Places()
+      places.exceptionFrame = address..<address + UInt64(bytes.count)
+      return CallFrameTable(places, from: self)
+    }
+  }
+
+  /// Reads and runs everything; returns how many functions still have rules.
+  @discardableResult
+  private func use(_ bytes: [UInt8]) throws -> Int {
+    let real = try #require(Self.real)
+    let table = Damaged(address: real.address, bytes: bytes).table
+    return real.functions.count { function in
+      table.row(at: function, loadBias: 0, registerCount: 17) != nil
+    }
+  }
+
+  @Test(.enabled("apt-get install libc6, for x86_64") { FrameDamageTests.real != nil })
+  func everyByteChanged() throws {
+    let real = try #require(Self.real)
+    #expect(try use(real.bytes) == real.functions.count)
+    #expect(real.functions.count > 10)
+    for offset in real.bytes.indices {
+      for change: UInt8 in [0xFF, 0x01] {
+        var bytes = real.bytes
+        bytes[offset] ^= change
+        try use(bytes)
+      }
+    }
+  }
+
+  @Test(.enabled("apt-get install libc6, for x86_64") { FrameDamageTests.real != nil })
+  func cutAnywhere() throws {
+    let real = try #require(Self.real)
+    for count in 0..<real.bytes.count { try use(Array(real.bytes[..<count])) }
+  }
+
+  /// Every byte of a header and its table.
+  @Test func everyByteOfAHeader() {
+    var section = FrameBytes()
+    section.common()
+    let position = FrameBytes.address + UInt64(section.bytes.count)
+    section.description(0x1_0000..<0x1_0100, instructions: [0x0E, 16])
+    let offset = section.bytes.count
+    let header = FrameBytes.address + UInt64(offset)
+    section.bytes += FrameBytes.header(
+      [(0x1_0000, position)], at: header, section: FrameBytes.address)
+    func row(_ section: FrameBytes) -> FrameRow? {
+      let end = FrameBytes.address + UInt64(section.bytes.count)
+      return CallFrameTable(CallFrameTable.Places(header: header..<end), from: section)
+        .row(at: 0x1_0080, loadBias: 0, registerCount: 17)
+    }
+    #expect(row(section) != nil)
+    for index in offset..<section.bytes.count {
+      for value in 0...255 as ClosedRange<UInt8> {
+        var damaged = section
+        damaged.bytes[index] = value
+        _ = row(damaged)
+      }
+    }
+  }
+}

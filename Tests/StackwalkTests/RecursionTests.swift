@@ -1,0 +1,67 @@
+import Testing
+
+@testable import Stackwalk
+
+@Suite struct RecursionTests {
+  private func find(
+    _ functions: [UInt64], frameSize: UInt64 = 0x20, gap: (at: Int, bytes: UInt64)? = nil
+  ) -> Recursion? {
+    var finder = RecursionFinder()
+    var pointer: UInt64 = 0x7000_0000
+    for (index, function) in functions.enumerated() {
+      if index == gap?.at { pointer += gap?.bytes ?? 0 }
+      finder.add(function: function, stackPointer: pointer, isBehindGap: index == gap?.at)
+      pointer += frameSize
+    }
+    return finder.best
+  }
+
+  @Test func findsAFunctionThatCallsItself() {
+    let functions = [1, 2] + [UInt64](repeating: 3, count: 1_000) + [4, 5]
+    #expect(find(functions) == Recursion(period: 1, first: 2, count: 1_000))
+  }
+
+  @Test(arguments: 2...4)
+  func findsFunctionsThatCallEachOther(_ period: Int) {
+    let round = (0..<UInt64(period)).map { 10 + $0 }
+    let functions: [UInt64] = [1, 2] + [[UInt64]](repeating: round, count: 50).joined() + [5]
+    #expect(find(functions) == Recursion(period: period, first: 2, count: 50 * period))
+  }
+
+  @Test func keepsTheLongest() {
+    let functions =
+      [UInt64](repeating: 1, count: 10) + [2] + [UInt64](repeating: 3, count: 20)
+      + [UInt64](repeating: 4, count: 15)
+    #expect(find(functions) == Recursion(period: 1, first: 11, count: 20))
+  }
+
+  @Test(
+    arguments: [[], [1], [1, 2, 3, 4, 5, 6], [1, 1, 2, 2, 3, 3], [1, 2, 1, 2, 3]] as [[UInt64]])
+  func findsNone(_ functions: [UInt64]) {
+    #expect(find(functions) == nil)
+  }
+
+  @Test func estimatesWhatAGapHides() {
+    let functions = [1] + [UInt64](repeating: 2, count: 200) + [3]
+    // 1,000 frames of 32 bytes lie in the gap.
+    let recursion = find(functions, gap: (at: 101, bytes: 32_000))
+    #expect(recursion == Recursion(period: 1, first: 1, count: 200, estimatedInGap: 1_000))
+  }
+
+  @Test(arguments: 0..<3)
+  func goesOnAtAnyFunctionBehindAGap(_ skipped: Int) {
+    let rounds = [UInt64]([[UInt64]](repeating: [7, 8, 9], count: 30).joined())
+    let functions = Array(rounds[..<45] + rounds[(45 + skipped)...])
+    let recursion = find(functions, gap: (at: 45, bytes: UInt64(300 + skipped) * 0x20))
+    #expect(recursion?.period == 3)
+    #expect(recursion?.first == 0)
+    #expect(recursion?.count == functions.count)
+    #expect(recursion?.estimatedInGap == 300 + skipped)
+  }
+
+  @Test func endsWhereAnotherFunctionComesBehindAGap() {
+    let functions = [UInt64](repeating: 2, count: 50) + [UInt64](repeating: 3, count: 20)
+    let recursion = find(functions, gap: (at: 50, bytes: 32_000))
+    #expect(recursion == Recursion(period: 1, first: 0, count: 50))
+  }
+}
