@@ -21,7 +21,7 @@ extension CrashCondition {
       "fatal-error", "precondition", "unwrap-nil", "index-out-of-range", "forced-cast",
       "unowned-after-free", "exclusivity", "try-bang", "main-actor", "continuation",
       "truncated-file", "file-size-limit", "assert", "double-free", "cxx-exception",
-      "pure-virtual", "stack-smash",
+      "pure-virtual", "stack-smash", "pipe",
     ]
     return Dictionary(
       uniqueKeysWithValues: kinds.map { ($0, "allocates, and waits for the lock by itself") })
@@ -98,12 +98,15 @@ extension CrashCondition {
       crowd.takesTime = crowd.isSlow
       return crowd
     }
+    var churn = made(
+      "thread-churn", .threads, "four threads start and join others all the time")
+    churn.excluded["exec"] = "fails their pthread_create"
     return crowds + [
       once, second,
       made("deaf-threads", .threads, "four threads block every signal"),
       made("vfork-parent", .threads, "a thread is in state D: it waits for its vfork child"),
       made("traced-thread", .threads, "a thread is stopped by a tracer"),
-      made("thread-churn", .threads, "four threads start and join others all the time"),
+      churn,
       made("spinning-threads", .threads, "four threads never sleep"),
       CrashCondition(
         name: "small-stack", group: .threads, summary: "on a pthread with a stack of 64 KiB",
@@ -167,6 +170,7 @@ extension CrashCondition {
       #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#)
     readOnly.needsRoot = true
     readOnly.excluded["out-of-memory"] = "takes root"
+    descriptors.excluded["exec"] = "needs a descriptor for its libraries, and ours close"
     descriptors.excluded["out-of-memory"] = "needs a descriptor itself"
     return [
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
@@ -200,6 +204,7 @@ extension CrashCondition {
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
       conditions[4].excluded[kind] = "would signal its parent"
     }
+    conditions[4].excluded["exclusivity"] = "leaves its access open in the parent's memory"
     return conditions
   }()
 }

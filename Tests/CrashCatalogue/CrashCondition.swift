@@ -64,6 +64,8 @@ public struct CrashCondition: Sendable {
       return "one kind of each sort is enough"
     }
     if surroundsCrash, crash.kind == "uncaught-error" { return "is thrown out of main only" }
+    // On a worker, which waits for ever for what this thread holds.
+    if surroundsCrash, crash.kind == "continuation" { return "is another thread's crash" }
     if isOnOtherThread, !crash.places.contains(.pthread) { return "not on such a thread" }
     return possiblePlaces(crash).isEmpty ? "not on such a thread" : nil
   }
