@@ -3,7 +3,6 @@ internal import Glibc
 internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
-internal import Stackwalk
 
 /// One dump on its way into the database.
 struct DumpConversion: ~Copyable {
@@ -35,11 +34,8 @@ struct DumpConversion: ~Copyable {
   let database: CrashReportDatabase
   /// What the caller has to say of every dump; these win over the dump's own.
   let annotations: [String: String]
-  /// Whether to keep names and lines of the crashing thread with the report.
-  let storesSymbols: Bool
-
-  /// How long finding the names of one report may take, in seconds.
-  static let symbolTimeLimit = 2.0
+  /// For keeping names and lines of the crashing thread with the report; nil for not.
+  let symbols: SymbolBudget?
 
   /// Makes a report of a dump, durably.
   ///
@@ -55,10 +51,7 @@ struct DumpConversion: ~Copyable {
     snapshot.reportID = reportID
     snapshot.annotations.merge(annotations) { _, new in new }
     // Not again after a converter died at this dump: the report matters more than its names.
-    if storesSymbols, claim.attempt == 1 {
-      snapshot.storedSymbols = StoredSymbols.gather(
-        for: snapshot, timeLimit: Self.symbolTimeLimit)
-    }
+    if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
     do throws(Failure) {
       try store(&snapshot, as: reportID)
     } catch  where error.isReportThere {

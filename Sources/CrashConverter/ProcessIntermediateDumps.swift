@@ -16,7 +16,7 @@ internal import IntermediateDump
 ///   - limit: the most dumps of other programs that are taken; without an identifier there is no
 ///     limit.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
-///     from the files that are on this machine now; at most about 2 seconds a dump.
+///     from the files that are on this machine now; about 2 seconds a dump and 4 a call at most.
 ///   - pruning: which of the database's reports are too many afterwards; they are removed, whoever's
 ///     they are and whether they were uploaded or not.
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
@@ -43,7 +43,7 @@ public func processIntermediateDumps(
     throw CrashConverterError(.pendingFolderUnusable, error)
   }
   let conversion = DumpConversion(
-    database: database, annotations: annotations, storesSymbols: storingSymbols)
+    database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil)
   var processed: [ProcessedDump] = []
   var foreignCount = 0
   let dumps = pending.dumps(among: files)

@@ -28,7 +28,7 @@ public func processIntermediateDump(
       let claim = try pending.claim(file)
     else { return nil }
     let conversion = DumpConversion(
-      database: database, annotations: annotations, storesSymbols: storingSymbols)
+      database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil)
     return ProcessedDump(
       reportID: reportID, fileName: file.name.description,
       outcome: process(claim, conversion, pending))
