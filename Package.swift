@@ -119,7 +119,7 @@ let package = Package(
       name: "CrashCatalogue",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/CrashCatalogue"),
     // Runs all of it by one command; never a product either.
     .executableTarget(

@@ -16,7 +16,7 @@ struct CatalogueTool {
     }
     if command.asksForHelp { return print(CatalogueCommand.usage) }
     let started = Date()
-    let run = try await CatalogueRun(findsFunctions: true)
+    let run = try await CatalogueRun()
     let results = CatalogueResults()
     for round in 0..<command.rounds {
       let cases = command.cases(round: round)

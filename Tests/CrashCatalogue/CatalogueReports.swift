@@ -9,12 +9,11 @@ internal import ProcessSnapshot
 /// Converts what a case left, as the next start does, and compares it with what it must be.
 struct CatalogueReports: Sendable {
   let testCase: CatalogueCase
-  let findsFunctions: Bool
+  let symbols: VictimSymbols
 
   /// - Parameter before: the dumps that were there before.
   func failures(database: String, before: Set<ReportID>) throws -> [String] {
     var failures: [String] = []
-    // Nothing asks for names here, and in a debug build they cost a second or two a dump.
     let processed = try processIntermediateDumps(database: database, storingSymbols: false)
     let count = processed.count - before.count
     if !testCase.reports.contains(count) {
@@ -43,7 +42,7 @@ struct CatalogueReports: Sendable {
     // Walking the stacks of 4,000 threads would take minutes, and only one of them is looked at.
     var crashed = snapshot
     crashed.threads = snapshot.crashedThread.map { [$0] } ?? []
-    let report = CrashReport(snapshot: crashed, symbolicating: findsFunctions)
+    let report = CrashReport(snapshot: crashed, symbolicating: false)
     if !snapshot.capture.isComplete, !mayBeCut {
       failures.append("incomplete: \(snapshot.capture.damage ?? "?")")
     }
@@ -71,7 +70,8 @@ struct CatalogueReports: Sendable {
       case .none: exception.address == nil
       }
     if !isRight { failures.append("address \(exception.address.text)") }
-    return isOutOfTime || mayBeCut ? failures : failures + textFailures(report, crash)
+    return isOutOfTime || mayBeCut
+      ? failures : failures + textFailures(report, crash) + functionFailures(snapshot, crash)
   }
 
   private var mayBeCut: Bool {
@@ -93,13 +93,16 @@ struct CatalogueReports: Sendable {
     if let explanation = crash.explanation, !isExplained(report, explanation) {
       failures.append("explanation: \(report.explanation ?? "none")")
     }
-    if findsFunctions, crash.isOnItsThread {
-      let functions = report.threads.first?.frames.compactMap(\.function) ?? []
-      if !functions.contains(where: { $0.contains(crash.function) }) {
-        failures.append("no \(crash.function) among \(functions.prefix(12))")
-      }
-    }
     return failures
+  }
+
+  /// The function that crashed is on the stack of the thread that crashed.
+  private func functionFailures(_ snapshot: ProcessSnapshot, _ crash: KnownCrash) -> [String] {
+    guard crash.isOnItsThread, testCase.condition.knowsModules, let thread = snapshot.crashedThread
+    else { return [] }
+    let functions = symbols.functions(on: thread, of: snapshot)
+    return functions.contains { $0.contains(crash.function) }
+      ? [] : ["no \(crash.function) among \(functions)"]
   }
 
   private func isExplained(_ report: CrashReport, _ explanation: String) -> Bool {

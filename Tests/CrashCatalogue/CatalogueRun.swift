@@ -11,8 +11,7 @@ public actor CatalogueRun {
     public let seconds: Double
   }
 
-  /// Whether frames are looked at, which reads symbol tables.
-  private let findsFunctions: Bool
+  private let symbols = VictimSymbols()
   private let modules: VictimModules
   private var endsAlone: [String: Alone] = [:]
 
@@ -21,8 +20,7 @@ public actor CatalogueRun {
     let output: String
   }
 
-  public init(findsFunctions: Bool) async throws {
-    self.findsFunctions = findsFunctions
+  public init() async throws {
     modules = try await VictimModules()
   }
 
@@ -84,7 +82,7 @@ public actor CatalogueRun {
     {
       failures.append("printed \(handled.standardOutput), without a handler \(alone.output)")
     }
-    let isolated = CatalogueReports(testCase: testCase, findsFunctions: findsFunctions)
+    let isolated = CatalogueReports(testCase: testCase, symbols: symbols)
     failures += try await Self.offActor {
       try isolated.failures(database: victim.database, before: before)
     }

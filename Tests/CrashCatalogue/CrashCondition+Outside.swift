@@ -84,7 +84,8 @@ extension CrashCondition {
     CrashCondition(
       name: "stop-and-continue", group: .handlers,
       summary: "another process sends SIGSTOP and SIGCONT all the time",
-      arguments: ["--condition", "stop-and-continue"]),
+      arguments: ["--condition", "stop-and-continue"],
+      excluded: ["exec": "ends the thread that made the other process, and that process with it"]),
     CrashCondition(
       name: "under-gdb", group: .handlers, summary: "run by gdb, which sees each signal first",
       launch: .script(

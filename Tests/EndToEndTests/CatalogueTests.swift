@@ -40,7 +40,7 @@ struct CatalogueTests {
   }
 
   private func check(_ cases: [CatalogueCase]) async throws {
-    let run = try await CatalogueRun(findsFunctions: true)
+    let run = try await CatalogueRun()
     let results = CatalogueResults()
     await run.run(cases) { outcome in
       results.add(outcome)

@@ -122,7 +122,10 @@ import Testing
 
   @Test func watchProcessesACrashWhenItComes() async throws {
     try await crash()
-    async let watch = run("watch", database, "--count", "3", "--json")
+    // Holds a turn while the crashes wait for theirs, behind those of all the other tests.
+    async let watch = ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), ["watch", database, "--count", "3", "--json"],
+      in: folder.path, patience: 1200)
     // Whether it has started or not: these two come on top.
     try await crash(2)
     let child = try await watch
