@@ -72,7 +72,7 @@ let package = Package(
       name: "Postmortem",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
-        "PostmortemHandler",
+        "PostmortemHandler", "ProcessSnapshot",
       ]),
     // The `postmortem` command.
     .executableTarget(
