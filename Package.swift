@@ -72,7 +72,7 @@ let package = Package(
       name: "Postmortem",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
-        "PostmortemHandler",
+        "PostmortemHandler", "ProcessSnapshot",
       ]),
     // The `postmortem` command.
     .executableTarget(
@@ -132,7 +132,7 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
-        "Stackwalk",
+        "Stackwalk", "TellingVictim",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -141,6 +141,9 @@ let package = Package(
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
       path: "Tests/LiveDumpVictim"),
+    // A program that tells the handler everything it can be told.
+    .executableTarget(
+      name: "TellingVictim", dependencies: ["Postmortem"], path: "Tests/TellingVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",
