@@ -59,14 +59,18 @@ public func startHandler(
     let standard = StandardDescriptors()
     defer { withExtendedLifetime(standard) {} }
     let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
+    let followsRun = options.reportsUncleanEnds && !options.forgoing.contains(.files)
+    let course =
+      followsRun
+      ? RunCourse.current(product: product, version: version, environment: environment) : nil
     var files = try PendingDumpFiles.make(
-      database: database, identifier: identifier, signals: signals)
+      database: database, identifier: identifier, signals: signals, course: course)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
       annotations: annotations, reportID: files.reportID,
       capturesArguments: options.capturesArguments)
     try HandlerInstaller.install(
-      files: files, facts: facts, options: options, signals: signals)
+      files: files, facts: facts, options: options, signals: signals, course: course)
     let handler = Handler(
       database: database, identifier: identifier, reportID: files.reportID)
     files.keep()

@@ -18,7 +18,8 @@ extension IntermediateDumpKey {
     switch self {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
-      .module, .annotation, .capture, .owner, .survival, .dumpRequest:
+      .module, .annotation, .capture, .owner, .survival, .dumpRequest,
+      .runEvidence, .runEnd:
       .map
     case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations:
       .array
@@ -31,7 +32,10 @@ extension IntermediateDumpKey {
       .bytesOmitted, .threadsUnlisted, .modulesUnlisted, .regionsUnlisted, .isIncomplete,
       .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
       .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal, .requestKind, .hangTarget,
-      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence:
+      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence,
+      .ownerFollowsExits, .evidenceUptime, .evidenceMachineKills, .evidenceGroupKills,
+      .evidenceGroupProcesses, .evidenceResidentMemory, .evidenceMachineMemory,
+      .evidenceAvailableMemory, .runEndKind, .runEndCertainty:
       .unsigned
     case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed
@@ -40,18 +44,20 @@ extension IntermediateDumpKey {
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
       .ownerStackStart, .previousHandler, .ownerCrashSignals:
       .address
-    case .launchTime, .crashTime, .ownerLaunchTime:
+    case .launchTime, .crashTime, .ownerLaunchTime, .evidenceTime:
       .time
     case .limitsText, .controlGroup, .loadAverage, .processorModel, .processorText, .releaseText,
       .compiler, .systemCall, .linkName, .executablePath, .product, .version, .environment,
       .processStatus, .identifier,
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
-      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName:
+      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName,
+      .evidenceLockedFiles, .runEndEvidence:
       .text
     case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
       .floatingPointState,
-      .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport:
+      .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport,
+      .ownerNotes, .ownerBeat, .evidenceHangReport:
       .bytes
     }
   }

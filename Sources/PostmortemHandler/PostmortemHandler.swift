@@ -12,6 +12,7 @@
 @_exported import func CrashHandler.dumpWithoutCrash
 @_exported import func CrashHandler.handlerStatus
 @_exported import func CrashHandler.installAlternateStack
+@_exported import func CrashHandler.noteTermination
 @_exported import func CrashHandler.setFirstChanceHandler
 @_exported import func CrashHandler.startHandler
 @_exported import func CrashHandler.startedHandler

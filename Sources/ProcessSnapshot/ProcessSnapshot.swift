@@ -39,6 +39,9 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Nil for a crash: why the dump was taken where nothing crashed.
   public var request: DumpRequest?
 
+  /// How the run ended, of a process that was not captured; there is little else then.
+  public var end: RunEnd?
+
   public init(architecture: Architecture) {
     self.architecture = architecture
   }

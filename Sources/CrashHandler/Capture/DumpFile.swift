@@ -12,7 +12,7 @@ internal import IntermediateDump
 @safe
 struct DumpFile {
   // From <fcntl.h>, which differs between the two architectures only in O_DIRECTORY and O_NOFOLLOW.
-  private static var writeOnly: Int32 { @_noLocks get { 1 | 0x80000 | noFollow } }  // O_CLOEXEC
+  static var writeOnly: Int32 { @_noLocks get { 1 | 0x80000 | noFollow } }  // O_CLOEXEC
   private static var createNew: Int32 { @_noLocks get { writeOnly | 0o100 | 0o200 } }
   private static var readWithoutWaiting: Int32 {  // O_CLOEXEC | O_NONBLOCK
     @_noLocks get { 0x80000 | 0o4000 | noFollow }
@@ -72,7 +72,7 @@ struct DumpFile {
     let record = unsafe create(state.pointee.runRecordName)
     if record >= 0 {
       _ = unsafe RunRecordFile(state).write(to: record)
-      _ = pm_close(record)
+      if unsafe state.pointee.followsRun { keepRecord(record) } else { _ = pm_close(record) }
     }
     guard create() else { return false }
     unsafe state.pointee.needsFile = false
@@ -98,6 +98,19 @@ struct DumpFile {
     guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
     return unsafe Int32(
       truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, DumpFile.writeOnly))
+  }
+
+  /// Keeps the new run record open, for notes, in the place of the old one.
+  @_noLocks
+  private func keepRecord(_ descriptor: Int32) {
+    if unsafe state.pointee.isSame(
+      state.pointee.recordIdentity, state.pointee.recordDescriptor)
+    {
+      _ = unsafe pm_close(state.pointee.recordDescriptor)
+    }
+    unsafe state.pointee.recordDescriptor = descriptor
+    unsafe state.pointee.recordIdentity = FileIdentity(of: descriptor)
+    unsafe state.pointee.hasTermination = false
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
@@ -139,7 +152,7 @@ struct DumpFile {
   }
 
   @_noLocks
-  private func openFolder(_ path: UnsafePointer<CChar>) -> Int32 {
+  func openFolder(_ path: UnsafePointer<CChar>) -> Int32 {
     unsafe Int32(
       truncatingIfNeeded: pm_openat(DumpFile.workingDirectory, path, DumpFile.readFolder))
   }
