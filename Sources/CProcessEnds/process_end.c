@@ -4,8 +4,11 @@
 // leaves. See Docs/Decisions/0024-ends-that-leave-no-dump.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,17 +33,25 @@ static _Noreturn void end_process(int status) {
 __attribute__((visibility("default"))) void _exit(int status) { end_process(status); }
 __attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
 
-// In the process that is left, libc's daemon ends in an _exit that is not to be seen: the note is made before, and the handler
-// takes it back where the process goes on.
+// As glibc's, but for the _exit: that one is not to be seen in the process that is left. Source: glibc misc/daemon.c.
 __attribute__((visibility("default"))) int daemon(int keeps_folder, int keeps_files) {
-  int (*next)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "daemon");
-  if (!next) return -1;
-  pm_process_end_function function = pm_process_end();
-  if (function) function();
-  int result = next(keeps_folder, keeps_files);
-  pm_process_end_function undo = pm_process_end_undo();
-  if (undo) undo();
-  return result;
+  pid_t child = fork();
+  if (child == -1) return -1;
+  if (child != 0) _exit(0);
+  if (setsid() == -1) return -1;
+  if (!keeps_folder && chdir("/") != 0) return -1;
+  if (keeps_files) return 0;
+  int null = open("/dev/null", O_RDWR);
+  if (null == -1) return -1;
+  struct stat status;
+  if (fstat(null, &status) != 0 || !S_ISCHR(status.st_mode)) {
+    close(null);
+    errno = ENODEV;
+    return -1;
+  }
+  for (int file = 0; file <= 2; file++) dup2(null, file);
+  if (null > 2) close(null);
+  return 0;
 }
 
 // 1 if a call from any library comes here, and the linker has not left that to libc's: a static executable cannot tell.

@@ -70,7 +70,7 @@ public func startHandler(
       annotations: annotations, reportID: files.reportID,
       capturesArguments: options.capturesArguments)
     try HandlerInstaller.install(
-      files: files, facts: facts, options: options, signals: signals, course: course)
+      files: files, facts: facts, options: options, signals: signals, followsRun: followsRun)
     let handler = Handler(
       database: database, identifier: identifier, reportID: files.reportID)
     files.keep()

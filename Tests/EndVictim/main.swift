@@ -20,10 +20,8 @@ private func say(_ text: String) {
   _ = unsafe write(1, bytes, bytes.count)
 }
 
-/// Until the end of the input or a line of it.
-private func waitForInput() {
-  var byte: UInt8 = 0
-  while unsafe read(0, &byte, 1) < 0, errno == EINTR {}
+private func waitForEver() -> Never {
+  while true { pause() }
 }
 
 /// fork(2), which Swift does not import.
@@ -71,11 +69,11 @@ case "fork-exit":
   var status: Int32 = 0
   unsafe waitpid(child, &status, 0)
   say("waiting")
-  waitForInput()
+  waitForEver()
 case "fork-orphan":
   // The child outlives its parent, whose end is its own.
   if fork() == 0 {
-    waitForInput()
+    usleep(200_000)
     _exit(0)
   }
   exit(0)
@@ -84,22 +82,22 @@ case "daemon":
   _exit(0)
 case "wait":
   say("waiting")
-  waitForInput()
+  waitForEver()
 case "handles-term":
   signal(SIGTERM) { _ in _exit(0) }
   say("waiting")
-  waitForInput()
+  waitForEver()
 case "ignores-term":
   signal(SIGTERM, SIG_IGN)
   say("waiting")
-  waitForInput()
+  waitForEver()
 case "slow-term":
   signal(SIGTERM) { _ in
     noteTermination()
     _ = unsafe write(1, "noted\n", 6)
   }
   say("waiting")
-  while true { pause() }
+  waitForEver()
 case "note-exit":
   noteTermination()
   exit(0)
@@ -111,7 +109,7 @@ case "no-file-size":
   var limit = rlimit(rlim_cur: 0, rlim_max: 0)
   unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
   _exit(0)
-case "exec": become(["/bin/sh", "-c", "echo waiting; read line"])
+case "exec": become(["/bin/sh", "-c", "echo waiting; exec sleep 600"])
 case "exec-self": become(["/proc/self/exe", arguments[1], "wait"])
 case "exec-exit": become(["/bin/true"])
 case "beat":
@@ -128,7 +126,6 @@ case "lock-beat":
 case "eat":
   // More than any group of the tests may have.
   say("waiting")
-  waitForInput()
   while true {
     let size = 1 << 20
     let memory = unsafe mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -139,8 +136,6 @@ case "crash-at-exit":
   // Registered before the handler's own could not be: runs before it.
   _ = atexit { abort() }
   exit(0)
-case "survive-then-wait":
-  say("waiting")
-  waitForInput()
+case "abort": abort()
 default: exit(64)
 }

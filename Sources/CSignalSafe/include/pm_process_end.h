@@ -9,18 +9,11 @@
 typedef void (*pm_process_end_function)(void);
 
 extern _Atomic(pm_process_end_function) pm_process_end_storage __attribute__((visibility("hidden")));
-// Takes it back, in a process that goes on after all, and in its child.
-extern _Atomic(pm_process_end_function) pm_process_end_undo_storage __attribute__((visibility("hidden")));
 // Whether the program's calls of _exit reach the target's; NULL without the target.
 extern int (*_Nullable pm_follows_exits_storage)(void) __attribute__((visibility("hidden")));
 
-static inline void pm_set_process_end(pm_process_end_function _Nullable function,
-                                      pm_process_end_function _Nullable undo) {
-  __c11_atomic_store(&pm_process_end_undo_storage, undo, __ATOMIC_SEQ_CST);
+static inline void pm_set_process_end(pm_process_end_function _Nullable function) {
   __c11_atomic_store(&pm_process_end_storage, function, __ATOMIC_SEQ_CST);
-}
-static inline pm_process_end_function _Nullable pm_process_end_undo(void) {
-  return __c11_atomic_load(&pm_process_end_undo_storage, __ATOMIC_SEQ_CST);
 }
 static inline pm_process_end_function _Nullable pm_process_end(void) {
   return __c11_atomic_load(&pm_process_end_storage, __ATOMIC_SEQ_CST);

@@ -22,9 +22,7 @@ struct EndSentences {
   private var owner: String {
     let record = evidence.record
     let time = record.launchTime.map { " at \(TimeText.utc(nanoseconds: $0))" } ?? ""
-    let preceding =
-      record.continuesReport.map { " It had survived a crash before: report \($0)." } ?? ""
-    return "Process \(record.processID) started the handler\(time).\(preceding)"
+    return "Process \(record.processID) started the handler\(time)."
   }
 
   private func termination(_ note: RunNotes.Termination) -> String {

@@ -72,7 +72,7 @@ struct DumpFile {
     let record = unsafe create(state.pointee.runRecordName)
     if record >= 0 {
       _ = unsafe RunRecordFile(state).write(to: record)
-      if unsafe state.pointee.followsRun { keepRecord(record) } else { _ = pm_close(record) }
+      _ = pm_close(record)
     }
     guard create() else { return false }
     unsafe state.pointee.needsFile = false
@@ -98,19 +98,6 @@ struct DumpFile {
     guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
     return unsafe Int32(
       truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, DumpFile.writeOnly))
-  }
-
-  /// Keeps the new run record open, for notes, in the place of the old one.
-  @_noLocks
-  private func keepRecord(_ descriptor: Int32) {
-    if unsafe state.pointee.isSame(
-      state.pointee.recordIdentity, state.pointee.recordDescriptor)
-    {
-      _ = unsafe pm_close(state.pointee.recordDescriptor)
-    }
-    unsafe state.pointee.recordDescriptor = descriptor
-    unsafe state.pointee.recordIdentity = FileIdentity(of: descriptor)
-    unsafe state.pointee.hasTermination = false
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.

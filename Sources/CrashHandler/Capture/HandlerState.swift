@@ -187,14 +187,12 @@ struct HandlerState: ~Copyable {
 
   // MARK: How the run ends
 
-  /// True in a process whose end is to be told by the next start.
+  /// True in a process whose end is to be told by the next start; no longer after a crash that may
+  /// be survived, whose report is told already.
   var followsRun = false
   /// True once a signal that asks the process to end was noted.
   var hasTermination = false
   /// The run record beside the locked file, open for writing.
   var recordDescriptor: Int32 = -1
   var recordIdentity = FileIdentity(of: -1)
-  /// Tokens of `RunCourse.encode`, for the run record that a crash which is survived makes.
-  var encodedCourse: UnsafeRawPointer?
-  var encodedCourseCount = 0
 }

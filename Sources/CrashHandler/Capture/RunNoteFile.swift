@@ -25,14 +25,14 @@ struct RunNoteFile {
     }
   }
 
-  /// Notes that the process ends by its own will; 0 takes it back.
+  /// Notes that the process ends by its own will.
   ///
   /// Where that cannot be written the record goes: without one nothing is ever said of the run.
   @_noLocks
   func noteEnd(_ end: UInt32) {
     guard isOurs else { return }
     var value = end
-    if unsafe write(&value, 4, at: RunNotes.offset) || end == 0 { return }
+    if unsafe write(&value, 4, at: RunNotes.offset) { return }
     let folder = openFolder()
     _ = unsafe pm_unlink(folder, state.pointee.runRecordName)
     close(folder)
@@ -99,10 +99,4 @@ struct RunNoteFile {
 func pm_note_process_end() {
   guard let address = unsafe pm_state() else { return }
   unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self)).noteEnd(2)
-}
-
-@c(pm_forget_process_end) @_noLocks
-func pm_forget_process_end() {
-  guard let address = unsafe pm_state() else { return }
-  unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self)).noteEnd(0)
 }

@@ -27,10 +27,6 @@ struct RunRecordFile {
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
-    // First, because notes and beats are written over in place.
-    if unsafe state.pointee.followsRun, let course = unsafe state.pointee.encodedCourse {
-      unsafe writer.encoded(course, count: state.pointee.encodedCourseCount)
-    }
     writer.unsigned(
       .ownerProcessID, UInt64(UInt32(bitPattern: unsafe state.pointee.processID)), width: 4)
     writer.unsigned(.ownerStartTime, run.startTime)

@@ -22,7 +22,7 @@ enum ExitNotes {
       _ = unsafe pm_install_handler(
         signal, handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~CrashSignals.faults)
     }
-    pm_set_process_end(pm_note_process_end, pm_forget_process_end)
+    pm_set_process_end(pm_note_process_end)
   }
 
   /// Has exit(3) note the end and remove the handler's files; also where nothing is to be said of

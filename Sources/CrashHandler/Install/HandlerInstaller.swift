@@ -11,7 +11,7 @@ enum HandlerInstaller {
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
-    signals: CrashSignals, course: RunCourse?
+    signals: CrashSignals, followsRun: Bool
   ) throws(CrashHandlerError) {
     let refusal = ThreadStack.install()
     guard refusal == 0 else {
@@ -21,7 +21,9 @@ enum HandlerInstaller {
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
     let state = unsafe try makeState(
       files: files, facts: facts, options: options, signals: signals, memory: &memory)
-    if let course { unsafe try follow(course, files.recordDescriptor, state, &memory) }
+    unsafe state.pointee.followsRun = followsRun
+    unsafe state.pointee.recordDescriptor = files.recordDescriptor
+    unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
     pm_bind_now()
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
@@ -32,7 +34,7 @@ enum HandlerInstaller {
       throw error
     }
     unsafe state.pointee.crashAction = signals.installedAction()
-    if course != nil { ExitNotes.follow() }
+    if followsRun { ExitNotes.follow() }
     ExitNotes.cleanUpAtExit()
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
@@ -48,19 +50,6 @@ enum HandlerInstaller {
   }
 
   // MARK: - State
-
-  /// Puts what the run's end needs into the state.
-  private static func follow(
-    _ course: RunCourse, _ descriptor: Int32, _ state: UnsafeMutablePointer<HandlerState>,
-    _ memory: inout HandlerMemory
-  ) throws(CrashHandlerError) {
-    let bytes = IntermediateDumpEncoding.encode(sizeHint: 8192) { course.encode(to: &$0) } ?? []
-    unsafe state.pointee.encodedCourse = try memory.bytes(bytes)
-    unsafe state.pointee.encodedCourseCount = bytes.count
-    unsafe state.pointee.recordDescriptor = descriptor
-    unsafe state.pointee.recordIdentity = FileIdentity(of: descriptor)
-    unsafe state.pointee.followsRun = true
-  }
 
   private static func makeState(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,

@@ -29,7 +29,7 @@ package struct RunCourse: Sendable, Equatable {
   }
 
   /// Writes the properties, which must come first in the owner's map.
-  package func encode(to writer: inout IntermediateDumpWriter) {
+  func encode(to writer: inout IntermediateDumpWriter) {
     writer.bytes(.ownerNotes, notes.bytes)
     writer.bytes(
       .ownerBeat, beat?.beat() ?? [UInt8](repeating: 0, count: RunEvidence.beatSize))

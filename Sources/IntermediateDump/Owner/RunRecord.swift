@@ -22,9 +22,6 @@ package struct RunRecord: Sendable, Equatable {
   package var signals: Signals?
   /// How the run goes and ends; nil where the program does not want to know.
   package var course: RunCourse?
-  /// The dump of a crash that the process had survived before this file was made.
-  package var continuesReport: ReportID?
-
   /// What `postmortem doctor` compares a process's signals with.
   package struct Signals: Sendable, Equatable {
     /// Bit n - 1 stands for signal n: those whose handler is ours.
@@ -68,7 +65,6 @@ package struct RunRecord: Sendable, Equatable {
       processNamespace: owner.unsigned(.ownerProcessNamespace).flatMap { $0 == 0 ? nil : $0 },
       launchTime: owner.signed(.ownerLaunchTime), signals: Self.signals(of: owner))
     course = RunCourse(reading: owner)
-    continuesReport = owner.data(.continuesReport).flatMap { ReportID(bytes: $0) }
   }
 
   private static func signals(of owner: IntermediateDumpMap) -> Signals? {
@@ -99,7 +95,6 @@ package struct RunRecord: Sendable, Equatable {
         writer.unsigned(
           .ownerWatchdogSignal, UInt64(UInt32(bitPattern: signals.watchdog)), width: 4)
       }
-      writer.bytes(.continuesReport, continuesReport?.bytes)
       writer.end()
       _ = writer.endDocument()
     }
