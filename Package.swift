@@ -158,7 +158,8 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ConverterRacer", "EndVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "ConverterRacer", "EndVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
         "SelfProcessingVictim",
       ]),
     // A program that ends in the ways that leave no dump.

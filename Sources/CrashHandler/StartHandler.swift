@@ -59,9 +59,8 @@ public func startHandler(
     let standard = StandardDescriptors()
     defer { withExtendedLifetime(standard) {} }
     let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
-    let followsRun = options.reportsUncleanEnds && !options.forgoing.contains(.files)
     let course =
-      followsRun
+      options.reportsUncleanEnds && !options.forgoing.contains(.files)
       ? RunCourse.current(product: product, version: version, environment: environment) : nil
     var files = try PendingDumpFiles.make(
       database: database, identifier: identifier, signals: signals, course: course)
@@ -70,7 +69,7 @@ public func startHandler(
       annotations: annotations, reportID: files.reportID,
       capturesArguments: options.capturesArguments)
     try HandlerInstaller.install(
-      files: files, facts: facts, options: options, signals: signals, followsRun: followsRun)
+      files: files, facts: facts, options: options, signals: signals)
     let handler = Handler(
       database: database, identifier: identifier, reportID: files.reportID)
     files.keep()

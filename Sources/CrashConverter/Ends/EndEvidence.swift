@@ -91,7 +91,8 @@ struct EndEvidence: Sendable, Equatable {
   private func outOfMemory(_ course: RunCourse) -> RunEnd? {
     if isInKernelLog {
       var end = make(.outOfMemory, .certain, course)
-      end.evidence.insert("The kernel's log says that it killed process \(record.processID).", at: 0)
+      end.evidence.insert(
+        "The kernel's log says that it killed process \(record.processID).", at: 0)
       return end
     }
     guard record.bootID == bootID, let seen = course.beat ?? course.launch else { return nil }

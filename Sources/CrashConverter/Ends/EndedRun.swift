@@ -55,8 +55,8 @@ extension PendingFolder {
   /// The run record beside a dump; nil where there is none or it is damaged.
   func runRecord(of name: PendingDumpName) -> RunRecord? {
     (try? folder.contents(
-      of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize)
-    ).flatMap(RunRecord.init(bytes:))
+      of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize)).flatMap(
+        RunRecord.init(bytes:))
   }
 
   private static func process(of record: RunRecord) -> EndEvidence.Process {

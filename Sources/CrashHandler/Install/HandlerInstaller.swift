@@ -11,7 +11,7 @@ enum HandlerInstaller {
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
-    signals: CrashSignals, followsRun: Bool
+    signals: CrashSignals
   ) throws(CrashHandlerError) {
     let refusal = ThreadStack.install()
     guard refusal == 0 else {
@@ -21,7 +21,7 @@ enum HandlerInstaller {
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
     let state = unsafe try makeState(
       files: files, facts: facts, options: options, signals: signals, memory: &memory)
-    unsafe state.pointee.followsRun = followsRun
+    unsafe state.pointee.followsRun = files.followsRun
     unsafe state.pointee.recordDescriptor = files.recordDescriptor
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
     pm_bind_now()
@@ -34,7 +34,7 @@ enum HandlerInstaller {
       throw error
     }
     unsafe state.pointee.crashAction = signals.installedAction()
-    if followsRun { ExitNotes.follow() }
+    if files.followsRun { ExitNotes.follow() }
     ExitNotes.cleanUpAtExit()
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.

@@ -15,8 +15,9 @@ struct PendingDumpFiles: ~Copyable {
   private(set) var descriptor: Int32 = -1
   /// The FIFO's read end.
   private(set) var fifoDescriptor: Int32 = -1
-  /// The run record, open for writing notes into it.
+  /// The run record, open for writing notes into it, and whether it has room for them.
   private(set) var recordDescriptor: Int32 = -1
+  private(set) var followsRun = false
   /// The database, absolute and without links.
   let databasePath: String
 
@@ -102,13 +103,27 @@ struct PendingDumpFiles: ~Copyable {
   private mutating func writeRunRecord(
     _ record: RunRecord, as name: String
   ) throws(CrashHandlerError) -> Int32 {
-    let contents = record.encoded() ?? []
     let descriptor = try create(name)
-    let written = unsafe contents.withUnsafeBytes { bytes in
-      unsafe write(descriptor, bytes.baseAddress, bytes.count)
+    if record.course != nil {
+      followsRun = Self.write(record, to: descriptor)
+      if followsRun { return descriptor }
+      // Too large for a limit on the size of files; who the owner is fits into a few hundred bytes.
+      ftruncate(descriptor, 0)
+      lseek(descriptor, 0, SEEK_SET)
     }
-    guard written == contents.count else { throw Self.error("write a file in", folder) }
+    var record = record
+    record.course = nil
+    guard Self.write(record, to: descriptor) else { throw Self.error("write a file in", folder) }
     return descriptor
+  }
+
+  /// False if the file did not become whole.
+  private static func write(_ record: RunRecord, to descriptor: Int32) -> Bool {
+    let contents = record.encoded() ?? []
+    let written = unsafe contents.withUnsafeBytes { bytes in
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    }
+    return written == contents.count
   }
 
   /// Creates a file that must not exist.

@@ -103,7 +103,8 @@ package struct RunEvidence: Sendable, Equatable {
     let size = bytes.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
     guard size > 0, size <= Self.beatSize - 4,
       let document = try? IntermediateDumpDocument(
-        parsing: Array(bytes.dropFirst(4).prefix(size))), document.isComplete, let map = document.root.map(.runEvidence)
+        parsing: Array(bytes.dropFirst(4).prefix(size))), document.isComplete,
+      let map = document.root.map(.runEvidence)
     else { return nil }
     self.init(reading: map)
   }
