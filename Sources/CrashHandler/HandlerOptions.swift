@@ -30,6 +30,9 @@ public struct HandlerOptions: Sendable, Equatable {
   /// that call `installAlternateStack`.
   public var alternateStacksOnAllThreads = true
 
+  /// Paths of files that are copied beside every report of this process, as by `addAttachment`.
+  public var attachments: [String] = []
+
   /// Whether the next start says how this run ended, where it ends without a dump and not by its own
   /// will: out of memory, killed, and so on.
   ///
@@ -39,6 +42,6 @@ public struct HandlerOptions: Sendable, Equatable {
   public var reportsUncleanEnds = true
 
   /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words, alternate
-  /// stacks, unclean ends reported, no system call forgone.
+  /// stacks, unclean ends reported, no system call forgone, no attachments.
   public init() {}
 }

@@ -50,6 +50,7 @@ extension CrashReport {
     resources = Resources(snapshot)
     survival = Survival(snapshot)
     request = Request(snapshot.request)
+    client = Client(snapshot)
     end = End(snapshot.end)
   }
 

@@ -28,6 +28,9 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var survival: Survival?
   /// Why the dump was taken where nothing crashed; null for a crash.
   public var request: Request?
+  /// What the program told while it ran; null where it told nothing.
+  public var client: Client?
+
   /// How a run ended that left no dump of its end; null for a process that was captured.
   public var end: End?
 
@@ -50,6 +53,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(resources, forKey: .resources)
     try container.encode(survival, forKey: .survival)
     try container.encode(request, forKey: .request)
+    try container.encode(client, forKey: .client)
     try container.encode(end, forKey: .end)
   }
 }

@@ -19,9 +19,12 @@ extension IntermediateDumpKey {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
       .module, .annotation, .capture, .owner, .survival, .dumpRequest,
-      .runEvidence, .runEnd:
+      .runEvidence, .runEnd,
+      .client, .annotationObject, .breadcrumb, .attachment, .userStreamFailure:
       .map
-    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations:
+    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations,
+      .annotationObjects, .simpleAnnotations, .breadcrumbs, .extraMemory, .attachments,
+      .userStreamFailures:
       .array
     case .descriptorCount, .mappingCount, .mappingLimit, .memoryUsed, .memoryLimit, .tasksUsed,
       .tasksLimit, .schedulingPolicy, .linkVersion, .linkState,
@@ -35,7 +38,11 @@ extension IntermediateDumpKey {
       .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence,
       .ownerFollowsExits, .evidenceUptime, .evidenceMachineKills, .evidenceGroupKills,
       .evidenceGroupProcesses, .evidenceResidentMemory, .evidenceMachineMemory,
-      .evidenceAvailableMemory, .runEndKind, .runEndCertainty:
+      .evidenceAvailableMemory, .runEndKind, .runEndCertainty,
+      .annotationsOmitted, .simpleAnnotationsOmitted, .breadcrumbsLeft, .breadcrumbsOmitted,
+      .memoryRangesOmitted, .memoryBytesOmitted, .attachmentsOmitted, .annotationType,
+      .annotationState, .breadcrumbUptime, .breadcrumbThreadID, .attachmentSize,
+      .attachmentBytesOmitted:
       .unsigned
     case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed
@@ -44,7 +51,7 @@ extension IntermediateDumpKey {
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
       .ownerStackStart, .previousHandler, .ownerCrashSignals:
       .address
-    case .launchTime, .crashTime, .ownerLaunchTime, .evidenceTime:
+    case .launchTime, .crashTime, .ownerLaunchTime, .evidenceTime, .breadcrumbTime:
       .time
     case .limitsText, .controlGroup, .loadAverage, .processorModel, .processorText, .releaseText,
       .compiler, .systemCall, .linkName, .executablePath, .product, .version, .environment,
@@ -52,12 +59,14 @@ extension IntermediateDumpKey {
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
       .annotationName, .annotationValue, .damage, .ownerBootID, .hangName,
-      .evidenceLockedFiles, .runEndEvidence:
+      .evidenceLockedFiles, .runEndEvidence,
+      .breadcrumbText, .attachmentPath, .attachmentName, .attachmentFailure, .userStreamReason:
       .text
     case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
       .floatingPointState,
       .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport,
-      .ownerNotes, .ownerBeat, .evidenceHangReport:
+      .ownerNotes, .ownerBeat, .evidenceHangReport,
+      .annotationData:
       .bytes
     }
   }

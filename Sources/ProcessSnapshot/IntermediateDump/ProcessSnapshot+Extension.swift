@@ -28,6 +28,7 @@ extension ProcessSnapshot {
       encodeCapture(&writer)
       survival?.encode(to: &writer)
       request?.encode(to: &writer)
+      client.encode(to: &writer)
       end?.encode(to: &writer)
       _ = writer.endDocument()
     }
