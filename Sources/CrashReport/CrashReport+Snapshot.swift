@@ -34,10 +34,11 @@ extension CrashReport {
     let time = snapshot.process.crashTime.map(Timestamp.init(nanoseconds:))
     explanation =
       Request(snapshot.request)?.text(at: time)
+      ?? End(snapshot.end)?.text
       ?? Explanation(of: snapshot, frames: crashed?.frames ?? []).text
     signature = Signature.text(
       exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules,
-      request: snapshot.request)
+      request: snapshot.request, end: snapshot.end)
     complete = snapshot.capture.isComplete
     exception = snapshot.exception.map(Exception.init)
     process = Process(snapshot.process)
@@ -50,6 +51,7 @@ extension CrashReport {
     survival = Survival(snapshot)
     request = Request(snapshot.request)
     client = Client(snapshot)
+    end = End(snapshot.end)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.

@@ -31,6 +31,9 @@ public struct CrashReport: Codable, Sendable, Equatable {
   /// What the program told while it ran; null where it told nothing.
   public var client: Client?
 
+  /// How a run ended that left no dump of its end; null for a process that was captured.
+  public var end: End?
+
   /// Writes every key, null for what is not known.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -51,5 +54,6 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(survival, forKey: .survival)
     try container.encode(request, forKey: .request)
     try container.encode(client, forKey: .client)
+    try container.encode(end, forKey: .end)
   }
 }

@@ -10,8 +10,9 @@ enum Signature {
 
   static func text(
     exception: ExceptionSnapshot?, frames: [CrashReport.Frame], modules: [ModuleSnapshot],
-    request: DumpRequest? = nil
+    request: DumpRequest? = nil, end: RunEnd? = nil
   ) -> String? {
+    if end != nil { return CrashReport.End(end)?.kind.map { "end | \($0)" } ?? "end" }
     guard let name = kind(of: exception, request) else { return nil }
     let systemNames = Set(modules.filter(isSystem).map(\.name))
     let named = frames.filter { $0.function != nil }

@@ -18,6 +18,7 @@ public struct TextReport: Sendable {
   public static func text(of report: CrashReport, width: Int = 80, color: Bool = false) -> String {
     var text = TextReport(report: report, width: max(width, 40), usesColor: color)
     text.addHead()
+    text.addEnd()
     text.addThreads()
     text.addResources()
     text.addAnnotations()
@@ -65,7 +66,7 @@ public struct TextReport: Sendable {
     addField("Report", report.reportID)
   }
 
-  private mutating func addField(_ name: String, _ value: String?) {
+  mutating func addField(_ name: String, _ value: String?) {
     guard let value else { return }
     let label = name + String(repeating: " ", count: max(1, 11 - name.count))
     lines.append(styled(label, .faint) + value.escapedForTerminal())

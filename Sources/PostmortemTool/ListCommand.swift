@@ -12,10 +12,12 @@ enum ListCommand: Subcommand {
 
     Usage: postmortem list DIR [--json]
 
-    Prints for each report its ID, state (new, pending or completed), time and size in bytes. Dumps that
-    are not processed yet are no reports: see postmortem process.
+    Prints for each report its ID, state (new, pending or completed), time and size in bytes;
+    of one on a run that left no dump, how that ended. Dumps that are not processed yet are no reports:
+    see postmortem process.
 
-      --json  print a JSON array of objects with id, state, creationTime, size and path
+      --json  print a JSON array of objects with id, state, creationTime, size, path and, for such a
+              run, end
 
     """
 
@@ -27,6 +29,8 @@ enum ListCommand: Subcommand {
     /// In bytes.
     let size: Int64
     let path: String
+    /// How the run ended, for a report of one that left no dump.
+    let end: String?
   }
 
   static func run(_ words: [String]) throws {
@@ -43,13 +47,15 @@ enum ListCommand: Subcommand {
       return Entry(
         id: report.id.description, state: report.state.rawValue,
         creationTime: Timestamp(nanoseconds: overflow ? 0 : nanoseconds), size: report.size,
-        path: report.path)
+        path: report.path, end: report.endKind)
     }
     if asJSON { return Terminal.print(try JSON.text(of: entries)) }
     for entry in entries {
       let state = entry.state.padding(toLength: 9, withPad: " ", startingAt: 0)
       let time = entry.creationTime.description.prefix(19).replacing("T", with: " ")
-      Terminal.print("\(entry.id)  \(state)  \(time) UTC  \(entry.size)\n")
+      Terminal.print(
+        "\(entry.id)  \(state)  \(time) UTC  \(entry.size)\(entry.end.map { "  end: \($0)" } ?? "")\n"
+      )
     }
   }
 }
