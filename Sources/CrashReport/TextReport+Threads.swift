@@ -20,18 +20,15 @@ extension TextReport {
     let number = index.map { String($0) } ?? "?"
     let prefix = "  #" + number + String(repeating: " ", count: max(1, 4 - number.count))
     var text = frame.function.map(FunctionName.short) ?? "??"
-    if let line = frame.line, let file = frame.file {
-      let column = frame.column.map { ":\($0)" } ?? ""
-      text += frame.lineApproximate == true ? " near " : " at "
-      text += "\(Self.shortPath(file)):\(line)\(column)"
+    if let line = frame.lineText {
+      text += (frame.lineApproximate == true ? " " : " at ") + line
     } else if let offset = frame.functionOffset {
       text += " + \(offset.value)"
     }
     let place = frame.module.map { module in
       "  \(module)" + (frame.moduleOffset.map { "+\($0)" } ?? "")
     }
-    // The two words that say that a frame may be wrong.
-    let doubt = frame.trust == "scan" ? "  [scan]" : frame.inlined == true ? "  [inlined]" : ""
+    let doubt = frame.doubt.map { "  [\($0)]" } ?? ""
     lines.append(
       prefix + styled(frame.address.padded, .faint) + " " + text.escapedForTerminal()
         + styled((place ?? "").escapedForTerminal(), .faint) + doubt)
@@ -43,8 +40,7 @@ extension TextReport {
     lines.append("Registers:")
     let cells = thread.registerNames.map { name in
       let label = String(repeating: " ", count: max(0, 6 - name.count)) + name
-      let digits = String(thread.registers[name]?.value ?? 0, radix: 16)
-      return label + " " + String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+      return label + " " + (thread.registers[name] ?? HexAddress(0)).wide
     }
     let columns = max(1, (width - 1) / 24)
     for start in stride(from: 0, to: cells.count, by: columns) {

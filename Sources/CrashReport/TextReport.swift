@@ -67,13 +67,11 @@ public struct TextReport: Sendable {
 
   private mutating func addModules() {
     guard !report.modules.isEmpty else { return }
-    let used = Set(report.threads.flatMap { $0.frames.compactMap(\.module) })
+    let used = report.modulesOnStacks
     lines.append("")
     lines.append("Modules on the stacks (of \(report.modules.count)):")
     for module in report.modules {
-      guard let name = module.path.split(separator: "/").last, used.contains(String(name)) else {
-        continue
-      }
+      guard let name = module.name, used.contains(name) else { continue }
       let buildID = module.buildID.map { " \($0)" } ?? " no build ID"
       let deleted = module.deleted ? " (deleted)" : ""
       lines.append(
@@ -83,30 +81,9 @@ public struct TextReport: Sendable {
   }
 
   private mutating func addCapture() {
-    let capture = report.capture
-    var notes: [String] = []
-    if let found = capture.threadsFound, let stopped = capture.threadsStopped {
-      let fromKernel = capture.threadsReadFromKernel ?? 0
-      notes.append(
-        "\(found) threads found, \(stopped) stopped"
-          + (fromKernel > 0 ? ", \(fromKernel) read through the kernel" : ""))
-    }
-    if let time = capture.captureTime {
-      notes.append("captured in \(Self.duration(Int64(clamping: time)))")
-    }
-    if let bytes = capture.bytesOmitted, bytes > 0 { notes.append("\(bytes) bytes left out") }
-    if let modules = capture.modulesUnlisted, modules > 0 {
-      notes.append("\(modules) modules not in the minidump's list")
-    }
-    if let regions = capture.regionsUnlisted, regions > 0 {
-      notes.append("\(regions) memory regions not in the minidump")
-    }
-    if let sections = capture.sectionsAbandoned, sections.value != 0 {
-      notes.append("sections abandoned: \(sections)")
-    }
-    guard !notes.isEmpty else { return }
+    guard let text = report.captureText else { return }
     lines.append("")
-    lines += Self.wrapped("Capture: " + notes.joined(separator: "; ") + ".", width: width)
+    lines += Self.wrapped(text, width: width)
   }
 
   enum Style: String {
