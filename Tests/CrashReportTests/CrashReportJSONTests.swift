@@ -150,7 +150,7 @@ import Testing
     ]
     #expect(
       Signature.text(exception: exception, frames: frames, modules: modules)
-        == "SIGABRT | closure #1 in App.run(n:) | App.start() | App.main()")
+        == "SIGABRT | App.run(n:) | App.start()")
     #expect(
       Signature.text(
         exception: exception, frames: [frame("app", nil)], modules: modules)
