@@ -72,7 +72,7 @@ let package = Package(
       name: "Postmortem",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
-        "PostmortemHandler",
+        "PostmortemHandler", "ProcessSnapshot",
       ]),
     // The `postmortem` command.
     .executableTarget(
@@ -111,7 +111,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "PostmortemToolTests",
-      dependencies: ["CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool"]),
+      dependencies: [
+        "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
+      ]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
@@ -132,7 +134,7 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
-        "SignatureVictim", "Stackwalk",
+        "SignatureVictim", "Stackwalk", "TellingVictim",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -144,6 +146,9 @@ let package = Package(
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
       path: "Tests/LiveDumpVictim"),
+    // A program that tells the handler everything it can be told.
+    .executableTarget(
+      name: "TellingVictim", dependencies: ["Postmortem"], path: "Tests/TellingVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

@@ -47,6 +47,7 @@ extension CrashReport {
     resources = Resources(snapshot)
     survival = Survival(snapshot)
     request = Request(snapshot.request)
+    client = Client(snapshot)
     memory = Memory.selection(snapshot)
     let mappings = Mapping.selection(snapshot)
     self.mappings = mappings.kept

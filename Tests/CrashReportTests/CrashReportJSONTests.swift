@@ -49,7 +49,7 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "complete", "exception", "explanation", "mappings",
+        "annotations", "capture", "client", "complete", "exception", "explanation", "mappings",
         "mappingsOmitted", "memory", "message", "modules", "process", "reportID", "request",
         "resources", "schemaVersion", "signature", "survival",
         "system",

@@ -62,6 +62,14 @@ enum SampleReport {
     report.survival = CrashReport.Survival(
       outcome: "survived", previousHandler: HexAddress(1), previousHandlerModule: word,
       survivedCrashes: 2, precedingReport: word)
+    report.client = CrashReport.Client(
+      annotations: [.init(name: word, type: "int", value: nil, state: "unreadable")],
+      breadcrumbs: [.init(time: nil, age: 5, threadID: 1, text: word)],
+      attachments: [.init(path: word, name: word, size: 1, bytesOmitted: 2, failure: nil)],
+      extraMemory: [.init(address: HexAddress(1), size: 2, captured: true)],
+      userStreamFailures: [word], breadcrumbsLeft: 3, breadcrumbsOmitted: nil,
+      annotationsOmitted: 1, simpleAnnotationsOmitted: nil, memoryRangesOmitted: nil,
+      memoryBytesOmitted: nil, attachmentsOmitted: nil)
     for index in report.modules.indices { report.modules[index].symbolNote = word }
     // As it is taken from a path.
     let module = word.split(separator: "/").last.map(String.init) ?? word

@@ -56,6 +56,9 @@ import Testing
     ] {
       #expect(try await Self.run(line, in: folder).standardOutput == json, "\(line)")
     }
+    let nowhere = try await Self.run("show \(dump) -o /nonexistent/x", in: folder)
+    #expect(nowhere.end.exitCode == 1)
+    #expect(nowhere.standardError.contains("/nonexistent/x"))
 
     let html = try await Self.run("show \(dump) --html", in: folder).standardOutput
     #expect(html.hasPrefix("<!DOCTYPE html>") && html.hasSuffix("</html>\n"))
@@ -67,8 +70,9 @@ import Testing
     #expect(try await Self.run("show \(dump)", in: folder).standardOutput == text)
     let terminal = "python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' sh -c "
     for (environment, hasColor) in [
-      (["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "1"], false),
-      (["TERM": "dumb"], false),
+      // Empty is as unset; the test's own environment may have it.
+      (["TERM": "xterm", "NO_COLOR": ""], true), (["TERM": "xterm", "NO_COLOR": "1"], false),
+      (["TERM": "dumb", "NO_COLOR": ""], false),
     ] {
       let shown = try await Self.run(
         terminal + "\"stty cols 60; $0 show \(dump)\"", in: folder, environment: environment)
@@ -105,12 +109,12 @@ import Testing
 
   @Test func refusesWhatMakesNoSense() async throws {
     let folder = try CrashTestSupport.TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/pending", withIntermediateDirectories: true)
     for words in [
       ["show", "x", "--json", "--html"], ["show", "x", "--html", "--text"], ["show", "x", "-o"],
       ["list", folder.path, "--symbols", "x"],
     ] {
-      try FileManager.default.createDirectory(
-        atPath: folder.path + "/pending", withIntermediateDirectories: true)
       #expect(PostmortemTool.run(words) == 64, "\(words)")
     }
     let empty = try await Self.run("show - < /dev/null", in: folder)
@@ -118,8 +122,5 @@ import Testing
     #expect(empty.standardError.contains("standard input: neither"))
     let endless = try await Self.run("yes MDMP | head -c 100000 | $0 show -", in: folder)
     #expect(endless.end.exitCode == 1)
-    let nowhere = try await Self.run(
-      "demo --json | $0 show - -o /nonexistent/x", in: folder)
-    #expect(nowhere.end.exitCode == 1)
   }
 }
