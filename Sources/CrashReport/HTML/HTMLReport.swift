@@ -14,7 +14,7 @@ public struct HTMLReport: Sendable {
 
   /// The whole page.
   ///
-  /// - Returns: a document of some 50 KiB for a small program, and about 8 MiB at most: of very many
+  /// - Returns: a document of some 50 KiB for a small program, and some 12 MiB at most: of very many
   ///   threads the frames are left out then, which the page says.
   public static func text(of report: CrashReport) -> String {
     let page = HTMLReport(report: report)
@@ -84,7 +84,9 @@ public struct HTMLReport: Sendable {
     let line = [programName, process.version, process.environment, process.crashTime?.readable]
     html.element(
       "p", ["class": "program"], text: line.compactMap { $0 }.joined(separator: " \u{B7} "))
-    html.element("h1", text: head.sentence)
+    // A long one would push the signal off a telephone's first screen.
+    let isLong = head.sentence.utf8.count > 120
+    html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
     html.element("dl", ["class": "signs"]) { html in
       for field in head.signs {
         html.element("div") { html in

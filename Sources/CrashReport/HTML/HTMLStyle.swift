@@ -10,6 +10,7 @@ enum HTMLStyle {
     body{margin:0 auto;padding:16px 16px 48px;max-width:1060px;background:var(--back);color:var(--text);\
     font:15px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
     h1{font-size:21px;line-height:1.3;margin:4px 0 12px;white-space:pre-wrap}
+    h1.long{font-size:16px;line-height:1.4}
     h2{font-size:15px;margin:26px 0 8px;padding-bottom:4px;border-bottom:1px solid var(--line)}
     p{margin:8px 0}
     code,pre,.stack,.registers,.map,.modules,.at{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
@@ -39,6 +40,7 @@ enum HTMLStyle {
     color:var(--faint)}
     .stack .line{color:var(--own);margin-right:14px}
     .stack p{margin:0}
+    .stack p span{display:inline-block}.stack p .address{display:inline}
     .stack li.blame{border-left-color:var(--red);background:var(--redback)}
     .stack li.blame code{color:var(--red)}
     .registers{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:2px 18px;font-size:13px}
@@ -46,7 +48,6 @@ enum HTMLStyle {
     .registers dt{flex:0 0 50px;text-align:right}
     .registers .at{margin-left:10px}
     details{border-top:1px solid var(--line)}h2+details{border-top:0}
-    @media (max-width:640px){.address{display:none}}
     summary{cursor:pointer;padding:8px 2px}
     .where{color:var(--faint);margin-left:10px;font-size:13px}
     pre{margin:0 0 10px;padding:8px;overflow-x:auto;background:var(--card);border-radius:6px;font-size:12px;line-height:1.5}
@@ -73,6 +74,7 @@ enum HTMLStyle {
     .modules .at{display:block}
     .note{color:var(--data);font-family:system-ui,sans-serif;font-size:13px}
     footer{margin-top:28px;border-top:1px solid var(--line);font-size:13px}
+    @media (max-width:640px){.stack p .address{display:none}}
     @media print{details>*{display:block}}
     """
 }
