@@ -13,7 +13,9 @@ import Testing
   }
 
   private func json(_ report: CrashReport) throws -> String {
-    String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return String(decoding: try encoder.encode(report), as: UTF8.self)
   }
 
   @Test func describesEveryReport() throws {
