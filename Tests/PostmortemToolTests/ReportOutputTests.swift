@@ -34,9 +34,17 @@ import Testing
       environment: environment)
   }
 
-  @Test(.needs(.python3)) func everyWayOfOutput() async throws {
+  /// One test, because the crashes and their conversion take longer than all the rest.
+  @Test(.needs(.python3)) func realReports() async throws {
     let folder = try CrashTestSupport.TemporaryFolder()
     let database = try await Self.database(in: folder)
+    try await everyWayOfOutput(database, folder)
+    try await groups(database, folder)
+  }
+
+  private func everyWayOfOutput(
+    _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
+  ) async throws {
     let list = try await Self.run("list '\(database)' --json", in: folder)
     let entries = try JSONDecoder().decode(
       [ListCommand.Entry].self, from: Data(list.standardOutput.utf8))
@@ -81,9 +89,9 @@ import Testing
     }
   }
 
-  @Test func groups() async throws {
-    let folder = try CrashTestSupport.TemporaryFolder()
-    let database = try await Self.database(in: folder)
+  private func groups(
+    _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
+  ) async throws {
     let listed = try await Self.run("list '\(database)' --group --json", in: folder)
     let groups = try JSONDecoder().decode(
       [ReportGroup].self, from: Data(listed.standardOutput.utf8))

@@ -4,9 +4,10 @@
 /// and sender, the crashing thread. Everything from the dump is escaped, and the page forbids itself
 /// scripts and every request, so that an escape that is missing could not do much.
 public struct HTMLReport: Sendable {
-  /// Bytes after which threads are listed without frames, and modules and sections are cut off.
-  private static let threadsSize = 4 << 20
-  private static let sectionsSize = 2 << 20
+  /// Bytes of the other threads after which they are listed without frames.
+  private let threadsSize: Int
+  /// Bytes after which the modules and all sections are cut off.
+  private let sectionsSize = 2 << 20
 
   let report: CrashReport
   /// Tells the program's own calls from others.
@@ -17,7 +18,11 @@ public struct HTMLReport: Sendable {
   /// - Returns: a document of some 50 KiB for a small program, and some 12 MiB at most: of very many
   ///   threads the frames are left out then, which the page says.
   public static func text(of report: CrashReport) -> String {
-    let page = HTMLReport(report: report)
+    text(of: report, threadsSize: 4 << 20)
+  }
+
+  static func text(of report: CrashReport, threadsSize: Int) -> String {
+    let page = HTMLReport(report: report, threadsSize: threadsSize)
     var html = HTMLWriter()
     html.addVerbatim("<!DOCTYPE html>\n")
     html.element("html", ["lang": "en"]) { html in
@@ -29,8 +34,9 @@ public struct HTMLReport: Sendable {
     return html.text
   }
 
-  private init(report: CrashReport) {
+  private init(report: CrashReport, threadsSize: Int) {
     self.report = report
+    self.threadsSize = threadsSize
     signature = Signature(modulePaths: report.modules.map(\.path))
   }
 
@@ -66,10 +72,10 @@ public struct HTMLReport: Sendable {
       if let crashed { addRegisters(of: crashed, to: &html) }
       addMemory(to: &html)
       addAddressSpace(to: &html)
-      addOtherThreads(maximumSize: Self.threadsSize, to: &html)
-      var room = Self.sectionsSize
+      addOtherThreads(maximumSize: threadsSize, to: &html)
+      var room = sectionsSize
       for section in report.sections { addSection(section, room: &room, to: &html) }
-      addModules(maximumSize: Self.sectionsSize, to: &html)
+      addModules(maximumSize: sectionsSize, to: &html)
     }
     html.breakLine()
     html.element("footer") { html in
