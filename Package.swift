@@ -117,7 +117,9 @@ let package = Package(
       name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
-      dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      dependencies: [
+        "CrashReport", "CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk",
+      ]),
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
@@ -143,11 +145,14 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
-        "Stackwalk", "TellingVictim",
+        "SignatureVictim", "Stackwalk", "TellingVictim",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
+    // A program that crashes in a library which a test compiles.
+    .executableTarget(
+      name: "SignatureVictim", dependencies: ["PostmortemHandler"], path: "Tests/SignatureVictim"),
     // A program that dumps without a crash, and hangs.
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
