@@ -14,9 +14,10 @@ enum Layers {
     "CrashReport": ["Minidump", "Stackwalk"],
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
-    "CrashReportUpload": ["CrashReportDatabase"],
+    "CrashReportUpload": ["CrashReportDatabase", "Minidump"],
     "PostmortemHandler": ["CThreadStacks", "CrashHandler", "HangDetection"],
     "Postmortem": ["PostmortemHandler", "CrashConverter"],
+    "PostmortemUpload": ["Postmortem", "CrashReportUpload"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],
   ]
 
@@ -25,7 +26,7 @@ enum Layers {
 
   /// Modules of the toolchain that only some may.
   static let special: [String: Set<String>] = [
-    "CrashReportUpload": ["Foundation", "FoundationNetworking"],
+    "CrashReportUpload": ["Dispatch", "Foundation", "FoundationNetworking"],
     "HangDetection": ["Dispatch"],
     "PostmortemTool": ["Dispatch", "Foundation"],
   ]
