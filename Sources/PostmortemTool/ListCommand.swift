@@ -12,10 +12,14 @@ enum ListCommand: Subcommand {
 
     Usage: postmortem list DIR [--json]
 
-    Prints for each report its ID, state (new, pending or completed), time and size in bytes. Dumps that
-    are not processed yet are no reports: see postmortem process.
+    Prints for each report its ID, state (new, pending or completed), time and size in bytes, and behind
+    these what is known of its upload: uploading; uploaded, and the server's ID; skipped, and why; when
+    it is tried next, and why it did not go. Dumps that are not processed yet are no reports: see
+    postmortem process.
 
-      --json  print a JSON array of objects with id, state, creationTime, size and path
+      --json  print a JSON array of objects with id, state, creationTime, size, path and upload, which
+              has state (pending, uploading, uploaded, skipped), attempts, lastAttempt, nextAttempt,
+              requested, serverID and note
 
     """
 
@@ -27,29 +31,32 @@ enum ListCommand: Subcommand {
     /// In bytes.
     let size: Int64
     let path: String
+    let upload: UploadEntry
   }
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
-    try print(
-      try Database.open(arguments.operands[0]).reports(), asJSON: arguments.has("--json"))
+    let database = try Database.open(arguments.operands[0])
+    // First: a report that is sent while the others are read is listed as what it then was.
+    let uploading = try UploaderClaim.reportBeingSent(in: database)
+    try print(try database.reports(), uploading: uploading, asJSON: arguments.has("--json"))
   }
 
   /// Prints reports, as prune does too.
-  static func print(_ reports: [StoredReport], asJSON: Bool) throws {
+  static func print(
+    _ reports: [StoredReport], uploading: ReportID? = nil, asJSON: Bool
+  ) throws {
     let entries = reports.map { report in
-      let (nanoseconds, overflow) = report.creationTime.multipliedReportingOverflow(
-        by: 1_000_000_000)
-      return Entry(
+      Entry(
         id: report.id.description, state: report.state.rawValue,
-        creationTime: Timestamp(nanoseconds: overflow ? 0 : nanoseconds), size: report.size,
-        path: report.path)
+        creationTime: Timestamp(seconds: report.creationTime), size: report.size,
+        path: report.path, upload: UploadEntry(report, isUploading: report.id == uploading))
     }
     if asJSON { return Terminal.print(try JSON.text(of: entries)) }
     for entry in entries {
       let state = entry.state.padding(toLength: 9, withPad: " ", startingAt: 0)
       let time = entry.creationTime.description.prefix(19).replacing("T", with: " ")
-      Terminal.print("\(entry.id)  \(state)  \(time) UTC  \(entry.size)\n")
+      Terminal.print("\(entry.id)  \(state)  \(time) UTC  \(entry.size)\(entry.upload.text)\n")
     }
   }
 }

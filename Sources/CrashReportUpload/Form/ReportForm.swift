@@ -6,11 +6,11 @@ internal import Minidump
 ///
 /// Source: Crashpad `handler/minidump_to_upload_parameters.cc`,
 /// `handler/crash_report_upload_thread.cc`; Breakpad `client/linux/sender/google_crash_report_sender.cc`.
-enum ReportForm {
+package enum ReportForm {
   /// The minidump's part, by the name that every server looks for.
-  static let minidumpPart = "upload_file_minidump"
+  package static let minidumpPart = "upload_file_minidump"
   /// The same with each attempt, so that a server can tell what it has already.
-  static let reportIDField = "report_id"
+  package static let reportIDField = "report_id"
 
   /// Makes the form of a report; its files are open then.
   ///
@@ -35,7 +35,8 @@ enum ReportForm {
       form.parts.append(.field(name, value))
     }
     for (name, file) in try database.attachmentFiles(of: report.id) {
-      form.parts.append(.file("attachment_\(name)", fileName: name, file))
+      let part = name == minidumpPart ? "attachment_\(name)" : name
+      form.parts.append(.file(part, fileName: name, file))
     }
     form.parts.append(.file(minidumpPart, fileName: "\(report.id).dmp", minidump))
     return form
@@ -47,13 +48,12 @@ extension CrashReportDatabase {
   fileprivate func attachmentFiles(
     of id: ReportID
   ) throws(CrashReportDatabaseError) -> [(name: String, file: FormFile)] {
-    let attachments = try open().subfolder(Self.attachmentsFolder)
-    guard attachments.status(of: id.description)?.kind == .directory else { return [] }
-    let folder = try attachments.subfolder(id.description)
+    let attachments = try attachments(of: id)
+    guard !attachments.isEmpty else { return [] }
+    let folder = try open().subfolder(Self.attachmentsFolder).subfolder(id.description)
     var files: [(name: String, file: FormFile)] = []
-    for name in try folder.names().sorted()
-    where folder.status(of: name)?.kind == .regular {
-      files.append((name, try FormFile(try folder.open(name))))
+    for attachment in attachments {
+      files.append((attachment.name, try FormFile(try folder.open(attachment.name))))
     }
     return files
   }
