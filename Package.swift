@@ -158,7 +158,7 @@ let package = Package(
       dependencies: [
         "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport", "IntermediateDump",
         "Minidump", "ProcessSnapshot",
-      ]),
+      ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [

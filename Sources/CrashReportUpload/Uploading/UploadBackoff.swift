@@ -10,6 +10,7 @@ enum UploadBackoff {
   static func delay(failures: Int, random: Double) -> Int64 {
     let doublings = min(max(failures, 1) - 1, 16)
     let full = min(shortest << Int64(doublings), longest)
-    return max(1, full / 2 + Int64(Double(full - full / 2) * min(max(random, 0), 1)))
+    let share = (0...1).contains(random) ? random : 1
+    return full / 2 + Int64(Double(full - full / 2) * share)
   }
 }
