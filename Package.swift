@@ -73,7 +73,7 @@ let package = Package(
       name: "Postmortem",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
-        "PostmortemHandler",
+        "PostmortemHandler", "ProcessSnapshot",
       ]),
     // Reports to a collector. With what is above it the only one that links Foundation.
     .target(

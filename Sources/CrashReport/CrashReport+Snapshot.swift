@@ -49,6 +49,7 @@ extension CrashReport {
     resources = Resources(snapshot)
     survival = Survival(snapshot)
     request = Request(snapshot.request)
+    client = Client(snapshot)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.

@@ -28,6 +28,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var survival: Survival?
   /// Why the dump was taken where nothing crashed; null for a crash.
   public var request: Request?
+  /// What the program told while it ran; null where it told nothing.
+  public var client: Client?
 
   /// Writes every key, null for what is not known.
   public func encode(to encoder: any Encoder) throws {
@@ -48,5 +50,6 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(resources, forKey: .resources)
     try container.encode(survival, forKey: .survival)
     try container.encode(request, forKey: .request)
+    try container.encode(client, forKey: .client)
   }
 }

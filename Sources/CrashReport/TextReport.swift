@@ -21,6 +21,7 @@ public struct TextReport: Sendable {
     text.addThreads()
     text.addResources()
     text.addAnnotations()
+    text.addClient()
     text.addModules()
     text.addCapture()
     return text.lines.map { $0 + "\n" }.joined()
@@ -252,15 +253,6 @@ public struct TextReport: Sendable {
       (Int(name.drop { !$0.isNumber }) ?? -1, name)
     }
     return key(left) < key(right)
-  }
-
-  private mutating func addAnnotations() {
-    guard !report.annotations.isEmpty else { return }
-    lines.append("")
-    lines.append("Annotations:")
-    for (name, value) in report.annotations.sorted(by: { $0.key < $1.key }) {
-      lines.append("  \(name.escapedForTerminal()) = \(value.escapedForTerminal())")
-    }
   }
 
   private mutating func addModules() {

@@ -18,9 +18,12 @@ extension IntermediateDumpKey {
     switch self {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
-      .module, .annotation, .capture, .owner, .survival, .dumpRequest:
+      .module, .annotation, .capture, .owner, .survival, .dumpRequest,
+      .client, .annotationObject, .breadcrumb, .attachment, .userStreamFailure:
       .map
-    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations:
+    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations,
+      .annotationObjects, .simpleAnnotations, .breadcrumbs, .extraMemory, .attachments,
+      .userStreamFailures:
       .array
     case .descriptorCount, .mappingCount, .mappingLimit, .memoryUsed, .memoryLimit, .tasksUsed,
       .tasksLimit, .schedulingPolicy, .linkVersion, .linkState,
@@ -31,7 +34,11 @@ extension IntermediateDumpKey {
       .bytesOmitted, .threadsUnlisted, .modulesUnlisted, .regionsUnlisted, .isIncomplete,
       .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
       .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal, .requestKind, .hangTarget,
-      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence:
+      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence,
+      .annotationsOmitted, .simpleAnnotationsOmitted, .breadcrumbsLeft, .breadcrumbsOmitted,
+      .memoryRangesOmitted, .memoryBytesOmitted, .attachmentsOmitted, .annotationType,
+      .annotationState, .breadcrumbUptime, .breadcrumbThreadID, .attachmentSize,
+      .attachmentBytesOmitted:
       .unsigned
     case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed
@@ -40,18 +47,20 @@ extension IntermediateDumpKey {
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
       .ownerStackStart, .previousHandler, .ownerCrashSignals:
       .address
-    case .launchTime, .crashTime, .ownerLaunchTime:
+    case .launchTime, .crashTime, .ownerLaunchTime, .breadcrumbTime:
       .time
     case .limitsText, .controlGroup, .loadAverage, .processorModel, .processorText, .releaseText,
       .compiler, .systemCall, .linkName, .executablePath, .product, .version, .environment,
       .processStatus, .identifier,
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
-      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName:
+      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName,
+      .breadcrumbText, .attachmentPath, .attachmentName, .attachmentFailure, .userStreamReason:
       .text
     case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
       .floatingPointState,
-      .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport:
+      .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport,
+      .annotationData:
       .bytes
     }
   }

@@ -20,7 +20,7 @@ import Testing
 
   private func finishReport() throws {
     let report = try database.prepareNewReport(id)
-    #expect(write(report.descriptor, "MDMP", 4) == 4)
+    #expect(unsafe write(report.descriptor, "MDMP", 4) == 4)
     try report.finish()
   }
 
@@ -63,9 +63,9 @@ import Testing
 
   @Test func whatIsNoRegularFileIsRefused() throws {
     try outside.put([1], "file")
-    try #require(symlink("\(outside.path)/file", "\(outside.path)/link") == 0)
-    try #require(mkfifo("\(outside.path)/fifo", 0o600) == 0)
-    try #require(mkdir("\(outside.path)/folder", 0o700) == 0)
+    try #require(unsafe symlink("\(outside.path)/file", "\(outside.path)/link") == 0)
+    try #require(unsafe mkfifo("\(outside.path)/fifo", 0o600) == 0)
+    try #require(unsafe mkdir("\(outside.path)/folder", 0o700) == 0)
     for name in ["link", "fifo", "folder"] {
       let error = #expect(throws: CrashReportDatabaseError.self) { try attach(name) }
       #expect(error?.code == .notARegularFile)
@@ -97,7 +97,7 @@ import Testing
     _ = try attach("good")
     try folder.put([1], "attachments/\(id)/.good.1.tmp")
     try folder.put([1], "attachments/\(id)/sp ace")
-    try #require(symlink("/etc/passwd", "\(folder.path)/attachments/\(id)/link") == 0)
+    try #require(unsafe symlink("/etc/passwd", "\(folder.path)/attachments/\(id)/link") == 0)
     #expect(try database.attachments(of: id).map(\.name) == ["good"])
   }
 }

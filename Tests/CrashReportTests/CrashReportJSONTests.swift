@@ -49,7 +49,7 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "complete", "exception", "explanation", "message", "modules",
+        "annotations", "capture", "client", "complete", "exception", "explanation", "message", "modules",
         "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
         "system",
         "threads",

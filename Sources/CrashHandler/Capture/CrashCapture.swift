@@ -87,7 +87,9 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   unsafe sections.run(6, pm_write_mappings)
   unsafe sections.run(7, pm_write_modules)
   unsafe sections.run(8, pm_write_facts)
+  unsafe sections.run(16, pm_write_client)
   unsafe sections.run(9, pm_write_threads)
+  unsafe sections.run(17, pm_write_extra_memory)
   unsafe sections.run(11, pm_write_resources)
   unsafe sections.run(12, pm_write_link_map)
   // The rest is a few system calls, and says that the time was over; it has a time of its own.

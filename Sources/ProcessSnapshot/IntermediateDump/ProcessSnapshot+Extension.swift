@@ -28,6 +28,7 @@ extension ProcessSnapshot {
       encodeCapture(&writer)
       survival?.encode(to: &writer)
       request?.encode(to: &writer)
+      client.encode(to: &writer)
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }
