@@ -26,7 +26,7 @@ struct ServerTests {
 
   @Test("Another's parser reads the form, byte for byte")
   func form() async throws {
-    let annotations = ["tést \"x\"\r\n": "välue\r\n--\0", "empty": "", "prod": "own"]
+    let annotations = ["a \"x\"\r\n": "välue\r\n--\0", "empty": "", "prod": "own"]
     let id = try uploads.addReport(annotations: annotations)
     let attachment = uploads.folder.path + "/log.txt"
     let content = Array("a\r\n--b\r\n\r\n\u{0}\u{FF}".utf8)
@@ -40,12 +40,14 @@ struct ServerTests {
     #expect(try await uploads.send(id, by: engine) == .uploaded)
 
     let form = try #require(try server.forms.first)
-    #expect(form.defects == [] && form.path == "/ok?key=1" && form.headers["X-Key"] == "secret")
-    #expect(
-      form.fields == [
-        "tést %22x%22%0D%0A": "välue\r\n--\0", "empty": "", "prod": "own", "ver": "ours",
-        "guid": "\(try uploads.database.clientID())", "report_id": "\(id)",
-      ])
+    #expect(form.defects == [])
+    #expect(form.path == "/ok?key=1" && form.headers["X-Key"] == "secret")
+    let expected = [
+      "a %22x%22%0D%0A": "välue\r\n--\0", "empty": "", "prod": "own", "ver": "ours",
+      "guid": "\(try uploads.database.clientID())", "report_id": "\(id)",
+    ]
+    #expect(form.fields.keys.sorted() == expected.keys.sorted())
+    for (name, value) in expected { #expect(form.fields[name] == value, "\(name)") }
     #expect(form.order.suffix(2) == ["log.txt", "upload_file_minidump"])
     let file = try #require(form.files["upload_file_minidump"])
     #expect(file.name == "\(id).dmp" && file.size == minidump.count)

@@ -5,8 +5,7 @@ internal import Synchronization
 /// Sends by Foundation's URLSession, which is libcurl on Linux.
 ///
 /// libcurl checks certificates against the system's, and takes `http_proxy`, `https_proxy`,
-/// `all_proxy` and `no_proxy` from the environment. A file is read as it goes out; the answer to a
-/// body from a stream would have to be chunked, which some collectors refuse.
+/// `all_proxy` and `no_proxy` from the environment.
 ///
 /// Source: curl(1), ENVIRONMENT; swift-corelibs-foundation `Sources/FoundationNetworking`.
 struct URLSessionTransport: UploadTransport {
@@ -19,14 +18,21 @@ struct URLSessionTransport: UploadTransport {
     var urlRequest = URLRequest(url: url)
     urlRequest.httpMethod = "POST"
     for (name, value) in request.headers { urlRequest.setValue(value, forHTTPHeaderField: name) }
+    // A stream is read as it goes out. An upload task from a file is not safe here: Foundation 6.3
+    // resumes libcurl when it has read the next piece, and where the server has answered and gone by
+    // then it traps (libcurl error 43 in EasyHandle.swift, seen in our tests).
+    urlRequest.httpBodyStream = InputStream(fileAtPath: request.bodyPath)
+    // A stream would go out chunked, which some collectors take for an empty body. libcurl leaves that
+    // out when it is given the header, and leaves out a header that is blank.
+    urlRequest.setValue("\(request.bodySize)", forHTTPHeaderField: "Content-Length")
+    urlRequest.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = TimeInterval(request.timeout)
     configuration.httpShouldSetCookies = false
     configuration.urlCache = nil
     let delegate = UploadDelegate(progress)
     let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
-    let task = session.uploadTask(
-      with: urlRequest, fromFile: URL(fileURLWithPath: request.bodyPath))
+    let task = session.dataTask(with: urlRequest)
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         delegate.start(continuation)

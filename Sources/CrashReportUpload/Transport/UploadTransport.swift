@@ -4,6 +4,8 @@ struct UploadRequest: Sendable {
   let headers: [String: String]
   /// The body's path.
   let bodyPath: String
+  /// In bytes.
+  let bodySize: Int64
   /// Seconds without progress after which it has failed.
   let timeout: Int
 }

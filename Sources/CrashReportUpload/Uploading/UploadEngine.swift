@@ -76,7 +76,7 @@ struct UploadEngine: Sendable {
 
   func request(_ form: MultipartForm, _ body: borrowing UploadBody) -> UploadRequest {
     UploadRequest(
-      url: target.url, headers: headers(of: form), bodyPath: body.path,
+      url: target.url, headers: headers(of: form), bodyPath: body.path, bodySize: body.size,
       timeout: target.options.timeout)
   }
 
