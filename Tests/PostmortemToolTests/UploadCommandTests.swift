@@ -128,7 +128,7 @@ private final class CollectorProcess {
   @Test(.needs(.python3)) func aClientOfAnothersAndAHostileOne() async throws {
     try folder.put(Array("of-the-tests".utf8), "secret")
     let collector = try CollectorProcess(
-      [collected, "--secret-file", folder.path + "/secret", "--max-size", "2", "--quota", "2"])
+      [collected, "--secret-file", folder.path + "/secret", "--max-size", "2", "--quota", "3"])
     try await crash()
     #expect(try await run("process", database).end.exitCode == 0)
     let minidump = try #require(try await list(database).first?.path)
@@ -137,7 +137,7 @@ private final class CollectorProcess {
       try #require(OutsideTool.python3.path), [script, collector.port, minidump], in: folder.path)
     #expect(client.standardOutput == "all as it should be\n", "\(client.standardError)")
     let reports = try await list(collected)
-    #expect(reports.count == 3)
+    #expect(reports.count == 4)
     let original = try Data(contentsOf: URL(fileURLWithPath: minidump))
     for report in reports {
       #expect(try Data(contentsOf: URL(fileURLWithPath: report.path)) == original)

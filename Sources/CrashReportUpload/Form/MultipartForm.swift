@@ -27,8 +27,16 @@ struct MultipartForm: Sendable {
         content: .file(file))
     }
 
+    /// By scalars: CR LF is one character to Swift, and would be neither.
     private static func escaped(_ name: String) -> String {
-      name.replacing("\"", with: "%22").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
+      name.unicodeScalars.reduce(into: "") { result, scalar in
+        switch scalar {
+        case "\"": result += "%22"
+        case "\r": result += "%0D"
+        case "\n": result += "%0A"
+        default: result.unicodeScalars.append(scalar)
+        }
+      }
     }
   }
 
