@@ -119,8 +119,9 @@ let package = Package(
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "PostmortemToolTests",
-      dependencies: ["CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool"],
-      exclude: ["CollectorClient.py"]),
+      dependencies: [
+        "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
+      ], exclude: ["CollectorClient.py"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
@@ -141,7 +142,7 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
-        "Stackwalk",
+        "Stackwalk", "TellingVictim",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -150,6 +151,9 @@ let package = Package(
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
       path: "Tests/LiveDumpVictim"),
+    // A program that tells the handler everything it can be told.
+    .executableTarget(
+      name: "TellingVictim", dependencies: ["Postmortem"], path: "Tests/TellingVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

@@ -53,7 +53,7 @@ extension CrashReportDatabase {
     else {
       throw CrashReportDatabaseError(.invalidPath, "'\(path)' is not the absolute path of a file")
     }
-    let folder = try Folder(path: String(path[...slash]))
+    let folder = try Folder(path: slash == path.startIndex ? "/" : String(path[..<slash]))
     return try folder.open(String(path[path.index(after: slash)...]))
   }
 

@@ -36,6 +36,8 @@ struct UploadEntry: Codable {
 
   /// For the end of a line; empty for a report with which nothing was done.
   var text: String {
+    // Nothing was tried with a report that was completed as it was made.
+    if state == "skipped", note == nil { return "" }
     var words: [String] = state == "pending" ? [] : [state]
     if let serverID { words.append("as \(serverID.escapedForMessage)") }
     if state == "pending" || state == "uploading" {

@@ -34,7 +34,7 @@ struct BreadcrumbRing {
   var omittedCount: UInt32 { @_noLocks get { omitted.value } }
 
   @_noLocks
-  private func slot(_ number: UInt64) -> UnsafeMutableRawPointer {
+  func slot(_ number: UInt64) -> UnsafeMutableRawPointer {
     let index = Int(truncatingIfNeeded: number & 127)
     return unsafe base + index &* BreadcrumbRing.stride
   }
@@ -44,17 +44,8 @@ struct BreadcrumbRing {
   func leave(
     _ text: UnsafeRawPointer?, count: Int, time: Int64, uptime: Int64, threadID: Int32
   ) {
-    let number = unsafe pm_atomic_add_64(next, 1)
+    guard let number = take() else { return }
     let slot = unsafe slot(number)
-    let word = unsafe slot.assumingMemoryBound(to: UInt64.self)
-    let writing = number &* 2 &+ 1
-    let old = unsafe pm_atomic_load_64(word)
-    guard old & 1 == 0, old < writing,
-      unsafe pm_atomic_compare_exchange_64(word, old, writing) == old
-    else {
-      omitted.add(1)
-      return
-    }
     let count = count < BreadcrumbRing.textCapacity ? count : BreadcrumbRing.textCapacity
     unsafe slot.storeBytes(of: time, toByteOffset: 8, as: Int64.self)
     unsafe slot.storeBytes(of: uptime, toByteOffset: 16, as: Int64.self)
@@ -64,8 +55,30 @@ struct BreadcrumbRing {
     if let text = unsafe text {
       unsafe pm_copy_bytes(slot + BreadcrumbRing.textOffset, text, count)
     }
-    unsafe pm_atomic_store_64(word, writing &+ 1)
+    unsafe pm_atomic_store_64(
+      slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
   }
+
+  /// Takes the next number and its slot, which is not whole from now on; nil if another thread
+  /// still has that.
+  @_noLocks
+  func take() -> UInt64? {
+    let number = unsafe pm_atomic_add_64(next, 1)
+    let word = unsafe slot(number).assumingMemoryBound(to: UInt64.self)
+    let writing = BreadcrumbRing.whole(number) &- 1
+    let old = unsafe pm_atomic_load_64(word)
+    guard old & 1 == 0, old < writing,
+      unsafe pm_atomic_compare_exchange_64(word, old, writing) == old
+    else {
+      omitted.add(1)
+      return nil
+    }
+    return number
+  }
+
+  /// The word of a slot that holds a breadcrumb.
+  @_noLocks
+  private static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
 
   /// Copies one as it lies in its slot.
   ///
@@ -75,7 +88,7 @@ struct BreadcrumbRing {
   func read(_ number: UInt64, into place: UnsafeMutableRawPointer) -> Int {
     let slot = unsafe slot(number)
     let word = unsafe slot.assumingMemoryBound(to: UInt64.self)
-    let whole = number &* 2 &+ 2
+    let whole = BreadcrumbRing.whole(number)
     guard unsafe pm_atomic_load_64(word) == whole else { return -1 }
     unsafe pm_copy_bytes(place, slot, BreadcrumbRing.stride)
     // By a swap, which unlike a load is ordered behind the copying.

@@ -50,7 +50,7 @@ struct ValueCell {
   }
 
   @_noLocks
-  private func buffer(_ index: Int) -> UnsafeMutableRawPointer {
+  func buffer(_ index: Int) -> UnsafeMutableRawPointer {
     unsafe buffers + index &* ValueCell.stride(capacity)
   }
 
@@ -68,17 +68,8 @@ struct ValueCell {
     guard keyCount >= 0, valueCount >= 0, keyCount <= capacity,
       valueCount <= capacity &- keyCount
     else { return .tooLong }
-    var index = 0
-    while true {
-      let state = state
-      if let version, version != state.version { return .overtaken }
-      index = state.freeBuffer
-      guard index >= 0 else {
-        if exchange(state, state.stale()) { return .noBuffer }
-        continue
-      }
-      if exchange(state, state.taking(index)) { break }
-    }
+    let (index, failure) = take(version)
+    guard index >= 0 else { return failure }
     let place = unsafe buffer(index)
     unsafe pm_atomic_store(
       place.assumingMemoryBound(to: UInt32.self),
@@ -91,6 +82,27 @@ struct ValueCell {
     if let value = unsafe value {
       unsafe pm_copy_bytes(place + ValueCell.headerSize + keyCount, value, valueCount)
     }
+    return show(index, replacing: version)
+  }
+
+  /// Takes a buffer that nobody reads or writes; -1 and why if there is none.
+  @_noLocks
+  func take(_ version: UInt64?) -> (index: Int, failure: CellResult) {
+    while true {
+      let state = state
+      if let version, version != state.version { return (-1, .overtaken) }
+      let index = state.freeBuffer
+      if index < 0 {
+        if exchange(state, state.stale()) { return (-1, .noBuffer) }
+      } else if exchange(state, state.taking(index)) {
+        return (index, .done)
+      }
+    }
+  }
+
+  /// Makes a buffer that was taken and filled the value, or gives it back.
+  @_noLocks
+  func show(_ index: Int, replacing version: UInt64?) -> CellResult {
     while true {
       let state = state
       if let version, version != state.version {
