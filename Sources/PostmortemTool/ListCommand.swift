@@ -85,7 +85,7 @@ enum ListCommand: Subcommand {
     let entries = reports.map { report in
       Entry(
         id: report.id.description, state: report.state.rawValue,
-        creationTime: Timestamp(report: report), size: report.size,
+        creationTime: Timestamp(seconds: report.creationTime), size: report.size,
         path: report.path, end: report.endKind,
         upload: UploadEntry(report, isUploading: report.id == uploading))
     }

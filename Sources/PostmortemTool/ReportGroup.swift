@@ -88,7 +88,7 @@ struct ReportGroup: Codable {
       key: Key(
         signature: CrashReport.signature(of: snapshot, symbols: symbols),
         program: process.product ?? executable),
-      time: process.crashTime.map(Timestamp.init) ?? Timestamp(report: report),
+      time: process.crashTime.map(Timestamp.init) ?? Timestamp(seconds: report.creationTime),
       version: process.version, id: report.id.description)
   }
 
@@ -106,13 +106,5 @@ struct ReportGroup: Codable {
     let number = String(count)
     let margin = String(repeating: " ", count: max(0, 5 - number.count)) + number
     return "\(margin)  \(line.escapedForMessage)\n       \(details.escapedForMessage)\n"
-  }
-}
-
-extension Timestamp {
-  /// When a report was made.
-  init(report: StoredReport) {
-    let (time, overflow) = report.creationTime.multipliedReportingOverflow(by: 1_000_000_000)
-    self.init(nanoseconds: overflow ? 0 : time)
   }
 }
