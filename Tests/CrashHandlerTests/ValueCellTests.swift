@@ -166,7 +166,7 @@ extension ValueCell {
     defer { writer.end() }
     var betweenWrites = 0
     var inWrites = 0
-    for _ in 0..<300 {
+    for _ in 0..<100 {
       writer.stop()
       let value = try #require(block.cell().value())
       #expect(value.reading.kind == .value)
