@@ -18,6 +18,7 @@ let package = Package(
   products: [
     .library(name: "Postmortem", targets: ["Postmortem"]),
     .library(name: "PostmortemHandler", targets: ["PostmortemHandler"]),
+    .library(name: "PostmortemUpload", targets: ["PostmortemUpload"]),
     .executable(name: "postmortem", targets: ["PostmortemTool"]),
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
@@ -28,7 +29,13 @@ let package = Package(
         Defines pthread_create, which gives every thread an alternate signal stack, so that its \
         stack overflow can be captured. Without it, static executables need nothing special.
         """),
-    .default(enabledTraits: ["AlternateStacks"]),
+    .trait(
+      name: "ProcessEnds",
+      description: """
+        Defines _exit, _Exit and daemon, which note that the process ends by its own will. Without \
+        it, a run that was killed is reported only where other evidence shows it.
+        """),
+    .default(enabledTraits: ["AlternateStacks", "ProcessEnds"]),
   ],
   targets: [
     // The only calls that crash code may make, and the few lines that Swift cannot say.
@@ -38,9 +45,12 @@ let package = Package(
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Watches what may hang, and keeps a dump of it. Beside the handler because it needs Dispatch.
-    .target(name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler"]),
+    .target(
+      name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
     // pthread_create, in front of libc's; the trait of the same purpose leaves it out.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
+    // _exit, in front of libc's; the trait of the same purpose leaves it out.
+    .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     // The standard crash report file, both halves.
@@ -58,13 +68,15 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: [
-        "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "Stackwalk",
       ]),
     // What a program imports that leaves conversion to another: the handler.
     .target(
       name: "PostmortemHandler",
       dependencies: [
         "CrashHandler", "HangDetection", "IntermediateDump",
+        .target(name: "CProcessEnds", condition: .when(traits: ["ProcessEnds"])),
         .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
       ]),
     // What users import: the handler and the conversion.
@@ -74,12 +86,21 @@ let package = Package(
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
         "PostmortemHandler", "ProcessSnapshot",
       ]),
+    // Reports to a collector. With what is above it the only one that links Foundation.
+    .target(
+      name: "CrashReportUpload",
+      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump"]),
+    // What a program imports beside Postmortem to upload its reports.
+    .target(
+      name: "PostmortemUpload",
+      dependencies: ["CrashHandler", "CrashReportDatabase", "CrashReportUpload", "Postmortem"]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
-        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase", "IntermediateDump",
-        "Minidump", "Postmortem", "ProcessSnapshot", "Stackwalk",
+        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
+        "CrashReportUpload", "IntermediateDump", "Minidump", "Postmortem", "ProcessSnapshot",
+        "Stackwalk",
       ]),
 
     // The README's usage, and a victim that can die in many ways.
@@ -113,7 +134,7 @@ let package = Package(
       name: "PostmortemToolTests",
       dependencies: [
         "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
-      ]),
+      ], exclude: ["CollectorClient.py"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
@@ -154,12 +175,21 @@ let package = Package(
       name: "CrashReportDatabaseTests",
       dependencies: ["CrashReportDatabase", "CrashTestSupport", "IntermediateDump"]),
     .testTarget(
+      name: "CrashReportUploadTests",
+      dependencies: [
+        "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport", "IntermediateDump",
+        "Minidump", "ProcessSnapshot",
+      ], exclude: ["Server"]),
+    .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ConverterRacer",
-        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "ConverterRacer", "EndVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
         "SelfProcessingVictim",
       ]),
+    // A program that ends in the ways that leave no dump.
+    .executableTarget(name: "EndVictim", dependencies: ["Postmortem"], path: "Tests/EndVictim"),
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
@@ -190,7 +220,7 @@ let package = Package(
 // C targets take no Swift settings.
 for target in package.targets
 where ![
-  "CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab", "FaultInjector",
+  "CProcessEnds", "CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab", "FaultInjector",
 ].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

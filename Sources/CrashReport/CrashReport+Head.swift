@@ -24,6 +24,7 @@ extension CrashReport {
       ("Signal", signalText), ("Address", exception?.address?.description),
       ("Access", exception?.access), ("Sent by", senderText),
       ("Outcome", survival?.outcomeText), ("Before it", survival?.earlierText),
+      ("Certainty", end?.certainty), ("Hang", end?.hangReport.map { "report \($0)" }),
     ]
     let facts: [(String, String?)] = [
       ("Process", processText), ("Product", productText), ("Time", timeText),

@@ -3,6 +3,6 @@ extension CrashReport {
   ///
   /// A new section is one more element, and shows up in the text and in the HTML.
   var sections: [ReportSection] {
-    [resourceSection, annotationSection].compactMap { $0 } + clientSections
+    [endSection, resourceSection, annotationSection].compactMap { $0 } + clientSections
   }
 }

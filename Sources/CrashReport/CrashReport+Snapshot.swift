@@ -34,6 +34,7 @@ extension CrashReport {
     let time = snapshot.process.crashTime.map(Timestamp.init(nanoseconds:))
     explanation =
       Request(snapshot.request)?.text(at: time)
+      ?? End(snapshot.end)?.text
       ?? Explanation(of: snapshot, frames: crashed?.frames ?? []).text
     signature = Self.signature(of: snapshot, thread: crashed)
     complete = snapshot.capture.isComplete
@@ -48,6 +49,7 @@ extension CrashReport {
     survival = Survival(snapshot)
     request = Request(snapshot.request)
     client = Client(snapshot)
+    end = End(snapshot.end)
     memory = Memory.selection(snapshot)
     let mappings = Mapping.selection(snapshot)
     self.mappings = mappings.kept
@@ -82,7 +84,7 @@ extension CrashReport {
     }
     return Signature.text(
       exception: snapshot.exception, frames: frames, modules: snapshot.modules,
-      request: snapshot.request, recursion: recursion)
+      request: snapshot.request, end: snapshot.end, recursion: recursion)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.

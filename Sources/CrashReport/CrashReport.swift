@@ -37,6 +37,9 @@ public struct CrashReport: Codable, Sendable, Equatable {
   /// How many more mappings there were.
   public var mappingsOmitted: Int?
 
+  /// How a run ended that left no dump of its end; null for a process that was captured.
+  public var end: End?
+
   /// Writes every key, null for what is not known.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -57,6 +60,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(survival, forKey: .survival)
     try container.encode(request, forKey: .request)
     try container.encode(client, forKey: .client)
+    try container.encode(end, forKey: .end)
     try container.encode(memory, forKey: .memory)
     try container.encode(mappings, forKey: .mappings)
     try container.encode(mappingsOmitted, forKey: .mappingsOmitted)

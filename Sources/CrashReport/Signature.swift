@@ -22,8 +22,10 @@ struct Signature: Sendable {
 
   static func text(
     exception: ExceptionSnapshot?, frames: [CrashReport.Frame], modules: [ModuleSnapshot],
-    request: DumpRequest? = nil, recursion: CrashReport.Recursion? = nil
+    request: DumpRequest? = nil, end: RunEnd? = nil,
+    recursion: CrashReport.Recursion? = nil
   ) -> String? {
+    if let end { return CrashReport.End(end)?.kind.map { "end | \($0)" } ?? "end" }
     guard let kind = kind(of: exception, request) else { return nil }
     let signature = Signature(modulePaths: modules.map(\.path))
     if let recursion, let names = signature.names(of: recursion, in: frames) {

@@ -13,8 +13,10 @@ enum ListCommand: Subcommand {
     Usage: postmortem list DIR [--json]
            postmortem list DIR --group [--symbols DIR]... [--json]
 
-    Prints for each report its ID, state (new, pending or completed), time and size in bytes. Dumps that
-    are not processed yet are no reports: see postmortem process.
+    Prints for each report its ID, state (new, pending or completed), time and size in bytes, and behind
+    these what is known of its upload: uploading; uploaded, and the server's ID; skipped, and why; when
+    it is tried next, and why it did not go. Of a report on a run that left no dump it prints how that
+    ended. Dumps that are not processed yet are no reports: see postmortem process.
 
     With --group, puts crashes of one program and one signature (Docs/Signatures.md) together, the most
     frequent first: how many, when first and last, in which versions. It reads every dump for that, and
@@ -22,8 +24,10 @@ enum ListCommand: Subcommand {
 
       --group        print groups of crashes and not reports
       --symbols DIR  with --group, as for postmortem show
-      --json         print a JSON array of objects with id, state, creationTime, size and path; of groups
-                     with signature, program, count, first, last, versions and reports (IDs)
+      --json         print a JSON array of objects with id, state, creationTime, size, path; end, for a
+                     run that left no dump; and upload, which has state (pending, uploading, uploaded,
+                     skipped), attempts, lastAttempt, nextAttempt, requested, serverID and note. Of
+                     groups with signature, program, count, first, last, versions and reports (IDs)
 
     Exit status: 0; 1 if --group could not read a report, which leaves out that one only.
 
@@ -37,17 +41,24 @@ enum ListCommand: Subcommand {
     /// In bytes.
     let size: Int64
     let path: String
+    /// How the run ended, for a report of one that left no dump.
+    let end: String?
+    let upload: UploadEntry
   }
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
       words, flags: ["--group", "--json"], options: ["--symbols"], operands: 1...1, help: help)
-    let reports = try Database.open(arguments.operands[0]).reports()
-    guard !arguments.has("--group") else { return try printGroups(of: reports, arguments) }
+    let database = try Database.open(arguments.operands[0])
+    guard !arguments.has("--group") else {
+      return try printGroups(of: try database.reports(), arguments)
+    }
     guard arguments["--symbols"] == nil else {
       throw UsageError("--symbols goes with --group", help: help)
     }
-    try print(reports, asJSON: arguments.has("--json"))
+    // First: a report that is sent while the others are read is listed as what it then was.
+    let uploading = try UploaderClaim.reportBeingSent(in: database)
+    try print(try database.reports(), uploading: uploading, asJSON: arguments.has("--json"))
   }
 
   private static func printGroups(of reports: [StoredReport], _ arguments: Arguments) throws {
@@ -68,18 +79,23 @@ enum ListCommand: Subcommand {
   }
 
   /// Prints reports, as prune does too.
-  static func print(_ reports: [StoredReport], asJSON: Bool) throws {
+  static func print(
+    _ reports: [StoredReport], uploading: ReportID? = nil, asJSON: Bool
+  ) throws {
     let entries = reports.map { report in
       Entry(
         id: report.id.description, state: report.state.rawValue,
         creationTime: Timestamp(report: report), size: report.size,
-        path: report.path)
+        path: report.path, end: report.endKind,
+        upload: UploadEntry(report, isUploading: report.id == uploading))
     }
     if asJSON { return Terminal.print(try JSON.text(of: entries)) }
     for entry in entries {
       let state = entry.state.padding(toLength: 9, withPad: " ", startingAt: 0)
       let time = entry.creationTime.description.prefix(19).replacing("T", with: " ")
-      Terminal.print("\(entry.id)  \(state)  \(time) UTC  \(entry.size)\n")
+      let end = entry.end.map { "  end: \($0)" } ?? ""
+      Terminal.print(
+        "\(entry.id)  \(state)  \(time) UTC  \(entry.size)\(end)\(entry.upload.text)\n")
     }
   }
 }

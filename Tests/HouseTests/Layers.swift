@@ -3,6 +3,7 @@ enum Layers {
   /// For each module the modules directly below it; what those may import, it may import too.
   static let below: [String: [String]] = [
     "CSignalSafe": [],
+    "CProcessEnds": ["CSignalSafe"],
     "CThreadStacks": ["CSignalSafe"],
     "IntermediateDump": ["CSignalSafe"],
     "CrashHandler": ["IntermediateDump"],
@@ -14,9 +15,10 @@ enum Layers {
     "CrashReport": ["Minidump", "Stackwalk"],
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
-    "CrashReportUpload": ["CrashReportDatabase"],
-    "PostmortemHandler": ["CThreadStacks", "CrashHandler", "HangDetection"],
+    "CrashReportUpload": ["CrashReportDatabase", "Minidump"],
+    "PostmortemHandler": ["CProcessEnds", "CThreadStacks", "CrashHandler", "HangDetection"],
     "Postmortem": ["PostmortemHandler", "CrashConverter"],
+    "PostmortemUpload": ["Postmortem", "CrashReportUpload"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],
   ]
 
@@ -25,7 +27,7 @@ enum Layers {
 
   /// Modules of the toolchain that only some may.
   static let special: [String: Set<String>] = [
-    "CrashReportUpload": ["Foundation", "FoundationNetworking"],
+    "CrashReportUpload": ["Dispatch", "Foundation", "FoundationNetworking"],
     "HangDetection": ["Dispatch"],
     "PostmortemTool": ["Dispatch", "Foundation"],
   ]
