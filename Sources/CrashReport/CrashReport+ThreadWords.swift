@@ -29,6 +29,12 @@ extension CrashReport {
     }
   }
 
+  /// Why frames of a thread have no names, as that a file is of another build.
+  func symbolNotes(on thread: Thread) -> [String] {
+    let nameless = Set(thread.frames.filter { $0.function == nil }.compactMap(\.module))
+    return modules.filter { $0.name.map(nameless.contains) ?? false }.compactMap(\.symbolNote)
+  }
+
   /// Which threads are not there; a sentence each.
   var missingThreads: [String] {
     var sentences: [String] = []

@@ -50,7 +50,8 @@ struct Signature: Sendable {
     return !SystemCode.isFunction(function) && !SystemCode.isArtificial(function)
   }
 
-  private func isInOwnModule(_ frame: CrashReport.Frame) -> Bool {
+  /// True for code of the program's own, whether it has a name or not.
+  func isInOwnModule(_ frame: CrashReport.Frame) -> Bool {
     frame.module.map { !systemModules.contains($0) } ?? false
   }
 

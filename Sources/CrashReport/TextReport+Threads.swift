@@ -3,6 +3,9 @@ extension TextReport {
     let crashed = report.threads.filter(\.crashed)
     for thread in crashed {
       addThread(thread)
+      for note in report.symbolNotes(on: thread) {
+        lines += Self.wrapped(note.escapedForTerminal(), width: width - 2).map { "  " + $0 }
+      }
       addRegisters(thread)
     }
     for group in ThreadGroup.groups(of: report.threads.filter { !$0.crashed }) {

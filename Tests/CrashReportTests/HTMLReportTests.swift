@@ -59,6 +59,20 @@ import Testing
     #expect(stacks.map(isFolded) == [false, true, true])
   }
 
+  /// That a file is of another build stands where its names are missing.
+  @Test func saysWhyNamesAreMissing() throws {
+    var report = SampleReport.report(word: "word")
+    report.modules[0].symbolNote = "word is not the same build as in the dump"
+    let note = "word is not the same build as in the dump"
+    func isAboveTheFacts(_ text: String, _ fact: String) -> Bool {
+      text.split(separator: fact, maxSplits: 1).first?.contains(note) ?? false
+    }
+    #expect(!isAboveTheFacts(HTMLReport.text(of: report), "<h2>Process"))
+    report.threads[0].frames[1].function = nil
+    #expect(isAboveTheFacts(HTMLReport.text(of: report), "<h2>Process"))
+    #expect(isAboveTheFacts(TextReport.text(of: report), "Registers:"))
+  }
+
   @Test(.needs(.python3)) func threadsOfOneStackAreOne() async throws {
     var report = SampleReport.report(word: "w", threads: 3)
     report.threads[3].frames = report.threads[1].frames

@@ -3,6 +3,9 @@ extension HTMLReport {
     html.element("section") { html in
       html.element("h2", text: report.title(of: thread))
       addStack(of: thread, to: &html)
+      for note in report.symbolNotes(on: thread) {
+        html.element("p", ["class": "note"], text: note)
+      }
     }
     html.breakLine()
   }
@@ -68,7 +71,8 @@ extension HTMLReport {
       for item in StackListing(thread).items {
         switch item {
         case .frame(let frame, let number):
-          let isOwn = signature.isOwn(frame)
+          let isOwn =
+            frame.function == nil ? signature.isInOwnModule(frame) : signature.isOwn(frame)
           let kind = isOwn ? isBlamed ? "own blame" : "own" : "system"
           if isOwn { isBlamed = false }
           addFrame(frame, number: number, kind: kind, to: &html)
