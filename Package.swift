@@ -29,7 +29,13 @@ let package = Package(
         Defines pthread_create, which gives every thread an alternate signal stack, so that its \
         stack overflow can be captured. Without it, static executables need nothing special.
         """),
-    .default(enabledTraits: ["AlternateStacks"]),
+    .trait(
+      name: "ProcessEnds",
+      description: """
+        Defines _exit, _Exit and daemon, which note that the process ends by its own will. Without \
+        it, a run that was killed is reported only where other evidence shows it.
+        """),
+    .default(enabledTraits: ["AlternateStacks", "ProcessEnds"]),
   ],
   targets: [
     // The only calls that crash code may make, and the few lines that Swift cannot say.
@@ -39,9 +45,12 @@ let package = Package(
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
     .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Watches what may hang, and keeps a dump of it. Beside the handler because it needs Dispatch.
-    .target(name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler"]),
+    .target(
+      name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
     // pthread_create, in front of libc's; the trait of the same purpose leaves it out.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
+    // _exit, in front of libc's; the trait of the same purpose leaves it out.
+    .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process, neutral between what was captured and what is shown.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
     // The standard crash report file, both halves.
@@ -59,13 +68,15 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: [
-        "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "Stackwalk",
       ]),
     // What a program imports that leaves conversion to another: the handler.
     .target(
       name: "PostmortemHandler",
       dependencies: [
         "CrashHandler", "HangDetection", "IntermediateDump",
+        .target(name: "CProcessEnds", condition: .when(traits: ["ProcessEnds"])),
         .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
       ]),
     // What users import: the handler and the conversion.
@@ -116,7 +127,9 @@ let package = Package(
       name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
-      dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      dependencies: [
+        "CrashReport", "CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk",
+      ]),
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
@@ -142,11 +155,14 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
-        "Stackwalk", "TellingVictim",
+        "SignatureVictim", "Stackwalk", "TellingVictim",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
+    // A program that crashes in a library which a test compiles.
+    .executableTarget(
+      name: "SignatureVictim", dependencies: ["PostmortemHandler"], path: "Tests/SignatureVictim"),
     // A program that dumps without a crash, and hangs.
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
@@ -167,10 +183,13 @@ let package = Package(
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ConverterRacer",
-        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "ConverterRacer", "EndVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
+        "ProcessSnapshot",
         "SelfProcessingVictim",
       ]),
+    // A program that ends in the ways that leave no dump.
+    .executableTarget(name: "EndVictim", dependencies: ["Postmortem"], path: "Tests/EndVictim"),
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
@@ -201,7 +220,7 @@ let package = Package(
 // C targets take no Swift settings.
 for target in package.targets
 where ![
-  "CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab", "FaultInjector",
+  "CProcessEnds", "CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab", "FaultInjector",
 ].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -1,4 +1,4 @@
-// The variables that crash code starts from, and those that pthread_create does.
+// The variables that crash code starts from, and those that pthread_create and _exit do.
 #include "CSignalSafe.h"
 
 _Atomic(void *) pm_state_storage = 0;
@@ -7,3 +7,5 @@ _Atomic(pm_thread_start_function) pm_thread_start_storage = 0;
 _Atomic(uint32_t) pm_plain_creations_storage = 0;
 // Zeros.
 char pm_client_memory_storage[PM_CLIENT_MEMORY_SIZE] __attribute__((aligned(4096)));
+_Atomic(pm_process_end_function) pm_process_end_storage = 0;
+int (*pm_follows_exits_storage)(void) = 0;

@@ -64,6 +64,20 @@ struct DumpConversion: ~Copyable {
     return document.damage
   }
 
+  /// Makes a report of a run that left no dump of its end, durably; it is never uploaded unless
+  /// somebody asks for it.
+  func convert(_ run: EndedRun, _ name: PendingDumpName) throws(Failure) {
+    if try isReported(name.reportID) { return }
+    var snapshot = run.snapshot(identifier: name.identifier)
+    snapshot.reportID = name.reportID
+    snapshot.annotations.merge(annotations) { _, new in new }
+    do throws(Failure) {
+      try store(&snapshot, as: name.reportID)
+    } catch  where error.isReportThere {
+      guard try isReported(name.reportID) else { throw error }
+    }
+  }
+
   private func store(
     _ snapshot: inout ProcessSnapshot, as reportID: ReportID
   ) throws(Failure) {
@@ -81,7 +95,7 @@ struct DumpConversion: ~Copyable {
       throw Failure(reason: "\(error)", isOfDump: error.errno == 0)
     }
     do throws(CrashReportDatabaseError) {
-      try report.finish()
+      if snapshot.end == nil { try report.finish() } else { try report.finishWithoutUpload() }
     } catch {
       throw Failure(error)
     }

@@ -1,7 +1,9 @@
+internal import CrashReport
 public import CrashReportDatabase
 internal import IntermediateDump
 
-/// Makes reports of the dumps that crashed processes left in a database.
+/// Makes reports of the dumps that crashed processes left in a database, and of runs that ended
+/// without one and not by their own will.
 ///
 /// Reads, converts and waits for the disk: tens of milliseconds a dump. Any number of threads and
 /// processes may do it at once; each dump becomes one report. A dump is removed only once its
@@ -98,6 +100,11 @@ func process(
     guard claim.attempt <= PendingFolder.maximumAttempts else {
       throw DumpConversion.Failure(
         reason: "\(claim.attempt - 1) converters ended while they worked on it", isOfDump: true)
+    }
+    if let run = claim.run {
+      try conversion.convert(run, claim.name)
+      try? pending.removeAll(of: claim.name, dump: claim.name)
+      return .ended(CrashReport.End(run.end)?.text ?? "")
     }
     let damage = try conversion.convert(claim, in: pending.folder)
     // What cannot be removed is found again, and removed then: its report is there.

@@ -7,6 +7,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     case complete
     /// The report holds what was written before the dump broke off; the text says where and why.
     case torn(String)
+    /// There was no dump: the report says how the run ended, and so does the text.
+    case ended(String)
     /// The dump stays, to be tried again; the text says why.
     case failed(String)
     /// The dump failed for the last time and lies in the database's quarantine folder; the text
@@ -26,6 +28,7 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       switch outcome {
       case .complete: "complete"
       case .torn(let reason): "torn, kept what was there: \(reason)"
+      case .ended(let verdict): verdict
       case .failed(let reason): "failed, will be tried again: \(reason)"
       case .quarantined(let reason): "failed, moved to quarantine: \(reason)"
       }

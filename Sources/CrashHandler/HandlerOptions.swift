@@ -33,7 +33,15 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Paths of files that are copied beside every report of this process, as by `addAttachment`.
   public var attachments: [String] = []
 
+  /// Whether the next start says how this run ended, where it ends without a dump and not by its own
+  /// will: out of memory, killed, and so on.
+  ///
+  /// Such a report is never uploaded unless somebody asks for it. TERM, INT and HUP get a handler
+  /// where their action is the default, which follows then as ever. Not where `forgoing` has
+  /// `.files`.
+  public var reportsUncleanEnds = true
+
   /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words, alternate
-  /// stacks, no system call forgone, no attachments.
+  /// stacks, unclean ends reported, no system call forgone, no attachments.
   public init() {}
 }

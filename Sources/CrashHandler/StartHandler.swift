@@ -59,8 +59,11 @@ public func startHandler(
     let standard = StandardDescriptors()
     defer { withExtendedLifetime(standard) {} }
     let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
+    let course =
+      options.reportsUncleanEnds && !options.forgoing.contains(.files)
+      ? RunCourse.current(product: product, version: version, environment: environment) : nil
     var files = try PendingDumpFiles.make(
-      database: database, identifier: identifier, signals: signals)
+      database: database, identifier: identifier, signals: signals, course: course)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
       annotations: annotations, reportID: files.reportID,

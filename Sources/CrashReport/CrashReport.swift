@@ -30,6 +30,15 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var request: Request?
   /// What the program told while it ran; null where it told nothing.
   public var client: Client?
+  /// Null in the JSON of versions that did not know it, as the next two.
+  public var memory: [Memory]?
+  /// Sorted by address; at most 4,096.
+  public var mappings: [Mapping]?
+  /// How many more mappings there were.
+  public var mappingsOmitted: Int?
+
+  /// How a run ended that left no dump of its end; null for a process that was captured.
+  public var end: End?
 
   /// Writes every key, null for what is not known.
   public func encode(to encoder: any Encoder) throws {
@@ -51,5 +60,9 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(survival, forKey: .survival)
     try container.encode(request, forKey: .request)
     try container.encode(client, forKey: .client)
+    try container.encode(end, forKey: .end)
+    try container.encode(memory, forKey: .memory)
+    try container.encode(mappings, forKey: .mappings)
+    try container.encode(mappingsOmitted, forKey: .mappingsOmitted)
   }
 }

@@ -38,6 +38,11 @@ struct MemoryFault {
     return "\(verb) \(place), where nothing is mapped.\(neighbours(of: address))"
   }
 
+  /// True where the stack was full.
+  var isStackOverflow: Bool {
+    exception.code != 0x80 && exception.address.flatMap(stackOverflow) != nil
+  }
+
   private func nullAccess(_ address: UInt64) -> String {
     if access == .execute {
       return address == 0

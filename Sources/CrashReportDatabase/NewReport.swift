@@ -63,34 +63,56 @@ public struct NewReport: ~Copyable, Sendable {
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if another writer finished
   ///   the same report first.
   public consuming func finish() throws(CrashReportDatabaseError) {
+    try checkFile()
+    try Self.move(
+      (id, fileName), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)
+  }
+
+  /// Makes the report completed, so that it is never uploaded unless somebody asks for it.
+  ///
+  /// As `finish()` otherwise.
+  package consuming func finishWithoutUpload() throws(CrashReportDatabaseError) {
+    try checkFile()
+    try Self.move(
+      (id, fileName), from: new, to: completed, elsewhere: pending, isMoved: &isFinished)
+  }
+
+  private func checkFile() throws(CrashReportDatabaseError) {
     try file.synchronize()
     guard let found = new.status(of: fileName), found.isSameFile(as: try file.status()) else {
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
+  }
+
+  private static func move(
+    _ report: (id: ReportID, fileName: String), from new: borrowing Folder,
+    to target: borrowing Folder, elsewhere: borrowing Folder, isMoved: inout Bool
+  ) throws(CrashReportDatabaseError) {
+    let (id, fileName) = report
     let name = StoredReport.fileName(id)
     // The metadata goes first: a minidump without it is a report of unknown age to Crashpad's
     // tools.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)
-    if try !pending.put(metadata.bytes, as: metadataName, by: new, replacing: false) {
+    if try !target.put(metadata.bytes, as: metadataName, by: new, replacing: false) {
       // Either a report's, or left by a writer that died between the two.
-      guard pending.status(of: name) == nil else {
+      guard target.status(of: name) == nil else {
         throw CrashReportDatabaseError(.reportExists, "\(id)")
       }
     }
-    switch try new.rename(fileName, to: pending, name, replacing: false) {
-    case .done: isFinished = true
+    switch try new.rename(fileName, to: target, name, replacing: false) {
+    case .done: isMoved = true
     case .targetExists: throw CrashReportDatabaseError(.reportExists, "\(id)")
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // The other writer's report may have been completed since it was looked for.
-    if completed.status(of: name) != nil {
-      try pending.remove(name)
-      try pending.remove(metadataName)
+    // The other writer's report may have been moved on since it was looked for.
+    if elsewhere.status(of: name) != nil {
+      try target.remove(name)
+      try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    try pending.synchronize()
+    try target.synchronize()
     try new.synchronize()
   }
 }

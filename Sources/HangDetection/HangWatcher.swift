@@ -1,6 +1,7 @@
 internal import CSignalSafe
 internal import CrashHandler
 internal import Glibc
+internal import IntermediateDump
 internal import Synchronization
 
 /// The one thread that looks at everything that is watched.
@@ -14,6 +15,7 @@ final class HangWatcher: Sendable {
 
   private static let shortestTurn: UInt64 = 20_000_000
   private static let longestTurn: UInt64 = 500_000_000
+  private static let beatInterval: UInt64 = 1_000_000_000
   private let state = Mutex(State())
 
   /// Adds a watch, and makes the thread if it is the first.
@@ -34,6 +36,8 @@ final class HangWatcher: Sendable {
   /// Turns until nothing is watched any more.
   private func run() {
     var clock = HangClock(now: pm_boot_clock())
+    var lastBeat: UInt64 = 0
+    var lastHang: ReportID?
     while true {
       let turn: UInt64? = state.withLock { state in
         guard let shortest = state.watches.map(\.threshold).min() else {
@@ -47,7 +51,14 @@ final class HangWatcher: Sendable {
       var time = timespec(tv_sec: 0, tv_nsec: Int(turn))
       unsafe clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nil)
       let counted = clock.advance(to: pm_boot_clock(), after: turn)
-      for watch in state.withLock({ $0.watches }) { watch.look(after: counted) }
+      let watches = state.withLock { $0.watches }
+      for watch in watches { watch.look(after: counted) }
+      let hang = watches.lazy.compactMap(\.hangReport).first
+      let now = pm_boot_clock()
+      if hang != lastHang || now >= lastBeat + Self.beatInterval {
+        writeBeat(hangReport: hang)
+        (lastBeat, lastHang) = (now, hang)
+      }
     }
   }
 

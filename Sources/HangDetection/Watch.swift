@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import CrashHandler
+internal import IntermediateDump
 internal import Synchronization
 
 /// What one monitor knows of what it watches.
@@ -78,6 +79,9 @@ final class Watch: Sendable {
   func pause() { isPaused.store(true, ordering: .relaxed) }
 
   // MARK: - From the watching thread
+
+  /// The dump of the hang that lasts.
+  var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }
 
   /// Looks once.
   ///

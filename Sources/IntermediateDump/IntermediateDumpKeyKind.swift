@@ -19,6 +19,7 @@ extension IntermediateDumpKey {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
       .module, .annotation, .capture, .owner, .survival, .dumpRequest,
+      .runEvidence, .runEnd,
       .client, .annotationObject, .breadcrumb, .attachment, .userStreamFailure:
       .map
     case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations,
@@ -35,6 +36,9 @@ extension IntermediateDumpKey {
       .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
       .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal, .requestKind, .hangTarget,
       .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence,
+      .ownerFollowsExits, .evidenceUptime, .evidenceMachineKills, .evidenceGroupKills,
+      .evidenceGroupProcesses, .evidenceResidentMemory, .evidenceMachineMemory,
+      .evidenceAvailableMemory, .runEndKind, .runEndCertainty,
       .annotationsOmitted, .simpleAnnotationsOmitted, .breadcrumbsLeft, .breadcrumbsOmitted,
       .memoryRangesOmitted, .memoryBytesOmitted, .attachmentsOmitted, .annotationType,
       .annotationState, .breadcrumbUptime, .breadcrumbThreadID, .attachmentSize,
@@ -47,7 +51,7 @@ extension IntermediateDumpKey {
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
       .ownerStackStart, .previousHandler, .ownerCrashSignals:
       .address
-    case .launchTime, .crashTime, .ownerLaunchTime, .breadcrumbTime:
+    case .launchTime, .crashTime, .ownerLaunchTime, .evidenceTime, .breadcrumbTime:
       .time
     case .limitsText, .controlGroup, .loadAverage, .processorModel, .processorText, .releaseText,
       .compiler, .systemCall, .linkName, .executablePath, .product, .version, .environment,
@@ -55,11 +59,13 @@ extension IntermediateDumpKey {
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
       .annotationName, .annotationValue, .damage, .ownerBootID, .hangName,
+      .evidenceLockedFiles, .runEndEvidence,
       .breadcrumbText, .attachmentPath, .attachmentName, .attachmentFailure, .userStreamReason:
       .text
     case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
       .floatingPointState,
       .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport,
+      .ownerNotes, .ownerBeat, .evidenceHangReport,
       .annotationData:
       .bytes
     }

@@ -17,6 +17,7 @@
 @_exported import func CrashHandler.handlerStatus
 @_exported import func CrashHandler.installAlternateStack
 @_exported import func CrashHandler.leaveBreadcrumb
+@_exported import func CrashHandler.noteTermination
 @_exported import func CrashHandler.removeAttachment
 @_exported import func CrashHandler.setFirstChanceHandler
 @_exported import func CrashHandler.startHandler

@@ -6,7 +6,7 @@ struct ProcessedEntry: Codable {
   let reportID: String
   /// The dump's name in the folder of pending dumps.
   let file: String
-  /// "complete", "torn", "failed" or "quarantined".
+  /// "complete", "torn", "ended", "failed" or "quarantined".
   let outcome: String
   /// Why, for all but the complete ones.
   let reason: String?
@@ -17,6 +17,7 @@ struct ProcessedEntry: Codable {
     switch dump.outcome {
     case .complete: (outcome, reason) = ("complete", nil)
     case .torn(let text): (outcome, reason) = ("torn", text)
+    case .ended(let text): (outcome, reason) = ("ended", text)
     case .failed(let text): (outcome, reason) = ("failed", text)
     case .quarantined(let text): (outcome, reason) = ("quarantined", text)
     }

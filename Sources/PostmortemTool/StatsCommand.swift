@@ -17,8 +17,8 @@ enum StatsCommand: Subcommand {
     (claimed), of the quarantine, and of the reports by state; the client ID and whether uploads are
     enabled. Changes nothing.
 
-      --json  print a JSON object with dumps, quarantine, reports (each count and bytes), oldestReport,
-              newestReport, clientID and uploadsEnabled
+      --json  print a JSON object with dumps, quarantine, reports (each count and bytes), ends
+              (by verdict), oldestReport, newestReport, clientID and uploadsEnabled
 
     """
 
@@ -40,6 +40,8 @@ enum StatsCommand: Subcommand {
     var quarantine = Amount()
     /// By state.
     var reports: [String: Amount] = [:]
+    /// Reports of runs that left no dump, by how they ended; these are among the others too.
+    var ends: [String: Int] = [:]
     var oldestReport: Timestamp?
     var newestReport: Timestamp?
     /// Nil while the database has no settings.
@@ -83,7 +85,10 @@ enum StatsCommand: Subcommand {
     let database = try Database.open(path)
     for state in StoredReport.State.allCases { statistics.reports[state.rawValue] = Amount() }
     let reports = try database.reports()
-    for report in reports { statistics.reports[report.state.rawValue]?.add(report.size) }
+    for report in reports {
+      statistics.reports[report.state.rawValue]?.add(report.size)
+      if let kind = report.endKind { statistics.ends[kind, default: 0] += 1 }
+    }
     func time(_ report: StoredReport?) -> Timestamp? {
       report.flatMap { report in
         let (time, overflow) = report.creationTime.multipliedReportingOverflow(by: 1_000_000_000)
@@ -111,6 +116,9 @@ enum StatsCommand: Subcommand {
     text += line("in quarantine", statistics.quarantine)
     for state in StoredReport.State.allCases {
       text += line("reports, \(state.rawValue)", statistics.reports[state.rawValue])
+    }
+    for (kind, count) in statistics.ends.sorted(by: { $0.key < $1.key }) {
+      text += "of these, ends      \(count) \(kind)\n"
     }
     text += "oldest report       \(statistics.oldestReport?.description ?? "none")\n"
     text += "newest report       \(statistics.newestReport?.description ?? "none")\n"

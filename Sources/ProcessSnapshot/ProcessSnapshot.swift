@@ -44,6 +44,9 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
   public var userStreams: [UserStream] = []
 
+  /// How the run ended, of a process that was not captured; there is little else then.
+  public var end: RunEnd?
+
   public init(architecture: Architecture) {
     self.architecture = architecture
   }

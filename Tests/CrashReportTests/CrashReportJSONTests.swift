@@ -49,8 +49,9 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "client", "complete", "exception", "explanation", "message", "modules",
-        "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
+        "annotations", "capture", "client", "complete", "exception", "explanation", "mappings",
+        "mappingsOmitted", "memory", "message", "modules", "process", "reportID", "request",
+        "resources", "schemaVersion", "signature", "survival",
         "system",
         "threads",
       ])
@@ -149,7 +150,7 @@ import Testing
     ]
     #expect(
       Signature.text(exception: exception, frames: frames, modules: modules)
-        == "SIGABRT | closure #1 in App.run(n:) | App.start() | App.main()")
+        == "SIGABRT | App.run(n:) | App.start()")
     #expect(
       Signature.text(
         exception: exception, frames: [frame("app", nil)], modules: modules)

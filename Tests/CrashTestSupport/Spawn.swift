@@ -1,8 +1,8 @@
-internal import Foundation
+public import Foundation
 
 /// posix_spawn(3) with a clean slate of signals.
-enum Spawn {
-  static func start(
+public enum Spawn {
+  public static func start(
     _ executable: String, _ arguments: [String], environment: [String: String],
     output: String, errors: String
   ) throws -> pid_t {

@@ -158,7 +158,7 @@ struct ChainingTests {
   @Test("The locked file after a crash that was survived says which one it continues")
   func continued() async throws {
     let victim = try await Victim(.asTested)
-    _ = try await victim.run(["chain", "fix", "--database", victim.database], in: "handled")
+    _ = try await victim.run(["chain", "fix-killed", "--database", victim.database], in: "handled")
     let names = try victim.pendingFiles().compactMap { PendingDumpName(fileName: $0) }
     let locked = try #require(names.first { $0.role == .locked })
     let dumps = names.filter { $0.role == .finished }.map(\.reportID)
@@ -171,7 +171,8 @@ struct ChainingTests {
       try IntermediateDumpDocument(parsing: [UInt8](bytes)).root.map(.owner))
     let continues = try #require(owner.data(.continuesReport).flatMap { ReportID(bytes: $0) })
     #expect(dumps.contains(continues))
-    // The process has ended since without another crash: the leftover is no report.
+    // The process has ended since without another crash, and nothing is said of that: the leftover
+    // is no report.
     #expect(try await victim.process().count == 2)
     #expect(try victim.pendingFiles() == [])
   }

@@ -18,7 +18,9 @@ import Testing
     try await Task.sleep(for: .seconds(1))
     child.kill()
     let processed = try await victim.lines("process")
-    #expect(processed.count == 1, "\(processed)")
+    // The hang, and how the run ended.
+    #expect(processed.count == 2, "\(processed)")
+    #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
     let report = try victim.onlyReport()
     let request = try #require(report.request)
     #expect(request.kind == "hang")

@@ -38,8 +38,9 @@ final class LiveVictim {
     try RunningVictim(executable, [scene, database])
   }
 
+  /// Without those on runs that were killed, which nothing uploads.
   func reports() throws -> [StoredReport] {
-    try CrashReportDatabase(path: database).reports()
+    try CrashReportDatabase(path: database).reports().filter { $0.state == .pending }
   }
 
   func snapshot(of report: StoredReport) throws -> ProcessSnapshot {

@@ -51,7 +51,7 @@ struct InjectedRun: Sendable {
       switch dump.outcome {
       case .complete: snapshot.capture.isComplete
       case .torn: !snapshot.capture.isComplete
-      case .failed, .quarantined: false
+      case .ended, .failed, .quarantined: false
       }
     }
   }

@@ -4,7 +4,8 @@ import Foundation
 import Minidump
 import ProcessSnapshot
 
-/// What the next start makes of a database's pending dumps.
+/// What the next start makes of a database's pending dumps; what it says of runs that were killed
+/// without a dump is left out.
 struct ReportFolder: Sendable {
   let processed: [ProcessedDump]
   let snapshots: [ProcessSnapshot]
@@ -15,10 +16,11 @@ struct ReportFolder: Sendable {
   init(_ database: String) throws {
     // Nothing asks for names here, and in a debug build they cost a second or two a dump.
     processed = try processIntermediateDumps(database: database, storingSymbols: false)
+      .filter { dump in if case .ended = dump.outcome { false } else { true } }
     snapshots = try CrashReportDatabase(path: database).reports().map { stored in
       let bytes = try Data(contentsOf: URL(fileURLWithPath: stored.path))
       return try MinidumpReader.snapshot(of: [UInt8](bytes))
-    }
+    }.filter { $0.end == nil }
     leftovers = try FileManager.default.contentsOfDirectory(
       atPath: database + "/pending-serialized-dumps")
   }

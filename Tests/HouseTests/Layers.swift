@@ -3,6 +3,7 @@ enum Layers {
   /// For each module the modules directly below it; what those may import, it may import too.
   static let below: [String: [String]] = [
     "CSignalSafe": [],
+    "CProcessEnds": ["CSignalSafe"],
     "CThreadStacks": ["CSignalSafe"],
     "IntermediateDump": ["CSignalSafe"],
     "CrashHandler": ["IntermediateDump"],
@@ -15,7 +16,7 @@ enum Layers {
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
     "CrashReportUpload": ["CrashReportDatabase", "Minidump"],
-    "PostmortemHandler": ["CThreadStacks", "CrashHandler", "HangDetection"],
+    "PostmortemHandler": ["CProcessEnds", "CThreadStacks", "CrashHandler", "HangDetection"],
     "Postmortem": ["PostmortemHandler", "CrashConverter"],
     "PostmortemUpload": ["Postmortem", "CrashReportUpload"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],

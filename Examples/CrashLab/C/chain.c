@@ -150,6 +150,10 @@ static void count_calls(void) {
 
 static void before_fix(void) { install(SIGSEGV, unlock, SA_ONSTACK, 0); }
 static void run_fix(void) { write_to_pages(2); }
+static void run_fix_killed(void) {
+  write_to_pages(2);
+  kill(getpid(), SIGKILL);
+}
 static void run_many(void) { write_to_pages(20); }
 
 static void before_longjmp(void) { install(SIGSEGV, leave, SA_ONSTACK, 0); }
@@ -281,6 +285,7 @@ static const struct scene {
   void (*run)(void);
 } scenes[] = {
     {"fix", before_fix, run_fix},
+    {"fix-killed", before_fix, run_fix_killed},
     {"many", before_fix, run_many},
     {"longjmp", before_longjmp, run_longjmp},
     {"signal", before_signal, run_longjmp},

@@ -76,8 +76,7 @@ struct PendingFolder: ~Copyable {
   /// Whether a locked file's owner may still write to it.
   func ownerVerdict(_ file: File) -> OwnerVerdict {
     let recordName = file.name.with(role: .runRecord).description
-    let record = (try? folder.contents(of: recordName, limit: RunRecord.maximumSize))
-      .flatMap(RunRecord.init(bytes:))
+    let record = runRecord(of: file.name)
     var process = ProcessProbe.unreadable
     if let record, OwnerEvidence.isSamePlace(record, host) {
       process = ProcessProbe.look(at: record.processID)
@@ -111,14 +110,18 @@ struct PendingFolder: ~Copyable {
   /// Takes a dump if it is there to be taken; nil if it is not, or somebody else was faster.
   func claim(_ file: File) throws(CrashReportDatabaseError) -> DumpClaim? {
     var attempt: UInt32 = 1
+    var run: EndedRun?
     switch file.name.role {
     case .finished: break
     case .locked, .hang:
       guard ownerVerdict(file).isDead else { return nil }
       // Looked at after the verdict: the owner may have written until then.
       if folder.status(of: file.name.description)?.size == 0 {
-        try removeAll(of: file.name, dump: file.name)
-        return nil
+        run = file.name.role == .locked ? endedRun(file.name) : nil
+        if run == nil {
+          try removeAll(of: file.name, dump: file.name)
+          return nil
+        }
       }
     case .claimed(let previous, let processID, let startTime, let place):
       let time = max(file.status.modificationTime, file.status.changeTime)
@@ -127,6 +130,13 @@ struct PendingFolder: ~Copyable {
         age: age(since: time))
       guard verdict.isDead else { return nil }
       attempt = previous == .max ? .max : previous + 1
+      if file.status.size == 0 {
+        run = endedRun(file.name)
+        if run == nil {
+          try removeAll(of: file.name, dump: file.name)
+          return nil
+        }
+      }
     case .runRecord, .fifo: return nil
     }
     let claimed = file.name.with(
@@ -136,7 +146,7 @@ struct PendingFolder: ~Copyable {
     // A plain rename: of two that try, the second finds the old name gone.
     let result = try folder.rename(
       file.name.description, to: folder, claimed.description, replacing: true)
-    return result == .done ? DumpClaim(name: claimed, attempt: attempt) : nil
+    return result == .done ? DumpClaim(name: claimed, attempt: attempt, run: run) : nil
   }
 
   /// Removes a dump, then its owner's run record and FIFO.
@@ -167,4 +177,6 @@ struct DumpClaim: Sendable {
   let name: PendingDumpName
   /// 1 for the first.
   let attempt: UInt32
+  /// How the run ended, where the dump is empty.
+  let run: EndedRun?
 }

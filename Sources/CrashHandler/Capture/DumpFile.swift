@@ -12,7 +12,7 @@ internal import IntermediateDump
 @safe
 struct DumpFile {
   // From <fcntl.h>, which differs between the two architectures only in O_DIRECTORY and O_NOFOLLOW.
-  private static var writeOnly: Int32 { @_noLocks get { 1 | 0x80000 | noFollow } }  // O_CLOEXEC
+  static var writeOnly: Int32 { @_noLocks get { 1 | 0x80000 | noFollow } }  // O_CLOEXEC
   private static var createNew: Int32 { @_noLocks get { writeOnly | 0o100 | 0o200 } }
   private static var readWithoutWaiting: Int32 {  // O_CLOEXEC | O_NONBLOCK
     @_noLocks get { 0x80000 | 0o4000 | noFollow }
@@ -139,7 +139,7 @@ struct DumpFile {
   }
 
   @_noLocks
-  private func openFolder(_ path: UnsafePointer<CChar>) -> Int32 {
+  func openFolder(_ path: UnsafePointer<CChar>) -> Int32 {
     unsafe Int32(
       truncatingIfNeeded: pm_openat(DumpFile.workingDirectory, path, DumpFile.readFolder))
   }

@@ -22,6 +22,13 @@ func pm_handle_fork() {
     _ = unsafe pm_close(state.pointee.fifoDescriptor)
   }
   unsafe state.pointee.fifoDescriptor = -1
+  if unsafe state.pointee.isSame(
+    state.pointee.recordIdentity, state.pointee.recordDescriptor)
+  {
+    _ = unsafe pm_close(state.pointee.recordDescriptor)
+  }
+  unsafe state.pointee.recordDescriptor = -1
+  unsafe state.pointee.followsRun = false
   unsafe state.pointee.isForkedChild = true
   unsafe state.pointee.needsFile = true
   unsafe state.pointee.run.isOfThisProcess = false

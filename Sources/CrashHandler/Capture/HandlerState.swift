@@ -184,4 +184,15 @@ struct HandlerState: ~Copyable {
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
   var lastFault = FaultIdentity()
+
+  // MARK: How the run ends
+
+  /// True in a process whose end is to be told by the next start; no longer after a crash that may
+  /// be survived, whose report is told already.
+  var followsRun = false
+  /// True once a signal that asks the process to end was noted.
+  var hasTermination = false
+  /// The run record beside the locked file, open for writing.
+  var recordDescriptor: Int32 = -1
+  var recordIdentity = FileIdentity(of: -1)
 }

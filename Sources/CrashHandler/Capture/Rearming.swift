@@ -21,6 +21,7 @@ struct Rearming {
   func rearm() {
     unsafe ThreadStopper(state).releaseAll()
     unsafe Survival(state).remember()
+    unsafe state.pointee.followsRun = false
     unsafe DumpFile(state).close()
     reset()
     guard unsafe state.pointee.makes(CallBit.files) else {

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
-internal import IntermediateDump
+package import IntermediateDump
 
 /// The dump of a hang that lasts: no converter takes it while this process lives.
 ///
@@ -36,6 +36,8 @@ package struct HangDump: Sendable {
     }
   }
 
+  /// The report that it becomes.
+  package let reportID: ReportID
   private let index: Int
   private let timeOffset: Int64
   private let processorTimeOffset: Int64
@@ -64,7 +66,7 @@ package struct HangDump: Sendable {
       throw CrashHandlerError(.dumpFailed, "\(HangDumps.capacity) hangs have dumps already")
     }
     do throws(CrashHandlerError) {
-      _ = try dump.take()
+      reportID = try dump.take()
     } catch {
       dumps.close(index)
       throw error

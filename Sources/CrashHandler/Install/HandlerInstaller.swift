@@ -21,6 +21,9 @@ enum HandlerInstaller {
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
     let state = unsafe try makeState(
       files: files, facts: facts, options: options, signals: signals, memory: &memory)
+    unsafe state.pointee.followsRun = files.followsRun
+    unsafe state.pointee.recordDescriptor = files.recordDescriptor
+    unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
     pm_bind_now()
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
@@ -31,6 +34,8 @@ enum HandlerInstaller {
       throw error
     }
     unsafe state.pointee.crashAction = signals.installedAction()
+    if files.followsRun { ExitNotes.follow() }
+    ExitNotes.cleanUpAtExit()
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)

@@ -15,6 +15,9 @@ struct PendingDumpFiles: ~Copyable {
   private(set) var descriptor: Int32 = -1
   /// The FIFO's read end.
   private(set) var fifoDescriptor: Int32 = -1
+  /// The run record, open for writing notes into it, and whether it has room for them.
+  private(set) var recordDescriptor: Int32 = -1
+  private(set) var followsRun = false
   /// The database, absolute and without links.
   let databasePath: String
 
@@ -29,9 +32,10 @@ struct PendingDumpFiles: ~Copyable {
   ///   - database: the database folder.
   ///   - identifier: a valid identifier.
   ///   - signals: those that will be handled, for the run record.
+  ///   - course: what the run record says of the run; nil for nothing.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
   static func make(
-    database: String, identifier: String, signals: CrashSignals
+    database: String, identifier: String, signals: CrashSignals, course: RunCourse? = nil
   ) throws(CrashHandlerError) -> PendingDumpFiles {
     let fileSizeSignal = FileSizeSignal()
     defer { _ = fileSizeSignal }
@@ -48,8 +52,10 @@ struct PendingDumpFiles: ~Copyable {
       folderDescriptor: folderDescriptor)
     PendingDumpBound(folderDescriptor: folderDescriptor, identifier: identifier).apply()
     try files.makeFIFO(name.with(role: .fifo).description)
-    try files.writeRunRecord(
-      RunRecord.current(signals), as: name.with(role: .runRecord).description)
+    var record = RunRecord.current(signals)
+    record.course = course
+    files.recordDescriptor = try files.writeRunRecord(
+      record, as: name.with(role: .runRecord).description)
     files.descriptor = try files.create(name.description)
     // Blocks of the file are held now, so that the dump can be written when the disk is full. A
     // file system that cannot hold blocks (EOPNOTSUPP) only loses this.
@@ -96,17 +102,28 @@ struct PendingDumpFiles: ~Copyable {
 
   private mutating func writeRunRecord(
     _ record: RunRecord, as name: String
-  ) throws(CrashHandlerError) {
-    let contents = record.encoded() ?? []
+  ) throws(CrashHandlerError) -> Int32 {
     let descriptor = try create(name)
-    defer {
-      close(descriptor)
-      openDescriptors.removeLast()
+    if record.course != nil {
+      followsRun = Self.write(record, to: descriptor)
+      if followsRun { return descriptor }
+      // Too large for a limit on the size of files; who the owner is fits into a few hundred bytes.
+      ftruncate(descriptor, 0)
+      lseek(descriptor, 0, SEEK_SET)
     }
+    var record = record
+    record.course = nil
+    guard Self.write(record, to: descriptor) else { throw Self.error("write a file in", folder) }
+    return descriptor
+  }
+
+  /// False if the file did not become whole.
+  private static func write(_ record: RunRecord, to descriptor: Int32) -> Bool {
+    let contents = record.encoded() ?? []
     let written = unsafe contents.withUnsafeBytes { bytes in
-      unsafe write(descriptor, bytes.baseAddress, bytes.count)
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
     }
-    guard written == contents.count else { throw Self.error("write a file in", folder) }
+    return written == contents.count
   }
 
   /// Creates a file that must not exist.

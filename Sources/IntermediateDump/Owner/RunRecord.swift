@@ -20,7 +20,8 @@ package struct RunRecord: Sendable, Equatable {
   package var launchTime: Int64?
   /// The handler's signals; nil where they were not known.
   package var signals: Signals?
-
+  /// How the run goes and ends; nil where the program does not want to know.
+  package var course: RunCourse?
   /// What `postmortem doctor` compares a process's signals with.
   package struct Signals: Sendable, Equatable {
     /// Bit n - 1 stands for signal n: those whose handler is ours.
@@ -63,6 +64,7 @@ package struct RunRecord: Sendable, Equatable {
       bootID: Self.bootID(of: Array(bootID.utf8)),
       processNamespace: owner.unsigned(.ownerProcessNamespace).flatMap { $0 == 0 ? nil : $0 },
       launchTime: owner.signed(.ownerLaunchTime), signals: Self.signals(of: owner))
+    course = RunCourse(reading: owner)
   }
 
   private static func signals(of owner: IntermediateDumpMap) -> Signals? {
@@ -79,6 +81,8 @@ package struct RunRecord: Sendable, Equatable {
     IntermediateDumpEncoding.encode { writer in
       writer.header()
       writer.startMap(.owner)
+      // First, because notes and beat are written over in place.
+      course?.encode(to: &writer)
       writer.unsigned(.ownerProcessID, UInt64(processID), width: 4)
       writer.unsigned(.ownerStartTime, startTime)
       writer.unsigned(.ownerStackStart, stackStart)

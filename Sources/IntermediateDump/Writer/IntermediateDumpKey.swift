@@ -203,6 +203,27 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case userStreamFailure = 1448  // map
   case userStreamReason = 1449
 
+  // How a run goes and ended: in a run record inside the owner, but for runEnd, which is in reports
+  // of runs that left no dump.
+  case ownerNotes = 1450
+  case ownerBeat = 1451
+  case ownerFollowsExits = 1452
+  case runEvidence = 1453  // map
+  case evidenceTime = 1454
+  case evidenceUptime = 1455
+  case evidenceMachineKills = 1456
+  case evidenceGroupKills = 1457
+  case evidenceGroupProcesses = 1458
+  case evidenceResidentMemory = 1459
+  case evidenceMachineMemory = 1460
+  case evidenceAvailableMemory = 1461
+  case evidenceLockedFiles = 1462
+  case evidenceHangReport = 1463
+  case runEnd = 1464  // map
+  case runEndKind = 1465
+  case runEndCertainty = 1466
+  case runEndEvidence = 1467
+
   /// The number on disk.
   ///
   /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no

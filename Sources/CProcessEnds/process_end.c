@@ -1,0 +1,64 @@
+// _exit and _Exit, defined in the program and therefore found before libc's by everything that calls them through the dynamic
+// linker: nothing else tells a process that called them from one that was killed. A target of its own, so that a build can
+// leave it out; without it neither is reported. daemon(3) is here because libc's calls its own _exit in the process that it
+// leaves. See Docs/Decisions/0024-ends-that-leave-no-dump.md.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "CProcessEnds.h"
+#include "CSignalSafe.h"
+
+// The sanitizers' own: they report leaks and races there, and change the status.
+extern void __interceptor__exit(int) __attribute__((weak));
+
+static _Atomic(void (*)(int)) next_exit;
+
+static _Noreturn void end_process(int status) {
+  pm_process_end_function function = pm_process_end();
+  if (function) function();
+  if (__interceptor__exit) __interceptor__exit(status);
+  // Another library's, put between the program and libc.
+  void (*next)(int) = atomic_load(&next_exit);
+  if (next) next(status);
+  while (1) syscall(SYS_exit_group, status);
+}
+
+__attribute__((visibility("default"))) void _exit(int status) { end_process(status); }
+__attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
+
+// As glibc's, but for the _exit: that one is not to be seen in the process that is left. Source: glibc misc/daemon.c.
+__attribute__((visibility("default"))) int daemon(int keeps_folder, int keeps_files) {
+  pid_t child = fork();
+  if (child == -1) return -1;
+  if (child != 0) _exit(0);
+  if (setsid() == -1) return -1;
+  if (!keeps_folder && chdir("/") != 0) return -1;
+  if (keeps_files) return 0;
+  int null = open("/dev/null", O_RDWR);
+  if (null == -1) return -1;
+  struct stat status;
+  if (fstat(null, &status) != 0 || !S_ISCHR(status.st_mode)) {
+    close(null);
+    errno = ENODEV;
+    return -1;
+  }
+  for (int file = 0; file <= 2; file++) dup2(null, file);
+  if (null > 2) close(null);
+  return 0;
+}
+
+// 1 if a call from any library comes here, and the linker has not left that to libc's: a static executable cannot tell.
+static int follows_exits(void) {
+  if (dlsym(RTLD_DEFAULT, "_exit") != (void *)_exit || dlsym(RTLD_DEFAULT, "_Exit") != (void *)_Exit) return 0;
+  if (!__interceptor__exit) atomic_store(&next_exit, (void (*)(int))dlsym(RTLD_NEXT, "_exit"));
+  return 1;
+}
+
+__attribute__((constructor)) static void announce(void) { pm_follows_exits_storage = follows_exits; }

@@ -1,0 +1,167 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// All that is known of a run that left an empty locked file, and the rules that tell from it how
+/// the run ended.
+///
+/// No evidence of an end against the program's will means no verdict: a report that says something
+/// false is worse than none.
+struct EndEvidence: Sendable, Equatable {
+  /// What the owner's process ID shows now.
+  enum Process: Sendable, Equatable {
+    /// Nothing: it is gone, or cannot be looked at.
+    case none
+    /// The same process runs another program.
+    case replaced(by: String?)
+    /// It has ended and its parent has not asked yet: its wait status, where the kernel tells it.
+    case ended(waitStatus: Int32)
+  }
+
+  var record: RunRecord
+  var process = Process.none
+  /// Nil where this host's boot cannot be told.
+  var bootID: String?
+  /// When this machine was started, nanoseconds since 1970.
+  var bootTime: Int64?
+  /// What this process sees now of the same counters.
+  var machineKills: UInt64?
+  /// Of the run's control group, if it is still there.
+  var groupKills: UInt64?
+  /// True if the kernel's log names the process as killed for want of memory.
+  var isInKernelLog = false
+  /// True if a later run of the same process is known.
+  var hasLaterRun = false
+
+  /// A beat this long before the machine was started is not from its last moments; nanoseconds.
+  static let rebootSlack: Int64 = 300_000_000_000
+  /// Supervisors give this long at least before they kill; nanoseconds.
+  static let shortestStopTimeout: Int64 = 1_000_000_000
+
+  /// How the run ended; nil where it ended by its own will, as it was asked to, or where nothing
+  /// shows that it did not.
+  var verdict: RunEnd? {
+    guard let course = record.course, course.notes.end == nil else { return nil }
+    if case .ended(let status) = process {
+      // The kernel knows: a status without a signal is an exit.
+      guard status & 0x7F != 0 else { return nil }
+      return isNormalStop(course, signal: status & 0x7F) ? nil : killed(course, by: status & 0x7F)
+    }
+    if let termination = course.notes.termination, termination.reaction == .defaultAction {
+      return nil
+    }
+    if case .replaced(let program) = process { return replaced(course, by: program) }
+    if hasLaterRun { return replaced(course, by: nil) }
+    if let end = outOfMemory(course), end.certainty == .certain { return end }
+    // What follows could as well be an _exit that nobody saw.
+    guard course.followsExits else { return nil }
+    if let bootID, record.bootID != bootID { return rebooted(course) }
+    return outOfMemory(course) ?? hung(course) ?? stopTimeout(course) ?? unexplained(course)
+  }
+
+  // MARK: - Rules
+
+  /// A signal that asks a process to end ended it: what the program did first is its own affair.
+  private func isNormalStop(_ course: RunCourse, signal: Int32) -> Bool {
+    [1, 2, 13, 15].contains(signal)  // HUP, INT, PIPE, TERM
+  }
+
+  private func killed(_ course: RunCourse, by signal: Int32) -> RunEnd {
+    if signal == 9, var end = outOfMemory(course) ?? hung(course) ?? stopTimeout(course) {
+      end.evidence.append("Its wait status says that SIGKILL ended it.")
+      end.certainty = max(end.certainty ?? .possible, .likely)
+      return end
+    }
+    var end = make(.killed, .certain, course)
+    end.signal = signal
+    end.evidence.insert("Its wait status says that signal \(signal) ended it.", at: 0)
+    return end
+  }
+
+  private func replaced(_ course: RunCourse, by program: String?) -> RunEnd {
+    var end = make(.replaced, .certain, course)
+    let name = program.map { ", \($0)" } ?? ""
+    end.evidence.insert(
+      hasLaterRun
+        ? "The same process (ID and start time) began another run later."
+        : "Process \(record.processID) lives, with the same start time and another program\(name).",
+      at: 0)
+    return end
+  }
+
+  private func outOfMemory(_ course: RunCourse) -> RunEnd? {
+    if isInKernelLog {
+      var end = make(.outOfMemory, .certain, course)
+      end.evidence.insert(
+        "The kernel's log says that it killed process \(record.processID).", at: 0)
+      return end
+    }
+    guard record.bootID == bootID, let seen = course.beat ?? course.launch else { return nil }
+    let group = Self.growth(seen.groupKills, groupKills)
+    let machine = Self.growth(seen.machineKills, machineKills)
+    let isNearGroupLimit = Self.isNear(seen.memoryUsed, of: seen.memoryLimit)
+    let isMachineFull =
+      seen.availableMemory.flatMap { available in
+        seen.machineMemory.map { available < $0 / 20 }
+      } ?? false
+    let isLargest =
+      seen.residentMemory.flatMap { used in seen.machineMemory.map { used > $0 / 2 } } ?? false
+    // A group of many processes: another one may have been the victim.
+    if group > 0, seen.memoryLimit != nil, isNearGroupLimit || seen.groupProcesses == 1 {
+      return make(.outOfMemory, .likely, course)
+    }
+    // The group's own count is gone with a container.
+    if machine > 0, course.beat != nil {
+      if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
+      if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }
+    }
+    return nil
+  }
+
+  private func rebooted(_ course: RunCourse) -> RunEnd {
+    if let beat = course.beat, let bootTime, beat.time < bootTime - Self.rebootSlack {
+      return make(.unexplained, .possible, course)
+    }
+    return make(.rebooted, course.beat == nil ? .possible : .likely, course)
+  }
+
+  private func hung(_ course: RunCourse) -> RunEnd? {
+    guard let report = course.beat?.hangReport else { return nil }
+    var end = make(.hungThenKilled, .likely, course)
+    end.hangReport = report
+    return end
+  }
+
+  private func stopTimeout(_ course: RunCourse) -> RunEnd? {
+    guard let termination = course.notes.termination else { return nil }
+    let last = course.beat.map { $0.time.subtractingReportingOverflow(termination.time) }
+    let livedOn = last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false
+    var end = make(.stopTimeout, livedOn ? .likely : .possible, course)
+    end.signal = Int32(exactly: termination.signal)
+    return end
+  }
+
+  private func unexplained(_ course: RunCourse) -> RunEnd {
+    make(.unexplained, .possible, course)
+  }
+
+  private static func growth(_ before: UInt64?, _ after: UInt64?) -> UInt64 {
+    guard let before, let after, after > before else { return 0 }
+    return after - before
+  }
+
+  /// Nine tenths or more.
+  private static func isNear(_ used: UInt64?, of limit: UInt64?) -> Bool {
+    guard let used, let limit, limit > 0 else { return false }
+    return used >= limit - limit / 10
+  }
+
+  private func make(
+    _ kind: RunEnd.Kind, _ certainty: RunEnd.Certainty, _ course: RunCourse
+  ) -> RunEnd {
+    var end = RunEnd()
+    end.kind = kind
+    end.certainty = certainty
+    end.evidence = EndSentences(evidence: self, course: course).all
+    return end
+  }
+}

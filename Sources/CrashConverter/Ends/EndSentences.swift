@@ -1,0 +1,88 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// The evidence of an end as sentences.
+struct EndSentences {
+  let evidence: EndEvidence
+  let course: RunCourse
+
+  var all: [String] {
+    var sentences = [owner]
+    sentences += course.notes.termination.map(termination).map { [$0] } ?? []
+    sentences.append(
+      course.followsExits
+        ? "It called neither exit nor _exit." : "It did not call exit; whether _exit is not known.")
+    sentences += boot
+    sentences += kills
+    sentences += memory
+    sentences += beat
+    return sentences
+  }
+
+  private var owner: String {
+    let record = evidence.record
+    let time = record.launchTime.map { " at \(TimeText.utc(nanoseconds: $0))" } ?? ""
+    return "Process \(record.processID) started the handler\(time)."
+  }
+
+  private func termination(_ note: RunNotes.Termination) -> String {
+    let what =
+      switch note.reaction {
+      case .defaultAction: "its default action followed"
+      case .discarded: "the kernel discards its default action for process 1"
+      case .program: "the program said that it stops"
+      }
+    return "Signal \(note.signal) came at \(TimeText.utc(nanoseconds: note.time)): \(what)."
+  }
+
+  private var boot: [String] {
+    guard let now = evidence.bootID else { return [] }
+    guard now != evidence.record.bootID else { return ["The machine has not been started since."] }
+    let time = evidence.bootTime.map { " at \(TimeText.utc(nanoseconds: $0))" } ?? ""
+    return ["The machine was started again\(time): boot \(evidence.record.bootID), now \(now)."]
+  }
+
+  private var kills: [String] {
+    guard evidence.bootID == evidence.record.bootID, let seen = course.beat ?? course.launch else {
+      return []
+    }
+    let moment = course.beat == nil ? "launch" : "last beat"
+    func sentence(_ whose: String, _ before: UInt64?, _ after: UInt64?) -> String? {
+      guard let before else { return nil }
+      let now = after.map { "\($0) now" } ?? "not to be read now"
+      return "Processes \(whose) killed for want of memory: \(before) at its \(moment), \(now)."
+    }
+    return [
+      sentence("of its control group", seen.groupKills, evidence.groupKills),
+      sentence("of the machine", seen.machineKills, evidence.machineKills),
+    ].compactMap { $0 }
+  }
+
+  private var memory: [String] {
+    guard let seen = course.beat ?? course.launch, let resident = seen.residentMemory else {
+      return []
+    }
+    let moment = course.beat == nil ? "launch" : "last beat"
+    var parts = ["\(resident >> 20) MiB itself"]
+    if let used = seen.memoryUsed {
+      let limit = seen.memoryLimit.map { " of \($0 >> 20)" } ?? ""
+      parts.append("\(used >> 20)\(limit) MiB its control group")
+    }
+    if let free = seen.availableMemory, let all = seen.machineMemory {
+      parts.append("\(free >> 20) of \(all >> 20) MiB were left on the machine")
+    }
+    return ["Memory at its \(moment): \(parts.joined(separator: ", "))."]
+  }
+
+  private var beat: [String] {
+    guard let beat = course.beat else {
+      return ["No beats were written (no hang monitor): when it ended is not known."]
+    }
+    var sentences = ["Its last beat was at \(TimeText.utc(nanoseconds: beat.time))."]
+    if beat.hangReport != nil { sentences.append("It hung at that time.") }
+    if !beat.lockedFiles.isEmpty {
+      sentences.append("It held locks on \(beat.lockedFiles.joined(separator: ", ")).")
+    }
+    return sentences
+  }
+}

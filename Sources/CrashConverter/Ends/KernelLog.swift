@@ -1,0 +1,63 @@
+internal import Glibc
+internal import IntermediateDump
+
+/// The kernel's log, where it may be read: whether it says that a process was killed for want of
+/// memory.
+///
+/// Source: Linux mm/oom_kill.c, __oom_kill_process; Documentation/ABI/testing/dev-kmsg.
+enum KernelLog {
+  /// The inode of the first PID namespace, whose process IDs the log has. Source: Linux
+  /// include/linux/proc_ns.h, PROC_PID_INIT_INO.
+  static let firstNamespace: UInt64 = 0xEFFF_FFFC
+
+  /// True if the log names the run's process by ID and by the name of its executable, at a time
+  /// after its launch.
+  static func namesVictim(_ record: RunRecord) -> Bool {
+    guard record.processNamespace == firstNamespace,
+      let launch = record.course?.launch?.uptime,
+      let name = record.course?.executablePath?.split(separator: "/").last
+    else { return false }
+    // The log's clock stands still while the machine sleeps; the launch's does not.
+    let asleep = clock(CLOCK_BOOTTIME) - clock(CLOCK_MONOTONIC)
+    let victim = "Killed process \(record.processID) (\(String(name.utf8.prefix(15)) ?? ""))"
+    for (time, text) in messages() where text.contains(victim) {
+      if time + asleep + 1_000_000_000 >= Int64(clamping: launch) { return true }
+    }
+    return false
+  }
+
+  /// Times in nanoseconds and texts; none where the log may not be read. At most 64 MiB.
+  private static func messages() -> [(time: Int64, text: String)] {
+    let descriptor = unsafe open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return [] }
+    defer { close(descriptor) }
+    var found: [(Int64, String)] = []
+    var buffer = [UInt8](repeating: 0, count: 8192)
+    for _ in 0..<8192 {
+      // One message a read; EPIPE says that some were lost meanwhile.
+      let count = unsafe read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR || errno == EPIPE { continue }
+      guard count > 0 else { break }
+      if let message = parse(buffer[..<count]), message.text.contains("Killed process") {
+        found.append(message)
+      }
+    }
+    return found
+  }
+
+  /// "6,1234,5678901,-;text": the time in microseconds.
+  static func parse(_ bytes: ArraySlice<UInt8>) -> (time: Int64, text: String)? {
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard let semicolon = text.firstIndex(of: ";") else { return nil }
+    let fields = text[..<semicolon].split(separator: ",", omittingEmptySubsequences: false)
+    guard fields.count >= 3, let time = Int64(fields[2]), time < 1 << 50 else { return nil }
+    let line = text[text.index(after: semicolon)...].prefix { $0 != "\n" }
+    return (time * 1000, String(line))
+  }
+
+  private static func clock(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

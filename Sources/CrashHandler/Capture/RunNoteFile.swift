@@ -1,0 +1,102 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Writes notes into the run record beside the handler's locked file: that the process ends by its
+/// own will, or which signal asks it to end.
+///
+/// One write each, in the middle of the file. Nothing in a child: its parent's record is none of
+/// its business.
+///
+/// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
+@safe
+struct RunNoteFile {
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// True in the process whose run is followed.
+  var isOurs: Bool {
+    @_noLocks get {
+      unsafe state.pointee.followsRun && !state.pointee.isForkedChild
+        && pm_getpid() == state.pointee.processID
+    }
+  }
+
+  /// Notes that the process ends by its own will.
+  ///
+  /// Where that cannot be written the record goes: without one nothing is ever said of the run.
+  @_noLocks
+  func noteEnd(_ end: UInt32) {
+    guard isOurs else { return }
+    var value = end
+    if unsafe write(&value, 4, at: RunNotes.offset) { return }
+    let folder = openFolder()
+    _ = unsafe pm_unlink(folder, state.pointee.runRecordName)
+    close(folder)
+  }
+
+  /// Notes the first signal that asks the process to end.
+  @_noLocks
+  func noteTermination(_ signal: Int32, reaction: UInt32) {
+    guard unsafe isOurs && !state.pointee.hasTermination else { return }
+    unsafe state.pointee.hasTermination = true
+    var note = (UInt32(bitPattern: signal), reaction, pm_wall_clock())
+    _ = unsafe write(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
+  }
+
+  /// Writes to the record, also where the program has closed our descriptor, lowered the limit of
+  /// file sizes, or used up its descriptors.
+  @_noLocks
+  func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Bool {
+    var signals: UInt64 = 1 &<< 24  // XFSZ, where the hard limit is too low as well
+    var previous: UInt64 = 0
+    var pending: UInt64 = 0
+    _ = unsafe pm_sigprocmask(0, &signals, &previous)  // SIG_BLOCK
+    _ = unsafe pm_sigpending(&pending)
+    let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
+    var result = -1
+    if unsafe state.pointee.recordIdentity.isOf(state.pointee.recordDescriptor, linked: false) {
+      result = unsafe pm_pwrite(state.pointee.recordDescriptor, bytes, count, offset)
+    } else {
+      let folder = openFolder()
+      let descriptor = unsafe Int32(
+        truncatingIfNeeded: pm_openat(
+          folder, state.pointee.runRecordName, DumpFile.writeOnly))
+      if descriptor >= 0 {
+        result = unsafe pm_pwrite(descriptor, bytes, count, offset)
+        _ = pm_close(descriptor)
+      }
+      close(folder)
+    }
+    limit.restore()
+    if result == -27 && pending & signals == 0 { _ = unsafe pm_take_signal(&signals) }  // EFBIG
+    _ = unsafe pm_sigprocmask(2, &previous, nil)  // SIG_SETMASK
+    return result == count
+  }
+
+  /// The pending folder's descriptor, opened again where the program has closed ours.
+  @_noLocks
+  private func openFolder() -> Int32 {
+    let folder = unsafe state.pointee.folderDescriptor
+    if unsafe state.pointee.folderIdentity.isOf(folder, linked: true) { return folder }
+    let opened = unsafe DumpFile(state).openFolder(state.pointee.folderPath)
+    if unsafe state.pointee.folderIdentity.isOf(opened, linked: true) { return opened }
+    if opened >= 0 { _ = pm_close(opened) }
+    return -1
+  }
+
+  @_noLocks
+  private func close(_ folder: Int32) {
+    if unsafe folder >= 0 && folder != state.pointee.folderDescriptor { _ = pm_close(folder) }
+  }
+}
+
+/// What `_exit` does first; see `pm_process_end.h`.
+@c(pm_note_process_end) @_noLocks
+func pm_note_process_end() {
+  guard let address = unsafe pm_state() else { return }
+  unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self)).noteEnd(2)
+}

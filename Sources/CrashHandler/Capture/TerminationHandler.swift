@@ -1,0 +1,31 @@
+internal import CSignalSafe
+
+/// The handler of TERM, INT and HUP where their action was the default: notes the time, then lets
+/// the default action follow.
+///
+/// The signal is sent again to the same thread with its own siginfo, so that the process ends as
+/// without us. The first process of a PID namespace goes on: there the kernel discards the default
+/// action.
+///
+/// RUNS-DURING-CRASH, on any thread, in a child too. Source: sigaction(2), pid_namespaces(7).
+@c(pm_handle_termination) @_noLocks
+func pm_handle_termination(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
+  pm_allow_unaligned_access()
+  let processID = pm_getpid()
+  if let address = unsafe pm_state() {
+    let note = unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self))
+    note.noteTermination(signal, reaction: processID == 1 ? 2 : 1)
+  }
+  if processID == 1 { return }
+  var action = pm_signal_action()
+  _ = unsafe pm_sigaction(signal, &action, nil)
+  if let information = unsafe information,
+    unsafe pm_tgsigqueueinfo(processID, pm_gettid(), signal, information) == 0
+  {
+    return
+  }
+  if pm_kill(processID, signal) == 0 { return }
+  _ = pm_exit_group(128 &+ signal)
+}

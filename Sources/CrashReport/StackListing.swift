@@ -1,0 +1,54 @@
+/// A thread's stack as text and HTML show it: numbered frames, a recursion folded, and in words
+/// what is missing.
+///
+/// Its words are raw, as those of a section.
+struct StackListing {
+  enum Item {
+    /// The number is nil where a gap further in leaves it unknown.
+    case frame(CrashReport.Frame, number: Int?)
+    /// What stands in place of frames.
+    case elision(String)
+    /// What is said behind the frames.
+    case note(String)
+  }
+
+  private(set) var items: [Item] = []
+
+  init(_ thread: CrashReport.Thread) {
+    if thread.frames.isEmpty { items.append(.elision("no stack")) }
+    let folded = FoldedRecursion(thread)
+    // Behind a gap no frame's number is known.
+    var isCounted = true
+    var isFolding = false
+    var depth = 0
+    // JSON may say anything.
+    let omitted = min(max(0, thread.framesOmitted), 1 << 40)
+    for (position, frame) in thread.frames.enumerated() {
+      let isBelowOmitted = omitted > 0 && position >= thread.framesOmittedAfter
+      let index = depth + (isBelowOmitted ? omitted : 0)
+      if frame.inlined != true { depth += 1 }
+      if frame.trust == "after-gap" || (isBelowOmitted && thread.stackGap) { isCounted = false }
+      if let folded, folded.range.contains(index) {
+        if !isFolding { items.append(.elision(folded.text)) }
+        isFolding = true
+        continue
+      }
+      if omitted > 0, position == thread.framesOmittedAfter, !isFolding {
+        let isGapWithin = thread.stackGap && !thread.frames.contains { $0.trust == "after-gap" }
+        let gap = isGapWithin ? " and a part of the stack that is not in the dump" : ""
+        items.append(.elision("... \(omitted) frames\(gap) ..."))
+      }
+      if frame.trust == "after-gap" {
+        items.append(
+          .elision("... a part of the stack that is not in the dump; frames are missing ..."))
+      }
+      items.append(.frame(frame, number: isCounted ? index : nil))
+    }
+    if let bytes = thread.stackBytesOmitted, bytes > 0 {
+      items.append(.note("\(TextReport.size(bytes)) of this stack are not in the dump"))
+    }
+    if thread.stackEnd == "lost", !thread.frames.isEmpty {
+      items.append(.note("the stack goes on; its next frame was not found"))
+    }
+  }
+}

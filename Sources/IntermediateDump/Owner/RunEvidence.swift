@@ -1,0 +1,111 @@
+/// What a process saw of itself and its machine at one moment: its launch, or its last beat.
+///
+/// Everything but the time may be missing.
+package struct RunEvidence: Sendable, Equatable {
+  /// Bytes that a beat has in a run record; a longer one loses its locked files.
+  package static let beatSize = 2048
+  /// Where the beat begins in a run record: behind the notes and its own property header.
+  package static let beatOffset = Int64(RunNotes.size) + RunNotes.offset + 7
+
+  /// Nanoseconds since 1970.
+  package var time: Int64
+  /// Nanoseconds since boot, time asleep included.
+  package var uptime: UInt64?
+  /// Processes that the kernel killed for want of memory since boot, on the whole machine.
+  package var machineKills: UInt64?
+  /// The same of the process's memory control group, and how many processes that had.
+  package var groupKills: UInt64?
+  package var groupProcesses: UInt64?
+  package var controlGroup: String?
+  /// Bytes of the control group; the limit is nil where there is none.
+  package var memoryUsed: UInt64?
+  package var memoryLimit: UInt64?
+  /// Bytes of the process itself, of the machine, and of what is left there.
+  package var residentMemory: UInt64?
+  package var machineMemory: UInt64?
+  package var availableMemory: UInt64?
+  /// Paths of the files on which the process held locks.
+  package var lockedFiles: [String] = []
+  /// The dump of a hang that lasted at that moment.
+  package var hangReport: ReportID?
+
+  package init(time: Int64) { self.time = time }
+
+  /// Reads a `runEvidence` map; nil without a time.
+  package init?(reading map: IntermediateDumpMap) {
+    guard let time = map.signed(.evidenceTime) else { return nil }
+    self.time = time
+    uptime = map.unsigned(.evidenceUptime)
+    machineKills = map.unsigned(.evidenceMachineKills)
+    groupKills = map.unsigned(.evidenceGroupKills)
+    groupProcesses = map.unsigned(.evidenceGroupProcesses)
+    controlGroup = map.text(.controlGroup)
+    memoryUsed = map.unsigned(.memoryUsed)
+    memoryLimit = map.unsigned(.memoryLimit)
+    residentMemory = map.unsigned(.evidenceResidentMemory)
+    machineMemory = map.unsigned(.evidenceMachineMemory)
+    availableMemory = map.unsigned(.evidenceAvailableMemory)
+    lockedFiles =
+      map.text(.evidenceLockedFiles)?.split(separator: "\n").map(String.init) ?? []
+    hangReport = map.data(.evidenceHangReport).flatMap { ReportID(bytes: $0) }
+  }
+
+  /// Writes the same map.
+  package func encode(to writer: inout IntermediateDumpWriter) {
+    func number(_ key: IntermediateDumpKey, _ value: UInt64?) {
+      if let value { writer.unsigned(key, value) }
+    }
+    writer.startMap(.runEvidence)
+    writer.signed(.evidenceTime, time)
+    number(.evidenceUptime, uptime)
+    number(.evidenceMachineKills, machineKills)
+    number(.evidenceGroupKills, groupKills)
+    number(.evidenceGroupProcesses, groupProcesses)
+    writer.text(.controlGroup, controlGroup)
+    number(.memoryUsed, memoryUsed)
+    number(.memoryLimit, memoryLimit)
+    number(.evidenceResidentMemory, residentMemory)
+    number(.evidenceMachineMemory, machineMemory)
+    number(.evidenceAvailableMemory, availableMemory)
+    if !lockedFiles.isEmpty {
+      writer.text(.evidenceLockedFiles, lockedFiles.joined(separator: "\n"))
+    }
+    writer.bytes(.evidenceHangReport, hangReport?.bytes)
+    writer.end()
+  }
+
+  /// A beat as it lies in a run record: its size (4 bytes), a document of its own, zeros.
+  package func beat() -> [UInt8]? {
+    var evidence = self
+    while true {
+      let bytes = IntermediateDumpEncoding.encode(sizeHint: 4096) { writer in
+        writer.header()
+        evidence.encode(to: &writer)
+        _ = writer.endDocument()
+      }
+      guard let bytes else { return nil }
+      if bytes.count + 4 <= Self.beatSize {
+        let size = (0..<4).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * $0)) }
+        return size + bytes + Array(repeating: 0, count: Self.beatSize - bytes.count - 4)
+      }
+      guard !evidence.lockedFiles.isEmpty else {
+        guard evidence.controlGroup != nil else { return nil }
+        evidence.controlGroup = nil
+        continue
+      }
+      evidence.lockedFiles.removeLast()
+    }
+  }
+
+  /// Reads a beat; nil where there was none, or where it is torn.
+  init?(beat bytes: ArraySlice<UInt8>) {
+    guard bytes.count == Self.beatSize else { return nil }
+    let size = bytes.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+    guard size > 0, size <= Self.beatSize - 4,
+      let document = try? IntermediateDumpDocument(
+        parsing: Array(bytes.dropFirst(4).prefix(size))), document.isComplete,
+      let map = document.root.map(.runEvidence)
+    else { return nil }
+    self.init(reading: map)
+  }
+}

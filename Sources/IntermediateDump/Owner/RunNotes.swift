@@ -1,0 +1,85 @@
+/// What a process notes about its own end, in the first bytes of its run record.
+///
+/// They lie at a fixed place, so that each note is one write in the middle of the file: of a
+/// process that calls `_exit`, or that a signal is about to end.
+///
+/// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
+package struct RunNotes: Sendable, Equatable {
+  /// How the process said that it ends by its own will.
+  package enum End: UInt32, Sendable {
+    /// exit(3), or the return from main.
+    case exit = 1
+    /// `_exit`, `_Exit` or daemon(3), which run no exit handlers.
+    case immediateExit = 2
+  }
+
+  /// What followed a signal that asks the process to end.
+  package enum Reaction: UInt32, Sendable {
+    /// The default action, at once.
+    case defaultAction = 1
+    /// Nothing: the process was the first of its PID namespace.
+    case discarded = 2
+    /// What the program does for it: it called `noteTermination`.
+    case program = 3
+  }
+
+  package struct Termination: Sendable, Equatable {
+    package var signal: UInt32
+    package var reaction: Reaction
+    /// Nanoseconds since 1970.
+    package var time: Int64
+
+    package init(signal: UInt32, reaction: Reaction, time: Int64) {
+      self.signal = signal
+      self.reaction = reaction
+      self.time = time
+    }
+  }
+
+  /// Bytes of the notes, and where they begin in a run record: behind header, owner token and their
+  /// own property header.
+  package static var size: Int { @_noLocks get { 32 } }
+  package static var offset: Int64 { @_noLocks get { 32 &+ 3 &+ 7 } }
+  /// Where the signal begins in the notes.
+  package static var terminationOffset: Int64 { @_noLocks get { 8 } }
+
+  package var end: End?
+  package var termination: Termination?
+
+  package init(end: End? = nil, termination: Termination? = nil) {
+    self.end = end
+    self.termination = termination
+  }
+
+  /// Reads the notes; nil if they are of another size.
+  init?(bytes: ArraySlice<UInt8>) {
+    guard bytes.count == Self.size else { return nil }
+    func integer(_ offset: Int, _ width: Int) -> UInt64 {
+      let start = bytes.startIndex + offset
+      return bytes[start..<start + width].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    end = End(rawValue: UInt32(truncatingIfNeeded: integer(0, 4)))
+    if let reaction = Reaction(rawValue: UInt32(truncatingIfNeeded: integer(12, 4))) {
+      termination = Termination(
+        signal: UInt32(truncatingIfNeeded: integer(8, 4)), reaction: reaction,
+        time: Int64(bitPattern: integer(16, 8)))
+    }
+  }
+
+  /// The notes as they are stored.
+  package var bytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Self.size)
+    func put(_ value: UInt64, _ offset: Int, _ width: Int) {
+      for index in 0..<width {
+        bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index))
+      }
+    }
+    put(UInt64(end?.rawValue ?? 0), 0, 4)
+    if let termination {
+      put(UInt64(termination.signal), 8, 4)
+      put(UInt64(termination.reaction.rawValue), 12, 4)
+      put(UInt64(bitPattern: termination.time), 16, 8)
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,177 @@
+import IntermediateDump
+import ProcessSnapshot
+import Testing
+
+@testable import CrashConverter
+
+/// The rules that tell from evidence how a run ended.
+@Suite struct EndEvidenceTests {
+  private static let minute: Int64 = 60_000_000_000
+
+  /// A run of which nothing is known but that it did not exit.
+  private var evidence: EndEvidence
+
+  init() {
+    var record = RunRecord(
+      processID: 42, startTime: 7, stackStart: 8, bootID: "boot", processNamespace: 9,
+      launchTime: 0)
+    var course = RunCourse()
+    course.followsExits = true
+    course.launch = Self.seen(at: 0)
+    record.course = course
+    evidence = EndEvidence(record: record)
+    evidence.bootID = "boot"
+    evidence.bootTime = -Self.minute
+    (evidence.machineKills, evidence.groupKills) = (5, 1)
+  }
+
+  private static func seen(at time: Int64) -> RunEvidence {
+    var seen = RunEvidence(time: time)
+    (seen.machineKills, seen.groupKills, seen.groupProcesses) = (5, 1, 10)
+    (seen.memoryUsed, seen.memoryLimit) = (10 << 20, 100 << 20)
+    (seen.machineMemory, seen.availableMemory, seen.residentMemory) = (1 << 34, 1 << 33, 5 << 20)
+    return seen
+  }
+
+  private func verdict(
+    _ change: (inout EndEvidence, inout RunCourse) -> Void
+  ) -> (RunEnd.Kind?, RunEnd.Certainty?)? {
+    var evidence = evidence
+    var course = evidence.record.course ?? RunCourse()
+    change(&evidence, &course)
+    evidence.record.course = course
+    return evidence.verdict.map { ($0.kind, $0.certainty) }
+  }
+
+  @Test func anEndByItsOwnWillIsNone() {
+    #expect(verdict { $1.notes.end = .exit } == nil)
+    #expect(verdict { $1.notes.end = .immediateExit } == nil)
+    // Whatever else there is.
+    #expect(
+      verdict {
+        $1.notes.end = .exit
+        $0.isInKernelLog = true
+        $0.bootID = "another"
+      } == nil)
+    #expect(verdict { evidence, _ in evidence.process = .ended(waitStatus: 3 << 8) } == nil)
+    #expect(verdict { evidence, _ in evidence.process = .ended(waitStatus: 15) } == nil)
+    #expect(
+      verdict {
+        $1.notes.termination = .init(signal: 15, reaction: .defaultAction, time: 1)
+      } == nil)
+  }
+
+  @Test func withoutKnownExitsOnlyTheKernelsWordCounts() throws {
+    #expect(verdict { $1.followsExits = false } == nil)
+    #expect(
+      verdict {
+        $1.followsExits = false
+        $0.bootID = "another"
+      } == nil)
+    #expect(
+      try #require(
+        verdict {
+          $1.followsExits = false
+          $0.isInKernelLog = true
+        }) == (.outOfMemory, .certain))
+  }
+
+  @Test func aCountThatGrewIsNotEnoughInAGroupOfMany() throws {
+    let other = try #require(verdict { evidence, _ in evidence.groupKills = 2 })
+    #expect(other == (.unexplained, .possible))
+    let alone = try #require(
+      verdict {
+        $0.groupKills = 2
+        $1.launch?.groupProcesses = 1
+      })
+    #expect(alone == (.outOfMemory, .likely))
+    let full = try #require(
+      verdict {
+        $0.groupKills = 2
+        $1.beat = Self.seen(at: 5)
+        $1.beat?.memoryUsed = 95 << 20
+      })
+    #expect(full == (.outOfMemory, .likely))
+    // Somebody else's, before the last beat.
+    let before = try #require(
+      verdict {
+        $0.groupKills = 2
+        $1.beat = Self.seen(at: 5)
+        $1.beat?.groupKills = 2
+        $1.beat?.memoryUsed = 95 << 20
+      })
+    #expect(before == (.unexplained, .possible))
+  }
+
+  @Test func theMachinesCountNeedsAFullMachineAndALargeProcess() throws {
+    #expect(
+      try #require(verdict { evidence, _ in evidence.machineKills = 6 })
+        == (.unexplained, .possible))
+    #expect(
+      try #require(
+        verdict {
+          $0.machineKills = 6
+          $1.beat = Self.seen(at: 5)
+          $1.beat?.availableMemory = 1 << 20
+          $1.beat?.residentMemory = 15 << 30
+        }) == (.outOfMemory, .likely))
+    // The group is gone with its container.
+    #expect(
+      try #require(
+        verdict {
+          ($0.machineKills, $0.groupKills) = (6, nil)
+          $1.beat = Self.seen(at: 5)
+          $1.beat?.memoryUsed = 99 << 20
+        }) == (.outOfMemory, .likely))
+  }
+
+  @Test func aBeatLongBeforeTheBootIsNoReboot() throws {
+    #expect(
+      try #require(
+        verdict {
+          ($0.bootID, $0.bootTime) = ("another", 10 * Self.minute)
+          $1.beat = Self.seen(at: 9 * Self.minute)
+        }) == (.rebooted, .likely))
+    #expect(
+      try #require(
+        verdict {
+          ($0.bootID, $0.bootTime) = ("another", 10 * Self.minute)
+          $1.beat = Self.seen(at: Self.minute)
+        }) == (.unexplained, .possible))
+  }
+
+  @Test func aBeatAfterTheSignalMakesTheStopTimeoutLikely() throws {
+    let note = RunNotes.Termination(signal: 15, reaction: .program, time: Self.minute)
+    #expect(
+      try #require(verdict { $1.notes.termination = note }) == (.stopTimeout, .possible))
+    #expect(
+      try #require(
+        verdict {
+          $1.notes.termination = note
+          $1.beat = Self.seen(at: 2 * Self.minute)
+        }) == (.stopTimeout, .likely))
+  }
+
+  @Test func aLaterRunOfTheSameProcessIsAnExec() throws {
+    #expect(
+      try #require(verdict { evidence, _ in evidence.hasLaterRun = true })
+        == (.replaced, .certain))
+  }
+
+  @Test func aWaitStatusIsCertain() throws {
+    #expect(
+      try #require(verdict { evidence, _ in evidence.process = .ended(waitStatus: 9) })
+        == (.killed, .certain))
+  }
+
+  @Test func theKernelsLogIsRead() throws {
+    let line =
+      "6,1234,22860639005,-;Memory cgroup out of memory: Killed process 42 (server) x\n A=b\n"
+    let message = try #require(KernelLog.parse(Array(line.utf8)[...]))
+    #expect(message.time == 22_860_639_005_000)
+    #expect(message.text == "Memory cgroup out of memory: Killed process 42 (server) x")
+    for bad in ["", ";", "6;x", "a,b,c;x", "6,1,99999999999999999999,-;x"] {
+      #expect(KernelLog.parse(Array(bad.utf8)[...]) == nil)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
+
+/// A run of the program EndVictim, with its raw wait status.
+final class EndVictim {
+  let processID: pid_t
+  private let output: String
+  private var status: Int32?
+
+  /// - Parameters:
+  ///   - through: a command that runs the program, as env(1) does.
+  ///   - mode: "" for a handler as by default, "off" for one that does not follow the run's end,
+  ///     "none" for none.
+  init(_ database: String, _ way: String, mode: String = "", through: [String] = []) throws {
+    output = "\(database).out-\(UUID().uuidString)"
+    let words = through + [try BuiltProducts.besideTests("EndVictim"), database, way, mode]
+    processID = try Spawn.start(
+      words[0], words,
+      environment: ProcessInfo.processInfo.environment.merging(
+        ["SWIFT_BACKTRACE": "enable=no"]
+      ) { _, new in new }, output: output, errors: "/dev/null")
+  }
+
+  deinit {
+    if status == nil {
+      kill(processID, SIGKILL)
+      waitpid(processID, nil, 0)
+    }
+    unsafe unlink(output)
+  }
+
+  /// Waits until it has printed a line; false if it ended or a minute passed before.
+  func waitForLine(_ line: String) -> Bool {
+    for _ in 0..<6000 {
+      let text = FileManager.default.contents(atPath: output) ?? Data()
+      if String(decoding: text, as: UTF8.self).split(separator: "\n").contains(Substring(line)) {
+        return true
+      }
+      var information = unsafe siginfo_t()
+      unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT | WNOHANG)
+      if unsafe information.si_signo != 0 { return false }
+      usleep(10_000)
+    }
+    return false
+  }
+
+  func signal(_ number: Int32) { _ = kill(processID, number) }
+
+  /// Waits for its end, and collects it.
+  @discardableResult
+  func end() -> ChildEnd {
+    var status: Int32 = 0
+    while unsafe waitpid(processID, &status, 0) < 0, errno == EINTR {}
+    self.status = status
+    return ChildEnd(status: status)
+  }
+
+  /// Waits for its end, and leaves it a zombie.
+  func waitForZombie() {
+    var information = unsafe siginfo_t()
+    unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
+  }
+}
+
+/// A database and what is said there of the ends of runs.
+struct EndFolder {
+  private let folder: SharedFolder
+  var database: String { folder.path + "/db" }
+  var pending: [String] { folder.names("db/pending-serialized-dumps") }
+  var pendingPath: String { database + "/pending-serialized-dumps" }
+
+  init() throws { folder = try SharedFolder() }
+
+  func process() throws -> [ProcessedDump] {
+    try processIntermediateDumps(
+      database: database, identifier: "EndVictim", storingSymbols: false)
+  }
+
+  /// All reports on ends, oldest first, with where they lie.
+  func ends() throws -> [(state: StoredReport.State, snapshot: ProcessSnapshot, end: RunEnd)] {
+    try CrashReportDatabase(path: database).reports().compactMap { report in
+      let bytes = FileManager.default.contents(atPath: report.path) ?? Data()
+      let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
+      return snapshot.end.map { (report.state, snapshot, $0) }
+    }
+  }
+
+  /// Changes the only run record there is, as another time or machine would have left it.
+  func changeRecord(_ change: (inout RunRecord) -> Void) throws {
+    guard let name = pending.first(where: { $0.hasSuffix(".run") }),
+      let bytes = folder.bytes("db/pending-serialized-dumps/" + name),
+      var record = RunRecord(bytes: bytes)
+    else { throw CocoaError(.fileReadUnknown) }
+    change(&record)
+    try folder.put(record.encoded() ?? [], "db/pending-serialized-dumps/" + name)
+  }
+}

@@ -1,0 +1,69 @@
+import Testing
+
+@testable import IntermediateDump
+
+/// The record of a run, whose notes and beat are written over in place.
+@Suite struct RunRecordTests {
+  private static func record() -> RunRecord {
+    var record = RunRecord(
+      processID: 42, startTime: 7, stackStart: 8, bootID: "boot", processNamespace: 9,
+      launchTime: 10)
+    var course = RunCourse()
+    course.launch = RunEvidence(time: 11)
+    course.launch?.groupKills = 3
+    course.launch?.memoryLimit = 1 << 30
+    course.followsExits = true
+    course.executablePath = "/usr/bin/server"
+    record.course = course
+    return record
+  }
+
+  @Test func readsWhatItWrites() throws {
+    let record = Self.record()
+    #expect(RunRecord(bytes: try #require(record.encoded())) == record)
+    var plain = record
+    plain.course = nil
+    #expect(RunRecord(bytes: try #require(plain.encoded())) == plain)
+  }
+
+  @Test func notesAndBeatLieWhereTheyAreWritten() throws {
+    var record = Self.record()
+    var bytes = try #require(record.encoded())
+    let notes = RunNotes(
+      end: .immediateExit,
+      termination: RunNotes.Termination(signal: 15, reaction: .program, time: 12))
+    var beat = RunEvidence(time: 13)
+    beat.lockedFiles = ["/a", "/b c"]
+    beat.hangReport = ReportID()
+    func write(_ value: [UInt8], at offset: Int64) {
+      bytes.replaceSubrange(Int(offset)..<Int(offset) + value.count, with: value)
+    }
+    write(Array(notes.bytes.prefix(4)), at: RunNotes.offset)
+    let termination = notes.bytes[8..<24]
+    write(Array(termination), at: RunNotes.offset + RunNotes.terminationOffset)
+    write(try #require(beat.beat()), at: RunEvidence.beatOffset)
+    record.course?.notes = notes
+    record.course?.beat = beat
+    #expect(RunRecord(bytes: bytes) == record)
+  }
+
+  @Test func aTornBeatIsNone() throws {
+    var record = Self.record()
+    record.course?.beat = RunEvidence(time: 13)
+    var bytes = try #require(record.encoded())
+    let start = Int(RunEvidence.beatOffset)
+    for index in start + 20..<start + RunEvidence.beatSize { bytes[index] = 0 }
+    let read = try #require(RunRecord(bytes: bytes))
+    #expect(read.course?.beat == nil)
+    #expect(read.course?.launch == record.course?.launch)
+  }
+
+  @Test func aBeatThatIsTooLongLosesItsLockedFiles() throws {
+    var beat = RunEvidence(time: 1)
+    beat.lockedFiles = (0..<100).map { "/a/long/path/of/a/file/number/\($0)" }
+    let bytes = try #require(beat.beat())
+    #expect(bytes.count == RunEvidence.beatSize)
+    let read = try #require(RunEvidence(beat: bytes[...]))
+    #expect(!read.lockedFiles.isEmpty && read.lockedFiles.count < 100)
+  }
+}
