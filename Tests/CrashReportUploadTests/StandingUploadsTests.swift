@@ -92,7 +92,7 @@ struct StandingUploadsTests {
     var other = try make(uploads, transport, interval: 50)
     #expect(await other.pass() == 50)
     #expect(transport.count == 1)
-    try uploads.database.recordUploadAttempt(at: UploadClock.system.now() - 50)
+    try uploads.database.recordUploadAttempt(at: hand.seconds.withLock { $0 } - 50)
     _ = await other.pass()
     #expect(transport.count == 2)
     #expect(try uploads.database.reports().allSatisfy { $0.upload.note.isEmpty })

@@ -34,9 +34,17 @@ struct UploadEngine: Sendable {
       return .uploaded
     }
     guard try claim.note(report.id) else { return .interrupted }
-    let form = try ReportForm.make(report, in: database, fields: target.options.fields)
-    let body = try UploadBody(form, of: report.id, in: database)
     let attempt = report.upload.attempts + 1
+    let form: MultipartForm
+    let body: UploadBody
+    do throws(CrashReportDatabaseError) {
+      form = try ReportForm.make(report, in: database, fields: target.options.fields)
+      body = try UploadBody(form, of: report.id, in: database)
+    } catch {
+      // One report that cannot be read is not in the way of the others.
+      let verdict = UploadVerdict.retry(after: nil, reason: error.description, holdsAll: false)
+      return try record(verdict, of: report.id, failures: max(attempt, failures + 1))
+    }
     try database.beginUpload(report.id, at: clock.now())
     emit(.began(report.id, attempt: attempt, bytes: body.size))
     let verdict: UploadVerdict
