@@ -6,8 +6,9 @@ internal import IntermediateDump
 ///
 /// Source: Linux mm/oom_kill.c, __oom_kill_process; Documentation/ABI/testing/dev-kmsg.
 enum KernelLog {
-  /// The inode of the first PID namespace, whose process IDs the log has. Source: Linux
-  /// include/linux/proc_ns.h, PROC_PID_INIT_INO.
+  /// The inode of the first PID namespace, whose process IDs the log has.
+  ///
+  /// Source: Linux include/linux/proc_ns.h, PROC_PID_INIT_INO.
   static let firstNamespace: UInt64 = 0xEFFF_FFFC
 
   /// True if the log names the run's process by ID and by the name of its executable, at a time
@@ -26,7 +27,8 @@ enum KernelLog {
     return false
   }
 
-  /// Times in nanoseconds and texts; none where the log may not be read. At most 64 MiB.
+  /// Times in nanoseconds and texts of the kills among the first 8,192 messages; none where the log
+  /// may not be read.
   private static func messages() -> [(time: Int64, text: String)] {
     let descriptor = unsafe open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return [] }

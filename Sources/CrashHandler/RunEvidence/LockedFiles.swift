@@ -9,7 +9,7 @@ enum LockedFiles {
   static let descriptorLimit = 256
   static let pathLimit = 8
 
-  /// Paths, and what cannot be found out is left out. Two small files where nothing is locked.
+  /// Paths; what cannot be found out is left out.
   static func current() -> [String] {
     let locks = TextFile.text("/proc/locks") ?? ""
     let inodes = inodes(in: locks, of: getpid())
