@@ -18,9 +18,10 @@ extension IntermediateDumpKey {
     switch self {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
-      .module, .annotation, .capture, .owner, .survival, .dumpRequest:
+      .module, .annotation, .capture, .owner, .survival, .dumpRequest, .task,
+      .cxxException:
       .map
-    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations:
+    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations, .tasks:
       .array
     case .descriptorCount, .mappingCount, .mappingLimit, .memoryUsed, .memoryLimit, .tasksUsed,
       .tasksLimit, .schedulingPolicy, .linkVersion, .linkState,
@@ -31,14 +32,15 @@ extension IntermediateDumpKey {
       .bytesOmitted, .threadsUnlisted, .modulesUnlisted, .regionsUnlisted, .isIncomplete,
       .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
       .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal, .requestKind, .hangTarget,
-      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence:
+      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence, .taskThreadID,
+      .taskLayoutVersion, .watchdogInterval:
       .unsigned
     case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed
     case .linkBreakpoint, .linkLoaderBase, .linkDebugAddress, .dynamicSection, .linkAddress,
       .linkDynamic, .faultAddress, .threadPointer, .threadStackPointer, .threadInstructionPointer,
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
-      .ownerStackStart, .previousHandler, .ownerCrashSignals:
+      .ownerStackStart, .previousHandler, .ownerCrashSignals, .taskAddress:
       .address
     case .launchTime, .crashTime, .ownerLaunchTime:
       .time
@@ -47,7 +49,8 @@ extension IntermediateDumpKey {
       .processStatus, .identifier,
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
-      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName:
+      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName, .cxxTypeName,
+      .cxxMessage, .senderName:
       .text
     case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
       .floatingPointState,

@@ -49,8 +49,8 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "complete", "exception", "explanation", "message", "modules",
-        "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
+        "annotations", "capture", "cause", "complete", "exception", "explanation", "message",
+        "modules", "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
         "system",
         "threads",
       ])

@@ -170,6 +170,21 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case hangProcessorTime = 1306
   case hangThreadEvidence = 1307
 
+  // The tasks of Swift concurrency that threads ran.
+  case tasks = 1500  // array
+  case task = 1501  // map
+  case taskThreadID = 1502
+  case taskAddress = 1503
+  case taskLayoutVersion = 1504
+  // The C++ exception that was caught last when the process aborted.
+  case cxxException = 1510  // map
+  case cxxTypeName = 1511
+  case cxxMessage = 1512
+  // Who sent the signal; inside the exception.
+  case senderName = 1520
+  // Inside the process.
+  case watchdogInterval = 1521
+
   /// The number on disk.
   ///
   /// `rawValue` itself is synthesised without the crash-time annotation, and a debug build sees no

@@ -23,6 +23,7 @@ extension ProcessSnapshot {
     for map in root.maps(.capture) { capture.overlay(map) }
     survival = root.map(.survival).map { Survival(reading: $0) }
     request = root.map(.dumpRequest).map { DumpRequest(reading: $0) }
+    overlayRuntimes(root)
     for map in root.elements(.annotations) {
       guard let name = map.text(.annotationName), let value = map.text(.annotationValue),
         annotations[name] == nil
