@@ -56,6 +56,10 @@ extension CrashReport {
     resources = Resources(snapshot)
     survival = Survival(snapshot)
     request = Request(snapshot.request)
+    memory = Memory.selection(snapshot)
+    let mappings = Mapping.selection(snapshot)
+    self.mappings = mappings.kept
+    mappingsOmitted = mappings.omitted
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.

@@ -31,6 +31,12 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var survival: Survival?
   /// Why the dump was taken where nothing crashed; null for a crash.
   public var request: Request?
+  /// Null in the JSON of versions that did not know it, as the next two.
+  public var memory: [Memory]?
+  /// Sorted by address; at most 4,096.
+  public var mappings: [Mapping]?
+  /// How many more mappings there were.
+  public var mappingsOmitted: Int?
 
   /// Writes every key, null for what is not known.
   public func encode(to encoder: any Encoder) throws {
@@ -52,5 +58,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(resources, forKey: .resources)
     try container.encode(survival, forKey: .survival)
     try container.encode(request, forKey: .request)
+    try container.encode(memory, forKey: .memory)
+    try container.encode(mappings, forKey: .mappings)
+    try container.encode(mappingsOmitted, forKey: .mappingsOmitted)
   }
 }

@@ -13,7 +13,7 @@ enum Signature {
     request: DumpRequest? = nil
   ) -> String? {
     guard let name = kind(of: exception, request) else { return nil }
-    let systemNames = Set(modules.filter(isSystem).map(\.name))
+    let systemNames = Set(modules.filter { isSystem(path: $0.path) }.map(\.name))
     let named = frames.filter { $0.function != nil }
     let own = named.filter { frame in
       guard let module = frame.module, let function = frame.function else { return false }
@@ -44,14 +44,15 @@ enum Signature {
   }
 
   /// Modules that come with the system or with Swift, by where they lie or by name.
-  static func isSystem(_ module: ModuleSnapshot) -> Bool {
+  static func isSystem(path: String) -> Bool {
+    let name = path.split(separator: "/").last.map(String.init) ?? path
     let folders = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"]
     let names = [
       "libswift", "libFoundation", "lib_Foundation", "libdispatch", "libBlocksRuntime",
       "linux-gate.so", "ld-linux", "libc.so", "libstdc++",
     ]
-    return folders.contains { module.path.hasPrefix($0) }
-      || names.contains { module.name.hasPrefix($0) }
+    return folders.contains { path.hasPrefix($0) }
+      || names.contains { name.hasPrefix($0) }
   }
 
   /// Functions of the runtimes, which a static program holds in its own module.

@@ -49,10 +49,9 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "cause", "complete", "exception", "explanation", "message",
-        "modules", "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
-        "system",
-        "threads",
+        "annotations", "capture", "cause", "complete", "exception", "explanation", "mappings",
+        "mappingsOmitted", "memory", "message", "modules", "process", "reportID", "request",
+        "resources", "schemaVersion", "signature", "survival", "system", "threads",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
     #expect(object["message"] is NSNull)
