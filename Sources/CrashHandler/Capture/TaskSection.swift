@@ -38,38 +38,45 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 private struct TaskWriter {
   /// Tasks taken at most.
   static var limit: Int { @_noLocks get { 256 } }
-  /// Words of the runtime's thread-local block that are looked at; more only in a static
-  /// executable, whose every thread-local variable is in one block.
-  private static var wordLimit: Int { @_noLocks get { 512 } }
+  /// Bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
+  /// static executable, whose every thread-local variable is in one block.
+  private static var blockLimit: Int { @_noLocks get { 4096 } }
+  /// Pointers in such blocks that are followed, of all threads together.
+  private static var candidateLimit: UInt64 { @_noLocks get { 16384 } }
+  /// Where in scratch memory the addresses begin, behind two counters, and where a block goes.
+  private static var addressesOffset: Int { @_noLocks get { 16 } }
+  private static var blockOffset: Int { @_noLocks get { 8192 } }
   /// Slabs of the first task that are kept, and of each other: a slab is 1 KiB unless a function
   /// needs more.
   private static var slabLimit: Int { @_noLocks get { 64 } }
   private static var otherSlabLimit: Int { @_noLocks get { 8 } }
   private static var slabSizeLimit: UInt64 { @_noLocks get { 16384 } }
-  /// Slabs of one task that are walked.
+  /// Slabs of the first task that are walked, and of each other.
   private static var walkLimit: Int { @_noLocks get { 4096 } }
+  private static var otherWalkLimit: Int { @_noLocks get { 64 } }
   /// Bytes of a task itself: its fields, its result and its first function frames.
   private static var taskSize: Int { @_noLocks get { 512 } }
 
   private let state: UnsafeMutablePointer<HandlerState>
   private let memory: SafeMemory
-  private let addresses: UnsafeMutableRawPointer
+  private let scratch: UnsafeMutableRawPointer
   private let facts: pm_task_facts
 
   @_noLocks
   init(_ state: UnsafeMutablePointer<HandlerState>) {
     unsafe self.state = state
     memory = unsafe state.pointee.memory
-    // The first word is their count.
-    unsafe addresses = state.pointee.scratch
+    unsafe scratch = state.pointee.scratch
     facts = unsafe state.pointee.taskFacts
-    unsafe addresses.storeBytes(of: 0, as: UInt64.self)
+    // How many addresses there are, and how many candidates were followed.
+    unsafe scratch.storeBytes(of: 0, as: UInt64.self)
+    unsafe scratch.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
   }
 
   var areThere: Bool { @_noLocks get { facts.task_metadata != 0 } }
 
   var count: Int {
-    @_noLocks get { Int(truncatingIfNeeded: unsafe addresses.loadUnaligned(as: UInt64.self)) }
+    @_noLocks get { Int(truncatingIfNeeded: unsafe scratch.loadUnaligned(as: UInt64.self)) }
   }
 
   /// Writes the task that a thread runs, if it runs one.
@@ -77,8 +84,9 @@ private struct TaskWriter {
   func add(thread: Int32, threadPointer: UInt64) {
     guard threadPointer != 0, let task = task(at: threadPointer) else { return }
     let index = count
-    unsafe addresses.storeBytes(of: task, toByteOffset: (index &+ 1) &* 8, as: UInt64.self)
-    unsafe addresses.storeBytes(of: UInt64(truncatingIfNeeded: index &+ 1), as: UInt64.self)
+    unsafe scratch.storeBytes(
+      of: task, toByteOffset: TaskWriter.addressesOffset &+ index &* 8, as: UInt64.self)
+    unsafe scratch.storeBytes(of: UInt64(truncatingIfNeeded: index &+ 1), as: UInt64.self)
     unsafe state.pointee.writer.startMap(.task)
     unsafe state.pointee.writer.unsigned(
       .taskThreadID, UInt64(UInt32(bitPattern: thread)), width: 4)
@@ -95,17 +103,22 @@ private struct TaskWriter {
   @_noLocks
   private func task(at threadPointer: UInt64) -> UInt64? {
     let block = threadPointer &+ UInt64(bitPattern: facts.block_offset)
-    let words = Int(truncatingIfNeeded: facts.block_size / 8)
-    var index = 0
-    while index < words, index < TaskWriter.wordLimit {
-      let place = block &+ UInt64(truncatingIfNeeded: index &* 8)
-      index &+= 1
-      guard let candidate = memory.word(place) else { return nil }
-      if candidate >= 0x10000, candidate & 15 == 0, memory.word(candidate) == facts.task_metadata {
-        return candidate
-      }
+    let limit = UInt64(truncatingIfNeeded: TaskWriter.blockLimit)
+    let size = facts.block_size < limit ? facts.block_size : limit
+    let copy = unsafe scratch + TaskWriter.blockOffset
+    let count = unsafe memory.copy(block, to: copy, count: Int(truncatingIfNeeded: size))
+    var followed = unsafe scratch.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    var offset = 0
+    var found: UInt64?
+    while offset &+ 8 <= count, followed < TaskWriter.candidateLimit, found == nil {
+      let candidate = unsafe copy.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      offset &+= 8
+      guard candidate >= 0x10000, candidate & 15 == 0 else { continue }
+      followed &+= 1
+      if memory.word(candidate) == facts.task_metadata { found = candidate }
     }
-    return nil
+    unsafe scratch.storeBytes(of: followed, toByteOffset: 8, as: UInt64.self)
+    return found
   }
 
   @_noLocks
@@ -114,11 +127,16 @@ private struct TaskWriter {
     unsafe state.pointee.writer.startArray(.memory)
     var index = 0
     while index < count {
-      index &+= 1
-      let task = unsafe addresses.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
+      let task = unsafe scratch.loadUnaligned(
+        fromByteOffset: TaskWriter.addressesOffset &+ index &* 8, as: UInt64.self)
       unsafe ThreadWriter(state).writeRegion(task, count: TaskWriter.taskSize)
-      writeSlabs(
-        of: task, limit: index == 1 ? TaskWriter.slabLimit : TaskWriter.otherSlabLimit)
+      if index == 0 {
+        writeSlabs(of: task, limit: TaskWriter.slabLimit, walkLimit: TaskWriter.walkLimit)
+      } else {
+        writeSlabs(
+          of: task, limit: TaskWriter.otherSlabLimit, walkLimit: TaskWriter.otherWalkLimit)
+      }
+      index &+= 1
     }
     unsafe state.pointee.writer.end()
   }
@@ -130,11 +148,11 @@ private struct TaskWriter {
   /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is
   /// used.
   @_noLocks
-  private func writeSlabs(of task: UInt64, limit: Int) {
+  private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) {
     guard let first = memory.word(task &+ 0x78) else { return }
     var slab = first
     var total = 0
-    while total < TaskWriter.walkLimit, let next = next(slab) {
+    while total < walkLimit, let next = next(slab) {
       total &+= 1
       slab = next
     }
