@@ -109,7 +109,9 @@ let package = Package(
       dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "PostmortemToolTests",
-      dependencies: ["CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool"]),
+      dependencies: [
+        "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
+      ]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),

@@ -29,7 +29,9 @@ enum SymbolicateCommand: Subcommand {
     for folder in folders where !InputFile.isFolder(folder) {
       throw ToolError(path: folder, "no such folder")
     }
-    let symbolicator = LastWordsSymbolicator(folders: folders)
+    // Paths of modules are absolute, and so are the files' in what is said about them.
+    let symbolicator = LastWordsSymbolicator(
+      source: SymbolSource(folders: folders.map { URL(fileURLWithPath: $0).path }))
     var reader = LastWordsReader()
     var lines = StandardInputLines()
     var count = 0
@@ -50,12 +52,7 @@ enum SymbolicateCommand: Subcommand {
 
 /// Shows blocks with the names of their functions.
 struct LastWordsSymbolicator {
-  let folders: [String]
-  private let source = SymbolSource()
-
-  init(folders: [String]) {
-    self.folders = folders
-  }
+  let source: SymbolSource
 
   func text(of block: LastWordsBlock) -> String {
     var lines: [String] = []
@@ -117,40 +114,17 @@ struct LastWordsSymbolicator {
     return start + "\(symbol.name)\(distance)  (\(place))"
   }
 
-  /// The function, from the first file that is the module's build; else why there is none.
+  /// The function; else why there is none.
   private func symbol(
     for frame: LastWordsBlock.Frame, in module: LastWordsBlock.Module
   ) -> (FrameSymbol?, note: String?) {
     let walked = StackFrame(
       address: frame.offset, isReturnAddress: frame.number > 0, trust: .context)
-    var firstNote: String?
-    for path in candidates(for: module) {
-      let candidate = ModuleSnapshot(address: 0, size: .max, path: path, buildID: module.buildID)
-      let symbol = source.symbol(for: walked, in: candidate)
-      let note = source.note(on: candidate)
-      if symbol != nil || note == nil { return (symbol, note) }
-      // A file that is there and another build says more than one that is not there.
-      if firstNote == nil || InputFile.exists(path) { firstNote = note }
-    }
-    return (nil, firstNote)
-  }
-
-  private func candidates(for module: LastWordsBlock.Module) -> [String] {
     let deleted = " (deleted)"
     let path =
       module.path.hasSuffix(deleted) ? String(module.path.dropLast(deleted.count)) : module.path
-    guard path.hasPrefix("/"), let name = path.split(separator: "/").last else { return [] }
-    let digits = module.buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-    return [path]
-      + folders.flatMap { folder in
-        // SymbolSource opens absolute paths only: the others are no modules.
-        let folder = URL(fileURLWithPath: folder).path
-        var paths = ["\(folder)/\(name)", folder + path]
-        if let first = digits.first {
-          paths.append("\(folder)/.build-id/\(first)/\(digits.dropFirst().joined()).debug")
-        }
-        return paths
-      }
+    let whole = ModuleSnapshot(address: 0, size: .max, path: path, buildID: module.buildID)
+    return (source.symbol(for: walked, in: whole), source.note(on: whole))
   }
 }
 

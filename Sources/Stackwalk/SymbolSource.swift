@@ -17,8 +17,10 @@ public final class SymbolSource {
     case failed(StackwalkError)
   }
 
+  /// Modules of last words are known by their files only, and all begin at 0.
   private struct Place: Hashable {
-    let module: UInt64
+    let module: Key
+    let base: UInt64
     let address: UInt64
   }
 
@@ -120,7 +122,9 @@ public final class SymbolSource {
   }
 
   private func calls(at address: UInt64, in module: ModuleSnapshot) -> [DebugInformation.Frame] {
-    let place = Place(module: module.address, address: address)
+    let place = Place(
+      module: Key(path: module.path, buildID: module.buildID), base: module.address,
+      address: address)
     if let calls = known[place] { return calls }
     let calls = symbols(of: module)?.frames(at: address, in: module) ?? []
     // A hostile stack must not grow the cache without end.

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Foundation
 import Glibc
 
@@ -18,7 +19,7 @@ enum FileLocks {
       }
       own.insert("\(hexadecimal(major)):\(hexadecimal(minor)):\(status.st_ino)")
     }
-    return try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n")
+    return try KernelFile.text("/proc/locks").split(separator: "\n")
       .map(String.init)
       .filter { line in line.split(separator: " ").contains { own.contains(String($0)) } }
   }

@@ -241,7 +241,7 @@ private struct SignalStack: Sendable {
 /// What is mapped in this process.
 private enum Mappings {
   private static var lines: [Substring] {
-    ((try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? "")
+    ((try? KernelFile.text("/proc/self/maps")) ?? "")
       .split(separator: "\n")
   }
 

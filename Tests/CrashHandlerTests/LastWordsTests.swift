@@ -47,6 +47,24 @@ import Testing
     #expect(lines.last == "end")
   }
 
+  /// In libc's frames, which keep no record, lie return addresses of whatever ran before.
+  @Test func callsThatEndedLongAgoAreNoFrames() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let result = await #expect(
+      processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]
+    ) { [database = database as String] in
+      restoreDefaults()
+      try startHandler(database: database)
+      abortOnUsedStack(try #require(returnAddressInDispatch()))
+    }
+    let frames = try blocks(of: result).filter { $0.hasPrefix("frame ") }
+    let program = try #require(CommandLine.arguments.first).split(separator: "/").last ?? ""
+    let callers = frames.filter { !$0.contains("libc.so") }
+    #expect(callers.first?.contains(program) == true, "\(frames)")
+    #expect(try #require(frames.firstIndex { !$0.contains("libc.so") }) <= 4, "\(frames)")
+  }
+
   @Test func manyCrashesAtATimeAreOneBlock() async throws {
     let folder = try TemporaryFolder()
     let database = folder.database
@@ -153,4 +171,35 @@ private func restoreDefaults() {
 private func writeToNowhere() {
   let pointer = unsafe UnsafeMutableRawPointer(bitPattern: 16)
   unsafe pointer?.storeBytes(of: 1, as: UInt.self)
+}
+
+/// An address behind the first byte in libdispatch's code that can be a call's.
+private func returnAddressInDispatch() -> UInt? {
+  let maps = (try? KernelFile.text("/proc/self/maps")) ?? ""
+  for line in maps.split(separator: "\n") where line.contains("libdispatch") {
+    let fields = line.split(separator: " ")
+    let range = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+    guard fields[1] == "r-xp", range.count == 2 else { continue }
+    let code = unsafe UnsafeRawBufferPointer(
+      start: UnsafeRawPointer(bitPattern: range[0]), count: Int(range[1] - range[0]))
+    guard let call = unsafe code.firstIndex(of: 0xE8) else { continue }
+    return range[0] + UInt(call) + 5
+  }
+  return nil
+}
+
+/// Leaves an address all over the stack that the functions called next take their frames from.
+@inline(never)
+private func leaveOnStack(_ address: UInt, depth: Int) {
+  // More than a kibibyte would come from the heap.
+  unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: 128) { words in
+    unsafe words.initialize(repeating: address)
+    if depth > 0 { leaveOnStack(address, depth: depth - 1) }
+  }
+}
+
+@inline(never)
+private func abortOnUsedStack(_ address: UInt) {
+  leaveOnStack(address, depth: 4)
+  abort()
 }

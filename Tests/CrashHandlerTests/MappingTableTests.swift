@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Foundation
 import Testing
 
@@ -79,7 +80,7 @@ import Testing
   }
 
   @Test func agreesWithTheKernelOnThisProcess() throws {
-    let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+    let maps = try KernelFile.text("/proc/self/maps")
     let lines = maps.split(separator: "\n")
     try withTable(maps) { table in
       #expect(table.count == lines.count)

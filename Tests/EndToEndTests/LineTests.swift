@@ -7,9 +7,18 @@ import Testing
 
 /// Functions, files, lines and inlined calls of the crashing thread, against gdb on the core file of the same crash.
 ///
-/// Address by address, so that it is symbols that are compared and not unwinding.
+/// Address by address, so that it is symbols that are compared and not unwinding. On a task only the kinds that
+/// debuggers look at elsewhere too; with `POSTMORTEM_LINES=all` every kind, which doubles the minutes that gdb takes.
 @Suite("Lines of a crash")
 struct LineTests {
+  private static let isFull = ProcessInfo.processInfo.environment["POSTMORTEM_LINES"] == "all"
+
+  private static func places(of crash: KnownCrash) -> [CrashPlace] {
+    let isDebugged = KnownCrash.debugged.contains { $0.kind == crash.kind }
+    let places: [CrashPlace] = isFull || isDebugged ? [.main, .task] : [.main]
+    return places.filter { crash.places.contains($0) }
+  }
+
   @Test(
     "The same as gdb's", .needs(.gdb),
     .enabled(if: CoreFile.obstacle == nil || OutsideTool.mustBeThere),
@@ -18,12 +27,14 @@ struct LineTests {
     var compared = 0
     var differences: [String] = []
     var inlined = 0
-    for crash in KnownCrash.all {
-      for place in [CrashPlace.main, .task] {
+    // Without a core file: SIGPIPE makes none, and the limit on files' sizes ends that one too.
+    for crash in KnownCrash.all where !["file-size-limit", "pipe"].contains(crash.kind) {
+      for place in Self.places(of: crash) {
         let victim = try await Victim(configuration)
         _ = try await victim.die(crash.kind, on: place, coreFile: .allowed)
         _ = try await victim.process()
-        let report = try #require(try victim.reports().first)
+        let report = try #require(
+          try victim.reports().first, "\(crash.kind) on \(place) left no report")
         let snapshot = try Victim.snapshot(of: report)
         let core = try CoreFile.path(in: try victim.folder("handled"))
         let gdb = try await GDB.view(
@@ -52,7 +63,7 @@ struct LineTests {
     }
     print(
       "\(configuration): \(compared) frames, \(inlined) inlined, \(differences.count) different")
-    #expect(compared >= 80)
+    #expect(compared >= 60)
     let allowed = configuration == .release ? compared / 100 : 0
     #expect(differences.count <= allowed, "\(differences.joined(separator: "\n"))")
   }

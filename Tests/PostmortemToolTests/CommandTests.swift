@@ -1,4 +1,5 @@
 import CrashReport
+import CrashTestSupport
 import Foundation
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
   private static var program: URL {
     get throws {
       // The test bundle is loaded by a helper on some toolchains, so its own mapping tells where it lies.
-      let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+      let maps = try KernelFile.text("/proc/self/maps")
       let line = try #require(
         maps.split(separator: "\n").first { $0.hasSuffix("PackageTests.xctest") })
       let bundle = try #require(line.firstIndex(of: "/").map { String(line[$0...]) })

@@ -1,3 +1,4 @@
+import Stackwalk
 import Testing
 
 @testable import PostmortemTool
@@ -81,7 +82,7 @@ import Testing
       for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
         reader.take(Array(line))
       }
-      let symbolicator = LastWordsSymbolicator(folders: [])
+      let symbolicator = LastWordsSymbolicator(source: SymbolSource())
       for block in reader.finish() { #expect(!symbolicator.text(of: block).contains("\u{1B}")) }
     }
   }

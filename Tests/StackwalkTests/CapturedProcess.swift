@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Glibc
 import ProcessSnapshot
 import Testing
@@ -39,7 +40,7 @@ enum CapturedProcess {
   fileprivate static func captureHere(_ body: () -> Void) throws -> (
     ProcessSnapshot, ThreadSnapshot
   ) {
-    let maps = try String(decoding: readFile("/proc/self/maps"), as: UTF8.self)
+    let maps = try KernelFile.text("/proc/self/maps")
     var marker = 0
     let here = unsafe withUnsafeMutablePointer(to: &marker) { UInt(bitPattern: $0) }
     let mappings = parse(maps)
@@ -97,7 +98,7 @@ enum CapturedProcess {
       if let last = modules.indices.last, modules[last].path == mapping.path {
         modules[last].size = mapping.end - modules[last].address
       } else if mapping.fileOffset == 0 {
-        let image = try readFile(mapping.path, limit: 64 << 10)
+        let image = try KernelFile.bytes(mapping.path, limit: 64 << 10)
         guard image.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { continue }
         modules.append(
           ModuleSnapshot(
@@ -133,19 +134,6 @@ enum CapturedProcess {
         fileOffset: UInt64(fields[2], radix: 16) ?? 0,
         path: fields.count > 5 ? String(fields[5].drop { $0 == " " }) : "")
     }
-  }
-
-  static func readFile(_ path: String, limit: Int = 1 << 24) throws -> [UInt8] {
-    let file = unsafe try #require(unsafe fopen(path, "r"))
-    defer { unsafe fclose(file) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 14)
-    while bytes.count < limit {
-      let count = unsafe fread(&buffer, 1, buffer.count, file)
-      guard count > 0 else { break }
-      bytes += buffer[..<count]
-    }
-    return bytes
   }
 }
 

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Foundation
 import ProcessSnapshot
 import Testing
@@ -122,7 +123,7 @@ import Testing
     // address, so that one reading can skip a line.
     var line: Substring?
     for _ in 0..<100 where line == nil {
-      let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+      let maps = try KernelFile.text("/proc/self/maps")
       line = maps.split(separator: "\n").first { $0.hasSuffix("/libc.so.6") }
     }
     let path = String(try #require(line?.split(separator: " ").last))

@@ -75,6 +75,9 @@ struct CodeMemory {
   }
 
   /// Where the call in front of a return address goes; 0 if that is not in the instruction.
+  ///
+  /// What is called in another module is called through a stub of the linker, or through the slot
+  /// that the stub reads: what matters is what stands in the slot.
   @_noLocks
   func callTarget(before address: UInt64) -> UInt64 {
     var code: UInt64 = 0
@@ -83,12 +86,52 @@ struct CodeMemory {
       let word = UInt32(truncatingIfNeeded: code &>> 32)
       guard word & 0xFC00_0000 == 0x9400_0000 else { return 0 }  // BL
       let words = Int64(Int32(bitPattern: word &<< 6) &>> 6)
-      return address &- 4 &+ UInt64(bitPattern: words &<< 2)
+      return behindStub(address &- 4 &+ UInt64(bitPattern: words &<< 2))
     #else
-      guard code &>> 24 & 0xFF == 0xE8 else { return 0 }
-      let distance = Int32(truncatingIfNeeded: Int64(bitPattern: code) &>> 32)
-      return address &+ UInt64(bitPattern: Int64(distance))
+      let target = address &+ CodeMemory.extended(code &>> 32)
+      if code &>> 16 & 0xFFFF == 0x15FF { return memory.word(target) ?? 0 }  // CALL *(RIP + n)
+      return code &>> 24 & 0xFF == 0xE8 ? behindStub(target) : 0
     #endif
+  }
+
+  /// Where a stub of the procedure linkage table jumps to; the address itself if it is none.
+  ///
+  /// Source: System V ABI, AMD64 supplement, 5.2; ELF for the Arm 64-bit architecture, PLT.
+  @_noLocks
+  private func behindStub(_ address: UInt64) -> UInt64 {
+    var start = address
+    #if arch(arm64)
+      guard var code = memory.word(start) else { return address }
+      if code & 0xFFFF_FFFF == 0xD503_245F {  // BTI c
+        start &+= 4
+        code = memory.word(start) ?? 0
+      }
+      // ADRP X16, page; LDR X17, [X16, offset]
+      guard code & 0x9F00_001F == 0x9000_0010, code &>> 32 & 0xFFC0_03FF == 0xF940_0211 else {
+        return address
+      }
+      let pages = CodeMemory.extended((code &>> 5 & 0x7FFFF) &<< 13 | (code &>> 29 & 3) &<< 11)
+      let page = (start & ~0xFFF) &+ (pages &<< 1)
+      return memory.word(page &+ (code &>> 42 & 0xFFF) &* 8) ?? address
+    #else
+      guard var code = memory.word(start) else { return address }
+      if code & 0xFFFF_FFFF == 0xFA1E_0FF3 {  // ENDBR64
+        start &+= 4
+        code = memory.word(start) ?? 0
+      }
+      if code & 0xFF == 0xF2 {  // BND
+        start &+= 1
+        code &>>= 8
+      }
+      guard code & 0xFFFF == 0x25FF else { return address }  // JMP *(RIP + n)
+      return memory.word(start &+ 6 &+ CodeMemory.extended(code &>> 16)) ?? address
+    #endif
+  }
+
+  /// The low 32 bits as a signed number.
+  @_noLocks
+  private static func extended(_ bits: UInt64) -> UInt64 {
+    UInt64(bitPattern: Int64(Int32(truncatingIfNeeded: bits)))
   }
 
   /// - Parameter code: the eight bytes before a return address, the first one lowest.

@@ -31,9 +31,12 @@ struct SymbolFiles {
     } catch {
       failure = error
     }
-    findOthers(module, folders)
+    let other = findOthers(module, folders)
     guard image != nil || debug != nil else {
-      throw failure ?? StackwalkError(.notELF, path: module.path)
+      // A file that is there and another build says more than one that is not there.
+      let another = other.map { StackwalkError(.notTheSameBuild, path: $0) }
+      let own = failure ?? StackwalkError(.notELF, path: module.path)
+      throw own.code == .notTheSameBuild ? own : another ?? own
     }
     if let failure, let found = image ?? debug {
       notes.append("\(failure); names and lines are from \(found.path)")
@@ -41,15 +44,20 @@ struct SymbolFiles {
     noteWhatIsNotRead()
   }
 
-  private mutating func findOthers(_ module: ModuleSnapshot, _ folders: [String]) {
-    if image?.hasDebugInformation == true { return }
+  /// - Returns: the first file that lies where the module's may, but is another build.
+  private mutating func findOthers(_ module: ModuleSnapshot, _ folders: [String]) -> String? {
+    if image?.hasDebugInformation == true { return nil }
+    var other: String?
     for path in Self.candidates(for: module, folders: folders) where !isComplete {
-      guard path != module.path, let found = try? ELFImage(path: path),
-        found.elf.buildID == module.buildID, !module.buildID.isEmpty
-      else { continue }
-      take(found)
+      guard path != module.path, let found = try? ELFImage(path: path) else { continue }
+      if found.elf.buildID == module.buildID, !module.buildID.isEmpty {
+        take(found)
+      } else if other == nil {
+        other = path
+      }
     }
     if let image, debug == nil { followLink(of: image, module, folders) }
+    return other
   }
 
   /// True when nothing is left to look for.
