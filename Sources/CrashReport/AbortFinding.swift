@@ -17,9 +17,11 @@ struct AbortFinding {
   var finding: Finding {
     let sent = "signal SIGABRT, SI_TKILL from the process itself"
     if let message = snapshot.exception?.fatalMessage?.trimmed, !message.isEmpty {
+      let kind = SwiftFailure.kind(of: message)
+      let head = kind == "out-of-memory" ? "An allocation failed. " : ""
       return Finding(
-        kind: SwiftFailure.kind(of: message),
-        text: "The Swift runtime stopped the process: it left a message and called abort().",
+        kind: kind,
+        text: head + "The Swift runtime stopped the process: it left a message and called abort().",
         evidence: [sent, "message of the Swift runtime: \(message)"])
     }
     if let message = snapshot.exception?.abortMessage?.trimmed, !message.isEmpty {

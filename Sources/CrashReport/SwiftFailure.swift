@@ -27,7 +27,7 @@ enum SwiftFailure {
     ("negative value is not representable", "swift-integer-overflow"),
     ("precondition fail", "swift-precondition"),
     ("assertion fail", "swift-assertion"),
-    ("could not allocate memory", "out-of-memory"),
+    ("failed to allocate", "out-of-memory"),
   ]
 
   /// A word for a message; "swift-fatal-error" for a text of the program's own.

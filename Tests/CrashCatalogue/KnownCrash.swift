@@ -170,6 +170,10 @@ extension KnownCrash {
       message: "tried to resume its continuation more than once", places: [.task],
       isOnItsThread: false),
     KnownCrash(
+      kind: "allocation-failure", signal: 6, code: -6, address: .none,
+      function: "crash_allocation_failure", message: "failed to allocate",
+      explanation: "An allocation failed."),
+    KnownCrash(
       kind: "await-chain", signal: 11, code: 1, address: .exactly(0),
       function: "crash_null_write",
       explanation: "A write to address 0: a null pointer was dereferenced.", places: [.task],

@@ -106,6 +106,9 @@ struct CauseTests {
     Row(
       crash: "continuation", message: "tried to resume its continuation more than once",
       kind: "swift-continuation", evidence: "message of the Swift runtime", place: .task),
+    Row(
+      crash: "allocation-failure", message: "Fatal error: failed to allocate 70368744177664 bytes",
+      kind: "out-of-memory", evidence: "message of the Swift runtime"),
     Row(crash: "await-chain", kind: "null-dereference", evidence: "write", place: .task),
   ]
 
@@ -198,16 +201,20 @@ struct CauseTests {
   }
 
   private static func report(inDatabase database: String, isNamed: Bool) throws -> CrashReport {
+    var snapshot = try snapshot(inDatabase: database)
+    // Stacks of the others cost time and say nothing here.
+    let kept = [snapshot.exception?.threadID, snapshot.process.processID]
+    snapshot.threads.removeAll { !kept.contains($0.id) }
+    return CrashReport(snapshot: snapshot, symbolicating: isNamed)
+  }
+
+  /// Of the one dump that is pending.
+  static func snapshot(inDatabase database: String) throws -> ProcessSnapshot {
     let folder = database + "/" + PendingDumpName.folder
     let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter {
       !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo") && !$0.hasSuffix(".locked")
     }
     try #require(names.count == 1, "\(names)")
-    var snapshot = try Victim.snapshot(ofDump: folder + "/" + names[0])
-    // Stacks of the others cost time and say nothing here.
-    snapshot.threads.removeAll { thread in
-      thread.id != snapshot.exception?.threadID && thread.id != snapshot.process.processID
-    }
-    return CrashReport(snapshot: snapshot, symbolicating: isNamed)
+    return try Victim.snapshot(ofDump: folder + "/" + names[0])
   }
 }

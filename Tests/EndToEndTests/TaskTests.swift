@@ -1,7 +1,7 @@
 import CrashCatalogue
-import CrashReport
 import CrashTestSupport
-import IntermediateDump
+import Foundation
+import Minidump
 import ProcessSnapshot
 import Testing
 
@@ -44,9 +44,15 @@ struct TaskTests {
   func stored() async throws {
     let victim = try await Victim(.asTested)
     _ = try await victim.die("await-chain", on: .task)
-    _ = try await victim.process()
-    let stored = try #require(try victim.reports().first)
-    let snapshot = try Victim.snapshot(of: stored)
+    let captured = try CauseTests.snapshot(inDatabase: victim.database)
+    let path = try victim.folder("minidump") + "/crash.dmp"
+    let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    try MinidumpWriter.write(captured, to: descriptor)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let snapshot = try MinidumpReader.snapshot(of: [UInt8](bytes))
+    #expect(snapshot.tasks == captured.tasks)
     let task = try #require(snapshot.tasks.first)
     #expect(task.threadID == snapshot.exception?.threadID)
     #expect(task.fields(in: snapshot.memory)?.name == "crash-lab importer")

@@ -32,6 +32,9 @@ extension CrashKind {
     CrashKind("continuation", "resumes a continuation twice", on: [.task]) {
       crash_continuation()
     },
+    CrashKind("allocation-failure", "allocates more than there is") {
+      crash_allocation_failure(one())
+    },
     CrashKind("await-chain", "writes through null in a function that others await", on: [.task]) {
       crash_await_chain()
     },
@@ -132,6 +135,13 @@ func crash_continuation() {
     done.signal()
   }
   done.wait()
+}
+
+@inline(never)
+func crash_allocation_failure(_ value: Int) {
+  let block = UnsafeMutableRawPointer.allocate(byteCount: value << 46, alignment: 16)
+  unsafe block.storeBytes(of: 1, as: UInt8.self)
+  unsafe print(block)
 }
 
 @inline(never)
