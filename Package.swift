@@ -72,7 +72,7 @@ let package = Package(
       name: "Postmortem",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
-        "PostmortemHandler",
+        "PostmortemHandler", "ProcessSnapshot",
       ]),
     // The `postmortem` command.
     .executableTarget(
@@ -106,7 +106,9 @@ let package = Package(
       name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
-      dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      dependencies: [
+        "CrashReport", "CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk",
+      ]),
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
@@ -132,15 +134,21 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
-        "Stackwalk",
+        "SignatureVictim", "Stackwalk", "TellingVictim",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
+    // A program that crashes in a library which a test compiles.
+    .executableTarget(
+      name: "SignatureVictim", dependencies: ["PostmortemHandler"], path: "Tests/SignatureVictim"),
     // A program that dumps without a crash, and hangs.
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
       path: "Tests/LiveDumpVictim"),
+    // A program that tells the handler everything it can be told.
+    .executableTarget(
+      name: "TellingVictim", dependencies: ["Postmortem"], path: "Tests/TellingVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

@@ -36,6 +36,7 @@ struct DumpConversion: ~Copyable {
   let annotations: [String: String]
   /// For keeping names and lines of the crashing thread with the report; nil for not.
   let symbols: SymbolBudget?
+  let userStreams: UserStreams
 
   /// Makes a report of a dump, durably.
   ///
@@ -52,6 +53,8 @@ struct DumpConversion: ~Copyable {
     snapshot.annotations.merge(annotations) { _, new in new }
     // Not again after a converter died at this dump: the report matters more than its names.
     if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
+    if claim.attempt == 1 { userStreams.add(to: &snapshot) }
+    copyAttachments(of: &snapshot, to: reportID)
     do throws(Failure) {
       try store(&snapshot, as: reportID)
     } catch  where error.isReportThere {

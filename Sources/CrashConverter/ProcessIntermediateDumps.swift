@@ -17,6 +17,7 @@ internal import IntermediateDump
 ///     limit.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
 ///     from the files that are on this machine now; about 2 seconds a dump and 4 a call at most.
+///   - userStreams: asked for streams of every report.
 ///   - pruning: which of the database's reports are too many afterwards; they are removed, whoever's
 ///     they are and whether they were uploaded or not.
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
@@ -26,7 +27,8 @@ internal import IntermediateDump
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
-  limit: Int = 20, storingSymbols: Bool = true, pruning: PruneCondition = PruneCondition(),
+  limit: Int = 20, storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
+  pruning: PruneCondition = PruneCondition(),
   progress: (_ done: Int, _ count: Int) -> Void = { _, _ in }
 ) throws(CrashConverterError) -> [ProcessedDump] {
   let database: CrashReportDatabase
@@ -43,7 +45,8 @@ public func processIntermediateDumps(
     throw CrashConverterError(.pendingFolderUnusable, error)
   }
   let conversion = DumpConversion(
-    database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil)
+    database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
+    userStreams: UserStreams(sources: userStreams))
   var processed: [ProcessedDump] = []
   var foreignCount = 0
   let dumps = pending.dumps(among: files)

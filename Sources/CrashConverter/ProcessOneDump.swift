@@ -7,13 +7,13 @@ public import IntermediateDump
 ///   - reportID: as the call that took the dump returned it.
 ///   - path: the database's folder.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
-///   - storingSymbols: as of `processIntermediateDumps`.
+///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
 /// - Returns: what was done; nil if the dump is not there to be taken: another converter has it, or
 ///   had it.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
-  storingSymbols: Bool = true
+  storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
 ) throws(CrashConverterError) -> ProcessedDump? {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -28,7 +28,8 @@ public func processIntermediateDump(
       let claim = try pending.claim(file)
     else { return nil }
     let conversion = DumpConversion(
-      database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil)
+      database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
+      userStreams: UserStreams(sources: userStreams))
     return ProcessedDump(
       reportID: reportID, fileName: file.name.description,
       outcome: process(claim, conversion, pending))
@@ -47,7 +48,7 @@ public func processIntermediateDump(
 ///   - file: the dump's path.
 ///   - path: the database's folder.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
-///   - storingSymbols: as of `processIntermediateDumps`.
+///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
 /// - Returns: what was done; nil if another converter was faster.
 /// - Throws: `CrashConverterError` if the file cannot be read, is no dump or does not say whose it
 ///   is; it stays then.
@@ -55,7 +56,7 @@ public func processIntermediateDump(
 /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
 public func processIntermediateDump(
   at file: String, database path: String, annotations: [String: String] = [:],
-  storingSymbols: Bool = true
+  storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
 ) throws(CrashConverterError) -> ProcessedDump? {
   let reportID: ReportID
   do throws(CrashReportDatabaseError) {
@@ -77,7 +78,8 @@ public func processIntermediateDump(
     throw CrashConverterError(.dumpUnusable, error)
   }
   return try processIntermediateDump(
-    reportID, database: path, annotations: annotations, storingSymbols: storingSymbols)
+    reportID, database: path, annotations: annotations, storingSymbols: storingSymbols,
+    userStreams: userStreams)
 }
 
 extension PendingDumpName {

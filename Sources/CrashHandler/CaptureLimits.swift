@@ -12,6 +12,8 @@ public struct CaptureLimits: Sendable, Equatable {
   /// What has not been written by then is left out. Previous handlers and the kernel's core file
   /// come after it.
   public var milliseconds = 3000
+  /// Bytes of all memory ranges together that `ExtraMemory.add` named.
+  public var extraMemory = 1 << 20
   /// Bytes of the whole dump; memory is left out once it has grown to this.
   public var dump = 64 << 20
   /// Crashes that the process survived, or may have, and that get a report.
@@ -21,6 +23,6 @@ public struct CaptureLimits: Sendable, Equatable {
   /// gets one.
   public var survivedCrashes = 16
 
-  /// The defaults: 1 MiB, 32 KiB, 4,096 threads, 3 seconds, 64 MiB, 16 survived crashes.
+  /// The defaults: 1 MiB, 32 KiB, 4,096 threads, 3 seconds, 1 MiB, 64 MiB, 16 survived crashes.
   public init() {}
 }

@@ -30,7 +30,10 @@ public struct HandlerOptions: Sendable, Equatable {
   /// that call `installAlternateStack`.
   public var alternateStacksOnAllThreads = true
 
+  /// Paths of files that are copied beside every report of this process, as by `addAttachment`.
+  public var attachments: [String] = []
+
   /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words, alternate
-  /// stacks, no system call forgone.
+  /// stacks, no system call forgone, no attachments.
   public init() {}
 }

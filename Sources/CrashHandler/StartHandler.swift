@@ -70,6 +70,7 @@ public func startHandler(
     let handler = Handler(
       database: database, identifier: identifier, reportID: files.reportID)
     files.keep()
+    for path in options.attachments { addAttachment(path: path) }
     current = FolderIdentity(path: database).map { (handler, $0) }
     return handler
   }

@@ -7,12 +7,6 @@ extension CrashReport.Frame {
       + "\(TextReport.shortPath(file)):\(line)\(column)"
   }
 
-  /// Where the code lies: module, offset, address.
-  var placeText: String {
-    let offset = moduleOffset.map { "+\($0)" } ?? ""
-    return (module.map { "\($0)\(offset) " } ?? "in no module ") + address.description
-  }
-
   /// The words that say that a frame is no ordinary call, or may be wrong.
   var doubt: String? {
     switch trust {

@@ -1,5 +1,5 @@
 public import ProcessSnapshot
-internal import Stackwalk
+public import Stackwalk
 
 extension CrashReport {
   /// The frames that are kept of one stack: its innermost and, of a deep recursion, its outermost.
@@ -42,9 +42,7 @@ extension CrashReport {
     let found = Explanation(of: snapshot, frames: crashed?.frames ?? [], thread: crashed)
     explanation = Request(snapshot.request)?.text(at: time) ?? found.text
     cause = snapshot.request == nil ? found.finding.map(Cause.init) : nil
-    signature = Signature.text(
-      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules,
-      request: snapshot.request)
+    signature = Self.signature(of: snapshot, thread: crashed)
     complete = snapshot.capture.isComplete
     exception = snapshot.exception.map(Exception.init)
     process = Process(snapshot.process)
@@ -56,10 +54,42 @@ extension CrashReport {
     resources = Resources(snapshot)
     survival = Survival(snapshot)
     request = Request(snapshot.request)
+    client = Client(snapshot)
     memory = Memory.selection(snapshot)
     let mappings = Mapping.selection(snapshot)
     self.mappings = mappings.kept
     mappingsOmitted = mappings.omitted
+  }
+
+  /// The signature alone, from the crashing thread alone.
+  ///
+  /// - Parameters:
+  ///   - snapshot: the crashed process.
+  ///   - symbols: where the names come from. May be used for many snapshots, and reads each
+  ///     module's file once then.
+  /// - Returns: as in a report; nil where the signal is not in the dump.
+  public static func signature(of snapshot: ProcessSnapshot, symbols: SymbolSource) -> String? {
+    symbols.begin(stored: snapshot.storedSymbols)
+    let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
+    let crashed = snapshot.crashedThread.map { thread in
+      let trace = walker.trace(of: thread, head: keptFrames.head, tail: keptFrames.tail)
+      return Thread(thread, crashed: true, trace: trace, in: snapshot)
+    }
+    return signature(of: snapshot, thread: crashed)
+  }
+
+  private static func signature(of snapshot: ProcessSnapshot, thread: Thread?) -> String? {
+    let frames = thread?.frames ?? []
+    var recursion: Recursion?
+    if let exception = snapshot.exception, exception.signal == SignalNames.segmentation,
+      !exception.wasSent,
+      MemoryFault(exception: exception, snapshot: snapshot, frames: frames).isStackOverflow
+    {
+      recursion = thread?.recursion
+    }
+    return Signature.text(
+      exception: snapshot.exception, frames: frames, modules: snapshot.modules,
+      request: snapshot.request, recursion: recursion)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.

@@ -31,6 +31,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var survival: Survival?
   /// Why the dump was taken where nothing crashed; null for a crash.
   public var request: Request?
+  /// What the program told while it ran; null where it told nothing.
+  public var client: Client?
   /// Null in the JSON of versions that did not know it, as the next two.
   public var memory: [Memory]?
   /// Sorted by address; at most 4,096.
@@ -58,6 +60,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(resources, forKey: .resources)
     try container.encode(survival, forKey: .survival)
     try container.encode(request, forKey: .request)
+    try container.encode(client, forKey: .client)
     try container.encode(memory, forKey: .memory)
     try container.encode(mappings, forKey: .mappings)
     try container.encode(mappingsOmitted, forKey: .mappingsOmitted)

@@ -93,6 +93,11 @@ struct MemoryFault {
     return frames.prefix(4).compactMap(\.symbol).first(where: names.contains)
   }
 
+  /// True where the stack was full.
+  var isStackOverflow: Bool {
+    exception.code != 0x80 && exception.address.flatMap(stackOverflow) != nil
+  }
+
   private func nullAccess(_ address: UInt64) -> String {
     if access == .execute {
       return address == 0
@@ -190,7 +195,7 @@ struct MemoryFault {
     if isHugeFrame, below > Self.guardSize {
       text += " The innermost frame alone is \(Self.distance(framePointer - stackPointer)) large."
     }
-    let depth = depth(of: stack)
+    let depth = self.depth
     if let depth { text += " \(depth.text)" }
     if let recursion { text += " \(recursion)" }
     let evidence = [
@@ -201,12 +206,12 @@ struct MemoryFault {
   }
 
   /// How many calls are on the stack, and what it may grow to.
-  private func depth(of stack: Range<UInt64>) -> (text: String, evidence: [String])? {
+  private var depth: (text: String, evidence: [String])? {
     var parts: [String] = []
     var evidence: [String] = []
     if let thread, !thread.frames.isEmpty {
       let walked = thread.frames.count { $0.inlined != true } + thread.framesOmitted
-      let gap = thread.recursion?.estimatedInGap ?? 0
+      let gap = min(thread.recursion?.estimatedInGap ?? 0, 1 << 40)
       let isWhole = thread.stackEnd == "bottom" && (!thread.stackGap || gap > 0)
       parts.append(
         "\(gap > 0 ? "about " : isWhole ? "" : "at least ")\(walked + gap) calls are on it")

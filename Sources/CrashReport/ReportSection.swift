@@ -8,7 +8,7 @@ struct ReportSection: Sendable, Equatable {
     case field(ReportField)
     /// What the program said under a name of its own.
     case assignment(name: String, value: String)
-    /// Words.
+    /// Words on a line of their own.
     case text(String)
   }
 

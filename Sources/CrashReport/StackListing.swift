@@ -21,9 +21,11 @@ struct StackListing {
     var isCounted = true
     var isFolding = false
     var depth = 0
+    // JSON may say anything.
+    let omitted = min(max(0, thread.framesOmitted), 1 << 40)
     for (position, frame) in thread.frames.enumerated() {
-      let isBelowOmitted = thread.framesOmitted > 0 && position >= thread.framesOmittedAfter
-      let index = depth + (isBelowOmitted ? thread.framesOmitted : 0)
+      let isBelowOmitted = omitted > 0 && position >= thread.framesOmittedAfter
+      let index = depth + (isBelowOmitted ? omitted : 0)
       if frame.inlined != true { depth += 1 }
       if frame.trust == "after-gap" || (isBelowOmitted && thread.stackGap) { isCounted = false }
       if let folded, folded.range.contains(index) {
@@ -31,10 +33,10 @@ struct StackListing {
         isFolding = true
         continue
       }
-      if thread.framesOmitted > 0, position == thread.framesOmittedAfter, !isFolding {
+      if omitted > 0, position == thread.framesOmittedAfter, !isFolding {
         let isGapWithin = thread.stackGap && !thread.frames.contains { $0.trust == "after-gap" }
         let gap = isGapWithin ? " and a part of the stack that is not in the dump" : ""
-        items.append(.elision("... \(thread.framesOmitted) frames\(gap) ..."))
+        items.append(.elision("... \(omitted) frames\(gap) ..."))
       }
       if frame.trust == "after-gap" {
         items.append(
@@ -42,8 +44,8 @@ struct StackListing {
       }
       items.append(.frame(frame, number: isCounted ? index : nil))
     }
-    if let omitted = thread.stackBytesOmitted, omitted > 0 {
-      items.append(.note("\(TextReport.size(omitted)) of this stack are not in the dump"))
+    if let bytes = thread.stackBytesOmitted, bytes > 0 {
+      items.append(.note("\(TextReport.size(bytes)) of this stack are not in the dump"))
     }
     if thread.stackEnd == "lost", !thread.frames.isEmpty {
       items.append(.note("the stack goes on; its next frame was not found"))

@@ -1,37 +1,61 @@
 extension TextReport {
   mutating func addThreads() {
-    for thread in report.threads {
-      lines.append("")
-      let title = report.title(of: thread).escapedForTerminal() + ":"
-      lines.append(styled(title, thread.crashed ? .strong : .plain))
-      for item in StackListing(thread).items {
-        switch item {
-        case .frame(let frame, let number): addFrame(frame, index: number)
-        case .elision(let words): lines.append("  " + words.escapedForTerminal())
-        case .note(let words): lines.append(styled("  " + words.escapedForTerminal(), .faint))
-        }
+    let crashed = report.threads.filter(\.crashed)
+    for thread in crashed {
+      addThread(thread)
+      addRegisters(thread)
+    }
+    for group in ThreadGroup.groups(of: report.threads.filter { !$0.crashed }) {
+      guard let first = group.threads.first else { continue }
+      addThread(first)
+      for thread in group.threads.dropFirst() {
+        lines += ["", report.title(of: thread).escapedForTerminal() + ":"]
+        lines.append(styled("  the stack of thread \(first.id)", .faint))
       }
-      if thread.crashed { addRegisters(thread) }
     }
     for note in report.missingThreads { lines += ["", note] }
+  }
+
+  private mutating func addThread(_ thread: CrashReport.Thread) {
+    let title = report.title(of: thread).escapedForTerminal() + ":"
+    lines += ["", styled(title, thread.crashed ? .strong : .plain)]
+    for item in StackListing(thread).items {
+      switch item {
+      case .frame(let frame, let number): addFrame(frame, index: number)
+      case .elision(let words): lines.append("  " + words.escapedForTerminal())
+      case .note(let words): lines.append(styled("  " + words.escapedForTerminal(), .faint))
+      }
+    }
   }
 
   private mutating func addFrame(_ frame: CrashReport.Frame, index: Int?) {
     let number = index.map { String($0) } ?? "?"
     let prefix = "  #" + number + String(repeating: " ", count: max(1, 4 - number.count))
-    var text = frame.function.map(FunctionName.short) ?? "??"
+    let function = (frame.function.map(FunctionName.short) ?? "??").escapedForTerminal()
+    var location = ""
     if let line = frame.lineText {
-      text += (frame.lineApproximate == true ? " " : " at ") + line
+      location = ((frame.lineApproximate == true ? "" : "at ") + line).escapedForTerminal()
     } else if let offset = frame.functionOffset {
-      text += " + \(offset.value)"
+      location = "+ \(offset.value)"
     }
-    let place = frame.module.map { module in
-      "  \(module)" + (frame.moduleOffset.map { "+\($0)" } ?? "")
+    let offset = frame.moduleOffset.map { "+\($0)" } ?? ""
+    let place = frame.module.map { ($0 + offset).escapedForTerminal() } ?? ""
+    let doubt = frame.doubt.map { "[\($0)]" } ?? ""
+    let start = prefix + styled(frame.address.padded, .faint) + " " + function
+    let parts = [place.isEmpty ? "" : styled(place, .faint), doubt].filter { !$0.isEmpty }
+    let rest = ([location].filter { !$0.isEmpty } + parts).joined(separator: "  ")
+    let columns = [
+      prefix.count + frame.address.padded.count, function.count, location.count, place.count,
+      doubt.count,
+    ].reduce(0, +)
+    if rest.isEmpty {
+      lines.append(start)
+    } else if columns + 6 <= width {
+      // The gaps between the parts are 6 columns at most.
+      lines.append(start + (location.isEmpty ? "  " : " ") + rest)
+    } else {
+      lines += [start, "       " + rest]
     }
-    let doubt = frame.doubt.map { "  [\($0)]" } ?? ""
-    lines.append(
-      prefix + styled(frame.address.padded, .faint) + " " + text.escapedForTerminal()
-        + styled((place ?? "").escapedForTerminal(), .faint) + doubt)
   }
 
   private mutating func addRegisters(_ thread: CrashReport.Thread) {

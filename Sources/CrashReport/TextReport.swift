@@ -59,8 +59,7 @@ public struct TextReport: Sendable {
         lines.append("  " + label + blanks + field.value.escapedForTerminal())
       case .assignment(let name, let value):
         lines.append("  \(name.escapedForTerminal()) = \(value.escapedForTerminal())")
-      case .text(let text):
-        lines += Self.wrapped(text.escapedForTerminal(), width: width - 2).map { "  " + $0 }
+      case .text(let text): lines.append("  " + text.escapedForTerminal())
       }
     }
   }

@@ -18,10 +18,12 @@ extension IntermediateDumpKey {
     switch self {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
-      .module, .annotation, .capture, .owner, .survival, .dumpRequest, .task,
-      .cxxException:
+      .module, .annotation, .capture, .owner, .survival, .dumpRequest, .task, .cxxException,
+      .client, .annotationObject, .breadcrumb, .attachment, .userStreamFailure:
       .map
-    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations, .tasks:
+    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations, .tasks,
+      .annotationObjects, .simpleAnnotations, .breadcrumbs, .extraMemory, .attachments,
+      .userStreamFailures:
       .array
     case .descriptorCount, .mappingCount, .mappingLimit, .memoryUsed, .memoryLimit, .tasksUsed,
       .tasksLimit, .schedulingPolicy, .linkVersion, .linkState,
@@ -33,7 +35,11 @@ extension IntermediateDumpKey {
       .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
       .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal, .requestKind, .hangTarget,
       .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence, .taskThreadID,
-      .taskLayoutVersion, .watchdogInterval:
+      .taskLayoutVersion, .watchdogInterval,
+      .annotationsOmitted, .simpleAnnotationsOmitted, .breadcrumbsLeft, .breadcrumbsOmitted,
+      .memoryRangesOmitted, .memoryBytesOmitted, .attachmentsOmitted, .annotationType,
+      .annotationState, .breadcrumbUptime, .breadcrumbThreadID, .attachmentSize,
+      .attachmentBytesOmitted:
       .unsigned
     case .niceValue, .signalNumber, .signalCode, .writerError:
       .signed
@@ -42,7 +48,7 @@ extension IntermediateDumpKey {
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
       .ownerStackStart, .previousHandler, .ownerCrashSignals, .taskAddress:
       .address
-    case .launchTime, .crashTime, .ownerLaunchTime:
+    case .launchTime, .crashTime, .ownerLaunchTime, .breadcrumbTime:
       .time
     case .limitsText, .controlGroup, .loadAverage, .processorModel, .processorText, .releaseText,
       .compiler, .systemCall, .linkName, .executablePath, .product, .version, .environment,
@@ -50,11 +56,13 @@ extension IntermediateDumpKey {
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
       .annotationName, .annotationValue, .damage, .ownerBootID, .hangName, .cxxTypeName,
-      .cxxMessage, .senderName:
+      .cxxMessage, .senderName,
+      .breadcrumbText, .attachmentPath, .attachmentName, .attachmentFailure, .userStreamReason:
       .text
     case .commandLine, .dynamicData, .auxiliaryVector, .reportID, .signalInfo, .generalRegisters,
       .floatingPointState,
-      .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport:
+      .regionData, .moduleBuildID, .moduleProgramHeaders, .precedingReport, .continuesReport,
+      .annotationData:
       .bytes
     }
   }

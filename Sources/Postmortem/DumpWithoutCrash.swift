@@ -39,6 +39,7 @@ public func dumpWithoutCrash(
 /// - Parameters:
 ///   - path: the dump.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
+///   - userStreams: asked for streams of the report.
 /// - Returns: what was done; nil if another converter was faster. A conversion that failed is tried
 ///   again with the pending dumps.
 /// - Throws: `CrashConverterError` if the handler was not started, or the file is not there or no
@@ -47,9 +48,10 @@ public func dumpWithoutCrash(
 /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
 @discardableResult
 public func processIntermediateDump(
-  at path: String, annotations: [String: String] = [:]
+  at path: String, annotations: [String: String] = [:],
+  userStreams: [any UserStreamDataSource] = []
 ) throws(CrashConverterError) -> ProcessedDump? {
   guard let handler = startedHandler() else { throw CrashConverterError.handlerNotStarted }
   return try processIntermediateDump(
-    at: path, database: handler.database, annotations: annotations)
+    at: path, database: handler.database, annotations: annotations, userStreams: userStreams)
 }

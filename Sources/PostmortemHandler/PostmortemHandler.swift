@@ -1,17 +1,23 @@
 // What a program gets that only writes dumps: the handler, and nothing that reads, converts or
 // stores. Another program of the same database makes reports of its dumps.
 
+@_exported import struct CrashHandler.Annotation
 @_exported import struct CrashHandler.CaptureLimits
 @_exported import struct CrashHandler.CrashHandlerError
 @_exported import enum CrashHandler.DeferredProcessing
+@_exported import enum CrashHandler.ExtraMemory
 @_exported import typealias CrashHandler.FirstChanceHandler
 @_exported import struct CrashHandler.Handler
 @_exported import struct CrashHandler.HandlerOptions
 @_exported import struct CrashHandler.HandlerStatus
+@_exported import enum CrashHandler.SimpleAnnotations
 @_exported import struct CrashHandler.SystemCalls
+@_exported import func CrashHandler.addAttachment
 @_exported import func CrashHandler.dumpWithoutCrash
 @_exported import func CrashHandler.handlerStatus
 @_exported import func CrashHandler.installAlternateStack
+@_exported import func CrashHandler.leaveBreadcrumb
+@_exported import func CrashHandler.removeAttachment
 @_exported import func CrashHandler.setFirstChanceHandler
 @_exported import func CrashHandler.startHandler
 @_exported import func CrashHandler.startedHandler

@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// The subcommand `postmortem list DIR [--json]`.
+/// The subcommand `postmortem list DIR [--group] [--json]`.
 enum ListCommand: Subcommand {
   static let name = "list"
   static let summary = "list the reports of a database, oldest first"
@@ -11,11 +11,21 @@ enum ListCommand: Subcommand {
     Lists the reports of a database, oldest first.
 
     Usage: postmortem list DIR [--json]
+           postmortem list DIR --group [--symbols DIR]... [--json]
 
     Prints for each report its ID, state (new, pending or completed), time and size in bytes. Dumps that
     are not processed yet are no reports: see postmortem process.
 
-      --json  print a JSON array of objects with id, state, creationTime, size and path
+    With --group, puts crashes of one program and one signature (Docs/Signatures.md) together, the most
+    frequent first: how many, when first and last, in which versions. It reads every dump for that, and
+    takes names as postmortem show does.
+
+      --group        print groups of crashes and not reports
+      --symbols DIR  with --group, as for postmortem show
+      --json         print a JSON array of objects with id, state, creationTime, size and path; of groups
+                     with signature, program, count, first, last, versions and reports (IDs)
+
+    Exit status: 0; 1 if --group could not read a report, which leaves out that one only.
 
     """
 
@@ -30,19 +40,39 @@ enum ListCommand: Subcommand {
   }
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
-    try print(
-      try Database.open(arguments.operands[0]).reports(), asJSON: arguments.has("--json"))
+    let arguments = try Arguments(
+      words, flags: ["--group", "--json"], options: ["--symbols"], operands: 1...1, help: help)
+    let reports = try Database.open(arguments.operands[0]).reports()
+    guard !arguments.has("--group") else { return try printGroups(of: reports, arguments) }
+    guard arguments["--symbols"] == nil else {
+      throw UsageError("--symbols goes with --group", help: help)
+    }
+    try print(reports, asJSON: arguments.has("--json"))
+  }
+
+  private static func printGroups(of reports: [StoredReport], _ arguments: Arguments) throws {
+    // What is being written is no report yet.
+    let whole = reports.filter { $0.state != .new }
+    let progress = ProgressLine("reading reports:")
+    let (groups, failures) = ReportGroup.groups(
+      of: whole, symbolFolders: arguments.values(of: "--symbols"),
+      progress: { progress.update($0, of: whole.count) })
+    progress.clear()
+    if arguments.has("--json") {
+      Terminal.print(try JSON.text(of: groups))
+    } else {
+      for group in groups { Terminal.print(group.text) }
+    }
+    for failure in failures { Terminal.printError(failure.description) }
+    if !failures.isEmpty { throw QuietFailure() }
   }
 
   /// Prints reports, as prune does too.
   static func print(_ reports: [StoredReport], asJSON: Bool) throws {
     let entries = reports.map { report in
-      let (nanoseconds, overflow) = report.creationTime.multipliedReportingOverflow(
-        by: 1_000_000_000)
-      return Entry(
+      Entry(
         id: report.id.description, state: report.state.rawValue,
-        creationTime: Timestamp(nanoseconds: overflow ? 0 : nanoseconds), size: report.size,
+        creationTime: Timestamp(report: report), size: report.size,
         path: report.path)
     }
     if asJSON { return Terminal.print(try JSON.text(of: entries)) }

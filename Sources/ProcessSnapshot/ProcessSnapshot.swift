@@ -44,6 +44,11 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Nil for a crash: why the dump was taken where nothing crashed.
   public var request: DumpRequest?
 
+  /// What the program told while it ran.
+  public var client = ClientInformation()
+  /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
+  public var userStreams: [UserStream] = []
+
   public init(architecture: Architecture) {
     self.architecture = architecture
   }

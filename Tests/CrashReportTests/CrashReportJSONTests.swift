@@ -49,7 +49,8 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "cause", "complete", "exception", "explanation", "mappings",
+        "annotations", "capture", "cause", "client", "complete", "exception", "explanation",
+        "mappings",
         "mappingsOmitted", "memory", "message", "modules", "process", "reportID", "request",
         "resources", "schemaVersion", "signature", "survival", "system", "threads",
       ])
@@ -148,7 +149,7 @@ import Testing
     ]
     #expect(
       Signature.text(exception: exception, frames: frames, modules: modules)
-        == "SIGABRT | closure #1 in App.run(n:) | App.start() | App.main()")
+        == "SIGABRT | App.run(n:) | App.start()")
     #expect(
       Signature.text(
         exception: exception, frames: [frame("app", nil)], modules: modules)

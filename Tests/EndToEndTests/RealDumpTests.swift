@@ -249,7 +249,7 @@ struct RealDumpTests {
 }
 
 /// Modules of Python that some tests need.
-private enum PythonModule {
+enum PythonModule {
   /// True where the module is there, and in CI, where a missing one must fail.
   static func isWanted(_ name: String) async throws -> Bool {
     if OutsideTool.mustBeThere { return true }

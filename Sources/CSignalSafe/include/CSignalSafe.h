@@ -4,6 +4,7 @@
 
 #include "pm_annotations.h"
 #include "pm_atomic.h"
+#include "pm_client.h"
 #include "pm_context.h"
 #include "pm_control.h"
 #include "pm_handlers.h"

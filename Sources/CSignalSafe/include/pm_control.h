@@ -63,4 +63,16 @@ PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_
 #endif
 }
 
+// Whether bytes are the same; not memcmp, for the reason above. They may be written meanwhile, hence atomic: then the answer
+// is either, and the caller finds out.
+PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull right, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (__atomic_load_n((const char *)left + i, __ATOMIC_RELAXED) !=
+        __atomic_load_n((const char *)right + i, __ATOMIC_RELAXED)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
 #endif

@@ -220,7 +220,7 @@ struct ThreadWriter {
   }
 
   @_noLocks
-  private func writeMemory(_ address: UInt64, count: Int) {
+  func writeMemory(_ address: UInt64, count: Int) {
     var done = 0
     while done < count {
       let rest = count &- done

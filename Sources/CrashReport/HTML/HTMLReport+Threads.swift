@@ -62,10 +62,16 @@ extension HTMLReport {
   }
 
   private func addStack(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
+    // The innermost call of the program's own code is what one looks for.
+    var isBlamed = thread.crashed
     html.element("ol", ["class": "stack"]) { html in
       for item in StackListing(thread).items {
         switch item {
-        case .frame(let frame, let number): addFrame(frame, number: number, to: &html)
+        case .frame(let frame, let number):
+          let isOwn = signature.isOwn(frame)
+          let kind = isOwn ? isBlamed ? "own blame" : "own" : "system"
+          if isOwn { isBlamed = false }
+          addFrame(frame, number: number, kind: kind, to: &html)
         case .elision(let words), .note(let words):
           html.element("li", ["class": "gap"], text: words)
         }
@@ -74,16 +80,31 @@ extension HTMLReport {
     }
   }
 
-  private func addFrame(_ frame: CrashReport.Frame, number: Int?, to html: inout HTMLWriter) {
-    let isSystem = frame.module.map(systemModules.contains) ?? true
-    html.element("li", ["class": isSystem ? "system" : "own"]) { html in
+  private func addFrame(
+    _ frame: CrashReport.Frame, number: Int?, kind: String, to html: inout HTMLWriter
+  ) {
+    html.element("li", ["class": kind]) { html in
       html.element("b", text: number.map { String($0) } ?? "?")
       html.element("div") { html in
         html.element("code", text: frame.function.map(FunctionName.short) ?? "??")
         if let doubt = frame.doubt { html.element("i", text: doubt) }
-        if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
-        html.element("span", ["class": "at"], text: frame.placeText)
+        html.element("p") { html in
+          if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
+          // An inlined call is at the place of the frame that it is in.
+          if frame.inlined != true { addPlace(of: frame, to: &html) }
+        }
       }
+    }
+  }
+
+  private func addPlace(of frame: CrashReport.Frame, to html: inout HTMLWriter) {
+    html.element("span", ["class": "at"]) { html in
+      guard let module = frame.module else {
+        return html.add("in no module \(frame.address)")
+      }
+      html.add(module + (frame.moduleOffset.map { "+\($0)" } ?? ""))
+      // A telephone has no room for it.
+      html.element("span", ["class": "address"], text: " \(frame.address)")
     }
   }
 }

@@ -9,7 +9,8 @@ public struct HTMLReport: Sendable {
   private static let sectionsSize = 2 << 20
 
   let report: CrashReport
-  let systemModules: Set<String>
+  /// Tells the program's own calls from others.
+  let signature: Signature
 
   /// The whole page.
   ///
@@ -30,8 +31,7 @@ public struct HTMLReport: Sendable {
 
   private init(report: CrashReport) {
     self.report = report
-    systemModules = Set(
-      report.modules.filter { Signature.isSystem(path: $0.path) }.compactMap(\.name))
+    signature = Signature(modulePaths: report.modules.map(\.path))
   }
 
   private func addHead(to html: inout HTMLWriter) {

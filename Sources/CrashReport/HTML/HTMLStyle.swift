@@ -37,13 +37,16 @@ enum HTMLStyle {
     .stack div{min-width:0;flex:1}
     .stack i{font-style:normal;font-size:11px;border:1px solid var(--line);border-radius:4px;padding:0 4px;margin-left:8px;\
     color:var(--faint)}
-    .stack .line{display:block;color:var(--own)}
-    .stack .at{display:block}
-    .registers{display:grid;grid-template-columns:repeat(auto-fill,minmax(300px,1fr));gap:2px 18px;font-size:13px}
+    .stack .line{color:var(--own);margin-right:14px}
+    .stack p{margin:0}
+    .stack li.blame{border-left-color:var(--red);background:var(--redback)}
+    .stack li.blame code{color:var(--red)}
+    .registers{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,400px),1fr));gap:2px 18px;font-size:13px}
     .registers div{display:flex;gap:8px;align-items:baseline}
     .registers dt{flex:0 0 50px;text-align:right}
     .registers .at{margin-left:10px}
-    details{border-top:1px solid var(--line)}
+    details{border-top:1px solid var(--line)}h2+details{border-top:0}
+    @media (max-width:640px){.address{display:none}}
     summary{cursor:pointer;padding:8px 2px}
     .where{color:var(--faint);margin-left:10px;font-size:13px}
     pre{margin:0 0 10px;padding:8px;overflow-x:auto;background:var(--card);border-radius:6px;font-size:12px;line-height:1.5}
@@ -62,7 +65,7 @@ enum HTMLStyle {
     .hole{border-left:1px dashed var(--faint);margin-left:8px;padding:3px 18px;color:var(--faint)}
     div.mark{border-left:18px solid var(--faint);padding:3px 8px;font-weight:600}
     span.mark{font-weight:600}
-    span.mark::before{content:"\\25C0  "}
+    .map span.mark::before{content:"\\25C0  "}
     .mark.fault{color:var(--red)}
     div.mark.fault{border-left-color:var(--red);background:var(--redback)}
     .modules{list-style:none;margin:0;padding:0;font-size:13px}

@@ -49,12 +49,22 @@ struct HTMLWriter {
     text += ">"
   }
 
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""),
+      UInt8(ascii: "'"):
+      false
+    default: (0x20..<0x7F).contains(byte)
+    }
+  }
+
   /// A text can become longer than this only by being escaped; the rest is cut off, and said to be.
   private static let maximumLength = 1 << 16
 
   /// Fit for content and for attributes in quotes; controls and marks of text direction are written
   /// out, as on a terminal.
   static func escaped(_ text: String) -> String {
+    if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
     let isLong = text.utf8.count > maximumLength
     let shown = isLong ? String(decoding: text.utf8.prefix(maximumLength), as: UTF8.self) : text
     var result = ""

@@ -170,6 +170,38 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case hangProcessorTime = 1306
   case hangThreadEvidence = 1307
 
+  // What the program told while it ran, and what became of it.
+  case client = 1400  // map
+  case annotationsOmitted = 1401
+  case simpleAnnotationsOmitted = 1402
+  case breadcrumbsLeft = 1403
+  case breadcrumbsOmitted = 1404
+  case memoryRangesOmitted = 1405
+  case memoryBytesOmitted = 1406
+  case attachmentsOmitted = 1407
+  case annotationObjects = 1410  // array
+  case annotationObject = 1411  // map
+  case annotationType = 1412
+  case annotationData = 1413
+  case annotationState = 1414
+  case simpleAnnotations = 1415  // array of annotation
+  case breadcrumbs = 1420  // array
+  case breadcrumb = 1421  // map
+  case breadcrumbTime = 1422
+  case breadcrumbUptime = 1423
+  case breadcrumbThreadID = 1424
+  case breadcrumbText = 1425
+  case extraMemory = 1430  // array of memoryRegion
+  case attachments = 1440  // array
+  case attachment = 1441  // map
+  case attachmentPath = 1442
+  case attachmentName = 1443
+  case attachmentSize = 1444
+  case attachmentBytesOmitted = 1445
+  case attachmentFailure = 1446
+  case userStreamFailures = 1447  // array
+  case userStreamFailure = 1448  // map
+  case userStreamReason = 1449
   // The tasks of Swift concurrency that threads ran.
   case tasks = 1500  // array
   case task = 1501  // map

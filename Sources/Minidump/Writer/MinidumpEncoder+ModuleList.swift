@@ -56,7 +56,7 @@ extension MinidumpEncoder {
         modules.append(module)
       }
     }
-    let main = mainModuleAddress(in: modules)
+    let main = snapshot.mainModuleAddress(in: modules)
     if modules.count > MinidumpFormat.maximumModules {
       let pointers = threads.compactMap { $0.context?.instructionPointer ?? $0.instructionPointer }
       func rank(_ module: ModuleSnapshot) -> Int {
@@ -71,23 +71,5 @@ extension MinidumpEncoder {
       modules.insert(modules.remove(at: index), at: 0)
     }
     return modules
-  }
-
-  /// The module with the program's entry point, as the auxiliary vector tells, or else the one of
-  /// the executable's path.
-  private func mainModuleAddress(in modules: [ModuleSnapshot]) -> UInt64? {
-    if let vector = snapshot.process.auxiliaryVector?[...] {
-      var offset = 0
-      while let type = vector.littleEndian(at: offset, width: 8),
-        let value = vector.littleEndian(at: offset + 8, width: 8)
-      {
-        offset += 16
-        // AT_ENTRY; source: getauxval(3).
-        if type == 9, let module = modules.first(where: { $0.contains(value) }) {
-          return module.address
-        }
-      }
-    }
-    return modules.first { $0.path == snapshot.process.executablePath }?.address
   }
 }

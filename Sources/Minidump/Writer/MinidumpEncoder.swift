@@ -93,6 +93,15 @@ struct MinidumpEncoder {
     if !snapshot.mappings.isEmpty {
       streams.append((.memoryInfoList, { $0.encodeMemoryInfoList() }))
     }
+    for stream in snapshot.userStreams {
+      streams.append(
+        (
+          MinidumpStreamType(rawValue: stream.type),
+          {
+            $0.buffer.appendStream(stream.bytes)
+          }
+        ))
+    }
     streams.append((.memoryList, { $0.encodeMemoryList() }))
     return streams
   }

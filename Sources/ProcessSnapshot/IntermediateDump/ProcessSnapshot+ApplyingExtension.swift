@@ -19,6 +19,7 @@ extension ProcessSnapshot {
     survival = root.map(.survival).map { Survival(reading: $0) } ?? survival
     request = root.map(.dumpRequest).map { DumpRequest(reading: $0) } ?? request
     overlayRuntimes(root)
+    client = ClientInformation(reading: root)
     if let map = root.map(.exception) { apply(exception: map, isWhole: document.isComplete) }
     apply(threads: root.elements(.threads), isWhole: document.isComplete)
     let deleted = Set(

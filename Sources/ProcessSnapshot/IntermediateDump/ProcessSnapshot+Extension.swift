@@ -29,6 +29,7 @@ extension ProcessSnapshot {
       survival?.encode(to: &writer)
       request?.encode(to: &writer)
       encodeRuntimes(to: &writer)
+      client.encode(to: &writer)
       _ = writer.endDocument()
     }
     guard var bytes = encoded else { return nil }

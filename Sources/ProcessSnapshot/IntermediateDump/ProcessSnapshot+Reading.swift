@@ -34,7 +34,10 @@ extension ProcessSnapshot {
     linkMap = root.map(.linkMap).map { LinkMap(reading: $0) }
     readThreads(root)
     let extra = root.elements(.memory).compactMap(\.region)
-    memory = MemorySnapshot(joining: threads.flatMap(\.stack) + extra)
+    let asked = root.elements(.extraMemory).compactMap(\.region)
+    memory = MemorySnapshot(joining: threads.flatMap(\.stack) + extra + asked)
+    client = ClientInformation(reading: root)
+    spreadClientAnnotations()
     note(damageOf: document)
   }
 

@@ -1,0 +1,43 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+extension DumpConversion {
+  /// Bytes that are kept of one file, and of all files of a report.
+  static let maximumAttachmentSize: Int64 = 4 << 20
+  static let maximumAttachmentTotal: Int64 = 16 << 20
+  /// Files of one report; a handler registers no more.
+  static let maximumAttachments = 16
+
+  /// Copies the files that the program has named beside the report, and notes what became of each.
+  ///
+  /// No failure is one of the conversion: the report matters more than what comes with it.
+  func copyAttachments(of snapshot: inout ProcessSnapshot, to reportID: ReportID) {
+    let paths = snapshot.client.attachments.map(\.path)
+    let names = StoredAttachment.names(for: Array(paths.prefix(Self.maximumAttachments)))
+    var left = Self.maximumAttachmentTotal
+    for index in snapshot.client.attachments.indices {
+      guard index < names.count else {
+        snapshot.client.attachments[index].failure =
+          "more than \(Self.maximumAttachments) attachments"
+        continue
+      }
+      guard left > 0 else {
+        snapshot.client.attachments[index].failure =
+          "more than \(Self.maximumAttachmentTotal) bytes with those before"
+        continue
+      }
+      do throws(CrashReportDatabaseError) {
+        let copy = try database.attach(
+          paths[index], as: names[index], to: reportID,
+          limit: min(left, Self.maximumAttachmentSize))
+        left -= copy.size
+        snapshot.client.attachments[index].name = names[index]
+        snapshot.client.attachments[index].size = UInt64(copy.size)
+        snapshot.client.attachments[index].bytesOmitted = UInt64(copy.bytesOmitted)
+      } catch {
+        snapshot.client.attachments[index].failure = error.description
+      }
+    }
+  }
+}

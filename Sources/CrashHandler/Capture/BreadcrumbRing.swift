@@ -1,0 +1,99 @@
+internal import CSignalSafe
+
+/// The last 128 short texts that the program left, each with its times.
+///
+/// Each breadcrumb takes the next number, and with it a slot. A slot's word holds its breadcrumb's
+/// number and whether it is whole; it is made odd before the slot is written and even after, so
+/// that a slot in the middle of being written is told from a whole one. Whoever finds its slot in
+/// the hands of a thread that was stopped 128 breadcrumbs ago leaves it alone and is counted.
+///
+/// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 0023.
+@safe
+struct BreadcrumbRing {
+  static var count: Int { @_noLocks get { 128 } }
+  /// Bytes of a slot: word 0, wall time 8, CLOCK_BOOTTIME 16, thread 24, count of bytes 28, text
+  /// from 32.
+  static var stride: Int { @_noLocks get { 256 } }
+  static var textOffset: Int { @_noLocks get { 32 } }
+  static var textCapacity: Int { @_noLocks get { 224 } }
+  static var byteCount: Int { @_noLocks get { 128 &* 256 } }
+
+  private let base: UnsafeMutableRawPointer
+  private let next: UnsafeMutablePointer<UInt64>
+  private let omitted: FutexWord
+
+  @_noLocks
+  init(_ base: UnsafeMutableRawPointer, next: UnsafeMutablePointer<UInt64>, omitted: FutexWord) {
+    unsafe self.base = base
+    unsafe self.next = next
+    self.omitted = omitted
+  }
+
+  /// How many were left since the program's start.
+  var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
+  var omittedCount: UInt32 { @_noLocks get { omitted.value } }
+
+  @_noLocks
+  func slot(_ number: UInt64) -> UnsafeMutableRawPointer {
+    let index = Int(truncatingIfNeeded: number & 127)
+    return unsafe base + index &* BreadcrumbRing.stride
+  }
+
+  /// Leaves one; of a longer text the first 224 bytes.
+  @_noLocks
+  func leave(
+    _ text: UnsafeRawPointer?, count: Int, time: Int64, uptime: Int64, threadID: Int32
+  ) {
+    guard let number = take() else { return }
+    let slot = unsafe slot(number)
+    let count = count < BreadcrumbRing.textCapacity ? count : BreadcrumbRing.textCapacity
+    unsafe slot.storeBytes(of: time, toByteOffset: 8, as: Int64.self)
+    unsafe slot.storeBytes(of: uptime, toByteOffset: 16, as: Int64.self)
+    unsafe slot.storeBytes(of: threadID, toByteOffset: 24, as: Int32.self)
+    unsafe slot.storeBytes(
+      of: UInt32(truncatingIfNeeded: count), toByteOffset: 28, as: UInt32.self)
+    if let text = unsafe text {
+      unsafe pm_copy_bytes(slot + BreadcrumbRing.textOffset, text, count)
+    }
+    unsafe pm_atomic_store_64(
+      slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
+  }
+
+  /// Takes the next number and its slot, which is not whole from now on; nil if another thread
+  /// still has that.
+  @_noLocks
+  func take() -> UInt64? {
+    let number = unsafe pm_atomic_add_64(next, 1)
+    let word = unsafe slot(number).assumingMemoryBound(to: UInt64.self)
+    let writing = BreadcrumbRing.whole(number) &- 1
+    let old = unsafe pm_atomic_load_64(word)
+    guard old & 1 == 0, old < writing,
+      unsafe pm_atomic_compare_exchange_64(word, old, writing) == old
+    else {
+      omitted.add(1)
+      return nil
+    }
+    return number
+  }
+
+  /// The word of a slot that holds a breadcrumb.
+  @_noLocks
+  private static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
+
+  /// Copies one as it lies in its slot.
+  ///
+  /// - Parameter place: at least `stride` bytes.
+  /// - Returns: how many bytes its text has; -1 if it is not whole, or not there any more.
+  @_noLocks
+  func read(_ number: UInt64, into place: UnsafeMutableRawPointer) -> Int {
+    let slot = unsafe slot(number)
+    let word = unsafe slot.assumingMemoryBound(to: UInt64.self)
+    let whole = BreadcrumbRing.whole(number)
+    guard unsafe pm_atomic_load_64(word) == whole else { return -1 }
+    unsafe pm_copy_bytes(place, slot, BreadcrumbRing.stride)
+    // By a swap, which unlike a load is ordered behind the copying.
+    guard unsafe pm_atomic_compare_exchange_64(word, whole, whole) == whole else { return -1 }
+    let count = unsafe Int(place.loadUnaligned(fromByteOffset: 28, as: UInt32.self))
+    return count <= BreadcrumbRing.textCapacity ? count : -1
+  }
+}

@@ -1,0 +1,114 @@
+internal import CSignalSafe
+
+/// Where everything lies that the program tells of itself while it runs.
+///
+/// One piece of static memory, all zeros at first: it is there before `startHandler`, needs no
+/// initialisation, and a forked child has its own copy.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct ClientMemory {
+  /// From the start of the memory: counts of what was left out at 0, 4, 8, 12 and 16, the list's
+  /// head and end at 20 and 24, the next breadcrumb's number at 32.
+  private static var tablesOffset: Int { @_noLocks get { 64 } }
+  /// Key and value of a simple annotation together.
+  ///
+  /// Source: Crashpad `client/simple_string_dictionary.h`.
+  static var simpleCapacity: Int { @_noLocks get { 510 } }
+  static var rangeCapacity: Int { @_noLocks get { 16 } }
+  static var pathCapacity: Int { @_noLocks get { 1024 } }
+  private static var tableCount: Int { @_noLocks get { 64 } }
+  private static var attachmentCount: Int { @_noLocks get { 16 } }
+
+  private let base: UnsafeMutableRawPointer
+  private let byteCount: Int
+
+  /// The process's.
+  static var ofProcess: ClientMemory {
+    @_noLocks get {
+      unsafe ClientMemory(pm_client_memory(), byteCount: Int(PM_CLIENT_MEMORY_SIZE))
+    }
+  }
+
+  /// - Parameter base: zeros, at a multiple of 8.
+  @_noLocks
+  init(_ base: UnsafeMutableRawPointer, byteCount: Int) {
+    unsafe self.base = base
+    self.byteCount = byteCount
+  }
+
+  @_noLocks
+  private func word(_ offset: Int) -> FutexWord {
+    unsafe FutexWord((base + offset).assumingMemoryBound(to: UInt32.self))
+  }
+
+  var simpleAnnotations: CellTable {
+    @_noLocks get {
+      unsafe CellTable(
+        base + ClientMemory.tablesOffset, count: ClientMemory.tableCount,
+        capacity: ClientMemory.simpleCapacity, omitted: word(0))
+    }
+  }
+
+  /// Keys are address and size, 8 bytes each.
+  var memoryRanges: CellTable {
+    @_noLocks get {
+      unsafe CellTable(
+        base + rangesOffset, count: ClientMemory.tableCount,
+        capacity: ClientMemory.rangeCapacity, omitted: word(4))
+    }
+  }
+
+  /// Keys are paths.
+  var attachments: CellTable {
+    @_noLocks get {
+      unsafe CellTable(
+        base + attachmentsOffset, count: ClientMemory.attachmentCount,
+        capacity: ClientMemory.pathCapacity, omitted: word(8))
+    }
+  }
+
+  var breadcrumbs: BreadcrumbRing {
+    @_noLocks get {
+      unsafe BreadcrumbRing(
+        base + breadcrumbsOffset, next: (base + 32).assumingMemoryBound(to: UInt64.self),
+        omitted: word(12))
+    }
+  }
+
+  var annotations: AnnotationList {
+    @_noLocks get {
+      unsafe AnnotationList(
+        base + listOffset, byteCount: byteCount &- listOffset, head: word(20), used: word(24),
+        omitted: word(16))
+    }
+  }
+
+  private var rangesOffset: Int {
+    @_noLocks get {
+      ClientMemory.tablesOffset
+        &+ CellTable.byteCount(
+          count: ClientMemory.tableCount, capacity: ClientMemory.simpleCapacity)
+    }
+  }
+
+  private var attachmentsOffset: Int {
+    @_noLocks get {
+      rangesOffset
+        &+ CellTable.byteCount(
+          count: ClientMemory.tableCount, capacity: ClientMemory.rangeCapacity)
+    }
+  }
+
+  private var breadcrumbsOffset: Int {
+    @_noLocks get {
+      attachmentsOffset
+        &+ CellTable.byteCount(
+          count: ClientMemory.attachmentCount, capacity: ClientMemory.pathCapacity)
+    }
+  }
+
+  private var listOffset: Int {
+    @_noLocks get { breadcrumbsOffset &+ BreadcrumbRing.byteCount }
+  }
+}

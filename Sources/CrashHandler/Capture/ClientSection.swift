@@ -1,0 +1,176 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// What the program told: annotations, breadcrumbs, and the paths of attachments.
+///
+/// Read as it lies there, whatever thread was in the middle of changing it.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_client) @_noLocks
+func pm_write_client(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let client = unsafe ClientWriter(state)
+  client.writeSimpleAnnotations()
+  client.writeAnnotations()
+  client.writeBreadcrumbs()
+  client.writeAttachments()
+}
+
+/// Writes the tables of `ClientMemory`, each value by way of scratch memory.
+///
+/// RUNS-DURING-CRASH.
+@safe
+private struct ClientWriter {
+  private let state: UnsafeMutablePointer<HandlerState>
+  private let memory = ClientMemory.ofProcess
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// A count, where it says something.
+  @_noLocks
+  private func count(_ key: IntermediateDumpKey, _ value: UInt64) {
+    guard value != 0 else { return }
+    unsafe state.pointee.writer.startMap(.client)
+    unsafe state.pointee.writer.unsigned(key, value)
+    unsafe state.pointee.writer.end()
+  }
+
+  @_noLocks
+  private func annotationState(_ reading: CellReading) {
+    guard reading.stateCode != 0 else { return }
+    unsafe state.pointee.writer.unsigned(.annotationState, reading.stateCode, width: 1)
+  }
+
+  @_noLocks
+  func writeSimpleAnnotations() {
+    let table = memory.simpleAnnotations
+    let place = unsafe state.pointee.scratch
+    unsafe state.pointee.writer.startArray(.simpleAnnotations)
+    var index = 0
+    while index < table.count {
+      let reading = unsafe table.cell(index).read(into: place)
+      index &+= 1
+      guard reading.kind != .empty else { continue }
+      unsafe state.pointee.writer.startMap(.annotation)
+      if reading.kind == .value {
+        unsafe state.pointee.writer.property(.annotationName, place, count: reading.keyCount)
+        unsafe state.pointee.writer.property(
+          .annotationValue, place + reading.keyCount, count: reading.count &- reading.keyCount)
+      }
+      annotationState(reading)
+      unsafe state.pointee.writer.end()
+    }
+    unsafe state.pointee.writer.end()
+    count(.simpleAnnotationsOmitted, UInt64(table.omittedCount))
+  }
+
+  @_noLocks
+  func writeAnnotations() {
+    let list = memory.annotations
+    let place = unsafe state.pointee.scratch
+    unsafe state.pointee.writer.startArray(.annotationObjects)
+    var next = list.first
+    var index = 0
+    while index < AnnotationList.maximumCount, let node = list.node(next) {
+      let reading = unsafe node.cell.read(into: place)
+      next = node.next
+      index &+= 1
+      guard reading.kind != .empty else { continue }
+      unsafe state.pointee.writer.startMap(.annotationObject)
+      unsafe state.pointee.writer.property(.annotationName, node.name, count: node.nameCount)
+      unsafe state.pointee.writer.unsigned(.annotationType, UInt64(node.type), width: 1)
+      if reading.kind == .value {
+        unsafe state.pointee.writer.property(.annotationData, place, count: reading.count)
+      }
+      annotationState(reading)
+      unsafe state.pointee.writer.end()
+    }
+    unsafe state.pointee.writer.end()
+    count(.annotationsOmitted, UInt64(list.omittedCount))
+  }
+
+  /// Oldest first.
+  @_noLocks
+  func writeBreadcrumbs() {
+    let ring = memory.breadcrumbs
+    let place = unsafe state.pointee.scratch
+    let end = ring.leftCount
+    let kept = UInt64(truncatingIfNeeded: BreadcrumbRing.count)
+    var number = end > kept ? end &- kept : 0
+    var torn: UInt64 = 0
+    unsafe state.pointee.writer.startArray(.breadcrumbs)
+    while number < end {
+      let count = unsafe ring.read(number, into: place)
+      number &+= 1
+      guard count >= 0 else {
+        torn &+= 1
+        continue
+      }
+      unsafe state.pointee.writer.startMap(.breadcrumb)
+      unsafe state.pointee.writer.property(.breadcrumbTime, place + 8, count: 8)
+      unsafe state.pointee.writer.property(.breadcrumbUptime, place + 16, count: 8)
+      unsafe state.pointee.writer.property(.breadcrumbThreadID, place + 24, count: 4)
+      unsafe state.pointee.writer.property(
+        .breadcrumbText, place + BreadcrumbRing.textOffset, count: count)
+      unsafe state.pointee.writer.end()
+    }
+    unsafe state.pointee.writer.end()
+    count(.breadcrumbsLeft, end)
+    count(.breadcrumbsOmitted, torn)
+  }
+
+  @_noLocks
+  func writeAttachments() {
+    let table = memory.attachments
+    let place = unsafe state.pointee.scratch
+    unsafe state.pointee.writer.startArray(.attachments)
+    var index = 0
+    while index < table.count {
+      let reading = unsafe table.cell(index).read(into: place)
+      index &+= 1
+      guard reading.kind == .value else { continue }
+      unsafe state.pointee.writer.startMap(.attachment)
+      unsafe state.pointee.writer.property(.attachmentPath, place, count: reading.count)
+      unsafe state.pointee.writer.end()
+    }
+    unsafe state.pointee.writer.end()
+    count(.attachmentsOmitted, UInt64(table.omittedCount))
+  }
+}
+
+/// The memory ranges that the program asked for; after the threads, which matter more.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_extra_memory) @_noLocks
+func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let table = ClientMemory.ofProcess.memoryRanges
+  let writer = unsafe ThreadWriter(state)
+  let place = unsafe state.pointee.scratch
+  let limit = unsafe state.pointee.limits.extraMemory
+  var left = limit > 0 ? UInt64(truncatingIfNeeded: limit) : 0
+  var omitted: UInt64 = 0
+  unsafe state.pointee.writer.startArray(.extraMemory)
+  var index = 0
+  while index < table.count {
+    let reading = unsafe table.cell(index).read(into: place)
+    index &+= 1
+    guard reading.kind == .value && reading.count == ClientMemory.rangeCapacity else { continue }
+    let address = unsafe place.loadUnaligned(as: UInt64.self)
+    let size = unsafe place.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    let taken = size < left ? size : left
+    writer.writeMemory(address, count: Int(truncatingIfNeeded: taken))
+    left &-= taken
+    omitted &+= size &- taken
+  }
+  unsafe state.pointee.writer.end()
+  let rangesOmitted = UInt64(table.omittedCount)
+  guard omitted | rangesOmitted != 0 else { return }
+  unsafe state.pointee.writer.startMap(.client)
+  unsafe state.pointee.writer.unsigned(.memoryRangesOmitted, rangesOmitted)
+  unsafe state.pointee.writer.unsigned(.memoryBytesOmitted, omitted)
+  unsafe state.pointee.writer.end()
+}

@@ -1,0 +1,123 @@
+internal import CSignalSafe
+
+/// A named value of the program's that every report of this process shows as it was then.
+///
+/// ```swift
+/// let route = Annotation<String>("route", capacity: 64)
+/// let connections = Annotation<Int>("connections")
+///
+/// route.set("GET /orders")
+/// connections.set(17)
+/// ```
+///
+/// Make it once and keep it, in a `static let` for example: name and room are taken for good, at
+/// most 400 annotations and some 800 KB in all. Setting takes well under a microsecond, never locks
+/// and never allocates, on any thread and any number of them at once; before `startHandler` too.
+/// A crash in the middle of setting shows the old value or the new one, whole, and says when a newer
+/// one was on its way. A forked child has its own copy. `String`, `Int`, `UInt`, `Double` and
+/// `Bool` can be set.
+///
+/// Two of the same name, type and capacity are the same annotation.
+///
+/// Source: Crashpad `client/annotation.h`.
+@safe
+public struct Annotation<Value: Sendable>: Sendable {
+  /// Where it is in the list; 0 if there was no room.
+  private let offset: UInt32
+
+  /// False if there was no room for it: it can be set, and reports count it as left out.
+  public var isKept: Bool { offset != 0 }
+
+  private init(name: StaticString, type: AnnotationType, capacity: Int) {
+    offset = unsafe ClientText.withBytes(
+      of: name, atMost: AnnotationList.maximumNameCount
+    ) { name, count in
+      unsafe ClientMemory.ofProcess.annotations.offset(
+        name: name, nameCount: count, type: type.rawValue,
+        capacity: min(max(capacity, 1), AnnotationList.maximumCapacity))
+    }
+  }
+
+  /// Takes the value away: reports do not show it any more.
+  public func clear() {
+    cell?.clear()
+  }
+
+  private var cell: ValueCell? {
+    ClientMemory.ofProcess.annotations.node(offset)?.cell
+  }
+
+  private func set(bytes: UnsafeRawPointer?, count: Int) {
+    _ = unsafe cell?.set(
+      key: nil, keyCount: 0, value: bytes, valueCount: count, replacing: nil)
+  }
+
+  private func set(word: UInt64) {
+    var word = word.littleEndian
+    unsafe set(bytes: &word, count: 8)
+  }
+}
+
+extension Annotation where Value == String {
+  /// Makes a text annotation.
+  ///
+  /// - Parameters:
+  ///   - name: at most 255 bytes.
+  ///   - capacity: UTF-8 bytes that are kept of a value, up to 20,480; of a longer one those before
+  ///     the first character that does not fit. Takes four times as much room.
+  public init(_ name: StaticString, capacity: Int = 255) {
+    self.init(name: name, type: .text, capacity: capacity)
+  }
+
+  public func set(_ value: String) {
+    guard let cell else { return }
+    unsafe ClientText.withBytes(of: value, atMost: cell.capacity) { bytes, count in
+      unsafe set(bytes: bytes, count: count)
+    }
+  }
+}
+
+extension Annotation where Value == Int {
+  /// Makes a number annotation; the name has at most 255 bytes.
+  public init(_ name: StaticString) {
+    self.init(name: name, type: .signed, capacity: 8)
+  }
+
+  public func set(_ value: Int) { set(word: UInt64(bitPattern: Int64(value))) }
+}
+
+extension Annotation where Value == UInt {
+  /// Makes a number annotation; the name has at most 255 bytes.
+  public init(_ name: StaticString) {
+    self.init(name: name, type: .unsigned, capacity: 8)
+  }
+
+  public func set(_ value: UInt) { set(word: UInt64(value)) }
+}
+
+extension Annotation where Value == Double {
+  /// Makes a number annotation; the name has at most 255 bytes.
+  public init(_ name: StaticString) {
+    self.init(name: name, type: .double, capacity: 8)
+  }
+
+  public func set(_ value: Double) { set(word: value.bitPattern) }
+}
+
+extension Annotation where Value == Bool {
+  /// Makes a truth annotation; the name has at most 255 bytes.
+  public init(_ name: StaticString) {
+    self.init(name: name, type: .bool, capacity: 8)
+  }
+
+  public func set(_ value: Bool) { set(word: value ? 1 : 0) }
+}
+
+/// How the bytes of an annotation are to be read, as the dump's `annotationType` numbers it.
+enum AnnotationType: UInt32 {
+  case text = 1
+  case signed = 2
+  case unsigned = 3
+  case double = 4
+  case bool = 5
+}

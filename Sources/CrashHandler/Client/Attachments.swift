@@ -1,0 +1,41 @@
+internal import Glibc
+
+/// Has a file, such as a log, copied beside every report of this process.
+///
+/// The copy is made when the report is, at the next start mostly, of what the file is then: at most
+/// 4 MiB of a file, its end, and 16 MiB for a report. A file that is not there by then is noted in
+/// the report, and no error. What is copied is a regular file at exactly this path: a symbolic link
+/// in its place is not followed.
+///
+/// Never locks; any thread, before `startHandler` too. A forked child has its own list.
+///
+/// - Parameter path: up to 1,024 bytes; a relative one is taken from the current folder now.
+/// - Returns: false if it is too long, or there are 16 others already; reports count the latter.
+@discardableResult
+public func addAttachment(path: String) -> Bool {
+  guard let path = absolute(path) else { return false }
+  var isAdded = false
+  unsafe ClientText.withBytes(of: path, atMost: ClientMemory.pathCapacity) { bytes, count in
+    isAdded = unsafe ClientMemory.ofProcess.attachments.set(key: bytes, keyCount: count)
+  }
+  return isAdded
+}
+
+/// Takes back `addAttachment`; a path that was not added is not an error.
+public func removeAttachment(path: String) {
+  guard let path = absolute(path) else { return }
+  unsafe ClientText.withBytes(of: path, atMost: ClientMemory.pathCapacity) { bytes, count in
+    unsafe ClientMemory.ofProcess.attachments.remove(key: bytes, keyCount: count)
+  }
+}
+
+private func absolute(_ path: String) -> String? {
+  guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
+  var whole = path
+  if !path.hasPrefix("/") {
+    guard let folder = unsafe getcwd(nil, 0) else { return nil }
+    defer { unsafe free(folder) }
+    whole = unsafe String(cString: folder) + "/" + path
+  }
+  return whole.utf8.count <= ClientMemory.pathCapacity ? whole : nil
+}

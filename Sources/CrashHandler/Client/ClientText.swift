@@ -1,0 +1,37 @@
+/// Text on its way into `ClientMemory`.
+enum ClientText {
+  /// Calls with the UTF-8 bytes of a text, without allocating.
+  ///
+  /// - Parameter limit: how many bytes at most; a character is never cut.
+  static func withBytes(
+    of text: String, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Void
+  ) {
+    var text = text
+    var nothing: UInt8 = 0
+    // Native strings, which all are on Linux, have their bytes at hand.
+    text.withUTF8 { buffer in
+      guard let base = buffer.baseAddress else { return unsafe body(&nothing, 0) }
+      unsafe body(UnsafeRawPointer(base), whole(buffer, limit))
+    }
+  }
+
+  /// Calls with the bytes of a name that is known when the program is compiled.
+  static func withBytes<Result>(
+    of name: StaticString, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Result
+  ) -> Result {
+    var nothing: UInt8 = 0
+    return name.withUTF8Buffer { buffer in
+      guard let base = buffer.baseAddress else { return unsafe body(&nothing, 0) }
+      return unsafe body(UnsafeRawPointer(base), whole(buffer, limit))
+    }
+  }
+
+  /// How many of the bytes, at most `limit`, end with a whole character.
+  private static func whole(_ bytes: UnsafeBufferPointer<UInt8>, _ limit: Int) -> Int {
+    guard bytes.count > limit else { return bytes.count }
+    var count = max(0, limit)
+    // A byte 10xxxxxx continues the character before it.
+    while unsafe count > 0 && bytes[count] & 0xC0 == 0x80 { count -= 1 }
+    return count
+  }
+}

@@ -1,0 +1,39 @@
+/// Memory that every report of this process holds as it was then, beside stacks and what registers
+/// point to.
+///
+/// Room for 64 ranges, `CaptureLimits.extraMemory` bytes of which are captured together. The bytes
+/// are in the minidump's memory list. Read through the kernel in a crash: a range that is not
+/// mapped any more is left out. Neither call locks; any thread. Mind what the memory holds.
+///
+/// Source: Crashpad `client/simple_address_range_bag.h`.
+public enum ExtraMemory {
+  /// Adds a range; one that is there already stays.
+  ///
+  /// - Returns: false if it is empty, or there are 64 others already; reports count the latter.
+  @discardableResult
+  public static func add(_ range: UnsafeRawBufferPointer) -> Bool {
+    unsafe withKey(of: range) { key in
+      unsafe ClientMemory.ofProcess.memoryRanges.set(
+        key: key, keyCount: ClientMemory.rangeCapacity)
+    }
+  }
+
+  /// Removes a range that was added with the same start and size; another one is not an error.
+  ///
+  /// Call it before the memory is freed.
+  public static func remove(_ range: UnsafeRawBufferPointer) {
+    _ = unsafe withKey(of: range) { key in
+      unsafe ClientMemory.ofProcess.memoryRanges.remove(
+        key: key, keyCount: ClientMemory.rangeCapacity)
+      return true
+    }
+  }
+
+  private static func withKey(
+    of range: UnsafeRawBufferPointer, _ body: (UnsafeRawPointer) -> Bool
+  ) -> Bool {
+    guard let start = range.baseAddress, range.count > 0 else { return false }
+    var key = (UInt64(UInt(bitPattern: start)), UInt64(range.count))
+    return unsafe body(&key)
+  }
+}

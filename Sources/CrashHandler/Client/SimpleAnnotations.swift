@@ -1,0 +1,45 @@
+/// Names and texts that every report of this process shows, for names that are not known
+/// beforehand.
+///
+/// Room for 64 names. Setting and removing never lock, on any thread and any number of them at
+/// once, before `startHandler` too; they look through the names, so an `Annotation` is faster. A
+/// crash in the middle shows the old value or the new one, whole. A forked child has its own copy.
+/// A name that `startHandler(annotations:)` got too has this value.
+///
+/// Source: Crashpad `client/simple_string_dictionary.h`.
+public enum SimpleAnnotations {
+  /// Bytes of the longest name and of the longest value.
+  public static let maximumLength = 255
+
+  /// Gives a name a value.
+  ///
+  /// - Parameters:
+  ///   - name: 1 to 255 bytes.
+  ///   - value: of a longer one than 255 bytes, the characters before.
+  /// - Returns: false if the name is too long, or there are 64 others already; reports count the
+  ///   latter.
+  @discardableResult
+  public static func set(_ name: String, _ value: String) -> Bool {
+    guard isName(name) else { return false }
+    var isSet = false
+    unsafe ClientText.withBytes(of: name, atMost: maximumLength) { key, keyCount in
+      unsafe ClientText.withBytes(of: value, atMost: maximumLength) { bytes, count in
+        isSet = unsafe ClientMemory.ofProcess.simpleAnnotations.set(
+          key: key, keyCount: keyCount, value: bytes, valueCount: count)
+      }
+    }
+    return isSet
+  }
+
+  /// Takes a name and its value away; one that is not there is not an error.
+  public static func remove(_ name: String) {
+    guard isName(name) else { return }
+    unsafe ClientText.withBytes(of: name, atMost: maximumLength) { key, keyCount in
+      unsafe ClientMemory.ofProcess.simpleAnnotations.remove(key: key, keyCount: keyCount)
+    }
+  }
+
+  private static func isName(_ name: String) -> Bool {
+    (1...maximumLength).contains(name.utf8.count)
+  }
+}

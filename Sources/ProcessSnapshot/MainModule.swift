@@ -1,0 +1,38 @@
+extension ProcessSnapshot {
+  /// The address of the program's own module among some: that with its entry point, as the
+  /// auxiliary vector tells, or else the one of the executable's path.
+  package func mainModuleAddress(in modules: [ModuleSnapshot]) -> UInt64? {
+    if let vector = process.auxiliaryVector?[...] {
+      var offset = 0
+      while let type = vector.littleEndian(at: offset, width: 8),
+        let value = vector.littleEndian(at: offset + 8, width: 8)
+      {
+        offset += 16
+        // AT_ENTRY; source: getauxval(3).
+        if type == 9, let module = modules.first(where: { $0.contains(value) }) {
+          return module.address
+        }
+      }
+    }
+    return modules.first { $0.path == process.executablePath }?.address
+  }
+
+  /// Puts the program's annotations where others look for them: among those of the process, and on
+  /// its own module as Crashpad's clients have them.
+  mutating func spreadClientAnnotations() {
+    for annotation in client.simpleAnnotations {
+      // Set later than what startHandler got.
+      if let name = annotation.name, let text = annotation.text { annotations[name] = text }
+    }
+    var objects: [ModuleAnnotations.Object] = []
+    for annotation in client.annotations {
+      guard let name = annotation.name, let text = annotation.text else { continue }
+      if annotations[name] == nil { annotations[name] = text }
+      objects.append(ModuleAnnotations.Object(name: name, type: 1, value: Array(text.utf8)))
+    }
+    guard !objects.isEmpty, let address = mainModuleAddress(in: modules),
+      let index = modules.firstIndex(where: { $0.address == address })
+    else { return }
+    modules[index].annotations.objects = objects
+  }
+}

@@ -1,0 +1,21 @@
+/// A stream that the converter's own code adds to a minidump.
+public struct UserStream: Sendable, Equatable {
+  /// The stream's number in the minidump's directory.
+  ///
+  /// Below 0x10000 are Microsoft's; 0x4767, 0x4350 and 0x504D in the upper half are Breakpad's,
+  /// Crashpad's and this package's.
+  public let type: UInt32
+  public let bytes: [UInt8]
+
+  public init(type: UInt32, bytes: [UInt8]) {
+    self.type = type
+    self.bytes = bytes
+  }
+
+  /// Why a minidump cannot have a stream of this number from outside; nil if it can.
+  package static func refusal(of type: UInt32) -> String? {
+    type < 0x1_0000 || [0x4767, 0x4350, 0x504D].contains(type >> 16)
+      ? "stream numbers below 0x10000 and those of Breakpad, Crashpad and this package are taken"
+      : nil
+  }
+}

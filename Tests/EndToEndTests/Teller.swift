@@ -1,0 +1,73 @@
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// TellingVictim in a folder of its own.
+final class Teller: Sendable {
+  let folder = try! TemporaryFolder()
+  private let executable: String
+
+  init() async throws {
+    executable = try await BuiltProducts.shared.executable("TellingVictim", .asTested)
+    try write("app.log", Data("what the log says\n".utf8))
+  }
+
+  var database: String { folder.path + "/database" }
+
+  func write(_ name: String, _ data: Data) throws {
+    _ = try folder.subfolder("files/second")
+    try data.write(to: URL(fileURLWithPath: "\(folder.path)/files/\(name)"))
+  }
+
+  @discardableResult
+  func run(_ scene: String) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      executable, [scene, database, folder.path + "/files"], in: folder.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+  }
+
+  /// The next start.
+  ///
+  /// - Parameter stream: what its source of user streams does.
+  @discardableResult
+  func process(_ stream: String = "none") async throws -> ChildProcess {
+    let child = try await ChildProcess.run(
+      executable, ["process", database, stream], in: folder.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+    try #require(child.end.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
+    return child
+  }
+
+  var stored: [StoredReport] {
+    get throws { try CrashReportDatabase(path: database).reports() }
+  }
+
+  func snapshot(_ report: StoredReport) throws -> ProcessSnapshot {
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))
+    return try MinidumpReader.snapshot(of: [UInt8](bytes))
+  }
+
+  func report(_ report: StoredReport) throws -> CrashReport {
+    CrashReport(snapshot: try snapshot(report), symbolicating: false)
+  }
+
+  /// The only report.
+  func onlyStored() throws -> StoredReport {
+    let all = try stored
+    try #require(all.count == 1, "\(all)")
+    return all[0]
+  }
+
+  /// What Python prints of the only report's minidump.
+  func python(_ script: String, _ arguments: [String] = []) async throws -> [String] {
+    let child = try await ChildProcess.run(
+      try #require(OutsideTool.python3.path),
+      ["-c", script, try onlyStored().path] + arguments, in: folder.path)
+    #expect(child.end.exitCode == 0, "\(child.standardError)")
+    return child.standardOutput.split(separator: "\n").map { String($0) }
+  }
+}

@@ -1,0 +1,229 @@
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+/// What a program tells, through a crash and a conversion, into reports and other readers.
+@Suite("What the program tells") struct TellingTests {
+  private static let annotations = [
+    "connections": "-17", "early": "yes", "launch": "given", "load": "0.25", "ready": "true",
+    "requests": "18446744073709551615", "route": "GET /orders/\u{1F600}", "tenant": "acme",
+  ]
+
+  @Test func isInTheReport() async throws {
+    let teller = try await Teller()
+    try teller.write("second/app.log", Data(repeating: 0x7A, count: 5_000_000))
+    #expect(try await teller.run("crash").end.signal == SIGABRT)
+    try await teller.process()
+    let stored = try teller.onlyStored()
+    let report = try teller.report(stored)
+    #expect(report.annotations == Self.annotations)
+    let client = try #require(report.client)
+    let types = Dictionary(
+      uniqueKeysWithValues: client.annotations.map { ($0.name ?? "", $0.type ?? "") })
+    #expect(
+      types == [
+        "route": "string", "connections": "int", "requests": "uint", "load": "double",
+        "ready": "bool", "early": "string", "tenant": "string",
+      ])
+    #expect(client.annotations.allSatisfy { $0.state == nil })
+    #expect(client.breadcrumbs.map(\.text) == (73...200).map { "step \($0)" })
+    #expect(client.breadcrumbsLeft == 201 && client.breadcrumbsOmitted == nil)
+    #expect(client.breadcrumbs.allSatisfy { $0.threadID == report.exception?.threadID })
+    let ages = client.breadcrumbs.compactMap(\.age)
+    #expect(ages.count == 128 && ages == ages.sorted(by: >))
+    let times = client.breadcrumbs.compactMap { $0.time?.nanoseconds }
+    let launch = try #require(report.process.launchTime?.nanoseconds)
+    let crash = try #require(report.process.crashTime?.nanoseconds)
+    #expect(times.count == 128 && times.allSatisfy { $0 >= launch && $0 <= crash })
+    #expect(client.extraMemory.map(\.size) == [12_000, 4096])
+    #expect(client.extraMemory[0].captured)
+    let text = TextReport.text(of: report)
+    for expected in [
+      "  route = GET /orders/\u{1F600}\n", "Breadcrumbs (last 128 of 201):\n", ": step 200\n",
+      "  app.log, 18 bytes, of \(teller.folder.path)/files/app.log\n",
+      "/missing.log: ", "  2-app.log, 4194304 bytes, without the first 805696, of ",
+      "Extra memory:\n",
+    ] {
+      #expect(text.contains(expected), "no '\(expected)' in\n\(text)")
+    }
+    let attachments = try CrashReportDatabase(path: teller.database).attachments(of: stored.id)
+    #expect(attachments.map(\.name) == ["2-app.log", "app.log"])
+    #expect(attachments.map(\.size) == [4 << 20, 18])
+    // Read back and written again it is the same.
+    let snapshot = try teller.snapshot(stored)
+    #expect(snapshot.client.attachments.count == 3)
+    #expect(try CrashReportDatabase(path: teller.database).delete(stored.id))
+    let left = try FileManager.default.contentsOfDirectory(
+      atPath: teller.database + "/attachments")
+    #expect(left.isEmpty, "\(left)")
+  }
+
+  /// Crashpad's structures, followed by hand from the stream's number on.
+  @Test(.needs(.python3)) func isWhereCrashpadsReadersLook() async throws {
+    let teller = try await Teller()
+    try await teller.run("crash")
+    try await teller.process("good")
+    let script = """
+      import struct, sys
+      data = open(sys.argv[1], 'rb').read()
+      count, directory = struct.unpack_from('<II', data, 8)
+      streams = {}
+      for index in range(count):
+        kind, size, rva = struct.unpack_from('<III', data, directory + 12 * index)
+        streams[kind] = (size, rva)
+      def text(rva):
+        length, = struct.unpack_from('<I', data, rva)
+        assert data[rva + 4 + length] == 0
+        return data[rva + 4:rva + 4 + length].decode()
+      def dictionary(location):
+        size, rva = struct.unpack_from('<II', data, location)
+        if size == 0: return {}
+        n, = struct.unpack_from('<I', data, rva)
+        assert size == 4 + 8 * n
+        pairs = [struct.unpack_from('<II', data, rva + 4 + 8 * i) for i in range(n)]
+        return {text(k): text(v) for k, v in pairs}
+      size, info = streams[0x43500001]
+      assert size == 64 and struct.unpack_from('<I', data, info)[0] == 1
+      print(sorted(dictionary(info + 36).items()))
+      size, links = struct.unpack_from('<II', data, info + 44)
+      n, = struct.unpack_from('<I', data, links)
+      assert n == 1 and size == 16
+      index, size, module = struct.unpack_from('<III', data, links + 4)
+      assert size == 28 and struct.unpack_from('<I', data, module)[0] == 1
+      size, objects = struct.unpack_from('<II', data, module + 20)
+      n, = struct.unpack_from('<I', data, objects)
+      found = {}
+      for i in range(n):
+        name, kind, reserved, value = struct.unpack_from('<IHHI', data, objects + 4 + 12 * i)
+        assert (kind, reserved) == (1, 0)
+        length, = struct.unpack_from('<I', data, value)
+        found[text(name)] = data[value + 4:value + 4 + length].decode()
+      print(sorted(found.items()))
+      size, modules = streams[4]
+      name, = struct.unpack_from('<I', data, modules + 4 + 108 * index + 20)
+      length, = struct.unpack_from('<I', data, name)
+      print(data[name + 4:name + 4 + length].decode('utf-16-le').split('/')[-1])
+      size, rva = streams[0xCAFEBABE]
+      print(data[rva:rva + size].decode())
+      """
+    let lines = try await teller.python(script)
+    try #require(lines.count == 4, "\(lines)")
+    func pairs(_ values: [String: String]) -> String {
+      let items = values.sorted { $0.key < $1.key }.map { "('\($0.key)', '\($0.value)')" }
+      return "[\(items.joined(separator: ", "))]"
+    }
+    #expect(lines[0] == pairs(Self.annotations))
+    #expect(
+      lines[1]
+        == pairs(
+          Self.annotations.filter { !["early", "launch", "tenant"].contains($0.key) }))
+    #expect(lines[2] == "TellingVictim")
+    #expect(lines[3] == "of 6")
+  }
+
+  @Test(
+    .needs(.python3),
+    .enabled("needs PyPI's minidump 0.0.24") {
+      try await PythonModule.isWanted("minidump.minidumpfile")
+    })
+  func extraMemoryIsInTheMemoryList() async throws {
+    let teller = try await Teller()
+    try await teller.run("crash")
+    try await teller.process()
+    let range = try #require(try teller.report(try teller.onlyStored()).client?.extraMemory.first)
+    let script = """
+      import sys, logging
+      logging.disable(logging.CRITICAL)
+      from minidump.minidumpfile import MinidumpFile
+      dump = MinidumpFile.parse(sys.argv[1])
+      bytes = dump.get_reader().read(int(sys.argv[2]), 12000)
+      print(bytes == bytes.__class__(i % 251 for i in range(12000)))
+      """
+    #expect(try await teller.python(script, ["\(range.address.value)"]) == ["True"])
+  }
+
+  /// Values whose parts belong together, or none.
+  private func isWhole(_ annotation: CrashReport.Client.Annotation) -> Bool {
+    guard let name = annotation.name, let value = annotation.value else {
+      return annotation.state == "unreadable"
+    }
+    if name == "storm" {
+      let parts = value.split(separator: ":", omittingEmptySubsequences: false)
+      return parts.count == 2 && Int(parts[0]) == parts[1].count && Set(parts[1]).count <= 1
+    }
+    return !name.hasPrefix("storm-") || isPair(value)
+  }
+
+  private func isPair(_ text: String) -> Bool {
+    let parts = text.split(separator: "=")
+    return parts.count == 2 && parts[0] == parts[1]
+  }
+
+  @Test("Nothing is torn, whatever was being set", arguments: ["storm", "dump"])
+  func nothingIsTorn(_ scene: String) async throws {
+    let teller = try await Teller()
+    let child = try await teller.run(scene)
+    #expect(scene == "dump" ? child.end.exitCode == 0 : child.end.signal == SIGABRT)
+    try await teller.process()
+    let stored = try teller.stored
+    #expect(stored.count == (scene == "dump" ? 5 : 1))
+    for stored in stored {
+      let client = try #require(try teller.report(stored).client)
+      for annotation in client.annotations { #expect(isWhole(annotation), "\(annotation)") }
+      #expect(client.annotations.contains { $0.name == "storm" })
+      #expect(client.breadcrumbs.allSatisfy { isPair($0.text) || $0.text.hasPrefix("step ") })
+      // Those that are missing are counted. Others run while a dump is taken.
+      if scene == "storm" {
+        #expect(client.breadcrumbs.count + Int(client.breadcrumbsOmitted ?? 0) == 128)
+      }
+      #expect(client.attachments.count == 3)
+    }
+  }
+
+  @Test func aHangsDumpHasItToo() async throws {
+    let teller = try await Teller()
+    #expect(try await teller.run("hang").end.exitCode == 0)
+    try await teller.process()
+    // On a busy machine it may hang more often than it was told to.
+    let report = try teller.report(try #require(try teller.stored.first))
+    #expect(report.request?.kind == "hang")
+    #expect(report.annotations == Self.annotations)
+    #expect(report.client?.breadcrumbs.last?.text == "step 200")
+    #expect(report.client?.attachments.first?.name == "app.log")
+  }
+
+  @Test func aForkedChildHasItsOwn() async throws {
+    let teller = try await Teller()
+    #expect(try await teller.run("fork").end.signal == SIGABRT)
+    try await teller.process()
+    let reports = try teller.stored.map { try teller.report($0) }
+    #expect(reports.count == 2)
+    let child = try #require(reports.first { $0.annotations["tenant"] == "child" })
+    let parent = try #require(reports.first { $0.annotations["tenant"] == "acme" })
+    #expect(child.annotations["connections"] == "1" && child.annotations["route"] != nil)
+    #expect(parent.annotations == Self.annotations)
+    #expect(child.client?.breadcrumbs.suffix(2).map(\.text) == ["step 200", "in the child"])
+    #expect(parent.client?.breadcrumbs.suffix(2).map(\.text) == ["step 200", "in the parent"])
+  }
+
+  @Test(
+    "A stream that cannot be had does not lose the dump",
+    arguments: [
+      ("throwing", "Refusal()"), ("huge", "more than 16777216 bytes"), ("standard", "are taken"),
+      ("good", "its number is there already"),
+    ])
+  func streamsThatFail(_ stream: String, _ reason: String) async throws {
+    let teller = try await Teller()
+    try await teller.run("crash")
+    let child = try await teller.process(stream)
+    #expect(child.standardOutput.contains(": complete"))
+    let report = try teller.report(try teller.onlyStored())
+    let failures = report.client?.userStreamFailures ?? []
+    // The source was asked twice; the first good one is there.
+    #expect(failures.count == (stream == "good" ? 1 : 2), "\(failures)")
+    #expect(failures.allSatisfy { $0.contains("StreamSource: ") && $0.contains(reason) })
+  }
+}
