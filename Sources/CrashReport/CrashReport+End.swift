@@ -78,10 +78,3 @@ extension CrashReport.End {
     return sentence + " It left no dump of its end." + doubt
   }
 }
-
-extension CrashReport {
-  /// What the verdict on a run without a dump rests on.
-  var endSection: ReportSection? {
-    ReportSection("Evidence", rows: (end?.evidence ?? []).map { .text($0) })
-  }
-}

@@ -22,7 +22,8 @@ extension CrashReport {
     }
     let signs: [(String, String?)] = [
       ("Signal", signalText), ("Address", exception?.address?.description),
-      ("Access", exception?.access), ("Sent by", senderText),
+      ("Access", exception?.access), ("Cause", cause.map { "\($0.kind), \($0.certainty)" }),
+      ("Sent by", senderText),
       ("Outcome", survival?.outcomeText), ("Before it", survival?.earlierText),
       ("Certainty", end?.certainty), ("Hang", end?.hangReport.map { "report \($0)" }),
     ]
@@ -49,7 +50,8 @@ extension CrashReport {
   private var senderText: String? {
     guard let sender = exception?.sender else { return nil }
     if let own = process.pid, Int64(own) == Int64(sender.pid) { return "the process itself" }
-    return "process \(sender.pid) of user \(sender.uid)"
+    let name = sender.name.map { " (\($0))" } ?? ""
+    return "process \(sender.pid)\(name) of user \(sender.uid)"
   }
 
   private var processText: String? {

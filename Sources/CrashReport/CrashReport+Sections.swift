@@ -3,6 +3,11 @@ extension CrashReport {
   ///
   /// A new section is one more element, and shows up in the text and in the HTML.
   var sections: [ReportSection] {
-    [endSection, resourceSection, annotationSection].compactMap { $0 } + clientSections
+    [evidenceSection, resourceSection, annotationSection].compactMap { $0 } + clientSections
+  }
+
+  /// What says that the cause is what the head says.
+  private var evidenceSection: ReportSection? {
+    ReportSection("Evidence", rows: (end?.evidence ?? cause?.evidence ?? []).map { .text($0) })
   }
 }

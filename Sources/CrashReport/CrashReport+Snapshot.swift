@@ -19,10 +19,15 @@ extension CrashReport {
       folders: symbolFolders, stored: snapshot.storedSymbols, readsFiles: symbolicating)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
     let crashedID = snapshot.exception?.threadID
+    let tasks = Dictionary(
+      snapshot.tasks.map { ($0.threadID, $0) }, uniquingKeysWith: { first, _ in first })
     var threads = snapshot.threads.map { thread in
       let trace = walker.trace(
-        of: thread, head: Self.keptFrames.head, tail: Self.keptFrames.tail)
-      return Thread(thread, crashed: thread.id == crashedID, trace: trace, in: snapshot)
+        of: thread, head: Self.keptFrames.head, tail: Self.keptFrames.tail,
+        runsTask: tasks[thread.id] != nil)
+      var result = Thread(thread, crashed: thread.id == crashedID, trace: trace, in: snapshot)
+      result.task = tasks[thread.id].map { Task($0, trace: trace, in: snapshot) }
+      return result
     }
     if let index = threads.firstIndex(where: \.crashed), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
@@ -30,12 +35,15 @@ extension CrashReport {
     let crashed = threads.first { $0.crashed }
     schemaVersion = 1
     reportID = snapshot.reportID.map(String.init(describing:))
-    message = Self.message(snapshot.exception)
+    message =
+      Self.message(snapshot.exception)
+      ?? AbortFinding(snapshot: snapshot, frames: crashed?.frames ?? []).exceptionMessage
     let time = snapshot.process.crashTime.map(Timestamp.init(nanoseconds:))
+    let found = Explanation(of: snapshot, frames: crashed?.frames ?? [], thread: crashed)
     explanation =
-      Request(snapshot.request)?.text(at: time)
-      ?? End(snapshot.end)?.text
-      ?? Explanation(of: snapshot, frames: crashed?.frames ?? []).text
+      Request(snapshot.request)?.text(at: time) ?? End(snapshot.end)?.text ?? found.text
+    cause =
+      snapshot.request == nil && snapshot.end == nil ? found.finding.map(Cause.init) : nil
     signature = Self.signature(of: snapshot, thread: crashed)
     complete = snapshot.capture.isComplete
     exception = snapshot.exception.map(Exception.init)
@@ -107,7 +115,10 @@ extension CrashReport.Exception {
     }
     address = exception.address.map(HexAddress.init)
     access = MemoryAccess(exception)?.rawValue
-    sender = exception.sender.map { CrashReport.Sender(pid: $0.processID, uid: $0.userID) }
+    let name = exception.senderName
+    sender = exception.sender.map {
+      CrashReport.Sender(pid: $0.processID, uid: $0.userID, name: name)
+    }
     systemCall = exception.systemCall.map(CrashReport.SystemCall.init)
   }
 }

@@ -10,6 +10,9 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var message: String?
   /// What the dump shows of the cause, with the evidence; nil where it shows nothing.
   public var explanation: String?
+  /// The cause as a word, how sure it is, and what says so; null where the dump shows nothing, and
+  /// in the JSON of versions that did not know it.
+  public var cause: Cause?
   /// The same for crashes of the same cause; the rules are in `Docs/Reports.md`.
   public var signature: String?
   /// False for a torn dump.
@@ -47,6 +50,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(reportID, forKey: .reportID)
     try container.encode(message, forKey: .message)
     try container.encode(explanation, forKey: .explanation)
+    try container.encode(cause, forKey: .cause)
     try container.encode(signature, forKey: .signature)
     try container.encode(complete, forKey: .complete)
     try container.encode(exception, forKey: .exception)

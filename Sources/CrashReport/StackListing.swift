@@ -50,5 +50,44 @@ struct StackListing {
     if thread.stackEnd == "lost", !thread.frames.isEmpty {
       items.append(.note("the stack goes on; its next frame was not found"))
     }
+    if let task = thread.task { add(task, of: thread, isCounted: isCounted) }
+  }
+
+  /// The functions that wait for one of the thread's, numbered on from that one.
+  private mutating func add(
+    _ task: CrashReport.Task, of thread: CrashReport.Thread, isCounted: Bool
+  ) {
+    items.append(.note(task.title))
+    guard !task.frames.isEmpty else { return }
+    let callee = task.calleeIndex.flatMap { index in
+      thread.frames.indices.contains(index) ? thread.frames[...index] : nil
+    }
+    var number = callee?.count { $0.inlined != true }
+    if let callee, thread.framesOmitted > 0, callee.count > thread.framesOmittedAfter {
+      number = isCounted ? number.map { $0 + thread.framesOmitted } : nil
+    }
+    let name = callee?.last?.function.map(FunctionName.short) ?? "the task's function"
+    items.append(.elision("awaiting \(name):"))
+    for (position, frame) in task.frames.enumerated() {
+      if task.framesOmitted > 0, position == task.framesOmittedAfter {
+        items.append(.elision("... \(task.framesOmitted) frames ..."))
+        number = number.map { $0 + task.framesOmitted }
+      }
+      items.append(.frame(frame, number: number))
+      if frame.inlined != true { number = number.map { $0 + 1 } }
+    }
+    if task.framesCut { items.append(.note("who awaits that one is not in the dump")) }
+  }
+}
+
+extension CrashReport.Task {
+  /// Such as "task 7 "import", priority low, cancelled".
+  var title: String {
+    let words = [
+      "task" + (id.map { " \($0)" } ?? "") + (name.map { " \"\($0)\"" } ?? ""),
+      priority.map { "priority \($0)" }, basePriority.map { "made with \($0)" },
+      cancelled == true ? "cancelled" : nil, child == true ? "child task" : nil,
+    ]
+    return words.compactMap { $0 }.joined(separator: ", ")
   }
 }

@@ -49,11 +49,10 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "client", "complete", "exception", "explanation", "mappings",
+        "annotations", "capture", "cause", "client", "complete", "exception", "explanation",
+        "mappings",
         "mappingsOmitted", "memory", "message", "modules", "process", "reportID", "request",
-        "resources", "schemaVersion", "signature", "survival",
-        "system",
-        "threads",
+        "resources", "schemaVersion", "signature", "survival", "system", "threads",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
     #expect(object["message"] is NSNull)

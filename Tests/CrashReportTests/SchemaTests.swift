@@ -25,6 +25,12 @@ import Testing
     full.exception?.systemCall = .init(number: 1, architecture: .x86_64)
     full.threads[0].recursion = .init(period: 1, first: 2, count: 3, estimatedInGap: nil)
     full.threads[0].systemCall = .init(number: 1, architecture: .x86_64)
+    full.threads[0].task = .init(
+      id: 1, name: "name", priority: "low", basePriority: nil, cancelled: false, child: true,
+      calleeIndex: 0, frames: full.threads[0].frames, framesOmitted: 0, framesOmittedAfter: 0,
+      framesCut: false)
+    full.cause = .init(
+      Finding(kind: "abort", certainty: .likely, text: "text", evidence: ["fact"]))
     full.resources?.loadAverage = [0.5, 1, 2]
     full.request = .init(DumpRequest())
     for report in [
