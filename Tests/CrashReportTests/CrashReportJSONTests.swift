@@ -49,8 +49,8 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "client", "complete", "exception", "explanation", "message", "modules",
-        "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
+        "annotations", "capture", "client", "complete", "end", "exception", "explanation", "message",
+        "modules", "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
         "system",
         "threads",
       ])
