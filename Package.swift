@@ -18,6 +18,7 @@ let package = Package(
   products: [
     .library(name: "Postmortem", targets: ["Postmortem"]),
     .library(name: "PostmortemHandler", targets: ["PostmortemHandler"]),
+    .library(name: "PostmortemUpload", targets: ["PostmortemUpload"]),
     .executable(name: "postmortem", targets: ["PostmortemTool"]),
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
@@ -85,12 +86,21 @@ let package = Package(
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
         "PostmortemHandler", "ProcessSnapshot",
       ]),
+    // Reports to a collector. With what is above it the only one that links Foundation.
+    .target(
+      name: "CrashReportUpload",
+      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump"]),
+    // What a program imports beside Postmortem to upload its reports.
+    .target(
+      name: "PostmortemUpload",
+      dependencies: ["CrashHandler", "CrashReportDatabase", "CrashReportUpload", "Postmortem"]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
-        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase", "IntermediateDump",
-        "Minidump", "Postmortem", "ProcessSnapshot", "Stackwalk",
+        "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
+        "CrashReportUpload", "IntermediateDump", "Minidump", "Postmortem", "ProcessSnapshot",
+        "Stackwalk",
       ]),
 
     // The README's usage, and a victim that can die in many ways.
@@ -117,12 +127,14 @@ let package = Package(
       name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
-      dependencies: ["CrashReport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
+      dependencies: [
+        "CrashReport", "CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk",
+      ]),
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
         "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
-      ]),
+      ], exclude: ["CollectorClient.py"]),
 
     // Runs victims and debuggers for the tests; never a product.
     .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
@@ -143,11 +155,14 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
-        "Stackwalk", "TellingVictim",
+        "SignatureVictim", "Stackwalk", "TellingVictim",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
+    // A program that crashes in a library which a test compiles.
+    .executableTarget(
+      name: "SignatureVictim", dependencies: ["PostmortemHandler"], path: "Tests/SignatureVictim"),
     // A program that dumps without a crash, and hangs.
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
@@ -159,6 +174,12 @@ let package = Package(
     .testTarget(
       name: "CrashReportDatabaseTests",
       dependencies: ["CrashReportDatabase", "CrashTestSupport", "IntermediateDump"]),
+    .testTarget(
+      name: "CrashReportUploadTests",
+      dependencies: [
+        "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport", "IntermediateDump",
+        "Minidump", "ProcessSnapshot",
+      ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [

@@ -22,6 +22,61 @@ const void *const *pm_abort_message_pointer(void) {
   return (const void *const *)dlvsym(RTLD_DEFAULT, "__abort_msg", "GLIBC_PRIVATE");
 }
 
+extern const void *_swift_concurrency_debug_asyncTaskMetadata __attribute__((weak));
+extern const void *_swift_concurrency_debug_asyncTaskSlabMetadata __attribute__((weak));
+extern uint32_t _swift_concurrency_debug_internal_layout_version __attribute__((weak));
+
+// The module that holds an address, and its thread-local block in this thread.
+struct block_search {
+  uint64_t address;
+  uint64_t block;
+  uint64_t size;
+};
+
+static int find_block(struct dl_phdr_info *info, size_t size, void *argument) {
+  struct block_search *search = argument;
+  int is_module = 0;
+  uint64_t block_size = 0;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    if (header->p_type == PT_TLS) block_size = header->p_memsz;
+    if (header->p_type == PT_LOAD && search->address - info->dlpi_addr - header->p_vaddr < header->p_memsz) is_module = 1;
+  }
+  if (!is_module) return 0;
+  if (size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(void *)) search->block = (uint64_t)info->dlpi_tls_data;
+  search->size = block_size;
+  return 1;
+}
+
+void pm_find_task_facts(struct pm_task_facts *facts) {
+  memset(facts, 0, sizeof *facts);
+  if (!&_swift_concurrency_debug_asyncTaskMetadata || !&_swift_concurrency_debug_asyncTaskSlabMetadata) return;
+  struct block_search search = {.address = (uint64_t)&_swift_concurrency_debug_asyncTaskMetadata};
+  dl_iterate_phdr(find_block, &search);
+  if (search.block == 0) return;
+  facts->task_metadata = (uint64_t)_swift_concurrency_debug_asyncTaskMetadata;
+  facts->slab_metadata = (uint64_t)_swift_concurrency_debug_asyncTaskSlabMetadata;
+  facts->block_offset = (int64_t)(search.block - (uint64_t)__builtin_thread_pointer());
+  facts->block_size = search.size;
+  if (&_swift_concurrency_debug_internal_layout_version)
+    facts->layout_version = _swift_concurrency_debug_internal_layout_version;
+}
+
+extern void *__cxa_get_globals(void) __attribute__((weak));
+extern const void *const _ZTVN10__cxxabiv120__si_class_type_infoE[] __attribute__((weak));
+extern const void *const _ZTVN10__cxxabiv121__vmi_class_type_infoE[] __attribute__((weak));
+
+void pm_find_exception_facts(struct pm_exception_facts *facts) {
+  memset(facts, 0, sizeof *facts);
+  if (!__cxa_get_globals) return;
+  facts->globals_offset = (int64_t)((uint64_t)__cxa_get_globals() - (uint64_t)__builtin_thread_pointer());
+  // An object's first word points behind the two words that a table begins with.
+  if (&_ZTVN10__cxxabiv120__si_class_type_infoE)
+    facts->single_base_class = (uint64_t)(_ZTVN10__cxxabiv120__si_class_type_infoE + 2);
+  if (&_ZTVN10__cxxabiv121__vmi_class_type_infoE)
+    facts->several_bases_class = (uint64_t)(_ZTVN10__cxxabiv121__vmi_class_type_infoE + 2);
+}
+
 extern void __tsan_init(void) __attribute__((weak));
 extern void __asan_init(void) __attribute__((weak));
 

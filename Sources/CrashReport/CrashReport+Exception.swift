@@ -41,12 +41,15 @@ extension CrashReport {
   public struct Sender: Codable, Sendable, Equatable {
     public var pid: Int32
     public var uid: UInt32
+    /// Its name when the signal was handled; null where it was gone, or could not be seen.
+    public var name: String?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(pid, forKey: .pid)
       try container.encode(uid, forKey: .uid)
+      try container.encode(name, forKey: .name)
     }
   }
 }

@@ -31,6 +31,10 @@ extension CrashReport {
     public var stackLimit: UInt64?
     /// The soft limit of RLIMIT_AS in bytes; null for none.
     public var addressSpaceLimit: UInt64?
+    /// Bytes of address space in use at the crash.
+    public var addressSpaceUsed: UInt64?
+    /// The soft limit of RLIMIT_NPROC, which counts all processes of the user; null for none.
+    public var taskLimit: UInt64?
     /// The machine's load over 1, 5 and 15 minutes.
     public var loadAverage: [Double]?
 
@@ -45,6 +49,8 @@ extension CrashReport {
       try container.encode(controlGroupTasks, forKey: .controlGroupTasks)
       try container.encode(stackLimit, forKey: .stackLimit)
       try container.encode(addressSpaceLimit, forKey: .addressSpaceLimit)
+      try container.encode(addressSpaceUsed, forKey: .addressSpaceUsed)
+      try container.encode(taskLimit, forKey: .taskLimit)
       try container.encode(loadAverage, forKey: .loadAverage)
     }
   }

@@ -1,5 +1,5 @@
 public import ProcessSnapshot
-internal import Stackwalk
+public import Stackwalk
 
 extension CrashReport {
   /// The frames that are kept of one stack: its innermost and, of a deep recursion, its outermost.
@@ -19,10 +19,15 @@ extension CrashReport {
       folders: symbolFolders, stored: snapshot.storedSymbols, readsFiles: symbolicating)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
     let crashedID = snapshot.exception?.threadID
+    let tasks = Dictionary(
+      snapshot.tasks.map { ($0.threadID, $0) }, uniquingKeysWith: { first, _ in first })
     var threads = snapshot.threads.map { thread in
       let trace = walker.trace(
-        of: thread, head: Self.keptFrames.head, tail: Self.keptFrames.tail)
-      return Thread(thread, crashed: thread.id == crashedID, trace: trace, in: snapshot)
+        of: thread, head: Self.keptFrames.head, tail: Self.keptFrames.tail,
+        runsTask: tasks[thread.id] != nil)
+      var result = Thread(thread, crashed: thread.id == crashedID, trace: trace, in: snapshot)
+      result.task = tasks[thread.id].map { Task($0, trace: trace, in: snapshot) }
+      return result
     }
     if let index = threads.firstIndex(where: \.crashed), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
@@ -30,15 +35,16 @@ extension CrashReport {
     let crashed = threads.first { $0.crashed }
     schemaVersion = 1
     reportID = snapshot.reportID.map(String.init(describing:))
-    message = Self.message(snapshot.exception)
+    message =
+      Self.message(snapshot.exception)
+      ?? AbortFinding(snapshot: snapshot, frames: crashed?.frames ?? []).exceptionMessage
     let time = snapshot.process.crashTime.map(Timestamp.init(nanoseconds:))
+    let found = Explanation(of: snapshot, frames: crashed?.frames ?? [], thread: crashed)
     explanation =
-      Request(snapshot.request)?.text(at: time)
-      ?? End(snapshot.end)?.text
-      ?? Explanation(of: snapshot, frames: crashed?.frames ?? []).text
-    signature = Signature.text(
-      exception: snapshot.exception, frames: crashed?.frames ?? [], modules: snapshot.modules,
-      request: snapshot.request, end: snapshot.end)
+      Request(snapshot.request)?.text(at: time) ?? End(snapshot.end)?.text ?? found.text
+    cause =
+      snapshot.request == nil && snapshot.end == nil ? found.finding.map(Cause.init) : nil
+    signature = Self.signature(of: snapshot, thread: crashed)
     complete = snapshot.capture.isComplete
     exception = snapshot.exception.map(Exception.init)
     process = Process(snapshot.process)
@@ -52,6 +58,41 @@ extension CrashReport {
     request = Request(snapshot.request)
     client = Client(snapshot)
     end = End(snapshot.end)
+    memory = Memory.selection(snapshot)
+    let mappings = Mapping.selection(snapshot)
+    self.mappings = mappings.kept
+    mappingsOmitted = mappings.omitted
+  }
+
+  /// The signature alone, from the crashing thread alone.
+  ///
+  /// - Parameters:
+  ///   - snapshot: the crashed process.
+  ///   - symbols: where the names come from. May be used for many snapshots, and reads each
+  ///     module's file once then.
+  /// - Returns: as in a report; nil where the signal is not in the dump.
+  public static func signature(of snapshot: ProcessSnapshot, symbols: SymbolSource) -> String? {
+    symbols.begin(stored: snapshot.storedSymbols)
+    let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
+    let crashed = snapshot.crashedThread.map { thread in
+      let trace = walker.trace(of: thread, head: keptFrames.head, tail: keptFrames.tail)
+      return Thread(thread, crashed: true, trace: trace, in: snapshot)
+    }
+    return signature(of: snapshot, thread: crashed)
+  }
+
+  private static func signature(of snapshot: ProcessSnapshot, thread: Thread?) -> String? {
+    let frames = thread?.frames ?? []
+    var recursion: Recursion?
+    if let exception = snapshot.exception, exception.signal == SignalNames.segmentation,
+      !exception.wasSent,
+      MemoryFault(exception: exception, snapshot: snapshot, frames: frames).isStackOverflow
+    {
+      recursion = thread?.recursion
+    }
+    return Signature.text(
+      exception: snapshot.exception, frames: frames, modules: snapshot.modules,
+      request: snapshot.request, end: snapshot.end, recursion: recursion)
   }
 
   /// The runtime's words, else the C library's; blank ones say nothing.
@@ -74,7 +115,10 @@ extension CrashReport.Exception {
     }
     address = exception.address.map(HexAddress.init)
     access = MemoryAccess(exception)?.rawValue
-    sender = exception.sender.map { CrashReport.Sender(pid: $0.processID, uid: $0.userID) }
+    let name = exception.senderName
+    sender = exception.sender.map {
+      CrashReport.Sender(pid: $0.processID, uid: $0.userID, name: name)
+    }
     systemCall = exception.systemCall.map(CrashReport.SystemCall.init)
   }
 }

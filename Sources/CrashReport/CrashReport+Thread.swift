@@ -34,6 +34,8 @@ extension CrashReport {
     public var stackBytesOmitted: UInt64?
     /// The longest recursion on the stack.
     public var recursion: Recursion?
+    /// The task of Swift concurrency that it ran.
+    public var task: Task?
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {
@@ -54,6 +56,7 @@ extension CrashReport {
       try container.encode(stackEnd, forKey: .stackEnd)
       try container.encode(stackBytesOmitted, forKey: .stackBytesOmitted)
       try container.encode(recursion, forKey: .recursion)
+      try container.encode(task, forKey: .task)
     }
   }
 

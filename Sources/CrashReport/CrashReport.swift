@@ -10,6 +10,9 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var message: String?
   /// What the dump shows of the cause, with the evidence; nil where it shows nothing.
   public var explanation: String?
+  /// The cause as a word, how sure it is, and what says so; null where the dump shows nothing, and
+  /// in the JSON of versions that did not know it.
+  public var cause: Cause?
   /// The same for crashes of the same cause; the rules are in `Docs/Reports.md`.
   public var signature: String?
   /// False for a torn dump.
@@ -30,6 +33,12 @@ public struct CrashReport: Codable, Sendable, Equatable {
   public var request: Request?
   /// What the program told while it ran; null where it told nothing.
   public var client: Client?
+  /// Null in the JSON of versions that did not know it, as the next two.
+  public var memory: [Memory]?
+  /// Sorted by address; at most 4,096.
+  public var mappings: [Mapping]?
+  /// How many more mappings there were.
+  public var mappingsOmitted: Int?
 
   /// How a run ended that left no dump of its end; null for a process that was captured.
   public var end: End?
@@ -41,6 +50,7 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(reportID, forKey: .reportID)
     try container.encode(message, forKey: .message)
     try container.encode(explanation, forKey: .explanation)
+    try container.encode(cause, forKey: .cause)
     try container.encode(signature, forKey: .signature)
     try container.encode(complete, forKey: .complete)
     try container.encode(exception, forKey: .exception)
@@ -55,5 +65,8 @@ public struct CrashReport: Codable, Sendable, Equatable {
     try container.encode(request, forKey: .request)
     try container.encode(client, forKey: .client)
     try container.encode(end, forKey: .end)
+    try container.encode(memory, forKey: .memory)
+    try container.encode(mappings, forKey: .mappings)
+    try container.encode(mappingsOmitted, forKey: .mappingsOmitted)
   }
 }

@@ -7,6 +7,7 @@ struct FoldedRecursion {
 
   /// Counted from the innermost frame, inlined calls not counted.
   let range: Range<Int>
+  /// Raw, as the words of a section.
   let text: String
 
   /// Nil where nothing is to be folded.
@@ -39,15 +40,14 @@ struct FoldedRecursion {
     }
     guard range.count >= Self.fewestFrames else { return nil }
     let names = frames[recursion.first..<recursion.first + recursion.period].map { frame in
-      (frame.element.function.map(FunctionName.short) ?? frame.element.address.description)
-        .escapedForTerminal()
+      frame.element.function.map(FunctionName.short) ?? frame.element.address.description
     }
     self.range = range
     let estimated = max(0, recursion.estimatedInGap ?? 0)
     let (sum, isTooMany) = range.count.addingReportingOverflow(estimated)
     let count = Self.grouped(isTooMany ? .max : sum)
     let turn = names.count > 1 ? " in turn" : ""
-    let start = "  ... " + (estimated > 0 ? "about \(count)" : count) + " more of "
+    let start = "... " + (estimated > 0 ? "about \(count)" : count) + " more of "
     let gap =
       estimated > 0
       ? ", some \(Self.grouped(estimated)) of them in a part of the stack that is not in the dump"

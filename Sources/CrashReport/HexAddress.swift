@@ -14,6 +14,12 @@ public struct HexAddress: Hashable, Sendable, Codable, CustomStringConvertible {
     return "0x" + String(repeating: "0", count: max(0, 12 - digits.count)) + digits
   }
 
+  /// 16 digits without a prefix, for registers.
+  var wide: String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+  }
+
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)

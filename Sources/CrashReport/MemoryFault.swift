@@ -5,6 +5,7 @@ struct MemoryFault {
   let exception: ExceptionSnapshot
   let snapshot: ProcessSnapshot
   let frames: [CrashReport.Frame]
+  var thread: CrashReport.Thread?
 
   /// Addresses below this are never mapped: /proc/sys/vm/mmap_min_addr is 64 KiB almost everywhere.
   private static let nullPageEnd: UInt64 = 64 << 10
@@ -22,20 +23,79 @@ struct MemoryFault {
     }
   }
 
-  var text: String? {
-    // SI_KERNEL: a general protection fault, for which the kernel knows no address.
-    if exception.code == 0x80 { return generalProtection }
-    guard let address = exception.address else { return nil }
-    if let overflow = stackOverflow(address) { return overflow }
-    let place = HexAddress(address)
-    if address < Self.nullPageEnd { return nullAccess(address) }
-    if snapshot.architecture == .x86_64, !Self.isCanonical(address) {
-      return "\(verb) \(place), which is no possible address of a user process: the pointer is"
-        + " not one, or was overwritten."
+  var finding: Finding? {
+    guard var finding = bareFinding else { return nil }
+    if let allocator = allocatorFunction {
+      finding.text +=
+        " It happened inside the memory allocator (\(allocator)), whose heap was most likely damaged"
+        + " before: by a write past the end of a block, or to one that had been freed."
+      finding.evidence.append("\(allocator) is among the innermost frames")
     }
-    if let mapping = snapshot.mapping(containing: address) { return protected(address, mapping) }
+    return finding
+  }
+
+  private var bareFinding: Finding? {
+    let fact = snapshot.signalFact + accessFact
+    // SI_KERNEL: a general protection fault, for which the kernel knows no address.
+    if exception.code == 0x80 {
+      return generalProtection.map {
+        Finding(
+          kind: "general-protection", certainty: .likely, text: $0,
+          evidence: fact + impossiblePointers.map { "\($0.name) \(HexAddress($0.value))" })
+      }
+    }
+    guard let address = exception.address else { return nil }
+    if let overflow = stackOverflow(address) {
+      return Finding(
+        kind: "stack-overflow", text: overflow.text, evidence: fact + overflow.evidence)
+    }
+    let place = HexAddress(address)
+    if address < Self.nullPageEnd {
+      return Finding(
+        kind: access == .execute ? "null-call" : "null-dereference", text: nullAccess(address),
+        evidence: fact)
+    }
+    if snapshot.architecture == .x86_64, !Self.isCanonical(address) {
+      return Finding(
+        kind: "impossible-address",
+        text: "\(verb) \(place), which is no possible address of a user process: the pointer is"
+          + " not one, or was overwritten.", evidence: fact)
+    }
+    if let mapping = snapshot.mapping(containing: address) {
+      return protected(address, mapping).map { text in
+        let isData = access == .execute && !mapping.protection.contains(.execute)
+        return Finding(
+          kind: isData ? "executed-data" : "protected-memory", text: text,
+          evidence: fact + ["mapping \(Self.describe(mapping))"])
+      }
+    }
     guard !snapshot.mappings.isEmpty else { return nil }
-    return "\(verb) \(place), where nothing is mapped.\(neighbours(of: address))"
+    return Finding(
+      kind: "unmapped-memory",
+      text: "\(verb) \(place), where nothing is mapped.\(neighbours(of: address))",
+      evidence: fact + ["no mapping holds the address"])
+  }
+
+  private var accessFact: [String] {
+    guard exception.trapNumber == 14, let error = exception.trapErrorCode, let access else {
+      return []
+    }
+    return ["page-fault error code \(HexAddress(error)): \(access.rawValue)"]
+  }
+
+  /// A function of the C library's allocator among the innermost frames.
+  private var allocatorFunction: String? {
+    let names: Set = [
+      "malloc", "free", "calloc", "realloc", "_int_malloc", "_int_free", "_int_realloc",
+      "malloc_consolidate", "unlink_chunk", "unlink_chunk.isra.0", "tcache_get", "tcache_put",
+      "__libc_malloc", "__libc_free", "cfree", "_int_free_merge_chunk", "sysmalloc",
+    ]
+    return frames.prefix(4).compactMap(\.symbol).first(where: names.contains)
+  }
+
+  /// True where the stack was full.
+  var isStackOverflow: Bool {
+    exception.code != 0x80 && exception.address.flatMap(stackOverflow) != nil
   }
 
   private func nullAccess(_ address: UInt64) -> String {
@@ -55,9 +115,15 @@ struct MemoryFault {
     return high == 0 || high == 0x1_FFFF
   }
 
+  private var impossiblePointers: [(name: String, value: UInt64)] {
+    guard let context = exception.context else { return [] }
+    return context.generalRegisters.filter { !Self.isCanonical($0.value) }
+      .map { (name: $0.name, value: $0.value) }
+  }
+
   private var generalProtection: String? {
-    guard snapshot.architecture == .x86_64, let context = exception.context else { return nil }
-    let suspects = context.generalRegisters.filter { !Self.isCanonical($0.value) }
+    guard snapshot.architecture == .x86_64, exception.context != nil else { return nil }
+    let suspects = impossiblePointers
     let head = "A general protection fault, for which the processor gives no address."
     guard !suspects.isEmpty else { return head }
     let list = suspects.map { "\($0.name) \(HexAddress($0.value))" }.joined(separator: ", ")
@@ -101,7 +167,7 @@ struct MemoryFault {
   }
 
   /// A fault close to the stack pointer, right below the memory of the stack.
-  private func stackOverflow(_ address: UInt64) -> String? {
+  private func stackOverflow(_ address: UInt64) -> (text: String, evidence: [String])? {
     guard let stackPointer = exception.context?.stackPointer,
       let stack = snapshot.crashedThread?.stackRange, address < stack.lowerBound,
       access != .execute
@@ -129,8 +195,38 @@ struct MemoryFault {
     if isHugeFrame, below > Self.guardSize {
       text += " The innermost frame alone is \(Self.distance(framePointer - stackPointer)) large."
     }
+    let depth = self.depth
+    if let depth { text += " \(depth.text)" }
     if let recursion { text += " \(recursion)" }
-    return text
+    let evidence = [
+      "stack \(HexAddress(stack.lowerBound))-\(HexAddress(stack.upperBound))",
+      "stack pointer \(HexAddress(stackPointer))",
+    ]
+    return (text, evidence + (depth?.evidence ?? []))
+  }
+
+  /// How many calls are on the stack, and what it may grow to.
+  private var depth: (text: String, evidence: [String])? {
+    var parts: [String] = []
+    var evidence: [String] = []
+    if let thread, !thread.frames.isEmpty {
+      let walked = thread.frames.count { $0.inlined != true } + thread.framesOmitted
+      let gap = min(thread.recursion?.estimatedInGap ?? 0, 1 << 40)
+      let isWhole = thread.stackEnd == "bottom" && (!thread.stackGap || gap > 0)
+      parts.append(
+        "\(gap > 0 ? "about " : isWhole ? "" : "at least ")\(walked + gap) calls are on it")
+      evidence.append("\(walked) frames found" + (gap > 0 ? ", \(gap) estimated" : ""))
+    }
+    // Of another thread the mapping is the limit.
+    if exception.threadID == snapshot.process.processID,
+      let limit = snapshot.process.limits?.stackSize?.soft
+    {
+      parts.append("the main thread's may grow to \(Self.distance(limit)) (RLIMIT_STACK)")
+      evidence.append("RLIMIT_STACK \(limit)")
+    }
+    guard let first = parts.first else { return nil }
+    let sentence = ([first.prefix(1).uppercased() + first.dropFirst()] + parts.dropFirst())
+    return (sentence.joined(separator: "; ") + ".", evidence)
   }
 
   /// The function that most of the innermost frames are in, if there is such a one.
@@ -144,7 +240,7 @@ struct MemoryFault {
       + " \(min(frames.count, 64)) frames."
   }
 
-  private static func describe(_ mapping: MemoryMapping) -> String {
+  static func describe(_ mapping: MemoryMapping) -> String {
     let protection = mapping.protection
     let letters =
       (protection.contains(.read) ? "r" : "-") + (protection.contains(.write) ? "w" : "-")

@@ -18,6 +18,8 @@ extension CrashReport.Resources {
     let numbers = snapshot.system.loadAverage?.split(separator: " ").prefix(3)
       .compactMap { Double($0) }
     loadAverage = numbers?.count == 3 ? numbers : nil
+    addressSpaceUsed = process.addressSpaceSize
+    taskLimit = limits?.tasks?.soft
   }
 
   /// Sentences on what was used up, which may be why the program failed; empty where nothing was.
@@ -46,6 +48,25 @@ extension CrashReport.Resources {
     if let (used, limit) = Self.full(controlGroupTasks) {
       sentences.append(
         "The control group has \(used) threads and processes, as many as it may have (\(limit)).")
+    }
+    return sentences + processEvidence
+  }
+
+  /// What the process itself used up, and not its group.
+  private var processEvidence: [String] {
+    var sentences: [String] = []
+    // The last allocation that failed may have been a large one: within an eighth.
+    if let used = addressSpaceUsed, let limit = addressSpaceLimit, limit > 0,
+      used >= limit - limit / 8
+    {
+      sentences.append(
+        "The process uses \(TextReport.size(used)) of the \(TextReport.size(limit)) of address"
+          + " space that it may use (RLIMIT_AS): an allocation may have failed.")
+    }
+    if let threads, let limit = taskLimit, limit > 0, threads >= limit {
+      sentences.append(
+        "The process has \(threads) threads, and its user may have \(limit) threads and processes"
+          + " (RLIMIT_NPROC).")
     }
     return sentences
   }

@@ -2,37 +2,37 @@ internal import ProcessSnapshot
 
 /// Groups crashes of one cause under one line of text.
 ///
-/// The signal, then the short names of the innermost frames of the program's own code. No
-/// addresses, which change with every run, and no offsets, which change with every build. The rules
-/// are in `Docs/Reports.md`.
-enum Signature {
+/// The signal, then the names of the innermost calls of the program's own code. No addresses, which
+/// change with every run; no offsets, lines and numbers of closures, which change with every build;
+/// nothing that differs between threads or with what was inlined. The rules, and what they cannot
+/// do, are in `Docs/Signatures.md`.
+struct Signature: Sendable {
   private static let frameCount = 3
+  /// Functions of a recursion that are named.
+  private static let recursionCount = 8
+
+  private let systemModules: Set<String>
+
+  init(modulePaths: some Sequence<String>) {
+    systemModules = Set(
+      modulePaths.filter(SystemCode.isModule).map { path in
+        path.split(separator: "/").last.map(String.init) ?? path
+      })
+  }
 
   static func text(
     exception: ExceptionSnapshot?, frames: [CrashReport.Frame], modules: [ModuleSnapshot],
-    request: DumpRequest? = nil, end: RunEnd? = nil
+    request: DumpRequest? = nil, end: RunEnd? = nil,
+    recursion: CrashReport.Recursion? = nil
   ) -> String? {
-    if end != nil { return CrashReport.End(end)?.kind.map { "end | \($0)" } ?? "end" }
-    guard let name = kind(of: exception, request) else { return nil }
-    let systemNames = Set(modules.filter(isSystem).map(\.name))
-    let named = frames.filter { $0.function != nil }
-    let own = named.filter { frame in
-      guard let module = frame.module, let function = frame.function else { return false }
-      return !systemNames.contains(module) && !isRuntime(FunctionName.short(function))
+    if let end { return CrashReport.End(end)?.kind.map { "end | \($0)" } ?? "end" }
+    guard let kind = kind(of: exception, request) else { return nil }
+    let signature = Signature(modulePaths: modules.map(\.path))
+    if let recursion, let names = signature.names(of: recursion, in: frames) {
+      return "\(kind) | recursion | " + names.joined(separator: ", ")
     }
-    var parts: [String] = []
-    for frame in own.isEmpty ? named : own {
-      let part = FunctionName.short(frame.function ?? "")
-      // A recursion counts once, however deep it was.
-      if part != parts.last { parts.append(part) }
-      if parts.count == frameCount { break }
-    }
-    if parts.isEmpty {
-      // Without names the module is all that stays the same from build to build.
-      guard let module = frames.first?.module else { return name }
-      return "\(name) | \(module)"
-    }
-    return ([name] + parts).joined(separator: " | ")
+    let parts = signature.names(of: frames)
+    return ([kind] + parts).joined(separator: " | ")
   }
 
   /// The signal; "hang" or "dump" where there was none.
@@ -44,34 +44,64 @@ enum Signature {
     return SignalNames.name(signal) ?? "signal \(signal)"
   }
 
-  /// Modules that come with the system or with Swift, by where they lie or by name.
-  static func isSystem(_ module: ModuleSnapshot) -> Bool {
-    let folders = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"]
-    let names = [
-      "libswift", "libFoundation", "lib_Foundation", "libdispatch", "libBlocksRuntime",
-      "linux-gate.so", "ld-linux", "libc.so", "libstdc++",
-    ]
-    return folders.contains { module.path.hasPrefix($0) }
-      || names.contains { module.name.hasPrefix($0) }
+  /// True for a call of the program's own code that has a name.
+  func isOwn(_ frame: CrashReport.Frame) -> Bool {
+    guard let function = frame.function, isInOwnModule(frame) else { return false }
+    return !SystemCode.isFunction(function) && !SystemCode.isArtificial(function)
   }
 
-  /// Functions of the runtimes, which a static program holds in its own module.
-  static func isRuntime(_ function: String) -> Bool {
-    let prefixes = [
-      "swift_", "_swift_", "swift::", "_dispatch_", "__libc_", "__pthread_", "Swift.",
-      "reabstraction thunk", RuntimeFailure.prefix,
-    ]
-    let names: Set = [
-      "abort", "raise", "gsignal", "__GI_raise", "__GI_abort", "pthread_kill", "__assert_fail",
-      "__assert_fail_base", "__stack_chk_fail", "__fortify_fail", "_start", "start_thread",
-      "clone", "clone3",
-    ]
-    // Where a dump without a crash is taken.
-    let ours = [
-      "CrashHandler.LiveDump.", "CrashHandler.dumpWithoutCrash", "Postmortem.dumpWithoutCrash",
-    ]
-    if ours.contains(where: function.hasPrefix) { return true }
-    return names.contains(function) || prefixes.contains { function.hasPrefix($0) }
-      || function.contains(" in Swift.") || function.contains(" of Swift.")
+  /// True for code of the program's own, whether it has a name or not.
+  func isInOwnModule(_ frame: CrashReport.Frame) -> Bool {
+    frame.module.map { !systemModules.contains($0) } ?? false
+  }
+
+  private func names(of frames: [CrashReport.Frame]) -> [String] {
+    // What was found behind a gap or by a scan may be left over from another call.
+    let sure = Array(frames.prefix { $0.trust != "scan" && $0.trust != "after-gap" })
+    for frames in [sure, frames] {
+      let own = frames.filter(isOwn).compactMap(\.function).map(SignatureName.init)
+      // Where a thread begins says nothing of the cause, unless there is nothing else.
+      for names in [own.filter { !$0.isEntry }, own] where !names.isEmpty {
+        return Self.innermost(names.map(\.text))
+      }
+    }
+    // A program without names: its module is all that stays the same from build to build.
+    if let module = frames.first(where: isInOwnModule)?.module { return [module] }
+    let system = frames.filter { frame in
+      frame.function.map { !SystemCode.isArtificial($0) } ?? false
+    }
+    let names = Self.innermost(system.compactMap(\.function).map { SignatureName($0).text })
+    return names.isEmpty ? [frames.first?.module].compactMap { $0 } : names
+  }
+
+  /// The first few, of the same in a row one.
+  private static func innermost(_ names: [String]) -> [String] {
+    var parts: [String] = []
+    for name in names where name != parts.last {
+      parts.append(name)
+      if parts.count == frameCount { break }
+    }
+    return parts
+  }
+
+  /// The functions that took turns until the stack was full: which of them hit its end is chance,
+  /// and so is what it called then.
+  private func names(
+    of recursion: CrashReport.Recursion, in frames: [CrashReport.Frame]
+  ) -> [String]? {
+    // JSON may say anything.
+    guard recursion.first >= 0, recursion.period > 0, recursion.count > 0 else { return nil }
+    var depth = 0
+    var names: Set<String> = []
+    for frame in frames {
+      // An inlined call comes before the frame that it is in, and has its number.
+      let isInside = depth >= recursion.first && depth - recursion.first < recursion.count
+      if isInside, isOwn(frame), let function = frame.function {
+        names.insert(SignatureName(function).text)
+      }
+      if frame.inlined != true { depth += 1 }
+      if depth - recursion.first >= recursion.period || names.count == Self.recursionCount { break }
+    }
+    return names.isEmpty ? nil : names.sorted()
   }
 }

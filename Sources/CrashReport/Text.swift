@@ -12,6 +12,8 @@ extension String {
   ///
   /// - Parameter keepingLines: leaves line feeds and tabs as they are.
   public func escapedForTerminal(keepingLines: Bool = false) -> String {
+    // Most texts need nothing.
+    if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
     var result = ""
     for scalar in unicodeScalars {
       switch scalar.value {

@@ -28,7 +28,7 @@ public struct CrashReportDatabase: Sendable {
     _ = try database.subfolder(Self.attachmentsFolder, create: true)
   }
 
-  static let attachmentsFolder = "attachments"
+  package static let attachmentsFolder = "attachments"
 
   /// Opens a database and makes nothing; nil if there is no folder of that name.
   package init?(existing path: String) throws(CrashReportDatabaseError) {
@@ -123,12 +123,10 @@ public struct CrashReportDatabase: Sendable {
   ) -> StoredReport? {
     let name = StoredReport.fileName(id)
     guard let status = folder.status(of: name), status.kind == .regular else { return nil }
-    let metadata = try? folder.contents(
-      of: StoredReport.metadataName(id), limit: ReportMetadata.maximumFileSize)
+    let metadata = folder.metadata(of: id)
     return StoredReport(
       id: id, state: state, path: "\(folder.path)/\(name)",
-      creationTime: metadata.flatMap(ReportMetadata.init(bytes:))?.creationTime
-        ?? status.modificationTime / 1_000_000_000,
-      size: status.size)
+      creationTime: metadata?.creationTime ?? status.modificationTime / 1_000_000_000,
+      size: status.size, upload: ReportUpload(metadata))
   }
 }

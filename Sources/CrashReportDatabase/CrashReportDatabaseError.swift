@@ -20,6 +20,8 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     public static let reportExists = Code(description: "the report exists already")
     /// A new report's file was taken away before it was finished.
     public static let newReportLost = Code(description: "the new report's file is gone")
+    /// The database has no report of this ID that can be dealt with so.
+    public static let noSuchReport = Code(description: "there is no such report")
     /// The system refused; `errno` says why.
     public static let fileSystemError = Code(description: "file system error")
   }

@@ -1,13 +1,17 @@
 /// What the file beside a report says: the numbers that uploading and pruning need.
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8),
-/// creation (8), attributes (1), padding to 32 bytes, then the server's ID to the end of the file.
+/// creation (8), attributes (1), next upload attempt (7), then the server's ID. Behind a NUL follows
+/// what the last attempt came to. Crashpad has padding where the next attempt is, and reads the ID
+/// to the end of the file, which is a text that ends at the NUL to whatever prints it.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 struct ReportMetadata: Sendable, Equatable {
   static let size = 32
   /// A longer file is damaged: a server's ID is a short text.
   static let maximumFileSize = 64 << 10
+  /// Bytes of each text that are written.
+  static let maximumTextSize = 4 << 10
 
   /// What the attributes byte says.
   struct Attributes: OptionSet, Sendable {
@@ -22,8 +26,12 @@ struct ReportMetadata: Sendable, Equatable {
   /// Seconds since 1970.
   var creationTime: Int64
   var attributes: Attributes = []
+  /// Seconds since 1970 before which nothing is to be sent; 0 for at once.
+  var nextUploadAttemptTime: Int64 = 0
   /// What the server called the report; empty while it is not uploaded.
   var serverID = ""
+  /// What the last attempt came to, or why there will be none; empty where nothing is to be said.
+  var uploadNote = ""
 
   init(creationTime: Int64) {
     self.creationTime = creationTime
@@ -41,7 +49,11 @@ struct ReportMetadata: Sendable, Equatable {
     lastUploadAttemptTime = lastAttempt
     creationTime = creation
     attributes = Attributes(rawValue: bytes[24])
-    serverID = String(decoding: bytes[Self.size...], as: UTF8.self)
+    nextUploadAttemptTime = bytes[25..<32].reversed().reduce(0) { $0 << 8 | Int64($1) }
+    let texts = bytes[Self.size...].split(
+      separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+    serverID = String(decoding: texts[0], as: UTF8.self)
+    if texts.count > 1 { uploadNote = String(decoding: texts[1], as: UTF8.self) }
   }
 
   var bytes: [UInt8] {
@@ -51,8 +63,12 @@ struct ReportMetadata: Sendable, Equatable {
     LittleEndian.append(lastUploadAttemptTime, to: &bytes)
     LittleEndian.append(creationTime, to: &bytes)
     bytes.append(attributes.rawValue)
-    bytes += Array(repeating: 0, count: Self.size - bytes.count)
-    return bytes + Array(serverID.utf8)
+    let next = UInt64(clamping: min(nextUploadAttemptTime, 1 << 55))
+    for shift in stride(from: 0, to: 56, by: 8) {
+      bytes.append(UInt8(truncatingIfNeeded: next >> UInt64(shift)))
+    }
+    bytes += serverID.utf8.prefix(Self.maximumTextSize)
+    return uploadNote.isEmpty ? bytes : bytes + [0] + uploadNote.utf8.prefix(Self.maximumTextSize)
   }
 }
 

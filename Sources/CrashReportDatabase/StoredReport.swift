@@ -20,6 +20,8 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let creationTime: Int64
   /// The minidump's size in bytes.
   public let size: Int64
+  /// What is known of its upload.
+  public let upload: ReportUpload
 
   public var description: String { "\(id) \(state.rawValue) \(size) bytes \(path)" }
 

@@ -18,11 +18,11 @@ extension IntermediateDumpKey {
     switch self {
     case .linkMap, .linkEntry, .process, .system, .exception, .thread, .crashingThread,
       .memoryRegion, .mappingsChunk,
-      .module, .annotation, .capture, .owner, .survival, .dumpRequest,
+      .module, .annotation, .capture, .owner, .survival, .dumpRequest, .task, .cxxException,
       .runEvidence, .runEnd,
       .client, .annotationObject, .breadcrumb, .attachment, .userStreamFailure:
       .map
-    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations,
+    case .linkEntries, .threads, .stack, .memory, .mappings, .modules, .annotations, .tasks,
       .annotationObjects, .simpleAnnotations, .breadcrumbs, .extraMemory, .attachments,
       .userStreamFailures:
       .array
@@ -35,7 +35,8 @@ extension IntermediateDumpKey {
       .bytesOmitted, .threadsUnlisted, .modulesUnlisted, .regionsUnlisted, .isIncomplete,
       .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
       .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal, .requestKind, .hangTarget,
-      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence,
+      .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence, .taskThreadID,
+      .taskLayoutVersion, .watchdogInterval,
       .ownerFollowsExits, .evidenceUptime, .evidenceMachineKills, .evidenceGroupKills,
       .evidenceGroupProcesses, .evidenceResidentMemory, .evidenceMachineMemory,
       .evidenceAvailableMemory, .runEndKind, .runEndCertainty,
@@ -49,7 +50,7 @@ extension IntermediateDumpKey {
     case .linkBreakpoint, .linkLoaderBase, .linkDebugAddress, .dynamicSection, .linkAddress,
       .linkDynamic, .faultAddress, .threadPointer, .threadStackPointer, .threadInstructionPointer,
       .stackRegionStart, .stackRegionEnd, .blockedSignals, .regionAddress, .moduleAddress,
-      .ownerStackStart, .previousHandler, .ownerCrashSignals:
+      .ownerStackStart, .previousHandler, .ownerCrashSignals, .taskAddress:
       .address
     case .launchTime, .crashTime, .ownerLaunchTime, .evidenceTime, .breadcrumbTime:
       .time
@@ -58,7 +59,8 @@ extension IntermediateDumpKey {
       .processStatus, .identifier,
       .kernelName, .kernelRelease, .kernelVersion, .machine, .distribution, .bootID,
       .libraryVersion, .fatalMessage, .abortMessage, .threadName, .mappingsText, .modulePath,
-      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName,
+      .annotationName, .annotationValue, .damage, .ownerBootID, .hangName, .cxxTypeName,
+      .cxxMessage, .senderName,
       .evidenceLockedFiles, .runEndEvidence,
       .breadcrumbText, .attachmentPath, .attachmentName, .attachmentFailure, .userStreamReason:
       .text

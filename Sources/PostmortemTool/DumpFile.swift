@@ -6,7 +6,11 @@ internal import ProcessSnapshot
 enum DumpFile {
   /// Reads an intermediate dump or a minidump.
   static func snapshot(at path: String) throws(ToolError) -> ProcessSnapshot {
-    let bytes = try InputFile.bytes(of: path)
+    try snapshot(of: try InputFile.bytes(of: path), named: path)
+  }
+
+  /// Reads the bytes of one; the name is for errors.
+  static func snapshot(of bytes: [UInt8], named path: String) throws(ToolError) -> ProcessSnapshot {
     if isIntermediateDump(bytes) {
       do throws(IntermediateDumpError) {
         return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))

@@ -25,9 +25,28 @@ enum InputFile {
     guard status.st_size <= maximumSize else {
       throw ToolError(path: path, "larger than \(maximumSize >> 20) MiB, which no dump is")
     }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    return try contents(of: descriptor, expected: Int(status.st_size), named: path)
+  }
+
+  /// Standard input to its end, whatever it is.
+  static func standardInput() throws(ToolError) -> [UInt8] {
+    try contents(of: 0, expected: 1 << 16, named: "standard input")
+  }
+
+  /// Reads to the end; never more than the bound, however much comes.
+  private static func contents(
+    of descriptor: Int32, expected: Int, named path: String
+  ) throws(ToolError) -> [UInt8] {
+    // One byte more, to see the end.
+    var bytes = [UInt8](repeating: 0, count: expected + 1)
     var filled = 0
-    while filled < bytes.count {
+    while true {
+      if filled == bytes.count {
+        guard filled <= maximumSize else {
+          throw ToolError(path: path, "larger than \(maximumSize >> 20) MiB, which no dump is")
+        }
+        bytes += [UInt8](repeating: 0, count: min(filled, maximumSize + 1 - filled))
+      }
       let count = unsafe bytes.withUnsafeMutableBytes {
         unsafe read(descriptor, $0.baseAddress! + filled, $0.count - filled)
       }
@@ -36,7 +55,8 @@ enum InputFile {
       guard count > 0 else { break }
       filled += count
     }
-    return Array(bytes[..<filled])
+    bytes.removeLast(bytes.count - filled)
+    return bytes
   }
 
   static func exists(_ path: String) -> Bool {

@@ -3,7 +3,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// The subcommand `postmortem list DIR [--json]`.
+/// The subcommand `postmortem list DIR [--group] [--json]`.
 enum ListCommand: Subcommand {
   static let name = "list"
   static let summary = "list the reports of a database, oldest first"
@@ -11,13 +11,25 @@ enum ListCommand: Subcommand {
     Lists the reports of a database, oldest first.
 
     Usage: postmortem list DIR [--json]
+           postmortem list DIR --group [--symbols DIR]... [--json]
 
-    Prints for each report its ID, state (new, pending or completed), time and size in bytes;
-    of one on a run that left no dump, how that ended. Dumps that are not processed yet are no reports:
-    see postmortem process.
+    Prints for each report its ID, state (new, pending or completed), time and size in bytes, and behind
+    these what is known of its upload: uploading; uploaded, and the server's ID; skipped, and why; when
+    it is tried next, and why it did not go. Of a report on a run that left no dump it prints how that
+    ended. Dumps that are not processed yet are no reports: see postmortem process.
 
-      --json  print a JSON array of objects with id, state, creationTime, size, path and, for such a
-              run, end
+    With --group, puts crashes of one program and one signature (Docs/Signatures.md) together, the most
+    frequent first: how many, when first and last, in which versions. It reads every dump for that, and
+    takes names as postmortem show does.
+
+      --group        print groups of crashes and not reports
+      --symbols DIR  with --group, as for postmortem show
+      --json         print a JSON array of objects with id, state, creationTime, size, path; end, for a
+                     run that left no dump; and upload, which has state (pending, uploading, uploaded,
+                     skipped), attempts, lastAttempt, nextAttempt, requested, serverID and note. Of
+                     groups with signature, program, count, first, last, versions and reports (IDs)
+
+    Exit status: 0; 1 if --group could not read a report, which leaves out that one only.
 
     """
 
@@ -31,31 +43,59 @@ enum ListCommand: Subcommand {
     let path: String
     /// How the run ended, for a report of one that left no dump.
     let end: String?
+    let upload: UploadEntry
   }
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
-    try print(
-      try Database.open(arguments.operands[0]).reports(), asJSON: arguments.has("--json"))
+    let arguments = try Arguments(
+      words, flags: ["--group", "--json"], options: ["--symbols"], operands: 1...1, help: help)
+    let database = try Database.open(arguments.operands[0])
+    guard !arguments.has("--group") else {
+      return try printGroups(of: try database.reports(), arguments)
+    }
+    guard arguments["--symbols"] == nil else {
+      throw UsageError("--symbols goes with --group", help: help)
+    }
+    // First: a report that is sent while the others are read is listed as what it then was.
+    let uploading = try UploaderClaim.reportBeingSent(in: database)
+    try print(try database.reports(), uploading: uploading, asJSON: arguments.has("--json"))
+  }
+
+  private static func printGroups(of reports: [StoredReport], _ arguments: Arguments) throws {
+    // What is being written is no report yet.
+    let whole = reports.filter { $0.state != .new }
+    let progress = ProgressLine("reading reports:")
+    let (groups, failures) = ReportGroup.groups(
+      of: whole, symbolFolders: arguments.values(of: "--symbols"),
+      progress: { progress.update($0, of: whole.count) })
+    progress.clear()
+    if arguments.has("--json") {
+      Terminal.print(try JSON.text(of: groups))
+    } else {
+      for group in groups { Terminal.print(group.text) }
+    }
+    for failure in failures { Terminal.printError(failure.description) }
+    if !failures.isEmpty { throw QuietFailure() }
   }
 
   /// Prints reports, as prune does too.
-  static func print(_ reports: [StoredReport], asJSON: Bool) throws {
+  static func print(
+    _ reports: [StoredReport], uploading: ReportID? = nil, asJSON: Bool
+  ) throws {
     let entries = reports.map { report in
-      let (nanoseconds, overflow) = report.creationTime.multipliedReportingOverflow(
-        by: 1_000_000_000)
-      return Entry(
+      Entry(
         id: report.id.description, state: report.state.rawValue,
-        creationTime: Timestamp(nanoseconds: overflow ? 0 : nanoseconds), size: report.size,
-        path: report.path, end: report.endKind)
+        creationTime: Timestamp(seconds: report.creationTime), size: report.size,
+        path: report.path, end: report.endKind,
+        upload: UploadEntry(report, isUploading: report.id == uploading))
     }
     if asJSON { return Terminal.print(try JSON.text(of: entries)) }
     for entry in entries {
       let state = entry.state.padding(toLength: 9, withPad: " ", startingAt: 0)
       let time = entry.creationTime.description.prefix(19).replacing("T", with: " ")
+      let end = entry.end.map { "  end: \($0)" } ?? ""
       Terminal.print(
-        "\(entry.id)  \(state)  \(time) UTC  \(entry.size)\(entry.end.map { "  end: \($0)" } ?? "")\n"
-      )
+        "\(entry.id)  \(state)  \(time) UTC  \(entry.size)\(end)\(entry.upload.text)\n")
     }
   }
 }

@@ -11,7 +11,7 @@ struct PostmortemTool {
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,
     ShowCommand.self, StatsCommand.self, PruneCommand.self, DeleteCommand.self, DumpCommand.self,
-    SymbolicateCommand.self, DoctorCommand.self,
+    SymbolicateCommand.self, DoctorCommand.self, UploadCommand.self, CollectCommand.self,
   ]
 
   static func main() {

@@ -8,7 +8,7 @@ enum RunCommand: Subcommand {
   static let help = """
     Runs a program, ends as it ends, and processes what its crash left behind.
 
-    Usage: postmortem run [--database DIR] -- COMMAND [ARGUMENT...]
+    Usage: postmortem run [--database DIR [--upload URL [--header-file FILE]]] -- COMMAND [ARGUMENT...]
 
     For programs that crash and are not started again soon, and as the entry point of a container. The
     program is not changed and not traced: it has this command's terminal, descriptors, environment and
@@ -19,6 +19,10 @@ enum RunCommand: Subcommand {
       --database DIR  the folder that the program gives to startHandler(database:); its dumps, and
                       those of other programs there, become reports when the program has ended, one
                       line each on standard error
+      --upload URL    then send what is pending to this collector, once, for 30 seconds at most, if
+                      uploads are enabled in the database (postmortem upload DIR --enable). What does
+                      not go stays pending
+      --header-file FILE  as of postmortem upload
 
     Exit status: the program's; if a signal killed it, this command ends by the same signal (without a
     core file of its own), or as the first process of a container with 128 plus the signal's number. 126
@@ -32,11 +36,23 @@ enum RunCommand: Subcommand {
       throw UsageError("'--' and a command behind it are missing", help: help)
     }
     let arguments = try Arguments(
-      Array(words[..<separator]), options: ["--database"], operands: 0...0, help: help)
+      Array(words[..<separator]), options: ["--database", "--upload", "--header-file"],
+      operands: 0...0, help: help)
+    if arguments["--upload"] != nil, arguments["--database"] == nil {
+      throw UsageError("--upload needs --database", help: help)
+    }
+    // A mistake in these is told before the program runs.
+    let upload = try arguments["--upload"].map { url in
+      let headers = try arguments["--header-file"].map(HeaderFile.headers(of:)) ?? [:]
+      return try PendingUpload(url: url, headers: headers)
+    }
     let count = words.count - separator - 1
     guard count > 0 else { throw UsageError("a command is missing behind '--'", help: help) }
     let end = try SupervisedCommand.run(lastArguments: count)
-    if let database = arguments["--database"] { process(database) }
+    if let database = arguments["--database"] {
+      process(database)
+      upload?.send(from: database)
+    }
     end.repeatForThisProcess()
   }
 

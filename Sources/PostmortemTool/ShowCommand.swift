@@ -1,44 +1,73 @@
 internal import CrashReport
 internal import CrashReportDatabase
+internal import Foundation
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The subcommand `postmortem show FILE|ID [--database DIR] [--symbols DIR] [--json]`.
+/// The subcommand `postmortem show FILE|ID|- [--database DIR] [--symbols DIR] [--html|--json|--text]`.
 enum ShowCommand: Subcommand {
   static let name = "show"
   static let summary = "show a report: what happened, where, and all stacks"
   static let help = """
     Shows a report: what happened, where, and the stacks of all threads.
 
-    Usage: postmortem show FILE|ID [--database DIR] [--symbols DIR]... [--json] [--no-symbols]
+    Usage: postmortem show FILE|ID|- [--database DIR] [--symbols DIR]... [--html|--json|--text]
+                           [-o FILE] [--no-symbols]
 
-    FILE is a minidump or an intermediate dump. ID is a report ID of the database DIR. Functions and
-    lines come from the modules' files on this machine and their split debug files, if they are the
-    same builds as in the dump; else those of the crashing thread from what was stored at conversion.
+    FILE is a minidump of any writer or an intermediate dump, - standard input with one of these. ID is
+    a report ID of the database DIR. Functions and lines come from the modules' files on this machine
+    and their split debug files, if they are the same builds as in the dump; else those of the crashing
+    thread from what was stored at conversion.
 
       --database DIR  where to look for ID
       --symbols DIR   look here too for files of the same builds: by build ID (.build-id/xx/yyyy.debug)
                       and by file name; may be given more than once
-      --json          print the report as JSON (schema: Docs/Reports.md)
+      --text          print the report as text, which is the default: in colour on a terminal unless
+                      NO_COLOR is set, and as wide as it is
+      --json          print the report as JSON (schema: Docs/ReportSchema.json)
+      --html          print the report as one HTML page that needs nothing else
+      -o FILE         write it to FILE, which is replaced if it is there
       --no-symbols    do not read the modules' files
 
     """
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--json", "--no-symbols"], options: ["--database", "--symbols"],
-      operands: 1...1, help: help)
-    let path = try file(arguments.operands[0], database: arguments["--database"])
-    let snapshot = try DumpFile.snapshot(at: path)
+      words, flags: ["--html", "--json", "--no-symbols", "--text"],
+      options: ["--database", "--symbols", "-o"], operands: 1...1, help: help)
+    guard ["--html", "--json", "--text"].count(where: arguments.has) <= 1 else {
+      throw UsageError("only one of --html, --json and --text can be given", help: help)
+    }
+    let snapshot = try snapshot(arguments.operands[0], database: arguments["--database"])
     let folders = arguments.values(of: "--symbols")
     for folder in folders where !InputFile.isFolder(folder) {
       throw ToolError(path: folder, "no such folder")
     }
     let report = CrashReport(
       snapshot: snapshot, symbolicating: !arguments.has("--no-symbols"), symbolFolders: folders)
-    if arguments.has("--json") { return Terminal.print(try JSON.text(of: report)) }
-    Terminal.print(
-      TextReport.text(of: report, width: Terminal.width, color: Terminal.usesColor))
+    let output = try text(of: report, arguments)
+    guard let path = arguments["-o"] else { return Terminal.print(output) }
+    do {
+      try Data(output.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+    } catch {
+      throw ToolError(path: path, error.localizedDescription)
+    }
+  }
+
+  private static func text(of report: CrashReport, _ arguments: Arguments) throws -> String {
+    if arguments.has("--json") { return try JSON.text(of: report) }
+    if arguments.has("--html") { return HTMLReport.text(of: report) }
+    let isFile = arguments["-o"] != nil
+    return TextReport.text(
+      of: report, width: isFile ? Terminal.widthOfFiles : Terminal.width,
+      color: !isFile && Terminal.usesColor)
+  }
+
+  private static func snapshot(_ operand: String, database: String?) throws -> ProcessSnapshot {
+    guard operand == "-", database == nil else {
+      return try DumpFile.snapshot(at: file(operand, database: database))
+    }
+    return try DumpFile.snapshot(of: InputFile.standardInput(), named: "standard input")
   }
 
   /// The file that an operand means: a report ID if a database is given, else a path.

@@ -30,10 +30,15 @@ enum Terminal {
     }
   }
 
-  /// Columns of the terminal on standard output; 100 where there is none.
+  /// Columns where there is no terminal.
+  static let widthOfFiles = 100
+
+  /// Columns of the terminal on standard output.
   static var width: Int {
     var size = winsize()
-    guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
+    guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+      return widthOfFiles
+    }
     return Int(size.ws_col)
   }
 

@@ -20,6 +20,8 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var fatalMessage: String?
   /// What libc said before it aborted.
   public var abortMessage: String?
+  /// What the process that sent the signal was called when the signal was handled.
+  public var senderName: String?
 
   public init(threadID: UInt32) {
     self.threadID = threadID

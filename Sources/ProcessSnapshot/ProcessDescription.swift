@@ -40,6 +40,8 @@ public struct ProcessDescription: Sendable, Equatable {
   /// `/proc/sys/vm/max_map_count` at launch.
   public var mappingLimit: UInt64?
   public var controlGroup = ControlGroupUsage()
+  /// Nanoseconds after which the service manager takes the process for hung; nil where it does not.
+  public var watchdogInterval: UInt64?
 
   public init() {}
 
@@ -57,6 +59,18 @@ public struct ProcessDescription: Sendable, Equatable {
   /// The limits in `limitsText`; nil without it.
   public var limits: ResourceLimits? {
     limitsText.map { ResourceLimits(parsing: $0[...]) }
+  }
+
+  /// Bytes of address space in use, of `statusText`; nil without it.
+  ///
+  /// Source: proc_pid_status(5), VmSize.
+  public var addressSpaceSize: UInt64? {
+    let label = Array("VmSize:".utf8)
+    let line = statusText?.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: label) }
+    let words = line?.dropFirst(label.count).split { $0 == 0x20 || $0 == 0x09 }
+    guard let first = words?.first, let size = UInt64(String(decoding: first, as: UTF8.self))
+    else { return nil }
+    return size <= UInt64.max >> 10 ? size << 10 : nil
   }
 
   /// Nanoseconds from the handler's start to the crash by a clock that nobody sets.

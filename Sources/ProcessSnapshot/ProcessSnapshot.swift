@@ -36,6 +36,11 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Nil where the crash ended the process and was its first.
   public var survival: Survival?
 
+  /// The C++ exception that was caught last when the process aborted; nil for none.
+  public var cxxException: CxxException?
+  /// The tasks of Swift concurrency that threads ran; at most one a thread.
+  public var tasks: [TaskSnapshot] = []
+
   /// Nil for a crash: why the dump was taken where nothing crashed.
   public var request: DumpRequest?
 

@@ -19,6 +19,8 @@ public struct ResourceLimits: Sendable, Equatable {
   public var stackSize: ResourceLimit?
   /// RLIMIT_AS, in bytes.
   public var addressSpace: ResourceLimit?
+  /// RLIMIT_NPROC: processes and threads of the real user, of all programs together.
+  public var tasks: ResourceLimit?
 
   /// Parses the text of `/proc/<pid>/limits`.
   ///
@@ -30,6 +32,7 @@ public struct ResourceLimits: Sendable, Equatable {
     for line in text.split(separator: UInt8(ascii: "\n")) {
       openFiles = openFiles ?? Self.limit("Max open files ", in: line)
       stackSize = stackSize ?? Self.limit("Max stack size ", in: line)
+      tasks = tasks ?? Self.limit("Max processes ", in: line)
       addressSpace = addressSpace ?? Self.limit("Max address space ", in: line)
     }
   }

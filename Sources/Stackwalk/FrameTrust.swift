@@ -25,5 +25,8 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
   /// it are missing.
   public static let afterGap = FrameTrust(rawValue: "after-gap")
 
+  /// The frame of an asynchronous function that waits, in its task's memory and on no stack.
+  public static let asyncContext = FrameTrust(rawValue: "async-context")
+
   public var description: String { rawValue }
 }

@@ -24,6 +24,9 @@ public struct StackTrace: Sendable, Equatable {
   /// The longest recursion on the stack, the frames that are not in `frames` included.
   public var recursion: Recursion?
   public var end: End = .noContext
+  /// The callers of the innermost asynchronous function, for a thread that runs a task; nil where
+  /// there are none, or their memory is not in the dump.
+  public var asyncCalls: AsyncCalls?
 
   public init() {}
 }

@@ -50,14 +50,24 @@ public struct Stackwalker {
   ///   - thread: a thread of the snapshot.
   ///   - head: the most frames to keep of the innermost; calls that were inlined come besides.
   ///   - tail: the most frames to keep of the outermost, where there are more than `head`.
-  public func trace(of thread: ThreadSnapshot, head: Int, tail: Int) -> StackTrace {
+  ///   - runsTask: whether to look for the callers of an asynchronous function.
+  public func trace(
+    of thread: ThreadSnapshot, head: Int, tail: Int, runsTask: Bool = false
+  ) -> StackTrace {
     var trace = StackTrace()
     var headCount = 0
     // A ring, so that a recursion of half a million frames costs no memory.
     var last: [StackFrame] = []
     var position = 0
     var recursion = RecursionFinder()
+    var callee: AsyncCallee?
     trace.end = walk(thread) { state in
+      callee?.finish(at: state)
+      if runsTask, callee == nil, let address = state.lookupAddress,
+        process.asyncFunction(address) != nil
+      {
+        callee = AsyncCallee(state: state)
+      }
       recursion.add(
         function: process.functionIdentity(state), stackPointer: state.registers.stackPointer ?? 0,
         isBehindGap: state.trust == .afterGap)
@@ -65,6 +75,8 @@ public struct Stackwalker {
       if headCount < head {
         headCount += 1
         trace.frames += symbolicated(bareFrame(state))
+        // Behind the calls that were inlined into it.
+        callee?.setIndex(trace.frames.count - 1)
       } else if last.count < tail {
         last.append(bareFrame(state))
       } else {
@@ -79,7 +91,49 @@ public struct Stackwalker {
     let inOrder = last[position...] + last[..<position]
     trace.frames += inOrder.flatMap(symbolicated)
     trace.recursion = recursion.best
+    trace.asyncCalls = callee.flatMap { asyncCalls(of: $0, head: head, tail: tail) }
     return trace
+  }
+
+  /// A walk's innermost frame of an asynchronous function.
+  private struct AsyncCallee {
+    let state: UnwindState
+    private(set) var index: Int?
+    private(set) var end: UInt64?
+    private var isFinished = false
+
+    init(state: UnwindState) { self.state = state }
+
+    mutating func setIndex(_ index: Int) {
+      if !isFinished, self.index == nil { self.index = index }
+    }
+
+    /// Takes the caller's stack pointer, where the frame ends.
+    mutating func finish(at caller: UnwindState) {
+      guard !isFinished else { return }
+      end = caller.registers.stackPointer
+      isFinished = true
+    }
+  }
+
+  private func asyncCalls(of callee: AsyncCallee, head: Int, tail: Int) -> AsyncCalls? {
+    guard
+      let chain = AsyncContexts(process: process).callers(of: callee.state, end: callee.end)
+    else { return nil }
+    var calls = AsyncCalls()
+    calls.calleeIndex = callee.index
+    calls.isCut = chain.isCut
+    var addresses = chain.addresses
+    if addresses.count > head + tail {
+      calls.omittedCount = addresses.count - head - tail
+      addresses = addresses[..<head] + addresses.suffix(tail)
+    }
+    for (position, address) in addresses.enumerated() {
+      if position == head, calls.omittedCount > 0 { calls.omittedAfter = calls.frames.count }
+      calls.frames += symbolicated(
+        StackFrame(address: address, isReturnAddress: false, trust: .asyncContext))
+    }
+    return calls
   }
 
   /// Shows each frame to `visit`, innermost first, until it returns false or there are no more.

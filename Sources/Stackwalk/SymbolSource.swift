@@ -25,7 +25,7 @@ public final class SymbolSource {
   }
 
   private let folders: [String]
-  private let stored: StoredSymbols?
+  private var stored: StoredSymbols?
   private let readsFiles: Bool
   private let limit: WorkLimit
   private var loaded: [Key: Loaded] = [:]
@@ -49,6 +49,16 @@ public final class SymbolSource {
     self.stored = stored
     self.readsFiles = readsFiles
     limit = WorkLimit(seconds: timeLimit)
+  }
+
+  /// Turns to another process, whose modules lie elsewhere; files that were read stay.
+  ///
+  /// - Parameter stored: what was stored with its report.
+  public func begin(stored: StoredSymbols?) {
+    self.stored = stored
+    known = [:]
+    storedModules = []
+    modulesWithoutCode = []
   }
 
   /// Why a module has no names, or what is uncertain about them; nil where all is well or it was

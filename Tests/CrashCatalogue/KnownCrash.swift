@@ -118,7 +118,11 @@ extension KnownCrash {
       message: "stack smashing detected", explanation: "The C library"),
     KnownCrash(
       kind: "cxx-exception", signal: 6, code: -6, address: .none, function: "crash_cxx_exception",
-      explanation: "The process ended itself with SIGABRT"),
+      message: "type std::runtime_error: nobody catches this either",
+      explanation: "std::runtime_error was most likely not caught"),
+    KnownCrash(
+      kind: "cxx-noexcept", signal: 6, code: -6, address: .none, function: "crash_cxx_noexcept",
+      message: "ImportError: line 3 has no comma", explanation: "was most likely not caught"),
     KnownCrash(
       kind: "pure-virtual", signal: 6, code: -6, address: .none, function: "crash_pure_virtual",
       explanation: "The process ended itself with SIGABRT"),
@@ -164,6 +168,15 @@ extension KnownCrash {
     KnownCrash(
       kind: "continuation", signal: 4, code: 2, address: .instruction, function: "continuation",
       message: "tried to resume its continuation more than once", places: [.task],
+      isOnItsThread: false),
+    KnownCrash(
+      kind: "allocation-failure", signal: 6, code: -6, address: .none,
+      function: "crash_allocation_failure", message: "failed to allocate",
+      explanation: "An allocation failed."),
+    KnownCrash(
+      kind: "await-chain", signal: 11, code: 1, address: .exactly(0),
+      function: "crash_null_write",
+      explanation: "A write to address 0: a null pointer was dereferenced.", places: [.task],
       isOnItsThread: false),
   ]
 

@@ -1,3 +1,4 @@
+import CrashReportDatabase
 import IntermediateDump
 import Testing
 

@@ -125,34 +125,33 @@ extension ValueCell {
 
   @Test func manyWritersAndAReader() {
     let block = ClientBlock(8192)
-    let isOver = Atomic(false)
-    withExtendedLifetime(isOver) {
-      let shared = Shared()
-      let writers = (0..<4).map { writer in
-        TestThread {
-          var number = writer
-          while !shared.isOver.load(ordering: .relaxed) {
-            block.cell().set(Self.pattern(number))
-            if number % 50 == 0 { block.cell().clear() }
-            number += 1
-          }
+    let shared = Shared()
+    let writers = (0..<4).map { writer in
+      TestThread {
+        var number = writer
+        while !shared.isOver.load(ordering: .relaxed) {
+          block.cell().set(Self.pattern(number))
+          if number % 50 == 0 { block.cell().clear() }
+          number += 1
         }
       }
-      var torn = 0
-      var seen: Set<Int> = []
-      for _ in 0..<3_000 {
-        guard let value = block.cell().value(), value.reading.kind == .value else { continue }
-        if !Self.isWhole(value.bytes) { torn += 1 }
-        seen.insert(value.bytes.count)
-      }
-      shared.isOver.store(true, ordering: .relaxed)
-      for writer in writers { writer.join() }
-      #expect(torn == 0)
-      #expect(seen.count > 2)
-      #expect(!block.cell().state.isBeingWritten)
-      #expect(block.cell().set([9]) == .done)
-      #expect(block.cell().value()?.bytes == [9])
     }
+    var torn = 0
+    var seen: Set<Int> = []
+    var reads = 0
+    // Until all writers have had their turns, however busy the machine is.
+    while reads < 3_000 || seen.count < 20 {
+      reads += 1
+      guard let value = block.cell().value(), value.reading.kind == .value else { continue }
+      if !Self.isWhole(value.bytes) { torn += 1 }
+      seen.insert(value.bytes.count)
+    }
+    shared.isOver.store(true, ordering: .relaxed)
+    for writer in writers { writer.join() }
+    #expect(torn == 0)
+    #expect(!block.cell().state.isBeingWritten)
+    #expect(block.cell().set([9]) == .done)
+    #expect(block.cell().value()?.bytes == [9])
   }
 
   private final class Shared: Sendable {
@@ -167,7 +166,7 @@ extension ValueCell {
     defer { writer.end() }
     var betweenWrites = 0
     var inWrites = 0
-    for _ in 0..<300 {
+    for _ in 0..<100 {
       writer.stop()
       let value = try #require(block.cell().value())
       #expect(value.reading.kind == .value)

@@ -49,10 +49,10 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "client", "complete", "end", "exception", "explanation", "message",
-        "modules", "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
-        "system",
-        "threads",
+        "annotations", "capture", "cause", "client", "complete", "end", "exception", "explanation",
+        "mappings",
+        "mappingsOmitted", "memory", "message", "modules", "process", "reportID", "request",
+        "resources", "schemaVersion", "signature", "survival", "system", "threads",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
     #expect(object["message"] is NSNull)
@@ -149,7 +149,7 @@ import Testing
     ]
     #expect(
       Signature.text(exception: exception, frames: frames, modules: modules)
-        == "SIGABRT | closure #1 in App.run(n:) | App.start() | App.main()")
+        == "SIGABRT | App.run(n:) | App.start()")
     #expect(
       Signature.text(
         exception: exception, frames: [frame("app", nil)], modules: modules)

@@ -31,7 +31,7 @@ import Testing
       [frame("leaf")] + [CrashReport.Frame](repeating: frame("f"), count: 50) + [frame("main")]
     let folded = try #require(FoldedRecursion(thread(frames, recursion(1, 1, 50))))
     #expect(folded.range == 3..<49)
-    #expect(folded.text == "  ... 46 more of f ...")
+    #expect(folded.text == "... 46 more of f ...")
   }
 
   @Test func countsWhatIsOmitted() throws {
@@ -40,14 +40,14 @@ import Testing
     let whole = thread(frames, omitted: 174_000, after: 200, recursion(1, 1, 174_255))
     let folded = try #require(FoldedRecursion(whole))
     #expect(folded.range == 3..<174_254)
-    #expect(folded.text == "  ... 174,251 more of f ...")
+    #expect(folded.text == "... 174,251 more of f ...")
   }
 
   @Test func namesFunctionsThatTakeTurns() throws {
     let frames = (0..<60).map { frame($0 % 2 == 0 ? "even" : "odd") } + [frame("main")]
     let folded = try #require(FoldedRecursion(thread(frames, recursion(2, 0, 60))))
     #expect(folded.range == 4..<56)
-    #expect(folded.text == "  ... 52 more of even, odd in turn ...")
+    #expect(folded.text == "... 52 more of even, odd in turn ...")
   }
 
   @Test func marksAnEstimate() throws {
@@ -56,7 +56,7 @@ import Testing
       FoldedRecursion(thread(frames, gap: true, recursion(1, 0, 100, 5_000))))
     #expect(
       folded.text
-        == "  ... about 5,096 more of f, some 5,000 of them in a part of the stack that is not in the dump ..."
+        == "... about 5,096 more of f, some 5,000 of them in a part of the stack that is not in the dump ..."
     )
   }
 
@@ -66,14 +66,14 @@ import Testing
     let folded = try #require(
       FoldedRecursion(thread(frames, omitted: 500, after: 200, recursion(1, 0, 400))))
     #expect(folded.range == 2..<200)
-    #expect(folded.text == "  ... 198 more of f ...")
+    #expect(folded.text == "... 198 more of f ...")
   }
 
   @Test func doesNotCountInlinedCalls() throws {
     let frames = (0..<40).flatMap { _ in [frame("inlined", inlined: true), frame("f")] }
     let folded = try #require(FoldedRecursion(thread(frames, recursion(1, 0, 40))))
     #expect(folded.range == 2..<38)
-    #expect(folded.text == "  ... 36 more of f ...")
+    #expect(folded.text == "... 36 more of f ...")
   }
 
   /// From JSON of anyone: nothing to fold, or numbers that fit nothing.

@@ -18,6 +18,10 @@ import Testing
     ("generic specialization <Swift.Int> of App.f<A>(A) -> ()", "App.f(_:)"),
     ("(2) suspend resume partial function for App.work(n: Swift.Int) async -> ()", "App.work(n:)"),
     (
+      "(1) await resume partial function for closure #1 () async -> () in App.run() -> ()",
+      "closure #1 in App.run()"
+    ),
+    (
       "protocol witness for App.P.f(x: Swift.Int) -> () in conformance App.S : App.P in App",
       "App.P.f(x:)"
     ),

@@ -69,8 +69,9 @@ import Testing
     let resources = try #require(object["resources"] as? [String: Any])
     #expect(
       resources.keys.sorted() == [
-        "addressSpaceLimit", "controlGroup", "controlGroupMemory", "controlGroupTasks",
-        "loadAverage", "mappings", "openFiles", "stackLimit", "threads",
+        "addressSpaceLimit", "addressSpaceUsed", "controlGroup", "controlGroupMemory",
+        "controlGroupTasks", "loadAverage", "mappings", "openFiles", "stackLimit", "taskLimit",
+        "threads",
       ])
     #expect(resources["openFiles"] as? [String: Int] == ["used": 3, "limit": 1024])
     #expect(resources["mappings"] as? [String: Int] == ["used": 50, "limit": 65530])
@@ -119,7 +120,7 @@ import Testing
   /// JSON of a version that did not know the new keys is read.
   @Test func olderJSONIsRead() throws {
     var object = try json(snapshot())
-    object["resources"] = nil
+    for key in ["resources", "memory", "mappings", "mappingsOmitted"] { object[key] = nil }
     for (key, news) in [
       ("process", ["arguments", "uptime"]), ("system", ["processorModel", "compiler"]),
       ("exception", ["systemCall"]),

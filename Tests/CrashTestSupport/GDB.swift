@@ -43,10 +43,14 @@ public enum GDB {
     while frame is not None and count < 96:
         if frame.type() != gdb.TAILCALL_FRAME:
             function = frame.function()
+            # Of extern "C" functions in C++ gdb shows the parameters.
             name = (function.linkage_name or function.name) if function else frame.name()
+            if name is not None and name.endswith("()"): name = name[:-2]
             line = frame.find_sal()
             file = line.symtab.fullname() if line.symtab else "-"
             newer = frame.newer()
+            # Calls inlined at an address share it with the function that they are in.
+            while newer is not None and newer.type() == gdb.INLINE_FRAME: newer = newer.newer()
             exact = newer is None or newer.type() == gdb.SIGTRAMP_FRAME
             kind = "inlined" if frame.type() == gdb.INLINE_FRAME else "exact" if exact else "call"
             say("source", kind, hex(frame.pc()), line.line if line.symtab else 0, file + "|" + (name or "-"))

@@ -9,6 +9,7 @@ public enum OutsideTool: String, Sendable {
   case lldb = "lldb-19"
   case strace
   case python3
+  case openssl
 
   /// Its path; nil if it is not installed.
   public var path: String? {

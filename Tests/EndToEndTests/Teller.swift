@@ -70,4 +70,34 @@ final class Teller: Sendable {
     #expect(child.end.exitCode == 0, "\(child.standardError)")
     return child.standardOutput.split(separator: "\n").map { String($0) }
   }
+
+  /// The functions among some that are entered while the victim tells, both ends included.
+  func stops(at functions: [String]) async throws -> [String] {
+    // Each stop says the name of the function it is in.
+    let script = """
+      import gdb
+      gdb.execute("set breakpoint pending on")
+      gdb.execute("handle all nostop noprint pass")
+      gdb.execute("break telling_begins")
+      gdb.execute("run")
+      print("@stop", gdb.newest_frame().name())
+      for name in "\(functions.joined(separator: " "))".split(): gdb.execute("break " + name)
+      gdb.execute("break telling_ends")
+      for _ in range(10):
+          gdb.execute("continue")
+          name = gdb.newest_frame().name()
+          print("@stop", name)
+          if name == "telling_ends": break
+      gdb.execute("kill")
+      """
+    let path = folder.path + "/stops.py"
+    try script.write(toFile: path, atomically: false, encoding: .utf8)
+    let child = try await ChildProcess.run(
+      try #require(OutsideTool.gdb.path),
+      ["-batch", "-nx", "-x", path, "--args", executable, "crash", database, folder.path],
+      in: folder.path, environment: ["SWIFT_BACKTRACE": "enable=no", "DEBUGINFOD_URLS": ""])
+    return child.standardOutput.split(separator: "\n").compactMap { line in
+      line.hasPrefix("@stop ") ? String(line.dropFirst(6)) : nil
+    }
+  }
 }

@@ -30,7 +30,7 @@ import Testing
       ])
     #expect(client.annotations.allSatisfy { $0.state == nil })
     #expect(client.breadcrumbs.map(\.text) == (73...200).map { "step \($0)" })
-    #expect(client.breadcrumbsLeft == 201 && client.breadcrumbsOmitted == nil)
+    #expect(client.breadcrumbsLeft == 202 && client.breadcrumbsOmitted == nil)
     #expect(client.breadcrumbs.allSatisfy { $0.threadID == report.exception?.threadID })
     let ages = client.breadcrumbs.compactMap(\.age)
     #expect(ages.count == 128 && ages == ages.sorted(by: >))
@@ -42,7 +42,7 @@ import Testing
     #expect(client.extraMemory[0].captured)
     let text = TextReport.text(of: report)
     for expected in [
-      "  route = GET /orders/\u{1F600}\n", "Breadcrumbs (last 128 of 201):\n", ": step 200\n",
+      "  route = GET /orders/\u{1F600}\n", "Breadcrumbs (last 128 of 202):\n", ": step 200\n",
       "  app.log, 18 bytes, of \(teller.folder.path)/files/app.log\n",
       "/missing.log: ", "  2-app.log, 4194304 bytes, without the first 805696, of ",
       "Extra memory:\n",
@@ -181,6 +181,14 @@ import Testing
       }
       #expect(client.attachments.count == 3)
     }
+  }
+
+  /// Not even the first time that something is set, and without optimisation.
+  @Test(.needs(.gdb)) func tellingNeitherLocksNorAllocates() async throws {
+    let teller = try await Teller()
+    let lines = try await teller.stops(
+      at: ["malloc", "calloc", "realloc", "pthread_mutex_lock", "syscall"])
+    #expect(lines == ["telling_begins", "telling_ends"])
   }
 
   @Test func aHangsDumpHasItToo() async throws {

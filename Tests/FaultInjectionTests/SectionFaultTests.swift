@@ -23,6 +23,7 @@ struct SectionFaultTests {
       Section(7, "pm_write_modules"), Section(8, "pm_write_facts"),
       Section(9, "pm_write_threads"), Section(10, "pm_write_capture"),
       Section(11, "pm_write_resources"), Section(12, "pm_write_link_map"),
+      Section(18, "pm_write_cxx_exception"), Section(19, "pm_write_tasks"),
     ]
 
     /// The section that says which were abandoned.

@@ -15,9 +15,10 @@ enum Layers {
     "CrashReport": ["Minidump", "Stackwalk"],
     "CrashReportDatabase": ["IntermediateDump"],
     "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
-    "CrashReportUpload": ["CrashReportDatabase"],
+    "CrashReportUpload": ["CrashReportDatabase", "Minidump"],
     "PostmortemHandler": ["CProcessEnds", "CThreadStacks", "CrashHandler", "HangDetection"],
     "Postmortem": ["PostmortemHandler", "CrashConverter"],
+    "PostmortemUpload": ["Postmortem", "CrashReportUpload"],
     "PostmortemTool": ["Postmortem", "CrashReportUpload"],
   ]
 
@@ -26,7 +27,7 @@ enum Layers {
 
   /// Modules of the toolchain that only some may.
   static let special: [String: Set<String>] = [
-    "CrashReportUpload": ["Foundation", "FoundationNetworking"],
+    "CrashReportUpload": ["Dispatch", "Foundation", "FoundationNetworking"],
     "HangDetection": ["Dispatch"],
     "PostmortemTool": ["Dispatch", "Foundation"],
   ]

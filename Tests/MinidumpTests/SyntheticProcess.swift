@@ -130,6 +130,9 @@ enum SyntheticProcess {
     snapshot.process.descriptorCount = 101
     snapshot.process.mappingCount = 102
     snapshot.process.mappingLimit = 103
+    snapshot.process.watchdogInterval = 30_000_000_000
+    snapshot.cxxException = CxxException(typeName: "St9exception", message: "what")
+    snapshot.tasks = [TaskSnapshot(threadID: 4001, address: 0x5555_0000_1000, layoutVersion: 1)]
     snapshot.process.controlGroup.path = "/user.slice"
     snapshot.process.controlGroup.memoryUsed = 104
     snapshot.process.controlGroup.memoryLimit = 105

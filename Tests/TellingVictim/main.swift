@@ -75,6 +75,11 @@ let unmapped = unsafe mmap(nil, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1
 unsafe ExtraMemory.add(UnsafeRawBufferPointer(start: unmapped, count: 4096))
 unsafe munmap(unmapped, 4096)
 
+/// Where a debugger begins and ends to look for locks and allocations.
+@c(telling_begins) @inline(never) func tellingBegins() {}
+@c(telling_ends) @inline(never) func tellingEnds() {}
+
+tellingBegins()
 route.set("GET /orders/\u{1F600}")
 connections.set(-17)
 requests.set(.max)
@@ -85,6 +90,8 @@ gone.clear()
 SimpleAnnotations.set("tenant", "acme")
 SimpleAnnotations.set("removed", "x")
 SimpleAnnotations.remove("removed")
+leaveBreadcrumb("step 0, which later ones take the place of")
+tellingEnds()
 for number in 1...200 { leaveBreadcrumb("step \(number)") }
 addAttachment(path: "\(folder)/second/app.log")
 

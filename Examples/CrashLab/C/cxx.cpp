@@ -17,10 +17,36 @@ struct Derived : Base {
   void pure() override {}
 };
 
+struct Tagged {
+  virtual ~Tagged() {}
+  int tag = 7;
+};
+
+// Its std::logic_error lies behind the other base.
+class ImportError : public Tagged, public std::invalid_argument {
+ public:
+  ImportError() : std::invalid_argument("line 3 has no comma") {}
+};
+
+__attribute__((noinline)) void import() { throw ImportError(); }
+
+// Through a pointer: the compiler warns of a throw that it sees leaving the next function.
+void (*volatile importer)() = import;
+
+__attribute__((noinline)) void importOrDie() noexcept {
+  importer();
+  __asm__ volatile("");
+}
+
 }  // namespace
 
 extern "C" __attribute__((noinline)) void crash_cxx_exception(void) {
   throw std::runtime_error("nobody catches this either");
+}
+
+extern "C" __attribute__((noinline)) void crash_cxx_noexcept(void) {
+  importOrDie();
+  __asm__ volatile("");
 }
 
 extern "C" __attribute__((noinline)) void crash_pure_virtual(void) {

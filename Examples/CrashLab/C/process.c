@@ -1,6 +1,9 @@
 // What needs fork(2), which Swift does not import, and names of threads, which glibc declares for _GNU_SOURCE only.
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +22,20 @@ int crashlab_fork_idle(void) {
   _exit(0);
 }
 
+// Until a process waits in the kernel, or a second is over.
+static void wait_until_asleep(pid_t process) {
+  char path[32], text[128];
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+  for (int i = 0; i < 1000; i++, usleep(1000)) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = file == -1 ? -1 : read(file, text, sizeof text - 1);
+    if (file != -1) close(file);
+    if (count <= 0) return;
+    text[count] = 0;
+    if (strstr(text, ") S ")) return;
+  }
+}
+
 __attribute__((noinline)) void crash_sent(int signal) {
   pid_t parent = getpid();
   pid_t child = fork();
@@ -26,7 +43,10 @@ __attribute__((noinline)) void crash_sent(int signal) {
   if (child == 0) {
     // Not getppid(): of 64 threads that do this at once the first ends the process, and the others' children then have its
     // reaper for a parent, who may be the shell that all of this runs in.
+    wait_until_asleep(parent);
     if (getppid() == parent) kill(parent, signal);
+    // The report names the sender, if it is still there. A process that survives the signal waits for its end.
+    for (int i = 0; i < 200 && getppid() == parent; i++) usleep(1000);
     _exit(0);
   }
   while (waitpid(child, NULL, 0) == -1) {

@@ -12,6 +12,9 @@ extension CrashKind {
     CrashKind("cxx-exception", "throws a C++ exception that nobody catches") {
       crash_cxx_exception()
     },
+    CrashKind("cxx-noexcept", "throws a class of two bases out of a noexcept function") {
+      crash_cxx_noexcept()
+    },
     CrashKind("pure-virtual", "calls a pure virtual C++ function") { crash_pure_virtual() },
   ]
 }

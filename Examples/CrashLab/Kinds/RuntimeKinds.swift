@@ -32,6 +32,12 @@ extension CrashKind {
     CrashKind("continuation", "resumes a continuation twice", on: [.task]) {
       crash_continuation()
     },
+    CrashKind("allocation-failure", "allocates more than there is") {
+      crash_allocation_failure(one())
+    },
+    CrashKind("await-chain", "writes through null in a function that others await", on: [.task]) {
+      crash_await_chain()
+    },
   ]
 }
 
@@ -129,4 +135,46 @@ func crash_continuation() {
     done.signal()
   }
   done.wait()
+}
+
+@inline(never)
+func crash_allocation_failure(_ value: Int) {
+  let block = UnsafeMutableRawPointer.allocate(byteCount: value << 46, alignment: 16)
+  unsafe block.storeBytes(of: 1, as: UInt8.self)
+  unsafe print(block)
+}
+
+@inline(never)
+func crash_await_chain() {
+  let done = DispatchSemaphore(value: 0)
+  Task.detached(name: "crash-lab importer", priority: .utility) {
+    print(await awaitOuter(one()))
+    done.signal()
+  }
+  done.wait()
+}
+
+// Each waits for another reason, so that no two are merged into one by the optimiser.
+
+@inline(never)
+private func awaitOuter(_ value: Int) async -> Int {
+  let result = await Importer().awaitMiddle(value + 1)
+  return result * 3
+}
+
+private struct Importer {
+  @inline(never)
+  func awaitMiddle(_ value: Int) async -> Int {
+    // Somewhere else than where it began.
+    await Task.yield()
+    let result = await awaitInner(value + 2, words: ["a", "b"])
+    return result - 7
+  }
+}
+
+@inline(never)
+private func awaitInner(_ value: Int, words: [String]) async -> Int {
+  crash_null_write()
+  await Task.yield()
+  return value + words.count
 }

@@ -12,6 +12,31 @@ const char *_Nullable const *_Nullable pm_fatal_message_buffer(void);
 // none (another libc, or a static executable, where the symbol is private). Source: glibc sysdeps/posix/libc_fatal.c.
 const void *_Nullable const *_Nullable pm_abort_message_pointer(void);
 
+// Where a thread's current task of Swift concurrency is to be found: the runtime keeps it in a thread-local variable of its
+// own, at the same distance from the thread pointer in each thread, and exports what the objects' first words hold.
+struct pm_task_facts {
+  // The first word of every task, and of every slab of a task's memory; 0 where the program has no Swift concurrency.
+  uint64_t task_metadata;
+  uint64_t slab_metadata;
+  // The runtime's thread-local block: what to add to the thread pointer, and its size in bytes. Only the runtime knows which
+  // of its words is the task.
+  int64_t block_offset;
+  uint64_t block_size;
+  // _swift_concurrency_debug_internal_layout_version: of what else is in a task.
+  uint32_t layout_version;
+};
+void pm_find_task_facts(struct pm_task_facts *_Nonnull facts);
+
+// Where libstdc++ keeps the exceptions that a thread has caught, and what tells one kind of type description from another.
+struct pm_exception_facts {
+  // What to add to the thread pointer for the thread's `__cxa_eh_globals`; 0 where the program has no libstdc++.
+  int64_t globals_offset;
+  // The first word of descriptions of classes with one base and with several.
+  uint64_t single_base_class;
+  uint64_t several_bases_class;
+};
+void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
+
 // Installs a handler. `flags` and `mask` are the kernel's; bit n - 1 of the mask stands for signal n. Returns 0 or errno.
 //
 // Through libc, but under a sanitizer by the kernel's own call: ThreadSanitizer's sigaction(3) enters the handler into a table

@@ -1,3 +1,4 @@
+internal import CrashReportDatabase
 internal import Glibc
 
 /// Tells file systems of this machine alone from those that other machines may write to.

@@ -1,14 +1,5 @@
+internal import CrashReportDatabase
 internal import IntermediateDump
-
-/// Whether somebody may still need a file, and how that is known.
-enum OwnerVerdict: Sendable, Equatable {
-  case alive(String)
-  case dead(String)
-
-  var isDead: Bool {
-    if case .dead = self { true } else { false }
-  }
-}
 
 /// All that is known of the owner of a locked file, and the rules that decide from it.
 ///

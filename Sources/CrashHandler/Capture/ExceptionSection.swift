@@ -23,6 +23,7 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
     unsafe state.pointee.writer.unsigned(.faultAddress, pm_siginfo_address(information))
     // siginfo_t is 128 bytes by the kernel's ABI.
     unsafe state.pointee.writer.property(.signalInfo, information, count: 128)
+    unsafe writeSenderName(state, information)
   }
   let memory = unsafe state.pointee.memory
   let text = unsafe TextWriter(state)
@@ -35,4 +36,21 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
     text.write(.abortMessage, at: buffer &+ 4, limit: limit)
   }
   unsafe state.pointee.writer.end()
+}
+
+/// What the process that sent the signal is called, while it still is there.
+@_noLocks
+private func writeSenderName(
+  _ state: UnsafeMutablePointer<HandlerState>, _ information: UnsafeRawPointer
+) {
+  let code = unsafe pm_siginfo_code(information)
+  // SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL have a sender, in si_pid.
+  guard code == 0 || code == -1 || code == -3 || code == -6 else { return }
+  let sender = unsafe information.loadUnaligned(fromByteOffset: 16, as: Int32.self)
+  guard sender > 0, unsafe sender != state.pointee.processID,
+    let place = unsafe state.pointee.writer.beginProperty(.senderName, capacity: 64)
+  else { return }
+  let count = unsafe ProcFile(proc: state.pointee.procDescriptor).readName(
+    of: sender, into: place, capacity: 64)
+  if count > 0 { unsafe state.pointee.writer.finishProperty(count: count) }
 }

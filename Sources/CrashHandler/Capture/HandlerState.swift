@@ -77,6 +77,9 @@ struct HandlerState: ~Copyable {
   /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
   let fatalMessageBuffer: UInt64
   let abortMessagePointer: UInt64
+  /// Where the runtimes keep each thread's task and its C++ exceptions.
+  let taskFacts: pm_task_facts
+  let exceptionFacts: pm_exception_facts
   /// Alternate stacks for the threads that `startHandler` finds.
   let stackOffers: StackOffers
   let controlGroup: ControlGroupFiles

@@ -69,6 +69,24 @@ struct ProcFile {
     return filled
   }
 
+  /// Reads `<process>/comm` without the line's end; 0 where it cannot be read.
+  @_noLocks
+  func readName(
+    of process: Int32, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    var path = unsafe TextBuffer(place, capacity: capacity)
+    path.append(decimal: Int64(process))
+    path.append("/comm")
+    path.append(byte: 0)
+    guard !path.isCut else { return 0 }
+    let count = unsafe read(
+      UnsafePointer(place.assumingMemoryBound(to: CChar.self)), into: place, capacity: capacity)
+    guard count > 0,
+      unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
+    else { return count }
+    return count &- 1
+  }
+
   /// Reads `self/task/<thread>/<name>` from its start.
   @_noLocks
   func readTask(

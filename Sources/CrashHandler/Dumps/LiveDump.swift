@@ -97,6 +97,7 @@ struct LiveDump: ~Copyable {
         environmentEnd: main.pointee.environmentEnd,
         fatalMessageBuffer: main.pointee.fatalMessageBuffer,
         abortMessagePointer: main.pointee.abortMessagePointer,
+        taskFacts: main.pointee.taskFacts, exceptionFacts: main.pointee.exceptionFacts,
         stackOffers: main.pointee.stackOffers, controlGroup: main.pointee.controlGroup,
         linkDebugAddress: main.pointee.linkDebugAddress,
         dynamicSection: main.pointee.dynamicSection,

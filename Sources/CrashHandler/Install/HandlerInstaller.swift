@@ -71,6 +71,9 @@ enum HandlerInstaller {
     let stackMapping = EnvironmentRange.current()
     var (debugAddress, dynamicSection, dynamicSize) = (UInt64(0), UInt64(0), UInt64(0))
     unsafe pm_find_link_map(&debugAddress, &dynamicSection, &dynamicSize)
+    var (tasks, exceptions) = (pm_task_facts(), pm_exception_facts())
+    unsafe pm_find_task_facts(&tasks)
+    unsafe pm_find_exception_facts(&exceptions)
     let actions = unsafe try memory.pages(65 * MemoryLayout<pm_signal_action>.stride)
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)
@@ -123,6 +126,8 @@ enum HandlerInstaller {
         environmentEnd: stackMapping.end,
         fatalMessageBuffer: UInt64(UInt(bitPattern: pm_fatal_message_buffer())),
         abortMessagePointer: UInt64(UInt(bitPattern: pm_abort_message_pointer())),
+        taskFacts: tasks,
+        exceptionFacts: exceptions,
         stackOffers: StackOffers(
           records: memory.pages(threadCapacity * StackOffers.stride), capacity: threadCapacity,
           count: word(7), answers: word(8), stackSize: AlternateStack.size,

@@ -37,6 +37,7 @@ struct LaunchFacts {
       {
         writer.unsigned(.mappingLimit, limit)
       }
+      if let interval = Self.watchdogInterval() { writer.unsigned(.watchdogInterval, interval) }
       writer.end()
     }
   }
@@ -72,6 +73,23 @@ struct LaunchFacts {
       }
       writer.end()
     }
+  }
+
+  /// Nanoseconds after which the service manager takes this process for hung; nil where it does
+  /// not.
+  ///
+  /// Source: sd_watchdog_enabled(3).
+  static func watchdogInterval() -> UInt64? {
+    if let text = unsafe getenv("WATCHDOG_PID"), let process = unsafe Int32(String(cString: text)),
+      process != getpid()
+    {
+      return nil
+    }
+    guard let text = unsafe getenv("WATCHDOG_USEC"),
+      let interval = unsafe UInt64(String(cString: text)), interval > 0
+    else { return nil }
+    let (nanoseconds, overflow) = interval.multipliedReportingOverflow(by: 1000)
+    return overflow ? nil : nanoseconds
   }
 
   /// Where the kernel says the executable is; nil without /proc.

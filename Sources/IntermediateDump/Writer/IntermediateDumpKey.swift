@@ -202,6 +202,20 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case userStreamFailures = 1447  // array
   case userStreamFailure = 1448  // map
   case userStreamReason = 1449
+  // The tasks of Swift concurrency that threads ran.
+  case tasks = 1500  // array
+  case task = 1501  // map
+  case taskThreadID = 1502
+  case taskAddress = 1503
+  case taskLayoutVersion = 1504
+  // The C++ exception that was caught last when the process aborted.
+  case cxxException = 1510  // map
+  case cxxTypeName = 1511
+  case cxxMessage = 1512
+  // Who sent the signal; inside the exception.
+  case senderName = 1520
+  // Inside the process.
+  case watchdogInterval = 1521
 
   // How a run goes and ended: in a run record inside the owner, but for runEnd, which is in reports
   // of runs that left no dump.

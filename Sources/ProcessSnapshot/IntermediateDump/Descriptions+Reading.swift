@@ -26,6 +26,7 @@ extension ProcessDescription {
     descriptorCount = map.unsigned32(.descriptorCount) ?? descriptorCount
     mappingCount = map.unsigned32(.mappingCount) ?? mappingCount
     mappingLimit = map.unsigned(.mappingLimit) ?? mappingLimit
+    watchdogInterval = map.unsigned(.watchdogInterval) ?? watchdogInterval
     controlGroup.overlay(map)
   }
 }

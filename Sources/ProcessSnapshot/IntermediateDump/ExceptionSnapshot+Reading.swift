@@ -30,6 +30,7 @@ extension ExceptionSnapshot {
     trapErrorCode = map.unsigned(.trapErrorCode) ?? trapErrorCode
     fatalMessage = map.text(.fatalMessage) ?? fatalMessage
     abortMessage = map.text(.abortMessage) ?? abortMessage
+    senderName = map.text(.senderName) ?? senderName
   }
 
   /// True for a signal that an instruction of the thread raised: the trap number in its frame is of

@@ -18,6 +18,7 @@ extension ProcessSnapshot {
     for map in root.maps(.capture) { capture.overlay(map) }
     survival = root.map(.survival).map { Survival(reading: $0) } ?? survival
     request = root.map(.dumpRequest).map { DumpRequest(reading: $0) } ?? request
+    overlayRuntimes(root)
     client = ClientInformation(reading: root)
     end = root.map(.runEnd).map { RunEnd(reading: $0) } ?? end
     if let map = root.map(.exception) { apply(exception: map, isWhole: document.isComplete) }

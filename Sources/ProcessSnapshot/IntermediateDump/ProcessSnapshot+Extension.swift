@@ -28,6 +28,7 @@ extension ProcessSnapshot {
       encodeCapture(&writer)
       survival?.encode(to: &writer)
       request?.encode(to: &writer)
+      encodeRuntimes(to: &writer)
       client.encode(to: &writer)
       end?.encode(to: &writer)
       _ = writer.endDocument()
@@ -77,6 +78,7 @@ extension ProcessSnapshot {
     writer.optional(.descriptorCount, process.descriptorCount)
     writer.optional(.mappingCount, process.mappingCount)
     writer.optional(.mappingLimit, process.mappingLimit)
+    writer.optional(.watchdogInterval, process.watchdogInterval)
     writer.text(.controlGroup, process.controlGroup.path)
     writer.optional(.memoryUsed, process.controlGroup.memoryUsed)
     writer.optional(.memoryLimit, process.controlGroup.memoryLimit)
@@ -96,6 +98,7 @@ extension ProcessSnapshot {
     writer.optional(.trapErrorCode, exception.trapErrorCode)
     writer.text(.fatalMessage, exception.fatalMessage)
     writer.text(.abortMessage, exception.abortMessage)
+    writer.text(.senderName, exception.senderName)
     writer.end()
   }
 

@@ -24,6 +24,7 @@ extension ProcessSnapshot {
     survival = root.map(.survival).map { Survival(reading: $0) }
     request = root.map(.dumpRequest).map { DumpRequest(reading: $0) }
     end = root.map(.runEnd).map { RunEnd(reading: $0) }
+    overlayRuntimes(root)
     for map in root.elements(.annotations) {
       guard let name = map.text(.annotationName), let value = map.text(.annotationValue),
         annotations[name] == nil

@@ -7,6 +7,7 @@ extension RegisterMap {
   /// Linux `struct rt_sigframe` and `struct sigcontext` of arch/arm64.
   static let arm64 = RegisterMap(
     count: 33, framePointer: 29, stackPointer: 31, programCounter: 32, linkRegister: 30,
+    asyncContext: 22,
     // x19 to x30: a leaf leaves its return address in x30. x18 is the platform's.
     preserved: 0x7FF8_0000,
     // siginfo, then ucontext with its sigcontext at 176: fault address, x0 to x30, sp, pc.

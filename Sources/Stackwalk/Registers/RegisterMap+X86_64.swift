@@ -7,6 +7,7 @@ extension RegisterMap {
   /// numbers); Linux `struct rt_sigframe` and `struct sigcontext_64` of arch/x86.
   static let x86_64 = RegisterMap(
     count: 17, framePointer: 6, stackPointer: 7, programCounter: 16, linkRegister: nil,
+    asyncContext: 14,
     // rbx, rbp, r12 to r15.
     preserved: 1 << 3 | 1 << 6 | 0xF000,
     // ucontext at once, its registers 40 bytes on: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx,

@@ -9,6 +9,8 @@ struct RegisterMap: Sendable {
   var programCounter: Int
   /// Holds the return address in a function that has not saved it; nil where calls push it.
   var linkRegister: Int?
+  /// Holds an asynchronous function's frame when it begins; by its convention, and Swift's alone.
+  var asyncContext: Int
   /// Bit n is set for a register that a called function leaves as it was.
   var preserved: UInt64
   /// Bytes from the stack pointer at the return of a signal handler to each interrupted register.
@@ -25,13 +27,14 @@ struct RegisterMap: Sendable {
 
   init(
     count: Int, framePointer: Int, stackPointer: Int, programCounter: Int, linkRegister: Int?,
-    preserved: UInt64, signalFrameOffsets: [UInt64], signalTrampoline: [UInt8]
+    asyncContext: Int, preserved: UInt64, signalFrameOffsets: [UInt64], signalTrampoline: [UInt8]
   ) {
     self.count = count
     self.framePointer = framePointer
     self.stackPointer = stackPointer
     self.programCounter = programCounter
     self.linkRegister = linkRegister
+    self.asyncContext = asyncContext
     self.preserved = preserved
     self.signalFrameOffsets = signalFrameOffsets
     self.signalTrampoline = signalTrampoline

@@ -12,6 +12,9 @@ final class UnwindProcess {
   private var identities: [UInt64: UInt64] = [:]
   private var frameRows: [UInt64: FrameRow?] = [:]
   private var capturedTables: [UInt64: CallFrameTable?] = [:]
+  /// The whole function's name by the address of one of its pieces; nil for a function that is not
+  /// asynchronous.
+  var asyncFunctions: [UInt64: String?] = [:]
   let registers: RegisterMap
 
   /// What the code in front of an address says.
@@ -74,6 +77,11 @@ final class UnwindProcess {
     guard let code = code(at: address - 8, count: 8) else { return .codeUnknown }
     let isBehindCall = CallInstruction.ends(code, architecture: architecture)
     return isBehindCall ? .behindCall : .notBehindCall
+  }
+
+  /// The linkage name of the function around an address.
+  func functionName(_ address: UInt64) -> String? {
+    snapshot.module(containing: address).flatMap { symbols?.linkageName(of: address, in: $0) }
   }
 
   /// How the function around an address keeps its frame pointer.

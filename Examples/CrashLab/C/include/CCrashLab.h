@@ -38,6 +38,7 @@ void crash_double_free(void);
 void crash_stack_smash(void);
 
 void crash_cxx_exception(void);
+void crash_cxx_noexcept(void);
 void crash_pure_virtual(void);
 
 void crash_huge_frame(void);

@@ -1,16 +1,16 @@
 internal import IntermediateDump
 
 /// Whether the converter that a claim names may still be at work.
-enum ClaimLiveness {
+package enum ClaimLiveness {
   /// How long a claim stands whose converter cannot be judged from here, in nanoseconds.
-  static let unjudgedLimit: Int64 = 3600 * 1_000_000_000
+  package static let unjudgedLimit: Int64 = 3600 * 1_000_000_000
 
   /// Decides.
   ///
   /// - Parameters:
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
   ///   - probe: looks at a process of this PID namespace.
-  static func verdict(
+  package static func verdict(
     processID: UInt32, startTime: UInt64, place: UInt32, host: HostIdentity, age: Int64,
     probe: (UInt32) -> ProcessProbe = ProcessProbe.look(at:)
   ) -> OwnerVerdict {

@@ -2,20 +2,31 @@ internal import Glibc
 internal import IntermediateDump
 
 /// Which boot and PID namespace this process is in, and which process it is there.
-struct HostIdentity: Sendable, Equatable {
+package struct HostIdentity: Sendable, Equatable {
   /// `/proc/sys/kernel/random/boot_id`.
-  var bootID: String?
+  package var bootID: String?
   /// The inode of `/proc/self/ns/pid`.
-  var processNamespace: UInt64?
+  package var processNamespace: UInt64?
   /// True if `/proc` shows the processes of this PID namespace: a namespace can be entered without
   /// mounting its own.
-  var isProcOurs: Bool
-  var processID: UInt32
+  package var isProcOurs: Bool
+  package var processID: UInt32
   /// Nil where `/proc` does not tell.
-  var startTime: UInt64?
+  package var startTime: UInt64?
+
+  package init(
+    bootID: String?, processNamespace: UInt64?, isProcOurs: Bool, processID: UInt32,
+    startTime: UInt64?
+  ) {
+    self.bootID = bootID
+    self.processNamespace = processNamespace
+    self.isProcOurs = isProcOurs
+    self.processID = processID
+    self.startTime = startTime
+  }
 
   /// Asks the system; not kept, because a fork changes the answer.
-  static func current() -> HostIdentity {
+  package static func current() -> HostIdentity {
     let processID = getpid()
     var buffer = [CChar](repeating: 0, count: 32)
     let length = unsafe readlink("/proc/self", &buffer, buffer.count)
@@ -36,7 +47,7 @@ struct HostIdentity: Sendable, Equatable {
   ///
   /// 32-bit FNV-1a. Two places of one digest make a claim look as if its process had died, one time
   /// in 4 billion; the database then still makes one report of the dump.
-  var place: UInt32 {
+  package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     let hash = "\(bootID)/\(processNamespace)".utf8.reduce(UInt32(2_166_136_261)) {
       ($0 ^ UInt32($1)) &* 16_777_619

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// Files of `/proc`, which have no size and are read to their end.
-enum ProcFile {
+package enum ProcFile {
   /// A file's bytes, `limit` at most; nil if it cannot be read.
-  static func contents(_ path: String, limit: Int = 4096) -> [UInt8]? {
+  package static func contents(_ path: String, limit: Int = 4096) -> [UInt8]? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

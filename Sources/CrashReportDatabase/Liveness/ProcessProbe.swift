@@ -1,8 +1,8 @@
 internal import Glibc
-internal import IntermediateDump
+package import IntermediateDump
 
 /// What can be learned about a process by its ID.
-enum ProcessProbe: Sendable, Equatable {
+package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
   /// One has, but `/proc` does not tell more of it.
@@ -10,7 +10,7 @@ enum ProcessProbe: Sendable, Equatable {
   case found(ProcessStatistics)
 
   /// Looks at a process of this PID namespace.
-  static func look(at processID: UInt32) -> ProcessProbe {
+  package static func look(at processID: UInt32) -> ProcessProbe {
     guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
     if let text = ProcFile.contents("/proc/\(processID)/stat") {
       guard let statistics = ProcessStatistics(statText: text) else { return .unreadable }

@@ -1,0 +1,162 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The C++ exception that this thread caught last, if the process aborts: an exception that nobody
+/// catches counts as caught by std::terminate().
+///
+/// Its text is read where the standard library keeps it; what() is the program's code and not
+/// called. Only libstdc++'s exceptions are known.
+///
+/// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
+/// libsupc++/unwind-cxx.h.
+@c(pm_write_cxx_exception) @_noLocks
+func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let facts = unsafe state.pointee.exceptionFacts
+  guard unsafe state.pointee.request.kind == .crash && state.pointee.signal == 6,  // SIGABRT
+    facts.globals_offset != 0
+  else { return }
+  let memory = unsafe state.pointee.memory
+  let globals = pm_thread_pointer() &+ UInt64(bitPattern: facts.globals_offset)
+  guard let object = thrownObject(globals, memory),
+    let type = memory.word(object &- ThrownException.headerSize),
+    let name = memory.word(type &+ 8)
+  else { return }
+  let text = unsafe TextWriter(state)
+  unsafe state.pointee.writer.startMap(.cxxException)
+  text.write(.cxxTypeName, at: name, limit: 1024)
+  let exception = unsafe ThrownException(
+    memory: memory, facts: facts, scratch: state.pointee.scratch)
+  if let message = exception.message(of: object, type: type) {
+    text.write(.cxxMessage, at: message, limit: 4096)
+  }
+  unsafe state.pointee.writer.end()
+}
+
+/// The object that was caught last; nil if none was, or another runtime threw it.
+@_noLocks
+private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
+  guard let header = memory.word(globals), header != 0,
+    let exceptionClass = memory.word(header &+ 80)
+  else { return nil }
+  // "GNUCC++" and a zero byte, or a one for an exception that refers to another.
+  if exceptionClass == 0x474E_5543_432B_2B00 { return header &+ ThrownException.headerSize }
+  return exceptionClass == 0x474E_5543_432B_2B01 ? memory.word(header) : nil
+}
+
+/// Finds the text in a thrown object by its type's description.
+///
+/// RUNS-DURING-CRASH. Source: Itanium C++ ABI, 2.9.5 (RTTI layout).
+@safe
+private struct ThrownException {
+  /// Bytes of libstdc++'s `__cxa_exception`, which lies in front of the object; its first word is
+  /// the object's type.
+  static var headerSize: UInt64 { @_noLocks get { 112 } }
+  /// Classes that are followed to their bases.
+  private static var depthLimit: Int { @_noLocks get { 16 } }
+
+  private let memory: SafeMemory
+  private let facts: pm_exception_facts
+  private let scratch: UnsafeMutableRawPointer
+
+  @_noLocks
+  init(memory: SafeMemory, facts: pm_exception_facts, scratch: UnsafeMutableRawPointer) {
+    self.memory = memory
+    self.facts = facts
+    unsafe self.scratch = scratch
+  }
+
+  /// Where the text is; nil for a type that keeps none, or one of its own.
+  @_noLocks
+  func message(of object: UInt64, type: UInt64) -> UInt64? {
+    // A C string, and a std::string: a pointer comes first in both.
+    if isNamed(type, "PKc") || isNamed(type, "Pc")
+      || isNamed(type, "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE")
+    {
+      return memory.word(object)
+    }
+    guard let offset = offsetOfStandardError(in: type) else { return nil }
+    // Behind the pointer to its functions the pointer to its text.
+    return memory.word(object &+ offset &+ 8)
+  }
+
+  /// Where in an object of a class its std::runtime_error or std::logic_error lies.
+  @_noLocks
+  private func offsetOfStandardError(in type: UInt64) -> UInt64? {
+    var current = type
+    var offset: UInt64 = 0
+    var depth = 0
+    while depth < ThrownException.depthLimit, let kind = memory.word(current), kind != 0 {
+      depth &+= 1
+      if isStandardError(current) { return offset }
+      if kind == facts.single_base_class, let base = memory.word(current &+ 16) {
+        current = base
+      } else if kind == facts.several_bases_class, let base = baseWithError(of: current) {
+        guard let place = memory.word(base &+ 8), let next = memory.word(base) else { return nil }
+        offset = offset &+ (place &>> 8)
+        current = next
+      } else {
+        return nil
+      }
+    }
+    return nil
+  }
+
+  /// The entry of the first base class that is, or is derived singly from, a standard error.
+  @_noLocks
+  private func baseWithError(of type: UInt64) -> UInt64? {
+    guard let sizes = memory.word(type &+ 16) else { return nil }
+    // Flags, then how many there are.
+    var left = sizes &>> 32 < 8 ? sizes &>> 32 : 8
+    var entry = type &+ 24
+    while left > 0 {
+      // Where a virtual base lies only the object tells.
+      if let flags = memory.word(entry &+ 8), flags & 1 == 0, let base = memory.word(entry),
+        leadsToError(base)
+      {
+        return entry
+      }
+      entry = entry &+ 16
+      left &-= 1
+    }
+    return nil
+  }
+
+  @_noLocks
+  private func leadsToError(_ type: UInt64) -> Bool {
+    var current = type
+    var depth = 0
+    while depth < ThrownException.depthLimit {
+      if isStandardError(current) { return true }
+      guard memory.word(current) == facts.single_base_class,
+        let base = memory.word(current &+ 16)
+      else { return false }
+      current = base
+      depth &+= 1
+    }
+    return false
+  }
+
+  @_noLocks
+  private func isStandardError(_ type: UInt64) -> Bool {
+    isNamed(type, "St13runtime_error") || isNamed(type, "St11logic_error")
+  }
+
+  @_noLocks
+  private func isNamed(_ type: UInt64, _ name: StaticString) -> Bool {
+    guard let address = memory.word(type &+ 8) else { return false }
+    let count = name.utf8CodeUnitCount
+    guard unsafe memory.copyText(address, to: scratch, limit: count &+ 1) == count else {
+      return false
+    }
+    let wanted = unsafe UnsafeRawPointer(name.utf8Start)
+    var index = 0
+    while index < count {
+      let left = unsafe scratch.loadUnaligned(fromByteOffset: index, as: UInt8.self)
+      let right = unsafe wanted.loadUnaligned(fromByteOffset: index, as: UInt8.self)
+      if left != right { return false }
+      index &+= 1
+    }
+    return true
+  }
+}

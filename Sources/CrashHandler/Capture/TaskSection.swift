@@ -1,0 +1,179 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The tasks that threads ran, and the memory that their names and calls can be read from.
+///
+/// Nothing of a task but where its memory is must be known here: a task's function frames lie in
+/// slabs of its own, which are copied whole.
+///
+/// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask; its thread-local
+/// variable in stdlib/public/Concurrency/Task.cpp, class ActiveTask.
+@c(pm_write_tasks) @_noLocks
+func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let tasks = unsafe TaskWriter(state)
+  guard tasks.areThere else { return }
+  unsafe state.pointee.writer.startArray(.tasks)
+  // The capturing thread is the one in question, unless it captures another one's hang.
+  if unsafe state.pointee.request.kind != .hang {
+    tasks.add(thread: unsafe state.pointee.threadID, threadPointer: pm_thread_pointer())
+  }
+  var index = 0
+  let count = unsafe state.pointee.threads.count
+  while index < count, tasks.count < TaskWriter.limit {
+    let record = unsafe state.pointee.threads[index]
+    if record.status == .stopped || record.status == .alsoCrashed {
+      tasks.add(thread: record.threadID, threadPointer: record.threadPointer)
+    }
+    index &+= 1
+  }
+  unsafe state.pointee.writer.end()
+  tasks.writeMemory()
+}
+
+/// Finds tasks, and keeps their addresses in scratch memory until their memory is written.
+///
+/// RUNS-DURING-CRASH.
+@safe
+private struct TaskWriter {
+  /// Tasks taken at most.
+  static var limit: Int { @_noLocks get { 256 } }
+  /// Bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
+  /// static executable, whose every thread-local variable is in one block.
+  private static var blockLimit: Int { @_noLocks get { 4096 } }
+  /// Pointers in such blocks that are followed, of all threads together.
+  private static var candidateLimit: UInt64 { @_noLocks get { 16384 } }
+  /// Where in scratch memory the addresses begin, behind two counters, and where a block goes.
+  private static var addressesOffset: Int { @_noLocks get { 16 } }
+  private static var blockOffset: Int { @_noLocks get { 8192 } }
+  /// Slabs of the first task that are kept, and of each other: a slab is 1 KiB unless a function
+  /// needs more.
+  private static var slabLimit: Int { @_noLocks get { 64 } }
+  private static var otherSlabLimit: Int { @_noLocks get { 8 } }
+  private static var slabSizeLimit: UInt64 { @_noLocks get { 16384 } }
+  /// Slabs of the first task that are walked, and of each other.
+  private static var walkLimit: Int { @_noLocks get { 4096 } }
+  private static var otherWalkLimit: Int { @_noLocks get { 64 } }
+  /// Bytes of a task itself: its fields, its result and its first function frames.
+  private static var taskSize: Int { @_noLocks get { 512 } }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+  private let memory: SafeMemory
+  private let scratch: UnsafeMutableRawPointer
+  private let facts: pm_task_facts
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+    memory = unsafe state.pointee.memory
+    unsafe scratch = state.pointee.scratch
+    facts = unsafe state.pointee.taskFacts
+    // How many addresses there are, and how many candidates were followed.
+    unsafe scratch.storeBytes(of: 0, as: UInt64.self)
+    unsafe scratch.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
+  }
+
+  var areThere: Bool { @_noLocks get { facts.task_metadata != 0 } }
+
+  var count: Int {
+    @_noLocks get { Int(truncatingIfNeeded: unsafe scratch.loadUnaligned(as: UInt64.self)) }
+  }
+
+  /// Writes the task that a thread runs, if it runs one.
+  @_noLocks
+  func add(thread: Int32, threadPointer: UInt64) {
+    guard threadPointer != 0, let task = task(at: threadPointer) else { return }
+    let index = count
+    unsafe scratch.storeBytes(
+      of: task, toByteOffset: TaskWriter.addressesOffset &+ index &* 8, as: UInt64.self)
+    unsafe scratch.storeBytes(of: UInt64(truncatingIfNeeded: index &+ 1), as: UInt64.self)
+    unsafe state.pointee.writer.startMap(.task)
+    unsafe state.pointee.writer.unsigned(
+      .taskThreadID, UInt64(UInt32(bitPattern: thread)), width: 4)
+    unsafe state.pointee.writer.unsigned(.taskAddress, task)
+    unsafe state.pointee.writer.unsigned(
+      .taskLayoutVersion, UInt64(facts.layout_version), width: 4)
+    unsafe state.pointee.writer.end()
+  }
+
+  /// The first word of the thread's block that points to a task.
+  ///
+  /// A word that was read and is no pointer to one differs in what it points at: every task begins
+  /// with the same address.
+  @_noLocks
+  private func task(at threadPointer: UInt64) -> UInt64? {
+    let block = threadPointer &+ UInt64(bitPattern: facts.block_offset)
+    let limit = UInt64(truncatingIfNeeded: TaskWriter.blockLimit)
+    let size = facts.block_size < limit ? facts.block_size : limit
+    let copy = unsafe scratch + TaskWriter.blockOffset
+    let count = unsafe memory.copy(block, to: copy, count: Int(truncatingIfNeeded: size))
+    var followed = unsafe scratch.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    var offset = 0
+    var found: UInt64?
+    while offset &+ 8 <= count, followed < TaskWriter.candidateLimit, found == nil {
+      let candidate = unsafe copy.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      offset &+= 8
+      guard candidate >= 0x10000, candidate & 15 == 0 else { continue }
+      followed &+= 1
+      if memory.word(candidate) == facts.task_metadata { found = candidate }
+    }
+    unsafe scratch.storeBytes(of: followed, toByteOffset: 8, as: UInt64.self)
+    return found
+  }
+
+  @_noLocks
+  func writeMemory() {
+    let count = self.count
+    unsafe state.pointee.writer.startArray(.memory)
+    var index = 0
+    while index < count {
+      let task = unsafe scratch.loadUnaligned(
+        fromByteOffset: TaskWriter.addressesOffset &+ index &* 8, as: UInt64.self)
+      unsafe ThreadWriter(state).writeRegion(task, count: TaskWriter.taskSize)
+      if index == 0 {
+        writeSlabs(of: task, limit: TaskWriter.slabLimit, walkLimit: TaskWriter.walkLimit)
+      } else {
+        writeSlabs(
+          of: task, limit: TaskWriter.otherSlabLimit, walkLimit: TaskWriter.otherWalkLimit)
+      }
+      index &+= 1
+    }
+    unsafe state.pointee.writer.end()
+  }
+
+  /// The slabs that the task's function frames lie in; of many the last ones, which hold the
+  /// innermost.
+  ///
+  /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
+  /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is
+  /// used.
+  @_noLocks
+  private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) {
+    guard let first = memory.word(task &+ 0x78) else { return }
+    var slab = first
+    var total = 0
+    while total < walkLimit, let next = next(slab) {
+      total &+= 1
+      slab = next
+    }
+    slab = first
+    var index = 0
+    while index < total, let next = next(slab), let sizes = memory.word(slab &+ 16) {
+      let used = sizes &>> 32
+      if index >= total &- limit, used > 0 {
+        let kept = used < TaskWriter.slabSizeLimit ? used : TaskWriter.slabSizeLimit
+        unsafe ThreadWriter(state).writeRegion(
+          slab, count: Int(truncatingIfNeeded: kept &+ 32))
+      }
+      index &+= 1
+      slab = next
+    }
+  }
+
+  /// The slab behind one, 0 behind the last; nil for what is no slab.
+  @_noLocks
+  private func next(_ slab: UInt64) -> UInt64? {
+    guard slab != 0, memory.word(slab) == facts.slab_metadata else { return nil }
+    return memory.word(slab &+ 8)
+  }
+}

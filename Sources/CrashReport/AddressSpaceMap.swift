@@ -1,0 +1,149 @@
+/// The address space from its lowest to its highest mapping, as it is drawn: regions, the gaps
+/// between them, and where the fault lies.
+struct AddressSpaceMap {
+  /// An address that is marked.
+  struct Mark: Sendable, Equatable {
+    let address: UInt64
+    let label: String
+    /// True for the faulting address, false for the instruction's and the stack's.
+    let isFault: Bool
+  }
+
+  /// Mappings of one file that touch, or one mapping.
+  struct Region: Sendable, Equatable {
+    let start: UInt64
+    var end: UInt64
+    var protections: [String]
+    let name: String?
+    var marks: [Mark] = []
+
+    var size: UInt64 { end - start }
+  }
+
+  enum Row: Sendable, Equatable {
+    case region(Region)
+    /// Bytes that nothing is mapped to.
+    case gap(UInt64)
+    /// A mark in a gap.
+    case mark(Mark)
+
+    var isMarked: Bool {
+      switch self {
+      case .region(let region): !region.marks.isEmpty
+      case .mark: true
+      case .gap: false
+      }
+    }
+  }
+
+  /// Rows next to a mark are always shown, so many on each side.
+  private static let neighbours = 4
+
+  private(set) var rows: [Row] = []
+
+  /// Empty where the mappings are not known.
+  init(_ report: CrashReport) {
+    let mappings = (report.mappings ?? []).filter { $0.start.value < $0.end.value }
+    guard !mappings.isEmpty else { return }
+    var marks = Self.marks(report).sorted { $0.address < $1.address }[...]
+    var regions: [Region] = []
+    for mapping in mappings.sorted(by: { $0.start.value < $1.start.value }) {
+      // JSON may say anything: what overlaps is left out.
+      guard mapping.start.value >= regions.last?.end ?? 0 else { continue }
+      var region = Region(
+        start: mapping.start.value, end: mapping.end.value, protections: [mapping.protection],
+        name: mapping.path)
+      let all = marks + []
+      region.marks = all.filter { $0.address >= region.start && $0.address < region.end }
+      regions.append(region)
+    }
+    var end: UInt64 = 0
+    for region in Self.joined(regions) {
+      while let mark = marks.first, mark.address < region.end {
+        marks.removeFirst()
+        guard mark.address < region.start else { continue }
+        addGap(from: end, to: mark.address)
+        rows.append(.mark(mark))
+        end = mark.address
+      }
+      addGap(from: end, to: region.start)
+      rows.append(.region(region))
+      end = region.end
+    }
+    for mark in marks {
+      addGap(from: end, to: mark.address)
+      rows.append(.mark(mark))
+      end = max(end, mark.address)
+    }
+  }
+
+  private mutating func addGap(from start: UInt64, to end: UInt64) {
+    if end > start { rows.append(.gap(end - start)) }
+  }
+
+  private static func marks(_ report: CrashReport) -> [Mark] {
+    var marks: [Mark] = []
+    if let exception = report.exception, report.request == nil {
+      // SI_KERNEL: a general protection fault, for which the kernel knows no address.
+      if let address = exception.address, exception.code != 0x80 {
+        let access = exception.access.map { " (\($0))" } ?? ""
+        marks.append(Mark(address: address.value, label: "fault\(access)", isFault: true))
+      }
+    }
+    let registers = report.threads.first { $0.crashed }?.registers ?? [:]
+    for (names, label) in [
+      (["rip", "pc"], "instruction pointer"), (["rsp", "sp"], "stack pointer"),
+    ] {
+      if let value = names.lazy.compactMap({ registers[$0] }).first {
+        marks.append(Mark(address: value.value, label: label, isFault: false))
+      }
+    }
+    return marks
+  }
+
+  /// Mappings of one file that touch become one; what holds a mark stays by itself, because its
+  /// rights matter.
+  private static func joined(_ regions: [Region]) -> [Region] {
+    var result: [Region] = []
+    for region in regions {
+      if let last = result.last, last.end == region.start, last.marks.isEmpty,
+        region.marks.isEmpty, last.name == region.name,
+        region.name != nil || last.protections == region.protections
+      {
+        result[result.count - 1].end = region.end
+        if let new = region.protections.first, !last.protections.contains(new) {
+          result[result.count - 1].protections.append(new)
+        }
+        continue
+      }
+      result.append(region)
+    }
+    return result
+  }
+
+  /// A run of rows that are all near a mark, or all far from any.
+  struct Part: Sendable, Equatable {
+    let rows: ArraySlice<Row>
+    let isNear: Bool
+  }
+
+  /// The rows in order, those far from the marks in parts of their own, which can be folded.
+  var parts: [Part] {
+    var near = Set<Int>()
+    for index in rows.indices where rows[index].isMarked {
+      near.formUnion(
+        max(0, index - Self.neighbours)...min(rows.count - 1, index + Self.neighbours))
+    }
+    var parts: [Part] = []
+    var start = 0
+    while start < rows.count {
+      let isNear = near.contains(start)
+      var end = start + 1
+      while end < rows.count, near.contains(end) == isNear { end += 1 }
+      // To fold a few rows saves nothing.
+      parts.append(Part(rows: rows[start..<end], isNear: isNear || end - start < 4))
+      start = end
+    }
+    return parts
+  }
+}

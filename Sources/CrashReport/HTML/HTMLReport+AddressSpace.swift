@@ -1,0 +1,86 @@
+extension HTMLReport {
+  /// The address space, lowest address first, with the fault marked; what is far from it folded.
+  func addAddressSpace(to html: inout HTMLWriter) {
+    let map = AddressSpaceMap(report)
+    guard !map.rows.isEmpty else { return }
+    html.element("section") { html in
+      html.element("h2", text: "Address space")
+      html.element("p", ["class": "key"]) { html in
+        for (kind, words) in [
+          ("x", "code"), ("w", "writable"), ("r", "read only"), ("n", "no access"),
+        ] {
+          html.element("span", ["class": "swatch \(kind)"], text: words)
+        }
+      }
+      html.element("div", ["class": "map"]) { html in
+        for part in map.parts {
+          guard !part.isNear else {
+            for row in part.rows { addRow(row, to: &html) }
+            continue
+          }
+          html.element("details") { html in
+            html.element("summary", text: Self.summary(of: part))
+            for row in part.rows { addRow(row, to: &html) }
+          }
+        }
+      }
+      if let omitted = report.mappingsOmitted, omitted > 0 {
+        html.element("p", ["class": "faint"], text: "\(omitted) more mappings are not listed.")
+      }
+    }
+    html.breakLine()
+  }
+
+  private static func summary(of part: AddressSpaceMap.Part) -> String {
+    var count = 0
+    var size: UInt64 = 0
+    for case .region(let region) in part.rows {
+      count += 1
+      size = size.addingReportingOverflow(region.size).partialValue
+    }
+    return "\(count) more regions, \(TextReport.size(size))"
+  }
+
+  private func addRow(_ row: AddressSpaceMap.Row, to html: inout HTMLWriter) {
+    switch row {
+    case .gap(let size):
+      html.element("div", ["class": "hole"], text: "\(TextReport.size(size)) not mapped")
+    case .mark(let mark):
+      html.element("div", ["class": mark.isFault ? "mark fault" : "mark"]) { html in
+        html.add("\(mark.label) \(HexAddress(mark.address)): not mapped")
+      }
+    case .region(let region):
+      let kind = Self.kind(of: region)
+      html.element("div", ["class": "region \(kind) s\(Self.height(of: region))"]) { html in
+        html.element("code", text: HexAddress(region.start).padded)
+        html.element("div") { html in
+          html.element("span", text: region.name.map(Self.shortName) ?? "anonymous memory")
+          html.element(
+            "span", ["class": "at"],
+            text: "\(TextReport.size(region.size)) \(region.protections.joined(separator: " "))")
+          for mark in region.marks {
+            html.element("span", ["class": mark.isFault ? "mark fault" : "mark"]) { html in
+              html.add("\(mark.label) \(HexAddress(mark.address))")
+            }
+          }
+        }
+      }
+    }
+    html.breakLine()
+  }
+
+  private static func shortName(_ path: String) -> String {
+    path.hasPrefix("/") ? TextReport.shortPath(path) : path
+  }
+
+  /// The word of the style sheet for what one can do there.
+  private static func kind(of region: AddressSpaceMap.Region) -> String {
+    func has(_ letter: Character) -> Bool { region.protections.contains { $0.contains(letter) } }
+    return has("x") ? "x" : has("w") ? "w" : has("r") ? "r" : "n"
+  }
+
+  /// 0 to 3: a page, more than 64 KiB, 4 MiB, 256 MiB.
+  private static func height(of region: AddressSpaceMap.Region) -> Int {
+    [16, 22, 28].count { region.size > UInt64(1) << UInt64($0) }
+  }
+}

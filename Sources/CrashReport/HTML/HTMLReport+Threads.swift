@@ -1,0 +1,114 @@
+extension HTMLReport {
+  func addCrashedThread(_ thread: CrashReport.Thread, to html: inout HTMLWriter) {
+    html.element("section") { html in
+      html.element("h2", text: report.title(of: thread))
+      addStack(of: thread, to: &html)
+      for note in report.symbolNotes(on: thread) {
+        html.element("p", ["class": "note"], text: note)
+      }
+    }
+    html.breakLine()
+  }
+
+  /// The other threads, folded; those of one stack together.
+  func addOtherThreads(maximumSize: Int, to html: inout HTMLWriter) {
+    let groups = ThreadGroup.groups(of: report.threads.filter { !$0.crashed })
+    guard !groups.isEmpty || !report.missingThreads.isEmpty else { return }
+    let count = groups.reduce(0) { $0 + $1.threads.count }
+    html.element("section") { html in
+      html.element("h2", text: "Other threads (\(count))")
+      let start = html.size
+      var shown = 0
+      for group in groups {
+        guard html.size - start < maximumSize * 3 / 2 else { break }
+        addGroup(group, withFrames: html.size - start < maximumSize, to: &html)
+        shown += group.threads.count
+      }
+      addRest(count - shown, "threads", to: &html)
+      for note in report.missingThreads { html.element("p", text: note) }
+    }
+    html.breakLine()
+  }
+
+  private func addGroup(_ group: ThreadGroup, withFrames: Bool, to html: inout HTMLWriter) {
+    guard let first = group.threads.first else { return }
+    html.element("details") { html in
+      html.element("summary") { html in
+        if group.threads.count > 1 {
+          html.add("\(group.threads.count) threads with one stack: ")
+        }
+        html.add(report.title(of: first))
+        if let frame = Self.tellingFrame(of: first) {
+          html.element("span", ["class": "where"], text: frame)
+        }
+      }
+      if group.threads.count > 1 {
+        html.element("p", ["class": "row"]) { html in
+          for (index, thread) in group.threads.enumerated() {
+            if index > 0 { html.add("; ") }
+            html.add(report.title(of: thread))
+          }
+        }
+      }
+      if withFrames {
+        addStack(of: first, to: &html)
+      } else {
+        addRest(first.frames.count, "frames", to: &html)
+      }
+    }
+    html.breakLine()
+  }
+
+  /// What a folded thread does: its innermost function.
+  private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
+    thread.frames.lazy.compactMap(\.function).first.map(FunctionName.short)
+  }
+
+  private func addStack(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
+    // The innermost call of the program's own code is what one looks for.
+    var isBlamed = thread.crashed
+    html.element("ol", ["class": "stack"]) { html in
+      for item in StackListing(thread).items {
+        switch item {
+        case .frame(let frame, let number):
+          let isOwn =
+            frame.function == nil ? signature.isInOwnModule(frame) : signature.isOwn(frame)
+          let kind = isOwn ? isBlamed ? "own blame" : "own" : "system"
+          if isOwn { isBlamed = false }
+          addFrame(frame, number: number, kind: kind, to: &html)
+        case .elision(let words), .note(let words):
+          html.element("li", ["class": "gap"], text: words)
+        }
+        html.breakLine()
+      }
+    }
+  }
+
+  private func addFrame(
+    _ frame: CrashReport.Frame, number: Int?, kind: String, to html: inout HTMLWriter
+  ) {
+    html.element("li", ["class": kind]) { html in
+      html.element("b", text: number.map { String($0) } ?? "?")
+      html.element("div") { html in
+        html.element("code", text: frame.function.map(FunctionName.short) ?? "??")
+        if let doubt = frame.doubt { html.element("i", text: doubt) }
+        html.element("p") { html in
+          if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
+          // An inlined call is at the place of the frame that it is in.
+          if frame.inlined != true { addPlace(of: frame, to: &html) }
+        }
+      }
+    }
+  }
+
+  private func addPlace(of frame: CrashReport.Frame, to html: inout HTMLWriter) {
+    html.element("span", ["class": "at"]) { html in
+      guard let module = frame.module else {
+        return html.add("in no module \(frame.address)")
+      }
+      html.add(module + (frame.moduleOffset.map { "+\($0)" } ?? ""))
+      // A telephone has no room for it.
+      html.element("span", ["class": "address"], text: " \(frame.address)")
+    }
+  }
+}

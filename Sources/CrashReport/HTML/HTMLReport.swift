@@ -1,0 +1,163 @@
+/// A report as one HTML page that needs nothing else: no network, no script, no font.
+///
+/// What a reader needs first comes first on a telephone too: what happened, the signal with its code
+/// and sender, the crashing thread. Everything from the dump is escaped, and the page forbids itself
+/// scripts and every request, so that an escape that is missing could not do much.
+public struct HTMLReport: Sendable {
+  /// Bytes of the other threads after which they are listed without frames.
+  private let threadsSize: Int
+  /// Bytes after which the modules and all sections are cut off.
+  private let sectionsSize = 2 << 20
+
+  let report: CrashReport
+  /// Tells the program's own calls from others.
+  let signature: Signature
+
+  /// The whole page.
+  ///
+  /// - Returns: a document of some 50 KiB for a small program, and some 12 MiB at most: of very many
+  ///   threads the frames are left out then, which the page says.
+  public static func text(of report: CrashReport) -> String {
+    text(of: report, threadsSize: 4 << 20)
+  }
+
+  static func text(of report: CrashReport, threadsSize: Int) -> String {
+    let page = HTMLReport(report: report, threadsSize: threadsSize)
+    var html = HTMLWriter()
+    html.addVerbatim("<!DOCTYPE html>\n")
+    html.element("html", ["lang": "en"]) { html in
+      html.element("head") { html in page.addHead(to: &html) }
+      html.breakLine()
+      html.element("body") { html in page.addBody(to: &html) }
+    }
+    html.breakLine()
+    return html.text
+  }
+
+  private init(report: CrashReport, threadsSize: Int) {
+    self.report = report
+    self.threadsSize = threadsSize
+    signature = Signature(modulePaths: report.modules.map(\.path))
+  }
+
+  private func addHead(to html: inout HTMLWriter) {
+    html.void("meta", ["charset": "utf-8"])
+    html.void("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+    html.void(
+      "meta",
+      [
+        "http-equiv": "Content-Security-Policy",
+        "content":
+          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+      ])
+    html.void("meta", ["name": "referrer", "content": "no-referrer"])
+    html.void("meta", ["name": "color-scheme", "content": "light dark"])
+    let program = programName
+    html.element(
+      "title", text: [report.signalText, program].compactMap { $0 }.joined(separator: " in "))
+    html.element("style") { html in html.addVerbatim(HTMLStyle.text) }
+  }
+
+  private var programName: String {
+    report.process.product ?? report.process.executable.map(TextReport.shortPath) ?? "a process"
+  }
+
+  private func addBody(to html: inout HTMLWriter) {
+    html.element("header") { html in addTop(to: &html) }
+    html.breakLine()
+    html.element("main") { html in
+      let crashed = report.threads.first { $0.crashed }
+      if let crashed { addCrashedThread(crashed, to: &html) }
+      addFacts(to: &html)
+      if let crashed { addRegisters(of: crashed, to: &html) }
+      addMemory(to: &html)
+      addAddressSpace(to: &html)
+      addOtherThreads(maximumSize: threadsSize, to: &html)
+      var room = sectionsSize
+      for section in report.sections { addSection(section, room: &room, to: &html) }
+      addModules(maximumSize: sectionsSize, to: &html)
+    }
+    html.breakLine()
+    html.element("footer") { html in
+      if let text = report.captureText { html.element("p", text: text) }
+      html.element("p", text: "Written by postmortem; JSON of the same: postmortem show --json.")
+    }
+  }
+
+  private func addTop(to html: inout HTMLWriter) {
+    let head = report.head
+    let process = report.process
+    let line = [programName, process.version, process.environment, process.crashTime?.readable]
+    html.element(
+      "p", ["class": "program"], text: line.compactMap { $0 }.joined(separator: " \u{B7} "))
+    // A long one would push the signal off a telephone's first screen.
+    let isLong = head.sentence.utf8.count > 120
+    html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
+    html.element("dl", ["class": "signs"]) { html in
+      for field in head.signs {
+        html.element("div") { html in
+          html.element("dt", text: field.name)
+          html.element("dd", text: field.value)
+        }
+      }
+    }
+    for paragraph in head.paragraphs { html.element("p", text: paragraph) }
+  }
+
+  private func addFacts(to html: inout HTMLWriter) {
+    addSection(ReportSection("Process", rows: report.head.facts.map { .field($0) }), to: &html)
+  }
+
+  private func addSection(_ section: ReportSection?, to html: inout HTMLWriter) {
+    var room = Int.max
+    if let section { addSection(section, room: &room, to: &html) }
+  }
+
+  private func addSection(
+    _ section: ReportSection, room: inout Int, to html: inout HTMLWriter
+  ) {
+    html.element("section") { html in
+      html.element("h2", text: section.title)
+      let start = html.size
+      var index = 0
+      while index < section.rows.count, html.size - start < room {
+        let texts = section.rows[index...].prefix(while: \.isText)
+        if !texts.isEmpty {
+          for case .text(let text) in texts { html.element("p", ["class": "row"], text: text) }
+          index += texts.count
+          continue
+        }
+        html.element("dl", ["class": "facts"]) { html in
+          while index < section.rows.count, html.size - start < room,
+            let (name, value) = section.rows[index].pair
+          {
+            html.element("dt", text: name)
+            html.element("dd", text: value)
+            index += 1
+          }
+        }
+      }
+      room = max(0, room - (html.size - start))
+      addRest(section.rows.count - index, "lines", to: &html)
+    }
+    html.breakLine()
+  }
+
+  /// Says what the page has no room for.
+  func addRest(_ count: Int, _ what: String, to html: inout HTMLWriter) {
+    guard count > 0 else { return }
+    html.element("p", ["class": "faint"], text: "\(count) more \(what) are only in the JSON.")
+  }
+}
+
+extension ReportSection.Row {
+  fileprivate var isText: Bool { pair == nil }
+
+  fileprivate var pair: (name: String, value: String)? {
+    switch self {
+    case .field(let field): (field.name, field.value)
+    case .assignment(let name, let value): (name, value)
+    case .text: nil
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/// Builds HTML: every text is escaped, every element closed.
+struct HTMLWriter {
+  private(set) var text = ""
+
+  /// Bytes so far.
+  var size: Int { text.utf8.count }
+
+  /// Adds an element around what `content` adds.
+  mutating func element(
+    _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:],
+    _ content: (inout HTMLWriter) -> Void
+  ) {
+    open(name, attributes)
+    content(&self)
+    text += "</\(name)>"
+  }
+
+  /// Adds an element around a text.
+  mutating func element(
+    _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:],
+    text content: String
+  ) {
+    open(name, attributes)
+    add(content)
+    text += "</\(name)>"
+  }
+
+  /// Adds text.
+  mutating func add(_ content: String) { text += Self.escaped(content) }
+
+  /// Adds an element without content that has no end tag.
+  mutating func void(
+    _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:]
+  ) {
+    open(name, attributes)
+  }
+
+  /// Adds a line feed between elements, so that the source can be read.
+  mutating func breakLine() { text += "\n" }
+
+  /// Adds text of this program's own, never any of a dump.
+  mutating func addVerbatim(_ content: StaticString) { text += "\(content)" }
+
+  private mutating func open(
+    _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String>
+  ) {
+    text += "<\(name)"
+    for (key, value) in attributes { text += " \(key)=\"\(Self.escaped(value))\"" }
+    text += ">"
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""),
+      UInt8(ascii: "'"):
+      false
+    default: (0x20..<0x7F).contains(byte)
+    }
+  }
+
+  /// A text can become longer than this only by being escaped; the rest is cut off, and said to be.
+  private static let maximumLength = 1 << 16
+
+  /// Fit for content and for attributes in quotes; controls and marks of text direction are written
+  /// out, as on a terminal.
+  static func escaped(_ text: String) -> String {
+    if text.utf8.count <= maximumLength, text.utf8.allSatisfy(isPlain) { return text }
+    let isLong = text.utf8.count > maximumLength
+    let shown = isLong ? String(decoding: text.utf8.prefix(maximumLength), as: UTF8.self) : text
+    var result = ""
+    for scalar in shown.escapedForTerminal(keepingLines: true).unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case "'": result += "&#39;"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return isLong ? result + "\u{2026} (cut off)" : result
+  }
+}

@@ -1,0 +1,70 @@
+public import IntermediateDump
+internal import ProcessSnapshot
+
+/// What a minidump says of itself in Crashpad's stream, read without the rest of the file.
+///
+/// For whoever passes a minidump on, however large it is. Annotations of modules are not among it.
+///
+/// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpCrashpadInfo.
+public struct MinidumpAnnotations: Sendable, Equatable {
+  /// Nil where the minidump does not say.
+  public let reportID: ReportID?
+  /// Nil where the minidump does not say.
+  public let clientID: ReportID?
+  /// The simple annotations; of two of one name the first counts.
+  public let annotations: [String: String]
+
+  private static let maximumAnnotations: UInt64 = 4096
+  private static let maximumTextSize: UInt64 = 64 << 10
+
+  /// Reads them; total on any bytes, in bounded memory.
+  ///
+  /// - Parameter read: gives bytes of the file at an offset, fewer where it ends.
+  /// - Returns: nil if the file is no minidump; a missing or damaged stream is not an error.
+  package init?(read: (_ offset: Int64, _ count: Int) -> [UInt8]) {
+    let header = read(0, MinidumpFormat.headerSize)[...]
+    guard header.littleEndian(at: 0, width: 4) == UInt64(MinidumpFormat.signature),
+      let count = header.littleEndian(at: 8, width: 4),
+      let directory = header.littleEndian(at: 12, width: 4)
+    else { return nil }
+    let size = MinidumpFormat.directoryEntrySize
+    let entries = read(Int64(directory), Int(min(count, 4096)) * size)
+    let type = UInt64(MinidumpStreamType.crashpadInfo.rawValue)
+    let entry = stride(from: 0, to: entries.count, by: size).first {
+      entries[...].littleEndian(at: $0, width: 4) == type
+    }
+    let stream =
+      entry.flatMap { entries[...].littleEndian(at: $0 + 8, width: 4) }
+      .map { read(Int64($0), MinidumpFormat.crashpadInfoSize) } ?? []
+    reportID = stream.count >= 20 ? ReportID(guidBytes: stream[4..<20]) : nil
+    clientID = stream.count >= 36 ? ReportID(guidBytes: stream[20..<36]) : nil
+    annotations = stream.count >= 44 ? Self.dictionary(at: stream[36..<44], read) : [:]
+  }
+
+  private static func dictionary(
+    at location: ArraySlice<UInt8>, _ read: (Int64, Int) -> [UInt8]
+  ) -> [String: String] {
+    let bytes = Array(location)
+    guard let rva = bytes[...].littleEndian(at: 4, width: 4), rva != 0,
+      let count = read(Int64(rva), 4)[...].littleEndian(at: 0, width: 4)
+    else { return [:] }
+    let entries = read(Int64(rva) + 4, Int(min(count, maximumAnnotations)) * 8)[...]
+    var annotations: [String: String] = [:]
+    for place in stride(from: 0, to: entries.count - entries.count % 8, by: 8) {
+      guard let name = text(at: entries.littleEndian(at: place, width: 4), read),
+        let value = text(at: entries.littleEndian(at: place + 4, width: 4), read),
+        annotations[name] == nil
+      else { continue }
+      annotations[name] = value
+    }
+    return annotations
+  }
+
+  private static func text(at rva: UInt64?, _ read: (Int64, Int) -> [UInt8]) -> String? {
+    guard let rva, let size = read(Int64(rva), 4)[...].littleEndian(at: 0, width: 4),
+      size <= maximumTextSize
+    else { return nil }
+    let bytes = read(Int64(rva) + 4, Int(size))
+    return bytes.count == Int(size) ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+}

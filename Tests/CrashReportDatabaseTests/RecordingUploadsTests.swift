@@ -1,0 +1,126 @@
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+@testable import CrashReportDatabase
+
+/// The states of uploads on disk, and who may change them.
+@Suite struct RecordingUploadsTests {
+  private let folder: SharedFolder
+  private let database: CrashReportDatabase
+
+  init() throws {
+    folder = try SharedFolder(inMemory: true)
+    database = try CrashReportDatabase(path: folder.path)
+  }
+
+  private func addReport() throws -> ReportID {
+    let report = try database.prepareNewReport(ReportID())
+    let id = report.id
+    try report.finish()
+    return id
+  }
+
+  @Test func everyStateSurvivesARestart() throws {
+    let id = try addReport()
+    try database.beginUpload(id, at: 1000)
+    try database.delayUpload(id, until: 2000, because: "no network")
+    var upload = try #require(try CrashReportDatabase(path: folder.path).report(id)).upload
+    #expect(upload.attempts == 1 && upload.lastAttemptTime == 1000)
+    #expect(upload.nextAttemptTime == 2000 && upload.note == "no network" && !upload.isRequested)
+    #expect(try database.requestUpload(id))
+    upload = try #require(try database.report(id)).upload
+    #expect(upload.isRequested && upload.nextAttemptTime == nil && upload.attempts == 1)
+    try database.skipUpload(id, because: "HTTP 400")
+    var report = try #require(try database.report(id))
+    #expect(report.state == .completed && report.upload.note == "HTTP 400")
+    #expect(!report.upload.isRequested && !report.upload.isUploaded)
+    #expect(try database.requestUpload(id))
+    try database.completeUpload(id, serverID: "called so")
+    report = try #require(try database.report(id))
+    #expect(report.state == .completed && report.upload.isUploaded)
+    #expect(report.upload.serverID == "called so" && report.upload.note.isEmpty)
+    #expect(folder.names("pending").isEmpty && folder.names("completed").count == 2)
+    #expect(try !database.requestUpload(id) && !database.requestUpload(ReportID()))
+    #expect(throws: CrashReportDatabaseError.self) { try database.beginUpload(id, at: 1) }
+  }
+
+  @Test func crashpadReadsWhatItKnowsOfTheMetadata() throws {
+    let id = try addReport()
+    try database.beginUpload(id, at: 0x0102_0304)
+    try database.delayUpload(id, until: 0x0A0B_0C0D, because: "why")
+    var bytes = try #require(folder.bytes("pending/\(id).meta"))
+    #expect(bytes[0..<16] == [1, 0, 0, 0, 1, 0, 0, 0, 4, 3, 2, 1, 0, 0, 0, 0])
+    #expect(bytes[24...] == [0, 0x0D, 0x0C, 0x0B, 0x0A, 0, 0, 0, 0, 0x77, 0x68, 0x79])
+    try database.completeUpload(id, serverID: "id")
+    bytes = try #require(folder.bytes("completed/\(id).meta"))
+    #expect(bytes[24...] == [1, 0, 0, 0, 0, 0, 0, 0, 0x69, 0x64])
+  }
+
+  @Test func metadataOfAnyBytesIsReadAndWritten() {
+    var generator = SystemRandomNumberGenerator()
+    for length in 0..<200 {
+      let bytes =
+        [1, 0, 0, 0] + (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      guard let metadata = ReportMetadata(bytes: bytes) else { continue }
+      #expect(ReportMetadata(bytes: metadata.bytes)?.uploadAttempts == metadata.uploadAttempts)
+    }
+    var metadata = ReportMetadata(creationTime: 1)
+    metadata.nextUploadAttemptTime = .max
+    metadata.uploadNote = String(repeating: "x", count: 1 << 20)
+    #expect(metadata.bytes.count < ReportMetadata.maximumFileSize)
+    metadata.nextUploadAttemptTime = .min
+    #expect(ReportMetadata(bytes: metadata.bytes)?.nextUploadAttemptTime == 0)
+  }
+
+  @Test func oneOfManyGetsTheRightAndTheDeadLoseIt() async throws {
+    let database = database
+    let winners = await withTaskGroup(of: Int.self) { group in
+      for _ in 0..<50 {
+        group.addTask {
+          guard let claim = try? UploaderClaim.take(in: database) else { return 0 }
+          try? await Task.sleep(for: .milliseconds(200))
+          withExtendedLifetime(claim.self) {}
+          return 1
+        }
+      }
+      return await group.reduce(0, +)
+    }
+    #expect(winners == 1)
+    #expect(folder.names("uploader").count == 1 && folder.names("new").isEmpty)
+    // One that died while it sent a report: a process of this place that is another one now.
+    let host = HostIdentity.current()
+    let id = ReportID()
+    func put(_ name: String) throws {
+      for old in folder.names("uploader") {
+        try FileManager.default.removeItem(atPath: folder.path + "/uploader/" + old)
+      }
+      try folder.put([], "uploader/uploader@\(id).\(name).claimed")
+    }
+    let place = String(host.place, radix: 16)
+    try put("1-\(host.processID)-\(host.startTime ?? 0)-\(place)")
+    #expect(try UploaderClaim.reportBeingSent(in: database) == id)
+    #expect(try !canTake())
+    try put("1-\(host.processID)-1-\(place)")
+    #expect(try UploaderClaim.reportBeingSent(in: database) == nil)
+    #expect(try canTake())
+    // Of another place: after an hour.
+    try put("1-5-5-7")
+    #expect(try !canTake())
+    // Emptied by hand: made whole, and taken the next time.
+    try FileManager.default.removeItem(
+      atPath: folder.path + "/uploader/" + folder.names("uploader")[0])
+    #expect(try !canTake())
+    #expect(try canTake())
+  }
+
+  private func canTake() throws -> Bool {
+    guard var claim = try UploaderClaim.take(in: database) else { return false }
+    let id = ReportID()
+    #expect(try claim.note(id))
+    #expect(try UploaderClaim.reportBeingSent(in: database) == id)
+    return try claim.note(nil)
+  }
+}

@@ -1,0 +1,184 @@
+import ProcessSnapshot
+import Testing
+
+@testable import CrashReport
+
+/// Causes that no way to die of the victim has, or that other evidence tells apart.
+@Suite struct FindingTests {
+  /// SIGABRT that process 100 sent itself, or 7 sent.
+  private func aborted(
+    by sender: UInt8 = 100, change: (inout ProcessSnapshot) -> Void = { _ in }
+  ) -> ProcessSnapshot {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.process.processID = 100
+    var exception = ExceptionSnapshot(threadID: 101)
+    exception.signal = 6
+    exception.code = sender == 100 ? -6 : 0
+    var information = [UInt8](repeating: 0, count: 128)
+    information[16] = sender
+    information[20] = 3
+    exception.signalInfo = information
+    snapshot.exception = exception
+    snapshot.threads = [ThreadSnapshot(id: 101), ThreadSnapshot(id: 100)]
+    change(&snapshot)
+    return snapshot
+  }
+
+  private func frame(_ symbol: String, module: String = "app") -> CrashReport.Frame {
+    CrashReport.Frame(
+      address: HexAddress(0x1000), module: module, moduleOffset: nil, function: symbol,
+      symbol: symbol, functionOffset: nil, file: nil, line: nil, inlined: false, trust: "context")
+  }
+
+  private func finding(
+    _ snapshot: ProcessSnapshot, _ symbols: [String] = []
+  ) throws -> Finding {
+    try #require(Explanation(of: snapshot, frames: symbols.map { frame($0) }).finding)
+  }
+
+  @Test(arguments: [
+    ("malloc(): corrupted top size", "heap-corruption"),
+    ("corrupted size vs. prev_size", "heap-corruption"),
+    ("free(): invalid pointer", "heap-corruption"),
+    ("munmap_chunk(): invalid pointer", "heap-corruption"),
+    ("*** buffer overflow detected ***: terminated", "buffer-overflow"),
+    ("*** stack smashing detected ***: terminated", "stack-smashing"),
+    ("app: a.c:3: f: Assertion `x' failed.", "c-assertion"),
+    ("*** invalid %N$ use detected ***", "library-abort"),
+  ])
+  func libraryMessages(_ message: String, _ kind: String) throws {
+    let found = try finding(aborted { $0.exception?.abortMessage = message + "\n" })
+    #expect(found.kind == kind)
+    #expect(found.certainty == .certain)
+    #expect(found.evidence.contains { $0.contains(message) })
+  }
+
+  @Test(arguments: [
+    ("a/b.swift:3: Fatal error: Index out of range", "swift-index-out-of-range"),
+    ("Swift/x.swift:9: Fatal error: Unexpectedly found nil while", "swift-unwrapped-nil"),
+    // A program's own words.
+    ("a/b.swift:3: Fatal error: buffer overflow, precondition failed", "swift-fatal-error"),
+    ("a/b.swift:3: Precondition failed", "swift-precondition"),
+    ("a/b.swift:3: Assertion failed: x", "swift-assertion"),
+    ("arithmetic overflow", "swift-integer-overflow"),
+    ("precondition failure", "swift-precondition"),
+    ("Incorrect actor executor assumption; expected x", "swift-actor-isolation"),
+    ("Fatal error: Not enough bits to represent the passed value", "swift-integer-overflow"),
+    ("", "swift-fatal-error"),
+  ])
+  func swiftMessages(_ message: String, _ kind: String) {
+    #expect(SwiftFailure.kind(of: message) == kind)
+  }
+
+  @Test func uncaughtExceptionsAreToldFromCaughtOnes() throws {
+    let snapshot = aborted { $0.cxxException = CxxException(typeName: "St13runtime_error") }
+    let thrown = try finding(snapshot, ["abort", "_ZSt9terminatev", "__cxa_throw", "f"])
+    #expect(thrown.kind == "cxx-exception" && thrown.certainty == .certain)
+    #expect(thrown.text == "A C++ exception of type std::runtime_error was not caught.")
+    let handling = try finding(snapshot, ["abort", "handler", "main"])
+    #expect(handling.kind == "abort")
+    #expect(handling.text.contains("while it handled a C++ exception of type std::runtime_error"))
+    #expect(try finding(snapshot).certainty == .likely)
+    // What is no name of C++ is shown as it is.
+    let odd = aborted { $0.cxxException = CxxException(typeName: "*7Strange?") }
+    #expect(try finding(odd).text.contains("7Strange?"))
+    let memory = aborted { $0.cxxException = CxxException(typeName: "St9bad_alloc") }
+    #expect(try finding(memory, ["_ZSt9terminatev"]).kind == "out-of-memory")
+    #expect(try finding(aborted(), ["abort", "_ZSt9terminatev"]).kind == "cxx-terminate")
+    #expect(try finding(aborted(), ["abort", "__cxa_pure_virtual"]).kind == "pure-virtual-call")
+  }
+
+  @Test func messageOfAnException() {
+    let snapshot = aborted {
+      $0.cxxException = CxxException(typeName: "St13runtime_error", message: "no\n")
+    }
+    let text = "Uncaught C++ exception of type std::runtime_error: no"
+    #expect(CrashReport(snapshot: snapshot, symbolicating: false).message == text)
+    let sent = aborted(by: 7) { $0.cxxException = CxxException(typeName: "i") }
+    #expect(CrashReport(snapshot: sent, symbolicating: false).message == nil)
+  }
+
+  @Test func watchdog() throws {
+    func sent(_ name: String?, interval: UInt64?) throws -> Finding {
+      try finding(
+        aborted(by: 1) {
+          $0.exception?.senderName = name
+          $0.process.watchdogInterval = interval
+        })
+    }
+    let found = try sent("systemd", interval: 500_000_000)
+    #expect(found.kind == "watchdog" && found.certainty == .likely)
+    #expect(found.text.contains("for 500 ms (WatchdogSec)"))
+    // In a container the service manager is outside, and process 1 may have no name to be seen.
+    #expect(try sent(nil, interval: 30_000_000_000).kind == "watchdog")
+    #expect(try sent("systemd", interval: nil).kind == "sent-signal")
+    #expect(try sent("tini", interval: 30_000_000_000).kind == "sent-signal")
+  }
+
+  @Test func mainThreadsActivity() throws {
+    func text(_ change: (inout ThreadSnapshot) -> Void) throws -> String {
+      let snapshot = aborted(by: 7) { change(&$0.threads[1]) }
+      return try finding(snapshot).text
+    }
+    #expect(
+      try text { $0.systemCall = "232 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8" }
+        .hasSuffix("The main thread was idle, in epoll_wait."))
+    #expect(try text { $0.state = "R" }.hasSuffix("The main thread was busy."))
+    #expect(try text { _ in }.hasSuffix("It is not a fault."))
+  }
+
+  @Test func interruptedMainThread() throws {
+    func text(code: [UInt8], rax: UInt64) throws -> String {
+      let snapshot = aborted(by: 7) {
+        var context = X86_64Context()
+        context.rip = 0x1002
+        context.rax = rax
+        $0.exception?.threadID = 100
+        $0.threads[1].context = .x86_64(context)
+        $0.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x1000, bytes: code)])
+      }
+      return try finding(snapshot).text
+    }
+    // The kernel goes back to the call, or answers EINTR.
+    #expect(
+      try text(code: [0x90, 0x90, 0x0F, 0x05], rax: 7).hasSuffix("was idle, in poll."))
+    #expect(
+      try text(code: [0x0F, 0x05, 0x90, 0x90], rax: UInt64(bitPattern: -4))
+        .hasSuffix("was idle, in a system call."))
+    #expect(try text(code: [0x90, 0x90, 0x90, 0x90], rax: 7).hasSuffix("was busy."))
+    // A call that had ended by itself.
+    #expect(try text(code: [0x0F, 0x05, 0x90, 0x90], rax: 0).hasSuffix("was busy."))
+  }
+
+  @Test func faultsInsideTheAllocator() throws {
+    var snapshot = aborted()
+    snapshot.exception?.signal = 11
+    snapshot.exception?.code = 1
+    snapshot.exception?.address = 8
+    let text = try finding(snapshot, ["unlink_chunk.isra.0", "_int_malloc", "malloc", "f"]).text
+    #expect(text.hasPrefix("An access to 0x8"))
+    #expect(text.contains("inside the memory allocator (unlink_chunk.isra.0)"))
+    #expect(try !finding(snapshot, ["f", "g", "h", "i", "malloc"]).text.contains("allocator"))
+  }
+
+  @Test func addressSpaceAndThreadsAgainstTheirLimits() throws {
+    var snapshot = aborted()
+    snapshot.process.statusText = Array("Name:\tapp\nVmSize:\t  950000 kB\n".utf8)
+    snapshot.process.limitsText = Array(
+      """
+      Max processes             64                   64                   processes
+      Max address space         1048576000           unlimited            bytes
+
+      """.utf8)
+    snapshot.capture.threadsFound = 64
+    let resources = CrashReport.Resources(snapshot)
+    #expect(resources.addressSpaceUsed == 950_000 << 10)
+    #expect(resources.taskLimit == 64)
+    let text = try #require(Explanation(of: snapshot, frames: []).text)
+    #expect(text.contains("(RLIMIT_AS): an allocation may have failed."))
+    #expect(text.contains("64 threads, and its user may have 64"))
+    snapshot.process.statusText = Array("VmSize:\t  500000 kB\n".utf8)
+    snapshot.capture.threadsFound = 3
+    #expect(CrashReport.Resources(snapshot).evidence.isEmpty)
+  }
+}

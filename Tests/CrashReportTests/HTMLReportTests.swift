@@ -1,0 +1,126 @@
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+@testable import CrashReport
+
+/// The page, as Python's parser sees it.
+@Suite struct HTMLReportTests {
+  @Test(.needs(.python3)) func isWholeAndNeedsNothingElse() async throws {
+    for report in [
+      SampleReport.report(word: "word"),
+      CrashReport(snapshot: ProcessSnapshot(architecture: .arm64), symbolicating: false),
+    ] {
+      let page = try await HTMLPage.parse(HTMLReport.text(of: report))
+      #expect(page.errors.isEmpty, "\(page.errors)")
+      #expect(page.tags.first == "html" && page.tags.last == "/html")
+    }
+  }
+
+  /// A text that would be markup, wherever it stands, changes no tag of the page.
+  @Test(
+    .needs(.python3),
+    arguments: [
+      "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "</style></pre></ol><b>",
+      "' onclick='alert(1)", "<!--", "&lt;&#60;", "<![CDATA[", "</title><base href=//x>",
+    ])
+  func hostileTextStaysText(_ word: String) async throws {
+    let plain = try await HTMLPage.parse(HTMLReport.text(of: SampleReport.report(word: "word")))
+    let page = try await HTMLPage.parse(HTMLReport.text(of: SampleReport.report(word: word)))
+    #expect(page.errors.isEmpty, "\(page.errors)")
+    #expect(page.tags == plain.tags)
+    // Nothing is lost either.
+    #expect(page.texts.contains { $0.contains(word) })
+  }
+
+  @Test func controlCharactersAreShown() {
+    let html = HTMLReport.text(of: SampleReport.report(word: "a\u{202E}b\u{0}c\u{1B}[2J"))
+    for scalar in ["\u{202E}", "\u{0}", "\u{1B}"] { #expect(!html.contains(scalar)) }
+    #expect(html.contains("a\\u{202e}b\\u{0}c\\u{1b}[2J"))
+  }
+
+  /// Signal, code, sender and reason come before the stack, and the crashing thread is not folded.
+  @Test(.needs(.python3)) func firstThingsComeFirst() async throws {
+    var report = SampleReport.report(word: "reason")
+    report.exception?.sender = CrashReport.Sender(pid: 7, uid: 8)
+    let page = try await HTMLPage.parse(HTMLReport.text(of: report))
+    let heading = try #require(page.texts.firstIndex { $0.hasPrefix("Thread 100") })
+    let first = page.texts[..<heading].joined(separator: "\n")
+    for words in ["reason", "SIGSEGV (11), SEGV_MAPERR", "0x18", "process 7 of user 8"] {
+      #expect(first.contains(words), "no \(words) in\n\(first)")
+    }
+    let stacks = page.tags.indices.filter { page.tags[$0] == "ol.stack" }
+    #expect(stacks.count == 3)
+    func isFolded(_ index: Int) -> Bool {
+      let before = page.tags[..<index]
+      return before.count { $0 == "details" } > before.count { $0 == "/details" }
+    }
+    #expect(stacks.map(isFolded) == [false, true, true])
+  }
+
+  /// That a file is of another build stands where its names are missing.
+  @Test func saysWhyNamesAreMissing() throws {
+    var report = SampleReport.report(word: "word")
+    report.modules[0].symbolNote = "word is not the same build as in the dump"
+    let note = "word is not the same build as in the dump"
+    func isAboveTheFacts(_ text: String, _ fact: String) -> Bool {
+      text.split(separator: fact, maxSplits: 1).first?.contains(note) ?? false
+    }
+    #expect(!isAboveTheFacts(HTMLReport.text(of: report), "<h2>Process"))
+    report.threads[0].frames[1].function = nil
+    #expect(isAboveTheFacts(HTMLReport.text(of: report), "<h2>Process"))
+    #expect(isAboveTheFacts(TextReport.text(of: report), "Registers:"))
+  }
+
+  @Test(.needs(.python3)) func threadsOfOneStackAreOne() async throws {
+    var report = SampleReport.report(word: "w", threads: 3)
+    report.threads[3].frames = report.threads[1].frames
+    let page = try await HTMLPage.parse(HTMLReport.text(of: report))
+    #expect(page.tags.count { $0 == "ol.stack" } == 3)
+    #expect(page.texts.contains { $0.contains("2 threads with one stack") })
+    // In the text each has its title.
+    let text = TextReport.text(of: report)
+    #expect(text.contains("Thread 103 \"w\" (stopped):\n  the stack of thread 101\n"))
+  }
+
+  /// A thousand threads of 256 frames each, which would be some 60 MiB.
+  @Test func hugeReportsAreBounded() throws {
+    let report = SampleReport.report(word: "word", threads: 1000, frames: 256)
+    let html = HTMLReport.text(of: report)
+    #expect(html.utf8.count < 8 << 20)
+    #expect(html.contains("256 more frames are only in the JSON."))
+    #expect(html.contains("Thread 1100 "))
+    let few = SampleReport.report(word: "word", threads: 100, frames: 1)
+    let many = HTMLReport.text(of: few, threadsSize: 10_000)
+    #expect(many.utf8.count < HTMLReport.text(of: few).utf8.count - 10_000)
+    #expect(many.contains("more threads are only in the JSON."))
+    var long = SampleReport.report(word: "word")
+    long.message = String(repeating: "<", count: 1 << 20)
+    let cut = HTMLReport.text(of: long)
+    #expect(cut.utf8.count < 1 << 20)
+    #expect(cut.contains("(cut off)"))
+  }
+
+  /// What no dump says but JSON may.
+  @Test(arguments: [Int.min, -1, 0, 1, Int.max])
+  func numbersThatFitNothing(_ number: Int) throws {
+    var report = SampleReport.report(word: "w")
+    report.threads[0].framesOmitted = number
+    report.threads[0].framesOmittedAfter = number
+    report.threads[0].recursion = CrashReport.Recursion(
+      period: number, first: number, count: number, estimatedInGap: number)
+    report.threads[0].frames[0].line = number
+    let value = UInt64(bitPattern: Int64(number))
+    report.exception?.address = HexAddress(value)
+    report.modules[0].base = HexAddress(value)
+    report.modules[0].size = value
+    report.memory?[0].address = HexAddress(value)
+    report.memory?[0].bytes = "0g1"
+    report.mappings?[0].start = HexAddress(value)
+    report.mappings?[1].end = HexAddress(value)
+    report.process.launchTime = Timestamp(nanoseconds: Int64(number))
+    #expect(HTMLReport.text(of: report).hasSuffix("</html>\n"))
+    #expect(TextReport.text(of: report).contains("SIGSEGV"))
+  }
+}

@@ -1,0 +1,86 @@
+import ProcessSnapshot
+
+@testable import CrashReport
+
+/// A report with something in every place.
+enum SampleReport {
+  /// - Parameters:
+  ///   - word: what every text of the dump is.
+  ///   - threads: how many there are besides the crashing one.
+  ///   - frames: of each thread; the addresses of no two threads are the same.
+  static func report(word: String, threads: Int = 2, frames: Int = 3) -> CrashReport {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.process.processID = 100
+    snapshot.process.executablePath = word
+    snapshot.process.product = word
+    snapshot.process.version = word
+    snapshot.process.environment = word
+    snapshot.process.crashTime = 1_763_736_545_123_456_789
+    snapshot.process.launchTime = 1_763_736_545_000_000_000
+    snapshot.process.descriptorCount = 3
+    snapshot.system.distribution = word
+    snapshot.system.processorModel = word
+    snapshot.annotations = [word: word]
+    snapshot.mappings = [
+      MemoryMapping(start: 0x40_0000, end: 0x40_1000, protection: [.read, .execute], path: word),
+      MemoryMapping(start: 0x40_1000, end: 0x40_2000, protection: [.read, .write], path: word),
+      MemoryMapping(start: 0x7F00_0000_0000, end: 0x7F00_0001_0000, protection: [.read, .write]),
+    ]
+    snapshot.memory = MemorySnapshot(joining: [
+      MemoryRegion(address: 0x40_0000, bytes: Array(0...255)),
+      MemoryRegion(address: 0x7F00_0000_0100, bytes: Array("<script>alert(1)</script>".utf8)),
+    ])
+    snapshot.modules = [ModuleSnapshot(address: 0x40_0000, size: 0x2000, path: word)]
+    snapshot.capture.damage = word
+    snapshot.capture.threadsFound = 3
+    snapshot.capture.threadsStopped = 2
+    var context = X86_64Context()
+    context.rip = 0x40_0010
+    context.rsp = 0x7F00_0000_0100
+    var exception = ExceptionSnapshot(threadID: 100)
+    exception.signal = 11
+    exception.code = 1
+    exception.address = 0x18
+    exception.trapNumber = 14
+    exception.trapErrorCode = 4
+    exception.context = .x86_64(context)
+    exception.fatalMessage = word
+    snapshot.exception = exception
+    var crashed = ThreadSnapshot(id: 100)
+    crashed.name = word
+    crashed.captureMethod = .crashed
+    crashed.context = .x86_64(context)
+    snapshot.threads = [crashed]
+    for id in 0..<UInt32(threads) {
+      var thread = ThreadSnapshot(id: 101 + id)
+      thread.name = word
+      thread.captureMethod = .stopped
+      snapshot.threads.append(thread)
+    }
+    var report = CrashReport(snapshot: snapshot, symbolicating: false)
+    report.process.arguments = [word, word]
+    report.survival = CrashReport.Survival(
+      outcome: "survived", previousHandler: HexAddress(1), previousHandlerModule: word,
+      survivedCrashes: 2, precedingReport: word)
+    report.client = CrashReport.Client(
+      annotations: [.init(name: word, type: "int", value: nil, state: "unreadable")],
+      breadcrumbs: [.init(time: nil, age: 5, threadID: 1, text: word)],
+      attachments: [.init(path: word, name: word, size: 1, bytesOmitted: 2, failure: nil)],
+      extraMemory: [.init(address: HexAddress(1), size: 2, captured: true)],
+      userStreamFailures: [word], breadcrumbsLeft: 3, breadcrumbsOmitted: nil,
+      annotationsOmitted: 1, simpleAnnotationsOmitted: nil, memoryRangesOmitted: nil,
+      memoryBytesOmitted: nil, attachmentsOmitted: nil)
+    for index in report.modules.indices { report.modules[index].symbolNote = word }
+    // As it is taken from a path.
+    let module = word.split(separator: "/").last.map(String.init) ?? word
+    for index in report.threads.indices {
+      report.threads[index].frames = (0..<frames).map { number in
+        CrashReport.Frame(
+          address: HexAddress(UInt64(0x40_0000 + index * 4096 + number)), module: module,
+          moduleOffset: HexAddress(1), function: word, symbol: word, functionOffset: nil,
+          file: word, line: number, inlined: number == 1, trust: "frame-pointer")
+      }
+    }
+    return report
+  }
+}

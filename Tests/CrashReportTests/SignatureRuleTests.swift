@@ -1,0 +1,117 @@
+import ProcessSnapshot
+import Testing
+
+@testable import CrashReport
+
+/// The rules of Docs/Signatures.md one by one; that they hold for real crashes is tested end to end.
+@Suite struct SignatureRuleTests {
+  private func frame(
+    _ function: String?, module: String = "app", trust: String = "frame-pointer",
+    inlined: Bool = false
+  ) -> CrashReport.Frame {
+    CrashReport.Frame(
+      address: HexAddress(1), module: module, moduleOffset: nil, function: function, symbol: nil,
+      functionOffset: nil, file: nil, line: nil, inlined: inlined, trust: trust)
+  }
+
+  private func text(
+    _ frames: [CrashReport.Frame], recursion: CrashReport.Recursion? = nil
+  ) -> String? {
+    var exception = ExceptionSnapshot(threadID: 1)
+    exception.signal = 6
+    let modules = ["/srv/app", "/usr/lib/libc.so.6"].enumerated().map { index, path in
+      ModuleSnapshot(address: UInt64(index), size: 1, path: path)
+    }
+    return Signature.text(
+      exception: exception, frames: frames, modules: modules, recursion: recursion)
+  }
+
+  @Test(
+    arguments: [
+      ("closure #12 (Swift.Int) -> () in closure #1 () -> () in App.run() -> ()", "App.run()"),
+      ("implicit closure #1 () throws -> Swift.Bool in App.f() -> ()", "App.f()"),
+      ("helper #2 (Swift.Int) -> () in App.f() -> ()", "helper in App.f()"),
+      (
+        "closure #1 in variable initialization expression of static App.Table.rows",
+        "App.Table.rows"
+      ),
+      ("default argument 1 of App.f(a: Swift.Int, b: Swift.Int) -> ()", "App.f(a:b:)"),
+      ("App.Store.__allocating_init(id: Swift.Int) -> App.Store", "App.Store.init(id:)"),
+      (
+        "(3) suspend resume partial function for App.load(id: Swift.Int) async -> ()",
+        "App.load(id:)"
+      ),
+      ("generic specialization <Swift.Int> of App.map<A>(A) -> A", "App.map(_:)"),
+      ("App.(secret in _0123456789ABCDEF)(x: Swift.Int) -> ()", "App.secret(x:)"),
+      ("parse.part.0", "parse"), ("parse.constprop.1.cold", "parse"), ("parse", "parse"),
+      ("ns::Parser<int>::parse(char const*)", "ns::Parser::parse"), ("", ""), ("#", "#"),
+    ])
+  func names(function: String, name: String) {
+    #expect(SignatureName(function).text == name)
+  }
+
+  @Test(
+    arguments: [
+      "protocol witness for App.P.f() -> () in conformance App.S : App.P in App",
+      "reabstraction thunk helper from @escaping () -> ()", "__memmove_avx_unaligned_erms",
+      "partial apply forwarder for closure #1 () -> () in App.f() -> ()", "swift_retain",
+      "std::vector<int>::at(unsigned long) const", "Foundation.Data.append(Foundation.Data) -> ()",
+      "merged reabstraction thunk helper from @escaping () -> ()", "malloc",
+      "(extension in Foundation):Swift.String.components(separatedBy: Swift.String) -> ()",
+      "dispatch thunk of App.C.f() -> ()", "Swift runtime failure: arithmetic overflow",
+      "generic specialization <Swift.Int> of Swift.Array.subscript.getter : A",
+    ])
+  func leavesOut(_ function: String) {
+    #expect(text([frame(function), frame("App.f() -> ()")]) == "SIGABRT | App.f()")
+  }
+
+  @Test func anExtensionOfSwiftIsTheProgramsOwn() {
+    #expect(
+      text([frame("(extension in App):Swift.Array.second.getter : A"), frame("App.f() -> ()")])
+        == "SIGABRT | Swift.Array.second.getter | App.f()")
+  }
+
+  @Test func whereAThreadBeginsDoesNotCount() {
+    let frames = [frame("App.f() -> ()"), frame("static App.Main.main() -> ()"), frame("App_main")]
+    #expect(text(frames) == "SIGABRT | App.f()")
+    #expect(text(Array(frames.dropFirst(2))) == "SIGABRT | App_main")
+  }
+
+  @Test func whatMayBeLeftOverDoesNotCount() {
+    #expect(
+      text([frame("App.f() -> ()"), frame("App.g() -> ()", trust: "scan"), frame("App.h() -> ()")])
+        == "SIGABRT | App.f()")
+    #expect(text([frame("App.g() -> ()", trust: "scan")]) == "SIGABRT | App.g()")
+  }
+
+  @Test func withoutNamesOfItsOwn() {
+    #expect(
+      text([frame("abort", module: "libc.so.6"), frame(nil), frame("main", module: "x")])
+        == "SIGABRT | main")
+    #expect(text([frame("abort", module: "libc.so.6"), frame(nil)]) == "SIGABRT | app")
+    #expect(text([frame("abort", module: "libc.so.6")]) == "SIGABRT | abort")
+    #expect(text([]) == "SIGABRT")
+  }
+
+  /// Which function of a recursion found the stack full is chance.
+  @Test func aFullStackIsItsRecursion() {
+    let even = frame("App.even(Swift.Int) -> ()")
+    let odd = frame("App.odd(Swift.Int) -> ()")
+    let leaf = frame("App.leaf() -> ()")
+    let inlined = frame("App.inside() -> ()", inlined: true)
+    for (frames, first) in [
+      ([even, odd, even, odd], 0), ([odd, even, odd], 0), ([leaf, odd, even, odd], 1),
+    ] {
+      #expect(
+        text(frames, recursion: .init(period: 2, first: first, count: 1000))
+          == "SIGABRT | recursion | App.even(_:), App.odd(_:)")
+    }
+    #expect(
+      text([inlined, even, inlined, even], recursion: .init(period: 1, first: 0, count: 9))
+        == "SIGABRT | recursion | App.even(_:), App.inside()")
+    for number in [Int.min, 0, .max] {
+      let wrong = CrashReport.Recursion(period: number, first: number, count: number)
+      #expect(text([even], recursion: wrong)?.hasPrefix("SIGABRT | ") == true)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import ProcessSnapshot
+import Testing
+
+@testable import CrashReport
+
+/// The text for terminals of several widths.
+@Suite struct TextReportTests {
+  @Test(arguments: [1, 40, 80, 200]) func fitsTheWidth(_ width: Int) throws {
+    var report = SampleReport.report(word: "word")
+    report.message = String(repeating: "several words ", count: 40)
+    for index in report.threads.indices { report.threads[index].frames[2].trust = "scan" }
+    let lines = TextReport.text(of: report, width: width).split(separator: "\n")
+    let limit = max(width, 40)
+    // The message is wrapped and uses the width.
+    let message = lines.prefix { $0.hasPrefix("several") || $0.hasPrefix("words") }
+    #expect(message.allSatisfy { $0.count <= limit } && message.contains { $0.count > limit - 10 })
+    #expect(message.joined(separator: " ").split(separator: " ").count == 80)
+    // Frames take one line or two; no part of them is lost.
+    let frames = lines.filter { $0.hasPrefix("  #") || $0.hasPrefix("       at ") }
+    #expect(frames.allSatisfy { $0.count <= limit })
+    #expect(frames.count == (limit == 40 ? 18 : 9))
+    #expect(lines.count { $0.contains("word+0x1") } == 9)
+    #expect(lines.count { $0.hasSuffix("[scan]") } == 3)
+    #expect(!lines.contains { $0.hasSuffix(" ") })
+  }
+
+  @Test func colourChangesNoWord() {
+    let report = SampleReport.report(word: "word")
+    let plain = TextReport.text(of: report)
+    let colored = TextReport.text(of: report, color: true)
+    #expect(!plain.contains("\u{1B}"))
+    #expect(colored.contains("\u{1B}[1m"))
+    #expect(colored.replacing(/\u{1B}\[[0-9]*m/, with: "") == plain)
+  }
+
+  @Test func namesCannotSteerTheTerminal() {
+    let text = TextReport.text(of: SampleReport.report(word: "a\u{1B}[2J\u{202E}\r\nb\u{7}"))
+    for scalar in ["\u{1B}", "\u{202E}", "\r", "\u{7}"] { #expect(!text.contains(scalar)) }
+  }
+}

@@ -1,0 +1,122 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Testing
+
+/// An uploader is killed as it enters each system call that changes or sends something: of 100
+/// reports all arrive.
+///
+/// `POSTMORTEM_UPLOAD_KILLS=all swift test --filter KilledUploaderTests` kills at every one for every
+/// report; without it each one is killed at once, at one report each.
+@Suite("Killed uploaders", .needs(.strace), .needs(.python3))
+struct KilledUploaderTests {
+  private static let calls: Set<String> = [
+    "write", "pwrite64", "writev", "fsync", "link", "linkat", "rename", "renameat", "renameat2",
+    "unlink", "unlinkat", "mkdir", "mkdirat", "sendto", "sendmsg", "recvfrom", "connect",
+  ]
+
+  private let uploads: UploadDatabase
+  private let server: PythonServer
+
+  init() throws {
+    uploads = try UploadDatabase()
+    server = try PythonServer(in: uploads.folder)
+  }
+
+  /// Runs `postmortem upload` under strace(1).
+  private func upload(_ id: ReportID, _ options: [String]) async throws -> ChildProcess {
+    let words =
+      ["-f", "-qq", "-e", "signal=none"] + options + [
+        try BuiltProducts.besideTests("postmortem"), "upload", uploads.database.path, "\(id)",
+        "--url", server.url("ok"),
+      ]
+    // One thread does the uploader's own work, so that counting calls by thread counts its steps.
+    return try await ChildProcess.run(
+      try #require(OutsideTool.strace.path), words, in: uploads.folder.path,
+      environment: [
+        "SWIFT_BACKTRACE": "enable=no", "LIBDISPATCH_COOPERATIVE_POOL_STRICT": "1",
+      ])
+  }
+
+  /// The calls of one upload, each with its number in its thread.
+  private func steps() async throws -> [(name: String, number: Int)] {
+    let id = try uploads.addReport()
+    let trace = uploads.folder.path + "/trace"
+    let child = try await upload(
+      id, ["-e", "trace=" + Self.calls.joined(separator: ","), "-o", trace])
+    try #require(child.end.exitCode == 0, "\(child.standardError)")
+    var counts: [String: Int] = [:]
+    var steps: [String: (name: String, number: Int)] = [:]
+    for line in try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n") {
+      guard let match = line.firstMatch(of: /^([0-9]+) +([a-z0-9_]+)\(/) else { continue }
+      let name = String(match.2)
+      counts["\(match.1) \(name)", default: 0] += 1
+      let number = counts["\(match.1) \(name)", default: 0]
+      steps["\(name) \(number)"] = (name, number)
+    }
+    return steps.values.sorted { ($0.number, $0.name) < ($1.number, $1.name) }
+  }
+
+  @Test("At every step: all reports arrive, and the server can tell those that it has")
+  func everywhere() async throws {
+    let steps = try await steps()
+    #expect(steps.count > 20, "\(steps)")
+    let all = ProcessInfo.processInfo.environment["POSTMORTEM_UPLOAD_KILLS"] == "all"
+    let ids = try (0..<100).map { _ in try uploads.addReport() }
+    var killed: Set<String> = []
+    for (index, id) in ids.enumerated() {
+      let chosen = all ? steps : (index < steps.count ? [steps[index]] : [])
+      for step in chosen {
+        // Done when it died: there is nothing left to be killed at.
+        if try uploads.report(id).upload.isUploaded, try uploads.report(id).state == .completed {
+          break
+        }
+        let child = try await upload(
+          id, ["-o", "/dev/null", "-e", "inject=\(step.name):signal=KILL:when=\(step.number)"])
+        if child.end.signal == 9 { killed.insert("\(step.name) \(step.number)") }
+      }
+    }
+    #expect(killed.count > steps.count / 2, "\(killed)")
+    let rest = try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"),
+      ["upload", uploads.database.path, "--url", server.url("ok")], in: uploads.folder.path)
+    #expect(rest.end.exitCode == 0, "\(rest.standardError)")
+    let reports = try uploads.database.reports()
+    #expect(reports.count == 101 && reports.allSatisfy { $0.state == .completed })
+    #expect(reports.allSatisfy { $0.upload.isUploaded && $0.upload.serverID == "bp-of-the-test" })
+    let arrived = try server.forms
+    #expect(Set(arrived.compactMap { $0.fields["report_id"] }) == Set(reports.map { "\($0.id)" }))
+    let sizes = Dictionary(uniqueKeysWithValues: reports.map { ("\($0.id)", Int($0.size)) })
+    for form in arrived {
+      let id = try #require(form.fields["report_id"])
+      #expect(form.defects == [] && form.files["upload_file_minidump"]?.size == sizes[id])
+    }
+    #expect(uploads.folder.names("db/pending").allSatisfy { $0.hasSuffix(".meta") })
+    #expect(!uploads.folder.names("db/new").contains { $0.contains(".upload.tmp") })
+  }
+
+  @Test("Memory stays flat for a report of 100 MB")
+  func memory() async throws {
+    let small = try uploads.addReport()
+    let large = try uploads.addReport(extra: 100 << 20)
+    var peaks: [Int] = []
+    for id in [small, large] {
+      // The shell's child writes its own peak when it is done: strace is not needed for it.
+      let child = try await ChildProcess.run(
+        "/usr/bin/env",
+        [
+          "python3", "-c",
+          "import os,sys,resource;p=os.spawnv(os.P_WAIT,sys.argv[1],sys.argv[1:]);"
+            + "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,p)",
+          try BuiltProducts.besideTests("postmortem"), "upload", uploads.database.path, "\(id)",
+          "--url", server.url("ok"),
+        ], in: uploads.folder.path)
+      let line = try #require(child.standardOutput.split(separator: "\n").last)
+      let words = line.split(separator: " ").compactMap { Int($0) }
+      try #require(words.count == 2 && words[1] == 0, "\(child.standardError)\(line)")
+      peaks.append(words[0])
+    }
+    #expect(peaks[1] - peaks[0] < 30_000, "KiB: \(peaks)")
+  }
+}

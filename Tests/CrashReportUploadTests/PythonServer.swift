@@ -1,0 +1,60 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// The server of `Server/server.py`, which shares no code with ours.
+final class PythonServer {
+  /// A form as Python's own parser read it.
+  struct Form: Decodable {
+    struct File: Decodable {
+      let name: String
+      let size: Int
+      let sha256: String
+    }
+    let path: String
+    let headers: [String: String]
+    let fields: [String: String]
+    let files: [String: File]
+    let order: [String]
+    let defects: [String]
+  }
+
+  private let process = Process()
+  private let input = Pipe()
+  private let record: String
+  let port: Int
+
+  /// - Parameter certificate: paths of a certificate and its key, for TLS.
+  init(in folder: SharedFolder, certificate: (String, String)? = nil) throws {
+    record = folder.path + "/record-\(UUID().uuidString)"
+    let script = BuiltProducts.packageRoot + "/Tests/CrashReportUploadTests/Server/server.py"
+    process.executableURL = URL(fileURLWithPath: try #require(OutsideTool.python3.path))
+    process.arguments = [script, record] + (certificate.map { [$0.0, $0.1] } ?? [])
+    let output = Pipe()
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    var line = ""
+    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 0x0A {
+      line.append(Character(Unicode.Scalar(byte)))
+    }
+    port = try #require(Int(line))
+  }
+
+  deinit {
+    try? input.fileHandleForWriting.close()
+    process.waitUntilExit()
+  }
+
+  func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
+
+  /// What arrived whole, in order.
+  var forms: [Form] {
+    get throws {
+      guard let text = try? String(contentsOfFile: record, encoding: .utf8) else { return [] }
+      return try text.split(separator: "\n").map {
+        try JSONDecoder().decode(Form.self, from: Data($0.utf8))
+      }
+    }
+  }
+}

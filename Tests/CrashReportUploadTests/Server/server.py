@@ -1,0 +1,147 @@
+"""An HTTP server for the tests, which shares no code with what it tests.
+
+server.py RECORD [CERTIFICATE KEY]: listens on a free port of 127.0.0.1, prints it, and appends to the
+file RECORD a JSON object for each form that arrived whole. The path says what goes wrong:
+
+/ok           nothing                       /status/N     N is answered, without reading more first
+/once/FAULT   FAULT once for each report    /reset        the connection is reset in the middle
+/drop         it ends before the answer     /garbage      the answer is no HTTP
+/redirect     302 to /ok                    /hang         no answer until the client goes
+/endless      200 and a body without an end /retry/N/S    N is answered, with Retry-After: S
+Fields and files are read by Python's own parser of MIME.
+"""
+
+import email.parser
+import email.policy
+import hashlib
+import http.server
+import json
+import socket
+import ssl
+import struct
+import sys
+import threading
+
+record_path = sys.argv[1]
+seen = set()
+lock = threading.Lock()
+
+
+def parsed(headers, body):
+    head = b"Content-Type: " + headers["Content-Type"].encode("latin-1") + b"\r\n\r\n"
+    message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
+    form = {"fields": {}, "files": {}, "order": [], "defects": [str(d) for d in message.defects]}
+    for part in message.iter_parts():
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        form["order"].append(name)
+        form["defects"] += [str(d) for d in part.defects]
+        if part.get_filename() is None:
+            form["fields"][name] = content.decode("utf-8")
+        else:
+            form["files"][name] = {
+                "name": part.get_filename(),
+                "size": len(content),
+                "sha256": hashlib.sha256(content).hexdigest(),
+            }
+    return form
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *arguments):
+        pass
+
+    def answer(self, status, body=b"", **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = True
+
+    def do_POST(self):
+        # As a proxy it is asked for a whole URL.
+        path = self.path.split("://", 1)[-1]
+        path = path[path.index("/"):] if "://" in self.path else path
+        words = path.strip("/").split("/")
+        length = int(self.headers["Content-Length"])
+        if words[0] == "reset":
+            return self.reset(length // 2)
+        if words[0] == "status":
+            return self.answer(int(words[1]), b"status of the test\nsecond line")
+        body = b""
+        if length > 1 << 26:
+            # Too large to keep: what counts is that it came.
+            while length > 0:
+                length -= len(self.rfile.read(min(length, 1 << 20)))
+            form = {"fields": {}, "files": {}, "order": [], "defects": []}
+        else:
+            body = self.rfile.read(length)
+            if len(body) < length:
+                return
+            form = parsed(self.headers, body)
+        identity = form["fields"].get("report_id")
+        form["path"] = self.path
+        form["headers"] = dict(self.headers)
+        with lock:
+            first = identity not in seen
+            seen.add(identity)
+            with open(record_path, "a", encoding="utf-8") as record:
+                record.write(json.dumps(form) + "\n")
+        if words[0] == "once":
+            words = words[1:] if first else ["ok"]
+        self.fault(words)
+
+    def fault(self, words):
+        kind = words[0]
+        if kind == "status":
+            self.answer(int(words[1]), b"status of the test")
+        elif kind == "retry":
+            self.answer(int(words[1]), b"later", Retry_After=words[2])
+        elif kind == "redirect":
+            self.answer(302, Location="/ok")
+        elif kind == "drop":
+            self.close_connection = True
+        elif kind == "garbage":
+            self.wfile.write(bytes(range(256)) * 40)
+            self.close_connection = True
+        elif kind == "hang":
+            self.connection.recv(1)
+            self.close_connection = True
+        elif kind == "reset":
+            self.reset(0)
+        elif kind == "endless":
+            self.send_response(200)
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b"x" * 65536)
+            except OSError:
+                self.close_connection = True
+        else:
+            self.answer(200, b"CrashID=bp-of-the-test\n")
+
+    def reset(self, after):
+        self.rfile.read(after)
+        linger = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.close_connection = True
+        # Not by the stream, which would shut down in order first.
+        socket.socket(fileno=self.connection.detach()).close()
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server.handle_error = lambda *arguments: None
+server.daemon_threads = True
+if len(sys.argv) > 3:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[2], sys.argv[3])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+print(server.server_address[1], flush=True)
+# The end of standard input is the end of the test.
+threading.Thread(target=server.serve_forever, daemon=True).start()
+sys.stdin.read()

@@ -1,0 +1,153 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Testing
+
+@testable import CrashReportUpload
+
+/// Uploads to a real server on loopback that shares no code with ours.
+@Suite("Uploads to another's server", .needs(.python3))
+struct ServerTests {
+  private let uploads: UploadDatabase
+  private let server: PythonServer
+
+  init() throws {
+    uploads = try UploadDatabase()
+    server = try PythonServer(in: uploads.folder)
+  }
+
+  private func digest(_ bytes: [UInt8]) async throws -> String {
+    try uploads.folder.put(bytes, "digested")
+    let child = try await ChildProcess.run(
+      "/usr/bin/sha256sum", ["digested"], in: uploads.folder.path)
+    return String(child.standardOutput.prefix(64))
+  }
+
+  @Test("Another's parser reads the form, byte for byte")
+  func form() async throws {
+    let annotations = ["a \"x\"\r\n": "välue\r\n--\0", "empty": "", "prod": "own"]
+    let id = try uploads.addReport(annotations: annotations)
+    let attachment = uploads.folder.path + "/log.txt"
+    let content = Array("a\r\n--b\r\n\r\n\u{0}\u{FF}".utf8)
+    try uploads.folder.put(content, "log.txt")
+    _ = try uploads.database.attach(attachment, as: "log.txt", to: id, limit: .max)
+    let minidump = try uploads.bytes(id)
+    var options = UploadOptions()
+    options.fields = ["ver": "ours"]
+    options.headers = ["X-Key": "secret"]
+    let engine = try uploads.engine(to: server.url("ok?key=1"), options: options)
+    #expect(try await uploads.send(id, by: engine) == .uploaded)
+
+    let form = try #require(try server.forms.first)
+    #expect(form.defects == [])
+    #expect(form.path == "/ok?key=1" && form.headers["X-Key"] == "secret")
+    let expected = [
+      "a %22x%22%0D%0A": "välue\r\n--\0", "empty": "", "prod": "own", "ver": "ours",
+      "guid": "\(try uploads.database.clientID())", "report_id": "\(id)",
+    ]
+    #expect(form.fields.keys.sorted() == expected.keys.sorted())
+    for (name, value) in expected { #expect(form.fields[name] == value, "\(name)") }
+    #expect(form.order.suffix(2) == ["log.txt", "upload_file_minidump"])
+    let file = try #require(form.files["upload_file_minidump"])
+    #expect(file.name == "\(id).dmp" && file.size == minidump.count)
+    #expect(try await digest(minidump) == file.sha256)
+    #expect(try await digest(content) == form.files["log.txt"]?.sha256)
+
+    let report = try uploads.report(id)
+    #expect(report.state == .completed && report.upload.isUploaded)
+    #expect(report.upload.serverID == "bp-of-the-test" && report.upload.attempts == 1)
+    #expect(uploads.folder.names("db/new").isEmpty)
+  }
+
+  @Test(
+    "A fault that passes: the report stays, and goes the next time with the same ID",
+    arguments: ["reset", "drop", "garbage", "redirect", "status/500", "status/408", "retry/429/7"])
+  func passingFault(_ fault: String) async throws {
+    let id = try uploads.addReport()
+    let events = EventLog()
+    let now = UploadClock.system.now()
+    let engine = try uploads.engine(to: server.url("once/" + fault), events: events)
+    guard case .delayed(let time, _) = try await uploads.send(id, by: engine) else {
+      Issue.record("\(events.events)")
+      return
+    }
+    let report = try uploads.report(id)
+    #expect(report.state == .pending && report.upload.nextAttemptTime == time)
+    #expect(!report.upload.note.isEmpty && !report.upload.note.contains("null"))
+    #expect(time >= now + (fault.hasPrefix("retry") ? 7 : UploadBackoff.shortest / 2))
+    #expect(try await uploads.send(id, by: engine) == .uploaded)
+    #expect(try uploads.report(id).upload.attempts == 2)
+    let forms = try server.forms
+    #expect(forms.map { $0.fields["report_id"] } == ["\(id)", "\(id)"])
+    #expect(forms.allSatisfy { $0.path.hasPrefix("/once") }, "a redirect is not followed")
+    #expect(uploads.folder.names("db/new").isEmpty)
+  }
+
+  @Test("A reset in the middle of a body, and nobody there at all")
+  func broken() async throws {
+    let id = try uploads.addReport(extra: 3 << 20)
+    for url in [server.url("reset"), "http://127.0.0.1:1/"] {
+      guard case .delayed = try await uploads.send(id, by: try uploads.engine(to: url)) else {
+        Issue.record("\(url)")
+        return
+      }
+    }
+    #expect(try uploads.report(id).upload.attempts == 2 && server.forms.isEmpty)
+  }
+
+  @Test("What the server refuses for good is skipped, and why is kept", arguments: [400, 401, 413])
+  func refused(_ status: Int) async throws {
+    let id = try uploads.addReport()
+    let engine = try uploads.engine(to: server.url("status/\(status)"))
+    #expect(try await uploads.send(id, by: engine) == .skipped)
+    let report = try uploads.report(id)
+    #expect(report.state == .completed && !report.upload.isUploaded)
+    #expect(report.upload.note == "HTTP \(status): status of the test")
+    #expect(try uploads.database.requestUpload(id))
+    #expect(try await uploads.send(id, by: try uploads.engine(to: server.url("ok"))) == .uploaded)
+  }
+
+  @Test("An answer without an end is a yes all the same")
+  func endless() async throws {
+    let id = try uploads.addReport()
+    let engine = try uploads.engine(to: server.url("endless"))
+    #expect(try await uploads.send(id, by: engine) == .uploaded)
+    #expect(try uploads.report(id).upload.serverID == String(repeating: "x", count: 256))
+  }
+
+  @Test("Cancelled while the server does not answer, an upload ends and is done again")
+  func cancelled() async throws {
+    let id = try uploads.addReport()
+    let engine = try uploads.engine(to: server.url("hang"))
+    let task = Task { [uploads] in try await uploads.send(id, by: engine) }
+    while try server.forms.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+    task.cancel()
+    #expect(try await task.value == .interrupted)
+    let report = try uploads.report(id)
+    #expect(report.state == .pending && report.upload.nextAttemptTime == nil)
+    #expect(try await uploads.send(id, by: try uploads.engine(to: server.url("ok"))) == .uploaded)
+  }
+
+  @Test("A certificate that nobody vouches for is refused", .needs(.openssl))
+  func certificate() async throws {
+    let folder = uploads.folder.path
+    let made = try await ChildProcess.run(
+      try #require(OutsideTool.openssl.path),
+      [
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem",
+      ], in: folder)
+    try #require(made.end.exitCode == 0, "\(made.standardError)")
+    let secure = try PythonServer(
+      in: uploads.folder, certificate: (folder + "/cert.pem", folder + "/key.pem"))
+    let id = try uploads.addReport()
+    let engine = try uploads.engine(to: "https://127.0.0.1:\(secure.port)/ok")
+    guard case .delayed = try await uploads.send(id, by: engine) else {
+      Issue.record("it was sent")
+      return
+    }
+    #expect(try uploads.report(id).upload.note.lowercased().contains("certificate"))
+    #expect(try secure.forms.isEmpty)
+  }
+}

@@ -1,0 +1,214 @@
+import CrashReportDatabase
+import CrashTestSupport
+import IntermediateDump
+import Synchronization
+import Testing
+
+@testable import CrashReportUpload
+
+/// Time that stands still but for the test.
+private final class HandClock: Sendable {
+  let seconds = Mutex<Int64>(1_800_000_000)
+
+  var clock: UploadClock {
+    UploadClock(
+      now: { self.seconds.withLock { $0 } },
+      sleep: { _ in
+        // Until it is cancelled: what wakes an uploader is what happens.
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        for await _ in stream {}
+        withExtendedLifetime(continuation) {}
+      }, random: { 1 })
+  }
+
+  func advance(_ by: Int64) { seconds.withLock { $0 += by } }
+}
+
+/// Answers by a rule, and remembers what was sent.
+private final class ScriptedTransport: UploadTransport {
+  let answers = Mutex<[Int]>([])
+  let sent = Mutex<Int>(0)
+
+  init(_ answers: [Int] = []) { self.answers.withLock { $0 = answers } }
+
+  func send(
+    _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
+  ) async throws(TransportFailure) -> UploadResponse {
+    sent.withLock { $0 += 1 }
+    let status = answers.withLock { $0.isEmpty ? 200 : $0.removeFirst() }
+    if status == 0 { throw TransportFailure(reason: "no network") }
+    return UploadResponse(status: status, retryAfter: status == 429 ? "1000" : nil)
+  }
+
+  var count: Int { sent.withLock { $0 } }
+}
+
+@Suite("Uploads of a process that goes on living")
+struct StandingUploadsTests {
+  private let hand = HandClock()
+
+  private func make(
+    _ uploads: UploadDatabase, _ transport: ScriptedTransport, interval: Int = 0
+  ) throws -> StandingUploads {
+    var options = UploadOptions()
+    options.interval = interval
+    return StandingUploads(
+      engine: try uploads.engine(
+        to: "http://h/", options: options, transport: transport, clock: hand.clock))
+  }
+
+  private func states(_ uploads: UploadDatabase) throws -> [Bool] {
+    try uploads.database.reports().map(\.upload.isUploaded)
+  }
+
+  @Test func nothingGoesWithoutConsentButWhatWasAskedFor() async throws {
+    let uploads = try UploadDatabase(enabled: false)
+    let transport = ScriptedTransport()
+    var standing = try make(uploads, transport)
+    let asked = try uploads.addReport()
+    let other = try uploads.addReport()
+    _ = await standing.pass()
+    #expect(transport.count == 0)
+    #expect(try uploads.database.requestUpload(asked))
+    _ = await standing.pass()
+    #expect(try uploads.report(asked).upload.isUploaded && transport.count == 1)
+    #expect(try uploads.report(other).state == .pending)
+    try uploads.database.setUploadsEnabled(true)
+    _ = await standing.pass()
+    #expect(try uploads.report(other).upload.isUploaded && transport.count == 2)
+    #expect(try !uploads.database.requestUpload(other), "the server has it")
+  }
+
+  @Test func theIntervalDelaysAndDropsNothing() async throws {
+    let uploads = try UploadDatabase()
+    let transport = ScriptedTransport()
+    for _ in 0..<3 { try uploads.addReport() }
+    // The settings' clock is the system's: an attempt from the future counts as none.
+    hand.seconds.withLock { $0 = UploadClock.system.now() }
+    var standing = try make(uploads, transport, interval: 50)
+    #expect(await standing.pass() == 50)
+    #expect(transport.count == 1)
+    // Another process of the same database waits too.
+    var other = try make(uploads, transport, interval: 50)
+    #expect(await other.pass() == 50)
+    #expect(transport.count == 1)
+    try uploads.database.recordUploadAttempt(at: hand.seconds.withLock { $0 } - 50)
+    _ = await other.pass()
+    #expect(transport.count == 2)
+    #expect(try uploads.database.reports().allSatisfy { $0.upload.note.isEmpty })
+  }
+
+  @Test func aServerThatWantsNothingIsAskedOnceEvenByTheNextProcess() async throws {
+    let uploads = try UploadDatabase()
+    for _ in 0..<5 { try uploads.addReport() }
+    let transport = ScriptedTransport([429])
+    var standing = try make(uploads, transport)
+    _ = await standing.pass()
+    #expect(transport.count == 1)
+    var next = try make(uploads, transport)
+    _ = await next.pass()
+    hand.advance(999)
+    _ = await next.pass()
+    #expect(transport.count == 1)
+    hand.advance(1)
+    _ = await next.pass()
+    #expect(transport.count == 6)
+    #expect(try states(uploads) == [true, true, true, true, true])
+  }
+
+  @Test func aNetworkThatIsDownIsNotAskedForEveryReport() async throws {
+    let uploads = try UploadDatabase()
+    for _ in 0..<20 { try uploads.addReport() }
+    let transport = ScriptedTransport(Array(repeating: 0, count: 12))
+    var standing = try make(uploads, transport)
+    _ = await standing.pass()
+    #expect(transport.count == 3)
+    var waited: [Int64] = []
+    while transport.count < 12 {
+      let before = hand.seconds.withLock { $0 }
+      let due = try uploads.database.reports().compactMap(\.upload.nextAttemptTime).min() ?? 0
+      hand.advance(max(1, due - before))
+      waited.append(due - before)
+      _ = await standing.pass()
+    }
+    #expect(waited.last ?? 0 > 4 * (waited.first ?? 0), "\(waited)")
+    hand.advance(UploadBackoff.longest)
+    _ = await standing.pass()
+    #expect(try states(uploads).allSatisfy { $0 })
+  }
+
+  @Test func oneReportThatAlwaysFailsIsInNobodysWay() async throws {
+    let uploads = try UploadDatabase()
+    let first = try uploads.addReport()
+    let transport = ScriptedTransport([500, 200, 200, 500])
+    for _ in 0..<2 { try uploads.addReport() }
+    var standing = try make(uploads, transport)
+    _ = await standing.pass()
+    let failed = try uploads.database.reports().filter { $0.state == .pending }
+    #expect(failed.count == 1 && transport.count == 3)
+    hand.advance(60)
+    _ = await standing.pass()
+    let report = try uploads.report(try #require(failed.first?.id))
+    #expect(report.upload.attempts == 2)
+    #expect(report.upload.nextAttemptTime == hand.seconds.withLock { $0 } + 120)
+    _ = first
+  }
+
+  @Test func aTimeThatNobodyCanHaveSetIsNone() async throws {
+    let uploads = try UploadDatabase()
+    let id = try uploads.addReport()
+    let now = hand.seconds.withLock { $0 }
+    try uploads.database.delayUpload(id, until: now + 1_000_000, because: "a clock of 2099")
+    let transport = ScriptedTransport()
+    var standing = try make(uploads, transport)
+    _ = await standing.pass()
+    #expect(transport.count == 1)
+  }
+
+  @Test func oneUploaderAtATime() async throws {
+    let uploads = try UploadDatabase()
+    try uploads.addReport()
+    let transport = ScriptedTransport()
+    var standing = try make(uploads, transport)
+    do {
+      guard let claim = try UploaderClaim.take(in: uploads.database) else { throw Busy() }
+      _ = await standing.pass()
+      #expect(transport.count == 0)
+      _ = consume claim
+    }
+    _ = await standing.pass()
+    #expect(transport.count == 1)
+  }
+
+  @Test("Once started each new report goes, and the end is quick", .timeLimit(.minutes(1)))
+  func standing() async throws {
+    let uploads = try UploadDatabase()
+    let transport = ScriptedTransport()
+    var options = UploadOptions()
+    options.interval = 0
+    let target = try UploadTarget(url: "http://h/", options: options)
+    let clock = hand.clock
+    let uploader = ReportUploader { emit in
+      UploadEngine(
+        database: uploads.database, target: target, transport: transport, clock: clock, emit: emit)
+    }
+    var events = uploader.events.makeAsyncIterator()
+    for number in 1...3 {
+      let id = try uploads.addReport()
+      while let event = await events.next() {
+        if case .uploaded(id, _) = event { break }
+      }
+      #expect(transport.count == number)
+    }
+    // Consent withdrawn, then given again, by whatever process.
+    try uploads.database.setUploadsEnabled(false)
+    let id = try uploads.addReport()
+    try uploads.database.setUploadsEnabled(true)
+    while let event = await events.next() {
+      if case .uploaded(id, _) = event { break }
+    }
+    await uploader.stop()
+    #expect(await events.next() == nil)
+    #expect(await uploader.events.first { _ in true } == nil)
+  }
+}

@@ -1,0 +1,134 @@
+import CrashReport
+import CrashTestSupport
+import Foundation
+import Testing
+
+@testable import PostmortemTool
+
+/// `show` and `list --group` on reports of real crashes.
+@Suite struct ReportOutputTests {
+  /// Three crashes of crash-lab, two of them the same.
+  private static func database(in folder: borrowing CrashTestSupport.TemporaryFolder) async throws
+    -> String
+  {
+    let database = folder.path + "/database"
+    let victim = try BuiltProducts.besideTests("crash-lab")
+    for (kind, place) in [("null-read", "pthread"), ("null-read", "pthread"), ("abort", "main")] {
+      _ = try await ChildProcess.run(
+        victim, [kind, "--database", database, "--on", place], in: folder.path,
+        environment: ["SWIFT_BACKTRACE": "enable=no"])
+    }
+    let processed = try await run("process '\(database)'", in: folder)
+    try #require(processed.end.exitCode == 0, "\(processed.standardError)")
+    return database
+  }
+
+  /// Runs the tool by a shell, with the rest of the line behind its path.
+  private static func run(
+    _ line: String, in folder: borrowing CrashTestSupport.TemporaryFolder,
+    environment: [String: String] = [:]
+  ) async throws -> ChildProcess {
+    let tool = try BuiltProducts.besideTests("postmortem")
+    return try await ChildProcess.run(
+      "/bin/sh", ["-c", line.contains("$0") ? line : "$0 " + line, tool], in: folder.path,
+      environment: environment)
+  }
+
+  /// One test, because the crashes and their conversion take longer than all the rest.
+  @Test(.needs(.python3)) func realReports() async throws {
+    let folder = try CrashTestSupport.TemporaryFolder()
+    let database = try await Self.database(in: folder)
+    try await everyWayOfOutput(database, folder)
+    try await groups(database, folder)
+  }
+
+  private func everyWayOfOutput(
+    _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
+  ) async throws {
+    let list = try await Self.run("list '\(database)' --json", in: folder)
+    let entries = try JSONDecoder().decode(
+      [ListCommand.Entry].self, from: Data(list.standardOutput.utf8))
+    try #require(entries.count == 3)
+    let entry = entries[0]
+    let dump = "'\(entry.path)' --no-symbols"
+
+    // A file, an ID and standard input, a pipe or not, are one report, as the schema has it.
+    let json = try await Self.run("show \(dump) --json", in: folder).standardOutput
+    let schema = try JSONSchema(path: BuiltProducts.packageRoot + "/Docs/ReportSchema.json")
+    #expect(try schema.errors(in: json) == [])
+    for line in [
+      "show - --no-symbols --json < '\(entry.path)'",
+      "cat '\(entry.path)' | $0 show - --no-symbols --json",
+      "show \(entry.id) --database '\(database)' --no-symbols --json",
+      "show \(dump) --json -o out && cat out",
+    ] {
+      #expect(try await Self.run(line, in: folder).standardOutput == json, "\(line)")
+    }
+    let nowhere = try await Self.run("show \(dump) -o /nonexistent/x", in: folder)
+    #expect(nowhere.end.exitCode == 1)
+    #expect(nowhere.standardError.contains("/nonexistent/x"))
+
+    let html = try await Self.run("show \(dump) --html", in: folder).standardOutput
+    #expect(html.hasPrefix("<!DOCTYPE html>") && html.hasSuffix("</html>\n"))
+    #expect(html.contains("SIGSEGV (11), SEGV_MAPERR"))
+
+    // Colour on a terminal only, and not where it is not wanted.
+    let text = try await Self.run("show \(dump) --text", in: folder).standardOutput
+    #expect(!text.contains("\u{1B}"))
+    #expect(try await Self.run("show \(dump)", in: folder).standardOutput == text)
+    let terminal = "python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' sh -c "
+    for (environment, hasColor) in [
+      // Empty is as unset; the test's own environment may have it.
+      (["TERM": "xterm", "NO_COLOR": ""], true), (["TERM": "xterm", "NO_COLOR": "1"], false),
+      (["TERM": "dumb", "NO_COLOR": ""], false),
+    ] {
+      let shown = try await Self.run(
+        terminal + "\"stty cols 60; $0 show \(dump)\"", in: folder, environment: environment)
+      #expect(shown.standardOutput.contains("SIGSEGV"))
+      #expect(shown.standardOutput.contains("\u{1B}[") == hasColor, "\(environment)")
+    }
+  }
+
+  private func groups(
+    _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
+  ) async throws {
+    let listed = try await Self.run("list '\(database)' --group --json", in: folder)
+    let groups = try JSONDecoder().decode(
+      [ReportGroup].self, from: Data(listed.standardOutput.utf8))
+    try #require(groups.map(\.count) == [2, 1], "\(listed.standardOutput)")
+    #expect(groups[0].signature?.hasPrefix("SIGSEGV | CrashLab.crash_null_read() | ") == true)
+    #expect(groups[1].signature?.hasPrefix("SIGABRT | CrashLab.crash_abort() | ") == true)
+    #expect(groups.map(\.versions) == [["1.0"], ["1.0"]])
+    #expect(groups[0].first.nanoseconds < groups[0].last.nanoseconds)
+    #expect(Set(groups.flatMap(\.reports)).count == 3)
+    let text = try await Self.run("list '\(database)' --group", in: folder).standardOutput
+    #expect(text.hasPrefix("    2  CrashLab: SIGSEGV | "))
+    // The report's own signature is the group's.
+    let id = groups[1].reports[0]
+    let shown = try await Self.run("show \(id) --database '\(database)'", in: folder)
+    #expect(shown.standardOutput.contains("Signature  " + (groups[1].signature ?? "none")))
+    // What cannot be read is left out and said.
+    let damaged = database + "/pending/\(id).dmp"
+    try Data("MDMP".utf8).write(to: URL(fileURLWithPath: damaged))
+    let rest = try await Self.run("list '\(database)' --group", in: folder)
+    #expect(rest.end.exitCode == 1)
+    #expect(rest.standardError.contains(id) && rest.standardOutput.contains("    2  CrashLab: "))
+  }
+
+  @Test func refusesWhatMakesNoSense() async throws {
+    let folder = try CrashTestSupport.TemporaryFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/pending", withIntermediateDirectories: true)
+    for words in [
+      ["show", "x", "--json", "--html"], ["show", "x", "--html", "--text"], ["show", "x", "-o"],
+      ["list", folder.path, "--symbols", "x"],
+    ] {
+      #expect(PostmortemTool.run(words) == 64, "\(words)")
+    }
+    let empty = try await Self.run("show - < /dev/null", in: folder)
+    #expect(empty.end.exitCode == 1)
+    #expect(empty.standardError.contains("standard input: neither"))
+    let endless = try await Self.run("yes MDMP | head -c 100000 | $0 show -", in: folder)
+    #expect(endless.end.exitCode == 1)
+  }
+}
