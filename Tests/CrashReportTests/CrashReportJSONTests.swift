@@ -49,7 +49,7 @@ import Testing
       try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
     #expect(
       object.keys.sorted() == [
-        "annotations", "capture", "cause", "client", "complete", "exception", "explanation",
+        "annotations", "capture", "cause", "client", "complete", "end", "exception", "explanation",
         "mappings",
         "mappingsOmitted", "memory", "message", "modules", "process", "reportID", "request",
         "resources", "schemaVersion", "signature", "survival", "system", "threads",
