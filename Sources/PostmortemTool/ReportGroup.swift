@@ -88,7 +88,8 @@ struct ReportGroup: Codable {
       key: Key(
         signature: CrashReport.signature(of: snapshot, symbols: symbols),
         program: process.product ?? executable),
-      time: process.crashTime.map(Timestamp.init(nanoseconds:)) ?? Timestamp(seconds: report.creationTime),
+      time: process.crashTime.map(Timestamp.init(nanoseconds:))
+        ?? Timestamp(seconds: report.creationTime),
       version: process.version, id: report.id.description)
   }
 
