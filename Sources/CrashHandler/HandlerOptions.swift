@@ -36,7 +36,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether the next start says how this run ended, where it ends without a dump and not by its own
   /// will: out of memory, killed, and so on.
   ///
-  /// Such a report is never uploaded unless somebody asks for it. TERM, INT and HUP get a handler
+  /// Such a report is never uploaded unless somebody asks for it. TERM, INT, HUP and PIPE get a handler
   /// where their action is the default, which follows then as ever. Not where `forgoing` has
   /// `.files`.
   public var reportsUncleanEnds = true

@@ -62,7 +62,7 @@ import Testing
 
   @Test(
     "A signal that asks a process to end ends it as without us, and is never reported",
-    arguments: [SIGTERM, SIGINT, SIGHUP])
+    arguments: [SIGTERM, SIGINT, SIGHUP, SIGPIPE])
   func defaultAction(signal: Int32) throws {
     let ends = try ["none", ""].map { mode in
       let victim = try started("wait", mode: mode)

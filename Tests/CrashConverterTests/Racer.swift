@@ -50,13 +50,7 @@ final class Racer {
   /// What it exited with, or the signal.
   var endStatus: Int32 { process.terminationStatus }
 
-  /// Waits for the end of the process itself, and does not collect it.
-  ///
-  /// Foundation's own wait would go on while a child of it lives.
-  func waitForZombie() {
-    var information = unsafe siginfo_t()
-    unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
-  }
+  func waitForZombie() { process.waitForZombie() }
 
   /// Waits for one line.
   func firstLine() throws -> String {

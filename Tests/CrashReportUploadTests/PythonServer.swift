@@ -42,8 +42,8 @@ final class PythonServer {
   }
 
   deinit {
-    try? input.fileHandleForWriting.close()
-    process.waitUntilExit()
+    // Not by the end of its input: a child that is being spawned elsewhere may hold that pipe too.
+    process.killAndWait()
   }
 
   func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }

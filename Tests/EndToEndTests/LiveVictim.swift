@@ -91,11 +91,7 @@ final class RunningVictim {
 
   func signal(_ number: Int32) { Glibc.kill(process.processIdentifier, number) }
 
-  func kill() {
-    guard process.isRunning else { return }
-    signal(SIGKILL)
-    process.waitUntilExit()
-  }
+  func kill() { process.killAndWait() }
 
   /// Sends a line, and waits for the end.
   func finish() throws -> Int32 {

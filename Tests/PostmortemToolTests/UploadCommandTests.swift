@@ -31,7 +31,7 @@ private final class CollectorProcess {
     return process.terminationStatus
   }
 
-  deinit { if process.isRunning { _ = stop() } }
+  deinit { process.killAndWait() }
 }
 
 @Suite struct UploadCommandTests {

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The handler of TERM, INT and HUP where their action was the default: notes the time, then lets
+/// The handler of TERM, INT, HUP and PIPE where their action was the default: notes the time, then lets
 /// the default action follow.
 ///
 /// The signal is sent again to the same thread with its own siginfo, so that the process ends as

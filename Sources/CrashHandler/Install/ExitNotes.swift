@@ -7,8 +7,9 @@ internal import IntermediateDump
 ///
 /// Ordinary code, run once in a process.
 enum ExitNotes {
-  /// Those that end a process by default and that people and supervisors send.
-  private static let signals = [SIGTERM, SIGINT, SIGHUP]
+  /// Those that end a process by default and that people and supervisors send, and the one that ends
+  /// `program | head`.
+  private static let signals = [SIGTERM, SIGINT, SIGHUP, SIGPIPE]
 
   /// Begins, after the handler's state is in place.
   static func follow() {
