@@ -9,7 +9,7 @@ enum Command {
                           [--condition NAME]... [--no-last-words]
                           [--milliseconds N] [--forgo CALLS]
            crash-lab chain SCENE (--database DIR | --no-handler)
-           crash-lab process --database DIR
+           crash-lab process --database DIR [--no-symbols]
            crash-lab idle|start-again|status|forked --database DIR
            crash-lab --list
            crash-lab --list-conditions
@@ -31,12 +31,14 @@ enum Command {
       --forgo       system calls that the handler leaves out; as in the conditions that end in
                     "-killed"
       --no-last-words  the handler prints nothing
+      --no-symbols  keeps no names and lines with the reports, which takes seconds where this program was
+                    built without optimisation
     """
 
   case help
   case list
   case listConditions
-  case process(String)
+  case process(String, storingSymbols: Bool)
   case probe(Probe, String)
   case crash(Crash)
   /// Nil for no handler of ours.
@@ -52,7 +54,7 @@ enum Command {
       "--database", "--on", "--threads", "--stack", "--milliseconds", "--forgo",
     ]
     while let option = remaining.popFirst() {
-      if option == "--no-handler" || option == "--no-last-words" {
+      if ["--no-handler", "--no-last-words", "--no-symbols"].contains(option) {
         options[option] = ""
       } else if option == "--condition" {
         guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }
@@ -72,7 +74,9 @@ enum Command {
       guard let scene else { throw UsageError("chain needs a scene") }
       self = .chain(
         scene, database: options["--no-handler"] == nil ? try Self.database(options) : nil)
-    case "process": self = .process(try Self.database(options))
+    case "process":
+      self = .process(
+        try Self.database(options), storingSymbols: options["--no-symbols"] == nil)
     default:
       if let probe = Probe(rawValue: first) {
         self = .probe(probe, try Self.database(options))

@@ -17,7 +17,8 @@ struct CrashLab {
     case .help: print(Command.usage)
     case .list: list(CrashKind.all.map { ($0.name, $0.summary) })
     case .listConditions: list(Condition.all.map { ($0.name, $0.summary) })
-    case .process(let database): process(database)
+    case .process(let database, let storingSymbols):
+      process(database, storingSymbols: storingSymbols)
     case .probe(let probe, let database): run(probe, database)
     case .chain(let scene, let database): chain(scene, database)
     case .crash(let crash):
@@ -61,9 +62,11 @@ struct CrashLab {
     exit(0)
   }
 
-  private static func process(_ database: String) {
+  private static func process(_ database: String, storingSymbols: Bool) {
     do {
-      for dump in try processIntermediateDumps(database: database) { print(dump) }
+      let processed = try processIntermediateDumps(
+        database: database, storingSymbols: storingSymbols)
+      for dump in processed { print(dump) }
     } catch {
       standardError("crash-lab: \(error)\n")
       exit(EX_IOERR)

@@ -21,7 +21,7 @@ extension CrashCondition {
       "fatal-error", "precondition", "unwrap-nil", "index-out-of-range", "forced-cast",
       "unowned-after-free", "exclusivity", "try-bang", "main-actor", "continuation",
       "truncated-file", "file-size-limit", "assert", "double-free", "cxx-exception",
-      "pure-virtual", "stack-smash", "pipe",
+      "cxx-noexcept", "allocation-failure", "pure-virtual", "stack-smash", "pipe",
     ]
     return Dictionary(
       uniqueKeysWithValues: kinds.map { ($0, "allocates, and waits for the lock by itself") })

@@ -65,7 +65,9 @@ public struct CrashCondition: Sendable {
     }
     if surroundsCrash, crash.kind == "uncaught-error" { return "is thrown out of main only" }
     // On a worker, which waits for ever for what this thread holds.
-    if surroundsCrash, crash.kind == "continuation" { return "is another thread's crash" }
+    if surroundsCrash, ["continuation", "await-chain"].contains(crash.kind) {
+      return "is another thread's crash"
+    }
     if isOnOtherThread, !crash.places.contains(.pthread) { return "not on such a thread" }
     return possiblePlaces(crash).isEmpty ? "not on such a thread" : nil
   }

@@ -89,7 +89,7 @@ struct LineTests {
   func stored() async throws {
     let victim = try await Victim(.asTested)
     _ = try await victim.die("null-read", on: .main)
-    _ = try await victim.process()
+    _ = try await victim.process(storingSymbols: true)
     let report = try #require(try victim.reports().first)
     var snapshot = try Victim.snapshot(of: report)
     let index = try #require(snapshot.modules.firstIndex { $0.path == victim.executable })

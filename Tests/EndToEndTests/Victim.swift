@@ -58,9 +58,12 @@ final class Victim: Sendable {
 
   /// The next start: converts what is pending.
   ///
+  /// - Parameter storingSymbols: whether names and lines are kept with the report, which takes seconds.
   /// - Returns: the printed lines, one for each dump.
-  func process() async throws -> [String] {
-    let child = try await run(["process", "--database", database], in: "process")
+  func process(storingSymbols: Bool = false) async throws -> [String] {
+    let child = try await run(
+      ["process", "--database", database] + (storingSymbols ? [] : ["--no-symbols"]),
+      in: "process")
     try #require(child.end.exitCode == 0, "\(child.standardError)")
     return child.standardOutput.split(separator: "\n").map(String.init)
   }

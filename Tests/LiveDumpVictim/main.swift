@@ -38,7 +38,7 @@ do {
   case "crash-while-dumping": crashWhileDumping(stopsThreads: false)
   case "crash-while-stopping": crashWhileDumping(stopsThreads: true)
   case "recent": say(try recentCrashes().count)
-  case "process": for dump in try processIntermediateDumps() { say(dump) }
+  case "process": for dump in try processIntermediateDumps(storingSymbols: false) { say(dump) }
   default: try Hang(scene).run()
   }
 } catch {

@@ -50,7 +50,7 @@ final class PoisonedVictim: Sendable {
       preload + [executable] + command + ["--database", database] + options,
       in: try folder.subfolder(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
     let process = try await ChildProcess.run(
-      executable, ["process", "--database", database], in: folder.path)
+      executable, ["process", "--database", database, "--no-symbols"], in: folder.path)
     return Death(
       end: child.end, standardError: child.standardError,
       dumps: process.standardOutput.split(separator: "\n").map(String.init))
