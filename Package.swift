@@ -194,7 +194,8 @@ let package = Package(
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
     // Two programs that share a database: one that links the handler alone, one that processes too.
-    .target(name: "VictimDeeds", path: "Tests/VictimDeeds"),
+    .target(
+      name: "VictimDeeds", dependencies: ["HangDetection"], path: "Tests/VictimDeeds"),
     .executableTarget(
       name: "HandlerOnlyVictim", dependencies: ["PostmortemHandler", "VictimDeeds"],
       path: "Tests/HandlerOnlyVictim"),

@@ -8,7 +8,7 @@ import ProcessSnapshot
 import Synchronization
 import Testing
 
-/// Eight processes of two programs on one database that crash, are killed, fork and restart at random.
+/// Eight processes of two programs on one database that crash, hang, are killed, fork and restart at random.
 ///
 /// A few rounds, or as many seconds as `POSTMORTEM_STRESS_SECONDS` says.
 @Suite struct StressTests {
@@ -24,6 +24,8 @@ import Testing
     var runs = 0
     /// The process IDs that said they were about to crash.
     var crashed: [UInt32] = []
+    /// Those that said they hang, and were killed.
+    var hung: [UInt32] = []
     var problems: [String] = []
   }
 
@@ -60,13 +62,29 @@ import Testing
     #expect(result.problems == [], "seed \(seed)")
     #expect(result.crashed.count > 8, "seed \(seed)")
     let reports = try CrashReportDatabase(path: database).reports()
-    let reported = try reports.filter { $0.state == .pending }.map { report in
+    var crashed: [UInt32] = []
+    var hung: [UInt32] = []
+    var ended: [UInt32] = []
+    for report in reports {
       let bytes = try #require(FileManager.default.contents(atPath: report.path))
       let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
       #expect(snapshot.capture.isComplete)
-      return try #require(snapshot.process.processID)
+      let process = try #require(snapshot.process.processID)
+      if snapshot.end != nil {
+        ended.append(process)
+      } else if snapshot.request == nil {
+        crashed.append(process)
+      } else {
+        hung.append(process)
+      }
     }
-    #expect(reported.sorted() == result.crashed.sorted(), "\(result.runs) runs, seed \(seed)")
+    #expect(crashed.sorted() == result.crashed.sorted(), "\(result.runs) runs, seed \(seed)")
+    // A hang that had been dumped when the process was killed is one report; one that was overtaken
+    // by a crash is none, and neither is that process's end.
+    #expect(Set(hung).isSubset(of: result.hung) && Set(hung).count == hung.count, "seed \(seed)")
+    #expect(Set(ended).isDisjoint(with: result.crashed), "seed \(seed)")
+    if seconds != nil { #expect(!hung.isEmpty) }
+    print("\(result.runs) runs, \(crashed.count) crashes, \(hung.count) hangs, \(ended.count) ends")
     // A run that was killed between its FIFO and its locked file leaves what a conversion removes
     // only when it is an hour old: it could be a start under way.
     let left = folder.names("db/pending-serialized-dumps")
@@ -79,7 +97,7 @@ import Testing
   ) throws {
     let deeds = [
       "exit", "abort", "killed", "childCrashes", "bothCrash", "restart", "waitAndAbort",
-      "impatient",
+      "impatient", "hang", "hangAndAbort",
     ]
     let deed = deeds[Int(generator.next() % UInt64(deeds.count))]
     let program = worker.isMultiple(of: 2) ? "HandlerOnlyVictim" : "SelfProcessingVictim"
@@ -97,11 +115,16 @@ import Testing
     let expected: [String: (signal: Int32?, crashes: Int)] = [
       "exit": (nil, 0), "abort": (SIGABRT, 1), "killed": (SIGKILL, 0), "childCrashes": (nil, 1),
       "bothCrash": (SIGABRT, 2), "restart": (SIGABRT, 1), "waitAndAbort": (SIGABRT, 1),
-      "impatient": (SIGKILL, 0),
+      "impatient": (SIGKILL, 0), "hang": (SIGKILL, 0), "hangAndAbort": (SIGABRT, 1),
     ]
     tally.withLock { tally in
       tally.runs += 1
       tally.crashed += crashed
+      if deed == "hang" {
+        tally.hung += lines.compactMap { line in
+          line.hasPrefix("hanging ") ? UInt32(line.dropFirst(8)) : nil
+        }
+      }
       if victim.endSignal != expected[deed]?.signal || crashed.count != expected[deed]?.crashes
         || (victim.endSignal == nil && victim.endStatus != 0)
       {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import HangDetection
 
 /// What a victim of the tests does once its handler is in.
 public enum Deed: String, CaseIterable {
@@ -13,6 +14,10 @@ public enum Deed: String, CaseIterable {
   case bothCrash
   /// Starts itself again by exec, and that run crashes.
   case restart
+  /// Stops answering for longer than its hang monitor stands, then is killed as if from outside.
+  case hang
+  /// The same, but crashes.
+  case hangAndAbort
   /// Waits for the end of its input, then crashes.
   case waitAndAbort
   /// Forks two workers and waits for ever; each worker waits for the end of its input, then crashes.
@@ -33,9 +38,13 @@ public enum Deed: String, CaseIterable {
     switch self {
     case .exit: Glibc.exit(0)
     case .abort, .waitAndAbort: crash()
-    case .killed:
-      kill(getpid(), SIGKILL)
-      _exit(97)
+    case .killed: killItself()
+    case .hang:
+      stopAnswering()
+      killItself()
+    case .hangAndAbort:
+      stopAnswering()
+      crash()
     case .childCrashes:
       forkAndWait { crash() }
       Glibc.exit(0)
@@ -62,6 +71,21 @@ public enum Deed: String, CaseIterable {
     say("forked")
     while true { pause() }
   }
+}
+
+private func killItself() -> Never {
+  kill(getpid(), SIGKILL)
+  _exit(97)
+}
+
+/// Prints `hanging PID`, and whether that is dumped in time is for the machine's load to say.
+private func stopAnswering() {
+  say("hanging \(getpid())")
+  let options = HangMonitor.Options(threshold: .milliseconds(100))
+  guard let monitor = try? HangMonitor.heartbeat(name: "deed", options: options) else { _exit(95) }
+  monitor.beat()
+  usleep(400_000)
+  withExtendedLifetime(monitor) {}
 }
 
 private func crash() -> Never {
