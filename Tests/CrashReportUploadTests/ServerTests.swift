@@ -96,6 +96,17 @@ struct ServerTests {
     #expect(try uploads.report(id).upload.attempts == 2 && server.forms.isEmpty)
   }
 
+  @Test("A server that is slow to read and to answer gets the report whole, at the first attempt")
+  func slow() async throws {
+    let id = try uploads.addReport(extra: 16 << 20)
+    let engine = try uploads.engine(to: server.url("slow"))
+    #expect(try await uploads.send(id, by: engine) == .uploaded)
+    let report = try uploads.report(id)
+    #expect(report.upload.attempts == 1 && report.upload.serverID == "slow")
+    let file = try server.forms.first?.files["upload_file_minidump"]
+    #expect(file?.size == Int(report.size))
+  }
+
   @Test("What the server refuses for good is skipped, and why is kept", arguments: [400, 401, 413])
   func refused(_ status: Int) async throws {
     let id = try uploads.addReport()

@@ -53,7 +53,9 @@ import Testing
       let context: Comment = "\(kind) on \(place): \(poisoned.standardError)"
       #expect(poisoned.end == alone.end, context)
       if quiet.contains(kind) {
-        #expect(poisoned.dumps.isEmpty && alone.dumps.isEmpty, context)
+        // How the run ended may be said, but nothing crashed.
+        let dumps = (poisoned.dumps + alone.dumps).filter { !$0.contains("left no dump") }
+        #expect(dumps.isEmpty, context)
       } else {
         #expect(alone.end.signal != nil, context)
         #expect(poisoned.standardError.contains(PoisonedVictim.watching), context)

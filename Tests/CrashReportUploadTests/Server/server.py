@@ -21,6 +21,7 @@ import ssl
 import struct
 import sys
 import threading
+import time
 
 record_path = sys.argv[1]
 seen = set()
@@ -74,7 +75,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if words[0] == "status":
             return self.answer(int(words[1]), b"status of the test\nsecond line")
         body = b""
-        if length > 1 << 26:
+        if words[0] == "slow":
+            # More than sockets buffer must wait for it.
+            while len(body) < length:
+                time.sleep(0.05)
+                piece = self.rfile.read(min(length - len(body), 1 << 20))
+                if not piece:
+                    return
+                body += piece
+            form = parsed(self.headers, body)
+        elif length > 1 << 26:
             # Too large to keep: what counts is that it came.
             while length > 0:
                 length -= len(self.rfile.read(min(length, 1 << 20)))
@@ -105,6 +115,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif kind == "redirect":
             self.answer(302, Location="/ok")
         elif kind == "drop":
+            self.close_connection = True
+        elif kind == "slow":
+            for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nCrashID=slow":
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.01)
             self.close_connection = True
         elif kind == "garbage":
             self.wfile.write(bytes(range(256)) * 40)

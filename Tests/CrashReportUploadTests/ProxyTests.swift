@@ -1,0 +1,27 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Testing
+
+/// What the program's environment says of proxies holds.
+@Suite("Proxies", .needs(.python3))
+struct ProxyTests {
+  @Test("http_proxy is asked for the whole URL, unless no_proxy names the host")
+  func environment() async throws {
+    let uploads = try UploadDatabase()
+    let server = try PythonServer(in: uploads.folder)
+    // The host exists nowhere: only a proxy can answer for it.
+    let url = "http://collector.invalid/ok"
+    func send(_ noProxy: String) async throws -> Int32? {
+      let id = try uploads.addReport()
+      let child = try await ChildProcess.run(
+        try BuiltProducts.besideTests("postmortem"),
+        ["upload", uploads.database.path, "\(id)", "--url", url], in: uploads.folder.path,
+        environment: ["http_proxy": server.url(""), "no_proxy": noProxy])
+      return child.end.exitCode
+    }
+    #expect(try await send("") == 0)
+    #expect(try server.forms.map(\.path) == [url])
+    #expect(try await send("collector.invalid") == 1)
+    #expect(try server.forms.count == 1)
+  }
+}
