@@ -3,6 +3,7 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Glibc
+import IntermediateDump
 import Minidump
 import ProcessSnapshot
 import Synchronization
@@ -36,11 +37,11 @@ import Testing
     var crashed: [UInt32] = []
     var hung: [UInt32] = []
     var ended: [UInt32] = []
-    private var seen: Set<String> = []
+    private var seen: Set<ReportID> = []
 
     mutating func takeReports(of path: String) throws {
       for report in try CrashReportDatabase(path: path).reports() {
-        guard report.state != .new, seen.insert(report.id.description).inserted else { continue }
+        guard report.state != .new, seen.insert(report.id).inserted else { continue }
         let bytes = try #require(FileManager.default.contents(atPath: report.path))
         let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
         #expect(snapshot.capture.isComplete)
