@@ -103,6 +103,18 @@ struct ChainingTests {
     #expect(left.snapshots.map { $0.exception?.address } == [0])
   }
 
+  /// Another thread may have mapped the page meanwhile: the fault does not come again, and all others stand still.
+  @Test(
+    "A fault whose cause is gone when the dump is done ends the process all the same",
+    arguments: ["first-chance-mends-read", "first-chance-mends-write"], BuildConfiguration.dynamic)
+  func mended(_ scene: String, _ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let play = try await Play(scene, by: victim)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.end.signal == SIGSEGV)
+    #expect(play.snapshots.map { $0.exception?.signal } == [SIGSEGV])
+  }
+
   /// Swift's backtracer puts the defaults back and returns; a signal that was sent is survived by that.
   @Test(
     "A sent signal under Swift's backtracer, then a fault", arguments: BuildConfiguration.dynamic)

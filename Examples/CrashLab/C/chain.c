@@ -114,8 +114,15 @@ static void look(int signal, siginfo_t *information, void *context) {
   siglongjmp(way_out[0], 1);
 }
 
+// A fault whose cause is gone before anybody has ended the process, as where another thread maps the page meanwhile.
+static char *mended;
+
 static bool unlock_first(int signal, void *information, void *context) {
   siginfo_t *fault = information;
+  if (mended && fault->si_addr == mended) {
+    mmap(mended, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return false;
+  }
   if (signal != SIGSEGV || fault->si_code != SEGV_ACCERR) return false;
   unlock(signal, fault, context);
   return true;
@@ -168,6 +175,20 @@ static void before_nodefer(void) { install(SIGSEGV, fault_once_more, SA_ONSTACK 
 static void before_stubborn(void) { install(SIGSEGV, give_up_after_five, SA_ONSTACK, 0); }
 static void before_raise(void) { install(SIGSEGV, raise_by_default, SA_ONSTACK, 0); }
 static void run_fault(void) { try_out(1); }
+
+static void touch_and_wait(bool writes) {
+  mended = mmap(NULL, 4096, writes ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mended == MAP_FAILED) abort();
+  if (writes)
+    *(volatile char *)mended = 1;
+  else {
+    munmap(mended, 4096);
+    (void)*(volatile char *)mended;
+  }
+  for (;;) pause();
+}
+static void run_mended_read(void) { touch_and_wait(false); }
+static void run_mended_write(void) { touch_and_wait(true); }
 
 static void before_sent(void) { install(SIGABRT, just_return, SA_ONSTACK, 0); }
 static void run_sent(void) {
@@ -308,6 +329,8 @@ static const struct scene {
     {"child", nothing, run_child},
     {"first-chance", nothing, run_fix},
     {"first-chance-then-fault", nothing, run_fault},
+    {"first-chance-mends-read", nothing, run_mended_read},
+    {"first-chance-mends-write", nothing, run_mended_write},
 };
 
 static const struct scene *find(const char *name) {

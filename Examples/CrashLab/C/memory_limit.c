@@ -1,4 +1,5 @@
 // An end by the kernel, for a control group's want of memory. Source: cgroups(7), the kernel's cgroup-v1/memory.rst.
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,10 @@ static int put(const char *folder, const char *name, const char *text) {
   snprintf(path, sizeof path, "%s/%s", folder, name);
   int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return -1;
-  ssize_t count = write(file, text, strlen(text));
+  // The kernel gives up on a limit when a signal is pending.
+  ssize_t count;
+  do count = write(file, text, strlen(text));
+  while (count < 0 && errno == EINTR);
   close(file);
   return count == (ssize_t)strlen(text) ? 0 : -1;
 }

@@ -175,5 +175,8 @@ PM_INLINE void pm_context_set_signal_mask(void *context, uint64_t mask) {
 PM_INLINE void pm_context_block_signal(void *context, int signal) {
   *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) |= UINT64_C(1) << (signal - 1);
 }
+PM_INLINE void pm_context_unblock_signal(void *context, int signal) {
+  *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) &= ~(UINT64_C(1) << (signal - 1));
+}
 
 #endif

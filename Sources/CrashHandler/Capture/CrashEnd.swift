@@ -21,7 +21,17 @@ struct CrashEnd {
     // A fault before the first section or behind the last, or the crash again. What was flushed is
     // on disk; end as we would have ended.
     unsafe state.pointee.timesReturned &+= 1
+    unsafe end(signal, information, context)
+  }
+
+  /// Ends the process by the crash of the calling thread, which stays the owner: threads that wait
+  /// know by that that this is the end.
+  @_noLocks
+  func end(
+    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  ) {
     unsafe state.pointee.ending.store(1)
+    unsafe LateEnd(state).prepare(context)
     wakeWaiting()
     unsafe passOn(signal, information, context)
   }
@@ -131,7 +141,7 @@ struct CrashEnd {
     if let information = unsafe information { code = unsafe pm_siginfo_code(information) }
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
     // without us.
-    if recurs(signal, code: code) {
+    if unsafe recurs(signal, code: code) && !isMended(signal, code: code, information) {
       // It came back to us: rt_sigaction is kept from us. A fault whose signal is blocked gets the
       // default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
       if let context = unsafe context, unsafe state.pointee.timesReturned > 2 {
@@ -225,6 +235,23 @@ struct CrashEnd {
     case 5: breakpointRecurs && code == 1  // TRAP: TRAP_BRKPT
     default: false
     }
+  }
+
+  /// True where the memory that was not there is there now: another thread has mapped it meanwhile,
+  /// or a first-chance handler, and running the instruction again would go on.
+  @_noLocks
+  private func isMended(
+    _ signal: Int32, code: Int32, _ information: UnsafeMutableRawPointer?
+  ) -> Bool {
+    // SEGV_MAPERR, BUS_ADRERR; only at the end of the crash that was captured.
+    guard signal == 11 && code == 1 || signal == 7 && code == 2,
+      let information = unsafe information,
+      unsafe state.pointee.ending.value != 0,
+      unsafe state.pointee.owner.value == UInt32(bitPattern: pm_gettid())
+    else { return false }
+    var byte: UInt8 = 0
+    return unsafe state.pointee.memory.copy(
+      pm_siginfo_address(information), to: &byte, count: 1) == 1
   }
 
   /// An arm64 thread stands at its breakpoint, an x86 one behind it.

@@ -59,10 +59,7 @@ func pm_handle_crash(
   }
   let fate = unsafe state.pointee.fate
   if fate == .ends {
-    // The owner stays: threads that wait know by that that this is the end.
-    unsafe state.pointee.ending.store(1)
-    end.wakeWaiting()
-    unsafe end.passOn(signal, information, context)
+    unsafe end.end(signal, information, context)
     return
   }
   let crash = unsafe state.pointee.survivedCrashes

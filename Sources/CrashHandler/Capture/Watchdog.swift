@@ -18,6 +18,10 @@ func pm_handle_watchdog(
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let owner = unsafe Int32(bitPattern: state.pointee.owner.value)
   guard owner != 0, unsafe pm_getpid() == state.pointee.processID else { return }
+  if unsafe state.pointee.ending.value != 0 {
+    unsafe LateEnd(state).end()
+    return
+  }
   guard owner == pm_gettid() else {
     if let information = unsafe information {
       _ = unsafe pm_tgsigqueueinfo(state.pointee.processID, owner, signal, information)

@@ -1,0 +1,47 @@
+internal import CSignalSafe
+
+/// Ends a process that lives on after its end: the faulting instruction ran again and its fault did
+/// not come again, because another thread has changed a mapping meanwhile.
+///
+/// All other threads stand still then; without this the process would stand for ever, or go on with
+/// one thread where the kernel would have ended it. Seen with 64 threads that map, unmap and read
+/// pages at once.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct LateEnd {
+  /// In milliseconds: long enough for a loaded machine to run one instruction.
+  private static var time: Int { @_noLocks get { 1000 } }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Starts the watchdog's timer once more, whose signal the thread takes also behind the handler.
+  ///
+  /// A core file that takes longer is written all the same: the kernel keeps every signal but KILL
+  /// from a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
+  @_noLocks
+  func prepare(_ context: UnsafeMutableRawPointer?) {
+    if let context = unsafe context, unsafe state.pointee.watchdogSignal != 0 {
+      unsafe pm_context_unblock_signal(context, state.pointee.watchdogSignal)
+    }
+    unsafe arm(state, milliseconds: LateEnd.time)
+  }
+
+  /// Ends the process by the signal of its crash.
+  @_noLocks
+  func end() {
+    let signal = unsafe state.pointee.signal
+    var standard = pm_signal_action()
+    _ = unsafe pm_sigaction(signal, &standard, nil)
+    var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
+    _ = unsafe pm_sigprocmask(1, &mask, nil)  // SIG_UNBLOCK
+    _ = unsafe pm_tgkill(state.pointee.processID, pm_gettid(), signal)
+    // The first process of a PID namespace: the kernel discards the default action.
+    _ = pm_exit_group(128 &+ signal)
+  }
+}
