@@ -5,12 +5,13 @@ internal import Foundation
 /// What the command line asks for.
 struct CatalogueCommand {
   static let usage = """
-    usage: catalogue --full [--repeat N] [--table FILE] [FILTER]...
+    usage: catalogue --full [--repeat N [--in-turn]] [--table FILE] [FILTER]...
            catalogue --soak N [--seed S] [--build NAME]...
            catalogue FILTER...
 
       --full       every kind under every condition in every build
       --repeat     so many times; each time on the next kind of thread
+      --in-turn    each time in one build, the next time in the next
       --table      writes what came of it as Markdown
       --soak       so many random crashes; --seed repeats a run
       FILTER       --kind NAME, --condition NAME, --on PLACE, --build NAME; each may be given more than once
@@ -25,7 +26,7 @@ struct CatalogueCommand {
     var remaining = arguments[...]
     while let option = remaining.popFirst() {
       switch option {
-      case "--full", "--help": options[option] = []
+      case "--full", "--help", "--in-turn": options[option] = []
       case "--repeat", "--table", "--soak", "--seed", "--kind", "--condition", "--on", "--build":
         guard let value = remaining.popFirst() else {
           throw CatalogueUsageError(description: "\(option) needs a value")
@@ -52,8 +53,13 @@ struct CatalogueCommand {
   var text: String { (["swift run catalogue"] + arguments).joined(separator: " ") }
 
   func cases(round: Int) -> [CatalogueCase] {
-    let builds =
+    var builds =
       options["--build"]?.compactMap(BuildConfiguration.init) ?? BuildConfiguration.allCases
+    var round = round
+    if options["--in-turn"] != nil {
+      let turn = round.quotientAndRemainder(dividingBy: builds.count)
+      (builds, round) = ([builds[turn.remainder]], turn.quotient)
+    }
     if let count = number("--soak") {
       let seed = (number("--seed") ?? UInt64(Date().timeIntervalSince1970)) &+ UInt64(round)
       FileHandle.standardOutput.write(Data("seed \(seed)\n".utf8))
