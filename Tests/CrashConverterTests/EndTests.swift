@@ -86,9 +86,11 @@ import Testing
     let victim = try EndVictim(
       folder.database, "wait", through: ["/usr/bin/nohup"])
     try #require(victim.waitForLine("waiting"))
+    // Both are there when it goes on: HUP, were it not ignored, would be taken first.
+    victim.signal(SIGSTOP)
     victim.signal(SIGHUP)
-    usleep(50_000)
     victim.signal(SIGTERM)
+    victim.signal(SIGCONT)
     #expect(victim.end().signal == SIGTERM)
     #expect(try folder.process() == [])
   }
@@ -172,11 +174,7 @@ import Testing
 
   @Test func aProcessThatHungAndWasKilledIsTwoReports() throws {
     let victim = try started("hang")
-    for _ in 0..<1200 where !folder.pending.contains(where: { $0.hasSuffix(".hang") }) {
-      usleep(50_000)
-    }
-    // The beat follows the dump at once.
-    usleep(500_000)
+    try #require(folder.waitForRecord { $0.beat?.hangReport != nil })
     victim.signal(SIGKILL)
     victim.end()
     #expect(try folder.process().count == 2)
@@ -191,8 +189,7 @@ import Testing
 
   @Test func aBeatNamesTheFilesThatWereLocked() throws {
     let victim = try started("lock-beat")
-    // Until the second beat: the first may be from before the loop.
-    usleep(1_500_000)
+    try #require(folder.waitForRecord { $0.beat?.lockedFiles.isEmpty == false })
     victim.signal(SIGKILL)
     victim.end()
     let end = try verdict()
@@ -219,7 +216,7 @@ import Testing
     let text = try String(contentsOfFile: children, encoding: .utf8)
     let inner = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
     kill(inner, SIGTERM)
-    usleep(300_000)
+    try #require(folder.waitForRecord { $0.notes.termination != nil })
     #expect(kill(inner, 0) == 0)
     kill(inner, SIGKILL)
     victim.end()
@@ -242,6 +239,28 @@ import Testing
     #expect(report.explanation?.contains("memory had run out") == true)
     #expect(report.signature == "end | out-of-memory")
     #expect(TextReport.text(of: report).contains("Processes of its control group killed"))
+  }
+
+  @Test(
+    "A group that is gone says nothing, whatever the root's counter is",
+    .enabled("needs a memory group") { canMakeGroup })
+  func groupIsGone() throws {
+    var group: MemoryLimit? = try MemoryLimit(megabytes: 64)
+    let path = try #require(group?.path)
+    let victim = try EndVictim(
+      folder.database, "wait",
+      through: ["/bin/sh", "-c", "echo $$ > \(path)/cgroup.procs && exec \"$@\"", "sh"])
+    try #require(victim.waitForLine("waiting"))
+    victim.signal(SIGKILL)
+    victim.end()
+    group = nil
+    let end = try verdict()
+    #expect(end.kind == .unexplained)
+    #expect(
+      end.evidence.contains(
+        "Processes of its control group killed for want of memory: 0 at its launch, not to be read now."
+      ),
+      "\(end.evidence)")
   }
 
   /// Needs root and a mounted memory controller.

@@ -91,13 +91,27 @@ struct EndFolder {
     }
   }
 
+  /// The run records, with their names; without those that are being written.
+  private var records: [(name: String, record: RunRecord)] {
+    pending.filter { $0.hasSuffix(".run") }.compactMap { name in
+      let path = "db/pending-serialized-dumps/" + name
+      return folder.bytes(path).flatMap(RunRecord.init(bytes:)).map { (path, $0) }
+    }
+  }
+
   /// Changes the only run record there is, as another time or machine would have left it.
   func changeRecord(_ change: (inout RunRecord) -> Void) throws {
-    guard let name = pending.first(where: { $0.hasSuffix(".run") }),
-      let bytes = folder.bytes("db/pending-serialized-dumps/" + name),
-      var record = RunRecord(bytes: bytes)
-    else { throw CocoaError(.fileReadUnknown) }
+    guard var (name, record) = records.first else { throw CocoaError(.fileReadUnknown) }
     change(&record)
-    try folder.put(record.encoded() ?? [], "db/pending-serialized-dumps/" + name)
+    try folder.put(record.encoded() ?? [], name)
+  }
+
+  /// Waits until a run record says something; false after a minute.
+  func waitForRecord(_ says: (RunCourse) -> Bool) -> Bool {
+    for _ in 0..<6000 {
+      if records.contains(where: { $0.record.course.map(says) == true }) { return true }
+      usleep(10_000)
+    }
+    return false
   }
 }

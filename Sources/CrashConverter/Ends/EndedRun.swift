@@ -96,32 +96,25 @@ struct MachineCounts {
 
   static func current() -> MachineCounts {
     MachineCounts(
-      kills: number("oom_kill", in: ProcFile.contents("/proc/vmstat", limit: 1 << 16)),
-      bootTime: number("btime", in: ProcFile.contents("/proc/stat", limit: 1 << 20))
+      kills: ControlGroupText.number("oom_kill", in: text("/proc/vmstat", limit: 1 << 16)),
+      bootTime: ControlGroupText.number("btime", in: text("/proc/stat", limit: 1 << 20))
         .flatMap { Int64(exactly: $0) }
         .flatMap { $0 > 1 << 33 ? nil : $0 * 1_000_000_000 })
   }
 
-  /// The same of a control group; nil if it is not there.
+  /// The same of a control group; nil if it is not there any more.
   static func groupKills(_ path: String) -> UInt64? {
-    let root = "/sys/fs/cgroup"
-    for file in [
-      "\(root)\(path)/memory.events", "\(root)/memory\(path)/memory.oom_control",
-      "\(root)/memory.events", "\(root)/memory/memory.oom_control",
-    ] {
-      if let count = number("oom_kill", in: ProcFile.contents(file)) { return count }
+    let own = text("/proc/self/cgroup").flatMap(ControlGroupText.memoryPath)
+    for folder in ControlGroupText.memoryFolders(of: path, isOwn: path == own) {
+      if let kills = ControlGroupText.memoryKills(in: folder, contents: { text($0) }) {
+        return kills.count
+      }
     }
     return nil
   }
 
-  /// The number behind a name at the start of a line.
-  static func number(_ name: String, in text: [UInt8]?) -> UInt64? {
-    for line in text?.split(separator: UInt8(ascii: "\n")) ?? [] {
-      let words = line.split(separator: UInt8(ascii: " "))
-      guard words.count > 1, words[0].elementsEqual(name.utf8) else { continue }
-      return UInt64(String(decoding: words[1], as: UTF8.self))
-    }
-    return nil
+  private static func text(_ path: String, limit: Int = 4096) -> String? {
+    ProcFile.contents(path, limit: limit).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 
 /// Finds the process's memory and pids control groups and opens their files.
 ///
@@ -10,7 +11,8 @@ struct ControlGroup {
 
   /// The calling process's.
   static func current() -> ControlGroup {
-    let paths = paths(in: TextFile.text("/proc/self/cgroup") ?? "")
+    let text = TextFile.text("/proc/self/cgroup") ?? ""
+    let paths = ControlGroupText.paths(in: text)
     let unified = paths[""] ?? "/"
     let files = ControlGroupFiles(
       memoryUsed: open(
@@ -19,28 +21,7 @@ struct ControlGroup {
         unified, "memory.max", or: paths["memory"], "memory", "memory.limit_in_bytes"),
       tasksUsed: open(unified, "pids.current", or: paths["pids"], "pids", "pids.current"),
       tasksLimit: open(unified, "pids.max", or: paths["pids"], "pids", "pids.max"))
-    return ControlGroup(files: files, path: memoryPath(paths))
-  }
-
-  /// The memory control group's path in the text of `/proc/self/cgroup`; nil if there is none.
-  static func memoryPath(_ text: String) -> String? { memoryPath(paths(in: text)) }
-
-  private static func memoryPath(_ paths: [String: String]) -> String? {
-    (paths["memory"] ?? paths[""]).map { String($0.prefix(1024)) }
-  }
-
-  /// By controller; "" for version 2.
-  private static func paths(in text: String) -> [String: String] {
-    var paths: [String: String] = [:]
-    // "hierarchy:controllers:path"; version 2 has hierarchy 0 and no controllers.
-    for line in text.split(separator: "\n") {
-      let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-      guard fields.count == 3 else { continue }
-      for controller in fields[1].split(separator: ",", omittingEmptySubsequences: false) {
-        paths[String(controller)] = String(fields[2])
-      }
-    }
-    return paths
+    return ControlGroup(files: files, path: ControlGroupText.memoryPath(in: text))
   }
 
   /// Opens a file of version 2, or else the one of version 1.
@@ -50,7 +31,7 @@ struct ControlGroup {
   private static func open(
     _ unified: String, _ name: String, or path: String?, _ controller: String, _ oldName: String
   ) -> ControlGroupFile {
-    let root = "/sys/fs/cgroup"
+    let root = ControlGroupText.root
     var candidates = ["\(root)\(unified)/\(name)"]
     if let path { candidates.append("\(root)/\(controller)\(path)/\(oldName)") }
     candidates += ["\(root)/\(name)", "\(root)/\(controller)/\(oldName)"]

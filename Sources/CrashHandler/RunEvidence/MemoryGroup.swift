@@ -16,27 +16,24 @@ struct MemoryGroup {
 
   static func current() -> MemoryGroup {
     var group = MemoryGroup()
-    group.path = ControlGroup.memoryPath(TextFile.text("/proc/self/cgroup") ?? "")
-    let path = group.path ?? "/"
-    let root = "/sys/fs/cgroup"
-    // As with `ControlGroup.open`: in a container the mount's root may be the group.
-    for folder in ["\(root)\(path)", "\(root)/memory\(path)", root, "\(root)/memory"] {
-      guard group.kills == nil else { break }
-      if let events = TextFile.text("\(folder)/memory.events") {
-        group.kills = RunEvidence.number("oom_kill", in: events)
+    group.path = ControlGroupText.memoryPath(in: TextFile.text("/proc/self/cgroup") ?? "")
+    for folder in ControlGroupText.memoryFolders(of: group.path ?? "/", isOwn: true) {
+      guard let kills = ControlGroupText.memoryKills(in: folder, contents: TextFile.text) else {
+        continue
+      }
+      group.kills = kills.count
+      if kills.isUnified {
         group.used = value("\(folder)/memory.current")
         group.limit = value("\(folder)/memory.max")
-      } else if let control = TextFile.text("\(folder)/memory.oom_control") {
-        group.kills = RunEvidence.number("oom_kill", in: control)
+      } else {
         group.used = value("\(folder)/memory.usage_in_bytes")
         // Version 1 says "no limit" with the largest number of pages.
         group.limit = value("\(folder)/memory.limit_in_bytes").flatMap { $0 >= 1 << 62 ? nil : $0 }
-      } else {
-        continue
       }
       group.processCount = TextFile.text("\(folder)/cgroup.procs").map {
         UInt64($0.split(separator: "\n").count)
       }
+      break
     }
     return group
   }

@@ -21,7 +21,7 @@ extension RunEvidence {
   static func current() -> RunEvidence {
     var evidence = RunEvidence(time: LaunchFacts.time(CLOCK_REALTIME))
     evidence.uptime = UInt64(bitPattern: LaunchFacts.time(CLOCK_BOOTTIME))
-    evidence.machineKills = number("oom_kill", in: TextFile.text("/proc/vmstat"))
+    evidence.machineKills = ControlGroupText.number("oom_kill", in: TextFile.text("/proc/vmstat"))
     let group = MemoryGroup.current()
     evidence.controlGroup = group.path
     evidence.groupKills = group.kills
@@ -33,18 +33,9 @@ extension RunEvidence {
       evidence.residentMemory = resident &* UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
     }
     let memory = TextFile.text("/proc/meminfo")
-    evidence.machineMemory = number("MemTotal:", in: memory).map { $0 << 10 }
-    evidence.availableMemory = number("MemAvailable:", in: memory).map { $0 << 10 }
+    evidence.machineMemory = ControlGroupText.number("MemTotal:", in: memory).map { $0 << 10 }
+    evidence.availableMemory = ControlGroupText.number("MemAvailable:", in: memory).map { $0 << 10 }
     evidence.lockedFiles = LockedFiles.current()
     return evidence
-  }
-
-  /// The number behind a name at the start of a line.
-  static func number(_ name: String, in text: String?) -> UInt64? {
-    for line in text?.split(separator: "\n") ?? [] {
-      let words = line.split(whereSeparator: \.isWhitespace)
-      if words.count > 1, words[0] == name { return UInt64(words[1]) }
-    }
-    return nil
   }
 }
