@@ -88,15 +88,21 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Removes the regular files of a folder that are not needed and have not changed since a time.
+  /// Removes the regular files of a folder, and the folders of such, that are not needed and have
+  /// not changed since a time.
   func removeOld(
     in folder: borrowing Folder, before time: Int64, where isLeftover: (String) -> Bool
   ) throws(CrashReportDatabaseError) {
     for name in try folder.names() {
-      guard isLeftover(name), let status = folder.status(of: name), status.kind == .regular,
+      guard isLeftover(name), let status = folder.status(of: name),
         max(status.modificationTime, status.changeTime) < time
       else { continue }
-      try? folder.remove(name)
+      switch status.kind {
+      case .regular: try? folder.remove(name)
+      // An uploader that was killed as it made its claim's folder.
+      case .directory: try? folder.removeFolder(name)
+      default: continue
+      }
     }
   }
 

@@ -1,9 +1,10 @@
-import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
 import Testing
+
+@testable import CrashReportDatabase
 
 @Suite struct RemovingTests {
   private let folder: SharedFolder
@@ -120,6 +121,18 @@ import Testing
     #expect(folder.names("new").count == 1)
     #expect(folder.names("pending").count == 1)
     #expect(folder.names("attachments").count == 1)
+  }
+
+  @Test func whatIsLeftIsRemovedWhetherFileOrFolder() throws {
+    for name in ["a.dmp", "b.tmp", "c.other"] { try folder.put([1], "new/" + name) }
+    try FileManager.default.createDirectory(
+      atPath: "\(folder.path)/new/uploader.7.tmp", withIntermediateDirectories: false)
+    try folder.put([1], "new/uploader.7.tmp/claim")
+    let new = try database.open().subfolder("new")
+    try database.removeOld(in: new, before: 1) { _ in true }
+    #expect(folder.names("new").count == 4)
+    try database.removeOld(in: new, before: .max) { $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp") }
+    #expect(folder.names("new") == ["c.other"])
   }
 
   @Test func manyThreadsPruneAtOnce() async throws {
