@@ -30,8 +30,8 @@ public struct DebuggerView: Sendable {
   /// Every thread's frames by its ID, without those of a signal's handler and what it called; from
   /// gdb only.
   public var stacks: [UInt32: [Frame]] = [:]
-  /// The crashing thread's with lines, innermost first, without tail-call frames: of gdb only.
-  public var sources: [SourceFrame] = []
+  /// The same with lines and inlined calls, without tail-call frames.
+  public var sources: [UInt32: [SourceFrame]] = [:]
   /// Fields of the kernel's siginfo_t, where the debugger shows them.
   public var signal: Int32?
   public var signalCode: Int32?

@@ -38,24 +38,26 @@ public enum GDB {
     for name in registers:
         value = gdb.parse_and_eval("$" + name)
         say("register", name, hex(int(value.cast(gdb.lookup_type("long"))) & (2**64 - 1)))
-    frame = gdb.newest_frame()
-    count = 0
-    while frame is not None and count < 96:
-        if frame.type() != gdb.TAILCALL_FRAME:
-            function = frame.function()
-            # Of extern "C" functions in C++ gdb shows the parameters.
-            name = (function.linkage_name or function.name) if function else frame.name()
-            if name is not None and name.endswith("()"): name = name[:-2]
-            line = frame.find_sal()
-            file = line.symtab.fullname() if line.symtab else "-"
-            newer = frame.newer()
-            # Calls inlined at an address share it with the function that they are in.
-            while newer is not None and newer.type() == gdb.INLINE_FRAME: newer = newer.newer()
-            exact = newer is None or newer.type() == gdb.SIGTRAMP_FRAME
-            kind = "inlined" if frame.type() == gdb.INLINE_FRAME else "exact" if exact else "call"
-            say("source", kind, hex(frame.pc()), line.line if line.symtab else 0, file + "|" + (name or "-"))
-            count += 1
-        frame = frame.older()
+    def lines(word):
+        frame = gdb.newest_frame()
+        count = 0
+        while frame is not None and count < 96:
+            if frame.type() == gdb.SIGTRAMP_FRAME: say("source-handler", word)
+            elif frame.type() != gdb.TAILCALL_FRAME:
+                function = frame.function()
+                # Of extern "C" functions in C++ gdb shows the parameters.
+                name = (function.linkage_name or function.name) if function else frame.name()
+                if name is not None and name.endswith("()"): name = name[:-2]
+                line = frame.find_sal()
+                file = line.symtab.fullname() if line.symtab else "-"
+                newer = frame.newer()
+                # Calls inlined at an address share it with the function that they are in.
+                while newer is not None and newer.type() == gdb.INLINE_FRAME: newer = newer.newer()
+                exact = newer is None or newer.type() == gdb.SIGTRAMP_FRAME
+                kind = "inlined" if frame.type() == gdb.INLINE_FRAME else "exact" if exact else "call"
+                say("source", word, kind, hex(frame.pc()), line.line if line.symtab else 0, file + "|" + (name or "-"))
+                count += 1
+            frame = frame.older()
     def walk(word):
         frame = gdb.newest_frame()
         count = 0
@@ -76,6 +78,8 @@ public enum GDB {
     for thread in gdb.selected_inferior().threads():
         thread.switch()
         walk(thread.ptid[1])
+        try: lines(thread.ptid[1])
+        except gdb.error as error: say("lost", thread.ptid[1])
     """
 
   static func parse(_ output: String) -> DebuggerView {
@@ -101,14 +105,16 @@ public enum GDB {
           .init(address: address, function: words[3] == "-" ? nil : words[3]))
       // What was interrupted comes behind the frame that the handler returns to.
       case ("handler", 2): if let id = UInt32(words[1]) { view.stacks[id] = [] }
-      case ("source", 5...):
-        let rest = words[4...].joined(separator: " ").split(separator: "|", maxSplits: 1)
-        guard let address = DebuggerView.number(words[2]), let line = Int(words[3]), rest.count == 2
+      case ("source-handler", 2): if let id = UInt32(words[1]) { view.sources[id] = [] }
+      case ("source", 6...):
+        let rest = words[5...].joined(separator: " ").split(separator: "|", maxSplits: 1)
+        guard let id = UInt32(words[1]), let address = DebuggerView.number(words[3]),
+          let line = Int(words[4]), rest.count == 2
         else { continue }
-        view.sources.append(
+        view.sources[id, default: []].append(
           .init(
-            address: address, isInlined: words[1] == "inlined",
-            isReturnAddress: words[1] == "call", function: String(rest[1]),
+            address: address, isInlined: words[2] == "inlined",
+            isReturnAddress: words[2] == "call", function: String(rest[1]),
             file: rest[0] == "-" || line == 0 ? nil : String(rest[0]), line: line))
       default: continue
       }

@@ -24,9 +24,7 @@ struct LineTests {
     .enabled(if: CoreFile.obstacle == nil || OutsideTool.mustBeThere),
     arguments: BuildConfiguration.dynamic)
   func sameAsGDB(configuration: BuildConfiguration) async throws {
-    var compared = 0
-    var differences: [String] = []
-    var inlined = 0
+    var comparison = LineComparison(module: try await Victim(configuration).executable)
     // Without a core file: SIGPIPE makes none, and the limit on files' sizes ends that one too.
     for crash in KnownCrash.all where !["file-size-limit", "pipe"].contains(crash.kind) {
       for place in Self.places(of: crash) {
@@ -39,50 +37,14 @@ struct LineTests {
         let core = try CoreFile.path(in: try victim.folder("handled"))
         let gdb = try await GDB.view(
           core: core, of: victim.executable, folder: try victim.folder("gdb"))
-        let symbols = SymbolSource()
-        // Runs of inlined calls, each with the function they were inlined into.
-        var start = 0
-        for (index, frame) in gdb.sources.enumerated() where !frame.isInlined {
-          let theirs = gdb.sources[start...index].map(Self.text)
-          start = index + 1
-          let bare = StackFrame(
-            address: frame.address, isReturnAddress: frame.isReturnAddress, trust: .context)
-          guard let module = snapshot.module(containing: bare.lookupAddress),
-            module.path == victim.executable
-          else { continue }
-          let ours = symbols.frames(at: bare, in: module).map(Self.text)
-          compared += 1
-          inlined += ours.count - 1
-          if ours != theirs, !Self.isForeignLine(ours, theirs) {
-            differences.append(
-              "\(crash.kind) on \(place) at 0x\(String(frame.address, radix: 16)): \(ours), gdb: \(theirs)"
-            )
-          }
-        }
+        comparison.add(
+          try #require(gdb.crashedThread.flatMap { gdb.sources[$0] }), of: snapshot,
+          "\(crash.kind) on \(place)")
       }
     }
-    print(
-      "\(configuration): \(compared) frames, \(inlined) inlined, \(differences.count) different")
-    #expect(compared >= 60)
-    let allowed = configuration == .release ? compared / 100 : 0
-    #expect(differences.count <= allowed, "\(differences.joined(separator: "\n"))")
-  }
-
-  /// All code of the release build's `CrashLab_main` has line 0: gdb shows the line of the function in front of it.
-  private static func isForeignLine(_ ours: [String], _ theirs: [String]) -> Bool {
-    ours.last?.hasPrefix("CrashLab_main ") == true && ours.count == theirs.count
-      && ours.first?.hasSuffix(" -:0") == true && ours.dropFirst() == theirs.dropFirst()
-  }
-
-  private static func text(_ frame: DebuggerView.SourceFrame) -> String {
-    "\(frame.isInlined ? "inlined " : "")\(frame.function) \(frame.file ?? "-"):\(frame.line)"
-  }
-
-  private static func text(_ frame: StackFrame) -> String {
-    let line = frame.sourceLocation?.line
-    let file = line == nil ? "-" : frame.sourceLocation?.file ?? "-"
-    return
-      "\(frame.isInlined ? "inlined " : "")\(frame.symbol?.linkageName ?? "-") \(file):\(line ?? 0)"
+    print("\(configuration): \(comparison)")
+    #expect(comparison.frameCount >= 60)
+    try await comparison.check(configuration)
   }
 
   @Test("Names and lines are stored at conversion, and used when the build is gone")

@@ -36,9 +36,11 @@ struct StackTests {
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
   }
 
-  @Test("The blocked threads of a program that links Foundation", .needs(.gdb))
-  func blockedThreads() async throws {
-    let executable = try await BuiltProducts.shared.executable("FoundationVictim", .asTested)
+  @Test(
+    "The blocked threads of a program that links Foundation, with their lines", .needs(.gdb),
+    arguments: BuildConfiguration.dynamic)
+  func blockedThreads(_ configuration: BuildConfiguration) async throws {
+    let executable = try await BuiltProducts.shared.executable("FoundationVictim", configuration)
     let folder = try TemporaryFolder()
     let run = try folder.subfolder("run")
     let child = try await ChildProcess.run(
@@ -59,10 +61,18 @@ struct StackTests {
       core: try CoreFile.path(in: run), of: executable, folder: try folder.subfolder("gdb"))
     let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
     var comparison = StackComparison()
+    var lines = LineComparison(module: executable)
     for thread in snapshot.threads {
       comparison.add(thread, of: snapshot, walker, try #require(gdb.stacks[thread.id]))
+      lines.add(
+        try #require(gdb.sources[thread.id]), of: snapshot,
+        "thread \(thread.name ?? "\(thread.id)")")
     }
     #expect(comparison.frameCount >= 16 * 5)
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
+    print("\(configuration): \(lines)")
+    // Each way of blocking begins in a closure of the program's.
+    #expect(lines.frameCount >= 15)
+    try await lines.check(configuration)
   }
 }

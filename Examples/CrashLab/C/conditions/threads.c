@@ -139,7 +139,9 @@ void condition_traced_thread(void) {
     if (ptrace(PTRACE_SEIZE, thread, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, thread, 0, 0) == 0)
       waitpid(thread, NULL, __WALL);
     if (write(ready[1], "x", 1) != 1) _exit(1);
-    sleep(30);
+    // Buries the thread, as a debugger does: execve(2) of the process waits until that is done.
+    alarm(30);
+    waitpid(thread, NULL, __WALL);
     _exit(0);
   }
   char byte;
