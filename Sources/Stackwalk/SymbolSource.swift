@@ -148,8 +148,10 @@ public final class SymbolSource {
     frames(at: frame, in: module).last?.symbol
   }
 
+  /// The name of the function around an address, inlined calls aside.
   func linkageName(of address: UInt64, in module: ModuleSnapshot) -> String? {
     symbols(of: module)?.function(at: address, in: module)?.name
+      ?? stored?.functions[address]?.last?.linkageName
   }
 
   func functionStart(of address: UInt64, in module: ModuleSnapshot) -> UInt64? {

@@ -40,6 +40,24 @@ struct TaskTests {
     #expect(!task.framesCut && task.framesOmitted == 0)
   }
 
+  @Test("The callers that wait keep their names when the build is gone")
+  func storedNames() async throws {
+    let victim = try await Victim(.asTested)
+    _ = try await victim.die("await-chain", on: .task)
+    _ = try await victim.process(storingSymbols: true)
+    var snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
+    let index = try #require(snapshot.modules.firstIndex { $0.path == victim.executable })
+    // Another build in its place.
+    snapshot.modules[index].buildID[0] ^= 0xFF
+    let thread = try #require(CrashReport(snapshot: snapshot, symbolicating: true).threads.first)
+    let names = try #require(thread.task).frames.compactMap { $0.function.map(FunctionName.short) }
+    #expect(
+      names == [
+        "CrashLab.Importer.awaitMiddle(_:)", "CrashLab.awaitOuter(_:)",
+        "closure #1 in CrashLab.crash_await_chain()",
+      ])
+  }
+
   @Test("The minidump keeps what a task is read from")
   func stored() async throws {
     let victim = try await Victim(.asTested)

@@ -1,10 +1,13 @@
 public import ProcessSnapshot
 
 extension StoredSymbols {
-  /// The frames of the crashing thread that are kept.
-  private static var maximumFrames: Int { 256 }
+  /// The frames of the crashing thread that are kept: the innermost, and the outermost of a deeper
+  /// stack.
+  private static var headCount: Int { 192 }
+  private static var tailCount: Int { 64 }
 
-  /// Names the functions of the crashing thread from the modules' files on this machine.
+  /// Names the functions of the crashing thread from the modules' files on this machine, and those
+  /// that wait for it in its task.
   ///
   /// Takes mostly some tens of milliseconds, and somewhat more than the limit at most.
   ///
@@ -15,8 +18,11 @@ extension StoredSymbols {
   public static func gather(for snapshot: ProcessSnapshot, timeLimit: Double) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
     let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource(timeLimit: timeLimit))
+    let trace = walker.trace(
+      of: thread, head: headCount, tail: tailCount,
+      runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
     var symbols = StoredSymbols()
-    for frame in walker.frames(of: thread, limit: maximumFrames) {
+    for frame in trace.frames + (trace.asyncCalls?.frames ?? []) {
       guard frame.symbol != nil || frame.sourceLocation != nil else { continue }
       let location = frame.sourceLocation
       symbols.functions[frame.lookupAddress, default: []].append(
