@@ -103,9 +103,12 @@ let package = Package(
         "Stackwalk",
       ]),
 
-    // The README's usage, and a victim that can die in many ways.
+    // The README's usage, a service that uses the rest, and a victim that can die in many ways.
     .executableTarget(
       name: "MinimalCLI", dependencies: ["Postmortem"], path: "Examples/MinimalCLI"),
+    .executableTarget(
+      name: "ReportingService", dependencies: ["Postmortem", "PostmortemUpload"],
+      path: "Examples/ReportingService"),
     .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
     .executableTarget(
       name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",

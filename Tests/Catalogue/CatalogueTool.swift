@@ -29,8 +29,8 @@ struct CatalogueTool {
       }
       let seconds = Int(Date().timeIntervalSince(started))
       say("round \(round + 1): \(results.runs) runs, \(results.failed) failed, \(seconds) s")
-    }
-    if let table = command.table {
+      // After each: a run of hours may be ended before its last.
+      guard let table = command.table else { continue }
       let text = CatalogueTable(results: results, command: command.text, started: started).text
       try text.write(toFile: table, atomically: true, encoding: .utf8)
     }

@@ -1,5 +1,6 @@
 import CSignalSafe
 import Glibc
+import Synchronization
 import Testing
 
 @testable import CrashHandler
@@ -81,5 +82,45 @@ import Testing
     let strings = unsafe CommandLine.unsafeArgv[0].map { UInt64(UInt(bitPattern: $0)) } ?? 0
     #expect(strings >= range.start)
     #expect(strings < range.end)
+  }
+
+  /// As where threads abort at once, each with a message of its own.
+  @Test func textThatIsReplacedMeanwhileIsReadAgain() {
+    let place = UnsafeMutablePointer<UInt>.allocate(capacity: 1)
+    unsafe place.initialize(to: Self.newText())
+    let address = UInt(bitPattern: place)
+    let isOver = Mutex(false)
+    withExtendedLifetime(isOver) {
+      let replacer = TestThread {
+        while !isOver.withLock({ $0 }) { Self.replaceText(at: address) }
+      }
+      let missed = withMemory { memory in
+        (0..<20_000).count { _ in
+          var bytes = [UInt8](repeating: 0, count: 64)
+          return unsafe memory.copyText(
+            atPointer: UInt64(address), skipping: 4, to: &bytes, limit: 64) != 5
+        }
+      }
+      isOver.withLock { $0 = true }
+      replacer.join()
+      #expect(missed == 0)
+    }
+    unsafe munmap(UnsafeMutableRawPointer(bitPattern: place.pointee), 4096)
+    unsafe place.deallocate()
+  }
+
+  /// A page as libc makes one for its message.
+  private static func newText() -> UInt {
+    let page = unsafe mmap(
+      nil, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
+    unsafe memcpy(page + 4, "abort", 6)
+    return UInt(bitPattern: page)
+  }
+
+  private static func replaceText(at address: UInt) {
+    let place = unsafe UnsafeMutablePointer<UInt>(bitPattern: address)!
+    let old = unsafe place.pointee
+    unsafe place.pointee = newText()
+    unsafe munmap(UnsafeMutableRawPointer(bitPattern: old), 4096)
   }
 }

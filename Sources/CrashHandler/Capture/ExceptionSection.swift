@@ -25,16 +25,13 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
     unsafe state.pointee.writer.property(.signalInfo, information, count: 128)
     unsafe writeSenderName(state, information)
   }
-  let memory = unsafe state.pointee.memory
   let text = unsafe TextWriter(state)
   let limit = 16384
-  if let buffer = unsafe memory.word(state.pointee.fatalMessageBuffer) {
-    text.write(.fatalMessage, at: buffer, limit: limit)
-  }
-  if let buffer = unsafe memory.word(state.pointee.abortMessagePointer), buffer != 0 {
-    // Behind the size, see pm_abort_message_pointer.
-    text.write(.abortMessage, at: buffer &+ 4, limit: limit)
-  }
+  unsafe text.write(
+    .fatalMessage, atPointer: state.pointee.fatalMessageBuffer, skipping: 0, limit: limit)
+  // Behind the size, see pm_abort_message_pointer.
+  unsafe text.write(
+    .abortMessage, atPointer: state.pointee.abortMessagePointer, skipping: 4, limit: limit)
   unsafe state.pointee.writer.end()
 }
 

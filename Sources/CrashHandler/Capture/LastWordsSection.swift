@@ -133,11 +133,9 @@ private struct LastWordsBlock {
   private mutating func appendMessage(
     _ word: StaticString, at pointer: UInt64, skipping: UInt64
   ) {
-    let memory = unsafe state.pointee.memory
-    guard pointer != 0, let buffer = memory.word(pointer), buffer != 0 else { return }
     let place = unsafe state.pointee.lastWords.message
-    var count = unsafe memory.copyText(
-      buffer &+ skipping, to: place, limit: LastWords.messageSize)
+    var count = unsafe state.pointee.memory.copyText(
+      atPointer: pointer, skipping: skipping, to: place, limit: LastWords.messageSize)
     // The line feeds at its end say nothing.
     while count > 0,
       unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A

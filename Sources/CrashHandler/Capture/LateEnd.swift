@@ -40,7 +40,11 @@ struct LateEnd {
     _ = unsafe pm_sigaction(signal, &standard, nil)
     var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
     _ = unsafe pm_sigprocmask(1, &mask, nil)  // SIG_UNBLOCK
-    _ = unsafe pm_tgkill(state.pointee.processID, pm_gettid(), signal)
+    if unsafe state.pointee.makes(CallBit.threadSignals) {
+      _ = unsafe pm_tgkill(state.pointee.processID, pm_gettid(), signal)
+    } else {
+      _ = unsafe pm_kill(state.pointee.processID, signal)
+    }
     // The first process of a PID namespace: the kernel discards the default action.
     _ = pm_exit_group(128 &+ signal)
   }

@@ -27,9 +27,39 @@ struct TextWriter {
     let count = unsafe state.pointee.memory.copyText(address, to: place, limit: limit)
     if count > 0 { unsafe state.pointee.writer.finishProperty(count: count) }
   }
+
+  /// The same for the text that a pointer leads to, behind some bytes.
+  @_noLocks
+  func write(_ key: IntermediateDumpKey, atPointer pointer: UInt64, skipping: UInt64, limit: Int) {
+    guard pointer != 0,
+      let place = unsafe state.pointee.writer.beginProperty(key, capacity: limit)
+    else { return }
+    let count = unsafe state.pointee.memory.copyText(
+      atPointer: pointer, skipping: skipping, to: place, limit: limit)
+    if count > 0 { unsafe state.pointee.writer.finishProperty(count: count) }
+  }
 }
 
 extension SafeMemory {
+  /// Copies the text that a pointer leads to, behind some bytes.
+  ///
+  /// Another thread that aborts too puts its own text there and unmaps the one before, which this
+  /// one was about to read: then once more. Source: glibc sysdeps/posix/libc_fatal.c.
+  @_noLocks
+  func copyText(
+    atPointer pointer: UInt64, skipping: UInt64, to place: UnsafeMutableRawPointer, limit: Int
+  ) -> Int {
+    var attempts = 0
+    while attempts < 8 {
+      guard pointer != 0, let buffer = word(pointer), buffer != 0 else { return 0 }
+      let count = unsafe copyText(buffer &+ skipping, to: place, limit: limit)
+      // The next text may lie at the same address: that is no reason to stop.
+      if count > 0 { return count }
+      attempts &+= 1
+    }
+    return 0
+  }
+
   /// Copies NUL-terminated text, as far as it can be read.
   ///
   /// - Parameter limit: bytes of room at `place`.
