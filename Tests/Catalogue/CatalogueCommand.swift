@@ -11,7 +11,7 @@ struct CatalogueCommand {
 
       --full       every kind under every condition in every build
       --repeat     so many times; each time on the next kind of thread
-      --in-turn    each time in one build, the next time in the next
+      --in-turn    each time in one build, the next time in the next; what takes seconds each fifth time
       --table      writes what came of it as Markdown
       --soak       so many random crashes; --seed repeats a run
       FILTER       --kind NAME, --condition NAME, --on PLACE, --build NAME; each may be given more than once
@@ -53,13 +53,8 @@ struct CatalogueCommand {
   var text: String { (["swift run catalogue"] + arguments).joined(separator: " ") }
 
   func cases(round: Int) -> [CatalogueCase] {
-    var builds =
+    let builds =
       options["--build"]?.compactMap(BuildConfiguration.init) ?? BuildConfiguration.allCases
-    var round = round
-    if options["--in-turn"] != nil {
-      let turn = round.quotientAndRemainder(dividingBy: builds.count)
-      (builds, round) = ([builds[turn.remainder]], turn.quotient)
-    }
     if let count = number("--soak") {
       let seed = (number("--seed") ?? UInt64(Date().timeIntervalSince1970)) &+ UInt64(round)
       FileHandle.standardOutput.write(Data("seed \(seed)\n".utf8))
@@ -69,7 +64,12 @@ struct CatalogueCommand {
     // A place that is asked for is had in one of four rounds.
     let rounds = places == nil ? round...round : 0...CrashPlace.allCases.count - 1
     var seen: Set<String> = []
-    return rounds.flatMap { CatalogueSelection.full(builds: builds, round: $0) }.filter {
+    let isInTurn = options["--in-turn"] != nil
+    return rounds.flatMap {
+      isInTurn
+        ? CatalogueSelection.inTurn(builds: builds, round: $0)
+        : CatalogueSelection.full(builds: builds, round: $0)
+    }.filter {
       isWanted($0.death.kind, "--kind") && isWanted($0.condition.name, "--condition")
         && isWanted($0.place.rawValue, "--on") && seen.insert($0.description).inserted
     }

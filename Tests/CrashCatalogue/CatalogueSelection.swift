@@ -18,6 +18,17 @@ public enum CatalogueSelection {
     }
   }
 
+  /// The same, round by round in one build after the other.
+  ///
+  /// What takes seconds is run in one of five rounds of a build: 20 rounds of four builds have all.
+  public static func inTurn(builds: [BuildConfiguration], round: Int) -> [CatalogueCase] {
+    let (turn, build) = round.quotientAndRemainder(dividingBy: builds.count)
+    return full(builds: [builds[build]], round: turn).filter { testCase in
+      !testCase.takesSeconds
+        || hash("\(testCase.death.kind) \(testCase.condition.name)") % 5 == UInt64(turn % 5)
+    }
+  }
+
   /// What every change is tested with: all kinds, and all conditions with a kind of each sort.
   ///
   /// Kinds run on every kind of thread; conditions with a fault, an abort, traps of Swift's runtime and a stack
@@ -86,6 +97,13 @@ public enum CatalogueSelection {
   /// FNV-1a: the same in every run, as Swift's own hashes are not.
   static func hash(_ text: String) -> UInt64 {
     text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+}
+
+extension CatalogueCase {
+  /// Slow conditions, and a limit on processor time, of which a second is the least.
+  fileprivate var takesSeconds: Bool {
+    condition.isSlow || condition.isHeavy || death.kind == "cpu-limit"
   }
 }
 
