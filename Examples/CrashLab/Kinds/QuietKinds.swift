@@ -13,7 +13,11 @@ extension CrashKind {
     CrashKind("out-of-memory", "uses more memory than its control group has", on: [.main]) {
       crash_out_of_memory()
     },
-    CrashKind("terminated", "ends by SIGTERM", on: [.main, .pthread]) { kill(getpid(), SIGTERM) },
+    CrashKind("terminated", "ends by SIGTERM", on: [.main, .pthread]) {
+      kill(getpid(), SIGTERM)
+      // Another thread may be the one that gets it, and is on its way.
+      sleep(10)
+    },
     CrashKind("term-handled", "exits in an orderly way at SIGTERM", on: [.main]) {
       end_terminated(1)
     },
