@@ -101,7 +101,9 @@ struct EndFolder {
 
   /// Changes the only run record there is, as another time or machine would have left it.
   func changeRecord(_ change: (inout RunRecord) -> Void) throws {
-    guard var (name, record) = records.first else { throw CocoaError(.fileReadUnknown) }
+    guard let first = records.first else { throw CocoaError(.fileReadUnknown) }
+    let name = first.name
+    var record = first.record
     change(&record)
     try folder.put(record.encoded() ?? [], name)
   }
