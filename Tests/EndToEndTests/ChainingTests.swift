@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
@@ -113,6 +114,24 @@ struct ChainingTests {
     #expect(play.handled.end == play.alone.end)
     #expect(play.handled.end.signal == SIGSEGV)
     #expect(play.snapshots.map { $0.exception?.signal } == [SIGSEGV])
+  }
+
+  /// Whether the cause is gone is looked at with a load there, which faults while our handlers are in.
+  @Test(
+    "The core file shows the crash also where memory is read without a system call", .needs(.gdb),
+    .enabled(if: CoreFile.obstacle == nil || OutsideTool.mustBeThere))
+  func coreWithoutMemoryReads() async throws {
+    let victim = try await Victim(.asTested)
+    let child = try await victim.die(
+      "freed-page", on: .main, options: ["--forgo", "memory-reads"], coreFile: .allowed)
+    #expect(child.end.signal == SIGSEGV)
+    let gdb = try await GDB.view(
+      core: try CoreFile.path(in: try victim.folder("handled")), of: victim.executable,
+      folder: try victim.folder("gdb"))
+    _ = try await victim.process()
+    let snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
+    let address = try #require(snapshot.crashedThread?.instructionPointer)
+    #expect(gdb.registers["rip"] ?? gdb.registers["pc"] == address, "\(gdb.transcript)")
   }
 
   /// Swift's backtracer puts the defaults back and returns; a signal that was sent is survived by that.

@@ -130,6 +130,11 @@ struct CrashEnd {
   func passOn(
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) {
+    var code: Int32 = 0
+    if let information = unsafe information { code = unsafe pm_siginfo_code(information) }
+    // While our handlers are in: where process_vm_readv is denied, the look is a load that may fault.
+    let faultsAgain =
+      unsafe recurs(signal, code: code) && !isMended(signal, code: code, information)
     var number: Int32 = 1
     while number < 32 {
       if unsafe state.pointee.crashSignals &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1 {
@@ -137,11 +142,9 @@ struct CrashEnd {
       }
       number &+= 1
     }
-    var code: Int32 = 0
-    if let information = unsafe information { code = unsafe pm_siginfo_code(information) }
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
     // without us.
-    if unsafe recurs(signal, code: code) && !isMended(signal, code: code, information) {
+    if faultsAgain {
       // It came back to us: rt_sigaction is kept from us. A fault whose signal is blocked gets the
       // default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
       if let context = unsafe context, unsafe state.pointee.timesReturned > 2 {
