@@ -5,13 +5,14 @@ internal import Foundation
 /// What the command line asks for.
 struct CatalogueCommand {
   static let usage = """
-    usage: catalogue --full [--repeat N [--in-turn]] [--table FILE] [FILTER]...
-           catalogue --soak N [--seed S] [--build NAME]...
+    usage: catalogue --full [--repeat N [--in-turn]] [--at-once N] [--table FILE] [FILTER]...
+           catalogue --soak N [--seed S] [--at-once N] [--build NAME]...
            catalogue FILTER...
 
       --full       every kind under every condition in every build
       --repeat     so many times; each time on the next kind of thread
       --in-turn    each time in one build, the next time in the next; what takes seconds each fifth time
+      --at-once    so many at a time; many only wait (default: one more than there are processors)
       --table      writes what came of it as Markdown
       --soak       so many random crashes; --seed repeats a run
       FILTER       --kind NAME, --condition NAME, --on PLACE, --build NAME; each may be given more than once
@@ -27,7 +28,8 @@ struct CatalogueCommand {
     while let option = remaining.popFirst() {
       switch option {
       case "--full", "--help", "--in-turn": options[option] = []
-      case "--repeat", "--table", "--soak", "--seed", "--kind", "--condition", "--on", "--build":
+      case "--repeat", "--at-once", "--table", "--soak", "--seed", "--kind", "--condition", "--on",
+        "--build":
         guard let value = remaining.popFirst() else {
           throw CatalogueUsageError(description: "\(option) needs a value")
         }
@@ -35,7 +37,7 @@ struct CatalogueCommand {
       default: throw CatalogueUsageError(description: "unknown option \(option)")
       }
     }
-    for option in ["--repeat", "--soak", "--seed"] {
+    for option in ["--repeat", "--at-once", "--soak", "--seed"] {
       for value in options[option] ?? [] where UInt64(value) == nil {
         throw CatalogueUsageError(description: "\(option) takes a number, not \(value)")
       }
@@ -49,6 +51,8 @@ struct CatalogueCommand {
   var asksForHelp: Bool { options["--help"] != nil }
   var table: String? { options["--table"]?.last }
   var rounds: Int { number("--repeat").map(Int.init) ?? 1 }
+  /// How many are run at a time; nil for as many as suit the machine.
+  var width: Int? { number("--at-once").map { max(1, Int(clamping: $0)) } }
   /// As typed.
   var text: String { (["swift run catalogue"] + arguments).joined(separator: " ") }
 

@@ -20,7 +20,7 @@ struct CatalogueTool {
     let results = CatalogueResults()
     for round in 0..<command.rounds {
       let cases = command.cases(round: round)
-      await run.run(cases) { outcome in
+      await run.run(cases, width: command.width) { outcome in
         results.add(outcome)
         if results.runs % 500 == 0 { say("\(results.runs) runs, \(results.failed) failed") }
         for failure in outcome.failures {
@@ -31,8 +31,9 @@ struct CatalogueTool {
       say("round \(round + 1): \(results.runs) runs, \(results.failed) failed, \(seconds) s")
       // After each: a run of hours may be ended before its last.
       guard let table = command.table else { continue }
-      let text = CatalogueTable(results: results, command: command.text, started: started).text
-      try text.write(toFile: table, atomically: true, encoding: .utf8)
+      let page = CatalogueTable(
+        results: results, command: command.text, rounds: round + 1, started: started)
+      try page.text.write(toFile: table, atomically: true, encoding: .utf8)
     }
     for (testCase, seconds) in results.slowest(5) {
       say("\(String(format: "%.1f", seconds)) s: \(testCase)")

@@ -24,13 +24,15 @@ public actor CatalogueRun {
     modules = try await VictimModules()
   }
 
-  /// Runs cases, as many at a time as there are processors.
+  /// Runs cases, some at a time.
   ///
-  /// - Parameter report: called for each as it ends, one at a time.
+  /// - Parameters:
+  ///   - width: how many at a time; one more than there are processors if not given.
+  ///   - report: called for each as it ends, one at a time.
   public func run(
-    _ cases: [CatalogueCase], report: @escaping @Sendable (Outcome) -> Void
+    _ cases: [CatalogueCase], width: Int? = nil, report: @escaping @Sendable (Outcome) -> Void
   ) async {
-    let width = ProcessInfo.processInfo.activeProcessorCount + 1
+    let width = width ?? ProcessInfo.processInfo.activeProcessorCount + 1
     await withTaskGroup(of: Outcome.self) { group in
       var next = 0
       while next < min(width, cases.count) {

@@ -4,11 +4,14 @@ public import Foundation
 public struct CatalogueTable {
   private let results: CatalogueResults
   private let command: String
+  private let rounds: Int
   private let started: Date
 
-  public init(results: CatalogueResults, command: String, started: Date) {
+  /// - Parameter rounds: how many ended, which are fewer than the command's while it runs.
+  public init(results: CatalogueResults, command: String, rounds: Int, started: Date) {
     self.results = results
     self.command = command
+    self.rounds = rounds
     self.started = started
   }
 
@@ -22,7 +25,8 @@ public struct CatalogueTable {
     return """
       # The catalogue of crashes
 
-      Written by `\(command)` on \(date): \(results.runs) runs, \(results.failed) failed, in \(seconds) s.
+      Written by `\(command)` on \(date): \(rounds) rounds, \(results.runs) runs, \(results.failed)
+      failed, in \(seconds) s.
       Machine: \(Self.machine).
 
       Each run is a process that dies without a handler and one that dies with it. A run is good if both end by the same wait
