@@ -142,10 +142,6 @@ void pm_find_link_map(uint64_t *debug_address, uint64_t *dynamic_section, uint64
   *dynamic_size = (uint64_t)((const char *)(entry + 1) - (const char *)_DYNAMIC);
 }
 
-extern void __tsan_init(void) __attribute__((weak));
-
-int pm_is_thread_sanitized(void) { return __tsan_init != NULL; }
-
 const char *pm_module_of(uint64_t address) {
   Dl_info information;
   return dladdr((const void *)address, &information) != 0 ? information.dli_fname : NULL;

@@ -6,14 +6,18 @@
 #include <stdint.h>
 
 #include "pm_annotations.h"
+#include "pm_thread_sanitizer.h"
 
-#define PM_OUTWARD PM_CRASH_TIME static __attribute__((noinline, unused))
+#define PM_OUTWARD PM_CRASH_TIME static __attribute__((noinline, unused, disable_sanitizer_instrumentation))
 
 // Runs a previous handler as the kernel would: also one set by signal(3), without SA_SIGINFO, gets all three arguments.
 // Source: Linux arch/x86/kernel/signal_64.c, x64_setup_rt_frame.
 PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nullable information,
                                          void *_Nullable context) {
+  // A handler that leaves by siglongjmp leaves in the context in which sigsetjmp was called.
+  _Bool left = pm_leave_handler_context();
   ((void (*)(int, void *, void *))handler)(signal, information, context);
+  if (left) pm_enter_handler_context();
 }
 
 // The program's first-chance handler; NULL if there is none.
@@ -26,7 +30,11 @@ PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
 // False where there is none.
 PM_OUTWARD _Bool pm_call_first_chance_handler(int signal, void *_Nullable information, void *_Nullable context) {
   void *handler = __c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE);
-  return handler && ((_Bool (*)(int, void *, void *))handler)(signal, information, context);
+  if (!handler) return 0;
+  _Bool left = pm_leave_handler_context();
+  _Bool is_handled = ((_Bool (*)(int, void *, void *))handler)(signal, information, context);
+  if (left) pm_enter_handler_context();
+  return is_handled;
 }
 
 #endif

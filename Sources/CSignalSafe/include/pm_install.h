@@ -61,9 +61,6 @@ void pm_bind_now(void);
 void pm_find_link_map(uint64_t *_Nonnull debug_address, uint64_t *_Nonnull dynamic_section,
                       uint64_t *_Nonnull dynamic_size);
 
-// 1 in a program with ThreadSanitizer.
-int pm_is_thread_sanitized(void);
-
 // The toolchain's C compiler, as it names itself.
 const char *_Nonnull pm_compiler_version(void);
 

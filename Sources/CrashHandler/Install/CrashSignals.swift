@@ -89,9 +89,7 @@ struct CrashSignals {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
-    let handler:
-      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-        unsafe pm_handle_crash
+    let handler = unsafe pm_sanitized_handler(pm_handle_crash)
     if watchdogSignal != 0 {
       let watchdog:
         @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =

@@ -1,0 +1,82 @@
+#include "pm_thread_sanitizer.h"
+
+#include <stddef.h>
+
+// These functions stand between two shadow stacks: a note of their own would be made in one and taken from the other.
+#define PM_NOT_INSTRUMENTED __attribute__((no_sanitize("thread"), disable_sanitizer_instrumentation))
+
+extern void __tsan_init(void) __attribute__((weak));
+extern void *__tsan_create_fiber(unsigned flags) __attribute__((weak));
+extern void *__tsan_get_current_fiber(void) __attribute__((weak));
+extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) __attribute__((weak));
+extern void AnnotateIgnoreReadsBegin(const char *file, unsigned long line) __attribute__((weak));
+extern void AnnotateIgnoreWritesBegin(const char *file, unsigned long line) __attribute__((weak));
+
+// A synchronizing switch writes the thread's whole shadow stack, which is what has overflowed, to its trace.
+enum { no_synchronization = 1 };
+
+// One for each thread that is in the handler; with more at a time, the others stay in their own.
+enum { context_count = 8 };
+static struct {
+  _Atomic(void *) fiber;
+  _Atomic(int) is_taken;
+  // Of the thread that has taken it.
+  void *thread_fiber;
+} contexts[context_count];
+
+static pm_signal_handler crash_handler = NULL;
+
+int pm_is_thread_sanitized(void) { return __tsan_init != NULL; }
+
+// The context that the thread is in; -1 if that is its own.
+PM_NOT_INSTRUMENTED static int pm_current_context(void) {
+  void *fiber = __tsan_get_current_fiber();
+  for (int i = 0; i < context_count; i++)
+    if (__c11_atomic_load(&contexts[i].fiber, __ATOMIC_ACQUIRE) == fiber) return i;
+  return -1;
+}
+
+PM_NOT_INSTRUMENTED _Bool pm_enter_handler_context(void) {
+  if (!crash_handler || pm_current_context() >= 0) return 0;
+  for (int i = 0; i < context_count; i++) {
+    void *fiber = __c11_atomic_load(&contexts[i].fiber, __ATOMIC_ACQUIRE);
+    if (!fiber || __c11_atomic_exchange(&contexts[i].is_taken, 1, __ATOMIC_ACQ_REL)) continue;
+    contexts[i].thread_fiber = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(fiber, no_synchronization);
+    return 1;
+  }
+  return 0;
+}
+
+PM_NOT_INSTRUMENTED _Bool pm_leave_handler_context(void) {
+  if (!crash_handler) return 0;
+  int i = pm_current_context();
+  if (i < 0) return 0;
+  __tsan_switch_to_fiber(contexts[i].thread_fiber, no_synchronization);
+  __c11_atomic_store(&contexts[i].is_taken, 0, __ATOMIC_RELEASE);
+  return 1;
+}
+
+PM_NOT_INSTRUMENTED static void handle_in_context(int signal, void *information, void *context) {
+  _Bool entered = pm_enter_handler_context();
+  crash_handler(signal, information, context);
+  if (entered) pm_leave_handler_context();
+}
+
+PM_NOT_INSTRUMENTED pm_signal_handler pm_sanitized_handler(pm_signal_handler handler) {
+  if (!__tsan_create_fiber || !__tsan_get_current_fiber || !__tsan_switch_to_fiber || !AnnotateIgnoreReadsBegin ||
+      !AnnotateIgnoreWritesBegin)
+    return handler;
+  void *own = __tsan_get_current_fiber();
+  for (int i = 0; i < context_count; i++) {
+    if (__c11_atomic_load(&contexts[i].fiber, __ATOMIC_RELAXED)) continue;
+    void *fiber = __tsan_create_fiber(0);
+    __tsan_switch_to_fiber(fiber, no_synchronization);
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+    __tsan_switch_to_fiber(own, no_synchronization);
+    __c11_atomic_store(&contexts[i].fiber, fiber, __ATOMIC_RELEASE);
+  }
+  crash_handler = handler;
+  return handle_in_context;
+}
