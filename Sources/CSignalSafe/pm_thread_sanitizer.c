@@ -1,5 +1,9 @@
 #include "pm_thread_sanitizer.h"
 
+#include "pm_context.h"
+#include "pm_system_calls.h"
+
+#include <signal.h>
 #include <stddef.h>
 
 // These functions stand between two shadow stacks: a note of their own would be made in one and taken from the other.
@@ -57,7 +61,27 @@ PM_NOT_INSTRUMENTED _Bool pm_leave_handler_context(void) {
   return 1;
 }
 
+// What a fault in a deep stack is left to.
+static struct pm_signal_action previous_segv, previous_bus;
+
+extern void *__libc_stack_end __attribute__((weak));
+
+// Whether there may be more calls on the stack than the shadow stack has entries. A call takes 16 bytes at least. libc puts a
+// thread's control block above its stack, but for the main thread; what is farther from both is another stack.
+PM_NOT_INSTRUMENTED static _Bool may_have_overflowed(uint64_t stack_pointer) {
+  const uint64_t least = 65536 * 16, most = 64 << 20;
+  uint64_t above_thread = (uint64_t)__builtin_thread_pointer() - stack_pointer;
+  uint64_t above_main = &__libc_stack_end ? (uint64_t)__libc_stack_end - stack_pointer : UINT64_MAX;
+  uint64_t used = above_thread < above_main ? above_thread : above_main;
+  return used > least && used < most;
+}
+
 PM_NOT_INSTRUMENTED static void handle_in_context(int signal, void *information, void *context) {
+  if ((signal == SIGSEGV || signal == SIGBUS) && pm_siginfo_code(information) > 0 && pm_current_context() < 0 &&
+      may_have_overflowed(pm_context_stack_pointer(context))) {
+    // The fault comes again, and is ThreadSanitizer's.
+    if (pm_sigaction(signal, signal == SIGSEGV ? &previous_segv : &previous_bus, NULL) == 0) return;
+  }
   _Bool entered = pm_enter_handler_context();
   crash_handler(signal, information, context);
   if (entered) pm_leave_handler_context();
@@ -67,6 +91,8 @@ PM_NOT_INSTRUMENTED pm_signal_handler pm_sanitized_handler(pm_signal_handler han
   if (!__tsan_create_fiber || !__tsan_get_current_fiber || !__tsan_switch_to_fiber || !AnnotateIgnoreReadsBegin ||
       !AnnotateIgnoreWritesBegin)
     return handler;
+  (void)pm_sigaction(SIGSEGV, NULL, &previous_segv);
+  (void)pm_sigaction(SIGBUS, NULL, &previous_bus);
   void *own = __tsan_get_current_fiber();
   for (int i = 0; i < context_count; i++) {
     if (__c11_atomic_load(&contexts[i].fiber, __ATOMIC_RELAXED)) continue;

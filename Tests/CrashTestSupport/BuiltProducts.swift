@@ -20,21 +20,47 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
 
   public var testDescription: String { rawValue }
 
-  /// The folder's name below `.build/variants`, and what `swift build` is told; nil if it is built
-  /// already.
-  var variant: (folder: String, configuration: String, arguments: [String])? {
+  /// Nil if it is built already.
+  var variant: BuildVariant? {
     switch self {
     case .asTested:
       // Beside an optimised program lies what is optimised too.
       #if DEBUG
         nil
       #else
-        ("debug", "debug", [])
+        BuildVariant("debug", "debug")
       #endif
-    case .release: ("release", "release", [])
-    case .staticDebug: ("static-debug", "debug", ["--static-swift-stdlib"])
-    case .staticRelease: ("static-release", "release", ["--static-swift-stdlib"])
+    case .release: BuildVariant("release", "release")
+    case .staticDebug: BuildVariant("static-debug", "debug", "--static-swift-stdlib")
+    case .staticRelease: BuildVariant("static-release", "release", "--static-swift-stdlib")
     }
+  }
+}
+
+/// What the compiler can add to a program, and that has signal handlers of its own.
+public enum Sanitizer: String, Sendable, CaseIterable, CustomTestStringConvertible {
+  case address
+  case thread
+
+  /// The name it gives itself in what it prints.
+  public var name: String { self == .address ? "AddressSanitizer" : "ThreadSanitizer" }
+  public var testDescription: String { name }
+
+  var variant: BuildVariant {
+    BuildVariant("sanitized-" + rawValue, "debug", "--sanitize", rawValue)
+  }
+}
+
+/// A build in a folder of its own below `.build/variants`, and what `swift build` is told.
+struct BuildVariant: Sendable {
+  let folder: String
+  let configuration: String
+  let arguments: [String]
+
+  init(_ folder: String, _ configuration: String, _ arguments: String...) {
+    self.folder = folder
+    self.configuration = configuration
+    self.arguments = arguments
   }
 }
 
@@ -58,6 +84,15 @@ public actor BuiltProducts {
     _ product: String, _ configuration: BuildConfiguration
   ) async throws -> String {
     guard let variant = configuration.variant else { return try Self.besideTests(product) }
+    return try await executable(product, variant)
+  }
+
+  /// The path of an executable product with a sanitizer; built by the first call like the others.
+  public func executable(_ product: String, _ sanitizer: Sanitizer) async throws -> String {
+    try await executable(product, sanitizer.variant)
+  }
+
+  private func executable(_ product: String, _ variant: BuildVariant) async throws -> String {
     let key = variant.folder + "/" + product
     if let build = builds[key] { return try await build.value }
     let before = lastBuild
@@ -80,9 +115,7 @@ public actor BuiltProducts {
     return path
   }
 
-  private static func build(
-    _ product: String, _ variant: (folder: String, configuration: String, arguments: [String])
-  ) async throws -> String {
+  private static func build(_ product: String, _ variant: BuildVariant) async throws -> String {
     let scratch = packageRoot + "/.build/variants/" + variant.folder
     let arguments =
       [

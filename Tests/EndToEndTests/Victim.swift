@@ -19,6 +19,10 @@ final class Victim: Sendable {
     executable = try await BuiltProducts.shared.executable("crash-lab", configuration)
   }
 
+  init(_ sanitizer: Sanitizer) async throws {
+    executable = try await BuiltProducts.shared.executable("crash-lab", sanitizer)
+  }
+
   var database: String { folder.path + "/database" }
 
   /// Makes a folder for one run; a core file lands there.
