@@ -40,8 +40,10 @@ struct SanitizerTests {
     #expect(lines.count == 1 && lines.first?.hasSuffix(": complete") == true, "\(lines)")
   }
 
-  /// Its own stack of calls has overflowed before, over memory that differs from run to run: handled, half of the runs ended
-  /// otherwise than alone. Other threads have no alternate stack, and the kernel ends the process.
+  /// Its own stack of calls has overflowed before, which the handler cannot run on.
+  ///
+  /// Over memory that differs from run to run: handled, half of the runs ended otherwise than alone. Other threads have no
+  /// alternate stack, and the kernel ends the process.
   @Test("A stack that overflows with ThreadSanitizer", arguments: CrashPlace.kinds, 0..<4)
   func threadOverflow(_ place: CrashPlace, _ run: Int) async throws {
     let victim = try await Victim(.thread)
