@@ -16,7 +16,7 @@ extern void __tsan_switch_to_fiber(void *fiber, unsigned flags) __attribute__((w
 extern void AnnotateIgnoreReadsBegin(const char *file, unsigned long line) __attribute__((weak));
 extern void AnnotateIgnoreWritesBegin(const char *file, unsigned long line) __attribute__((weak));
 
-// A synchronizing switch writes the thread's whole shadow stack, which is what has overflowed, to its trace.
+// Nothing is looked at that would need the order, and a synchronizing switch writes to the thread's trace.
 enum { no_synchronization = 1 };
 
 // One for each thread that is in the handler; with more at a time, the others stay in their own.
@@ -98,8 +98,8 @@ PM_NOT_INSTRUMENTED pm_signal_handler pm_sanitized_handler(pm_signal_handler han
     if (__c11_atomic_load(&contexts[i].fiber, __ATOMIC_RELAXED)) continue;
     void *fiber = __tsan_create_fiber(0);
     __tsan_switch_to_fiber(fiber, no_synchronization);
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+    AnnotateIgnoreReadsBegin("pm_thread_sanitizer.c", __LINE__);
+    AnnotateIgnoreWritesBegin("pm_thread_sanitizer.c", __LINE__);
     __tsan_switch_to_fiber(own, no_synchronization);
     __c11_atomic_store(&contexts[i].fiber, fiber, __ATOMIC_RELEASE);
   }

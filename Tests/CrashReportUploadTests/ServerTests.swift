@@ -84,6 +84,29 @@ struct ServerTests {
     #expect(uploads.folder.names("db/new").isEmpty)
   }
 
+  @Test("A report whose form cannot be put together is tried later, and is not in the others' way")
+  func withoutBody() async throws {
+    let large = try uploads.addReport(extra: 1 << 20)
+    let small = try uploads.addReport()
+    // No file may have more than 50 KiB, as on a full disk.
+    let script = #"trap "" XFSZ; ulimit -f 100; exec "$@""#
+    let limited = try await ChildProcess.run(
+      "/bin/sh",
+      [
+        "-c", script, "sh", try BuiltProducts.besideTests("postmortem"), "upload",
+        uploads.database.path, "--url", server.url("ok"),
+      ], in: uploads.folder.path)
+    #expect(limited.end.exitCode == 1, "\(limited.standardError)")
+    #expect(try server.forms.map(\.fields["report_id"]) == ["\(small)"])
+    #expect(try uploads.report(small).state == .completed)
+    let report = try uploads.report(large)
+    #expect(report.state == .pending && report.upload.attempts == 0)
+    #expect(report.upload.nextAttemptTime != nil)
+    #expect(report.upload.note.contains("File too large"), "\(report.upload.note)")
+    #expect(uploads.folder.names("db/new").isEmpty)
+    #expect(try await uploads.send(large, by: uploads.engine(to: server.url("ok"))) == .uploaded)
+  }
+
   @Test("A reset in the middle of a body, and nobody there at all")
   func broken() async throws {
     let id = try uploads.addReport(extra: 3 << 20)
