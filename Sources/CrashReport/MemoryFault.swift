@@ -12,6 +12,12 @@ struct MemoryFault {
   /// How far below the stack a fault may lie and still be its overflow; guards are a page to 1 MiB.
   private static let guardSize: UInt64 = 1 << 20
 
+  /// How far below the stack pointer a signal's frame may reach: the red zone and what AT_MINSIGSTKSZ
+  /// says, which is 11 KiB with the largest registers of x86_64.
+  private static let signalFrameSize: UInt64 = 16 << 10
+  /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).
+  private static let generalProtectionTrap: UInt64 = 13
+
   private var access: MemoryAccess? { MemoryAccess(exception) }
 
   private var verb: String {
@@ -36,8 +42,12 @@ struct MemoryFault {
 
   private var bareFinding: Finding? {
     let fact = snapshot.signalFact + accessFact
-    // SI_KERNEL: a general protection fault, for which the kernel knows no address.
+    // SI_KERNEL: a general protection fault, for which the kernel knows no address, or no fault.
     if exception.code == 0x80 {
+      if let overflow = overflowBySignal {
+        return Finding(
+          kind: "stack-overflow", text: overflow.text, evidence: fact + overflow.evidence)
+      }
       return generalProtection.map {
         Finding(
           kind: "general-protection", certainty: .likely, text: $0,
@@ -95,7 +105,8 @@ struct MemoryFault {
 
   /// True where the stack was full.
   var isStackOverflow: Bool {
-    exception.code != 0x80 && exception.address.flatMap(stackOverflow) != nil
+    exception.code == 0x80
+      ? overflowBySignal != nil : exception.address.flatMap(stackOverflow) != nil
   }
 
   private func nullAccess(_ address: UInt64) -> String {
@@ -122,7 +133,9 @@ struct MemoryFault {
   }
 
   private var generalProtection: String? {
-    guard snapshot.architecture == .x86_64, exception.context != nil else { return nil }
+    guard snapshot.architecture == .x86_64, exception.context != nil,
+      exception.trapNumber ?? Self.generalProtectionTrap == Self.generalProtectionTrap
+    else { return nil }
     let suspects = impossiblePointers
     let head = "A general protection fault, for which the processor gives no address."
     guard !suspects.isEmpty else { return head }
@@ -198,11 +211,41 @@ struct MemoryFault {
     let depth = self.depth
     if let depth { text += " \(depth.text)" }
     if let recursion { text += " \(recursion)" }
-    let evidence = [
+    return (text, stackEvidence(stack, stackPointer) + (depth?.evidence ?? []))
+  }
+
+  /// No fault of an instruction: a signal came whose frame did not fit on the stack, and the kernel sent SIGSEGV in its place.
+  ///
+  /// It happens between the instruction that moves the stack pointer and the one that would fault. Source: Linux
+  /// kernel/signal.c, signal_setup_done and force_sigsegv.
+  private var overflowBySignal: (text: String, evidence: [String])? {
+    // Of a dump that does not say which trap it was, a fault is more likely.
+    guard
+      snapshot.architecture != .x86_64
+        || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
+      let stackPointer = exception.context?.stackPointer,
+      let stack = snapshot.crashedThread?.stackRange, stackPointer < stack.upperBound,
+      stackPointer < stack.lowerBound &+ Self.signalFrameSize
+    else { return nil }
+    let place =
+      stackPointer < stack.lowerBound
+      ? "\(Self.distance(stack.lowerBound - stackPointer)) below"
+      : "\(Self.distance(stackPointer - stack.lowerBound)) above the end of"
+    var text =
+      "The stack overflowed: a signal came, and the kernel had no room to deliver it. The stack pointer"
+      + " \(HexAddress(stackPointer)) lies \(place) the stack (\(HexAddress(stack.lowerBound))-"
+      + "\(HexAddress(stack.upperBound)), \(Self.distance(UInt64(stack.count))))."
+    let depth = self.depth
+    if let depth { text += " \(depth.text)" }
+    if let recursion { text += " \(recursion)" }
+    return (text, stackEvidence(stack, stackPointer) + (depth?.evidence ?? []))
+  }
+
+  private func stackEvidence(_ stack: Range<UInt64>, _ stackPointer: UInt64) -> [String] {
+    [
       "stack \(HexAddress(stack.lowerBound))-\(HexAddress(stack.upperBound))",
       "stack pointer \(HexAddress(stackPointer))",
     ]
-    return (text, evidence + (depth?.evidence ?? []))
   }
 
   /// How many calls are on the stack, and what it may grow to.

@@ -59,7 +59,12 @@ struct CatalogueReports: Sendable {
     guard !isDiscarded(exception, crash) else { return failures }
     // A guard is mapped: an overflow into one is SEGV_ACCERR.
     let isGuard = crash.overflowsStack && exception.code == 2
-    if exception.signal != crash.signal || (exception.code != crash.code && !isGuard) {
+    // A signal that came when the stack was over, before the instruction that would have faulted: SI_KERNEL.
+    let isUndelivered =
+      crash.overflowsStack && testCase.condition.interrupts && exception.code == 128
+    if exception.signal != crash.signal
+      || (exception.code != crash.code && !isGuard && !isUndelivered)
+    {
       failures.append(
         "signal \(exception.signal.text), code \(exception.code.text),"
           + " not \(crash.signal), \(crash.code)")
@@ -69,7 +74,7 @@ struct CatalogueReports: Sendable {
       switch crash.address {
       case .exactly(let address): exception.address == address
       case .instruction: exception.address == thread.instructionPointer
-      case .any: exception.address != nil
+      case .any: exception.address != nil || isUndelivered
       case .none: exception.address == nil
       }
     if !isRight { failures.append("address \(exception.address.text)") }

@@ -80,7 +80,7 @@ extension CrashCondition {
       arguments: ["--condition", "first-chance"]),
     CrashCondition(
       name: "alarm-storm", group: .handlers, summary: "SIGALRM every 200 microseconds",
-      arguments: ["--condition", "alarm-storm"]),
+      arguments: ["--condition", "alarm-storm"], interrupts: true),
     CrashCondition(
       name: "stop-and-continue", group: .handlers,
       summary: "another process sends SIGSTOP and SIGCONT all the time",

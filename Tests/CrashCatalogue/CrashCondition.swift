@@ -43,6 +43,8 @@ public struct CrashCondition: Sendable {
   var knowsModules = true
   /// True where a dump is cut off behind what was preallocated for it: the stack of an overflow is larger.
   var cutsLargeDumps = false
+  /// True where signals come at any moment that run on the thread's own stack.
+  var interrupts = false
   /// True where a run takes seconds: then only one kind of each sort is run.
   var isSlow = false
   /// True where the handler itself may need all of its time on a busy machine.

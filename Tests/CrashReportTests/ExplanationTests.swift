@@ -104,6 +104,32 @@ import Testing
     #expect(MemoryFault.isCanonical(0xFFFF_8000_0000_0000))
   }
 
+  /// SIGALRM came when the stack pointer was below the stack already: seen with crash-lab's alloca under alarm-storm, one run of 100.
+  @Test func aSignalForWhichTheStackHasNoRoom() throws {
+    func interrupted(at stackPointer: UInt64, trap: UInt64?) -> ProcessSnapshot {
+      snapshot(signal: 11, code: 0x80) { snapshot in
+        var context = X86_64Context()
+        context.rsp = stackPointer
+        snapshot.exception?.context = .x86_64(context)
+        snapshot.exception?.address = nil
+        snapshot.exception?.trapNumber = trap
+      }
+    }
+    let below = interrupted(at: Self.stack.lowerBound - (8 << 20), trap: 0)
+    #expect(try text(below).hasPrefix("The stack overflowed: a signal came"))
+    #expect(try text(below).contains("8192 KiB below the stack"))
+    #expect(Explanation(of: below, frames: []).finding?.kind == "stack-overflow")
+    let full = interrupted(at: Self.stack.lowerBound + 512, trap: 0)
+    #expect(try text(full).contains("512 bytes above the end of the stack"))
+    // Elsewhere it is another signal of the kernel's, of which nothing is known.
+    let roomy = interrupted(at: Self.stack.upperBound - 64, trap: 0)
+    #expect(Explanation(of: roomy, frames: []).text == nil)
+    for trap: UInt64? in [13, nil] {
+      let fault = interrupted(at: Self.stack.lowerBound - 64, trap: trap)
+      #expect(try text(fault).contains("general protection fault"))
+    }
+  }
+
   @Test func stackOverflow() throws {
     let overflow = snapshot(
       signal: 11, code: 2, address: Self.stack.lowerBound - 8, trapError: 6
