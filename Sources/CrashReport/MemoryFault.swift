@@ -225,7 +225,10 @@ struct MemoryFault {
         || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
       let stackPointer = exception.context?.stackPointer,
       let stack = snapshot.crashedThread?.stackRange, stackPointer < stack.upperBound,
-      stackPointer < stack.lowerBound &+ Self.signalFrameSize
+      stackPointer < stack.lowerBound &+ Self.signalFrameSize,
+      // In other memory that can be written there is room.
+      stack.contains(stackPointer)
+        || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
     else { return nil }
     let place =
       stackPointer < stack.lowerBound

@@ -124,6 +124,13 @@ import Testing
     // Elsewhere it is another signal of the kernel's, of which nothing is known.
     let roomy = interrupted(at: Self.stack.upperBound - 64, trap: 0)
     #expect(Explanation(of: roomy, frames: []).text == nil)
+    var elsewhere = interrupted(at: Self.stack.lowerBound - (8 << 20), trap: 0)
+    elsewhere.mappings.append(
+      MemoryMapping(
+        start: Self.stack.lowerBound - (9 << 20), end: Self.stack.lowerBound - (7 << 20),
+        protection: [.read, .write]))
+    elsewhere.mappings.sort { $0.start < $1.start }
+    #expect(Explanation(of: elsewhere, frames: []).text == nil)
     for trap: UInt64? in [13, nil] {
       let fault = interrupted(at: Self.stack.lowerBound - 64, trap: trap)
       #expect(try text(fault).contains("general protection fault"))
