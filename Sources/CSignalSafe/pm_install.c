@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "pm_install.h"
 #include "pm_system_calls.h"
+#include "pm_thread_sanitizer.h"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
@@ -77,7 +78,6 @@ void pm_find_exception_facts(struct pm_exception_facts *facts) {
     facts->several_bases_class = (uint64_t)(_ZTVN10__cxxabiv121__vmi_class_type_infoE + 2);
 }
 
-extern void __tsan_init(void) __attribute__((weak));
 extern void __asan_init(void) __attribute__((weak));
 
 // What libc adds to an action: on x86_64 the code that a handler returns to. Read back from a signal whose default is to do
@@ -92,7 +92,7 @@ static void add_restorer(struct pm_signal_action *action) {
 }
 
 int pm_install_handler(int signal, void (*handler)(int, void *, void *), int flags, uint64_t mask) {
-  if (__tsan_init || __asan_init) {
+  if (pm_is_thread_sanitized() || __asan_init) {
     struct pm_signal_action action = {(uint64_t)handler, (uint32_t)flags, 0, mask};
     add_restorer(&action);
     return (int)-pm_sigaction(signal, &action, NULL);

@@ -94,10 +94,7 @@ struct ChainingTests {
   @Test("What the first-chance handler takes leaves nothing", arguments: BuildConfiguration.dynamic)
   func firstChance(_ configuration: BuildConfiguration) async throws {
     let victim = try await Victim(configuration)
-    let taken = try await Play("first-chance", by: victim, withoutUs: false)
-    #expect(taken.handled.end.exitCode == 0)
-    #expect(taken.handled.standardOutput == "2 calls\n")
-    #expect(taken.lines == [])
+    try await Play.takesItsCrashes(victim)
     let left = try await Play("first-chance-then-fault", by: victim)
     #expect(left.handled.end == left.alone.end)
     #expect(left.handled.end.signal == SIGSEGV)
@@ -234,5 +231,14 @@ struct Play {
     snapshots = try victim.reports().map(Victim.snapshot(of:)).sorted {
       ($0.process.crashUptime ?? 0) < ($1.process.crashUptime ?? 0)
     }
+  }
+  /// A program whose first-chance handler takes both of its faults goes on, and leaves nothing.
+  @discardableResult
+  static func takesItsCrashes(_ victim: Victim) async throws -> ChildProcess {
+    let taken = try await Play("first-chance", by: victim, withoutUs: false)
+    #expect(taken.handled.end.exitCode == 0)
+    #expect(taken.handled.standardOutput == "2 calls\n")
+    #expect(taken.lines == [])
+    return taken.handled
   }
 }
