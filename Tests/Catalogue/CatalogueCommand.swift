@@ -7,6 +7,7 @@ struct CatalogueCommand {
   static let usage = """
     usage: catalogue --full [--repeat N [--in-turn]] [--at-once N] [--table FILE] [FILTER]...
            catalogue --soak N [--seed S] [--at-once N] [--build NAME]...
+           catalogue --kills N [--threads N] [--seed S] [--build NAME]
            catalogue FILTER...
 
       --full       every kind under every condition in every build
@@ -15,6 +16,9 @@ struct CatalogueCommand {
       --at-once    so many at a time; many only wait (default: one more than there are processors)
       --table      writes what came of it as Markdown
       --soak       so many random crashes; --seed repeats a run
+      --kills      SIGKILL at so many random moments of a capture; each torn dump must be one report
+                   with the crashing thread and its stack, 99 of 100 at least
+      --threads    threads of the victim that is killed (default: 64)
       FILTER       --kind NAME, --condition NAME, --on PLACE, --build NAME; each may be given more than once
                    builds: \(BuildConfiguration.allCases.map(\.rawValue).joined(separator: " "))
     """
@@ -29,7 +33,7 @@ struct CatalogueCommand {
       switch option {
       case "--full", "--help", "--in-turn": options[option] = []
       case "--repeat", "--at-once", "--table", "--soak", "--seed", "--kind", "--condition", "--on",
-        "--build":
+        "--build", "--kills", "--threads":
         guard let value = remaining.popFirst() else {
           throw CatalogueUsageError(description: "\(option) needs a value")
         }
@@ -37,7 +41,7 @@ struct CatalogueCommand {
       default: throw CatalogueUsageError(description: "unknown option \(option)")
       }
     }
-    for option in ["--repeat", "--at-once", "--soak", "--seed"] {
+    for option in ["--repeat", "--at-once", "--soak", "--seed", "--kills", "--threads"] {
       for value in options[option] ?? [] where UInt64(value) == nil {
         throw CatalogueUsageError(description: "\(option) takes a number, not \(value)")
       }
@@ -56,11 +60,19 @@ struct CatalogueCommand {
   /// As typed.
   var text: String { (["swift run catalogue"] + arguments).joined(separator: " ") }
 
+  /// How many captures are killed; nil for none.
+  var kills: Int? { number("--kills").map { Int(clamping: $0) } }
+  var threads: Int { number("--threads").map { max(1, Int(clamping: $0)) } ?? 64 }
+  var seed: UInt64 { number("--seed") ?? UInt64(Date().timeIntervalSince1970) }
+  var build: BuildConfiguration {
+    options["--build"]?.compactMap(BuildConfiguration.init).first ?? .release
+  }
+
   func cases(round: Int) -> [CatalogueCase] {
     let builds =
       options["--build"]?.compactMap(BuildConfiguration.init) ?? BuildConfiguration.allCases
     if let count = number("--soak") {
-      let seed = (number("--seed") ?? UInt64(Date().timeIntervalSince1970)) &+ UInt64(round)
+      let seed = seed &+ UInt64(round)
       FileHandle.standardOutput.write(Data("seed \(seed)\n".utf8))
       return CatalogueSelection.soak(Int(count), seed: seed, builds: builds)
     }

@@ -15,6 +15,7 @@ struct CatalogueTool {
       exit(EX_USAGE)
     }
     if command.asksForHelp { return print(CatalogueCommand.usage) }
+    if let kills = command.kills { return try await soak(kills: kills, command) }
     let started = Date()
     let run = try await CatalogueRun()
     let results = CatalogueResults()
@@ -39,6 +40,22 @@ struct CatalogueTool {
       say("\(String(format: "%.1f", seconds)) s: \(testCase)")
     }
     exit(results.failed == 0 ? 0 : 1)
+  }
+
+  /// Kills captures, and says what was left of them.
+  private static func soak(kills: Int, _ command: CatalogueCommand) async throws {
+    let seed = command.seed
+    say("seed \(seed)")
+    var soak = try await KillSoak(build: command.build, threads: command.threads, seed: seed)
+    while soak.tally.runs < kills {
+      let failures = soak.tally.failures.count
+      try soak.runOnce()
+      for failure in soak.tally.failures.dropFirst(failures) { say(failure) }
+      if soak.tally.runs % 500 == 0 { say(soak.tally.line) }
+    }
+    say(soak.tally.line)
+    let isKept = soak.tally.tornWithStack * 100 >= soak.tally.torn * 99
+    exit(soak.tally.failures.isEmpty && isKept ? 0 : 1)
   }
 
   /// Written at once: a run of an hour is watched as it goes.
