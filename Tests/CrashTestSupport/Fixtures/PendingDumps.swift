@@ -1,33 +1,32 @@
-import CrashReportDatabase
-import CrashTestSupport
-import Foundation
-import IntermediateDump
-import Testing
+package import CrashReportDatabase
+package import Foundation
+package import IntermediateDump
+internal import Testing
 
 /// A database in a temporary folder, with the pending dumps that a test puts there.
-final class PendingDumps: Sendable {
-  let folder: SharedFolder
-  var path: String { folder.path }
+package final class PendingDumps: Sendable {
+  package let folder: SharedFolder
+  package var path: String { folder.path }
   private static let pending = "pending-serialized-dumps"
 
-  init(inMemory: Bool = false) throws {
+  package init(inMemory: Bool = false) throws {
     folder = try SharedFolder(inMemory: inMemory)
     try FileManager.default.createDirectory(
       atPath: "\(folder.path)/\(Self.pending)", withIntermediateDirectories: false)
   }
 
   /// The names in the folder of pending dumps.
-  var names: [String] { folder.names(Self.pending) }
+  package var names: [String] { folder.names(Self.pending) }
 
   /// The database, to look at its reports.
-  var reports: [StoredReport] {
+  package var reports: [StoredReport] {
     get throws { try CrashReportDatabase(path: path).reports() }
   }
 
   /// The path of a pending file.
-  func path(of name: String) -> String { "\(path)/\(Self.pending)/\(name)" }
+  package func path(of name: String) -> String { "\(path)/\(Self.pending)/\(name)" }
 
-  func put(_ bytes: [UInt8], _ name: String, age: TimeInterval = 0) throws {
+  package func put(_ bytes: [UInt8], _ name: String, age: TimeInterval = 0) throws {
     try folder.put(bytes, "\(Self.pending)/\(name)")
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path(of: name))
@@ -35,7 +34,7 @@ final class PendingDumps: Sendable {
 
   /// Puts a dump, and returns its report's ID.
   @discardableResult
-  func putDump(
+  package func putDump(
     _ bytes: [UInt8] = PendingDumps.complete, identifier: String = "app", suffix: String = "",
     age: TimeInterval = 0
   ) throws -> ReportID {
@@ -45,7 +44,7 @@ final class PendingDumps: Sendable {
   }
 
   /// Puts the record of a locked file's owner.
-  func putRecord(
+  package func putRecord(
     _ id: ReportID, identifier: String = "app", processID: UInt32, startTime: UInt64,
     stackStart: UInt64 = 0, bootID: String, namespace: UInt64
   ) throws {
@@ -56,7 +55,7 @@ final class PendingDumps: Sendable {
   }
 
   /// A dump of a crash, with an annotation and 4 KiB of memory.
-  static let complete: [UInt8] =
+  package static let complete: [UInt8] =
     IntermediateDumpEncoding.encode { writer in
       writer.header()
       writer.startMap(.process)

@@ -1,31 +1,30 @@
-import CrashTestSupport
-import Foundation
-import Testing
+internal import Foundation
+internal import Testing
 
 /// The server of `Server/server.py`, which shares no code with ours.
-final class PythonServer {
+package final class PythonServer {
   /// A form as Python's own parser read it.
-  struct Form: Decodable {
-    struct File: Decodable {
-      let name: String
-      let size: Int
-      let sha256: String
+  package struct Form: Decodable {
+    package struct File: Decodable {
+      package let name: String
+      package let size: Int
+      package let sha256: String
     }
-    let path: String
-    let headers: [String: String]
-    let fields: [String: String]
-    let files: [String: File]
-    let order: [String]
-    let defects: [String]
+    package let path: String
+    package let headers: [String: String]
+    package let fields: [String: String]
+    package let files: [String: File]
+    package let order: [String]
+    package let defects: [String]
   }
 
   private let process = Process()
   private let input = Pipe()
   private let record: String
-  let port: Int
+  package let port: Int
 
   /// - Parameter certificate: paths of a certificate and its key, for TLS.
-  init(in folder: SharedFolder, certificate: (String, String)? = nil) throws {
+  package init(in folder: SharedFolder, certificate: (String, String)? = nil) throws {
     record = folder.path + "/record-\(UUID().uuidString)"
     let script = BuiltProducts.packageRoot + "/Tests/CrashReportUploadTests/Server/server.py"
     process.executableURL = URL(fileURLWithPath: try #require(OutsideTool.python3.path))
@@ -46,10 +45,10 @@ final class PythonServer {
     process.killAndWait()
   }
 
-  func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
+  package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 
   /// What arrived whole, in order.
-  var forms: [Form] {
+  package var forms: [Form] {
     get throws {
       guard let text = try? String(contentsOfFile: record, encoding: .utf8) else { return [] }
       return try text.split(separator: "\n").map {

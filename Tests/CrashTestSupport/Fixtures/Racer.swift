@@ -1,15 +1,14 @@
-import CrashTestSupport
-import Foundation
-import Glibc
+internal import Foundation
+internal import Glibc
 
 /// A helper process that was built beside the tests, and that waits for the end of its input.
-final class Racer {
+package final class Racer {
   private let process = Process()
   private let input = Pipe()
   private let output = Pipe()
 
   /// Starts a `ConverterRacer`, which converts once it is let go.
-  convenience init(
+  package convenience init(
     database: String, identifier: String = "app", inNamespace: Bool = false
   ) throws {
     try self.init(
@@ -17,10 +16,12 @@ final class Racer {
   }
 
   /// What makes a program the first process of a PID namespace of its own; needs root.
-  static let namespace = ["/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+  package static let namespace = [
+    "/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+  ]
 
   /// - Parameter through: a command that runs the program, as env(1) does.
-  init(_ program: String, _ arguments: [String], through: [String] = []) throws {
+  package init(_ program: String, _ arguments: [String], through: [String] = []) throws {
     let words = through + [try BuiltProducts.besideTests(program)] + arguments
     process.executableURL = URL(fileURLWithPath: words[0])
     process.arguments = Array(words.dropFirst())
@@ -32,28 +33,28 @@ final class Racer {
     try process.run()
   }
 
-  var processID: UInt32 { UInt32(process.processIdentifier) }
+  package var processID: UInt32 { UInt32(process.processIdentifier) }
 
-  func letGo() throws {
+  package func letGo() throws {
     try input.fileHandleForWriting.close()
   }
 
-  func kill() {
+  package func kill() {
     _ = Glibc.kill(process.processIdentifier, SIGKILL)
   }
 
   /// The signal that ended it; nil if it exited.
-  var endSignal: Int32? {
+  package var endSignal: Int32? {
     process.terminationReason == .uncaughtSignal ? process.terminationStatus : nil
   }
 
   /// What it exited with, or the signal.
-  var endStatus: Int32 { process.terminationStatus }
+  package var endStatus: Int32 { process.terminationStatus }
 
-  func waitForZombie() { process.waitForZombie() }
+  package func waitForZombie() { process.waitForZombie() }
 
   /// Waits for one line.
-  func firstLine() throws -> String {
+  package func firstLine() throws -> String {
     var line: [UInt8] = []
     while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 0x0A {
       line.append(byte)
@@ -62,7 +63,7 @@ final class Racer {
   }
 
   /// Waits for a line that begins with a text; lines before it are lost.
-  func line(with start: String) throws -> String {
+  package func line(with start: String) throws -> String {
     while true {
       let line = try firstLine()
       if line.hasPrefix(start) || line.isEmpty { return line }
@@ -70,7 +71,7 @@ final class Racer {
   }
 
   /// Waits for the process's end, and returns the lines it printed.
-  func lines() throws -> [String] {
+  package func lines() throws -> [String] {
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -1,18 +1,18 @@
-import IntermediateDump
-import ProcessSnapshot
+package import IntermediateDump
+package import ProcessSnapshot
 
 /// A crashed process that never was: every field has a value of its own, so that a swapped one shows.
-enum SyntheticProcess {
-  static let executable: UInt64 = 0x5555_5555_4000
-  static let library: UInt64 = 0x7F00_0000_0000
-  static let stack: UInt64 = 0x7FFD_0000_0000
-  static let peerStack: UInt64 = 0x7F10_0000_0000
-  static let kernelStack: UInt64 = 0x7F20_0000_0000
-  static let reportID = ReportID("01234567-89ab-4cde-8f01-23456789abcd")!
-  static let clientID = ReportID("fedcba98-7654-4321-9abc-def012345678")!
-  static let buildID: [UInt8] = Array(0xA0..<0xB4)
+package enum SyntheticProcess {
+  package static let executable: UInt64 = 0x5555_5555_4000
+  package static let library: UInt64 = 0x7F00_0000_0000
+  package static let stack: UInt64 = 0x7FFD_0000_0000
+  package static let peerStack: UInt64 = 0x7F10_0000_0000
+  package static let kernelStack: UInt64 = 0x7F20_0000_0000
+  package static let reportID = ReportID("01234567-89ab-4cde-8f01-23456789abcd")!
+  package static let clientID = ReportID("fedcba98-7654-4321-9abc-def012345678")!
+  package static let buildID: [UInt8] = Array(0xA0..<0xB4)
 
-  static let mapsText = """
+  package static let mapsText = """
     555555554000-555555556000 r-xp 00000000 08:01 131 /opt/victim
     555555756000-555555757000 rw-p 00002000 08:01 131 /opt/victim
     7f0000000000-7f0000010000 r-xp 00000000 08:01 77 /usr/lib/libgone.so (deleted)
@@ -21,7 +21,7 @@ enum SyntheticProcess {
 
     """.replacingTrailingBlanks
 
-  static func snapshot() -> ProcessSnapshot {
+  package static func snapshot() -> ProcessSnapshot {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.reportID = reportID
     snapshot.clientID = clientID
@@ -57,7 +57,7 @@ enum SyntheticProcess {
     return snapshot
   }
 
-  static func annotations() -> ModuleAnnotations {
+  package static func annotations() -> ModuleAnnotations {
     var annotations = ModuleAnnotations()
     annotations.list = ["first", "zweite ✗"]
     annotations.simple = ["b": "2", "a": "1"]
@@ -68,7 +68,7 @@ enum SyntheticProcess {
     return annotations
   }
 
-  static func linkMap() -> LinkMap {
+  package static func linkMap() -> LinkMap {
     var map = LinkMap()
     map.version = 1
     map.state = 2
@@ -215,7 +215,7 @@ enum SyntheticProcess {
   }
 
   /// Registers that each hold their own number.
-  static func context(seed: UInt64, stackPointer: UInt64) -> X86_64Context {
+  package static func context(seed: UInt64, stackPointer: UInt64) -> X86_64Context {
     var context = X86_64Context()
     let base = seed << 56
     (context.rax, context.rbx, context.rcx, context.rdx) = (base | 1, base | 2, base | 3, base | 4)
@@ -247,7 +247,7 @@ enum SyntheticProcess {
     return bytes
   }
 
-  static func littleEndian(_ value: UInt64) -> [UInt8] {
+  package static func littleEndian(_ value: UInt64) -> [UInt8] {
     (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
   }
 }

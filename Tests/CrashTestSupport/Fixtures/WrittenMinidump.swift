@@ -1,11 +1,10 @@
-import CrashTestSupport
-import Foundation
-import Minidump
-import ProcessSnapshot
+internal import Foundation
+internal import Minidump
+package import ProcessSnapshot
 
 extension TemporaryFolder {
   /// Writes a minidump and returns its path.
-  func write(_ snapshot: ProcessSnapshot, name: String = "test.dmp") throws -> String {
+  package func write(_ snapshot: ProcessSnapshot, name: String = "test.dmp") throws -> String {
     let file = path + "/" + name
     let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_EXCL, 0o600)
     guard descriptor >= 0 else { throw POSIXError(.EIO) }
@@ -16,7 +15,7 @@ extension TemporaryFolder {
 }
 
 /// The bytes the writer makes of a snapshot.
-func minidumpBytes(of snapshot: ProcessSnapshot) throws -> [UInt8] {
+package func minidumpBytes(of snapshot: ProcessSnapshot) throws -> [UInt8] {
   let folder = try TemporaryFolder()
   let file = try folder.write(snapshot)
   return Array(try Data(contentsOf: URL(fileURLWithPath: file)))

@@ -8,6 +8,7 @@ public enum GDB {
   public static func view(
     core: String, of executable: String, folder: String
   ) async throws -> DebuggerView {
+    try Door.requireProofs("GDB")
     guard let gdb = OutsideTool.gdb.path else { throw OutsideToolError("no gdb in PATH") }
     let path = folder + "/view.py"
     try script.write(toFile: path, atomically: false, encoding: .utf8)

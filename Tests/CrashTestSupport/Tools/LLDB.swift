@@ -6,6 +6,7 @@ public enum LLDB {
   ///
   /// - Parameter folder: a place for the script; made by the caller, who removes it.
   public static func view(dump minidump: String, folder: String) async throws -> DebuggerView {
+    try Door.requireProofs("LLDB")
     guard let lldb = OutsideTool.lldb.path else { throw OutsideToolError("no lldb-19 in PATH") }
     let path = folder + "/view.lldb"
     try script(minidump).write(toFile: path, atomically: false, encoding: .utf8)

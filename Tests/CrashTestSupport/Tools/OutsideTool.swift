@@ -18,6 +18,9 @@ public enum OutsideTool: String, Sendable {
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
+  /// Whether it looks into other processes, which `swift test` does not do.
+  var isDebugger: Bool { [.gdb, .lldb, .strace].contains(self) }
+
   /// The Debian package that has it.
   var package: String { self == .objcopy ? "binutils" : rawValue }
 
@@ -29,7 +32,8 @@ extension Trait where Self == ConditionTrait {
   /// Skips a test where a program is missing, naming the Debian package; with CI=true the test runs and fails.
   public static func needs(_ tool: OutsideTool) -> Self {
     .enabled("apt-get install \(tool.package)") {
-      tool.path != nil || OutsideTool.mustBeThere
+      if tool.isDebugger { try Door.requireProofs(tool.rawValue) }
+      return tool.path != nil || OutsideTool.mustBeThere
     }
   }
 }

@@ -5,10 +5,10 @@ internal import Foundation
 /// What the command line asks for.
 struct CatalogueCommand {
   static let usage = """
-    usage: catalogue --full [--repeat N [--in-turn]] [--at-once N] [--table FILE] [FILTER]...
-           catalogue --soak N [--seed S] [--at-once N] [--build NAME]...
-           catalogue --kills N [--threads N] [--seed S] [--build NAME]
-           catalogue FILTER...
+    usage: swift run proofs catalogue --full [--repeat N [--in-turn]] [--at-once N] [--table FILE] [FILTER]...
+           swift run proofs catalogue --soak N [--seed S] [--at-once N] [--build NAME]...
+           swift run proofs catalogue --kills N [--threads N] [--seed S] [--build NAME]
+           swift run proofs catalogue FILTER...
 
       --full       every kind under every condition in every build
       --repeat     so many times; each time on the next kind of thread
@@ -58,7 +58,7 @@ struct CatalogueCommand {
   /// How many are run at a time; nil for as many as suit the machine.
   var width: Int? { number("--at-once").map { max(1, Int(clamping: $0)) } }
   /// As typed.
-  var text: String { (["swift run catalogue"] + arguments).joined(separator: " ") }
+  var text: String { (["swift run proofs catalogue"] + arguments).joined(separator: " ") }
 
   /// How many captures are killed; nil for none.
   var kills: Int? { number("--kills").map { Int(clamping: $0) } }

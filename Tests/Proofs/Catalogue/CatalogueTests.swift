@@ -2,7 +2,7 @@ import CrashCatalogue
 import CrashTestSupport
 import Testing
 
-/// What of the catalogue every change is tested with; `swift run catalogue --full` runs all of it.
+/// What of the catalogue every change is tested with; `swift run proofs catalogue --full` runs all of it.
 @Suite("The catalogue of crashes")
 struct CatalogueTests {
   @Test(
@@ -45,7 +45,7 @@ struct CatalogueTests {
     await run.run(cases) { outcome in
       results.add(outcome)
       for failure in outcome.failures {
-        Issue.record("swift run catalogue \(outcome.testCase)\n\(failure)")
+        Issue.record("swift run proofs catalogue \(outcome.testCase)\n\(failure)")
       }
     }
     #expect(results.runs == cases.count)

@@ -3,18 +3,20 @@ internal import CrashTestSupport
 internal import Foundation
 
 /// Runs the catalogue of crashes, whole or in part, and writes its table.
-@main
 struct CatalogueTool {
-  static func main() async throws {
-    let command: CatalogueCommand
-    do {
-      command = try CatalogueCommand(Array(CommandLine.arguments.dropFirst()))
-    } catch {
-      FileHandle.standardError.write(
-        Data("catalogue: \(error)\n\n\(CatalogueCommand.usage)\n".utf8))
-      exit(EX_USAGE)
+  /// How many crashes were run, and how many of them were not as they must be.
+  struct Tally {
+    var runs = 0
+    var failed = 0
+  }
+
+  /// - Throws: `CatalogueUsageError` where the options make no sense.
+  static func run(_ arguments: [String]) async throws -> Tally {
+    let command = try CatalogueCommand(arguments)
+    if command.asksForHelp {
+      print(CatalogueCommand.usage)
+      return Tally()
     }
-    if command.asksForHelp { return print(CatalogueCommand.usage) }
     if let kills = command.kills { return try await soak(kills: kills, command) }
     let started = Date()
     let run = try await CatalogueRun()
@@ -25,7 +27,7 @@ struct CatalogueTool {
         results.add(outcome)
         if results.runs % 500 == 0 { say("\(results.runs) runs, \(results.failed) failed") }
         for failure in outcome.failures {
-          say("swift run catalogue \(outcome.testCase)\n    \(failure)")
+          say("swift run proofs catalogue \(outcome.testCase)\n    \(failure)")
         }
       }
       let seconds = Int(Date().timeIntervalSince(started))
@@ -39,11 +41,11 @@ struct CatalogueTool {
     for (testCase, seconds) in results.slowest(5) {
       say("\(String(format: "%.1f", seconds)) s: \(testCase)")
     }
-    exit(results.failed == 0 ? 0 : 1)
+    return Tally(runs: results.runs, failed: results.failed)
   }
 
   /// Kills captures, and says what was left of them.
-  private static func soak(kills: Int, _ command: CatalogueCommand) async throws {
+  private static func soak(kills: Int, _ command: CatalogueCommand) async throws -> Tally {
     let seed = command.seed
     say("seed \(seed)")
     var soak = try await KillSoak(build: command.build, threads: command.threads, seed: seed)
@@ -55,7 +57,7 @@ struct CatalogueTool {
     }
     say(soak.tally.line)
     let isKept = soak.tally.tornWithStack * 100 >= soak.tally.torn * 99
-    exit(soak.tally.failures.isEmpty && isKept ? 0 : 1)
+    return Tally(runs: soak.tally.runs, failed: soak.tally.failures.count + (isKept ? 0 : 1))
   }
 
   /// Written at once: a run of an hour is watched as it goes.

@@ -1,3 +1,4 @@
+import CrashConverter
 import CrashReport
 import CrashReportDatabase
 import CrashTestSupport
@@ -6,8 +7,6 @@ import Glibc
 import IntermediateDump
 import ProcessSnapshot
 import Testing
-
-@testable import CrashConverter
 
 /// What the next start says of real processes that ended without a dump.
 @Suite struct EndTests {

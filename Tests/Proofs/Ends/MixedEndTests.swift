@@ -1,10 +1,9 @@
+import CrashConverter
 import CrashTestSupport
 import Foundation
 import Glibc
 import ProcessSnapshot
 import Testing
-
-@testable import CrashConverter
 
 /// Many runs that end in every way, in one database: each verdict is true, and nobody gets one who
 /// should not.

@@ -1,8 +1,7 @@
+import CrashReport
 import CrashTestSupport
 import Foundation
 import Testing
-
-@testable import CrashReport
 
 #if arch(x86_64)
   /// `Docs/Operations.md` lists exactly the system calls that a crash makes.

@@ -1,7 +1,6 @@
+import CrashReport
 import CrashTestSupport
 import Testing
-
-@testable import CrashReport
 
 /// Real seccomp filters take from the handler what it can do without.
 @Suite("System calls that the handler forgoes")

@@ -1,3 +1,4 @@
+import CrashConverter
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
@@ -5,8 +6,6 @@ import IntermediateDump
 import Minidump
 import ProcessSnapshot
 import Testing
-
-@testable import CrashConverter
 
 @Suite struct RaceTests {
   private let dumps: PendingDumps

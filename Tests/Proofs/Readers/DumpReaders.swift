@@ -1,7 +1,7 @@
 import Foundation
 
 /// Programs of others that read minidumps.
-enum OutsideTool {
+enum DumpReaders {
   /// Where a tool may be missing; in CI its tests run and fail instead of being skipped.
   static func isWanted(_ isThere: Bool) -> Bool {
     isThere || ProcessInfo.processInfo.environment["CI"] == "true"

@@ -4,7 +4,7 @@ import Testing
 
 /// What other readers make of our minidumps.
 @Suite struct OutsideReaderTests {
-  @Test(.enabled(if: OutsideTool.isWanted(OutsideTool.hasLLDB), "needs Debian's lldb-19"))
+  @Test(.enabled(if: DumpReaders.isWanted(DumpReaders.hasLLDB), "needs Debian's lldb-19"))
   func lldb() throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(SyntheticProcess.snapshot())
@@ -12,8 +12,8 @@ import Testing
       "target create -c \(file)", "thread list", "register read", "thread backtrace",
       "thread select 2", "register read r15 rsp", "image list", "memory read -c 8 0x555555555000",
     ]
-    let result = try OutsideTool.run(
-      OutsideTool.lldb,
+    let result = try DumpReaders.run(
+      DumpReaders.lldb,
       ["--no-lldbinit", "--batch"] + commands.flatMap { ["-o", $0] })
     let output = result.output
     #expect(result.status == 0)
@@ -37,7 +37,7 @@ import Testing
   /// Breakpad's C++ processor, as Sentry ran it.
   @Test(
     .enabled(
-      if: OutsideTool.isWanted(OutsideTool.hasSymbolic),
+      if: DumpReaders.isWanted(DumpReaders.hasSymbolic),
       "needs PyPI's symbolic 8.8.0 and setuptools < 80"))
   func breakpad() throws {
     let folder = try TemporaryFolder()
@@ -54,7 +54,7 @@ import Testing
         frames = [(hex(frame.return_address), frame.trust) for frame in thread.frames()]
         print('thread', thread.thread_id, len(frames), frames[:2])
       """
-    let result = try OutsideTool.run("/usr/bin/env", ["python3", "-c", script, file])
+    let result = try DumpReaders.run("/usr/bin/env", ["python3", "-c", script, file])
     let lines = result.output.split(separator: "\n").map { String($0) }
     #expect(result.status == 0, "\(result.output)")
     #expect(
@@ -72,7 +72,7 @@ import Testing
 
   @Test(
     .enabled(
-      if: OutsideTool.isWanted(OutsideTool.hasPythonMinidump), "needs PyPI's minidump 0.0.24"))
+      if: DumpReaders.isWanted(DumpReaders.hasPythonMinidump), "needs PyPI's minidump 0.0.24"))
   func pythonMinidump() throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(SyntheticProcess.snapshot())
@@ -96,7 +96,7 @@ import Testing
       print(dump.get_reader().read(0x7ffd00002000, 4))
       print(len(dump.memory_info.infos), len(dump.memory_segments.memory_segments))
       """
-    let result = try OutsideTool.run("/usr/bin/env", ["python3", "-c", script, file])
+    let result = try DumpReaders.run("/usr/bin/env", ["python3", "-c", script, file])
     let lines = result.output.split(separator: "\n").map { String($0) }
     #expect(result.status == 0, "\(result.output)")
     #expect(

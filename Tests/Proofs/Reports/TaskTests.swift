@@ -1,11 +1,10 @@
 import CrashCatalogue
+import CrashReport
 import CrashTestSupport
 import Foundation
 import Minidump
 import ProcessSnapshot
 import Testing
-
-@testable import CrashReport
 
 /// Tasks of Swift concurrency in real crashes: name, priority, and the functions that wait.
 @Suite("Tasks of a crash")

@@ -1,9 +1,8 @@
 import CrashTestSupport
 import Foundation
 import ProcessSnapshot
+import Stackwalk
 import Testing
-
-@testable import Stackwalk
 
 /// Functions, files, lines, columns and inlined calls against an independent reader.
 @Suite("Lines against llvm-symbolizer")
