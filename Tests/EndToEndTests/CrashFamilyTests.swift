@@ -8,9 +8,9 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// One real end of each family, from the signal to the report. `swift run proofs` has all of them.
+/// One real end of each family, from the signal to the report.
 ///
-/// That a report is uploaded after its crash is in `UploadCommandTests`.
+/// `swift run proofs` has all of them. That a report is uploaded after its crash is in `UploadCommandTests`.
 @Suite("One end of each family")
 struct CrashFamilyTests {
   private let folder: SharedFolder

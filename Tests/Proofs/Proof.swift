@@ -17,7 +17,9 @@ struct Proof: Sendable {
 }
 
 extension Proof {
-  /// In the order in which they run. `HouseTests` compares the suites with the files beside this one.
+  /// In the order in which they run.
+  ///
+  /// `DoorTests` compares the suites with the files below this folder.
   static let all: [Proof] = [
     Proof(
       name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",

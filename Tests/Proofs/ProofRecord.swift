@@ -18,7 +18,9 @@ struct ProofRecord: Sendable {
   /// Of all processes that it ran.
   var processorSeconds = 0.0
 
-  /// True if it ran and nothing failed. Skipped tests fail by themselves where CI=true.
+  /// True if it ran and nothing failed.
+  ///
+  /// With CI=true a test that lacks a tool runs and fails, so that a skipped one is one that cannot be had.
   var holds: Bool { failed == 0 && obstacle == nil }
 
   private var parameterized: Set<String> = []
