@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "pm_install.h"
 #include "pm_system_calls.h"
+#include "pm_thread_base.h"
 #include "pm_thread_sanitizer.h"
 
 #include <dlfcn.h>
@@ -117,6 +118,12 @@ uint64_t pm_minimum_signal_stack_size(void) {
 #define AT_MINSIGSTKSZ 51
 #endif
   return getauxval(AT_MINSIGSTKSZ);
+}
+
+void pm_find_thread_base(void) {
+#if defined(__x86_64__)
+  pm_reads_thread_base_storage = getauxval(AT_HWCAP2) >> 1 & 1;  // HWCAP2_FSGSBASE
+#endif
 }
 
 void pm_bind_now(void) {

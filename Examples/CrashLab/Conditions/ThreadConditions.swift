@@ -25,5 +25,12 @@ extension Condition {
     Condition(
       name: "spinning-threads", summary: "beside four threads that never sleep",
       after: { _ in condition_spinning_threads() }),
+    Condition(
+      name: "bad-thread-base", summary: "with a thread pointer that points nowhere",
+      around: { unsafe condition_with_bad_thread_base($0.function, $0.context) }),
+    Condition(
+      name: "bad-thread-base-beside",
+      summary: "beside a thread whose thread pointer points nowhere",
+      after: { _ in condition_bad_thread_base_beside() }),
   ]
 }

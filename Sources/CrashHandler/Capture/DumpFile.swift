@@ -69,11 +69,7 @@ struct DumpFile {
     unsafe ReportName(state).choose()
     unsafe state.pointee.hasNewReportID = true
     makeFIFO()
-    let record = unsafe create(state.pointee.runRecordName)
-    if record >= 0 {
-      _ = unsafe RunRecordFile(state).write(to: record)
-      _ = pm_close(record)
-    }
+    makeRunRecord()
     guard create() else { return false }
     unsafe state.pointee.needsFile = false
     // Only makes sure that the next crash can be written too.
@@ -98,6 +94,32 @@ struct DumpFile {
     guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
     return unsafe Int32(
       truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, DumpFile.writeOnly))
+  }
+
+  /// Makes the run record, and keeps it open where the run is followed.
+  @_noLocks
+  private func makeRunRecord() {
+    let name = unsafe state.pointee.runRecordName
+    var record = unsafe create(name)
+    guard record >= 0 else {
+      unsafe state.pointee.followsRun = false
+      return
+    }
+    if unsafe RunRecordFile(state).write(to: record), unsafe state.pointee.followsRun {
+      unsafe state.pointee.recordDescriptor = record
+      unsafe state.pointee.recordIdentity = FileIdentity(of: record)
+      return
+    }
+    _ = pm_close(record)
+    guard unsafe state.pointee.followsRun else { return }
+    // Too large for the disk; who the owner is fits into a few hundred bytes.
+    unsafe state.pointee.followsRun = false
+    _ = unsafe pm_unlink(state.pointee.folderDescriptor, name)
+    record = unsafe create(name)
+    if record >= 0 {
+      _ = unsafe RunRecordFile(state).write(to: record)
+      _ = pm_close(record)
+    }
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.

@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <asm/prctl.h>
+#endif
 
 #include "CCrashLab.h"
 
@@ -172,4 +175,38 @@ static void *spin(void *argument) {
 
 void condition_spinning_threads(void) {
   for (int index = 0; index < 4; index++) start(spin, NULL);
+}
+
+// Not through libc, which stores errno in the block.
+static inline void point_thread_base_nowhere(void) {
+#if defined(__x86_64__)
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"((long)SYS_arch_prctl), "D"((long)ARCH_SET_FS), "S"(0x123456789000L)
+                   : "rcx", "r11", "memory");
+#else
+  __asm__ volatile("msr tpidr_el0, %0" : : "r"(0x123456789000L));
+#endif
+}
+
+void condition_with_bad_thread_base(crashlab_body body, void *context) {
+  point_thread_base_nowhere();
+  body(context);
+}
+
+static atomic_int lost;
+
+static void *spin_lost(void *argument) {
+  crashlab_name_thread("lost");
+  point_thread_base_nowhere();
+  atomic_store(&lost, 1);
+  for (;;) {
+  }
+  return argument;
+}
+
+void condition_bad_thread_base_beside(void) {
+  start(spin_lost, NULL);
+  while (atomic_load(&lost) == 0) usleep(100);
 }
