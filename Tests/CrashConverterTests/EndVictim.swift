@@ -55,7 +55,8 @@ final class EndVictim {
   static func waitForEnd(of processID: pid_t) -> Bool {
     for _ in 0..<6000 {
       let text = FileManager.default.contents(atPath: "/proc/\(processID)/stat") ?? Data()
-      let state = String(decoding: text, as: UTF8.self).split(separator: ")").last?.dropFirst().first
+      let state = String(decoding: text, as: UTF8.self).split(separator: ")").last?.dropFirst()
+        .first
       if state == nil || state == "Z" || state == "X" { return true }
       usleep(10_000)
     }

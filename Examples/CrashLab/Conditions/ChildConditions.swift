@@ -33,7 +33,7 @@ extension Condition {
       summary: "in a child of clone that is the first of a PID namespace; takes root",
       around: { unsafe condition_in_namespace_clone($0.function, $0.context) }),
     Condition(
-      name: "early-atfork", summary: "in an atfork handler that was registered before the handler's",
+      name: "early-atfork", summary: "in an atfork handler registered before the handler's",
       before: { condition_prepare_early_atfork() },
       around: { unsafe condition_in_early_atfork($0.function, $0.context) }),
     Condition(

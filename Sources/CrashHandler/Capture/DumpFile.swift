@@ -51,9 +51,11 @@ struct DumpFile {
     }
     guard opensFiles else { return false }
     // Closed, but still there: the same file again. Removed: one of the same name.
-    let descriptor = unsafe openAgain(state.pointee.lockedName)
+    let isBegunAgain = unsafe state.pointee.timesBegunAgain > 0
+    let descriptor = unsafe openAgain(state.pointee.lockedName, truncating: isBegunAgain)
     if descriptor >= 0, unsafe state.pointee.fileIdentity.isOf(descriptor, linked: true) {
       use(descriptor)
+      if isBegunAgain { _ = pm_preallocate(descriptor, 1 << 20) }
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
@@ -89,11 +91,14 @@ struct DumpFile {
   }
 
   /// Opens a file of the pending folder for writing; negative if it is not there.
+  ///
+  /// - Parameter truncating: whether what it holds is dropped.
   @_noLocks
-  func openAgain(_ name: UnsafePointer<CChar>) -> Int32 {
+  func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
+    let flags = truncating ? DumpFile.writeOnly | 0o1000 : DumpFile.writeOnly  // O_TRUNC
     return unsafe Int32(
-      truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, DumpFile.writeOnly))
+      truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, flags))
   }
 
   /// Makes the run record, and keeps it open where the run is followed.

@@ -159,6 +159,11 @@ struct HandlerState: ~Copyable {
   var currentSection: UInt64 = 0
   /// True once there is a file for the dump, and once it has its first tokens.
   var isPrepared = false
+  /// True if no other thread can change this one's descriptors; if one has put another file in the
+  /// place of the dump's; and how often the dump was begun again for that.
+  var hasOwnDescriptors = false
+  var hasLostFile = false
+  var timesBegunAgain: UInt8 = 0
   var isBegun = false
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false

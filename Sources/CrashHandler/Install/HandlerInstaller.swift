@@ -27,6 +27,8 @@ enum HandlerInstaller {
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
     pm_bind_now()
     pm_find_thread_base()
+    let entry: @convention(c) () -> Void = pm_handle_fork
+    unsafe pm_pin_module(unsafeBitCast(entry, to: UnsafeRawPointer.self))
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
       try signals.install()

@@ -41,6 +41,10 @@ void condition_vfork_parent(void);
 void condition_traced_thread(void);
 void condition_thread_churn(void);
 void condition_spinning_threads(void);
+// A thread that no signal stops puts a file of the program's, "program-file" in the working directory, in the place of every
+// descriptor that it did not open, all the time; or once, when the dump begins to grow.
+void condition_stealing_thread(void);
+void condition_theft(const char *_Nullable database);
 // The register by which code finds its thread's control block points nowhere: on the crashing thread, and on another one.
 void condition_with_bad_thread_base(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_bad_thread_base_beside(void);
