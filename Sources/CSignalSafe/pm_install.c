@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "pm_install.h"
 #include "pm_system_calls.h"
+#include "pm_thread_base.h"
 #include "pm_thread_sanitizer.h"
 
 #include <dlfcn.h>
@@ -12,6 +13,9 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
+
+// Weak, because in a static executable it would draw in the whole dynamic linker, with a warning at each link.
+#pragma weak dlopen
 
 extern const char **swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 
@@ -117,6 +121,38 @@ uint64_t pm_minimum_signal_stack_size(void) {
 #define AT_MINSIGSTKSZ 51
 #endif
   return getauxval(AT_MINSIGSTKSZ);
+}
+
+struct name_search {
+  uint64_t address;
+  const char *name;
+};
+
+static int find_name(struct dl_phdr_info *info, size_t size, void *argument) {
+  (void)size;
+  struct name_search *search = argument;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    if (header->p_type != PT_LOAD || search->address - info->dlpi_addr - header->p_vaddr >= header->p_memsz) continue;
+    search->name = info->dlpi_name;
+    return 1;
+  }
+  return 0;
+}
+
+void pm_pin_module(const void *address) {
+  if (!dlopen) return;
+  struct name_search search = {.address = (uint64_t)address};
+  dl_iterate_phdr(find_name, &search);
+  // The executable has no name. A library is known by the name that it was loaded by, wherever the working directory is now;
+  // those that it needs stay with it. The handle is never given back. Source: dlopen(3), RTLD_NODELETE.
+  if (search.name && search.name[0]) dlopen(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void pm_find_thread_base(void) {
+#if defined(__x86_64__)
+  pm_reads_thread_base_storage = getauxval(AT_HWCAP2) >> 1 & 1;  // HWCAP2_FSGSBASE
+#endif
 }
 
 void pm_bind_now(void) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -38,6 +39,7 @@ SAME(sizeof(stack_t), sizeof(struct pm_signal_stack));
 SAME(offsetof(stack_t, ss_flags), 8);
 SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
 SAME(S_IFIFO, 0010000);
+SAME(CLONE_FILES, 0x400);
 SAME(FALLOC_FL_KEEP_SIZE, 1);
 SAME(F_DUPFD_CLOEXEC, 1030);
 SAME(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 128);

@@ -101,6 +101,13 @@ extension CrashCondition {
     var churn = made(
       "thread-churn", .threads, "four threads start and join others all the time")
     churn.excluded["exec"] = "fails their pthread_create"
+    var lost = made(
+      "bad-thread-base", .threads,
+      "the thread's FS base (TPIDR_EL0) points nowhere: what crashes by an instruction alone",
+      surrounds: true)
+    for crash in KnownCrash.all where !CrashCondition.instructions.contains(crash.kind) {
+      lost.excluded[crash.kind] = "needs the thread's control block itself"
+    }
     return crowds + [
       once, second,
       made("deaf-threads", .threads, "four threads block every signal"),
@@ -108,6 +115,9 @@ extension CrashCondition {
       made("traced-thread", .threads, "a thread is stopped by a tracer"),
       churn,
       made("spinning-threads", .threads, "four threads never sleep"),
+      lost,
+      made(
+        "bad-thread-base-beside", .threads, "a thread's FS base (TPIDR_EL0) points nowhere"),
       CrashCondition(
         name: "small-stack", group: .threads, summary: "on a pthread with a stack of 64 KiB",
         arguments: ["--stack", "65536"], places: [.pthread],
@@ -150,19 +160,7 @@ extension CrashCondition {
       "disk-full", .resources,
       "the database is on a tmpfs of 4 MiB that the program has filled: a dump larger than what was"
         + " preallocated, as of a stack overflow, is torn there")
-    full.launch = .script(
-      """
-      mkdir -p "$DATABASE" "$DATABASE-disk" && mount -t tmpfs -o size=4m none "$DATABASE-disk" &&
-      mkdir "$DATABASE-disk/database" || exit 71
-      "$@"; status=$?
-      rm -f "$DATABASE-disk/database/filler"
-      cp -a "$DATABASE-disk/database/." "$DATABASE" || exit 71
-      exit $status
-      """, wrapper: ["/usr/bin/unshare", "--mount"])
-    full.databaseSuffix = "-disk/database"
-    full.endsOtherwise = true
-    full.cutsLargeDumps = true
-    full.needsRoot = true
+    full.useSmallDisk()
     var readOnly = made(
       "folder-read-only", .resources, "the database's folders lost their write permission, not root"
     )
@@ -179,6 +177,23 @@ extension CrashCondition {
     ]
   }()
 
+  /// Has the program's database on a disk of 4 MiB, and gives it back when the program has ended.
+  private mutating func useSmallDisk() {
+    launch = .script(
+      """
+      mkdir -p "$DATABASE" "$DATABASE-disk" && mount -t tmpfs -o size=4m none "$DATABASE-disk" &&
+      mkdir "$DATABASE-disk/database" || exit 71
+      "$@"; status=$?
+      rm -f "$DATABASE-disk/database/filler"
+      cp -a "$DATABASE-disk/database/." "$DATABASE" || exit 71
+      exit $status
+      """, wrapper: ["/usr/bin/unshare", "--mount"])
+    databaseSuffix = "-disk/database"
+    endsOtherwise = true
+    cutsLargeDumps = true
+    needsRoot = true
+  }
+
   static let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
   static let children: [CrashCondition] = {
@@ -192,14 +207,30 @@ extension CrashCondition {
       made(
         "exec-child", .children, "the parent crashes after a child that ran another program died",
         surrounds: true),
+      made(
+        "bare-fork", .children, "a child of _Fork crashes, which runs no atfork handlers",
+        surrounds: true),
+      made("raw-clone", .children, "a child of the system call clone crashes", surrounds: true),
+      made(
+        "early-atfork", .children,
+        "a child crashes in an atfork handler that was registered before the handler's",
+        surrounds: true),
+      made("daemon", .children, "crashes after daemon(3)", surrounds: true),
+      made(
+        "daemon-disk-full", .children,
+        "crashes after daemon(3), when the disk under the database has run full", surrounds: true),
     ]
     for index in conditions.indices {
       // What fork copies of libdispatch and Swift concurrency does not run in a child.
       conditions[index].places = [.main, .pthread]
     }
-    for index in [0, 2, 3] { conditions[index].endsOtherwise = true }
+    for index in [0, 2, 3, 6, 7, 8, 9] { conditions[index].endsOtherwise = true }
+    conditions[10].useSmallDisk()
     conditions[1].crashes = 2
     conditions[3].crashes = 8
+    for kind in ["sent-segv", "sent-abort", "sent-quit"] {
+      conditions[8].excluded[kind] = "forks, and comes there again"
+    }
     // In the memory of the parent: what it changes there, and whom it signals, is the parent's.
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
       conditions[4].excluded[kind] = "would signal its parent"

@@ -18,6 +18,16 @@ extension CrashCondition {
             + "exec \(namespace.joined(separator: " ")) \"$@\""),
         crashes: 2, endsOtherwise: true, needsRoot: true, excluded: firstProcessSurvives),
       CrashCondition(
+        name: "namespace-clone", group: .containers,
+        summary:
+          "a child of the system call clone crashes, the first process of a PID namespace like its"
+          + " parent: both have the process ID 1",
+        launch: .wrapped(namespace), arguments: ["--condition", "namespace-clone"],
+        places: [.main, .pthread], surroundsCrash: true, endsOtherwise: true, needsRoot: true,
+        excluded: firstProcessSurvives.merging(
+          ["main-actor": "is on the main thread there: that is the one whose ID the process has"]
+        ) { old, _ in old }),
+      CrashCondition(
         name: "non-root", group: .containers, summary: "as another user than root",
         launch: .script(
           #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#),
@@ -152,7 +162,7 @@ extension CrashCondition {
   }
 
   /// What crashes by an instruction alone; all others make system calls that the filter refuses them, too.
-  private static let instructions: Set = [
+  static let instructions: Set = [
     "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "divide-by-zero",
     "illegal-instruction", "builtin-trap", "integer-overflow", "stack-overflow", "huge-frame",
     "alloca", "deep",

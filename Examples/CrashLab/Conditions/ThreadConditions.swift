@@ -25,5 +25,19 @@ extension Condition {
     Condition(
       name: "spinning-threads", summary: "beside four threads that never sleep",
       after: { _ in condition_spinning_threads() }),
+    Condition(
+      name: "stealing-thread",
+      summary: "beside a thread that puts a file over every descriptor all the time",
+      after: { _ in condition_stealing_thread() }),
+    Condition(
+      name: "theft", summary: "beside a thread that puts a file over the dump while it is written",
+      after: { unsafe condition_theft($0) }),
+    Condition(
+      name: "bad-thread-base", summary: "with a thread pointer that points nowhere",
+      around: { unsafe condition_with_bad_thread_base($0.function, $0.context) }),
+    Condition(
+      name: "bad-thread-base-beside",
+      summary: "beside a thread whose thread pointer points nowhere",
+      after: { _ in condition_bad_thread_base_beside() }),
   ]
 }

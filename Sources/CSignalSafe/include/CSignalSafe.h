@@ -12,6 +12,7 @@
 #include "pm_process_end.h"
 #include "pm_state.h"
 #include "pm_system_calls.h"
+#include "pm_thread_base.h"
 #include "pm_thread_sanitizer.h"
 #include "pm_thread_start.h"
 

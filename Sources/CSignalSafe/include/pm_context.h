@@ -76,12 +76,6 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
   registers[PM_RAX] = (uint64_t)signal;
   registers[PM_RFLAGS] &= ~UINT64_C(0x400);  // the ABI wants the direction flag clear on return
 }
-// The calling thread's control block.
-PM_INLINE uint64_t pm_thread_pointer(void) {
-  uint64_t value;
-  __asm__("mov %%fs:0, %0" : "=r"(value));
-  return value;
-}
 
 #elif defined(__aarch64__)
 
@@ -120,12 +114,6 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
   registers[32] = pad->resume;
   registers[0] = (uint64_t)signal;
 }
-PM_INLINE uint64_t pm_thread_pointer(void) {
-  uint64_t value;
-  __asm__("mrs %0, tpidr_el0" : "=r"(value));
-  return value;
-}
-
 #endif
 
 // The alternate stack that returning from the handler will set, in ucontext_t: a stack_t on either architecture. A handler

@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 #include "pm_annotations.h"
+#include "pm_thread_base.h"
 #include "pm_thread_sanitizer.h"
-
-#define PM_OUTWARD PM_CRASH_TIME static __attribute__((noinline, unused, disable_sanitizer_instrumentation))
 
 // Runs a previous handler as the kernel would: also one set by signal(3), without SA_SIGINFO, gets all three arguments.
 // Source: Linux arch/x86/kernel/signal_64.c, x64_setup_rt_frame.
@@ -16,7 +15,9 @@ PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nu
                                          void *_Nullable context) {
   // A handler that leaves by siglongjmp leaves in the context in which sigsetjmp was called.
   _Bool left = pm_leave_handler_context();
+  uint64_t base = pm_give_thread_base_back();
   ((void (*)(int, void *, void *))handler)(signal, information, context);
+  pm_take_thread_base_again(base);
   if (left) pm_enter_handler_context();
 }
 
@@ -32,7 +33,9 @@ PM_OUTWARD _Bool pm_call_first_chance_handler(int signal, void *_Nullable inform
   void *handler = __c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE);
   if (!handler) return 0;
   _Bool left = pm_leave_handler_context();
+  uint64_t base = pm_give_thread_base_back();
   _Bool is_handled = ((_Bool (*)(int, void *, void *))handler)(signal, information, context);
+  pm_take_thread_base_again(base);
   if (left) pm_enter_handler_context();
   return is_handled;
 }

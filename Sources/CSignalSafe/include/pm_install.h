@@ -52,6 +52,13 @@ int pm_is_in_swift_runtime(uint64_t address);
 // AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14, which the Glibc overlay cannot ask.
 uint64_t pm_minimum_signal_stack_size(void);
 
+// Keeps the module that an address lies in mapped until the process ends, where it is a shared library: a plugin that starts the
+// handler may be closed by its host, and a signal would find nothing where the handler was. Nothing in a static executable.
+void pm_pin_module(const void *_Nonnull address);
+
+// Finds out whether the register of pm_thread_base.h can be read and written.
+void pm_find_thread_base(void);
+
 // Calls each function that the compiler may call on the crash path through the PLT, whose first call runs the dynamic
 // linker. Tests/Proofs/Safety/AllowedCalls.txt says which those are.
 void pm_bind_now(void);

@@ -101,6 +101,12 @@ PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   return result > 0 ? wanted.returned : result;
 }
 
+// Gives the calling thread a descriptor table of its own, a copy of the common one, until it ends. Costs what there are
+// descriptors.
+PM_INLINE long pm_leave_descriptor_table(void) {
+  return PM_SYSCALL(SYS_unshare, 0x400 /* CLONE_FILES */, 0, 0, 0, 0, 0);
+}
+
 // Is the descriptor still our file?
 struct pm_file_status {
   uint64_t device;

@@ -15,6 +15,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
     of: state.pointee.timeLimit, for: state.pointee.signal)
   unsafe state.pointee.captureTime = CaptureTime(limit: state.pointee.timeLimit &- wordsTime)
   unsafe arm(state, milliseconds: state.pointee.captureTime.sections)
+  unsafe OwnDescriptors(state).take()
   unsafe closeSpares(state)
   let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
   unsafe captureDump(state)
@@ -33,14 +34,20 @@ func captureDump(_ state: UnsafeMutablePointer<HandlerState>) {
   while unsafe landings < 16 && !state.pointee.isOver {
     let result = unsafe pm_run_section(
       state.pointee.landingPads + 2, pm_write_dump, UnsafeMutableRawPointer(state))
-    if result == 0 { break }
-    unsafe state.pointee.sectionsAbandoned |= state.pointee.currentSection
+    if result != 0 {
+      unsafe state.pointee.sectionsAbandoned |= state.pointee.currentSection
+    } else if unsafe !OwnDescriptors(state).beginAgain() {
+      break
+    }
     landings &+= 1
   }
   // Without a file it says already why there is none.
   if unsafe state.pointee.outcome.hasFile {
     unsafe state.pointee.outcome.failure = state.pointee.writer.failure
   }
+  // The sections that follow write elsewhere.
+  unsafe state.pointee.isPrepared = false
+  unsafe state.pointee.hasLostFile = false
 }
 
 /// Removes the dumps of hangs that this crash has overtaken, if its own is whole.
@@ -59,6 +66,7 @@ private func removeHangDumps(_ state: UnsafeMutablePointer<HandlerState>) {
 private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   let sections = unsafe SectionRunner(state)
+  if unsafe state.pointee.hasLostFile { return }
   if unsafe !state.pointee.isPrepared {
     // A file that could not be checked is not written to, and a call that hung would hang again.
     guard unsafe !state.pointee.isOutOfTime && DumpFile(state).prepare() else { return }
@@ -104,7 +112,9 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     unsafe state.pointee.isOutOfTime = false
   }
   unsafe sections.run(10, pm_write_capture)
-  guard unsafe state.pointee.writer.endDocument() else { return }
+  guard unsafe OwnDescriptors(state).check() && state.pointee.writer.endDocument(),
+    unsafe OwnDescriptors(state).check()
+  else { return }
   unsafe state.pointee.outcome.isComplete = true
   guard unsafe state.pointee.request.isRenamed && state.pointee.makes(CallBit.rename) else {
     return
@@ -124,6 +134,8 @@ private func beginAnew(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.currentSection = 0
   unsafe state.pointee.isPrepared = false
   unsafe state.pointee.isBegun = false
+  unsafe state.pointee.hasLostFile = false
+  unsafe state.pointee.timesBegunAgain = 0
   unsafe state.pointee.isOutOfTime = false
   unsafe state.pointee.isFinishing = false
   unsafe state.pointee.isOver = false

@@ -9,16 +9,24 @@ internal import IntermediateDump
 func pm_handle_crash(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
+  unsafe pm_run_handler(pm_in_crash, signal, information, context)
+}
+
+/// The rest of it, where the thread's control block can be read.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_in_crash) @_noLocks
+private func pm_in_crash(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
   pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let entryTime = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
   let end = unsafe CrashEnd(state)
-  // A child of vfork or of a raw clone runs in its parent's memory, or has a copy that nobody made
-  // its own: the calls below this line would write the parent's dump. A child of fork is known by
-  // now.
-  let processID = pm_getpid()
-  guard unsafe processID < 0 || processID == state.pointee.processID else {
+  // In a child of vfork, which runs in its parent's memory, the calls below this line would write
+  // the parent's dump.
+  guard unsafe OwnProcess(state).become() else {
     unsafe end.passOn(signal, information, context)
     return
   }

@@ -51,9 +51,11 @@ struct DumpFile {
     }
     guard opensFiles else { return false }
     // Closed, but still there: the same file again. Removed: one of the same name.
-    let descriptor = unsafe openAgain(state.pointee.lockedName)
+    let isBegunAgain = unsafe state.pointee.timesBegunAgain > 0
+    let descriptor = unsafe openAgain(state.pointee.lockedName, truncating: isBegunAgain)
     if descriptor >= 0, unsafe state.pointee.fileIdentity.isOf(descriptor, linked: true) {
       use(descriptor)
+      if isBegunAgain { _ = pm_preallocate(descriptor, 1 << 20) }
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
@@ -69,11 +71,7 @@ struct DumpFile {
     unsafe ReportName(state).choose()
     unsafe state.pointee.hasNewReportID = true
     makeFIFO()
-    let record = unsafe create(state.pointee.runRecordName)
-    if record >= 0 {
-      _ = unsafe RunRecordFile(state).write(to: record)
-      _ = pm_close(record)
-    }
+    makeRunRecord()
     guard create() else { return false }
     unsafe state.pointee.needsFile = false
     // Only makes sure that the next crash can be written too.
@@ -93,11 +91,40 @@ struct DumpFile {
   }
 
   /// Opens a file of the pending folder for writing; negative if it is not there.
+  ///
+  /// - Parameter truncating: whether what it holds is dropped.
   @_noLocks
-  func openAgain(_ name: UnsafePointer<CChar>) -> Int32 {
+  func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
+    let flags = truncating ? DumpFile.writeOnly | 0o1000 : DumpFile.writeOnly  // O_TRUNC
     return unsafe Int32(
-      truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, DumpFile.writeOnly))
+      truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, flags))
+  }
+
+  /// Makes the run record, and keeps it open where the run is followed.
+  @_noLocks
+  private func makeRunRecord() {
+    let name = unsafe state.pointee.runRecordName
+    var record = unsafe create(name)
+    guard record >= 0 else {
+      unsafe state.pointee.followsRun = false
+      return
+    }
+    if unsafe RunRecordFile(state).write(to: record), unsafe state.pointee.followsRun {
+      unsafe state.pointee.recordDescriptor = record
+      unsafe state.pointee.recordIdentity = FileIdentity(of: record)
+      return
+    }
+    _ = pm_close(record)
+    guard unsafe state.pointee.followsRun else { return }
+    // Too large for the disk; who the owner is fits into a few hundred bytes.
+    unsafe state.pointee.followsRun = false
+    _ = unsafe pm_unlink(state.pointee.folderDescriptor, name)
+    record = unsafe create(name)
+    if record >= 0 {
+      _ = unsafe RunRecordFile(state).write(to: record)
+      _ = pm_close(record)
+    }
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.

@@ -11,9 +11,11 @@ internal import IntermediateDump
 struct HandlerState: ~Copyable {
   // MARK: Decided at install
 
-  /// The process that installed the handler, or its forked child that has it now; a process that
-  /// runs in our memory is another one.
+  /// The process that installed the handler, or the copy of it that has it now; see `OwnProcess`.
   var processID: Int32
+  /// The mark that a copy of the process finds wiped, and whether the kernel does that.
+  let copyMark: FutexWord
+  let wipesMark: Bool
   /// True in a forked child, whose report and process IDs are not those encoded at install.
   var isForkedChild = false
   /// True while there is no locked file, which the crash then makes.
@@ -88,9 +90,13 @@ struct HandlerState: ~Copyable {
   let linkDebugAddress: UInt64
   let dynamicSection: UInt64
   let dynamicSectionSize: Int
-  /// Tokens encoded at install: the first process map; system and annotations.
+  /// Tokens encoded at install: the first process map; what a run record says of the run; system and
+  /// annotations.
   let encodedProcess: UnsafeRawPointer
   let encodedProcessCount: Int
+  let encodedCourse: UnsafeRawPointer
+  /// 0 where nothing is to be said of how a run ends.
+  let encodedCourseCount: Int
   let encodedFacts: UnsafeRawPointer
   let encodedFactsCount: Int
 
@@ -153,6 +159,11 @@ struct HandlerState: ~Copyable {
   var currentSection: UInt64 = 0
   /// True once there is a file for the dump, and once it has its first tokens.
   var isPrepared = false
+  /// True if no other thread can change this one's descriptors; if one has put another file in the
+  /// place of the dump's; and how often the dump was begun again for that.
+  var hasOwnDescriptors = false
+  var hasLostFile = false
+  var timesBegunAgain: UInt8 = 0
   var isBegun = false
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The run record beside a locked file that is made in a crash: a forked child's, or the next one
-/// of a process that goes on.
+/// The run record beside a locked file that is not made by `startHandler`: a forked child's, or the
+/// next one of a process that goes on after a crash.
 ///
 /// RUNS-DURING-CRASH. Source: `RunRecord`, which writes the first one.
 @safe
@@ -27,6 +27,11 @@ struct RunRecordFile {
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
+    // First, because notes and beat are written over in place.
+    if unsafe state.pointee.followsRun {
+      unsafe writer.encoded(
+        state.pointee.encodedCourse, count: state.pointee.encodedCourseCount)
+    }
     writer.unsigned(
       .ownerProcessID, UInt64(UInt32(bitPattern: unsafe state.pointee.processID)), width: 4)
     writer.unsigned(.ownerStartTime, run.startTime)

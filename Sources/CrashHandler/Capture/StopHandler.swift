@@ -11,11 +11,21 @@ internal import CSignalSafe
 func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
+  unsafe pm_run_handler(pm_in_stop, signal, information, context)
+}
+
+/// The rest of it, where the thread's control block can be read.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_in_stop) @_noLocks
+private func pm_in_stop(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
   pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let generation = unsafe state.pointee.parking.value
-  guard unsafe pm_getpid() == state.pointee.processID else { return }
+  guard unsafe OwnProcess(state).isCurrent else { return }
   let threadID = pm_gettid()
   guard generation != 0 else {
     if let context = unsafe context { unsafe state.pointee.stackOffers.answer(threadID, context) }

@@ -13,11 +13,21 @@ internal import IntermediateDump
 func pm_handle_watchdog(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
+  unsafe pm_run_handler(pm_in_watchdog, signal, information, context)
+}
+
+/// The rest of it, where the thread's control block can be read.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_in_watchdog) @_noLocks
+private func pm_in_watchdog(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
   pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let owner = unsafe Int32(bitPattern: state.pointee.owner.value)
-  guard owner != 0, unsafe pm_getpid() == state.pointee.processID else { return }
+  guard owner != 0, unsafe OwnProcess(state).isCurrent else { return }
   if unsafe state.pointee.ending.value != 0 {
     unsafe LateEnd(state).end()
     return

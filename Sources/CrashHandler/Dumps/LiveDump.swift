@@ -31,9 +31,9 @@ struct LiveDump: ~Copyable {
       throw CrashHandlerError.handlerNotStarted
     }
     let main = unsafe address.assumingMemoryBound(to: HandlerState.self)
-    guard unsafe main.pointee.processID == pm_getpid() else {
+    guard unsafe OwnProcess(main).become() else {
       throw CrashHandlerError(
-        .notStarted, "this process was made by vfork or clone, and has its parent's handler")
+        .notStarted, "this process runs in another one's memory, and has its handler")
     }
     let threadID = pm_gettid()
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
@@ -73,7 +73,8 @@ struct LiveDump: ~Copyable {
     let finished = unsafe String(cString: main.pointee.finishedName) + suffix
     unsafe state.initialize(
       to: try HandlerState(
-        processID: main.pointee.processID, isForkedChild: main.pointee.isForkedChild,
+        processID: main.pointee.processID, copyMark: main.pointee.copyMark,
+        wipesMark: main.pointee.wipesMark, isForkedChild: main.pointee.isForkedChild,
         needsFile: true, hasNewReportID: true, run: main.pointee.run,
         limits: main.pointee.limits, forgone: main.pointee.forgone,
         databasePath: main.pointee.databasePath,
@@ -104,6 +105,7 @@ struct LiveDump: ~Copyable {
         dynamicSectionSize: main.pointee.dynamicSectionSize,
         encodedProcess: main.pointee.encodedProcess,
         encodedProcessCount: main.pointee.encodedProcessCount,
+        encodedCourse: main.pointee.encodedCourse, encodedCourseCount: 0,
         encodedFacts: main.pointee.encodedFacts,
         encodedFactsCount: main.pointee.encodedFactsCount,
         captureStackTop: stack + HandlerMemory.captureStackSize,

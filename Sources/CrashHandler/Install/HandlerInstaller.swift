@@ -10,8 +10,8 @@ enum HandlerInstaller {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
-    signals: CrashSignals
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, course: RunCourse?,
+    options: HandlerOptions, signals: CrashSignals
   ) throws(CrashHandlerError) {
     let refusal = ThreadStack.install()
     guard refusal == 0 else {
@@ -20,11 +20,15 @@ enum HandlerInstaller {
     }
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
     let state = unsafe try makeState(
-      files: files, facts: facts, options: options, signals: signals, memory: &memory)
+      files: files, facts: facts, course: course, options: options, signals: signals,
+      memory: &memory)
     unsafe state.pointee.followsRun = files.followsRun
     unsafe state.pointee.recordDescriptor = files.recordDescriptor
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
     pm_bind_now()
+    pm_find_thread_base()
+    let entry: @convention(c) () -> Void = pm_handle_fork
+    unsafe pm_pin_module(unsafeBitCast(entry, to: UnsafeRawPointer.self))
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
       try signals.install()
@@ -39,6 +43,7 @@ enum HandlerInstaller {
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
+    pm_set_continuation(pm_continue_run)
     // ThreadSanitizer's handler, which runs after ours, has no stack on these threads either: given
     // one, it would report the overflow and exit with 66 where the program alone dies of SIGSEGV.
     if options.alternateStacksOnAllThreads, pm_is_thread_sanitized() == 0 {
@@ -52,13 +57,16 @@ enum HandlerInstaller {
   // MARK: - State
 
   private static func makeState(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
-    signals: CrashSignals, memory: inout HandlerMemory
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, course: RunCourse?,
+    options: HandlerOptions, signals: CrashSignals, memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<HandlerState> {
     let state = unsafe try memory.pages(MemoryLayout<HandlerState>.size)
       .bindMemory(to: HandlerState.self, capacity: 1)
     let wordStride = HandlerMemory.wordStride
     let words = unsafe try memory.pages(10 * wordStride)
+    let (markPage, wipesMark) = unsafe try memory.pageWipedInCopies()
+    let copyMark = unsafe FutexWord(markPage.bindMemory(to: UInt32.self, capacity: 1))
+    copyMark.store(OwnProcess.whole)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
@@ -68,6 +76,7 @@ enum HandlerInstaller {
     let faultStackSize = 64 << 10
     let process = facts.encodedProcess() ?? []
     let system = facts.encodedSystem() ?? []
+    let encodedCourse = course?.encoded() ?? []
     let stackMapping = EnvironmentRange.current()
     var (debugAddress, dynamicSection, dynamicSize) = (UInt64(0), UInt64(0), UInt64(0))
     unsafe pm_find_link_map(&debugAddress, &dynamicSection, &dynamicSize)
@@ -88,7 +97,7 @@ enum HandlerInstaller {
     let spare = spareDescriptor()
     unsafe state.initialize(
       to: try HandlerState(
-        processID: getpid(),
+        processID: getpid(), copyMark: copyMark, wipesMark: wipesMark,
         run: RunFacts(
           startTime: run.startTime, stackStart: run.stackStart,
           processNamespace: run.processNamespace ?? 0, launchTime: run.launchTime ?? 0,
@@ -138,6 +147,8 @@ enum HandlerInstaller {
         dynamicSectionSize: Int(min(dynamicSize, 4096)),
         encodedProcess: memory.bytes(process),
         encodedProcessCount: process.count,
+        encodedCourse: memory.bytes(encodedCourse),
+        encodedCourseCount: encodedCourse.count,
         encodedFacts: memory.bytes(system),
         encodedFactsCount: system.count,
         captureStackTop: captureStack + stackSize,

@@ -8,7 +8,8 @@ import Testing
   private static func roots(in disassembly: Disassembly) -> [String] {
     let entries = [
       "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_fork",
-      "pm_handle_termination", "pm_note_process_end",
+      "pm_handle_termination", "pm_note_process_end", "pm_continue_run",
+      "pm_in_crash", "pm_in_stop", "pm_in_watchdog", "pm_in_termination",
       "pm_capture_crash", "pm_capture_dump", "pm_copy_guarded",
     ]
     let sections = disassembly.symbols.filter {

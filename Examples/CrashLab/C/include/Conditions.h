@@ -41,6 +41,13 @@ void condition_vfork_parent(void);
 void condition_traced_thread(void);
 void condition_thread_churn(void);
 void condition_spinning_threads(void);
+// A thread that no signal stops puts a file of the program's, "program-file" in the working directory, in the place of every
+// descriptor that it did not open, all the time; or once, when the dump begins to grow.
+void condition_stealing_thread(void);
+void condition_theft(const char *_Nullable database);
+// The register by which code finds its thread's control block points nowhere: on the crashing thread, and on another one.
+void condition_with_bad_thread_base(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_bad_thread_base_beside(void);
 
 // Modules and mappings. CRASHLAB_MODULE is a module's path, CRASHLAB_MODULES a folder of 2,000 copies of it.
 
@@ -70,6 +77,18 @@ void condition_in_grandchild(crashlab_body _Nonnull body, void *_Nullable contex
 void condition_in_workers(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_in_vfork_child_then_parent(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_after_exec_child(crashlab_body _Nonnull body, void *_Nullable context);
+// In a child of _Fork, of clone(2), of clone(2) with a PID namespace of its own, and in a handler of pthread_atfork(3) that is
+// registered by the function before.
+void condition_in_bare_fork(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_clone(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_namespace_clone(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_prepare_early_atfork(void);
+void condition_in_early_atfork(crashlab_body _Nonnull body, void *_Nullable context);
+// The program itself, that has become a daemon; what the test waits for is another process, made before the handler starts.
+void condition_collect_orphans(void);
+void condition_in_daemon(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_remember_disk(const char *_Nullable database);
+void condition_in_daemon_on_full_disk(crashlab_body _Nonnull body, void *_Nullable context);
 
 // Handlers of the program's own; each prints a line when it runs.
 
