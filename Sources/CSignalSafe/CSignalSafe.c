@@ -3,6 +3,7 @@
 
 _Atomic(void *) pm_state_storage = 0;
 _Atomic(void *) pm_first_chance_storage = 0;
+_Atomic(pm_crash_handler) pm_crash_handler_storage = 0;
 _Atomic(pm_thread_start_function) pm_thread_start_storage = 0;
 _Atomic(uint32_t) pm_plain_creations_storage = 0;
 // Zeros.

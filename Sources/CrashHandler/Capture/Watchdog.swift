@@ -18,7 +18,7 @@ func pm_handle_watchdog(
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let owner = unsafe Int32(bitPattern: state.pointee.owner.value)
   guard owner != 0, unsafe pm_getpid() == state.pointee.processID else { return }
-  if unsafe state.pointee.ending.value != 0 {
+  if unsafe state.pointee.ending.value == CrashEnd.ends {
     unsafe LateEnd(state).end()
     return
   }
