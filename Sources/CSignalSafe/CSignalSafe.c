@@ -6,6 +6,7 @@ _Atomic(void *) pm_first_chance_storage = 0;
 #if defined(__x86_64__)
 uint32_t pm_reads_thread_base_storage = 0;
 #endif
+_Atomic(pm_crash_handler) pm_crash_handler_storage = 0;
 _Atomic(pm_thread_start_function) pm_thread_start_storage = 0;
 _Atomic(uint32_t) pm_plain_creations_storage = 0;
 // Zeros.

@@ -4,6 +4,19 @@
 
   .text
 
+// void pm_enter_crash(int signal, void *information, void *context)
+  .globl pm_enter_crash
+  .hidden pm_enter_crash
+  .type pm_enter_crash, %function
+pm_enter_crash:
+  .cfi_startproc
+  mov x3, sp
+  adrp x16, pm_crash_handler_storage
+  ldr x16, [x16, :lo12:pm_crash_handler_storage]
+  br x16
+  .cfi_endproc
+  .size pm_enter_crash, .-pm_enter_crash
+
   .globl pm_call_on_stack
   .hidden pm_call_on_stack
   .type pm_call_on_stack, %function

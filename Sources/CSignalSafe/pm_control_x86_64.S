@@ -3,6 +3,17 @@
 
   .text
 
+// void pm_enter_crash(int signal, void *information, void *context)
+  .globl pm_enter_crash
+  .hidden pm_enter_crash
+  .type pm_enter_crash, @function
+pm_enter_crash:
+  .cfi_startproc
+  movq %rsp, %rcx
+  jmpq *pm_crash_handler_storage(%rip)
+  .cfi_endproc
+  .size pm_enter_crash, .-pm_enter_crash
+
 // void pm_call_on_stack(void *top, void (*function)(void *), void *argument)
   .globl pm_call_on_stack
   .hidden pm_call_on_stack

@@ -116,6 +116,45 @@ int pm_is_in_swift_runtime(uint64_t address) {
   return strncmp(slash ? slash + 1 : path, "libswiftCore.so", 15) == 0;
 }
 
+struct code_search {
+  uint64_t address;
+  uint64_t start;
+  uint64_t size;
+};
+
+static int find_code(struct dl_phdr_info *info, size_t size, void *argument) {
+  (void)size;
+  struct code_search *search = argument;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    uint64_t start = info->dlpi_addr + header->p_vaddr;
+    if (header->p_type != PT_LOAD || search->address - start >= header->p_memsz) continue;
+    search->start = start;
+    search->size = header->p_memsz;
+    return 1;
+  }
+  return 0;
+}
+
+void pm_find_code(uint64_t address, uint64_t *start, uint64_t *size) {
+  struct code_search search = {.address = address};
+  dl_iterate_phdr(find_code, &search);
+  *start = search.start;
+  *size = search.size;
+}
+
+void pm_find_abort(uint64_t *start, uint64_t *size) {
+  *start = *size = 0;
+  void *address = dlsym(RTLD_DEFAULT, "abort");
+  Dl_info information;
+  const ElfW(Sym) *symbol = NULL;
+  if (!address || dladdr1(address, &information, (void **)&symbol, RTLD_DL_SYMENT) == 0 || !symbol) return;
+  *start = (uint64_t)address;
+  *size = symbol->st_size;
+}
+
+int pm_is_secure(void) { return getauxval(AT_SECURE) != 0; }
+
 uint64_t pm_minimum_signal_stack_size(void) {
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51

@@ -29,6 +29,7 @@ final class CatalogueVictim: Sendable {
     ].merging(testCase.condition.environment) { _, new in new }
     return try await ChildProcess.run(
       "/usr/bin/env", line, in: folder.path + "/work", environment: environment,
+      leadsGroup: environment["SWIFT_BACKTRACE"] != "enable=no",
       patience: testCase.patience)
   }
 

@@ -2,9 +2,11 @@ public import Foundation
 
 /// posix_spawn(3) with a clean slate of signals.
 public enum Spawn {
+  ///
+  /// - Parameter leadsGroup: whether the child leads a process group of its own.
   public static func start(
     _ executable: String, _ arguments: [String], environment: [String: String],
-    output: String, errors: String
+    output: String, errors: String, leadsGroup: Bool = false
   ) throws -> pid_t {
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
@@ -16,8 +18,9 @@ public enum Spawn {
     // A worker thread of the test runner blocks nearly every signal, and a child inherits that.
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    let group = leadsGroup ? POSIX_SPAWN_SETPGROUP : 0
     unsafe posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
 
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)

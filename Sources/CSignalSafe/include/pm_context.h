@@ -116,6 +116,18 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
 }
 #endif
 
+// Whether the kernel has called a handler, by the stack pointer of its entry: the frame of the signal lies right there. A
+// handler that calls another one has a frame of its own between the two. Source: Linux arch/x86/include/asm/sigframe.h (the
+// return address, then the ucontext), arch/arm64/kernel/signal.c (the siginfo, 128 bytes, then the ucontext).
+#if defined(__x86_64__)
+#define PM_CONTEXT_IN_FRAME 8
+#elif defined(__aarch64__)
+#define PM_CONTEXT_IN_FRAME 128
+#endif
+PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_pointer) {
+  return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
+}
+
 // The alternate stack that returning from the handler will set, in ucontext_t: a stack_t on either architecture. A handler
 // that calls sigaltstack(2) sees it undone by its own return. Source: Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16

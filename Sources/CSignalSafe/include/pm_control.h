@@ -31,6 +31,19 @@ PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_No
 #define PM_CAPTURED_CONTEXT_SIZE 1536
 PM_CRASH_TIME void pm_capture_context(void *_Nonnull context);
 
+// The crash handler as the kernel calls it: goes on to what pm_set_crash_handler was given, with the stack pointer of this
+// entry as a fourth argument. No compiled function knows it, and it alone tells whether the kernel has called or another
+// handler: see pm_is_kernels_call. A jump, not a call, so that the return is the kernel's or that handler's own.
+void pm_enter_crash(int signal, void *_Nullable information, void *_Nullable context);
+
+typedef void (*pm_crash_handler)(int, void *_Nullable, void *_Nullable, uint64_t);
+extern _Atomic(pm_crash_handler) pm_crash_handler_storage __attribute__((visibility("hidden")));
+
+// Before pm_enter_crash is installed.
+static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
+  __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
+}
+
 // Lets the handler access memory that is not aligned. The kernel clears the direction flag for a handler but not the
 // alignment-check flag: in a program that has set it, the handler's first unaligned access would be SIGBUS (crash-lab's
 // kind "misaligned" lost its dump so). Returning from the handler restores the flag. Source: Linux

@@ -214,6 +214,15 @@ PM_INLINE long pm_take_signal(const uint64_t *set) {
   int64_t time[2] = {0, 0};
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, 0, time, sizeof(uint64_t), 0, 0);
 }
+// Waits for one; its number, -EAGAIN after the time, -EINTR, or what a filter answers. Meanwhile the kernel counts it among
+// those that the thread does not block. Source: Linux kernel/signal.c, do_sigtimedwait.
+struct pm_signal_information {
+  uint64_t words[16];
+};
+PM_INLINE long pm_wait_signal(const uint64_t *set, struct pm_signal_information *information, int64_t milliseconds) {
+  int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  return PM_SYSCALL(SYS_rt_sigtimedwait, set, information, time, sizeof(uint64_t), 0, 0);
+}
 
 // Gives faults inside the handler a stack of their own: the handler has left the alternate stack, so the kernel would start
 // again at its top, over the signal frame that is still needed. Undone by the return from the handler.

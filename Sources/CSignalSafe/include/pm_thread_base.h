@@ -112,4 +112,14 @@ PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_handler(
   if (is_entered) pm_leave_thread_base(&block);
 }
 
+// The same for the crash handler, which is told the stack pointer of its entry too; see pm_enter_crash.
+PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_crash_handler(
+    void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable, uint64_t), int signal, void *_Nullable information,
+    void *_Nullable context, uint64_t entry_stack_pointer) {
+  struct pm_thread_stand_in block;
+  _Bool is_entered = pm_enter_thread_base(&block);
+  handler(signal, information, context, entry_stack_pointer);
+  if (is_entered) pm_leave_thread_base(&block);
+}
+
 #endif

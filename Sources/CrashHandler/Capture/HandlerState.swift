@@ -124,7 +124,7 @@ struct HandlerState: ~Copyable {
   let owner: FutexWord
   /// Counts the crashes whose handling is over; threads that wait for the owner wait for the next.
   let turn: FutexWord
-  /// 1 once the dump is finished and the process is on its way out.
+  /// Not 0 once the dump is finished and the process is on its way out; see `CrashEnd`.
   let ending: FutexWord
   /// Not 0 while threads are to stay stopped: the number of the stop.
   let parking: FutexWord
@@ -197,7 +197,26 @@ struct HandlerState: ~Copyable {
   var previousHandlerReturned = false
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
-  var lastFault = FaultIdentity()
+  /// False where the byte's value is final.
+  var isPrecedingOpen = false
+  let knownFaults: KnownFaults
+  /// The number of the fault that is handled; 0 for none.
+  var faultNumber: UInt32 = 0
+
+  // MARK: Swift's backtracer
+
+  /// Bit n - 1 stands for signal n: those whose previous handler it is; none once it has run.
+  var backtracerSignals: UInt64 = 0
+  /// The code of the module that it is in.
+  var backtracerCode: UInt64 = 0
+  var backtracerCodeSize: UInt64 = 0
+  /// Whether it runs after this crash.
+  var isBacktraced = false
+  /// Where abort() lies; its size is 0 where that is not known.
+  var abortStart: UInt64 = 0
+  var abortSize: UInt64 = 0
+  /// The most bytes that the kernel needs to call a handler.
+  var signalFrameSize: UInt64 = 0
 
   // MARK: How the run ends
 

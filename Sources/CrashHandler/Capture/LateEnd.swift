@@ -22,6 +22,9 @@ struct LateEnd {
 
   /// Starts the watchdog's timer once more, whose signal the thread takes also behind the handler.
   ///
+  /// Only where the kernel has called the handler, so that its return is the end. Another handler
+  /// that called ours goes on for as long as it likes.
+  ///
   /// A core file that takes longer is written all the same: the kernel keeps every signal but KILL
   /// from a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks

@@ -103,7 +103,7 @@ struct OwnProcess {
     unsafe state.pointee.owner.store(0)
     unsafe state.pointee.ending.store(0)
     unsafe state.pointee.survivedCrashes = 0
-    unsafe state.pointee.lastFault = FaultIdentity()
+    unsafe state.pointee.knownFaults.removeAll()
     unsafe state.pointee.abortingThread = 0
     // Timers are not inherited.
     if unsafe state.pointee.makes(CallBit.timers) {

@@ -24,7 +24,7 @@ private func pm_in_stop(
   pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
-  let generation = unsafe state.pointee.parking.value
+  let generation = unsafe state.pointee.parking.value & ~1
   guard unsafe OwnProcess(state).isCurrent else { return }
   let threadID = pm_gettid()
   guard generation != 0 else {
@@ -32,11 +32,13 @@ private func pm_in_stop(
     return
   }
   guard unsafe UInt32(bitPattern: threadID) != state.pointee.owner.value else { return }
+  var context = unsafe context
   if let record = unsafe state.pointee.threads.find(threadID) {
     record.threadPointer = pm_thread_pointer()
     if let crash = unsafe WaitingCrashes(state).context(of: threadID) {
       // It waits in the handler with a crash of its own: that context is the one worth having.
       record.context = crash
+      unsafe context = UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: crash))
       record.setStatus(.alsoCrashed)
     } else if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID),
       let caller = unsafe dump.pointee.context
@@ -54,7 +56,13 @@ private func pm_in_stop(
       unsafe state.pointee.stopped.wakeAll()
     }
   }
-  while unsafe state.pointee.parking.value == generation {
-    unsafe state.pointee.parking.wait(while: generation, milliseconds: -1)
+  while true {
+    let parking = unsafe state.pointee.parking.value
+    guard parking & ~1 == generation else { return }
+    if parking & 1 == 1 {
+      unsafe StandIn(state).stay(context, while: state.pointee.parking, is: parking)
+    } else {
+      unsafe state.pointee.parking.wait(while: parking, milliseconds: -1)
+    }
   }
 }

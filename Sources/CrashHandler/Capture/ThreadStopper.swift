@@ -29,10 +29,11 @@ struct ThreadStopper {
       return
     }
     unsafe state.pointee.stopped.store(0)
-    // A number that no thread can still be waiting on since an earlier crash.
+    // A number that no thread can still be waiting on since an earlier crash; its lowest bit is for
+    // `StandIn.call`.
     unsafe state.pointee.stopCount =
-      state.pointee.stopCount == UInt32.max
-      ? 1 : state.pointee.stopCount &+ 1
+      state.pointee.stopCount >= UInt32.max &- 1
+      ? 2 : state.pointee.stopCount &+ 2
     unsafe state.pointee.parking.store(state.pointee.stopCount)
     // Threads that run go on making threads while we look, so look again until nothing is new.
     var pass = 0
@@ -139,7 +140,7 @@ struct ThreadStopper {
 
   /// Name, state and blocked signals; false if the thread has ended.
   @_noLocks
-  private func readStatus(_ record: ThreadRecord) -> Bool {
+  func readStatus(_ record: ThreadRecord) -> Bool {
     let half = unsafe state.pointee.scratchSize / 2
     let place = unsafe state.pointee.scratch + half
     let count = unsafe procFile.readTask(record.threadID, "status", into: place, capacity: half)

@@ -28,7 +28,7 @@ private func pm_in_watchdog(
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   let owner = unsafe Int32(bitPattern: state.pointee.owner.value)
   guard owner != 0, unsafe OwnProcess(state).isCurrent else { return }
-  if unsafe state.pointee.ending.value != 0 {
+  if unsafe state.pointee.ending.value == CrashEnd.ends {
     unsafe LateEnd(state).end()
     return
   }

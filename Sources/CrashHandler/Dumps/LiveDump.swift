@@ -120,7 +120,8 @@ struct LiveDump: ~Copyable {
         dumpingThreads: main.pointee.dumpingThreads, hangDumps: main.pointee.hangDumps,
         writer: memory.writer(to: -1, limits: main.pointee.limits),
         precedingReport: main.pointee.precedingReport,
-        precedingName: main.pointee.precedingName))
+        precedingName: main.pointee.precedingName,
+        knownFaults: main.pointee.knownFaults))
   }
 
   deinit {

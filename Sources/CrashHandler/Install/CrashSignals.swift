@@ -59,11 +59,16 @@ struct CrashSignals {
     return 0
   }
 
-  /// Those of `mask` whose previous handler is not Swift's backtracer.
-  var withoutBacktracer: UInt64 {
+  /// Those of `mask` whose previous handler is Swift's backtracer.
+  var ofBacktracer: UInt64 {
     previous.reduce(0) { mask, entry in
-      pm_is_in_swift_runtime(entry.value.handler) != 0 ? mask : mask | Self.bit(entry.key)
+      pm_is_in_swift_runtime(entry.value.handler) != 0 ? mask | Self.bit(entry.key) : mask
     }
+  }
+
+  /// The address of its handler; 0 where there is none.
+  var backtracer: UInt64 {
+    previous.values.map(\.handler).first { pm_is_in_swift_runtime($0) != 0 } ?? 0
   }
 
   /// Writes the previous actions to a table indexed by signal number.
@@ -89,7 +94,10 @@ struct CrashSignals {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
-    let handler = unsafe pm_sanitized_handler(pm_handle_crash)
+    unsafe pm_set_crash_handler(pm_sanitized_handler(pm_handle_crash))
+    let handler:
+      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+        unsafe pm_enter_crash
     if watchdogSignal != 0 {
       let watchdog:
         @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =

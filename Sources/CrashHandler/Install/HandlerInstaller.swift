@@ -173,7 +173,9 @@ enum HandlerInstaller {
         hangDumps: HangDumps(base: memory.pages(HangDumps.byteCount)),
         writer: memory.writer(to: files.descriptor, limits: options.limits),
         precedingReport: memory.pages(16),
-        precedingName: UnsafeMutablePointer(mutating: memory.text(finished))))
+        precedingName: UnsafeMutablePointer(mutating: memory.text(finished)),
+        knownFaults: KnownFaults(base: memory.pages(KnownFaults.byteCount))))
+    unsafe SwiftBacktracer.prepare(state, signals: signals)
     unsafe state.pointee.writer.asksFile = !options.forgoing.contains(.filePosition)
     return unsafe state
   }
