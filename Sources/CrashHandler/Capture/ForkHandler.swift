@@ -36,6 +36,7 @@ func pm_handle_fork() {
   unsafe Rearming(state).reset()
   unsafe ThreadStopper(state).releaseAll()
   unsafe WaitingCrashes(state).removeAll()
+  pm_forget_entry_stacks()
   unsafe state.pointee.dumpingThreads.removeAll()
   unsafe leaveHangDumps(state)
   unsafe state.pointee.owner.store(0)

@@ -35,6 +35,7 @@ enum ExitNotes {
       guard unsafe !state.pointee.isForkedChild && state.pointee.processID == getpid() else {
         return
       }
+      unsafe EndingThread(state).waitForCapture()
       unsafe RunNoteFile(state).noteEnd(RunNotes.End.exit.rawValue)
       unsafe ExitNotes.removeFiles(state)
     }

@@ -18,19 +18,23 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errorNumber: refusal)
     }
-    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
+    let entryStacks = Int(PM_ENTRY_STACKS) * Int(PM_ENTRY_STACK_SIZE)
+    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + entryStacks)
+    let entryMemory = unsafe try memory.pages(entryStacks)
     let state = unsafe try makeState(
       files: files, facts: facts, options: options, signals: signals, memory: &memory)
     unsafe state.pointee.followsRun = files.followsRun
     unsafe state.pointee.recordDescriptor = files.recordDescriptor
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
     pm_bind_now()
+    unsafe pm_set_entry_stacks(entryMemory)
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
       // The memory goes with this error; a stray signal must not find it.
       pm_set_state(nil)
+      pm_set_entry_stacks(nil)
       throw error
     }
     unsafe state.pointee.crashAction = signals.installedAction()
@@ -156,7 +160,7 @@ enum HandlerInstaller {
         parking: word(3),
         stopped: word(4),
         stopTarget: word(5),
-        waiting: memory.pages(WaitingCrashes.byteCount),
+        waiting: memory.pages(WaitingCrashes.byteCount(capacity: threadCapacity)),
         dumpingThreads: DumpingThreads(
           base: memory.pages(DumpingThreads.byteCount), freed: word(9)),
         hangDumps: HangDumps(base: memory.pages(HangDumps.byteCount)),

@@ -41,6 +41,12 @@ void condition_vfork_parent(void);
 void condition_traced_thread(void);
 void condition_thread_churn(void);
 void condition_spinning_threads(void);
+// A thread that blocks every signal and calls exit(3) once the dump has its first bytes; nothing without a database.
+void condition_exiting_thread(const char *_Nullable database);
+
+// 64 threads crash together, each on an alternate stack of so many bytes; in the second in a handler on that stack.
+void condition_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
+void condition_in_handler_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
 
 // Modules and mappings. CRASHLAB_MODULE is a module's path, CRASHLAB_MODULES a folder of 2,000 copies of it.
 
@@ -61,6 +67,9 @@ void condition_full_disk(const char *_Nullable database);
 void condition_folder_deleted(const char *_Nullable database);
 void condition_folder_read_only(const char *_Nullable database);
 void condition_no_working_directory(const char *_Nullable database);
+// RLIMIT_SIGPENDING is 0; it is low, and as many signals wait.
+void condition_no_pending_signals(void);
+void condition_full_signal_queue(void);
 
 // Children. What a child's end was, as waitpid(2) tells it, goes to standard output.
 
