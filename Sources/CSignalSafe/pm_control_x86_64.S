@@ -35,6 +35,28 @@ pm_call_on_stack:
   .cfi_endproc
   .size pm_call_on_stack, .-pm_call_on_stack
 
+// void pm_call_leaving_stack(void *top, void (*function)(void *), void *argument, uint64_t *left)
+  .globl pm_call_leaving_stack
+  .hidden pm_call_leaving_stack
+  .type pm_call_leaving_stack, @function
+pm_call_leaving_stack:
+  .cfi_startproc
+  pushq %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp, -16
+  movq %rsp, %rbp
+  .cfi_def_cfa_register %rbp
+  movq %rsp, (%rcx)
+  movq %rdi, %rsp
+  movq %rdx, %rdi
+  callq *%rsi
+  movq %rbp, %rsp
+  popq %rbp
+  .cfi_def_cfa %rsp, 8
+  retq
+  .cfi_endproc
+  .size pm_call_leaving_stack, .-pm_call_leaving_stack
+
 // int pm_run_section(struct pm_landing_pad *pad, void (*function)(void *), void *argument)
   .globl pm_run_section
   .hidden pm_run_section

@@ -407,7 +407,7 @@ private func hangInSection() throws {
     while true { pause() }
   }
   // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
-  unsafe openSignals(state)
+  unsafe unblock(state.pointee.captureSignals)
   for _ in 0..<2 {
     unsafe state.pointee.isOutOfTime = false
     WatchdogTimer.arm(timer, milliseconds: 20)

@@ -39,5 +39,20 @@ extension Condition {
       name: "bad-thread-base-beside",
       summary: "beside a thread whose thread pointer points nowhere",
       after: { _ in condition_bad_thread_base_beside() }),
+      name: "exiting-thread",
+      summary: "while a thread that blocks every signal calls exit, as soon as the dump has begun",
+      after: { unsafe condition_exiting_thread($0) }),
+    Condition(
+      name: "signal-stacks-4k", summary: "on 64 threads at once, on alternate stacks of 4,096 bytes",
+      around: { unsafe condition_on_small_stacks($0.function, $0.context, 4096) }),
+    Condition(
+      name: "signal-stacks-6k", summary: "the same with 6,144 bytes",
+      around: { unsafe condition_on_small_stacks($0.function, $0.context, 6144) }),
+    Condition(
+      name: "signal-stacks-8k", summary: "the same with 8,192 bytes",
+      around: { unsafe condition_on_small_stacks($0.function, $0.context, 8192) }),
+    Condition(
+      name: "handlers-on-8k", summary: "the same in a signal handler on that stack",
+      around: { unsafe condition_in_handler_on_small_stacks($0.function, $0.context, 8192) }),
   ]
 }

@@ -7,6 +7,7 @@
 #include "pm_client.h"
 #include "pm_context.h"
 #include "pm_control.h"
+#include "pm_entry_stacks.h"
 #include "pm_handlers.h"
 #include "pm_install.h"
 #include "pm_process_end.h"

@@ -20,6 +20,10 @@ struct pm_landing_pad {
 PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                     void *_Nonnull argument);
 
+// The same, and notes where the caller's stack was left: what is called there may use it from that address down.
+PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
+                                         void *_Nonnull argument, uint64_t *_Nonnull left);
+
 // Calls function(argument). Returns 0 when it returned, or the number of the signal that ended it: the handler, entered
 // again by that signal, passes the pad to pm_context_land. What the function held is not undone, so it may hold nothing.
 PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_Nonnull function)(void *_Nonnull),

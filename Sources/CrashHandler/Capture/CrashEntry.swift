@@ -33,6 +33,8 @@ private func pm_in_crash(
   if let context = unsafe context {
     isKernels = unsafe pm_is_kernels_call(context, entryStackPointer) != 0
   }
+  var mask: UInt64 = 0
+  if !isKernels { _ = unsafe pm_sigprocmask(0, nil, &mask) }
   // In a child of vfork, which runs in its parent's memory, the calls below this line would write
   // the parent's dump.
   guard unsafe OwnProcess(state).become() else {
@@ -46,22 +48,27 @@ private func pm_in_crash(
     unsafe interrupted.abandon(threadID, for: state)
   }
   if unsafe state.pointee.owner.value == UInt32(bitPattern: threadID) {
-    _ = unsafe openSignals(state)
+    unblock(unsafe state.pointee.captureSignals)
     unsafe end.land(signal, information, context, isKernels: isKernels)
     return
   }
   // Not for a fault on an alternate stack: that is one of a signal handler, the first-chance
   // handler among them, which would be called for its own faults until the stack ends.
   if let context = unsafe context, unsafe pm_context_is_on_signal_stack(context) == 0,
-    unsafe pm_call_first_chance_handler(signal, information, context)
+    pm_has_first_chance_handler()
   {
-    return
+    // It may take long: the thread can be stopped there, where it would be in the kernel's handling
+    // of the signal.
+    setMask(unsafe pm_context_signal_mask(context) | ~state.pointee.openSignals)
+    if unsafe pm_call_first_chance_handler(signal, information, context) { return }
+    setMask(unsafe ~state.pointee.faultSignals)
   }
-  let mask = unsafe openSignals(state)
+  unblock(unsafe state.pointee.faultSignals)
   guard unsafe end.becomeOwner(threadID, context: context) else {
     unsafe end.passOn(signal, information, context)
     return
   }
+  unsafe unblock(state.pointee.captureSignals)
   unsafe state.pointee.signal = signal
   unsafe state.pointee.information = information
   unsafe state.pointee.context = context
@@ -114,18 +121,20 @@ private func goBack(_ context: UnsafeMutableRawPointer?, mask: UInt64) {
   _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
 }
 
-/// Unblocks what must reach a thread in our handler.
+/// Lets signals through to a thread in our handler.
 ///
 /// The kernel adds a handler's mask to the thread's own, and libdispatch's workers block every
 /// real-time signal. Returning from the handler restores the thread's mask.
-///
-/// - Returns: the mask before.
 @_noLocks
-func openSignals(_ state: UnsafeMutablePointer<HandlerState>) -> UInt64 {
-  var mask = unsafe state.pointee.openSignals
-  var before: UInt64 = 0
+func unblock(_ signals: UInt64) {
+  var mask = signals
   var attempts = 0
-  // SIG_UNBLOCK
-  while unsafe attempts < 3 && pm_sigprocmask(1, &mask, &before) != 0 { attempts &+= 1 }
-  return before
+  while unsafe attempts < 3 && pm_sigprocmask(1, &mask, nil) != 0 { attempts &+= 1 }  // SIG_UNBLOCK
+}
+
+@_noLocks
+private func setMask(_ signals: UInt64) {
+  var mask = signals
+  var attempts = 0
+  while unsafe attempts < 3 && pm_sigprocmask(2, &mask, nil) != 0 { attempts &+= 1 }  // SIG_SETMASK
 }

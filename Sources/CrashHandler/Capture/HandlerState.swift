@@ -69,7 +69,8 @@ struct HandlerState: ~Copyable {
   var crashAction = pm_signal_action()
   /// Bit n - 1 stands for signal n: those whose handler is ours.
   let crashSignals: UInt64
-  /// The signals that must reach a thread in our handler: faults, the stop signals, the watchdog's.
+  /// The signals that must reach a thread of the handler's or one that takes a dump: faults, the
+  /// stop signals, the watchdog's.
   let openSignals: UInt64
   /// Where the arguments, environment and auxiliary vector begin on the main thread's stack; 0 if
   /// unknown.
@@ -130,7 +131,7 @@ struct HandlerState: ~Copyable {
   let parking: FutexWord
   /// Threads that have stopped.
   let stopped: FutexWord
-  /// The count of stopped threads that the capturing thread waits for.
+  /// The count of stopped threads that the capturing thread waits for; set before it waits.
   let stopTarget: FutexWord
   /// Threads that crashed while another one captured; see `WaitingCrashes`.
   let waiting: UnsafeMutableRawPointer
@@ -228,4 +229,24 @@ struct HandlerState: ~Copyable {
   /// The run record beside the locked file, open for writing.
   var recordDescriptor: Int32 = -1
   var recordIdentity = FileIdentity(of: -1)
+}
+
+extension HandlerState {
+  /// Faults: what a thread that crashed must get, which waits or ends. No stop signal: a small
+  /// alternate stack has no room for one.
+  var faultSignals: UInt64 {
+    @_noLocks get {
+      openSignals
+        & ~(bit(ThreadStopper.profileSignal) | bit(stopSignal) | bit(watchdogSignal))
+    }
+  }
+
+  /// What the capturing thread must get: faults and the watchdog's signal.
+  var captureSignals: UInt64 { @_noLocks get { faultSignals | bit(watchdogSignal) } }
+
+  /// None for 0, which is no signal.
+  @_noLocks
+  private func bit(_ signal: Int32) -> UInt64 {
+    signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
+  }
 }

@@ -98,6 +98,7 @@ struct OwnProcess {
     unsafe Rearming(state).reset()
     unsafe ThreadStopper(state).releaseAll()
     unsafe WaitingCrashes(state).removeAll()
+    pm_forget_entry_stacks()
     unsafe state.pointee.dumpingThreads.removeAll()
     leaveHangDumps()
     unsafe state.pointee.owner.store(0)

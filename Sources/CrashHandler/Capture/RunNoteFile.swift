@@ -88,5 +88,7 @@ struct RunNoteFile {
 @c(pm_note_process_end) @_noLocks
 func pm_note_process_end() {
   guard let address = unsafe pm_state() else { return }
-  unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self)).noteEnd(2)
+  let state = unsafe address.assumingMemoryBound(to: HandlerState.self)
+  unsafe EndingThread(state).waitForCapture()
+  unsafe RunNoteFile(state).noteEnd(2)
 }

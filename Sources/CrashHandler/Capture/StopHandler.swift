@@ -32,29 +32,18 @@ private func pm_in_stop(
     return
   }
   guard unsafe UInt32(bitPattern: threadID) != state.pointee.owner.value else { return }
-  var context = unsafe context
   if let record = unsafe state.pointee.threads.find(threadID) {
     record.threadPointer = pm_thread_pointer()
-    if let crash = unsafe WaitingCrashes(state).context(of: threadID) {
-      // It waits in the handler with a crash of its own: that context is the one worth having.
-      record.context = crash
-      unsafe context = UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: crash))
-      record.setStatus(.alsoCrashed)
-    } else if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID),
+    var place = unsafe context
+    // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
+    if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID),
       let caller = unsafe dump.pointee.context
     {
-      // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
-      record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: caller))
-      record.setStatus(.stopped)
-    } else {
-      record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: context))
-      record.setStatus(.stopped)
+      unsafe place = caller
     }
-    // Only the last one wakes the capturing thread: a thousand wake-ups would cost more than the
-    // stops.
-    if unsafe state.pointee.stopped.add(1) >= state.pointee.stopTarget.value {
-      unsafe state.pointee.stopped.wakeAll()
-    }
+    record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: place))
+    record.setStatus(.stopped)
+    unsafe ThreadStopper.noteStop(state)
   }
   while true {
     let parking = unsafe state.pointee.parking.value

@@ -20,6 +20,12 @@ struct ThreadWriter {
   @_noLocks
   func writeThread(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     unsafe state.pointee.writer.startMap(key)
+    // One that could not be stopped may have crashed since.
+    if record.status != .stopped, record.status != .alsoCrashed,
+      let crash = unsafe WaitingCrashes(state).crash(of: record.threadID)
+    {
+      record.setCrash(crash)
+    }
     if record.status == .stopped || record.status == .alsoCrashed {
       writeIdentity(threadID: record.threadID, method: record.status == .stopped ? 2 : 3)
       writeStatus(record)

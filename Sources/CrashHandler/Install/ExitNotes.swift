@@ -36,6 +36,7 @@ enum ExitNotes {
       guard unsafe OwnProcess(state).isCurrent,
         unsafe !state.pointee.isForkedChild || !state.pointee.needsFile
       else { return }
+      unsafe EndingThread(state).waitForCapture()
       unsafe RunNoteFile(state).noteEnd(RunNotes.End.exit.rawValue)
       unsafe ExitNotes.removeFiles(state)
     }

@@ -18,7 +18,9 @@ enum HandlerInstaller {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errorNumber: refusal)
     }
-    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
+    let entryStacks = Int(PM_ENTRY_STACKS) * Int(PM_ENTRY_STACK_SIZE)
+    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + entryStacks)
+    let entryMemory = unsafe try memory.pages(entryStacks)
     let state = unsafe try makeState(
       files: files, facts: facts, course: course, options: options, signals: signals,
       memory: &memory)
@@ -29,12 +31,14 @@ enum HandlerInstaller {
     pm_find_thread_base()
     let entry: @convention(c) () -> Void = pm_handle_fork
     unsafe pm_pin_module(unsafeBitCast(entry, to: UnsafeRawPointer.self))
+    unsafe pm_set_entry_stacks(entryMemory)
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
       // The memory goes with this error; a stray signal must not find it.
       pm_set_state(nil)
+      pm_set_entry_stacks(nil)
       throw error
     }
     unsafe state.pointee.crashAction = signals.installedAction()
@@ -167,7 +171,7 @@ enum HandlerInstaller {
         parking: word(3),
         stopped: word(4),
         stopTarget: word(5),
-        waiting: memory.pages(WaitingCrashes.byteCount),
+        waiting: memory.pages(WaitingCrashes.byteCount(capacity: threadCapacity)),
         dumpingThreads: DumpingThreads(
           base: memory.pages(DumpingThreads.byteCount), freed: word(9)),
         hangDumps: HangDumps(base: memory.pages(HangDumps.byteCount)),

@@ -283,3 +283,32 @@ void condition_theft(const char *database) {
   start(steal_dump, strdup(database));
   while (atomic_load(&thief) == 0) usleep(100);
 }
+
+// Whether a locked dump has content.
+static int has_dump(const char *folder) {
+  DIR *entries = opendir(folder);
+  int found = 0;
+  if (entries == NULL) return 0;
+  for (struct dirent *entry; !found && (entry = readdir(entries)) != NULL;) {
+    struct stat status;
+    found = strstr(entry->d_name, ".locked") != NULL && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 &&
+            status.st_size > 0;
+  }
+  closedir(entries);
+  return found;
+}
+
+static void *exit_meanwhile(void *folder) {
+  sigset_t signals;
+  sigfillset(&signals);
+  pthread_sigmask(SIG_SETMASK, &signals, NULL);
+  while (!has_dump(folder)) usleep(50);
+  exit(0);
+}
+
+void condition_exiting_thread(const char *database) {
+  if (database == NULL) return;
+  static char folder[4096];
+  snprintf(folder, sizeof folder, "%s/pending-serialized-dumps", database);
+  start(exit_meanwhile, folder);
+}

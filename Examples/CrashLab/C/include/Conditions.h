@@ -48,6 +48,12 @@ void condition_theft(const char *_Nullable database);
 // The register by which code finds its thread's control block points nowhere: on the crashing thread, and on another one.
 void condition_with_bad_thread_base(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_bad_thread_base_beside(void);
+// A thread that blocks every signal and calls exit(3) once the dump has its first bytes; nothing without a database.
+void condition_exiting_thread(const char *_Nullable database);
+
+// 64 threads crash together, each on an alternate stack of so many bytes; in the second in a handler on that stack.
+void condition_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
+void condition_in_handler_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
 
 // Modules and mappings. CRASHLAB_MODULE is a module's path, CRASHLAB_MODULES a folder of 2,000 copies of it.
 
@@ -68,6 +74,9 @@ void condition_full_disk(const char *_Nullable database);
 void condition_folder_deleted(const char *_Nullable database);
 void condition_folder_read_only(const char *_Nullable database);
 void condition_no_working_directory(const char *_Nullable database);
+// RLIMIT_SIGPENDING is 0; it is low, and as many signals wait.
+void condition_no_pending_signals(void);
+void condition_full_signal_queue(void);
 
 // Children. What a child's end was, as waitpid(2) tells it, goes to standard output.
 
