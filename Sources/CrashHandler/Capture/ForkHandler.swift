@@ -28,6 +28,8 @@ func pm_handle_fork() {
     _ = unsafe pm_close(state.pointee.recordDescriptor)
   }
   unsafe state.pointee.recordDescriptor = -1
+  // The kernel has kept the page from the child.
+  unsafe state.pointee.recordMapping = RecordMapping()
   unsafe state.pointee.followsRun = false
   unsafe state.pointee.isForkedChild = true
   unsafe state.pointee.needsFile = true

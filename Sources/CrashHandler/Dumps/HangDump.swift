@@ -39,6 +39,8 @@ package struct HangDump: Sendable {
   /// The report that it becomes.
   package let reportID: ReportID
   private let index: Int
+  /// Shows others that this process lives, until the dump is dropped or kept.
+  private let recordMapping: RecordMapping
   private let timeOffset: Int64
   private let processorTimeOffset: Int64
 
@@ -75,6 +77,8 @@ package struct HangDump: Sendable {
     // The entry's from now on.
     unsafe dump.state.pointee.fileDescriptor = -1
     unsafe dump.state.pointee.fifoDescriptor = -1
+    recordMapping = unsafe dump.state.pointee.recordMapping
+    unsafe dump.state.pointee.recordMapping = RecordMapping()
     self.index = index
     timeOffset = unsafe dump.state.pointee.request.timeOffset
     processorTimeOffset = unsafe dump.state.pointee.request.processorTimeOffset

@@ -24,6 +24,8 @@ enum HandlerInstaller {
     unsafe state.pointee.followsRun = files.followsRun
     unsafe state.pointee.recordDescriptor = files.recordDescriptor
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
+    unsafe state.pointee.recordMapping = files.recordMapping
+    unsafe state.pointee.mapsRecords = files.recordMapping.isMapped
     pm_bind_now()
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
@@ -91,7 +93,8 @@ enum HandlerInstaller {
         processID: getpid(),
         run: RunFacts(
           startTime: run.startTime, stackStart: run.stackStart,
-          processNamespace: run.processNamespace ?? 0, launchTime: run.launchTime ?? 0,
+          processNamespace: run.processNamespace ?? 0, timeNamespace: run.timeNamespace ?? 0,
+          launchTime: run.launchTime ?? 0,
           bootID: memory.bytes(bootID), bootIDCount: bootID.count),
         limits: options.limits,
         forgone: options.forgoing.rawValue,
