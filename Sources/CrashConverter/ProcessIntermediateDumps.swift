@@ -25,8 +25,8 @@ internal import IntermediateDump
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
 ///     out to be other converters'.
 /// - Returns: what was done, dump by dump, in that order. What is left for another call is among them,
-///   with the reason: a dump whose owner may still write to it, one on which another converter works,
-///   or one that `limit` leaves out.
+///   with the reason: a dump whose owner may still write to it, and one on which another converter
+///   works. Those that `limit` leaves out are not.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
@@ -56,8 +56,8 @@ public func processIntermediateDumps(
   for (index, file) in dumps.enumerated() {
     defer { progress(index + 1, dumps.count) }
     let isForeign = pending.identifier != nil && file.name.identifier != pending.identifier
-    let isOverLimit = isForeign && foreignCount >= limit
-    guard let dump = process(file, conversion, pending, isOverLimit: isOverLimit) else { continue }
+    if isForeign, foreignCount >= limit { break }
+    guard let dump = process(file, conversion, pending) else { continue }
     processed.append(dump)
     if dump.isLeft { continue }
     if isForeign { foreignCount += 1 }
@@ -90,16 +90,11 @@ func openPendingFolder(
 /// Takes a file of the pending folder and makes a report of it; nil where there was nothing to take.
 func process(
   _ file: PendingFolder.File, _ conversion: borrowing DumpConversion,
-  _ pending: borrowing PendingFolder, isOverLimit: Bool = false
+  _ pending: borrowing PendingFolder
 ) -> ProcessedDump? {
   func dump(_ outcome: ProcessedDump.Outcome, _ reportID: ReportID? = nil) -> ProcessedDump {
     ProcessedDump(
       reportID: reportID ?? file.name.reportID, fileName: file.name.description, outcome: outcome)
-  }
-  // Every process that lives has a file that is empty, and the end of a run can wait.
-  if isOverLimit {
-    let reason = "enough dumps of other programs were processed"
-    return file.status.size > 0 ? dump(.left(reason, until: nil)) : nil
   }
   do throws(CrashReportDatabaseError) {
     switch try pending.claim(file) {

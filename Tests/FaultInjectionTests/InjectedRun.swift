@@ -53,7 +53,7 @@ struct InjectedRun: Sendable {
       switch dump.outcome {
       case .complete: snapshot.capture.isComplete
       case .torn: !snapshot.capture.isComplete
-      case .ended, .failed, .quarantined: false
+      case .ended, .failed, .quarantined, .left: false
       }
     }
   }
