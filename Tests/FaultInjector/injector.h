@@ -35,6 +35,10 @@ struct plan {
   enum kill_time kill_time;
   long kill_index;
   enum role kill_role;
+  // Runs a shell's command before a call, which waits for it.
+  const char *command;
+  long command_index;
+  enum role command_role;
   // In the order in which they are hit; the next is set when the one before has been.
   struct breakpoint breakpoints[BREAKPOINTS];
   int breakpoint_count;

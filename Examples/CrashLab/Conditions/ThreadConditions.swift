@@ -39,6 +39,7 @@ extension Condition {
       name: "bad-thread-base-beside",
       summary: "beside a thread whose thread pointer points nowhere",
       after: { _ in condition_bad_thread_base_beside() }),
+    Condition(
       name: "exiting-thread",
       summary: "while a thread that blocks every signal calls exit, as soon as the dump has begun",
       after: { unsafe condition_exiting_thread($0) }),

@@ -113,13 +113,8 @@ struct pm_file_status {
   uint64_t inode;
   uint64_t links;
 };
-PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
-  // struct stat: st_dev 0 (8), st_ino 8 (8); st_nlink 16 (8) on x86_64, 20 (4) on arm64.
-  uint64_t raw[18];
-  long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
-  // Any error but EBADF comes from a filter, which may know only one of the two calls that do this.
-  if (result < 0 && result != -9) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, 0x1000 /* AT_EMPTY_PATH */, 0, 0);
-  if (result < 0) return result;
+// struct stat: st_dev 0 (8), st_ino 8 (8); st_nlink 16 (8) on x86_64, 20 (4) on arm64.
+PM_INLINE void pm_read_status(const uint64_t *raw, struct pm_file_status *status) {
   status->device = raw[0];
   status->inode = raw[1];
 #if defined(__aarch64__)
@@ -127,6 +122,23 @@ PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
 #else
   status->links = raw[2];
 #endif
+}
+PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
+  uint64_t raw[18];
+  long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
+  // Any error but EBADF comes from a filter, which may know only one of the two calls that do this.
+  if (result < 0 && result != -9) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, 0x1000 /* AT_EMPTY_PATH */, 0, 0);
+  if (result < 0) return result;
+  pm_read_status(raw, status);
+  return 0;
+}
+
+// Does the name in the pending folder still stand for that file? A converter may have renamed or removed it.
+PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status *status) {
+  uint64_t raw[18];
+  long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, 0x100 /* AT_SYMLINK_NOFOLLOW */, 0, 0);
+  if (result < 0) return result;
+  pm_read_status(raw, status);
   return 0;
 }
 
@@ -150,6 +162,15 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
   } local = {to, count}, remote = {from, count};
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, &remote, 1, 0);
 }
+
+// A page of the run record, mapped with no access: see RecordMapping. Returns its address.
+PM_INLINE long pm_map_unreadable(int fd) {
+  return PM_SYSCALL(SYS_mmap, 0, 1, 0 /* PROT_NONE */, 1 /* MAP_SHARED */, fd, 0);
+}
+PM_INLINE long pm_keep_from_children(uintptr_t address) {
+  return PM_SYSCALL(SYS_madvise, address, 1, 10 /* MADV_DONTFORK */, 0, 0, 0);
+}
+PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, address, 1, 0, 0, 0, 0); }
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 

@@ -10,6 +10,11 @@ extension PendingFolder {
   /// else.
   static let maximumAttempts: UInt32 = 10
 
+  /// True if a claimed file is empty still.
+  func isEmpty(_ claim: DumpClaim) -> Bool {
+    (folder.status(of: claim.name.description)?.size ?? 0) == 0
+  }
+
   /// Lets others, and this process later, try again.
   ///
   /// - Parameter countsAttempt: false if the dump had no part in the failure.

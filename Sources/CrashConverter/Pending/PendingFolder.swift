@@ -19,6 +19,8 @@ struct PendingFolder: ~Copyable {
   let identifier: String?
   /// Nanoseconds since 1970.
   let now: Int64
+  /// What claims of this folder are told by.
+  private let witness = ClaimWitness()
 
   /// Opens the folder; makes it if it is missing.
   ///
@@ -82,9 +84,11 @@ struct PendingFolder: ~Copyable {
       process = ProcessProbe.look(at: record.processID)
     }
     let recordTime = folder.status(of: recordName)?.modificationTime ?? .min
+    let isMapped = record?.isMapped == true && record?.bootID == host.bootID
     return OwnerEvidence(
       record: record, host: host, process: process,
       fifo: fifoProbe(file.name.with(role: .fifo).description),
+      lease: isMapped ? RecordLease.probe(recordName, in: folder.descriptor) : .unknown,
       isLocalFileSystem: isLocalFileSystem,
       age: age(since: max(file.status.modificationTime, recordTime)),
       isOwnIdentifier: file.name.identifier == identifier
@@ -107,46 +111,66 @@ struct PendingFolder: ~Copyable {
 
   // MARK: - Claims
 
-  /// Takes a dump if it is there to be taken; nil if it is not, or somebody else was faster.
-  func claim(_ file: File) throws(CrashReportDatabaseError) -> DumpClaim? {
+  /// Takes a dump if it is there to be taken.
+  func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
     var attempt: UInt32 = 1
-    var run: EndedRun?
     switch file.name.role {
     case .finished: break
     case .locked, .hang:
-      guard ownerVerdict(file).isDead else { return nil }
-      // Looked at after the verdict: the owner may have written until then.
-      if folder.status(of: file.name.description)?.size == 0 {
-        run = file.name.role == .locked ? endedRun(file.name) : nil
-        if run == nil {
-          try removeAll(of: file.name, dump: file.name)
-          return nil
-        }
+      let verdict = ownerVerdict(file)
+      if case .alive(let reason, let still) = verdict {
+        // Every process that lives has one that is empty.
+        guard file.status.size > 0 else { return .gone }
+        return left("its owner may still write to it: \(reason)", still: still)
       }
-    case .claimed(let previous, let processID, let startTime, let place):
-      let time = max(file.status.modificationTime, file.status.changeTime)
-      let verdict = ClaimLiveness.verdict(
-        processID: processID, startTime: startTime, place: place, host: host,
-        age: age(since: time))
-      guard verdict.isDead else { return nil }
+    case .claimed(let previous, _, _, _, _):
+      if case .alive(let reason, let still) = claimVerdict(file) {
+        return left(reason, still: still)
+      }
       attempt = previous == .max ? .max : previous + 1
-      if file.status.size == 0 {
-        run = endedRun(file.name)
-        if run == nil {
-          try removeAll(of: file.name, dump: file.name)
-          return nil
-        }
+    case .runRecord, .fifo: return .gone
+    }
+    var run: EndedRun?
+    // Looked at after the verdict: the owner may have written until then.
+    if file.name.role != .finished, folder.status(of: file.name.description)?.size == 0 {
+      run = file.name.role == .hang || hasDump(beside: file.name) ? nil : endedRun(file.name)
+      if run == nil {
+        try removeAll(of: file.name, dump: file.name)
+        return .gone
       }
-    case .runRecord, .fifo: return nil
     }
     let claimed = file.name.with(
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
-        place: host.place))
+        place: host.place, witness: witness.number(in: folder, host: host)))
+    // Another file of this report, which this process could not give back.
+    guard folder.status(of: claimed.description) == nil else {
+      return left("another file of this report is at work here", still: nil)
+    }
     // A plain rename: of two that try, the second finds the old name gone.
     let result = try folder.rename(
       file.name.description, to: folder, claimed.description, replacing: true)
-    return result == .done ? DumpClaim(name: claimed, attempt: attempt, run: run) : nil
+    return result == .done ? .taken(DumpClaim(name: claimed, attempt: attempt, run: run)) : .gone
+  }
+
+  private func claimVerdict(_ file: File) -> OwnerVerdict {
+    guard
+      case .claimed(_, let processID, let startTime, let place, let witness) = file.name.role
+    else { return .alive("not a claim") }
+    let time = max(file.status.modificationTime, file.status.changeTime)
+    return ClaimLiveness.verdict(
+      processID: processID, startTime: startTime, place: place, witness: witness, host: host,
+      age: age(since: time), isLocalFileSystem: isLocalFileSystem,
+      witnessProbe: { ClaimWitness.probe($0, in: folder) })
+  }
+
+  private func left(_ reason: String, still: Int64?) -> Taking {
+    .left(reason, until: still.map { now.addingReportingOverflow($0).partialValue })
+  }
+
+  /// True if a finished dump of the same report lies beside an empty file: it tells of the end.
+  private func hasDump(beside name: PendingDumpName) -> Bool {
+    (folder.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
 
   /// Removes a dump, then its owner's run record and FIFO.
@@ -163,12 +187,27 @@ struct PendingFolder: ~Copyable {
   func removeOrphans(among files: [File]) {
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
+      // One that is gone counts as one that nobody holds.
+      if ClaimWitness.isLeft(file.name, in: folder) {
+        try? folder.remove(file.name.description)
+        continue
+      }
       guard age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
         ownerVerdict(file).isDead
       else { continue }
       try? folder.remove(file.name.description)
     }
   }
+}
+
+/// What came of an attempt to take a dump.
+enum Taking: Sendable {
+  case taken(DumpClaim)
+  /// It is not there any more, or was nothing.
+  case gone
+  /// Somebody else may need it: why, and in nanoseconds since 1970 until when at most; nil where that
+  /// is for the other one to say.
+  case left(String, until: Int64?)
 }
 
 /// A dump that this process has taken.

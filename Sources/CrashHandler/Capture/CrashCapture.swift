@@ -119,11 +119,7 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   guard unsafe state.pointee.request.isRenamed && state.pointee.makes(CallBit.rename) else {
     return
   }
-  // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
-  // mark.
-  let renamed = unsafe pm_rename(
-    state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
-  unsafe state.pointee.outcome.isRenamed = renamed == 0
+  unsafe state.pointee.outcome.isRenamed = DumpFile(state).finish()
 }
 
 /// Nothing of an earlier crash, which the process survived, is left.

@@ -13,7 +13,10 @@ internal import IntermediateDump
 struct DumpFile {
   // From <fcntl.h>, which differs between the two architectures only in O_DIRECTORY and O_NOFOLLOW.
   static var writeOnly: Int32 { @_noLocks get { 1 | 0x80000 | noFollow } }  // O_CLOEXEC
-  private static var createNew: Int32 { @_noLocks get { writeOnly | 0o100 | 0o200 } }
+  // O_RDWR: a dump may have to be copied, and a run record is mapped.
+  private static var createNew: Int32 {
+    @_noLocks get { 2 | 0x80000 | noFollow | 0o100 | 0o200 }  // O_CLOEXEC, O_CREAT, O_EXCL
+  }
   private static var readWithoutWaiting: Int32 {  // O_CLOEXEC | O_NONBLOCK
     @_noLocks get { 0x80000 | 0o4000 | noFollow }
   }
@@ -44,13 +47,11 @@ struct DumpFile {
     prepareFolders()
     let opensFiles = unsafe state.pointee.makes(CallBit.files)
     if unsafe state.pointee.needsFile { return opensFiles && (makeNew() || makeNew()) }
-    if unsafe state.pointee.isSame(
+    let isOpen = unsafe state.pointee.isSame(
       state.pointee.fileIdentity, state.pointee.fileDescriptor, linked: true)
-    {
-      return true
-    }
-    guard opensFiles else { return false }
-    // Closed, but still there: the same file again. Removed: one of the same name.
+    if isOpen && !isTaken() { return true }
+    guard opensFiles else { return isOpen }
+    // Closed, but still there: the same file again.
     let isBegunAgain = unsafe state.pointee.timesBegunAgain > 0
     let descriptor = unsafe openAgain(state.pointee.lockedName, truncating: isBegunAgain)
     if descriptor >= 0, unsafe state.pointee.fileIdentity.isOf(descriptor, linked: true) {
@@ -59,7 +60,17 @@ struct DumpFile {
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
-    return create() || makeNew() || makeNew()
+    // Taken away: whoever did it may have reported that this run has ended, under the old ID.
+    return makeNew() || makeNew() || isOpen
+  }
+
+  /// True if the file is known not to lie under its name any more: a converter that took this
+  /// process for dead has renamed it, and removes it once it has a report.
+  @_noLocks
+  private func isTaken() -> Bool {
+    guard unsafe state.pointee.makes(CallBit.fileChecks) else { return false }
+    return unsafe state.pointee.fileIdentity.isGone(
+      from: state.pointee.lockedName, in: state.pointee.folderDescriptor)
   }
 
   /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
@@ -77,6 +88,57 @@ struct DumpFile {
     // Only makes sure that the next crash can be written too.
     _ = unsafe pm_preallocate(state.pointee.fileDescriptor, 1 << 20)
     return true
+  }
+
+  /// Takes `.locked` away from the name of a dump that is complete.
+  ///
+  /// The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
+  /// mark.
+  ///
+  /// - Returns: false if it keeps it, or lies under a converter's name.
+  @_noLocks
+  func finish() -> Bool {
+    let result = unsafe pm_rename(
+      state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
+    guard result == -2, copyToNew() else { return result == 0 }  // ENOENT
+    return unsafe pm_rename(
+      state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName) == 0
+  }
+
+  /// Copies the dump into a new file, if its own was removed while it was written.
+  ///
+  /// One that was only renamed is left: a converter that has it looks again before it removes it.
+  @_noLocks
+  private func copyToNew() -> Bool {
+    guard
+      unsafe state.pointee.makes(CallBit.files) && state.pointee.makes(CallBit.fileChecks)
+        && state.pointee.makes(CallBit.controlGroup)
+    else { return false }
+    let old = unsafe state.pointee.fileDescriptor
+    let identity = unsafe state.pointee.fileIdentity
+    guard identity.isOf(old, linked: false), !identity.isOf(old, linked: true), makeNew() else {
+      return false
+    }
+    let isWhole = copy(from: old)
+    _ = pm_close(old)
+    return isWhole
+  }
+
+  @_noLocks
+  private func copy(from old: Int32) -> Bool {
+    let place = unsafe state.pointee.scratch
+    var offset: Int64 = 0
+    while true {
+      let count = unsafe pm_pread(old, place, state.pointee.scratchSize, offset)
+      guard count > 0 else { return count == 0 }
+      var written = 0
+      while written < count {
+        let result = unsafe pm_write(state.pointee.fileDescriptor, place + written, count &- written)
+        guard result > 0 else { return false }
+        written &+= result
+      }
+      offset &+= Int64(truncatingIfNeeded: count)
+    }
   }
 
   /// Closes the file, unless its number is somebody else's by now.
@@ -104,27 +166,32 @@ struct DumpFile {
   /// Makes the run record, and keeps it open where the run is followed.
   @_noLocks
   private func makeRunRecord() {
-    let name = unsafe state.pointee.runRecordName
-    var record = unsafe create(name)
-    guard record >= 0 else {
-      unsafe state.pointee.followsRun = false
+    var record = createRunRecord()
+    if unsafe record.isWhole && state.pointee.followsRun {
+      unsafe state.pointee.recordDescriptor = record.descriptor
+      unsafe state.pointee.recordIdentity = FileIdentity(of: record.descriptor)
       return
     }
-    if unsafe RunRecordFile(state).write(to: record), unsafe state.pointee.followsRun {
-      unsafe state.pointee.recordDescriptor = record
-      unsafe state.pointee.recordIdentity = FileIdentity(of: record)
-      return
-    }
-    _ = pm_close(record)
+    if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
     guard unsafe state.pointee.followsRun else { return }
-    // Too large for the disk; who the owner is fits into a few hundred bytes.
     unsafe state.pointee.followsRun = false
-    _ = unsafe pm_unlink(state.pointee.folderDescriptor, name)
-    record = unsafe create(name)
-    if record >= 0 {
-      _ = unsafe RunRecordFile(state).write(to: record)
-      _ = pm_close(record)
-    }
+    guard record.descriptor >= 0 else { return }
+    // Too large for the disk; who the owner is fits into a few hundred bytes.
+    _ = unsafe pm_unlink(state.pointee.folderDescriptor, state.pointee.runRecordName)
+    record = createRunRecord()
+    if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
+  }
+
+  /// Creates, maps and writes one; the descriptor is negative if it cannot be made.
+  @_noLocks
+  private func createRunRecord() -> (descriptor: Int32, isWhole: Bool) {
+    let record = unsafe create(state.pointee.runRecordName)
+    guard record >= 0 else { return (record, false) }
+    unsafe state.pointee.recordMapping.remove()
+    unsafe state.pointee.recordMapping =
+      state.pointee.mapsRecords ? RecordMapping(of: record) : RecordMapping()
+    let isMapped = unsafe state.pointee.recordMapping.isMapped
+    return (record, unsafe RunRecordFile(state).write(to: record, isMapped: isMapped))
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
@@ -218,6 +285,16 @@ struct FileIdentity {
       device = UInt64.max
       inode = UInt64.max
     }
+  }
+
+  /// True if a name in a folder stands for nothing, or for another file; false where the kernel does
+  /// not tell, as to a process that has given up its rights to the folder.
+  @_noLocks
+  func isGone(from name: UnsafePointer<CChar>, in folder: Int32) -> Bool {
+    var status = pm_file_status()
+    let result = unsafe pm_stat_at(folder, name, &status)
+    if result != 0 { return result == -2 }  // ENOENT
+    return status.device != device || status.inode != inode
   }
 
   /// True if a descriptor is that of this file and, where `linked`, it still has a name.

@@ -229,6 +229,10 @@ struct HandlerState: ~Copyable {
   /// The run record beside the locked file, open for writing.
   var recordDescriptor: Int32 = -1
   var recordIdentity = FileIdentity(of: -1)
+  /// The page of the run record that shows others that this process lives, and whether the run
+  /// record of a file that is made later gets one too.
+  var recordMapping = RecordMapping()
+  var mapsRecords = false
 }
 
 extension HandlerState {

@@ -89,6 +89,8 @@ struct OwnProcess {
       _ = unsafe pm_close(state.pointee.recordDescriptor)
     }
     unsafe state.pointee.recordDescriptor = -1
+    // The kernel has kept the page from the child.
+    unsafe state.pointee.recordMapping = RecordMapping()
     unsafe state.pointee.followsRun = false
     unsafe state.pointee.hasTermination = false
     unsafe state.pointee.isForkedChild = true

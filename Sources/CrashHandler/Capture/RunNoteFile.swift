@@ -27,12 +27,32 @@ struct RunNoteFile {
   /// Where that cannot be written the record goes: without one nothing is ever said of the run.
   @_noLocks
   func noteEnd(_ end: UInt32) {
+    removeHangDumps()
     guard isOurs else { return }
     var value = end
     if unsafe write(&value, 4, at: RunNotes.offset) { return }
     let folder = openFolder()
     _ = unsafe pm_unlink(folder, state.pointee.runRecordName)
     close(folder)
+  }
+
+  /// The watch of these hangs was stopped: an end by the process's own will leaves no report of them.
+  @_noLocks
+  private func removeHangDumps() {
+    guard
+      unsafe !state.pointee.isForkedChild && pm_getpid() == state.pointee.processID
+        && state.pointee.makes(CallBit.files)
+    else { return }
+    let dumps = unsafe state.pointee.hangDumps
+    var index = 0
+    while index < HangDumps.capacity {
+      if dumps.expectsExit(index) {
+        let folder = openFolder()
+        dumps.removeFiles(index, folder: folder)
+        close(folder)
+      }
+      index &+= 1
+    }
   }
 
   /// Notes the first signal that asks the process to end.

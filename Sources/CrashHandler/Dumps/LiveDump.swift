@@ -50,6 +50,7 @@ struct LiveDump: ~Copyable {
     unsafe try Self.fill(state, from: main, threads: threads, suffix: suffix, memory: &memory)
     let bytes = Array(name.utf8.prefix(128))
     unsafe state.pointee.writer.asksFile = main.pointee.writer.asksFile
+    unsafe state.pointee.mapsRecords = main.pointee.mapsRecords
     // The timer is the owner's.
     if request.stops == .none { unsafe state.pointee.timer = -1 }
     unsafe state.pointee.request = request
@@ -126,6 +127,7 @@ struct LiveDump: ~Copyable {
 
   deinit {
     unsafe DumpFile(state).close()
+    unsafe state.pointee.recordMapping.remove()
     if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
       close(unsafe state.pointee.fifoDescriptor)
     }

@@ -27,6 +27,8 @@ enum HandlerInstaller {
     unsafe state.pointee.followsRun = files.followsRun
     unsafe state.pointee.recordDescriptor = files.recordDescriptor
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
+    unsafe state.pointee.recordMapping = files.recordMapping
+    unsafe state.pointee.mapsRecords = files.recordMapping.isMapped
     pm_bind_now()
     pm_find_thread_base()
     let entry: @convention(c) () -> Void = pm_handle_fork
@@ -104,7 +106,8 @@ enum HandlerInstaller {
         processID: getpid(), copyMark: copyMark, wipesMark: wipesMark,
         run: RunFacts(
           startTime: run.startTime, stackStart: run.stackStart,
-          processNamespace: run.processNamespace ?? 0, launchTime: run.launchTime ?? 0,
+          processNamespace: run.processNamespace ?? 0, timeNamespace: run.timeNamespace ?? 0,
+          launchTime: run.launchTime ?? 0,
           bootID: memory.bytes(bootID), bootIDCount: bootID.count),
         limits: options.limits,
         forgone: options.forgoing.rawValue,

@@ -17,6 +17,8 @@ struct PendingDumpFiles: ~Copyable {
   private(set) var fifoDescriptor: Int32 = -1
   /// The run record, open for writing notes into it, and whether it has room for them.
   private(set) var recordDescriptor: Int32 = -1
+  /// What shows others that this process lives; none where it would not show.
+  private(set) var recordMapping = RecordMapping()
   private(set) var followsRun = false
   /// The database, absolute and without links.
   let databasePath: String
@@ -24,6 +26,7 @@ struct PendingDumpFiles: ~Copyable {
   private let folder: String
   private var createdNames: [String] = []
   private var openDescriptors: [Int32] = []
+  private var isKept = false
 
   /// Makes the folders, then FIFO, run record and locked file, in this order: a locked file never
   /// lies there without what tells whether its owner lives.
@@ -76,11 +79,13 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Leaves the files where they are, and open, for the rest of the process's life.
   mutating func keep() {
-    createdNames = []
-    openDescriptors = []
+    isKept = true
   }
 
   deinit {
+    guard !isKept else { return }
+    var mapping = recordMapping
+    mapping.remove()
     for name in createdNames { unsafe unlinkat(folderDescriptor, name, 0) }
     for descriptor in openDescriptors { close(descriptor) }
   }
@@ -103,7 +108,9 @@ struct PendingDumpFiles: ~Copyable {
   private mutating func writeRunRecord(
     _ record: RunRecord, as name: String
   ) throws(CrashHandlerError) -> Int32 {
-    let descriptor = try create(name)
+    let (descriptor, isMapped) = try mapRunRecord(as: name)
+    var record = record
+    record.isMapped = isMapped
     if record.course != nil {
       followsRun = Self.write(record, to: descriptor)
       if followsRun { return descriptor }
@@ -111,10 +118,30 @@ struct PendingDumpFiles: ~Copyable {
       ftruncate(descriptor, 0)
       lseek(descriptor, 0, SEEK_SET)
     }
-    var record = record
     record.course = nil
     guard Self.write(record, to: descriptor) else { throw Self.error("write a file in", folder) }
     return descriptor
+  }
+
+  /// Makes the file, maps it, and asks the kernel whether that shows, as a converter asks later:
+  /// without any other open end for writing.
+  ///
+  /// - Returns: the file, open for writing only, and whether a converter can tell by the mapping
+  ///   that this process lives.
+  private mutating func mapRunRecord(
+    as name: String
+  ) throws(CrashHandlerError) -> (descriptor: Int32, isMapped: Bool) {
+    let first = try create(name)
+    recordMapping = RecordMapping(of: first)
+    guard recordMapping.isMapped else { return (first, false) }
+    openDescriptors.removeLast()
+    close(first)
+    let isShown = RecordLease.probe(name, in: folderDescriptor) == .refused
+    if !isShown { recordMapping.remove() }
+    let second = unsafe openat(folderDescriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard second >= 0 else { throw Self.error("open a file in", folder) }
+    openDescriptors.append(second)
+    return (second, isShown)
   }
 
   /// False if the file did not become whole.
@@ -128,8 +155,9 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Creates a file that must not exist.
   private mutating func create(_ name: String) throws(CrashHandlerError) -> Int32 {
+    // For reading too: a run record is mapped, and a dump may have to be copied.
     let descriptor = unsafe openat(
-      folderDescriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      folderDescriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.error("make a file in", folder) }
     createdNames.append(name)
     openDescriptors.append(descriptor)

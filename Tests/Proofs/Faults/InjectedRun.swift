@@ -23,7 +23,9 @@ struct InjectedRun: Sendable {
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let child = try await ChildProcess.run(
       injector,
-      ["--report", text, "--patience", "50"] + disturbance.options + ["--", victim]
+      ["--report", text, "--patience", "50"]
+        + disturbance.options.map { $0.replacingOccurrences(of: "DATABASE", with: database) }
+        + ["--", victim]
         + arguments
         + ["--database", database],
       in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
@@ -51,7 +53,7 @@ struct InjectedRun: Sendable {
       switch dump.outcome {
       case .complete: snapshot.capture.isComplete
       case .torn: !snapshot.capture.isComplete
-      case .ended, .failed, .quarantined: false
+      case .ended, .failed, .quarantined, .left: false
       }
     }
   }

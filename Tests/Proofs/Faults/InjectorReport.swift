@@ -19,6 +19,8 @@ struct InjectorReport: Sendable {
   private(set) var calls: [Call] = []
   /// How many calls were made to fail.
   private(set) var failures = 0
+  /// How many commands were run.
+  private(set) var commands = 0
   /// The functions that were made to fault or to hang, in order.
   private(set) var hits: [String] = []
   /// The signal of the crash; nil if there was none.
@@ -38,6 +40,7 @@ struct InjectorReport: Sendable {
         else { throw OutsideToolError("FaultInjector: \(line)") }
         calls.append(Call(role: role, index: index, number: number))
       case "failed": failures += 1
+      case "ran": commands += 1
       case "hit": hits.append(String(words[1]))
       case "hung": isHung = true
       case "end":

@@ -78,6 +78,12 @@ void condition_no_working_directory(const char *_Nullable database);
 void condition_no_pending_signals(void);
 void condition_full_signal_queue(void);
 
+// Converters that judge this process while it lives. The database's folder is null where no handler runs.
+
+void condition_converted_elsewhere(const char *_Nullable database);
+void condition_converted_in_another_time(const char *_Nullable database);
+void condition_taken_for_dead(const char *_Nullable database);
+
 // Children. What a child's end was, as waitpid(2) tells it, goes to standard output.
 
 void condition_in_child(crashlab_body _Nonnull body, void *_Nullable context);
