@@ -18,7 +18,7 @@ public struct Survival: Sendable, Equatable {
   /// Nil where the signal's default action followed, which ends the process.
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
-  public var previousHandler: UInt64?
+  public var previousHandler: Address?
   /// Earlier crashes of the same process that have dumps of their own.
   public var survivedCrashes: UInt32?
   /// The report of the last of them.
