@@ -188,8 +188,7 @@ let package = Package(
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "ConverterRacer", "EndVictim", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump",
-        "Minidump", "ProcessSnapshot",
-        "SelfProcessingVictim",
+        "Minidump", "ProcessSnapshot", "SelfProcessingVictim",
       ]),
     // A program that ends in the ways that leave no dump.
     .executableTarget(name: "EndVictim", dependencies: ["Postmortem"], path: "Tests/EndVictim"),
@@ -199,7 +198,9 @@ let package = Package(
     // Makes extreme and damaged dumps, and does with each whatever is done with dumps.
     .executableTarget(
       name: "ExtremeDumps",
-      dependencies: ["CrashReport", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk"],
+      dependencies: [
+        "CrashReport", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+      ],
       path: "Tests/ExtremeDumps"),
     // Two programs that share a database: one that links the handler alone, one that processes too.
     .target(

@@ -99,7 +99,7 @@ func process(
   do throws(DumpConversion.Failure) {
     guard claim.attempt <= PendingFolder.maximumAttempts else {
       throw DumpConversion.Failure(
-        reason: "\(claim.attempt - 1) converters ended while they worked on it", isOfDump: true)
+        reason: "\(claim.attempt &- 1) converters ended while they worked on it", isOfDump: true)
     }
     if let run = claim.run {
       try conversion.convert(run, claim.name)

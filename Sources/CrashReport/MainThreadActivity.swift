@@ -72,7 +72,8 @@ struct MainThreadActivity {
       }
       return .running(fact: "not at a system call")
     case .arm64(let context)?:
-      guard context.x.count > 8, let code = memory.bytes(at: Address(context.pc) &- 4, count: 8) else {
+      guard context.x.count > 8, let code = memory.bytes(at: Address(context.pc) &- 4, count: 8)
+      else {
         return .unknown
       }
       // svc 0

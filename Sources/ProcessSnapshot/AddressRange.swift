@@ -72,8 +72,9 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return last < address
   }
 
-  /// How many bytes lie between this one and another that starts above it; nil where it does not lie
-  /// behind this one. Ranges that touch have 0.
+  /// How many bytes lie between this one and another; nil where that does not lie behind this one.
+  ///
+  /// Ranges that touch have 0 between them.
   public func gap(before other: AddressRange) -> UInt64? {
     end.flatMap { other.start.distance(above: $0) }
   }

@@ -101,7 +101,8 @@ public final class SymbolSource {
         result.symbol = call.name.map { name in
           FrameSymbol(
             linkageName: name, name: demangled(name),
-            offset: call.isInlined ? nil : call.start.map { frame.address.wrappedDistance(above: $0) })
+            offset: call.isInlined
+              ? nil : call.start.map { frame.address.wrappedDistance(above: $0) })
         }
         result.sourceLocation = call.location
         result.isInlined = call.isInlined

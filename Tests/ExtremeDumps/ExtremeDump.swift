@@ -42,7 +42,8 @@ struct ExtremeDump {
 
   /// A map of which every key in a range has a value, or nearly every one.
   private mutating func map(
-    _ key: IntermediateDumpKey, _ codes: ClosedRange<UInt16>, to writer: inout IntermediateDumpWriter
+    _ key: IntermediateDumpKey, _ codes: ClosedRange<UInt16>,
+    to writer: inout IntermediateDumpWriter
   ) {
     writer.startMap(key)
     values(codes, to: &writer)
@@ -98,7 +99,8 @@ struct ExtremeDump {
         + "Max processes             \(numbers.number())  unlimited processes\n")
     writer.text(.processStatus, "VmSize:\t\(numbers.number()) kB\nPid:\t\(numbers.number())\n")
     writer.bytes(
-      .auxiliaryVector, ExtremeBytes.word(9) + ExtremeBytes.word(numbers.number()) + numbers.words(4))
+      .auxiliaryVector,
+      ExtremeBytes.word(9) + ExtremeBytes.word(numbers.number()) + numbers.words(4))
     values(100...126, to: &writer)
     value(.watchdogInterval, to: &writer)
     writer.end()

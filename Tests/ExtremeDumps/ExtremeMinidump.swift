@@ -130,7 +130,8 @@ struct ExtremeMinidump {
     var list = field(UInt64(process.threads.count))
     for thread in process.threads {
       let context = location(context(thread))
-      list += ExtremeBytes.word(thread.id, 4) + numbers.bytes(12) + ExtremeBytes.word(numbers.number())
+      list +=
+        ExtremeBytes.word(thread.id, 4) + numbers.bytes(12) + ExtremeBytes.word(numbers.number())
       let stack = thread.stack[0]
       list += ExtremeBytes.word(stack.address) + location(stack.bytes) + context
     }

@@ -6,7 +6,9 @@ struct ExtremeNumbers: RandomNumberGenerator {
 
   init(seed: UInt64) { state = seed }
 
-  /// SplitMix64. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators".
+  /// Takes the next one by SplitMix64.
+  ///
+  /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators".
   mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -62,11 +64,13 @@ struct ExtremeNumbers: RandomNumberGenerator {
   }
 
   private static let texts = [
-    "", " ", "\n", "/", "//", "a", "(", ")", "<", ">", "::", " in ", "closure #", "\u{0}", "\\", "-1",
+    "", " ", "\n", "/", "//", "a", "(", ")", "<", ">", "::", " in ", "closure #", "\u{0}", "\\",
+    "-1",
     "nan", "inf", "-inf", "1e999", "0x10", "9223372036854775807", "9223372036854775808",
     "-9223372036854775808", "18446744073709551615", "18446744073709551616", "%s%n", "\u{1B}[31m",
     "\u{202E}", "\u{FEFF}", "e\u{301}", "Fatal error: Index out of range", "File.swift:1: Fatal",
-    "$s4main3AppV1fyyF", "_ZN3foo3barEv", "_ZSt9terminatev", "St9bad_alloc", "*", "$s", "_Z", "_ZTS",
+    "$s4main3AppV1fyyF", "_ZN3foo3barEv", "_ZSt9terminatev", "St9bad_alloc", "*", "$s", "_Z",
+    "_ZTS",
     "Linux", "(deleted)", "free(): invalid pointer", "Assertion `x' failed.",
   ]
 

@@ -74,7 +74,8 @@ struct ExtremeProcess {
   private mutating func addCode(_ numbers: inout ExtremeNumbers, _ file: ModuleFile) {
     let start = place(&numbers)
     var code = numbers.chance(50) ? file.code : numbers.bytes(256)
-    let push: [UInt8] = isARM ? [0xFD, 0x7B, 0xBF, 0xA9, 0xFD, 0x03, 0, 0x91] : [0x55, 0x48, 0x89, 0xE5]
+    let push: [UInt8] =
+      isARM ? [0xFD, 0x7B, 0xBF, 0xA9, 0xFD, 0x03, 0, 0x91] : [0x55, 0x48, 0x89, 0xE5]
     code.replaceSubrange(128..<128 + push.count, with: push)
     // Two calls, each of which something may have returned behind.
     for offset in [160, 200] {

@@ -23,7 +23,9 @@ enum Mutation {
         ExtremeBytes.put(numbers.number(), numbers.pick([1, 4, 8]), at: place, in: &bytes)
       case 6 where !bytes.isEmpty: bytes[numbers.below(bytes.count)] ^= 1 << UInt8(numbers.below(8))
       default:
-        if bytes.count > 64, numbers.chance(20) { bytes.removeLast(numbers.below(bytes.count - 32)) }
+        if bytes.count > 64, numbers.chance(20) {
+          bytes.removeLast(numbers.below(bytes.count - 32))
+        }
       }
     }
     return bytes

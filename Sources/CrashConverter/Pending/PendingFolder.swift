@@ -32,7 +32,7 @@ struct PendingFolder: ~Copyable {
     host = HostIdentity.current()
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)
-    now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    now = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 
   /// All files of ours; whatever has another name or is of a kind it should not be is not among
@@ -67,8 +67,7 @@ struct PendingFolder: ~Copyable {
 
   /// Nanoseconds since a point in time; the farthest that fits where it does not.
   func age(since time: Int64) -> Int64 {
-    let (age, overflow) = now.subtractingReportingOverflow(time)
-    return overflow ? (time < 0 ? .max : -.max) : age
+    now.clampedSubtracting(time)
   }
 
   // MARK: - Owners
@@ -129,7 +128,7 @@ struct PendingFolder: ~Copyable {
         processID: processID, startTime: startTime, place: place, host: host,
         age: age(since: time))
       guard verdict.isDead else { return nil }
-      attempt = previous == .max ? .max : previous + 1
+      attempt = previous.clampedAdding(1)
       if file.status.size == 0 {
         run = endedRun(file.name)
         if run == nil {

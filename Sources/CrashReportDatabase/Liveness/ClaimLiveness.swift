@@ -3,7 +3,7 @@ internal import IntermediateDump
 /// Whether the converter that a claim names may still be at work.
 package enum ClaimLiveness {
   /// How long a claim stands whose converter cannot be judged from here, in nanoseconds.
-  package static let unjudgedLimit: Int64 = 3600 * 1_000_000_000
+  package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
   /// Decides.
   ///
@@ -24,7 +24,7 @@ package enum ClaimLiveness {
           ? .alive("converter \(processID) runs") : .dead("converter \(processID) has ended")
       }
     }
-    return abs(max(age, -.max)) > unjudgedLimit
+    return age.magnitude > unjudgedLimit.magnitude
       ? .dead("claimed more than an hour ago, by a process that is not to be seen from here")
       : .alive("claimed by a process that is not to be seen from here")
   }

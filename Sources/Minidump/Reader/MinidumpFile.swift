@@ -102,7 +102,8 @@ struct MinidumpFile {
       return []
     }
     // Some of Breakpad's writers align the first entry to 8 bytes.
-    let isPadded = claimed < UInt64(stream.count) && stream.count == 8 + Int(clamping: claimed) * size
+    let isPadded =
+      claimed < UInt64(stream.count) && stream.count == 8 + Int(clamping: claimed) * size
     let start = stream.lowerBound + (isPadded ? 8 : 4)
     let fitting = max(0, stream.upperBound - start) / size
     if claimed > UInt64(fitting) { note("stream \(type.rawValue) is shorter than its list") }

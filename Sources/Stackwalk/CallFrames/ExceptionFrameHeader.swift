@@ -45,7 +45,8 @@ struct ExceptionFrameHeader {
       count > 0, count <= Self.maximumCount,
       count <= (size &- UInt64(cursor.position)) / UInt64(2 * width),
       let table = source.frameBytes(
-        of: .exceptionFrame, at: address &+ UInt64(cursor.position), count: Int(clamping: count) * 2 * width)
+        of: .exceptionFrame, at: address &+ UInt64(cursor.position),
+        count: Int(clamping: count) * 2 * width)
     else { return }
     read(
       DWARFCursor(table), count: Int(clamping: count), tableEncoding,

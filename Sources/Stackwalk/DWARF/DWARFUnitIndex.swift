@@ -78,7 +78,8 @@ struct DWARFUnitIndex {
     while let start = section.prefix(at: offset, count: 12) {
       var cursor = DWARFReader(start)
       guard let (length, offsetSize) = cursor.initialLength(), length <= 64 << 20,
-        let bytes = section.bytes(at: offset, count: Int(clamping: length) + (offsetSize == 8 ? 12 : 4))
+        let bytes = section.bytes(
+          at: offset, count: Int(clamping: length) + (offsetSize == 8 ? 12 : 4))
       else { return }
       offset &+= UInt64(bytes.count)
       var set = DWARFReader(bytes, from: offsetSize == 8 ? 12 : 4)

@@ -28,7 +28,8 @@ struct LineProgram {
     var cursor = DWARFReader(start)
     guard let (length, offsetSize) = cursor.initialLength(),
       length <= section.size &- offset, length <= 256 << 20,
-      let bytes = section.prefix(at: offset, count: Int(clamping: length) + (offsetSize == 8 ? 12 : 4)),
+      let bytes = section.prefix(
+        at: offset, count: Int(clamping: length) + (offsetSize == 8 ? 12 : 4)),
       let header = LineHeader(bytes, addressSize: addressSize)
     else { return nil }
     var program = LineProgram(header: header, ranges: ranges)

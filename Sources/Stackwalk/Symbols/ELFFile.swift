@@ -79,7 +79,8 @@ struct ELFFile: ~Copyable {
   /// The descriptor of the note GNU/NT_GNU_BUILD_ID; empty if there is none.
   var buildID: [UInt8] {
     for segment in segments where segment.type == Self.note && segment.fileSize <= 1 << 16 {
-      guard let notes = file.bytes(at: segment.fileOffset, count: Int(clamping: segment.fileSize)) else {
+      guard let notes = file.bytes(at: segment.fileOffset, count: Int(clamping: segment.fileSize))
+      else {
         continue
       }
       if let found = Self.buildID(inNotes: notes) { return found }
@@ -120,7 +121,8 @@ struct ELFFile: ~Copyable {
         let memorySize = table.integer(at: start + 40, as: UInt64.self)
       else { return nil }
       return Segment(
-        type: type, flags: flags, fileOffset: fileOffset, address: Address(address), fileSize: fileSize,
+        type: type, flags: flags, fileOffset: fileOffset, address: Address(address),
+        fileSize: fileSize,
         memorySize: memorySize)
     }
   }

@@ -68,7 +68,8 @@ struct Inflate {
 
   private mutating func symbol(_ code: HuffmanCode) -> Int? {
     fill(HuffmanCode.longest)
-    let entry = code.table[Int(truncatingIfNeeded: bits & ((1 << UInt64(HuffmanCode.longest)) &- 1))]
+    let entry = code.table[
+      Int(truncatingIfNeeded: bits & ((1 << UInt64(HuffmanCode.longest)) &- 1))]
     let length = Int(entry & 15)
     guard length > 0, length <= bitCount else { return nil }
     bits >>= UInt64(length)

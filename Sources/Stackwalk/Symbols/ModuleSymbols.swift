@@ -100,7 +100,8 @@ final class ModuleSymbols {
   /// The rules for unwinding at an address of the process; nil where the files have none.
   func frameRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
     frames.row(
-      at: fileAddress(address, module), loadBias: module.address.wrappedDistance(above: firstAddress),
+      at: fileAddress(address, module),
+      loadBias: module.address.wrappedDistance(above: firstAddress),
       registerCount: registerCount)
   }
 }

@@ -123,7 +123,8 @@ struct SymbolTable {
       let address = entries[index].address
       if index + 1 < entries.count {
         entries[index].size = entries[index + 1].address.wrappedDistance(above: address)
-      } else if let last = code.first(where: { $0.memoryRange.contains(address) })?.memoryRange.last,
+      } else if let last = code.first(where: { $0.memoryRange.contains(address) })?.memoryRange
+        .last,
         let distance = last.distance(above: address)
       {
         entries[index].size = distance &+ 1

@@ -8,7 +8,9 @@ final class WorkLimit {
 
   /// - Parameter seconds: from now on; nil for no limit.
   init(seconds: Double?) {
-    deadline = seconds.map { Self.now &+ (UInt64(exactly: (max(0, min($0, 1e6)) * 1e9).rounded()) ?? 0) }
+    deadline = seconds.map {
+      Self.now &+ (UInt64(exactly: (max(0, min($0, 1e6)) * 1e9).rounded()) ?? 0)
+    }
   }
 
   var isReached: Bool {
