@@ -197,14 +197,21 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ConverterRacer", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
-        "SelfProcessingVictim",
+        "ConverterRacer", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
+        "ProcessSnapshot", "SelfProcessingVictim",
       ]),
     // A program that ends in the ways that leave no dump.
     .executableTarget(name: "EndVictim", dependencies: ["Postmortem"], path: "Tests/EndVictim"),
     // A converter that the tests can race and kill.
     .executableTarget(
       name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
+    // Makes extreme and damaged dumps, and does with each whatever is done with dumps.
+    .executableTarget(
+      name: "ExtremeDumps",
+      dependencies: [
+        "CrashReport", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+      ],
+      path: "Tests/ExtremeDumps"),
     // Two programs that share a database: one that links the handler alone, one that processes too.
     .target(
       name: "VictimDeeds", dependencies: ["HangDetection"], path: "Tests/VictimDeeds"),

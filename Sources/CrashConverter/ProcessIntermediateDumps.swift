@@ -116,7 +116,7 @@ private func process(
   do throws(DumpConversion.Failure) {
     guard claim.attempt <= PendingFolder.maximumAttempts else {
       throw DumpConversion.Failure(
-        reason: "\(claim.attempt - 1) converters ended while they worked on it", isOfDump: true)
+        reason: "\(claim.attempt &- 1) converters ended while they worked on it", isOfDump: true)
     }
     if let run = claim.run {
       // An owner that was wrongly taken for dead may have crashed meanwhile.

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Says in a few words where an address lies.
 struct AddressPlaces {
   private let modules: [CrashReport.Module]
@@ -12,13 +14,13 @@ struct AddressPlaces {
 
   /// Such as "libc.so.6+0x1234 r-x" or "[heap] rw-"; nil where it is not mapped or not known, as for
   /// small numbers.
-  func text(of address: UInt64) -> String? {
-    let mapping = mappings.first { address >= $0.start.value && address < $0.end.value }
+  func text(of address: Address) -> String? {
+    let mapping = mappings.first { $0.range.contains(address) }
     let rights = mapping.map { " " + $0.protection } ?? ""
-    if let module = modules.first(where: {
-      address >= $0.base.value && address - $0.base.value < $0.size
-    }) {
-      return "\(module.name ?? module.path)+\(HexAddress(address - module.base.value))\(rights)"
+    for module in modules {
+      let range = AddressRange(start: module.base.address, byteCount: module.size)
+      guard let offset = range.offset(of: address) else { continue }
+      return "\(module.name ?? module.path)+\(HexAddress(offset))\(rights)"
     }
     guard let mapping else { return nil }
     let name = mapping.path.map { $0.hasPrefix("/") ? TextReport.shortPath($0) : $0 }

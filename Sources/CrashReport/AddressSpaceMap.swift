@@ -1,9 +1,11 @@
+internal import ProcessSnapshot
+
 /// The address space from its lowest to its highest mapping, as it is drawn: regions, the gaps
 /// between them, and where the fault lies.
 struct AddressSpaceMap {
   /// An address that is marked.
   struct Mark: Sendable, Equatable {
-    let address: UInt64
+    let address: Address
     let label: String
     /// True for the faulting address, false for the instruction's and the stack's.
     let isFault: Bool
@@ -11,13 +13,13 @@ struct AddressSpaceMap {
 
   /// Mappings of one file that touch, or one mapping.
   struct Region: Sendable, Equatable {
-    let start: UInt64
-    var end: UInt64
+    var range: AddressRange
     var protections: [String]
     let name: String?
     var marks: [Mark] = []
 
-    var size: UInt64 { end - start }
+    var start: Address { range.start }
+    var size: UInt64 { range.byteCount }
   }
 
   enum Row: Sendable, Equatable {
@@ -43,23 +45,22 @@ struct AddressSpaceMap {
 
   /// Empty where the mappings are not known.
   init(_ report: CrashReport) {
-    let mappings = (report.mappings ?? []).filter { $0.start.value < $0.end.value }
+    let mappings = (report.mappings ?? []).filter { !$0.range.isEmpty }
     guard !mappings.isEmpty else { return }
     var marks = Self.marks(report).sorted { $0.address < $1.address }[...]
     var regions: [Region] = []
     for mapping in mappings.sorted(by: { $0.start.value < $1.start.value }) {
       // JSON may say anything: what overlaps is left out.
-      guard mapping.start.value >= regions.last?.end ?? 0 else { continue }
+      guard regions.last?.range.ends(atOrBelow: mapping.range.start) != false else { continue }
       var region = Region(
-        start: mapping.start.value, end: mapping.end.value, protections: [mapping.protection],
-        name: mapping.path)
+        range: mapping.range, protections: [mapping.protection], name: mapping.path)
       let all = marks + []
-      region.marks = all.filter { $0.address >= region.start && $0.address < region.end }
+      region.marks = all.filter { region.range.contains($0.address) }
       regions.append(region)
     }
-    var end: UInt64 = 0
+    var end: Address = 0
     for region in Self.joined(regions) {
-      while let mark = marks.first, mark.address < region.end {
+      while let mark = marks.first, mark.address < region.range.clampedEnd {
         marks.removeFirst()
         guard mark.address < region.start else { continue }
         addGap(from: end, to: mark.address)
@@ -68,7 +69,7 @@ struct AddressSpaceMap {
       }
       addGap(from: end, to: region.start)
       rows.append(.region(region))
-      end = region.end
+      end = region.range.clampedEnd
     }
     for mark in marks {
       addGap(from: end, to: mark.address)
@@ -77,8 +78,8 @@ struct AddressSpaceMap {
     }
   }
 
-  private mutating func addGap(from start: UInt64, to end: UInt64) {
-    if end > start { rows.append(.gap(end - start)) }
+  private mutating func addGap(from start: Address, to end: Address) {
+    if let size = end.distance(above: start), size > 0 { rows.append(.gap(size)) }
   }
 
   private static func marks(_ report: CrashReport) -> [Mark] {
@@ -87,7 +88,7 @@ struct AddressSpaceMap {
       // SI_KERNEL: a general protection fault, for which the kernel knows no address.
       if let address = exception.address, exception.code != 0x80 {
         let access = exception.access.map { " (\($0))" } ?? ""
-        marks.append(Mark(address: address.value, label: "fault\(access)", isFault: true))
+        marks.append(Mark(address: address.address, label: "fault\(access)", isFault: true))
       }
     }
     let registers = report.threads.first { $0.crashed }?.registers ?? [:]
@@ -95,7 +96,7 @@ struct AddressSpaceMap {
       (["rip", "pc"], "instruction pointer"), (["rsp", "sp"], "stack pointer"),
     ] {
       if let value = names.lazy.compactMap({ registers[$0] }).first {
-        marks.append(Mark(address: value.value, label: label, isFault: false))
+        marks.append(Mark(address: value.address, label: label, isFault: false))
       }
     }
     return marks
@@ -106,11 +107,12 @@ struct AddressSpaceMap {
   private static func joined(_ regions: [Region]) -> [Region] {
     var result: [Region] = []
     for region in regions {
-      if let last = result.last, last.end == region.start, last.marks.isEmpty,
+      if let last = result.last, last.range.end == region.start, last.marks.isEmpty,
         region.marks.isEmpty, last.name == region.name,
         region.name != nil || last.protections == region.protections
       {
-        result[result.count - 1].end = region.end
+        result[result.count - 1].range = AddressRange(
+          start: last.start, byteCount: last.size &+ region.size)
         if let new = region.protections.first, !last.protections.contains(new) {
           result[result.count - 1].protections.append(new)
         }

@@ -117,7 +117,7 @@ extension CrashReport.Client {
       Breadcrumb(
         time: breadcrumb.time.map(Timestamp.init(nanoseconds:)),
         age: snapshot.process.crashUptime.flatMap { now in
-          breadcrumb.uptime.flatMap { $0 <= now ? now - $0 : nil }
+          breadcrumb.uptime.flatMap { $0 <= now ? now &- $0 : nil }
         }, threadID: breadcrumb.threadID, text: breadcrumb.text)
     }
     attachments = client.attachments.map {

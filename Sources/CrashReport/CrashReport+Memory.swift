@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 extension CrashReport {
   /// Captured bytes near what matters of the crash.
   public struct Memory: Codable, Sendable, Equatable {
@@ -30,6 +32,8 @@ extension CrashReport {
     public var protection: String
     /// A file, or a name in brackets such as "[heap]"; null for anonymous memory.
     public var path: String?
+
+    var range: AddressRange { AddressRange(from: start.address, to: end.address) }
 
     /// Writes every key, null for what is not known.
     public func encode(to encoder: any Encoder) throws {

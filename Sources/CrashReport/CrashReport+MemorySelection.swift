@@ -8,19 +8,19 @@ extension CrashReport.Memory {
       return []
     }
     var found: [Self] = []
-    func add(_ about: String, _ target: UInt64?, before: UInt64, behind: UInt64) {
+    func add(_ about: String, _ target: Address?, before: UInt64, behind: UInt64) {
       guard let target, let region = snapshot.memory.region(containing: target),
         // What is shown already says nothing new.
         !found.contains(where: { $0.covers(target) })
       else { return }
-      let low = max(region.address, target > before ? (target - before) & ~15 : 0)
-      let high = min(region.end, target.addingReportingOverflow(behind).partialValue)
-      guard low <= target, high > target,
-        let bytes = snapshot.memory.bytes(at: low, count: Int(high - low))
+      let low = target.clampedSubtracting(before).alignedDown(to: 16)
+      let wanted = AddressRange(from: low, through: target.clampedAdding(behind &- 1))
+      guard let shown = wanted.flatMap(region.range.intersection),
+        let bytes = snapshot.memory.bytes(at: shown.start, count: Int(clamping: shown.byteCount))
       else { return }
       found.append(
         Self(
-          about: about, target: HexAddress(target), address: HexAddress(low),
+          about: about, target: HexAddress(target), address: HexAddress(shown.start),
           bytes: Array(bytes).hexadecimal))
     }
     if snapshot.request == nil {
@@ -29,13 +29,13 @@ extension CrashReport.Memory {
     add("instructions", context.instructionPointer, before: 32, behind: 64)
     add("stack", context.stackPointer, before: 0, behind: 256)
     for register in context.generalRegisters {
-      add(register.name, register.value, before: 16, behind: 64)
+      add(register.name, Address(register.value), before: 16, behind: 64)
     }
     return found
   }
 
-  private func covers(_ other: UInt64) -> Bool {
-    other >= address.value && other - address.value < UInt64(bytes.utf8.count / 2)
+  private func covers(_ other: Address) -> Bool {
+    AddressRange(start: address.address, byteCount: UInt64(bytes.utf8.count / 2)).contains(other)
   }
 }
 
@@ -57,7 +57,7 @@ extension CrashReport.Mapping {
     let reach = maximumCount / 8
     var kept = Set<Int>()
     for case let mark? in marks {
-      let index = mappings.firstIndex { $0.end > mark } ?? mappings.count
+      let index = mappings.firstIndex { !$0.range.ends(atOrBelow: mark) } ?? mappings.count
       kept.formUnion(max(0, index - reach)..<min(mappings.count, index + reach))
     }
     for index in mappings.indices {
@@ -69,7 +69,7 @@ extension CrashReport.Mapping {
 
   init(_ mapping: MemoryMapping) {
     start = HexAddress(mapping.start)
-    end = HexAddress(mapping.end)
+    end = HexAddress(mapping.range.clampedEnd)
     protection =
       (mapping.protection.contains(.read) ? "r" : "-")
       + (mapping.protection.contains(.write) ? "w" : "-")

@@ -208,7 +208,7 @@ extension CrashReport.Frame {
     let module = frame.moduleIndex.map { snapshot.modules[$0] }
     address = HexAddress(frame.address)
     self.module = module?.name
-    moduleOffset = module.map { HexAddress(frame.address &- $0.address) }
+    moduleOffset = module.map { HexAddress(frame.address.wrappedDistance(above: $0.address)) }
     function = frame.symbol?.name
     symbol = frame.symbol?.linkageName
     functionOffset = frame.symbol?.offset.map(HexAddress.init)

@@ -1,3 +1,5 @@
+public import ProcessSnapshot
+
 /// An address, offset or register value, which JSON holds as a string such as "0x7ffc0010".
 ///
 /// A string, because JSON readers lose bits of numbers above 2^53.
@@ -5,6 +7,9 @@ public struct HexAddress: Hashable, Sendable, Codable, CustomStringConvertible {
   public var value: UInt64
 
   public init(_ value: UInt64) { self.value = value }
+  public init(_ address: Address) { value = address.value }
+
+  var address: Address { Address(value) }
 
   public var description: String { "0x" + String(value, radix: 16) }
 

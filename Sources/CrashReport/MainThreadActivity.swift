@@ -59,12 +59,12 @@ struct MainThreadActivity {
     let memory = snapshot.memory
     switch thread.context {
     case .x86_64(let context)?:
-      guard let code = memory.bytes(at: context.rip &- 2, count: 4).map(Array.init) else {
+      guard let code = memory.bytes(at: Address(context.rip) &- 2, count: 4).map(Array.init) else {
         return .unknown
       }
       let call: [UInt8] = [0x0F, 0x05]
       if code[2...].elementsEqual(call), context.rax < 1024 {
-        let name = name(Int(context.rax), snapshot)
+        let name = name(Int(clamping: context.rax), snapshot)
         return .call(name: name, fact: "about to make system call \(context.rax) again")
       }
       if code[..<2].elementsEqual(call), Int64(bitPattern: context.rax) == -4 {
@@ -72,13 +72,14 @@ struct MainThreadActivity {
       }
       return .running(fact: "not at a system call")
     case .arm64(let context)?:
-      guard context.x.count > 8, let code = memory.bytes(at: context.pc &- 4, count: 8) else {
+      guard context.x.count > 8, let code = memory.bytes(at: Address(context.pc) &- 4, count: 8)
+      else {
         return .unknown
       }
       // svc 0
       let call: [UInt8] = [0x01, 0, 0, 0xD4]
       if code.suffix(4).elementsEqual(call), context.x[8] < 1024 {
-        let name = name(Int(context.x[8]), snapshot)
+        let name = name(Int(clamping: context.x[8]), snapshot)
         return .call(name: name, fact: "about to make system call \(context.x[8]) again")
       }
       if code.prefix(4).elementsEqual(call), Int64(bitPattern: context.x[0]) == -4 {

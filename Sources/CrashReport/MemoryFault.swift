@@ -8,7 +8,7 @@ struct MemoryFault {
   var thread: CrashReport.Thread?
 
   /// Addresses below this are never mapped: /proc/sys/vm/mmap_min_addr is 64 KiB almost everywhere.
-  private static let nullPageEnd: UInt64 = 64 << 10
+  private static let nullPageEnd: Address = 0x1_0000
   /// How far below the stack a fault may lie and still be its overflow; guards are a page to 1 MiB.
   private static let guardSize: UInt64 = 1 << 20
 
@@ -65,7 +65,7 @@ struct MemoryFault {
         kind: access == .execute ? "null-call" : "null-dereference", text: nullAccess(address),
         evidence: fact)
     }
-    if snapshot.architecture == .x86_64, !Self.isCanonical(address) {
+    if snapshot.architecture == .x86_64, !Self.isCanonical(address.value) {
       return Finding(
         kind: "impossible-address",
         text: "\(verb) \(place), which is no possible address of a user process: the pointer is"
@@ -109,7 +109,7 @@ struct MemoryFault {
       ? overflowBySignal != nil : exception.address.flatMap(stackOverflow) != nil
   }
 
-  private func nullAccess(_ address: UInt64) -> String {
+  private func nullAccess(_ address: Address) -> String {
     if access == .execute {
       return address == 0
         ? "A call or jump through a null function pointer."
@@ -117,7 +117,7 @@ struct MemoryFault {
     }
     if address == 0 { return "\(verb) address 0: a null pointer was dereferenced." }
     return "\(verb) \(HexAddress(address)): a null pointer was dereferenced at an offset of"
-      + " \(address) bytes."
+      + " \(address.value) bytes."
   }
 
   /// True for user and kernel addresses of 48 bits.
@@ -144,7 +144,7 @@ struct MemoryFault {
       + " values that are no possible addresses: \(list)."
   }
 
-  private func protected(_ address: UInt64, _ mapping: MemoryMapping) -> String? {
+  private func protected(_ address: Address, _ mapping: MemoryMapping) -> String? {
     let protection = mapping.protection
     let place = "\(HexAddress(address)) in \(Self.describe(mapping))"
     if protection.isEmpty { return "\(verb) \(place), which allows no access at all." }
@@ -164,49 +164,53 @@ struct MemoryFault {
     }
   }
 
-  private func neighbours(of address: UInt64) -> String {
+  private func neighbours(of address: Address) -> String {
     var text = ""
-    if let below = snapshot.mappings.last(where: { $0.end <= address }) {
+    if let below = snapshot.mappings.last(where: { $0.range.ends(atOrBelow: address) }),
+      let distance = below.range.end.flatMap({ address.distance(above: $0) })
+    {
       text +=
-        " The next mapping below ends \(Self.distance(address - below.end)) before it:"
+        " The next mapping below ends \(Self.distance(distance)) before it:"
         + " \(Self.describe(below))."
     }
-    if let above = snapshot.mappings.first(where: { $0.start > address }) {
+    if let above = snapshot.mappings.first(where: { $0.start > address }),
+      let distance = above.start.distance(above: address)
+    {
       text +=
-        " The next above starts \(Self.distance(above.start - address)) behind it:"
+        " The next above starts \(Self.distance(distance)) behind it:"
         + " \(Self.describe(above))."
     }
     return text
   }
 
   /// A fault close to the stack pointer, right below the memory of the stack.
-  private func stackOverflow(_ address: UInt64) -> (text: String, evidence: [String])? {
+  private func stackOverflow(_ address: Address) -> (text: String, evidence: [String])? {
     guard let stackPointer = exception.context?.stackPointer,
-      let stack = snapshot.crashedThread?.stackRange, address < stack.lowerBound,
-      access != .execute
+      let stack = snapshot.crashedThread?.stackRange,
+      let below = stack.start.distance(above: address), below > 0, access != .execute
     else { return nil }
     // The red zone and a push lie below the stack pointer, everything else of a frame above it.
-    let lowest = stackPointer < 512 ? 0 : stackPointer - 512
-    let below = stack.lowerBound - address
+    let lowest = stackPointer.clampedSubtracting(512)
     let isInGuard =
       snapshot.mapping(containing: address).map {
-        $0.protection.isEmpty && $0.end == stack.lowerBound
+        $0.protection.isEmpty && $0.range.end == stack.start
       } ?? false
     // A frame larger than any guard: the frame pointer is still in the stack, the stack pointer no
     // more.
     let framePointer = exception.context?.framePointer ?? 0
-    let isHugeFrame = stackPointer < stack.lowerBound && stack.contains(framePointer)
-    guard address >= lowest, below <= Self.guardSize || isInGuard || isHugeFrame,
-      stackPointer < stack.lowerBound + Self.guardSize
+    let frameSize =
+      stackPointer < stack.start && stack.contains(framePointer)
+      ? framePointer.distance(above: stackPointer) : nil
+    guard address >= lowest, below <= Self.guardSize || isInGuard || frameSize != nil,
+      stackPointer < stack.start.clampedAdding(Self.guardSize)
     else { return nil }
     var text =
       "The stack overflowed: the address \(HexAddress(address)) lies"
       + " \(Self.distance(below)) below the stack"
-      + " (\(HexAddress(stack.lowerBound))-\(HexAddress(stack.upperBound)),"
-      + " \(Self.distance(UInt64(stack.count)))) and next to the stack pointer"
+      + " (\(stack), \(Self.distance(stack.byteCount))) and next to the stack pointer"
       + " \(HexAddress(stackPointer))\(isInGuard ? ", in its guard" : "")."
-    if isHugeFrame, below > Self.guardSize {
-      text += " The innermost frame alone is \(Self.distance(framePointer - stackPointer)) large."
+    if let frameSize, below > Self.guardSize {
+      text += " The innermost frame alone is \(Self.distance(frameSize)) large."
     }
     let depth = self.depth
     if let depth { text += " \(depth.text)" }
@@ -224,29 +228,27 @@ struct MemoryFault {
       snapshot.architecture != .x86_64
         || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
       let stackPointer = exception.context?.stackPointer,
-      let stack = snapshot.crashedThread?.stackRange, stackPointer < stack.upperBound,
-      stackPointer < stack.lowerBound &+ Self.signalFrameSize,
+      let stack = snapshot.crashedThread?.stackRange, !stack.ends(atOrBelow: stackPointer),
+      stackPointer < stack.start.clampedAdding(Self.signalFrameSize),
       // In other memory that can be written there is room.
       stack.contains(stackPointer)
         || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
     else { return nil }
     let place =
-      stackPointer < stack.lowerBound
-      ? "\(Self.distance(stack.lowerBound - stackPointer)) below"
-      : "\(Self.distance(stackPointer - stack.lowerBound)) above the end of"
+      stackPointer.distance(above: stack.start).map { "\(Self.distance($0)) above the end of" }
+      ?? "\(Self.distance(stack.start.wrappedDistance(above: stackPointer))) below"
     var text =
       "The stack overflowed: a signal came, and the kernel had no room to deliver it. The stack pointer"
-      + " \(HexAddress(stackPointer)) lies \(place) the stack (\(HexAddress(stack.lowerBound))-"
-      + "\(HexAddress(stack.upperBound)), \(Self.distance(UInt64(stack.count))))."
+      + " \(HexAddress(stackPointer)) lies \(place) the stack (\(stack), \(Self.distance(stack.byteCount)))."
     let depth = self.depth
     if let depth { text += " \(depth.text)" }
     if let recursion { text += " \(recursion)" }
     return (text, stackEvidence(stack, stackPointer) + (depth?.evidence ?? []))
   }
 
-  private func stackEvidence(_ stack: Range<UInt64>, _ stackPointer: UInt64) -> [String] {
+  private func stackEvidence(_ stack: AddressRange, _ stackPointer: Address) -> [String] {
     [
-      "stack \(HexAddress(stack.lowerBound))-\(HexAddress(stack.upperBound))",
+      "stack \(stack)",
       "stack pointer \(HexAddress(stackPointer))",
     ]
   }
@@ -292,7 +294,7 @@ struct MemoryFault {
       (protection.contains(.read) ? "r" : "-") + (protection.contains(.write) ? "w" : "-")
       + (protection.contains(.execute) ? "x" : "-")
     let name = mapping.path.isEmpty ? "anonymous memory" : mapping.path
-    return "\(name) (\(HexAddress(mapping.start))-\(HexAddress(mapping.end)) \(letters))"
+    return "\(name) (\(mapping.range) \(letters))"
   }
 
   static func distance(_ bytes: UInt64) -> String {

@@ -16,7 +16,7 @@ extension CrashReport.Resources {
     stackLimit = limits?.stackSize?.soft
     addressSpaceLimit = limits?.addressSpace?.soft
     let numbers = snapshot.system.loadAverage?.split(separator: " ").prefix(3)
-      .compactMap { Double($0) }
+      .compactMap { Double($0) }.filter(\.isFinite)
     loadAverage = numbers?.count == 3 ? numbers : nil
     addressSpaceUsed = process.addressSpaceSize
     taskLimit = limits?.tasks?.soft
@@ -27,7 +27,7 @@ extension CrashReport.Resources {
     var sentences: [String] = []
     // The handler gives back two descriptors and takes one to count: where none was left, it counts
     // one less.
-    if let used = openFiles.used, let limit = openFiles.limit, limit > 1, used >= limit - 1 {
+    if let used = openFiles.used, let limit = openFiles.limit, limit > 1, used >= limit &- 1 {
       sentences.append(
         "\(used) file descriptors are open, and the process may have \(limit) (RLIMIT_NOFILE).")
     }
@@ -39,7 +39,7 @@ extension CrashReport.Resources {
     // A group at its limit reclaims memory all the time, so that its use is seldom the limit
     // itself.
     if let used = controlGroupMemory.used, let limit = controlGroupMemory.limit, limit > 0,
-      used >= limit - limit / 20
+      used >= limit &- limit / 20
     {
       sentences.append(
         "The control group uses \(TextReport.size(used)) of the \(TextReport.size(limit)) of memory"
@@ -57,7 +57,7 @@ extension CrashReport.Resources {
     var sentences: [String] = []
     // The last allocation that failed may have been a large one: within an eighth.
     if let used = addressSpaceUsed, let limit = addressSpaceLimit, limit > 0,
-      used >= limit - limit / 8
+      used >= limit &- limit / 8
     {
       sentences.append(
         "The process uses \(TextReport.size(used)) of the \(TextReport.size(limit)) of address"

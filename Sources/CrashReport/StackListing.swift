@@ -21,8 +21,7 @@ struct StackListing {
     var isCounted = true
     var isFolding = false
     var depth = 0
-    // JSON may say anything.
-    let omitted = min(max(0, thread.framesOmitted), 1 << 40)
+    let omitted = Self.plausible(thread.framesOmitted)
     for (position, frame) in thread.frames.enumerated() {
       let isBelowOmitted = omitted > 0 && position >= thread.framesOmittedAfter
       let index = depth + (isBelowOmitted ? omitted : 0)
@@ -53,6 +52,9 @@ struct StackListing {
     if let task = thread.task { add(task, of: thread, isCounted: isCounted) }
   }
 
+  /// JSON may say anything.
+  private static func plausible(_ count: Int) -> Int { min(max(0, count), 1 << 40) }
+
   /// The functions that wait for one of the thread's, numbered on from that one.
   private mutating func add(
     _ task: CrashReport.Task, of thread: CrashReport.Thread, isCounted: Bool
@@ -64,14 +66,14 @@ struct StackListing {
     }
     var number = callee?.count { $0.inlined != true }
     if let callee, thread.framesOmitted > 0, callee.count > thread.framesOmittedAfter {
-      number = isCounted ? number.map { $0 + thread.framesOmitted } : nil
+      number = isCounted ? number.map { $0 + Self.plausible(thread.framesOmitted) } : nil
     }
     let name = callee?.last?.function.map(FunctionName.short) ?? "the task's function"
     items.append(.elision("awaiting \(name):"))
     for (position, frame) in task.frames.enumerated() {
       if task.framesOmitted > 0, position == task.framesOmittedAfter {
         items.append(.elision("... \(task.framesOmitted) frames ..."))
-        number = number.map { $0 + task.framesOmitted }
+        number = number.map { $0 + Self.plausible(task.framesOmitted) }
       }
       items.append(.frame(frame, number: number))
       if frame.inlined != true { number = number.map { $0 + 1 } }

@@ -3,12 +3,12 @@ extension TextReport {
   /// is less than ten.
   static func size(_ bytes: UInt64) -> String {
     var unit = 0
-    while unit < 4, bytes >> (10 * UInt64(unit + 1)) > 0 { unit += 1 }
+    while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }
     guard unit > 0 else { return "\(bytes) bytes" }
     let name = ["KiB", "MiB", "GiB", "TiB"][unit - 1]
-    let shift = 10 * UInt64(unit)
+    let shift = 10 * unit
     let whole = bytes >> shift
-    let tenth = ((bytes >> (shift - 10)) & 1023) * 10 / 1024
+    let tenth = ((bytes >> (shift - 10)) & 1023) &* 10 / 1024
     return whole < 10 && tenth > 0 ? "\(whole).\(tenth) \(name)" : "\(whole) \(name)"
   }
 

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 extension TextReport {
   mutating func addThreads() {
     let crashed = report.threads.filter(\.crashed)
@@ -67,7 +69,7 @@ extension TextReport {
     lines.append("Registers:")
     let cells = thread.registerNames.map { name in
       let label = String(repeating: " ", count: max(0, 6 - name.count)) + name
-      return label + " " + (thread.registers[name] ?? HexAddress(0)).wide
+      return label + " " + (thread.registers[name] ?? HexAddress(0 as Address)).wide
     }
     let columns = max(1, (width - 1) / 24)
     for start in stride(from: 0, to: cells.count, by: columns) {

@@ -22,16 +22,23 @@ public struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
         guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
       }
     }
-    func number(_ range: Range<Int>) -> Int64 {
-      bytes[range].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    // So few digits that nothing below can overflow, but for what the last step says.
+    func number(_ range: Range<Int>) -> Int {
+      bytes[range].reduce(0) { $0 * 10 + Int($1 & 0x0F) }
     }
     let month = number(5..<7)
     guard (1...12).contains(month) else { return nil }
     let days = Self.days(year: number(0..<4), month: month, day: number(8..<10))
     let seconds = days * 86_400 + number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
-    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, overflow2) = whole.addingReportingOverflow(number(20..<29))
-    guard !overflow, !overflow2, Timestamp(nanoseconds: sum).description == text else { return nil }
+    // The earliest moments lie in a second that begins before what 64 bits hold.
+    let isEarly = seconds < 0
+    let (whole, overflow) = (seconds + (isEarly ? 1 : 0))
+      .multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, overflow2) = whole.addingReportingOverflow(
+      number(20..<29) - (isEarly ? 1_000_000_000 : 0))
+    guard !overflow, !overflow2, let sum = Int64(exactly: sum),
+      Timestamp(nanoseconds: sum).description == text
+    else { return nil }
     nanoseconds = sum
   }
 
@@ -59,7 +66,7 @@ public struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
   }
 
   /// Days since 1970 of a date; a year starts in March, so that a leap day ends it.
-  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+  private static func days(year: Int, month: Int, day: Int) -> Int {
     let shiftedYear = month <= 2 ? year - 1 : year
     // The year has four digits, so that it is never negative but for the months before March of 0.
     let era = (shiftedYear + 400) / 400 - 1

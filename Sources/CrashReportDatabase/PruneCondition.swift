@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// Which reports are too many: those that are too old, and the oldest of more bytes than wanted.
 ///
 /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCondition::GetDefault.
@@ -26,19 +28,14 @@ public struct PruneCondition: Sendable, Equatable {
     let newestFirst = reports.sorted {
       ($0.report.creationTime, $0.report.id) > ($1.report.creationTime, $1.report.id)
     }
-    let day: Int64 = 24 * 3600
-    let (limit, overflow) = Int64(max(0, maximumAgeInDays)).multipliedReportingOverflow(by: day)
-    let oldest =
-      overflow
-      ? .min
-      : now.subtractingReportingOverflow(limit)
-        .partialValue
+    let day: Int64 = 86_400
+    let oldest = now.clampedSubtracting(
+      Int64(max(0, maximumAgeInDays)).clampedMultiplied(by: day))
     var total: Int64 = 0
     var excess: [StoredReport] = []
     for (index, (report, size)) in newestFirst.enumerated() {
-      let rounded = max(0, min(size, .max - 1023) + 1023) & ~1023
-      let sum = total.addingReportingOverflow(rounded)
-      total = sum.overflow ? .max : sum.partialValue
+      let rounded = max(0, size).clampedAdding(1023) & ~1023
+      total = total.clampedAdding(rounded)
       if report.creationTime < oldest || (total > maximumSize && index > 0) {
         excess.append(report)
       }

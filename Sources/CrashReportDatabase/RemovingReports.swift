@@ -32,7 +32,11 @@ extension CrashReportDatabase {
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
     let attachments = try open().subfolder(Self.attachmentsFolder)
     let sized = try reports().filter { $0.state != .new }.map { report in
-      (report: report, size: report.size + attachments.sizeOfFiles(in: report.id.description))
+      (
+        report: report,
+        size: report.size.clampedAdding(
+          attachments.sizeOfFiles(in: report.id.description))
+      )
     }
     return condition.excess(among: sized, now: Int64(time(nil)))
   }
@@ -63,11 +67,11 @@ extension CrashReportDatabase {
   }
 
   /// What was left behind must be this old, in nanoseconds: it may belong to a process at work.
-  static let leftoverAge: Int64 = 3 * 24 * 3600 * 1_000_000_000
+  static let leftoverAge: Int64 = 259_200_000_000_000
 
   private func removeLeftovers() throws(CrashReportDatabaseError) {
     let database = try open()
-    let oldest = Self.now - Self.leftoverAge
+    let oldest = Self.now &- Self.leftoverAge
     try removeOld(in: database.subfolder(StoredReport.State.new.rawValue), before: oldest) {
       $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp")
     }
@@ -110,7 +114,7 @@ extension CrashReportDatabase {
   static var now: Int64 {
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }
 
@@ -122,7 +126,7 @@ extension Folder {
     else { return 0 }
     return names.reduce(0) { sum, name in
       guard let status = folder.status(of: name), status.kind == .regular else { return sum }
-      return sum.addingReportingOverflow(max(0, status.size)).partialValue
+      return sum.clampedAdding(max(0, status.size))
     }
   }
 

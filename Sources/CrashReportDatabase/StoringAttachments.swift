@@ -62,14 +62,13 @@ extension CrashReportDatabase {
   ) throws(CrashReportDatabaseError) -> AttachmentCopy {
     // The size now: a log that grows meanwhile is not followed.
     let size = try source.status().size
-    let start = max(0, size - limit)
+    let start = max(0, size.clampedSubtracting(limit))
     var done: Int64 = 0
-    while start + done < size {
-      let piece = try source.read(
-        at: start + done, count: Int(min(size - start - done, 256 << 10)))
+    while let left = Int(exactly: size &- start &- done), left > 0 {
+      let piece = try source.read(at: start &+ done, count: min(left, 256 << 10))
       if piece.isEmpty { break }
       try file.write(piece)
-      done += Int64(piece.count)
+      done &+= Int64(piece.count)
     }
     return AttachmentCopy(size: done, bytesOmitted: start)
   }

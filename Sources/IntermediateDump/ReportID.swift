@@ -53,7 +53,7 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
       guard let high = Character(Unicode.Scalar(text[position])).hexDigitValue,
         let low = Character(Unicode.Scalar(text[position + 1])).hexDigitValue
       else { return nil }
-      bytes.append(UInt8(high << 4 | low))
+      bytes.append(UInt8(truncatingIfNeeded: high << 4 | low))
       position += 2
     }
     self.bytes = bytes

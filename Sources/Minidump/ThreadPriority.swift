@@ -26,13 +26,13 @@ struct ThreadPriority {
       return
     }
     policy = Self.ranked[rank - 1]
-    let byte = Int32(field & 0xFF)
-    niceValue = (1...40).contains(byte) ? 20 - byte : nil
+    let byte = Int(field & 0xFF)
+    niceValue = (1...40).contains(byte) ? Int32(truncatingIfNeeded: 20 - byte) : nil
   }
 
   var field: UInt32 {
     guard let policy, let rank = Self.ranked.firstIndex(of: policy) else { return 0 }
-    let nice = niceValue.flatMap { (-20...19).contains($0) ? UInt32(20 - $0) : nil } ?? 0
-    return UInt32(rank + 1) << 8 | nice
+    let nice = niceValue.map { (-20...19).contains($0) ? 20 - Int($0) : 0 } ?? 0
+    return UInt32(truncatingIfNeeded: (rank + 1) << 8 | nice)
   }
 }

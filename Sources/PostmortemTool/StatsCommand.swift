@@ -29,7 +29,7 @@ enum StatsCommand: Subcommand {
 
     mutating func add(_ size: Int64) {
       count += 1
-      bytes += size
+      bytes = bytes.clampedAdding(size)
     }
   }
 

@@ -105,6 +105,6 @@ struct CommandEnd {
       kill(getpid(), signal)
       unsafe pthread_sigmask(SIG_UNBLOCK, &mask, nil)
     }
-    exit(128 + signal)
+    exit(128 &+ signal)
   }
 }

@@ -125,7 +125,7 @@ struct LastWordsSymbolicator {
     for frame: LastWordsBlock.Frame, in module: LastWordsBlock.Module
   ) -> (FrameSymbol?, note: String?) {
     let walked = StackFrame(
-      address: frame.offset, isReturnAddress: frame.number > 0, trust: .context)
+      address: Address(frame.offset), isReturnAddress: frame.number > 0, trust: .context)
     let deleted = " (deleted)"
     let path =
       module.path.hasSuffix(deleted) ? String(module.path.dropLast(deleted.count)) : module.path

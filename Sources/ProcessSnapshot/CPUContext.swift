@@ -3,24 +3,24 @@ public enum CPUContext: Sendable, Equatable {
   case x86_64(X86_64Context)
   case arm64(ARM64Context)
 
-  public var instructionPointer: UInt64 {
+  public var instructionPointer: Address {
     switch self {
-    case .x86_64(let context): context.rip
-    case .arm64(let context): context.pc
+    case .x86_64(let context): Address(context.rip)
+    case .arm64(let context): Address(context.pc)
     }
   }
 
-  public var stackPointer: UInt64 {
+  public var stackPointer: Address {
     switch self {
-    case .x86_64(let context): context.rsp
-    case .arm64(let context): context.sp
+    case .x86_64(let context): Address(context.rsp)
+    case .arm64(let context): Address(context.sp)
     }
   }
 
-  public var framePointer: UInt64 {
+  public var framePointer: Address {
     switch self {
-    case .x86_64(let context): context.rbp
-    case .arm64(let context): context.x[29]
+    case .x86_64(let context): Address(context.rbp)
+    case .arm64(let context): Address(context.x[29])
     }
   }
 

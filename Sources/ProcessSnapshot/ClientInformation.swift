@@ -47,13 +47,15 @@ public struct ClientInformation: Sendable, Equatable {
 
   /// A range of addresses.
   public struct ExtraMemoryRange: Sendable, Equatable {
-    public var address: UInt64
+    public var address: Address
     public var size: UInt64
 
-    public init(address: UInt64, size: UInt64) {
+    public init(address: Address, size: UInt64) {
       self.address = address
       self.size = size
     }
+
+    public var range: AddressRange { AddressRange(start: address, byteCount: size) }
   }
 
   /// A file that was to be copied with the report, and what became of it.

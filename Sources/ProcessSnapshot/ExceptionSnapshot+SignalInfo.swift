@@ -22,13 +22,13 @@ extension ExceptionSnapshot {
   /// A system call that was trapped.
   public struct TrappedSystemCall: Sendable, Equatable {
     /// `si_call_addr`: the instruction behind the call.
-    public var address: UInt64
+    public var address: Address
     /// `si_syscall`.
     public var number: Int32
     /// `si_arch`, an AUDIT_ARCH_ constant: 0xC000003E x86_64, 0xC00000B7 arm64.
     public var architecture: UInt32
 
-    public init(address: UInt64, number: Int32, architecture: UInt32) {
+    public init(address: Address, number: Int32, architecture: UInt32) {
       self.address = address
       self.number = number
       self.architecture = architecture
@@ -61,7 +61,7 @@ extension ExceptionSnapshot {
       let architecture = info.littleEndian(at: 28, width: 4)
     else { return nil }
     return TrappedSystemCall(
-      address: address, number: Int32(truncatingIfNeeded: number),
+      address: Address(address), number: Int32(truncatingIfNeeded: number),
       architecture: UInt32(truncatingIfNeeded: architecture))
   }
 }

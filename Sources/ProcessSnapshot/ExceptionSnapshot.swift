@@ -7,7 +7,7 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   /// `si_code`.
   public var code: Int32?
   /// `si_addr`, only where the signal is one that sets it: nil for a signal that was sent.
-  public var address: UInt64?
+  public var address: Address?
   /// The kernel's siginfo_t, 128 bytes.
   public var signalInfo: [UInt8]?
   /// The registers at the moment of the signal.

@@ -7,13 +7,13 @@ public struct LinkMap: Sendable, Equatable {
   /// One `struct link_map`.
   public struct Entry: Sendable, Equatable {
     /// `l_addr`: the difference between addresses in the file and in memory.
-    public var address: UInt64
+    public var address: Address
     /// `l_ld`: where the image's dynamic section lies.
-    public var dynamicSection: UInt64
+    public var dynamicSection: Address
     /// `l_name`; empty for the executable.
     public var name: String
 
-    public init(address: UInt64, dynamicSection: UInt64, name: String) {
+    public init(address: Address, dynamicSection: Address, name: String) {
       self.address = address
       self.dynamicSection = dynamicSection
       self.name = name
@@ -25,13 +25,13 @@ public struct LinkMap: Sendable, Equatable {
   /// `r_state`: 0 consistent, 1 adding, 2 deleting; nil where it was not captured.
   public var state: UInt32?
   /// `r_brk`: the function that the linker calls when the list changes.
-  public var breakpoint: UInt64 = 0
+  public var breakpoint: Address = 0
   /// `r_ldbase`: where the linker itself lies.
-  public var loaderBase: UInt64 = 0
+  public var loaderBase: Address = 0
   /// Where the structure lies; nil where it was not captured.
-  public var debugAddress: UInt64?
+  public var debugAddress: Address?
   /// Where the executable's dynamic section lies.
-  public var dynamicSection: UInt64 = 0
+  public var dynamicSection: Address = 0
   /// The bytes of that section.
   public var dynamicData: [UInt8] = []
   /// In the list's order.

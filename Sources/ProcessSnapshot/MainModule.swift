@@ -1,7 +1,7 @@
 extension ProcessSnapshot {
   /// The address of the program's own module among some: that with its entry point, as the
   /// auxiliary vector tells, or else the one of the executable's path.
-  package func mainModuleAddress(in modules: [ModuleSnapshot]) -> UInt64? {
+  package func mainModuleAddress(in modules: [ModuleSnapshot]) -> Address? {
     if let vector = process.auxiliaryVector?[...] {
       var offset = 0
       while let type = vector.littleEndian(at: offset, width: 8),
@@ -9,7 +9,7 @@ extension ProcessSnapshot {
       {
         offset += 16
         // AT_ENTRY; source: getauxval(3).
-        if type == 9, let module = modules.first(where: { $0.contains(value) }) {
+        if type == 9, let module = modules.first(where: { $0.contains(Address(value)) }) {
           return module.address
         }
       }

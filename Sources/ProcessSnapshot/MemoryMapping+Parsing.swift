@@ -17,10 +17,17 @@ extension MemoryMapping {
       }
       rest = rest[(newline + 1)...]
     }
-    mappings.sort { ($0.start, $0.end) < ($1.start, $1.end) }
+    return inOrder(mappings)
+  }
+
+  /// Sorted by address; of those that overlap, which no kernel lists, the first.
+  package static func inOrder(_ mappings: [MemoryMapping]) -> [MemoryMapping] {
     var sorted: [MemoryMapping] = []
     sorted.reserveCapacity(mappings.count)
-    for mapping in mappings where mapping.start >= sorted.last?.end ?? 0 {
+    for mapping in mappings.sorted(by: {
+      ($0.start, $0.range.byteCount) < ($1.start, $1.range.byteCount)
+    }) {
+      guard sorted.last?.range.ends(atOrBelow: mapping.start) != false else { continue }
       sorted.append(mapping)
     }
     return sorted
@@ -41,7 +48,7 @@ extension MemoryMapping {
     if flags[first + 1] == UInt8(ascii: "w") { protection.insert(.write) }
     if flags[first + 2] == UInt8(ascii: "x") { protection.insert(.execute) }
     self.init(
-      start: start, end: end, protection: protection,
+      start: Address(start), end: Address(end), protection: protection,
       isPrivate: flags[first + 3] == UInt8(ascii: "p"), fileOffset: offset,
       device: String(decoding: device, as: UTF8.self), inode: inode,
       path: Self.path(unescaping: fields.remainder))
@@ -78,8 +85,8 @@ private struct MappingLine {
       let byte = rest[index]
       let digit: UInt64
       switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = UInt64(byte - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = UInt64(byte - UInt8(ascii: "a")) + 10
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = UInt64(byte & 0x0F)
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = UInt64(byte & 0x0F) &+ 9
       default: return nil
       }
       guard digit < radix else { return nil }

@@ -10,8 +10,7 @@ public struct MemoryMapping: Sendable, Equatable {
     public static let execute = Protection(rawValue: 4)
   }
 
-  public var start: UInt64
-  public var end: UInt64
+  public var range: AddressRange
   public var protection: Protection
   public var isPrivate: Bool
   /// Bytes from the start of the file.
@@ -22,11 +21,10 @@ public struct MemoryMapping: Sendable, Equatable {
   public var path: String
 
   public init(
-    start: UInt64, end: UInt64, protection: Protection, isPrivate: Bool = true,
+    range: AddressRange, protection: Protection, isPrivate: Bool = true,
     fileOffset: UInt64 = 0, device: String = "00:00", inode: UInt64 = 0, path: String = ""
   ) {
-    self.start = start
-    self.end = end
+    self.range = range
     self.protection = protection
     self.isPrivate = isPrivate
     self.fileOffset = fileOffset
@@ -34,4 +32,16 @@ public struct MemoryMapping: Sendable, Equatable {
     self.inode = inode
     self.path = path
   }
+
+  /// A mapping up to an address, which does not belong to it; empty where that is not above `start`.
+  public init(
+    start: Address, end: Address, protection: Protection, isPrivate: Bool = true,
+    fileOffset: UInt64 = 0, device: String = "00:00", inode: UInt64 = 0, path: String = ""
+  ) {
+    self.init(
+      range: AddressRange(from: start, to: end), protection: protection, isPrivate: isPrivate,
+      fileOffset: fileOffset, device: device, inode: inode, path: path)
+  }
+
+  public var start: Address { range.start }
 }

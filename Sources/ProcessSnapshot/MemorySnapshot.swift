@@ -1,15 +1,16 @@
 /// Bytes of the crashed process at the address they had there.
 public struct MemoryRegion: Sendable, Equatable {
-  public var address: UInt64
+  public var address: Address
   public var bytes: [UInt8]
 
-  public init(address: UInt64, bytes: [UInt8]) {
+  public init(address: Address, bytes: [UInt8]) {
     self.address = address
     self.bytes = bytes
   }
 
-  /// One past the last address; regions that would wrap around are never stored.
-  public var end: UInt64 { address + UInt64(bytes.count) }
+  /// Where its bytes lay; fewer than it has, if it is not one that a snapshot's memory holds and
+  /// reaches past the end of the address space.
+  public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(bytes.count)) }
 }
 
 /// All memory that a dump holds: sorted, without overlaps, touching regions joined.
@@ -24,46 +25,64 @@ public struct MemorySnapshot: Sendable, Equatable {
   /// is left out.
   public init(joining regions: [MemoryRegion]) {
     let valid = regions.enumerated().filter { _, region in
-      !region.bytes.isEmpty
-        && !region.address.addingReportingOverflow(UInt64(region.bytes.count)).overflow
+      !region.bytes.isEmpty && region.range.byteCount == UInt64(region.bytes.count)
     }
     let sorted = valid.sorted { left, right in
       (left.element.address, left.offset) < (right.element.address, right.offset)
     }
     for (_, region) in sorted {
-      guard let last = self.regions.last, region.address <= last.end else {
+      // Held in no other variable, the bytes are appended to in place.
+      guard let known = self.regions.last?.range, known.gap(before: region.range) ?? 0 == 0 else {
         self.regions.append(region)
         continue
       }
-      if region.end > last.end {
-        self.regions[self.regions.count - 1].bytes +=
-          region.bytes[Int(last.end - region.address)...]
+      // How much of it the one before has already: nothing, if the two touch.
+      let shared = known.end.map { $0.wrappedDistance(above: region.address) } ?? .max
+      if let count = Int(exactly: shared), count < region.bytes.count {
+        self.regions[self.regions.count - 1].bytes += region.bytes[count...]
       }
     }
   }
 
   /// The region that holds an address.
-  public func region(containing address: UInt64) -> MemoryRegion? {
+  public func region(containing address: Address) -> MemoryRegion? {
+    let index = firstIndex(startingAbove: address) - 1
+    guard index >= 0, regions[index].range.contains(address) else { return nil }
+    return regions[index]
+  }
+
+  /// The first region that starts above an address.
+  package func region(above address: Address) -> MemoryRegion? {
+    let index = firstIndex(startingAbove: address)
+    return index < regions.count ? regions[index] : nil
+  }
+
+  private func firstIndex(startingAbove address: Address) -> Int {
     var low = 0
     var high = regions.count
     while low < high {
       let middle = (low + high) / 2
       if regions[middle].address <= address { low = middle + 1 } else { high = middle }
     }
-    guard low > 0, address < regions[low - 1].end else { return nil }
-    return regions[low - 1]
+    return low
   }
 
   /// `count` bytes at an address; nil unless all of them were captured.
-  public func bytes(at address: UInt64, count: Int) -> ArraySlice<UInt8>? {
-    guard count >= 0, let region = region(containing: address) else { return nil }
-    let start = Int(address - region.address)
-    guard count <= region.bytes.count - start else { return nil }
-    return region.bytes[start..<start + count]
+  public func bytes(at address: Address, count: Int) -> ArraySlice<UInt8>? {
+    guard let rest = bytes(from: address), count >= 0, count <= rest.count else { return nil }
+    return rest.prefix(count)
+  }
+
+  /// The bytes from an address up to the end of its region; nil where nothing was captured.
+  func bytes(from address: Address) -> ArraySlice<UInt8>? {
+    guard let region = region(containing: address),
+      let start = region.range.offset(of: address).flatMap({ Int(exactly: $0) })
+    else { return nil }
+    return region.bytes[start...]
   }
 
   /// A little-endian 64-bit word; nil unless it was captured whole.
-  public func word(at address: UInt64) -> UInt64? {
+  public func word(at address: Address) -> UInt64? {
     bytes(at: address, count: 8)?.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 }

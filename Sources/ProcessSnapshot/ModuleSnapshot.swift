@@ -1,7 +1,7 @@
 /// One ELF image in the address space: the executable, a shared library, the loader or the vDSO.
 public struct ModuleSnapshot: Sendable, Equatable {
   /// Where the ELF header lies.
-  public var address: UInt64
+  public var address: Address
   /// Bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
   /// As in `/proc/self/maps`, a trailing " (deleted)" taken away; "linux-gate.so" for the vDSO.
@@ -14,7 +14,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var annotations = ModuleAnnotations()
 
   public init(
-    address: UInt64, size: UInt64, path: String, isDeleted: Bool = false, buildID: [UInt8] = []
+    address: Address, size: UInt64, path: String, isDeleted: Bool = false, buildID: [UInt8] = []
   ) {
     self.address = address
     self.size = size
@@ -23,9 +23,9 @@ public struct ModuleSnapshot: Sendable, Equatable {
     self.buildID = buildID
   }
 
-  public func contains(_ address: UInt64) -> Bool {
-    address >= self.address && address - self.address < size
-  }
+  public var range: AddressRange { AddressRange(start: address, byteCount: size) }
+
+  public func contains(_ address: Address) -> Bool { range.contains(address) }
 
   /// The last component of the path.
   public var name: String {

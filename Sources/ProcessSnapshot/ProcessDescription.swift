@@ -76,6 +76,6 @@ public struct ProcessDescription: Sendable, Equatable {
   /// Nanoseconds from the handler's start to the crash by a clock that nobody sets.
   public var uptime: UInt64? {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
-    return crashUptime - launchUptime
+    return crashUptime &- launchUptime
   }
 }

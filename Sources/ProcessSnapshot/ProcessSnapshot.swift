@@ -67,7 +67,7 @@ public struct ProcessSnapshot: Sendable, Equatable {
   }
 
   /// The module whose image covers an address.
-  public func module(containing address: UInt64) -> ModuleSnapshot? {
+  public func module(containing address: Address) -> ModuleSnapshot? {
     // Binary search for the last module that starts at or below the address.
     var low = 0
     var high = modules.count
@@ -80,14 +80,14 @@ public struct ProcessSnapshot: Sendable, Equatable {
   }
 
   /// The mapping that covers an address.
-  public func mapping(containing address: UInt64) -> MemoryMapping? {
+  public func mapping(containing address: Address) -> MemoryMapping? {
     var low = 0
     var high = mappings.count
     while low < high {
       let middle = (low + high) / 2
       if mappings[middle].start <= address { low = middle + 1 } else { high = middle }
     }
-    guard low > 0, address < mappings[low - 1].end else { return nil }
+    guard low > 0, mappings[low - 1].range.contains(address) else { return nil }
     return mappings[low - 1]
   }
 }

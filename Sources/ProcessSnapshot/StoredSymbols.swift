@@ -33,9 +33,9 @@ public struct StoredSymbols: Sendable, Equatable {
 
   /// Innermost first, by the address that is looked up for a frame: inside the call for a return
   /// address.
-  public var functions: [UInt64: [Function]]
+  public var functions: [Address: [Function]]
 
-  public init(functions: [UInt64: [Function]] = [:]) {
+  public init(functions: [Address: [Function]] = [:]) {
     self.functions = functions
   }
 }

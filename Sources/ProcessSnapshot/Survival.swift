@@ -20,7 +20,7 @@ public struct Survival: Sendable, Equatable {
   /// if there is a `previousHandler`, or, the first of a PID namespace, by abort(3).
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
-  public var previousHandler: UInt64?
+  public var previousHandler: Address?
   /// Earlier crashes of the same process that have dumps of their own.
   public var survivedCrashes: UInt32?
   /// The report of the last of them.

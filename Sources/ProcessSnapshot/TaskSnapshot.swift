@@ -3,11 +3,11 @@ public struct TaskSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread.
   public var threadID: UInt32
   /// Where the task's object is.
-  public var address: UInt64
+  public var address: Address
   /// What the runtime calls the version of its objects' layout; the fields below are those of 1.
   public var layoutVersion: UInt32
 
-  public init(threadID: UInt32, address: UInt64, layoutVersion: UInt32) {
+  public init(threadID: UInt32, address: Address, layoutVersion: UInt32) {
     self.threadID = threadID
     self.address = address
     self.layoutVersion = layoutVersion
@@ -62,13 +62,14 @@ extension TaskSnapshot {
 
   /// The name is in a status record: its kind, the next record, the text's address.
   private func name(in memory: MemorySnapshot) -> String? {
-    var record = memory.word(at: address &+ 0x68) ?? 0
+    var record = Address(memory.word(at: address &+ 0x68) ?? 0)
     var count = 0
     while record != 0, count < Self.recordLimit, let kind = memory.word(at: record) {
       if kind & 0xFF == Self.nameRecord {
-        return memory.word(at: record &+ 16).flatMap { memory.text(at: $0, limit: Self.nameLimit) }
+        return memory.word(at: record &+ 16)
+          .flatMap { memory.text(at: Address($0), limit: Self.nameLimit) }
       }
-      record = memory.word(at: record &+ 8) ?? 0
+      record = Address(memory.word(at: record &+ 8) ?? 0)
       count += 1
     }
     return nil
@@ -77,10 +78,10 @@ extension TaskSnapshot {
 
 extension MemorySnapshot {
   /// NUL-terminated text; nil if it was not captured, or is longer than `limit` bytes.
-  func text(at address: UInt64, limit: Int) -> String? {
-    guard let region = region(containing: address) else { return nil }
-    let rest = region.bytes[Int(address - region.address)...].prefix(limit)
-    guard let end = rest.firstIndex(of: 0) else { return nil }
+  func text(at address: Address, limit: Int) -> String? {
+    guard let rest = bytes(from: address)?.prefix(limit), let end = rest.firstIndex(of: 0) else {
+      return nil
+    }
     return String(decoding: rest[..<end], as: UTF8.self)
   }
 }

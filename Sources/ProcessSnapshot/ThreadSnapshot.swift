@@ -38,9 +38,9 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// `instructionPointer` only.
   public var context: CPUContext?
   /// The thread control block, `fs` base on x86_64 and `tpidr_el0` on arm64.
-  public var threadPointer: UInt64?
-  public var stackPointer: UInt64?
-  public var instructionPointer: UInt64?
+  public var threadPointer: Address?
+  public var stackPointer: Address?
+  public var instructionPointer: Address?
   /// Bit n - 1 stands for signal n.
   public var blockedSignals: UInt64?
   /// As sched_getscheduler(2): 0 other, 1 FIFO, 2 round robin, 3 batch, 5 idle.
@@ -50,7 +50,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   /// proc_pid_syscall(5) of a thread that was blocked before it was asked to stop.
   public var systemCall: String?
   /// The mapping that the stack pointer was in, or the next readable one above it.
-  public var stackRange: Range<UInt64>?
+  public var stackRange: AddressRange?
   /// What was captured of it; the bytes are in the snapshot's `memory` too.
   public var stack: [MemoryRegion] = []
   /// Bytes between stack pointer and the stack's end that a cap or a fault left out.

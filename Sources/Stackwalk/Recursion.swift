@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// The longest part of a stack in which the same few functions call each other in turn.
 public struct Recursion: Sendable, Equatable {
   /// How many functions take turns; 1 for a function that calls itself.
@@ -26,13 +28,13 @@ struct RecursionFinder {
 
   private struct Run {
     var count = 0
-    var startPointer: UInt64 = 0
+    var startPointer: Address = 0
     var inGap: Int?
   }
 
   /// Functions of the latest frames, the latest first.
-  private var latest: [UInt64] = []
-  private var lastPointer: UInt64 = 0
+  private var latest: [Address] = []
+  private var lastPointer: Address = 0
   private var position = 0
   /// By period, from 1.
   private var runs = [Run](repeating: Run(), count: longestPeriod)
@@ -44,7 +46,7 @@ struct RecursionFinder {
   ///   - function: the same for frames of the same function.
   ///   - stackPointer: the frame's.
   ///   - isBehindGap: true for the first frame above a part that the dump left out.
-  mutating func add(function: UInt64, stackPointer: UInt64, isBehindGap: Bool) {
+  mutating func add(function: Address, stackPointer: Address, isBehindGap: Bool) {
     if isBehindGap { crossGap(to: function, stackPointer) }
     for period in 1...Self.longestPeriod {
       var run = runs[period - 1]
@@ -71,19 +73,25 @@ struct RecursionFinder {
   }
 
   /// Lets a recursion go on behind the gap, at whichever of its functions comes first there.
-  private mutating func crossGap(to function: UInt64, _ stackPointer: UInt64) {
+  private mutating func crossGap(to function: Address, _ stackPointer: Address) {
     for period in 1...Self.longestPeriod {
       let run = runs[period - 1]
       // The start pointer is that of the frame after the first round.
       let frames = run.count - period - 1
-      guard run.count >= period * Self.fewestRounds, frames > 0, lastPointer > run.startPointer,
-        stackPointer > lastPointer, let turn = latest[..<period].firstIndex(of: function)
+      guard run.count >= period * Self.fewestRounds, frames > 0,
+        let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,
+        let gap = stackPointer.distance(above: lastPointer), gap > 0,
+        let turn = latest[..<period].firstIndex(of: function)
       else { continue }
-      let bytes = lastPointer - run.startPointer
-      let (product, overflow) = (stackPointer - lastPointer).multipliedReportingOverflow(
-        by: UInt64(frames))
+      // Frames are as large on average behind the gap's edge as before it. A product of 128 bits,
+      // so that no size is too large; a quotient of more than 64 is no count.
+      let product = gap.multipliedFullWidth(by: UInt64(frames))
+      guard product.high < bytes else { continue }
+      let (quotient, remainder) = bytes.dividingFullWidth(product)
+      let (count, overflow) = quotient.addingReportingOverflow(
+        remainder >= bytes &- remainder ? 1 : 0)
       guard !overflow else { continue }
-      runs[period - 1].inGap = Int(clamping: max(1, (product + bytes / 2) / bytes) - 1)
+      runs[period - 1].inGap = Int(clamping: max(1, count) &- 1)
       // As if the frame below were the one that this function calls.
       let round = Array(latest[..<period])
       latest.replaceSubrange(..<period, with: round[(turn + 1)...] + round[...turn])

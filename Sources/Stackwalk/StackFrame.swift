@@ -1,12 +1,14 @@
+public import ProcessSnapshot
+
 /// One call on a thread's stack.
 public struct StackFrame: Sendable, Equatable {
   /// The address that execution is at or will return to.
-  public var address: UInt64
+  public var address: Address
   /// True if `address` is where a call returns to, so that the call itself lies before it.
   public var isReturnAddress: Bool
   public var trust: FrameTrust
   /// The stack pointer in this frame; nil if it is not known.
-  public var stackPointer: UInt64?
+  public var stackPointer: Address?
   /// An index into the snapshot's `modules`; nil for an address outside all of them.
   public var moduleIndex: Int?
   /// The function, where a symbol table or debug information names it.
@@ -22,12 +24,12 @@ public struct StackFrame: Sendable, Equatable {
   /// The address to look up: inside the call instruction for a return address, since the
   /// instruction behind the call may belong to another line or, after a call that never returns, to
   /// another function.
-  public var lookupAddress: UInt64 {
-    isReturnAddress && address > 0 ? address - 1 : address
+  public var lookupAddress: Address {
+    isReturnAddress ? address.clampedSubtracting(1) : address
   }
 
   public init(
-    address: UInt64, isReturnAddress: Bool, trust: FrameTrust, stackPointer: UInt64? = nil,
+    address: Address, isReturnAddress: Bool, trust: FrameTrust, stackPointer: Address? = nil,
     moduleIndex: Int? = nil, symbol: FrameSymbol? = nil
   ) {
     self.address = address

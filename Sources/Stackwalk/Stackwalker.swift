@@ -99,7 +99,7 @@ public struct Stackwalker {
   private struct AsyncCallee {
     let state: UnwindState
     private(set) var index: Int?
-    private(set) var end: UInt64?
+    private(set) var end: Address?
     private var isFinished = false
 
     init(state: UnwindState) { self.state = state }

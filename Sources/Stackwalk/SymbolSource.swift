@@ -20,8 +20,8 @@ public final class SymbolSource {
   /// Modules of last words are known by their files only, and all begin at 0.
   private struct Place: Hashable {
     let module: Key
-    let base: UInt64
-    let address: UInt64
+    let base: Address
+    let address: Address
   }
 
   private let folders: [String]
@@ -33,7 +33,7 @@ public final class SymbolSource {
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
   /// Base addresses of modules without a file whose code the dump does not hold either.
-  private var modulesWithoutCode: Set<UInt64> = []
+  private var modulesWithoutCode: Set<Address> = []
 
   /// - Parameters:
   ///   - folders: where to look for files of the same build, besides the modules' own paths, what
@@ -101,7 +101,8 @@ public final class SymbolSource {
         result.symbol = call.name.map { name in
           FrameSymbol(
             linkageName: name, name: demangled(name),
-            offset: call.isInlined ? nil : call.start.map { frame.address &- $0 })
+            offset: call.isInlined
+              ? nil : call.start.map { frame.address.wrappedDistance(above: $0) })
         }
         result.sourceLocation = call.location
         result.isInlined = call.isInlined
@@ -131,7 +132,7 @@ public final class SymbolSource {
     }
   }
 
-  private func calls(at address: UInt64, in module: ModuleSnapshot) -> [DebugInformation.Frame] {
+  private func calls(at address: Address, in module: ModuleSnapshot) -> [DebugInformation.Frame] {
     let place = Place(
       module: Key(path: module.path, buildID: module.buildID), base: module.address,
       address: address)
@@ -149,20 +150,20 @@ public final class SymbolSource {
   }
 
   /// The name of the function around an address, inlined calls aside.
-  func linkageName(of address: UInt64, in module: ModuleSnapshot) -> String? {
+  func linkageName(of address: Address, in module: ModuleSnapshot) -> String? {
     symbols(of: module)?.function(at: address, in: module)?.name
       ?? stored?.functions[address]?.last?.linkageName
   }
 
-  func functionStart(of address: UInt64, in module: ModuleSnapshot) -> UInt64? {
+  func functionStart(of address: Address, in module: ModuleSnapshot) -> Address? {
     symbols(of: module)?.functionStart(of: address, in: module)
   }
 
-  func frameRow(at address: UInt64, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
+  func frameRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
     symbols(of: module)?.frameRow(at: address, in: module, registerCount: registerCount)
   }
 
-  func code(at address: UInt64, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
+  func code(at address: Address, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
     symbols(of: module)?.code(at: address, count: count, in: module)
   }
 

@@ -31,10 +31,10 @@ extension DumpConversion {
         let copy = try database.attach(
           paths[index], as: names[index], to: reportID,
           limit: min(left, Self.maximumAttachmentSize))
-        left -= copy.size
+        left &-= copy.size
         snapshot.client.attachments[index].name = names[index]
-        snapshot.client.attachments[index].size = UInt64(copy.size)
-        snapshot.client.attachments[index].bytesOmitted = UInt64(copy.bytesOmitted)
+        snapshot.client.attachments[index].size = UInt64(clamping: copy.size)
+        snapshot.client.attachments[index].bytesOmitted = UInt64(clamping: copy.bytesOmitted)
       } catch {
         snapshot.client.attachments[index].failure = error.description
       }

@@ -32,7 +32,7 @@ public struct CrashedProcess: Sendable {
   /// The signal; nil for a dump without a crash.
   public var signal: Int32? { snapshot.exception?.signal }
   /// The address of a fault; nil where the signal has none.
-  public var address: UInt64? { snapshot.exception?.address }
+  public var address: UInt64? { snapshot.exception?.address?.value }
   /// What the program said of itself, by name.
   public var annotations: [String: String] { snapshot.annotations }
 
@@ -40,7 +40,7 @@ public struct CrashedProcess: Sendable {
   ///
   /// - Returns: nil unless all of them were captured.
   public func bytes(at address: UInt64, count: Int) -> [UInt8]? {
-    snapshot.memory.bytes(at: address, count: count).map { Array($0) }
+    snapshot.memory.bytes(at: Address(address), count: count).map { Array($0) }
   }
 }
 

@@ -118,7 +118,9 @@ struct EndEvidence: Sendable, Equatable {
   }
 
   private func rebooted(_ course: RunCourse) -> RunEnd {
-    if let beat = course.beat, let bootTime, beat.time < bootTime - Self.rebootSlack {
+    if let beat = course.beat, let bootTime,
+      beat.time < bootTime.clampedSubtracting(Self.rebootSlack)
+    {
       return make(.unexplained, .possible, course)
     }
     return make(.rebooted, course.beat == nil ? .possible : .likely, course)
@@ -146,13 +148,13 @@ struct EndEvidence: Sendable, Equatable {
 
   private static func growth(_ before: UInt64?, _ after: UInt64?) -> UInt64 {
     guard let before, let after, after > before else { return 0 }
-    return after - before
+    return after &- before
   }
 
   /// Nine tenths or more.
   private static func isNear(_ used: UInt64?, of limit: UInt64?) -> Bool {
     guard let used, let limit, limit > 0 else { return false }
-    return used >= limit - limit / 10
+    return used >= limit &- limit / 10
   }
 
   private func make(

@@ -102,7 +102,7 @@ struct MachineCounts {
       kills: ControlGroupText.number("oom_kill", in: text("/proc/vmstat", limit: 1 << 16)),
       bootTime: ControlGroupText.number("btime", in: text("/proc/stat", limit: 1 << 20))
         .flatMap { Int64(exactly: $0) }
-        .flatMap { $0 > 1 << 33 ? nil : $0 * 1_000_000_000 })
+        .flatMap { $0 > 1 << 33 ? nil : $0 &* 1_000_000_000 })
   }
 
   /// The same of a control group; nil if it is not there any more.

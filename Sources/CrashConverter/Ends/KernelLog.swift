@@ -19,10 +19,11 @@ enum KernelLog {
       let name = record.course?.executablePath?.split(separator: "/").last
     else { return false }
     // The log's clock stands still while the machine sleeps; the launch's does not.
-    let asleep = clock(CLOCK_BOOTTIME) - clock(CLOCK_MONOTONIC)
+    let asleep = clock(CLOCK_BOOTTIME) &- clock(CLOCK_MONOTONIC)
     let victim = "Killed process \(record.processID) (\(String(name.utf8.prefix(15)) ?? ""))"
     for (time, text) in messages() where text.contains(victim) {
-      if time + asleep + 1_000_000_000 >= Int64(clamping: launch) { return true }
+      let uptime = time.clampedAdding(asleep).clampedAdding(1_000_000_000)
+      if uptime >= Int64(clamping: launch) { return true }
     }
     return false
   }
@@ -52,14 +53,14 @@ enum KernelLog {
     let text = String(decoding: bytes, as: UTF8.self)
     guard let semicolon = text.firstIndex(of: ";") else { return nil }
     let fields = text[..<semicolon].split(separator: ",", omittingEmptySubsequences: false)
-    guard fields.count >= 3, let time = Int64(fields[2]), time < 1 << 50 else { return nil }
+    guard fields.count >= 3, let time = Int64(fields[2]) else { return nil }
     let line = text[text.index(after: semicolon)...].prefix { $0 != "\n" }
-    return (time * 1000, String(line))
+    return (time.clampedMultiplied(by: 1000), String(line))
   }
 
   private static func clock(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     unsafe clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }

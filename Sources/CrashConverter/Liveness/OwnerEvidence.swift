@@ -32,9 +32,9 @@ struct OwnerEvidence: Sendable, Equatable {
   /// True for the files of the program that asks.
   var isOwnIdentifier: Bool
 
-  private static let hour: Int64 = 3600 * 1_000_000_000
-  static let ownAgeLimit = 24 * hour
-  static let foreignAgeLimit = 60 * 24 * hour
+  private static let hour: Int64 = 3_600_000_000_000
+  static let ownAgeLimit = 24 &* hour
+  static let foreignAgeLimit = 60 &* 24 &* hour
 
   var verdict: OwnerVerdict {
     guard let record, let bootID = host.bootID else {

@@ -19,7 +19,7 @@ extension PendingFolder {
   ///
   /// - Parameter countsAttempt: false if the dump had no part in the failure.
   func giveBack(_ claim: DumpClaim, countsAttempt: Bool) throws(CrashReportDatabaseError) {
-    let attempts = countsAttempt ? claim.attempt : claim.attempt - 1
+    let attempts = countsAttempt ? claim.attempt : claim.attempt.clampedSubtracting(1)
     let free = claim.name.with(
       role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
     // There is one file of a report; should there be a second, this one stays claimed and is found

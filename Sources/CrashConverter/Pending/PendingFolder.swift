@@ -34,7 +34,7 @@ struct PendingFolder: ~Copyable {
     host = HostIdentity.current()
     var time = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &time)
-    now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    now = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 
   /// All files of ours; whatever has another name or is of a kind it should not be is not among
@@ -69,8 +69,7 @@ struct PendingFolder: ~Copyable {
 
   /// Nanoseconds since a point in time; the farthest that fits where it does not.
   func age(since time: Int64) -> Int64 {
-    let (age, overflow) = now.subtractingReportingOverflow(time)
-    return overflow ? (time < 0 ? .max : -.max) : age
+    now.clampedSubtracting(time)
   }
 
   // MARK: - Owners
@@ -127,7 +126,7 @@ struct PendingFolder: ~Copyable {
       if case .alive(let reason, let still) = claimVerdict(file) {
         return left(reason, still: still)
       }
-      attempt = previous == .max ? .max : previous + 1
+      attempt = previous.clampedAdding(1)
     case .runRecord, .fifo: return .gone
     }
     var run: EndedRun?

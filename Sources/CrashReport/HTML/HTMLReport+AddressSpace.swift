@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 extension HTMLReport {
   /// The address space, lowest address first, with the fault marked; what is far from it folded.
   func addAddressSpace(to html: inout HTMLWriter) {
@@ -36,7 +38,8 @@ extension HTMLReport {
     var size: UInt64 = 0
     for case .region(let region) in part.rows {
       count += 1
-      size = size.addingReportingOverflow(region.size).partialValue
+      // They do not overlap.
+      size &+= region.size
     }
     return "\(count) more regions, \(TextReport.size(size))"
   }

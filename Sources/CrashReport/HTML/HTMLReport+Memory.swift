@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 extension HTMLReport {
   /// The registers, each with what it points to.
   func addRegisters(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
@@ -12,7 +14,7 @@ extension HTMLReport {
             html.element("dt", text: name)
             html.element("dd") { html in
               html.element("code", text: register.wide)
-              if let place = places.text(of: register.value) {
+              if let place = places.text(of: register.address) {
                 html.element("span", ["class": "at"], text: place)
               }
             }
@@ -33,7 +35,7 @@ extension HTMLReport {
         html.element("details", index == 0 ? ["open": "open"] : [:]) { html in
           html.element("summary") { html in
             html.add("\(part.title) \(part.target)")
-            if let place = places.text(of: part.target.value) {
+            if let place = places.text(of: part.target.address) {
               html.element("span", ["class": "where"], text: place)
             }
           }
@@ -69,14 +71,14 @@ extension CrashReport.Memory {
     }
     return stride(from: 0, to: values.count, by: 16).map { start in
       let row = values[start..<min(start + 16, values.count)]
-      let address = self.address.value &+ UInt64(start)
+      let address = self.address.address &+ UInt64(start)
       let cells = row.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
       let left = cells.prefix(8).joined(separator: " ")
       let right = cells.dropFirst(8).joined(separator: " ")
       let ascii = row.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "." }.joined()
       let hexadecimal = left + "  " + right
       let padding = String(repeating: " ", count: max(0, 48 - hexadecimal.count))
-      let isTarget = target.value >= address && target.value - address < 16
+      let isTarget = AddressRange(start: address, byteCount: 16).contains(target.address)
       return (HexAddress(address).padded + "  " + hexadecimal + padding + "  " + ascii, isTarget)
     }
   }

@@ -3,7 +3,7 @@ package import IntermediateDump
 /// Whether the converter that a claim names may still be at work.
 package enum ClaimLiveness {
   /// How long a claim stands whose converter cannot be judged from here, in nanoseconds.
-  package static let unjudgedLimit: Int64 = 3600 * 1_000_000_000
+  package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
   /// Decides: by the process where it can be seen from here, else by its witness in the same boot,
   /// else by age.
@@ -48,7 +48,7 @@ package enum ClaimLiveness {
         }
       }
     }
-    let magnitude = abs(max(age, -.max))
+    let magnitude = Int64(clamping: age.magnitude)
     return magnitude > unjudgedLimit
       ? .dead("claimed more than an hour ago, by a process that is not to be seen from here")
       : .alive(

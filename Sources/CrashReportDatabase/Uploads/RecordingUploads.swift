@@ -26,7 +26,7 @@ extension CrashReportDatabase {
   package func beginUpload(_ id: ReportID, at time: Int64) throws(CrashReportDatabaseError) {
     try recordUploadAttempt(at: time)
     try change(id) { metadata in
-      metadata.uploadAttempts = min(metadata.uploadAttempts, .max - 1) + 1
+      metadata.uploadAttempts = metadata.uploadAttempts.clampedAdding(1)
       metadata.lastUploadAttemptTime = time
     }
   }

@@ -5,7 +5,7 @@ package struct RunEvidence: Sendable, Equatable {
   /// Bytes that a beat has in a run record; a longer one loses its locked files.
   package static let beatSize = 2048
   /// Where the beat begins in a run record: behind the notes and its own property header.
-  package static let beatOffset = Int64(RunNotes.size) + RunNotes.offset + 7
+  package static let beatOffset = RunNotes.offset &+ Int64(RunNotes.size + 7)
 
   /// Nanoseconds since 1970.
   package var time: Int64

@@ -39,7 +39,7 @@ public struct IntermediateDumpDocument: Sendable {
     guard cursor.integer(2) == UInt64(IntermediateDumpFormat.version) else {
       throw IntermediateDumpError(.unknownVersion, offset: 8)
     }
-    architecture = UInt8(cursor.integer(1) ?? 0)
+    architecture = UInt8(truncatingIfNeeded: cursor.integer(1) ?? 0)
     guard cursor.integer(1) == 8 else {
       throw IntermediateDumpError(.unknownWordSize, offset: 11)
     }
@@ -47,7 +47,7 @@ public struct IntermediateDumpDocument: Sendable {
       throw IntermediateDumpError(.invalidHeaderSize, offset: 12)
     }
     writer = String(decoding: bytes[16..<32].prefix { $0 != 0 }, as: UTF8.self)
-    cursor.offset = Int(headerSize)
+    cursor.offset = Int(clamping: headerSize)
     var parser = IntermediateDumpParser(cursor: cursor)
     root = parser.parseRoot()
     damage = parser.damage

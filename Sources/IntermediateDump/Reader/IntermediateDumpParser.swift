@@ -75,7 +75,7 @@ struct IntermediateDumpParser {
       return "the file ends without an end mark"
     }
     let isInMap = !isArray
-    switch UInt8(token) {
+    switch UInt8(truncatingIfNeeded: token) {
     case IntermediateDumpToken.property:
       guard isInMap else { return "a property outside a map" }
       return parseProperty(at: start)
@@ -108,16 +108,19 @@ struct IntermediateDumpParser {
       return "a property longer than any may be"
     }
     guard UInt64(cursor.remaining) >= length else { return "a truncated property" }
-    let range = cursor.offset..<cursor.offset + Int(length)
+    let range = cursor.offset..<cursor.offset + Int(clamping: length)
     cursor.offset = range.upperBound
-    add(.init(key: UInt16(key), offset: start, value: .property(range)))
+    add(
+      .init(
+        key: UInt16(truncatingIfNeeded: key), offset: start, value: .property(range)))
     return nil
   }
 
   private mutating func parseStart(at start: Int, isArray: Bool) -> String? {
     guard let key = cursor.integer(2) else { return "a truncated start of a map or array" }
     guard open.count <= IntermediateDumpFormat.maximumDepth else { return "nesting too deep" }
-    open.append(OpenContainer(key: UInt16(key), offset: start, isArray: isArray))
+    open.append(
+      OpenContainer(key: UInt16(truncatingIfNeeded: key), offset: start, isArray: isArray))
     return nil
   }
 

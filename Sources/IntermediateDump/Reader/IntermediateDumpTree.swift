@@ -80,8 +80,8 @@ public struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutpu
   ) -> String {
     let isInteger = [1, 2, 4, 8].contains(bytes.count)
     let unsigned = bytes.suffix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    let unused = UInt64(64 - 8 * min(bytes.count, 8))
-    let signed = Int64(bitPattern: unsigned << unused) >> Int64(unused)
+    let unused = 64 - 8 * min(bytes.count, 8)
+    let signed = Int64(bitPattern: unsigned << unused) >> unused
     switch kind {
     case .unsigned where isInteger: return "\(unsigned)"
     case .signed where isInteger: return "\(signed)"

@@ -6,7 +6,8 @@ public enum TimeText {
   ///
   /// - Parameter nanoseconds: since 1970.
   public static func utc(nanoseconds: Int64) -> String {
-    let (seconds, fraction) = floored(nanoseconds, by: 1_000_000_000)
+    // So much smaller than what 64 bits hold, from here on, that nothing can overflow.
+    let (seconds, fraction) = floored(Int(nanoseconds), by: 1_000_000_000)
     let (days, second) = floored(seconds, by: 86_400)
     // Counted from 1 March of year 0, so that a leap day ends its year; an era has 400 years.
     let (era, dayOfEra) = floored(days + 719_468, by: 146_097)
@@ -22,12 +23,12 @@ public enum TimeText {
       + ".\(padded(fraction, 9))Z"
   }
 
-  private static func floored(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
+  private static func floored(_ value: Int, by divisor: Int) -> (Int, Int) {
     let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 
-  private static func padded(_ value: Int64, _ digits: Int) -> String {
+  private static func padded(_ value: Int, _ digits: Int) -> String {
     let text = "\(value)"
     return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
   }

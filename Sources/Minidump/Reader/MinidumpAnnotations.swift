@@ -28,14 +28,14 @@ public struct MinidumpAnnotations: Sendable, Equatable {
       let directory = header.littleEndian(at: 12, width: 4)
     else { return nil }
     let size = MinidumpFormat.directoryEntrySize
-    let entries = read(Int64(directory), Int(min(count, 4096)) * size)
+    let entries = read(Int64(clamping: directory), Int(clamping: min(count, 4096)) * size)
     let type = UInt64(MinidumpStreamType.crashpadInfo.rawValue)
     let entry = stride(from: 0, to: entries.count, by: size).first {
       entries[...].littleEndian(at: $0, width: 4) == type
     }
     let stream =
       entry.flatMap { entries[...].littleEndian(at: $0 + 8, width: 4) }
-      .map { read(Int64($0), MinidumpFormat.crashpadInfoSize) } ?? []
+      .map { read(Int64(clamping: $0), MinidumpFormat.crashpadInfoSize) } ?? []
     reportID = stream.count >= 20 ? ReportID(guidBytes: stream[4..<20]) : nil
     clientID = stream.count >= 36 ? ReportID(guidBytes: stream[20..<36]) : nil
     annotations = stream.count >= 44 ? Self.dictionary(at: stream[36..<44], read) : [:]
@@ -46,9 +46,10 @@ public struct MinidumpAnnotations: Sendable, Equatable {
   ) -> [String: String] {
     let bytes = Array(location)
     guard let rva = bytes[...].littleEndian(at: 4, width: 4), rva != 0,
-      let count = read(Int64(rva), 4)[...].littleEndian(at: 0, width: 4)
+      let count = read(Int64(clamping: rva), 4)[...].littleEndian(at: 0, width: 4)
     else { return [:] }
-    let entries = read(Int64(rva) + 4, Int(min(count, maximumAnnotations)) * 8)[...]
+    let entries = read(
+      Int64(clamping: rva &+ 4), Int(clamping: min(count, maximumAnnotations)) * 8)[...]
     var annotations: [String: String] = [:]
     for place in stride(from: 0, to: entries.count - entries.count % 8, by: 8) {
       guard let name = text(at: entries.littleEndian(at: place, width: 4), read),
@@ -61,10 +62,10 @@ public struct MinidumpAnnotations: Sendable, Equatable {
   }
 
   private static func text(at rva: UInt64?, _ read: (Int64, Int) -> [UInt8]) -> String? {
-    guard let rva, let size = read(Int64(rva), 4)[...].littleEndian(at: 0, width: 4),
+    guard let rva, let size = read(Int64(clamping: rva), 4)[...].littleEndian(at: 0, width: 4),
       size <= maximumTextSize
     else { return nil }
-    let bytes = read(Int64(rva) + 4, Int(size))
-    return bytes.count == Int(size) ? String(decoding: bytes, as: UTF8.self) : nil
+    let bytes = read(Int64(clamping: rva &+ 4), Int(clamping: size))
+    return UInt64(bytes.count) == size ? String(decoding: bytes, as: UTF8.self) : nil
   }
 }

@@ -13,8 +13,8 @@ extension MinidumpDecoder {
       flags & MinidumpFormat.amd64Control != 0
     else { return decoded }
     guard flags & MinidumpFormat.amd64Integer != 0 else {
-      decoded.stackPointer = word(152)
-      decoded.instructionPointer = word(248)
+      decoded.stackPointer = Address(word(152))
+      decoded.instructionPointer = Address(word(248))
       return decoded
     }
     var context = X86_64Context()

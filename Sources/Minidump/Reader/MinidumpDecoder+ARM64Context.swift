@@ -16,8 +16,8 @@ extension MinidumpDecoder {
     if !isOld {
       guard flags & MinidumpFormat.arm64Control != 0 else { return decoded }
       guard flags & MinidumpFormat.arm64Integer != 0 else {
-        decoded.stackPointer = word(8 + 31 * 8)
-        decoded.instructionPointer = word(8 + 32 * 8)
+        decoded.stackPointer = Address(word(8 + 31 * 8))
+        decoded.instructionPointer = Address(word(8 + 32 * 8))
         return decoded
       }
     }

@@ -41,7 +41,7 @@ extension MinidumpDecoder {
       let count = file.integer(at: list.lowerBound, width: 4)
     else { return [] }
     let fitting = min((list.count - 4) / size, MinidumpFile.maximumEntries)
-    return (0..<Int(min(count, UInt64(fitting)))).map { list.lowerBound + 4 + $0 * size }
+    return (0..<Int(clamping: min(count, UInt64(fitting)))).map { list.lowerBound + 4 + $0 * size }
   }
 
   /// The text that an RVA in the file leads to; nil, and noted, where it is damaged.

@@ -21,7 +21,7 @@ extension MinidumpDecoder {
       exception.signal = Int32(truncatingIfNeeded: number)
       exception.code = Int32(bitPattern: UInt32(truncatingIfNeeded: code))
       if ExceptionSnapshot.hasAddress(signal: exception.signal, code: exception.code) {
-        exception.address = address
+        exception.address = Address(address)
       }
     }
     let decoded =

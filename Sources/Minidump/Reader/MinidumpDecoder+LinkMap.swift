@@ -23,9 +23,9 @@ extension MinidumpDecoder {
     }
     var map = LinkMap()
     map.version = UInt32(truncatingIfNeeded: version)
-    map.breakpoint = breakpoint
-    map.loaderBase = loaderBase
-    map.dynamicSection = dynamicSection
+    map.breakpoint = Address(breakpoint)
+    map.loaderBase = Address(loaderBase)
+    map.dynamicSection = Address(dynamicSection)
     map.dynamicData = file.copy(stream.lowerBound + size..<stream.upperBound) ?? []
     if count > 0 { map.entries = linkEntries(at: rva, count: count, isPacked: isPacked) }
     snapshot.linkMap = map
@@ -36,11 +36,12 @@ extension MinidumpDecoder {
   ) -> [LinkMap.Entry] {
     let size = isPacked ? MinidumpFormat.packedLinkMapSize : MinidumpFormat.linkMapSize
     let wanted = min(count, UInt64(LinkMap.maximumEntries))
-    let fitting = (UInt64(file.bytes.count) - min(rva, UInt64(file.bytes.count))) / UInt64(size)
+    let start = Int(clamping: min(rva, UInt64(file.bytes.count)))
+    let fitting = UInt64((file.bytes.count - start) / size)
     if wanted > fitting { file.note("the dynamic linker's list reaches past the end of the file") }
     var entries: [LinkMap.Entry] = []
-    for index in 0..<Int(min(wanted, fitting)) {
-      let entry = Int(rva) + index * size
+    for index in 0..<Int(clamping: min(wanted, fitting)) {
+      let entry = start + index * size
       guard let address = file.integer(at: entry, width: 8),
         let nameRVA = file.integer(at: entry + 8, width: 4),
         let dynamicSection = file.integer(at: entry + size - 8, width: 8)
@@ -48,7 +49,8 @@ extension MinidumpDecoder {
       let name = file.string(at: nameRVA)
       if name == nil { file.note("a name in the dynamic linker's list is damaged") }
       entries.append(
-        LinkMap.Entry(address: address, dynamicSection: dynamicSection, name: name ?? ""))
+        LinkMap.Entry(
+          address: Address(address), dynamicSection: Address(dynamicSection), name: name ?? ""))
     }
     return entries
   }

@@ -9,28 +9,24 @@ extension MinidumpDecoder {
       let count = file.integer(at: stream.lowerBound + 8, width: 8),
       headerSize <= UInt64(stream.count), entrySize >= UInt64(MinidumpFormat.memoryInfoSize)
     else { return [] }
-    let fitting = (UInt64(stream.count) - headerSize) / entrySize
+    let fitting = (UInt64(stream.count) &- headerSize) / entrySize
     var mappings: [MemoryMapping] = []
-    for index in 0..<Int(min(count, fitting, UInt64(MinidumpFile.maximumEntries))) {
-      let entry = stream.lowerBound + Int(headerSize) + index * Int(entrySize)
+    for index in 0..<Int(clamping: min(count, fitting, UInt64(MinidumpFile.maximumEntries))) {
+      let entry = stream.lowerBound + Int(clamping: headerSize) + index * Int(clamping: entrySize)
       guard let start = file.integer(at: entry, width: 8),
         let size = file.integer(at: entry + 24, width: 8),
         let state = file.integer(at: entry + 32, width: 4),
         let page = file.integer(at: entry + 36, width: 4),
         let type = file.integer(at: entry + 40, width: 4)
       else { break }
-      let end = start.addingReportingOverflow(size)
+      let range = AddressRange(start: Address(start), byteCount: size)
       // MEM_COMMIT; the others describe address space without memory.
-      guard state == 0x1000, size > 0, !end.overflow else { continue }
+      guard state == 0x1000, size > 0, range.byteCount == size else { continue }
       mappings.append(
         MemoryMapping(
-          start: start, end: end.partialValue, protection: Self.protection(ofPage: page),
-          isPrivate: type != 0x40000))
+          range: range, protection: Self.protection(ofPage: page), isPrivate: type != 0x40000))
     }
-    mappings.sort { $0.start < $1.start }
-    var sorted: [MemoryMapping] = []
-    for mapping in mappings where mapping.start >= sorted.last?.end ?? 0 { sorted.append(mapping) }
-    return sorted
+    return MemoryMapping.inOrder(mappings)
   }
 
   /// Source: Microsoft winnt.h, PAGE_ constants; the bits above the low byte modify them.

@@ -18,7 +18,7 @@ extension MinidumpDecoder {
     else { return [] }
     let fitting = min((stream.count - 16) / 16, MinidumpFile.maximumEntries)
     var regions: [MemoryRegion] = []
-    for index in 0..<Int(min(count, UInt64(fitting))) {
+    for index in 0..<Int(clamping: min(count, UInt64(fitting))) {
       let entry = stream.lowerBound + 16 + index * 16
       guard let address = file.integer(at: entry, width: 8),
         let size = file.integer(at: entry + 8, width: 8),
@@ -27,8 +27,14 @@ extension MinidumpDecoder {
         file.note("a region of the 64-bit memory list reaches past the end of the file")
         break
       }
-      rva += size
-      if !bytes.isEmpty { regions.append(MemoryRegion(address: address, bytes: bytes)) }
+      rva &+= size
+      guard Self.fits(bytes.count, at: Address(address)) else {
+        file.note("a region of the 64-bit memory list reaches past the end of the address space")
+        continue
+      }
+      if !bytes.isEmpty {
+        regions.append(MemoryRegion(address: Address(address), bytes: bytes))
+      }
     }
     return regions
   }
@@ -37,7 +43,7 @@ extension MinidumpDecoder {
   /// file.
   mutating func region(at entry: Int, in list: String) -> MemoryRegion? {
     guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
-      !address.addingReportingOverflow(UInt64(range.count)).overflow
+      Self.fits(range.count, at: Address(address))
     else {
       file.note("a region of the \(list) reaches past the end of the file")
       return nil
@@ -47,6 +53,10 @@ extension MinidumpDecoder {
       file.note("regions of the \(list) share their bytes")
       return nil
     }
-    return MemoryRegion(address: address, bytes: bytes)
+    return MemoryRegion(address: Address(address), bytes: bytes)
+  }
+
+  private static func fits(_ count: Int, at address: Address) -> Bool {
+    AddressRange(start: address, byteCount: UInt64(count)).byteCount == UInt64(count)
   }
 }

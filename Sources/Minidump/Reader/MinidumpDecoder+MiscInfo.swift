@@ -9,9 +9,11 @@ extension MinidumpDecoder {
     let fields = (2..<6).map { file.integer(at: stream.lowerBound + $0 * 4, width: 4) ?? 0 }
     if flags & 0x1 != 0 { snapshot.process.processID = UInt32(truncatingIfNeeded: fields[0]) }
     guard flags & 0x2 != 0 else { return }
-    if fields[1] != 0 { snapshot.process.launchTime = Int64(fields[1]) * 1_000_000_000 }
-    snapshot.process.userTime = fields[2] * 1_000_000_000
-    snapshot.process.systemTime = fields[3] * 1_000_000_000
+    if fields[1] != 0 {
+      snapshot.process.launchTime = Int64(clamping: fields[1] &* 1_000_000_000)
+    }
+    snapshot.process.userTime = fields[2] &* 1_000_000_000
+    snapshot.process.systemTime = fields[3] &* 1_000_000_000
   }
 
   /// Process and parent of the copy of `/proc/<pid>/status`.

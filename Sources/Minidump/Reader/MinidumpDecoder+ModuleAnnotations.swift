@@ -28,8 +28,8 @@ extension MinidumpDecoder {
         }
       }
       moduleAnnotations.append(annotations)
-      if index < UInt64(moduleIndices.count) {
-        snapshot.modules[moduleIndices[Int(index)]].annotations = annotations
+      if let index = Int(exactly: index), moduleIndices.indices.contains(index) {
+        snapshot.modules[moduleIndices[index]].annotations = annotations
       }
     }
   }

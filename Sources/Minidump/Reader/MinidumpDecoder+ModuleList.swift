@@ -16,7 +16,8 @@ extension MinidumpDecoder {
       if path == nil { file.note("a module's name is damaged") }
       modules.append(
         ModuleSnapshot(
-          address: address, size: size, path: path ?? "", buildID: buildID(at: entry + 76)))
+          address: Address(address), size: size, path: path ?? "", buildID: buildID(at: entry + 76))
+      )
     }
     let main = modules.first?.path
     let sorted = modules.enumerated()

@@ -23,10 +23,10 @@ extension MinidumpDecoder {
         guard let function = storedFunction(at: &offset, end: stream.upperBound) else { break }
         functions.append(function)
       }
-      guard functions.count == Int(functionCount) else { break }
-      symbols.functions[address] = functions
+      guard UInt64(functions.count) == functionCount else { break }
+      symbols.functions[Address(address)] = functions
     }
-    if symbols.functions.count != Int(count) {
+    if UInt64(symbols.functions.count) != count {
       file.note("the stream of stored symbols is damaged")
     }
     snapshot.storedSymbols = symbols
@@ -50,11 +50,11 @@ extension MinidumpDecoder {
   }
 
   private mutating func storedText(at offset: inout Int, end: Int) -> String? {
-    guard offset + 4 <= end, let count = file.integer(at: offset, width: 4),
-      count <= MinidumpFile.maximumStringSize, Int(count) <= end - offset - 4,
-      let bytes = file.copy(offset + 4..<offset + 4 + Int(count))
+    guard offset + 4 <= end, let size = file.integer(at: offset, width: 4),
+      size <= MinidumpFile.maximumStringSize, let count = Int(exactly: size),
+      count <= end - offset - 4, let bytes = file.copy(offset + 4..<offset + 4 + count)
     else { return nil }
-    offset += 4 + Int(count)
+    offset += 4 + count
     return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -31,7 +31,7 @@ extension MinidumpDecoder {
       MinidumpFormat.arm64ContextSize, MinidumpFormat.arm64ContextWithoutDebugSize,
       MinidumpFormat.arm64OldContextSize,
     ]
-    return sizes.contains(Int(size)) ? .arm64 : .x86_64
+    return sizes.contains(Int(clamping: size)) ? .arm64 : .x86_64
   }
 
   /// What MINIDUMP_SYSTEM_INFO says of a system whose description we do not have.

@@ -4,8 +4,8 @@ internal import ProcessSnapshot
 struct DecodedContext {
   /// Nil where only the pointers, or nothing, is marked as there.
   var context: CPUContext?
-  var stackPointer: UInt64?
-  var instructionPointer: UInt64?
+  var stackPointer: Address?
+  var instructionPointer: Address?
 
   init() {}
 
@@ -19,13 +19,13 @@ struct DecodedContext {
 extension MinidumpDecoder {
   /// MINIDUMP_THREAD_LIST; a stack that is a whole region of the memory list shares its bytes.
   mutating func decodeThreadList(listed: [MemoryRegion]) {
-    var regions: [UInt64: MemoryRegion] = [:]
+    var regions: [Address: MemoryRegion] = [:]
     for region in listed { regions[region.address] = region }
     for entry in file.entries(of: .threadList, size: MinidumpFormat.threadSize) {
       guard let id = file.integer(at: entry, width: 4) else { break }
       var thread = ThreadSnapshot(id: UInt32(truncatingIfNeeded: id))
       if let block = file.integer(at: entry + 16, width: 8), block != 0 {
-        thread.threadPointer = block
+        thread.threadPointer = Address(block)
       }
       if let field = file.integer(at: entry + 12, width: 4) {
         let priority = ThreadPriority(field: UInt32(truncatingIfNeeded: field))
@@ -37,7 +37,7 @@ extension MinidumpDecoder {
       thread.instructionPointer = decoded.instructionPointer
       if let address = file.integer(at: entry + 24, width: 8),
         let size = file.integer(at: entry + 32, width: 4),
-        let region = regions[address], UInt64(region.bytes.count) == size
+        let region = regions[Address(address)], UInt64(region.bytes.count) == size
       {
         thread.stack = [region]
       } else if let region = region(at: entry + 24, in: "thread list") {

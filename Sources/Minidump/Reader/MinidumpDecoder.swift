@@ -42,7 +42,7 @@ struct MinidumpDecoder {
       snapshot.process.product = snapshot.annotations[ProcessSnapshot.productAnnotation]
       snapshot.process.version = snapshot.annotations[ProcessSnapshot.versionAnnotation]
       if file.timeStamp != 0 {
-        snapshot.process.crashTime = Int64(file.timeStamp) * 1_000_000_000
+        snapshot.process.crashTime = Int64(file.timeStamp) &* 1_000_000_000
       }
     } else {
       // These may be the writer's; the extension has the program's own.

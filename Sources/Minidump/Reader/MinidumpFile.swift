@@ -39,7 +39,7 @@ struct MinidumpFile {
       throw MinidumpError(.notAMinidump, "unknown version \(version & 0xFFFF) at byte 4")
     }
     timeStamp = UInt32(truncatingIfNeeded: header.littleEndian(at: 20, width: 4) ?? 0)
-    readDirectory(at: Int(directory), count: Int(count))
+    readDirectory(at: Int(clamping: directory), count: Int(clamping: count))
   }
 
   private mutating func readDirectory(at start: Int, count: Int) {
@@ -71,8 +71,8 @@ struct MinidumpFile {
   /// The bytes of a range as the file has them; nil unless all are inside.
   func range(rva: UInt64, size: UInt64) -> Range<Int>? {
     let count = UInt64(bytes.count)
-    guard rva <= count, size <= count - rva else { return nil }
-    return Int(rva)..<Int(rva + size)
+    guard rva <= count, size <= count &- rva else { return nil }
+    return Int(clamping: rva)..<Int(clamping: rva &+ size)
   }
 
   /// Follows a MINIDUMP_LOCATION_DESCRIPTOR; nil if it leads outside the file.
@@ -102,11 +102,12 @@ struct MinidumpFile {
       return []
     }
     // Some of Breakpad's writers align the first entry to 8 bytes.
-    let isPadded = claimed < UInt64(stream.count) && stream.count == 8 + Int(claimed) * size
+    let isPadded =
+      claimed < UInt64(stream.count) && stream.count == 8 + Int(clamping: claimed) * size
     let start = stream.lowerBound + (isPadded ? 8 : 4)
     let fitting = max(0, stream.upperBound - start) / size
     if claimed > UInt64(fitting) { note("stream \(type.rawValue) is shorter than its list") }
-    let count = min(Int(claimed), fitting, Self.maximumEntries)
+    let count = min(Int(clamping: claimed), fitting, Self.maximumEntries)
     return (0..<count).map { start + $0 * size }
   }
 
@@ -115,7 +116,7 @@ struct MinidumpFile {
   /// What is not UTF-16 is replaced by U+FFFD.
   mutating func string(at rva: UInt64) -> String? {
     guard let offset = Int(exactly: rva), let size = integer(at: offset, width: 4),
-      size <= Self.maximumStringSize, let range = range(rva: rva + 4, size: size),
+      size <= Self.maximumStringSize, let range = range(rva: rva &+ 4, size: size),
       let bytes = copy(range)
     else { return nil }
     let units = stride(from: 0, to: bytes.count - bytes.count % 2, by: 2).map { index in
@@ -132,7 +133,7 @@ struct MinidumpFile {
   /// Crashpad's MinidumpByteArray.
   mutating func byteArray(at rva: UInt64) -> [UInt8]? {
     guard let offset = Int(exactly: rva), let size = integer(at: offset, width: 4),
-      let range = range(rva: rva + 4, size: size)
+      let range = range(rva: rva &+ 4, size: size)
     else { return nil }
     return copy(range)
   }

@@ -21,14 +21,14 @@ package enum MinidumpSummary {
       let directory = header[...].littleEndian(at: 12, width: 4)
     else { return nil }
     let size = MinidumpFormat.directoryEntrySize
-    let entries = try read(Int64(directory), Int(min(count, 1024)) * size)
+    let entries = try read(Int64(clamping: directory), Int(clamping: min(count, 1024)) * size)
     let wanted = UInt64(MinidumpStreamType.postmortemExtension.rawValue)
     for start in stride(from: 0, to: entries.count - size + 1, by: size)
     where entries[...].littleEndian(at: start, width: 4) == wanted {
       guard let length = entries[...].littleEndian(at: start + 4, width: 4),
         let offset = entries[...].littleEndian(at: start + 8, width: 4)
       else { return nil }
-      let bytes = try read(Int64(offset), min(Int(length), prefixSize))
+      let bytes = try read(Int64(clamping: offset), min(Int(clamping: length), prefixSize))
       return try? IntermediateDumpDocument(parsing: bytes)
     }
     return nil

@@ -13,9 +13,13 @@ struct MemoryPlan {
     /// Bytes from the region's start.
     let start: Int
     let count: Int
-    let address: UInt64
+    let address: Address
     /// Bytes from the start of the captured memory in the file; a multiple of 16.
     var offset: UInt64 = 0
+
+    var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
+    /// Bytes with the padding behind them.
+    var sizeInFile: UInt64 { UInt64(count + 15) & ~15 }
   }
 
   /// Sorted by address.
@@ -34,7 +38,7 @@ struct MemoryPlan {
       var start = 0
       while start < region.bytes.count {
         let count = min(region.bytes.count - start, MinidumpFormat.maximumRegionSize)
-        let address = region.address + UInt64(start)
+        let address = region.address &+ UInt64(start)
         all.append(Piece(region: index, start: start, count: count, address: address))
         start += count
       }
@@ -43,7 +47,7 @@ struct MemoryPlan {
     var offset: UInt64 = 0
     for index in chosen.indices {
       chosen[index].offset = offset
-      offset += UInt64(chosen[index].count + 15) & ~15
+      offset &+= chosen[index].sizeInFile
     }
     pieces = chosen
     unlistedCount = all.count - chosen.count
@@ -52,7 +56,7 @@ struct MemoryPlan {
 
   /// All pieces, or the most important ones if there are more than a file may have.
   private static func chosen(from all: [Piece], threads: [ThreadSnapshot]) -> [Piece] {
-    let total = all.reduce(0) { $0 + UInt64($1.count + 15) & ~15 }
+    let total = all.reduce(UInt64(0)) { $0 &+ $1.sizeInFile }
     guard all.count > MinidumpFormat.maximumMemoryRegions || total > maximumSize else { return all }
     var order: [Int] = []
     for thread in threads {
@@ -65,33 +69,31 @@ struct MemoryPlan {
     var selected: Set<Int> = []
     var left = maximumSize
     for index in order where selected.count < MinidumpFormat.maximumMemoryRegions {
-      let size = UInt64(all[index].count + 15) & ~15
+      let size = all[index].sizeInFile
       guard size <= left, selected.insert(index).inserted else { continue }
-      left -= size
+      left &-= size
     }
     return selected.sorted().map { all[$0] }
   }
 
   /// The place in the file of the bytes from an address on, and how many of `count` follow there;
   /// nil if none do.
-  func location(of address: UInt64, count: Int) -> (offset: UInt64, count: Int)? {
-    guard let index = Self.index(of: address, in: pieces) else { return nil }
-    let piece = pieces[index]
-    let start = Int(address - piece.address)
-    return (piece.offset + UInt64(start), min(count, piece.count - start))
+  func location(of address: Address, count: Int) -> (offset: UInt64, count: Int)? {
+    guard let index = Self.index(of: address, in: pieces),
+      let start = pieces[index].range.offset(of: address)
+    else { return nil }
+    let left = Int(clamping: pieces[index].range.byteCount &- start)
+    return (pieces[index].offset &+ start, min(count, left))
   }
 
-  private static func index(of address: UInt64, in pieces: [Piece]) -> Int? {
+  private static func index(of address: Address, in pieces: [Piece]) -> Int? {
     var low = 0
     var high = pieces.count
     while low < high {
       let middle = (low + high) / 2
       if pieces[middle].address <= address { low = middle + 1 } else { high = middle }
     }
-    guard low > 0, address - pieces[low - 1].address < UInt64(pieces[low - 1].count) else {
-      return nil
-    }
-    return low - 1
+    return low > 0 && pieces[low - 1].range.contains(address) ? low - 1 : nil
   }
 }
 
@@ -102,6 +104,6 @@ extension ThreadSnapshot {
   /// captured.
   var stackAtPointer: MemoryRegion? {
     guard let pointer = context?.stackPointer ?? stackPointer else { return stack.first }
-    return stack.first { $0.end > pointer } ?? stack.first
+    return stack.first { !$0.range.ends(atOrBelow: pointer) } ?? stack.first
   }
 }

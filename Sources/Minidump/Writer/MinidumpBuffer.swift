@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Where something lies in the file: MINIDUMP_LOCATION_DESCRIPTOR.
 struct MinidumpLocation {
   var size: UInt32
@@ -22,6 +24,8 @@ struct MinidumpBuffer {
       bytes.append(UInt8(truncatingIfNeeded: value >> (8 * index)))
     }
   }
+
+  mutating func append(_ address: Address) { append(address.value) }
 
   mutating func append(_ contents: [UInt8]) {
     bytes += contents
@@ -49,7 +53,7 @@ struct MinidumpBuffer {
   /// Overwrites four bytes that were appended before.
   mutating func patch(_ value: UInt32, at position: Int) {
     for index in 0..<4 {
-      bytes[position + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index)))
+      bytes[position + index] = UInt8(truncatingIfNeeded: value >> (8 * index))
     }
   }
 
@@ -106,7 +110,7 @@ struct MinidumpBuffer {
   /// - Returns: false if one does not fit 32 bits.
   mutating func resolveMemoryReferences(base: UInt64) -> Bool {
     for (position, offset) in memoryReferences {
-      guard let rva = UInt32(exactly: base + offset) else { return false }
+      guard let rva = UInt32(exactly: base &+ offset) else { return false }
       patch(rva, at: position)
     }
     return true

@@ -21,7 +21,7 @@ extension MinidumpEncoder {
     buffer.append(UInt32(bitPattern: exception.code ?? 0))
     // No nested exception.
     buffer.append(UInt64(0))
-    buffer.append(exception.address ?? exception.systemCall?.address ?? 0)
+    buffer.append(exception.address ?? exception.systemCall?.address ?? 0 as Address)
     buffer.append(UInt32(truncatingIfNeeded: parameters.count))
     buffer.append(UInt32(0))
     for index in 0..<15 { buffer.append(index < parameters.count ? parameters[index] : 0) }

@@ -28,6 +28,6 @@ extension MinidumpEncoder {
     buffer.append(map.loaderBase)
     buffer.append(map.dynamicSection)
     buffer.append(map.dynamicData)
-    return MinidumpLocation(size: buffer.rva - start, rva: start)
+    return MinidumpLocation(size: buffer.rva &- start, rva: start)
   }
 }

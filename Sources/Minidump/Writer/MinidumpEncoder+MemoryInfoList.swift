@@ -17,10 +17,10 @@ extension MinidumpEncoder {
       buffer.append(mapping.start)
       buffer.append(protection)
       buffer.append(UInt32(0))
-      buffer.append(mapping.end - mapping.start)
+      buffer.append(mapping.range.byteCount)
       buffer.append(UInt32(0x1000))  // MEM_COMMIT
       buffer.append(protection)
-      buffer.append(UInt32(mapping.isPrivate ? 0x20000 : 0x40000))  // MEM_PRIVATE, MEM_MAPPED
+      buffer.append(mapping.isPrivate ? 0x20000 : 0x40000 as UInt32)  // MEM_PRIVATE, MEM_MAPPED
       buffer.append(UInt32(0))
     }
     return MinidumpLocation(

@@ -36,6 +36,7 @@ extension MinidumpEncoder {
   /// Rounded to whole seconds.
   private static func seconds(_ nanoseconds: UInt64?) -> UInt32 {
     let value = nanoseconds ?? 0
-    return UInt32(clamping: value / 1_000_000_000 + (value % 1_000_000_000 >= 500_000_000 ? 1 : 0))
+    return UInt32(
+      clamping: value / 1_000_000_000 &+ (value % 1_000_000_000 >= 500_000_000 ? 1 : 0))
   }
 }

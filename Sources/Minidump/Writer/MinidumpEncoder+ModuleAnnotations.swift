@@ -57,6 +57,6 @@ extension MinidumpEncoder {
     let start = buffer.rva
     buffer.append(UInt32(truncatingIfNeeded: elements.count))
     for element in elements { entry(&buffer, element) }
-    return MinidumpLocation(size: buffer.rva - start, rva: start)
+    return MinidumpLocation(size: buffer.rva &- start, rva: start)
   }
 }

@@ -45,23 +45,31 @@ extension MinidumpEncoder {
   func listedModules() -> [ModuleSnapshot] {
     var modules: [ModuleSnapshot] = []
     for module in snapshot.modules.sorted(by: { $0.address < $1.address })
-    where module.size > 0 && module.size <= .max - module.address {
+    where module.size > 0 && module.range.end != nil {
       // Breakpad drops the whole list for one overlap.
-      guard let last = modules.last, last.address + last.size > module.address else {
+      guard let last = modules.last, !last.range.ends(atOrBelow: module.address) else {
         modules.append(module)
         continue
       }
-      if last.address < module.address {
-        modules[modules.count - 1].size = module.address - last.address
+      if let distance = module.address.distance(above: last.address), distance > 0 {
+        modules[modules.count - 1].size = distance
         modules.append(module)
       }
     }
     let main = snapshot.mainModuleAddress(in: modules)
     if modules.count > MinidumpFormat.maximumModules {
       let pointers = threads.compactMap { $0.context?.instructionPointer ?? $0.instructionPointer }
+        .sorted()
       func rank(_ module: ModuleSnapshot) -> Int {
         if module.address == main { return 0 }
-        return pointers.contains(where: module.contains) ? 1 : 2
+        // The lowest pointer that is not below it: in it or behind it.
+        var low = 0
+        var high = pointers.count
+        while low < high {
+          let middle = (low + high) / 2
+          if pointers[middle] < module.address { low = middle + 1 } else { high = middle }
+        }
+        return low < pointers.count && module.contains(pointers[low]) ? 1 : 2
       }
       modules = modules.enumerated().map { (rank($0.element), $0.offset, $0.element) }
         .sorted { ($0.0, $0.1) < ($1.0, $1.1) }

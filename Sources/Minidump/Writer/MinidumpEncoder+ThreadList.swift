@@ -24,7 +24,7 @@ extension MinidumpEncoder {
       buffer.appendZeros(8)
       buffer.append(ThreadPriority(thread).field)
       // The thread environment block: Crashpad puts the thread pointer there.
-      buffer.append(thread.threadPointer ?? 0)
+      buffer.append(thread.threadPointer ?? 0 as Address)
       appendStackDescriptor(of: thread)
       buffer.append(context)
     }
@@ -39,7 +39,7 @@ extension MinidumpEncoder {
     guard let stack = thread.stackAtPointer,
       let place = plan.location(of: stack.address, count: stack.bytes.count)
     else {
-      buffer.append(thread.stackPointer ?? 0)
+      buffer.append(thread.stackPointer ?? 0 as Address)
       buffer.append(MinidumpLocation.none)
       return
     }
@@ -53,7 +53,7 @@ extension MinidumpEncoder {
   /// - Returns: where it is; nowhere for a thread of which not even those are known, or readers
   ///   would show it at address 0.
   mutating func encodeContext(
-    _ context: CPUContext?, stackPointer: UInt64?, instructionPointer: UInt64?
+    _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
   ) -> MinidumpLocation {
     if context == nil, stackPointer == nil, instructionPointer == nil { return .none }
     // The FXSAVE area inside wants this alignment where a reader maps the file.
@@ -68,13 +68,13 @@ extension MinidumpEncoder {
       switch snapshot.architecture {
       case .x86_64:
         var registers = X86_64Context()
-        registers.rsp = stackPointer ?? 0
-        registers.rip = instructionPointer ?? 0
+        registers.rsp = stackPointer?.value ?? 0
+        registers.rip = instructionPointer?.value ?? 0
         appendAMD64Context(registers, flags: MinidumpFormat.amd64Control)
       case .arm64:
         var registers = ARM64Context()
-        registers.sp = stackPointer ?? 0
-        registers.pc = instructionPointer ?? 0
+        registers.sp = stackPointer?.value ?? 0
+        registers.pc = instructionPointer?.value ?? 0
         appendARM64Context(registers, flags: MinidumpFormat.arm64Control)
       }
     }

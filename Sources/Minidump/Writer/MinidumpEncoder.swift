@@ -60,8 +60,9 @@ struct MinidumpEncoder {
     }
     buffer.align(to: 16)
     let base = UInt64(buffer.count)
-    guard base + plan.size <= UInt64(UInt32.max), buffer.resolveMemoryReferences(base: base) else {
-      throw MinidumpError(.tooLarge, "\(base + plan.size) bytes")
+    let (size, overflow) = base.addingReportingOverflow(plan.size)
+    guard !overflow, size <= UInt64(UInt32.max), buffer.resolveMemoryReferences(base: base) else {
+      throw MinidumpError(.tooLarge, "\(size) bytes")
     }
     return (buffer.bytes, base)
   }

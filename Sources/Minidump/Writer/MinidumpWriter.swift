@@ -26,7 +26,7 @@ public enum MinidumpWriter {
     for piece in encoder.plan.pieces {
       try write(
         snapshot.memory.regions[piece.region].bytes, piece.start..<piece.start + piece.count,
-        to: descriptor, at: memoryBase + piece.offset)
+        to: descriptor, at: memoryBase &+ piece.offset)
     }
     var signature = MinidumpBuffer()
     signature.append(MinidumpFormat.signature)
@@ -39,7 +39,7 @@ public enum MinidumpWriter {
     let failure = unsafe bytes.withUnsafeBytes { buffer -> Int32 in
       var done = range.lowerBound
       while done < range.upperBound {
-        let position = off_t(offset) + off_t(done - range.lowerBound)
+        let position = off_t(clamping: offset) + off_t(done - range.lowerBound)
         let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done..<range.upperBound])
         let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, position)
         if count > 0 {

@@ -2,6 +2,7 @@ internal import CrashReportDatabase
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
 internal import Synchronization
+internal import IntermediateDump
 
 /// A small collector: takes crash reports by HTTP and stores them in a database.
 ///
@@ -107,7 +108,7 @@ final class Collector: Sendable {
     var body = try HTTPBody(head, connection, limit: limits.report)
     let reserved = if case .bytes(let count) = head.bodyLength { count } else { limits.report }
     try reserve(reserved)
-    defer { room.withLock { $0.coming -= reserved } }
+    defer { room.withLock { $0.coming &-= reserved } }
     if head["Expect"]?.lowercased() == "100-continue" {
       connection.send("HTTP/1.1 100 Continue\r\n\r\n")
     }
@@ -117,7 +118,7 @@ final class Collector: Sendable {
     }
     guard parser.isComplete else { throw HTTPFailure(400, "the form has no end") }
     let result = try report.store()
-    room.withLock { $0.stored += result.size }
+    room.withLock { $0.stored = $0.stored.clampedAdding(result.size) }
     log("200 \(result.id)\(result.isNew ? " \(result.size) bytes" : " is here already")")
     return "\(result.id)\n"
   }
@@ -126,7 +127,7 @@ final class Collector: Sendable {
   private func isAllowed(_ head: HTTPRequestHead) -> Bool {
     guard let secret else { return true }
     let given = Array((head["Authorization"] ?? "").utf8)
-    var difference = UInt8(given.count == secret.count ? 0 : 1)
+    var difference: UInt8 = given.count == secret.count ? 0 : 1
     for (index, byte) in secret.enumerated() {
       difference |= byte ^ (index < given.count ? given[index] : 0)
     }
@@ -146,8 +147,9 @@ final class Collector: Sendable {
 
   private func take(_ bytes: Int64) -> Bool {
     room.withLock { room in
-      guard room.stored + room.coming + bytes <= limits.quota else { return false }
-      room.coming += bytes
+      let sum = room.stored.clampedAdding(room.coming).clampedAdding(bytes)
+      guard sum <= limits.quota else { return false }
+      room.coming &+= bytes
       return true
     }
   }
@@ -155,8 +157,10 @@ final class Collector: Sendable {
   private static func size(of database: CrashReportDatabase) throws -> Int64 {
     var size: Int64 = 0
     for report in try database.reports() {
-      size += report.size
-      for attachment in try database.attachments(of: report.id) { size += attachment.size }
+      size = size.clampedAdding(report.size)
+      for attachment in try database.attachments(of: report.id) {
+        size = size.clampedAdding(attachment.size)
+      }
     }
     return size
   }

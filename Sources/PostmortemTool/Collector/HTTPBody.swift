@@ -33,8 +33,8 @@ struct HTTPBody {
     }
     let piece = try connection.some(limit: left)
     guard !piece.isEmpty else { throw Self.broken }
-    left -= Int64(piece.count)
-    taken += Int64(piece.count)
+    left &-= Int64(piece.count)
+    taken &+= Int64(piece.count)
     if isChunked, left == 0 {
       let rest = try connection.bytes(
         until: [0x0D, 0x0A], limit: 0, tooLong: HTTPFailure(400, "a chunk longer than it says"))
@@ -54,7 +54,7 @@ struct HTTPBody {
     guard (1...15).contains(digits.utf8.count), digits.allSatisfy(\.isHexDigit),
       let size = Int64(digits, radix: 16)
     else { throw HTTPFailure(400, "a chunk without a size") }
-    guard size <= limit - taken else { throw Self.tooLarge(limit) }
+    guard size <= limit &- taken else { throw Self.tooLarge(limit) }
     left = size
     if size > 0 { return true }
     for _ in 0..<64 {

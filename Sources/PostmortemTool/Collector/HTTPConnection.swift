@@ -25,7 +25,7 @@ final class HTTPConnection {
 
   /// The next bytes, at most 64 KiB; empty where the client sends no more.
   private func receive() throws(HTTPFailure) -> [UInt8] {
-    let allowed = Duration.seconds(Int64(patience) + received / Self.slowest)
+    let allowed = Duration.seconds(Int64(patience) &+ received / Self.slowest)
     guard ContinuousClock.now - start < allowed else { throw HTTPFailure(408, "too slow") }
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     var count = -1
@@ -34,7 +34,7 @@ final class HTTPConnection {
     } while count < 0 && errno == EINTR
     if count < 0, errno == EAGAIN { throw HTTPFailure(408, "nothing came for \(patience) seconds") }
     guard count > 0 else { return [] }
-    received += Int64(count)
+    received &+= Int64(count)
     piece.removeSubrange(count...)
     return piece
   }

@@ -79,7 +79,7 @@ final class ReceivedReport {
   private func add(_ bytes: [UInt8]) throws(CrashReportDatabaseError) {
     if let currentFile {
       try currentFile.file.write(bytes)
-      currentFile.size += Int64(bytes.count)
+      currentFile.size &+= Int64(bytes.count)
     } else if fieldBytes <= Self.maximumFields {
       current?.bytes += bytes
       fieldBytes += bytes.count
@@ -115,7 +115,7 @@ final class ReceivedReport {
       ?? MinidumpAnnotations { offset, count in
         (try? minidump.file.read(at: offset, count: count)) ?? []
       }?.reportID ?? ReportID()
-    let size = attachments.reduce(minidump.size) { $0 + $1.size }
+    let size = attachments.reduce(minidump.size) { $0.clampedAdding($1.size) }
     do throws(CrashReportDatabaseError) {
       let report = try database.prepareNewReport(id)
       try copy(minidump, to: report.descriptor)
@@ -134,7 +134,7 @@ final class ReceivedReport {
     while true {
       var piece = try file.file.read(at: offset, count: 256 << 10)[...]
       guard !piece.isEmpty else { return }
-      offset += Int64(piece.count)
+      offset &+= Int64(piece.count)
       while !piece.isEmpty {
         let count = unsafe piece.withUnsafeBytes {
           unsafe Foundation.write(descriptor, $0.baseAddress, $0.count)

@@ -24,14 +24,12 @@ extension ClientInformation {
   }
 
   private mutating func append(range map: IntermediateDumpMap) {
-    guard let address = map.unsigned(.regionAddress), let size = map.unsigned(.regionSize),
-      size > 0, size <= .max - address
+    guard let address = map.address(.regionAddress), let size = map.unsigned(.regionSize),
+      size > 0, AddressRange(start: address, byteCount: size).byteCount == size
     else { return }
     // Written in chunks; touching ones are one range again.
-    if let last = extraMemory.last, last.address + last.size == address,
-      size <= .max - address
-    {
-      extraMemory[extraMemory.count - 1].size += size
+    if let last = extraMemory.last, last.range.end == address {
+      extraMemory[extraMemory.count - 1].size = last.size &+ size
     } else {
       extraMemory.append(ExtraMemoryRange(address: address, size: size))
     }
@@ -76,7 +74,7 @@ extension ClientInformation {
       writer.text(.breadcrumbText, breadcrumb.text)
     }
     writer.array(.extraMemory, of: .memoryRegion, extraMemory) { writer, range in
-      writer.unsigned(.regionAddress, range.address)
+      writer.address(.regionAddress, range.address)
       writer.unsigned(.regionSize, range.size)
     }
     writer.array(.attachments, of: .attachment, attachments) { writer, attachment in

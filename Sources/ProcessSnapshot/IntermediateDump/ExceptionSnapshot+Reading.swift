@@ -21,7 +21,7 @@ extension ExceptionSnapshot {
     signal = map.signed32(.signalNumber) ?? signal
     code = map.signed32(.signalCode) ?? code
     if Self.hasAddress(signal: signal, code: code) {
-      address = map.unsigned(.faultAddress) ?? address
+      address = map.address(.faultAddress) ?? address
     } else {
       address = nil
     }

@@ -31,13 +31,15 @@ extension IntermediateDumpMap {
   }
 
   /// A property's bytes in an array of their own.
+  func address(_ key: IntermediateDumpKey) -> Address? { unsigned(key).map { Address($0) } }
+
   func array(of key: IntermediateDumpKey) -> [UInt8]? {
     data(key).map { Array($0) }
   }
 
   /// The bytes of a `memoryRegion` map; nil where they could not be read at crash time.
   var region: MemoryRegion? {
-    guard let address = unsigned(.regionAddress), let bytes = array(of: .regionData),
+    guard let address = address(.regionAddress), let bytes = array(of: .regionData),
       !bytes.isEmpty
     else { return nil }
     return MemoryRegion(address: address, bytes: bytes)

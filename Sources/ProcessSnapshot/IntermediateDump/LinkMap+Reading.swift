@@ -11,8 +11,8 @@ extension LinkMap {
     dynamicData = map.array(of: .dynamicData) ?? []
     entries = map.array(.linkEntries).prefix(Self.maximumEntries).map { entry in
       Entry(
-        address: entry.unsigned(.linkAddress) ?? 0,
-        dynamicSection: entry.unsigned(.linkDynamic) ?? 0,
+        address: entry.address(.linkAddress) ?? 0,
+        dynamicSection: entry.address(.linkDynamic) ?? 0,
         name: entry.text(.linkName) ?? "")
     }
   }
@@ -21,9 +21,9 @@ extension LinkMap {
   mutating func overlay(_ map: IntermediateDumpMap) {
     version = map.unsigned32(.linkVersion) ?? version
     state = map.unsigned32(.linkState) ?? state
-    breakpoint = map.unsigned(.linkBreakpoint) ?? breakpoint
-    loaderBase = map.unsigned(.linkLoaderBase) ?? loaderBase
-    debugAddress = map.unsigned(.linkDebugAddress) ?? debugAddress
-    dynamicSection = map.unsigned(.dynamicSection) ?? dynamicSection
+    breakpoint = map.address(.linkBreakpoint) ?? breakpoint
+    loaderBase = map.address(.linkLoaderBase) ?? loaderBase
+    debugAddress = map.address(.linkDebugAddress) ?? debugAddress
+    dynamicSection = map.address(.dynamicSection) ?? dynamicSection
   }
 }

@@ -8,27 +8,28 @@ internal import IntermediateDump
 struct ModuleDerivation {
   /// Sorted by address, without overlaps; empty where the dump lost them.
   private let mappings: [MemoryMapping]
-  /// For each mapping, the end of the unbroken run of mappings of its path that it is in.
-  private let runEnds: [UInt64]
+  /// For each mapping, all from its start to the end of the unbroken run of mappings of its path.
+  private let runs: [AddressRange]
   private let pageSize: UInt64
 
   init(mappings: [MemoryMapping], pageSize: UInt64?) {
     self.mappings = mappings
-    var ends = mappings.map(\.end)
+    var runs = mappings.map(\.range)
     for index in mappings.indices.dropLast().reversed()
-    where mappings[index].end == mappings[index + 1].start
+    where runs[index].end == runs[index + 1].start
       && mappings[index].path == mappings[index + 1].path
     {
-      ends[index] = ends[index + 1]
+      runs[index] = AddressRange(
+        start: runs[index].start, byteCount: runs[index].byteCount &+ runs[index + 1].byteCount)
     }
-    runEnds = ends
+    self.runs = runs
     // A page size that is no power of two would come from a damaged dump.
     let size = pageSize ?? 4096
-    self.pageSize = size >= 4096 && size <= 1 << 20 && size & (size - 1) == 0 ? size : 4096
+    self.pageSize = size >= 4096 && size <= 1 << 20 && size & (size &- 1) == 0 ? size : 4096
   }
 
   private struct Candidate {
-    let address: UInt64
+    let address: Address
     var size: UInt64
     /// As in the maps file.
     let path: String
@@ -48,8 +49,10 @@ struct ModuleDerivation {
       guard index == 0 || candidates[index - 1].address != address else { continue }
       // Images do not overlap: one that seems to has been mapped as a file only, or its headers are
       // wrong.
-      if let next = candidates[index...].first(where: { $0.address > address }) {
-        candidates[index].size = min(candidates[index].size, next.address - address)
+      if let next = candidates[index...].first(where: { $0.address > address }),
+        let distance = next.address.distance(above: address)
+      {
+        candidates[index].size = min(candidates[index].size, distance)
       }
       if isExecutable(candidates[index]) { modules.append(module(of: candidates[index])) }
     }
@@ -57,7 +60,7 @@ struct ModuleDerivation {
   }
 
   private func candidate(of map: IntermediateDumpMap) -> Candidate? {
-    guard let address = map.unsigned(.moduleAddress) else { return nil }
+    guard let address = map.address(.moduleAddress) else { return nil }
     let headers = map.data(.moduleProgramHeaders).map { ProgramHeaders($0, pageSize: pageSize) }
     let path =
       map.data(.modulePath).map { MemoryMapping.path(unescaping: $0.prefix { $0 != 0 }) }
@@ -65,7 +68,8 @@ struct ModuleDerivation {
     let size =
       map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
     return Candidate(
-      address: address, size: min(max(size, 1), .max - address), path: path,
+      address: address, size: AddressRange(start: address, byteCount: max(size, 1)).byteCount,
+      path: path,
       buildID: map.array(of: .moduleBuildID) ?? [],
       hasExecutableSegment: headers?.hasExecutableSegment)
   }
@@ -86,9 +90,9 @@ struct ModuleDerivation {
   /// True if the process could run the image; asks the mappings of the same path first, and the
   /// headers where there are none.
   private func isExecutable(_ candidate: Candidate) -> Bool {
-    let end = candidate.address + candidate.size
-    let overlapping = mappings[firstMapping(endingAfter: candidate.address)...].prefix {
-      $0.start < end
+    let image = AddressRange(start: candidate.address, byteCount: candidate.size)
+    let overlapping = mappings[firstMapping(endingAbove: candidate.address)...].prefix {
+      $0.range.overlaps(image)
     }
     let own = overlapping.filter { $0.path == candidate.path }
     if !own.isEmpty { return own.contains { $0.protection.contains(.execute) } }
@@ -97,25 +101,26 @@ struct ModuleDerivation {
   }
 
   /// Bytes from an address to the end of the mappings of its path; a page where nothing is known.
-  private func mappedSize(from address: UInt64, path: String) -> UInt64 {
-    let index = firstMapping(endingAfter: address)
-    guard index < mappings.count, mappings[index].start <= address, mappings[index].path == path
+  private func mappedSize(from address: Address, path: String) -> UInt64 {
+    let index = firstMapping(endingAbove: address)
+    guard index < mappings.count, mappings[index].path == path,
+      let offset = runs[index].offset(of: address)
     else { return pageSize }
-    return runEnds[index] - address
+    return runs[index].byteCount &- offset
   }
 
-  private func mapping(containing address: UInt64) -> MemoryMapping? {
-    let index = firstMapping(endingAfter: address)
-    guard index < mappings.count, mappings[index].start <= address else { return nil }
+  private func mapping(containing address: Address) -> MemoryMapping? {
+    let index = firstMapping(endingAbove: address)
+    guard index < mappings.count, mappings[index].range.contains(address) else { return nil }
     return mappings[index]
   }
 
-  private func firstMapping(endingAfter address: UInt64) -> Int {
+  private func firstMapping(endingAbove address: Address) -> Int {
     var low = 0
     var high = mappings.count
     while low < high {
       let middle = (low + high) / 2
-      if mappings[middle].end <= address { low = middle + 1 } else { high = middle }
+      if mappings[middle].range.ends(atOrBelow: address) { low = middle + 1 } else { high = middle }
     }
     return low
   }
@@ -156,10 +161,10 @@ private struct ProgramHeaders {
       offset += 56
       let end = address.addingReportingOverflow(size)
       guard type == 1, !end.overflow else { continue }
-      lowest = min(lowest, address & ~(pageSize - 1))
+      lowest = min(lowest, address & (0 &- pageSize))
       highest = max(highest, end.partialValue)
       if flags & 1 != 0 { hasExecutableSegment = true }
     }
-    if highest > lowest { loadedSize = highest - lowest }
+    if highest > lowest { loadedSize = highest &- lowest }
   }
 }

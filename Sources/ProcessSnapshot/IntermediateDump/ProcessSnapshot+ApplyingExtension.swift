@@ -25,10 +25,10 @@ extension ProcessSnapshot {
     if let map = root.map(.exception) { apply(exception: map, isWhole: document.isComplete) }
     apply(threads: root.elements(.threads), isWhole: document.isComplete)
     let deleted = Set(
-      root.elements(.modules).compactMap { map -> UInt64? in
+      root.elements(.modules).compactMap { map -> Address? in
         guard let path = map.text(.modulePath), ModuleSnapshot.path(withoutMark: path).isDeleted
         else { return nil }
-        return map.unsigned(.moduleAddress)
+        return map.address(.moduleAddress)
       })
     for index in modules.indices where deleted.contains(modules[index].address) {
       modules[index].isDeleted = true
@@ -97,7 +97,7 @@ extension ProcessSnapshot {
   ) {
     var pieces: [MemoryRegion] = []
     for map in maps {
-      guard let address = map.unsigned(.regionAddress),
+      guard let address = map.address(.regionAddress),
         let size = map.unsigned(.regionSize).flatMap({ Int(exactly: $0) }),
         size <= bytesLeft, let bytes = memory.bytes(at: address, count: size), !bytes.isEmpty
       else { return }

@@ -93,7 +93,7 @@ extension ProcessSnapshot {
     writer.unsigned(.exceptionThreadID, UInt64(exception.threadID), width: 4)
     writer.optional(.signalNumber, exception.signal)
     writer.optional(.signalCode, exception.code)
-    writer.optional(.faultAddress, exception.address)
+    writer.address(.faultAddress, exception.address)
     writer.bytes(.signalInfo, exception.signalInfo)
     writer.optional(.trapNumber, exception.trapNumber)
     writer.optional(.trapErrorCode, exception.trapErrorCode)
@@ -115,19 +115,19 @@ extension ProcessSnapshot {
       if let method = thread.captureMethod {
         writer.unsigned(.captureMethod, UInt64(method.rawValue), width: 1)
       }
-      writer.optional(.threadPointer, thread.threadPointer)
+      writer.address(.threadPointer, thread.threadPointer)
       if thread.context == nil || thread.stackPointer != thread.context?.stackPointer {
-        writer.optional(.threadStackPointer, thread.stackPointer)
+        writer.address(.threadStackPointer, thread.stackPointer)
       }
       if thread.context == nil || thread.instructionPointer != thread.context?.instructionPointer {
-        writer.optional(.threadInstructionPointer, thread.instructionPointer)
+        writer.address(.threadInstructionPointer, thread.instructionPointer)
       }
       writer.optional(.blockedSignals, thread.blockedSignals)
       writer.optional(.schedulingPolicy, thread.schedulingPolicy)
       writer.optional(.niceValue, thread.niceValue)
       writer.text(.systemCall, thread.systemCall)
-      writer.optional(.stackRegionStart, thread.stackRange?.lowerBound)
-      writer.optional(.stackRegionEnd, thread.stackRange?.upperBound)
+      writer.address(.stackRegionStart, thread.stackRange?.start)
+      writer.address(.stackRegionEnd, thread.stackRange?.clampedEnd)
       writer.unsigned(.stackBytesOmitted, thread.stackBytesOmitted)
       if case .x86_64(let context)? = thread.context {
         let area = context.floatingPointState
@@ -140,7 +140,7 @@ extension ProcessSnapshot {
       for region in thread.stack {
         // The bytes are in the minidump's memory list.
         writer.startMap(.memoryRegion)
-        writer.unsigned(.regionAddress, region.address)
+        writer.address(.regionAddress, region.address)
         writer.unsigned(.regionSize, UInt64(region.bytes.count))
         writer.end()
       }
@@ -154,7 +154,7 @@ extension ProcessSnapshot {
     writer.startArray(.modules)
     for module in modules where module.isDeleted {
       writer.startMap(.module)
-      writer.unsigned(.moduleAddress, module.address)
+      writer.address(.moduleAddress, module.address)
       writer.text(.modulePath, module.path + ModuleSnapshot.deletedMark)
       writer.end()
     }
@@ -166,7 +166,7 @@ extension ProcessSnapshot {
     guard let linkMap else { return }
     writer.startMap(.linkMap)
     writer.optional(.linkState, linkMap.state)
-    writer.optional(.linkDebugAddress, linkMap.debugAddress)
+    writer.address(.linkDebugAddress, linkMap.debugAddress)
     writer.end()
   }
 
@@ -203,6 +203,10 @@ extension ProcessSnapshot {
 }
 
 extension IntermediateDumpWriter {
+  mutating func address(_ key: IntermediateDumpKey, _ address: Address?) {
+    optional(key, address?.value)
+  }
+
   /// Writes an integer in its own width; nothing where it is nil.
   mutating func optional<Value: FixedWidthInteger>(_ key: IntermediateDumpKey, _ value: Value?) {
     guard let value else { return }

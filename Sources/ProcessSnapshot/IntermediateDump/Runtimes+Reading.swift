@@ -5,7 +5,7 @@ internal import IntermediateDump
 extension TaskSnapshot {
   /// Reads a `task` map; nil without its thread or address.
   init?(reading map: IntermediateDumpMap) {
-    guard let threadID = map.unsigned32(.taskThreadID), let address = map.unsigned(.taskAddress)
+    guard let threadID = map.unsigned32(.taskThreadID), let address = map.address(.taskAddress)
     else { return nil }
     self.init(
       threadID: threadID, address: address,
@@ -16,7 +16,7 @@ extension TaskSnapshot {
   func encode(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.task)
     writer.optional(.taskThreadID, threadID)
-    writer.optional(.taskAddress, address)
+    writer.address(.taskAddress, address)
     writer.optional(.taskLayoutVersion, layoutVersion)
     writer.end()
   }

@@ -5,7 +5,7 @@ extension Survival {
   init(reading map: IntermediateDumpMap) {
     outcome = map.unsigned(.survivalOutcome).flatMap(UInt8.init(exactly:))
       .flatMap(Outcome.init(rawValue:))
-    previousHandler = map.unsigned(.previousHandler)
+    previousHandler = map.address(.previousHandler)
     survivedCrashes = map.unsigned32(.survivedCrashes)
     precedingReport = map.data(.precedingReport).flatMap { ReportID(bytes: $0) }
   }
@@ -14,7 +14,7 @@ extension Survival {
   func encode(to writer: inout IntermediateDumpWriter) {
     writer.startMap(.survival)
     writer.optional(.survivalOutcome, outcome?.rawValue)
-    writer.optional(.previousHandler, previousHandler)
+    writer.address(.previousHandler, previousHandler)
     writer.optional(.survivedCrashes, survivedCrashes)
     writer.bytes(.precedingReport, precedingReport?.bytes)
     writer.end()

@@ -28,19 +28,19 @@ extension ThreadSnapshot {
     if let method = map.unsigned(.captureMethod).flatMap({ UInt8(exactly: $0) }) {
       captureMethod = CaptureMethod(rawValue: method) ?? captureMethod
     }
-    threadPointer = map.unsigned(.threadPointer) ?? threadPointer
-    stackPointer = map.unsigned(.threadStackPointer) ?? stackPointer
-    instructionPointer = map.unsigned(.threadInstructionPointer) ?? instructionPointer
+    threadPointer = map.address(.threadPointer) ?? threadPointer
+    stackPointer = map.address(.threadStackPointer) ?? stackPointer
+    instructionPointer = map.address(.threadInstructionPointer) ?? instructionPointer
     blockedSignals = map.unsigned(.blockedSignals) ?? blockedSignals
     schedulingPolicy =
       map.unsigned(.schedulingPolicy).flatMap { UInt8(exactly: $0) } ?? schedulingPolicy
     niceValue = map.signed32(.niceValue) ?? niceValue
     systemCall = map.text(.systemCall) ?? systemCall
     stackBytesOmitted = map.unsigned(.stackBytesOmitted) ?? stackBytesOmitted
-    if let start = map.unsigned(.stackRegionStart), let end = map.unsigned(.stackRegionEnd),
+    if let start = map.address(.stackRegionStart), let end = map.address(.stackRegionEnd),
       start < end
     {
-      stackRange = start..<end
+      stackRange = AddressRange(from: start, to: end)
     }
   }
 

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Follows the function frames of a task through captured memory.
 ///
 /// An asynchronous function's frame begins with its caller's and the address at which the caller
@@ -18,15 +20,15 @@ struct AsyncContexts {
   /// - Parameters:
   ///   - state: a function of the task.
   ///   - end: the stack pointer of its caller; nil if it is not known.
-  func callers(of state: UnwindState, end: UInt64?) -> Chain? {
+  func callers(of state: UnwindState, end: Address?) -> Chain? {
     // Where it must be, first.
     if let frame = state.registers.framePointer,
-      let place = process.word(at: frame &- 8), let chain = chain(from: place)
+      let place = process.word(at: frame &- 8), let chain = chain(from: Address(place))
     {
       return chain
     }
     if let place = state.registers[process.registers.asyncContext],
-      let chain = chain(from: place)
+      let chain = chain(from: Address(place))
     {
       return chain
     }
@@ -35,7 +37,7 @@ struct AsyncContexts {
       guard let chain = chain(from: place) else { continue }
       // A frame made for a call has this function as the caller; its own is the next.
       if let first = chain.addresses.first, own != nil, process.asyncFunction(first) == own {
-        return self.chain(from: process.word(at: place) ?? 0)
+        return self.chain(from: Address(process.word(at: place) ?? 0))
       }
       return chain
     }
@@ -43,32 +45,33 @@ struct AsyncContexts {
   }
 
   /// Registers that outlive calls, then the function's part of the stack.
-  private func candidates(_ state: UnwindState, _ end: UInt64?) -> [UInt64] {
+  private func candidates(_ state: UnwindState, _ end: Address?) -> [Address] {
     var places = (0..<process.registers.count).filter(process.registers.isPreserved)
-      .compactMap { state.registers[$0] }
-    guard let start = state.registers.stackPointer, let end, end > start else { return places }
-    let count = min((end - start) / 8, UInt64(Self.wordLimit))
-    for index in 0..<count {
-      guard process.spend(1), let word = process.word(at: start + index * 8) else { break }
-      places.append(word)
+      .compactMap { state.registers[$0].map { Address($0) } }
+    guard let start = state.registers.stackPointer, let size = end?.distance(above: start) else {
+      return places
+    }
+    for index in 0..<min(size / 8, UInt64(Self.wordLimit)) {
+      guard process.spend(1), let word = process.word(at: start &+ index &* 8) else { break }
+      places.append(Address(word))
     }
     return places
   }
 
   struct Chain {
-    var addresses: [UInt64] = []
+    var addresses: [Address] = []
     /// True if memory of it is not in the dump.
     var isCut = false
   }
 
   /// Nil for a place where no function's frame is.
-  private func chain(from place: UInt64) -> Chain? {
+  private func chain(from place: Address) -> Chain? {
     var chain = Chain()
     var context = place
-    var seen: Set<UInt64> = []
+    var seen: Set<Address> = []
     while context != 0, chain.addresses.count < Self.limit {
-      guard context & 7 == 0, process.spend(1), let parent = process.word(at: context),
-        let resume = process.word(at: context &+ 8).map(process.strippedCodeAddress)
+      guard context.value & 7 == 0, process.spend(1), let parent = process.word(at: context),
+        let resume = process.word(at: context &+ 8).map(process.codeAddress)
       else {
         chain.isCut = true
         break
@@ -77,7 +80,7 @@ struct AsyncContexts {
       // A word that points at code is on many a stack; the caller of a function of a task is one.
       if chain.addresses.isEmpty, !process.isAsynchronous(resume) { return nil }
       chain.addresses.append(resume)
-      context = parent
+      context = Address(parent)
     }
     return chain.addresses.isEmpty ? nil : chain
   }

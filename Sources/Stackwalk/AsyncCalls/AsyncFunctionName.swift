@@ -27,7 +27,7 @@ enum AsyncFunctionName {
 
 extension UnwindProcess {
   /// The name of the asynchronous function around an address; nil for another function.
-  func asyncFunction(_ address: UInt64) -> String? {
+  func asyncFunction(_ address: Address) -> String? {
     if let known = asyncFunctions[address] { return known }
     let name = functionName(address).flatMap(AsyncFunctionName.whole)
     if asyncFunctions.count < 1 << 16 { asyncFunctions[address] = .some(name) }
@@ -36,7 +36,7 @@ extension UnwindProcess {
 
   /// Whether a task may go on at an address: in an asynchronous function, or in the runtime's own,
   /// which begins and ends a task.
-  func isAsynchronous(_ address: UInt64) -> Bool {
+  func isAsynchronous(_ address: Address) -> Bool {
     if asyncFunction(address) != nil { return true }
     guard let module = snapshot.module(containing: address) else { return false }
     if module.name.hasPrefix("libswift_Concurrency.so") { return true }

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Runs the instructions of a frame description up to one address.
 ///
 /// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding); Linux Standard Base
@@ -7,38 +9,38 @@ struct CallFrameProgram {
   private static let maximumDepth = 64
 
   private let common: CommonInformation
-  private let target: UInt64
+  private let target: Address
   private var row: FrameRow
   private var initial: FrameRow?
   private var remembered: [FrameRow] = []
-  private var location: UInt64
+  private var location: Address
   private var origin: UInt64
 
   /// The rules that hold at an address; nil for instructions that are damaged or not known.
   ///
   /// - Parameter target: an address within the description's range.
   static func row(
-    of description: FrameDescription, at target: UInt64, registerCount: Int
+    of description: FrameDescription, at target: Address, registerCount: Int
   ) -> FrameRow? {
     let common = description.common
     var program = CallFrameProgram(
       common: common, target: target, row: FrameRow(registerCount: registerCount),
-      location: description.range.lowerBound, origin: common.origin)
+      location: description.range.start, origin: common.origin)
     guard program.run(common.instructions) else { return nil }
     program.initial = program.row
     program.remembered = []
     program.origin = description.origin
-    program.location = description.range.lowerBound
+    program.location = description.range.start
     guard program.run(description.instructions), program.row.frameAddress != nil,
-      common.returnAddressRegister < UInt64(registerCount)
+      let register = Int(exactly: common.returnAddressRegister), register < registerCount
     else { return nil }
-    program.row.returnAddressRegister = Int(common.returnAddressRegister)
+    program.row.returnAddressRegister = register
     program.row.isSignalFrame = common.isSignalFrame
     return program.row
   }
 
   private init(
-    common: CommonInformation, target: UInt64, row: FrameRow, location: UInt64, origin: UInt64
+    common: CommonInformation, target: Address, row: FrameRow, location: Address, origin: UInt64
   ) {
     self.common = common
     self.target = target
@@ -99,7 +101,7 @@ struct CallFrameProgram {
       guard !common.pointerEncoding.isIndirect,
         let address = cursor.readPointer(common.pointerEncoding, bases: bases)
       else { return false }
-      location = address
+      location = Address(address)
     default:
       let width = instruction == 0x02 ? 1 : instruction == 0x03 ? 2 : 4
       guard let delta = cursor.readUnsigned(width: width) else { return false }
@@ -178,11 +180,12 @@ struct CallFrameProgram {
   }
 
   private mutating func set(_ register: UInt64, _ rule: RegisterRule) {
-    if register < UInt64(row.rules.count) { row.rules[Int(register)] = rule }
+    guard let index = Int(exactly: register), index < row.rules.count else { return }
+    row.rules[index] = rule
   }
 
   private mutating func restore(_ register: UInt64) {
-    guard register < UInt64(row.rules.count) else { return }
-    row.rules[Int(register)] = initial?.rules[Int(register)] ?? .unspecified
+    guard let index = Int(exactly: register), index < row.rules.count else { return }
+    row.rules[index] = initial?.rules[index] ?? .unspecified
   }
 }

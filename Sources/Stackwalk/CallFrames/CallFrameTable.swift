@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Finds the call frame information of a module's functions.
 ///
 /// Only indexes are kept, 16 to 24 bytes a function, and made when they are first needed; entries
@@ -6,11 +8,11 @@ final class CallFrameTable {
   /// Where a module keeps its frame sections, in the file's own numbering.
   struct Places {
     /// `.eh_frame_hdr`, from its program header.
-    var header: Range<UInt64>?
+    var header: AddressRange?
     /// `.eh_frame`, needed only where the header has no table.
-    var exceptionFrame: Range<UInt64>?
+    var exceptionFrame: AddressRange?
     /// Offsets within `.debug_frame`.
-    var debugFrame: Range<UInt64>?
+    var debugFrame: AddressRange?
   }
 
   private let places: Places
@@ -27,10 +29,10 @@ final class CallFrameTable {
   }
 
   /// The last function start at or below an address, where there is a table of them.
-  func functionStart(of address: UInt64) -> UInt64? { header.entry(at: address)?.start }
+  func functionStart(of address: Address) -> Address? { header.entry(at: address)?.start }
 
   /// What describes the function around an address of the file's own numbering.
-  func description(at address: UInt64) -> FrameDescription? {
+  func description(at address: Address) -> FrameDescription? {
     if let entry = header.entry(at: address) {
       let found = Self.description(.exceptionFrame, entry.description, source)
       if let found, found.range.contains(address) { return found }
@@ -43,7 +45,7 @@ final class CallFrameTable {
   /// The rules that hold at an address of the file's own numbering.
   ///
   /// - Parameter loadBias: what is added to the file's addresses in the process.
-  func row(at address: UInt64, loadBias: UInt64, registerCount: Int) -> FrameRow? {
+  func row(at address: Address, loadBias: UInt64, registerCount: Int) -> FrameRow? {
     guard let description = description(at: address),
       var row = CallFrameProgram.row(
         of: description, at: address, registerCount: registerCount)
@@ -55,7 +57,7 @@ final class CallFrameTable {
   private static func header(_ places: Places, _ source: some FrameSource) -> ExceptionFrameHeader {
     guard let range = places.header else { return ExceptionFrameHeader() }
     return ExceptionFrameHeader(
-      at: range.lowerBound, size: UInt64(range.count), from: source)
+      at: range.start.value, size: range.byteCount, from: source)
   }
 
   private func scannedExceptionFrame() -> FrameIndex? {
@@ -63,7 +65,7 @@ final class CallFrameTable {
   }
 
   private static func index(
-    _ section: FrameSection, _ range: Range<UInt64>, _ source: some FrameSource
+    _ section: FrameSection, _ range: AddressRange, _ source: some FrameSource
   ) -> FrameIndex {
     FrameIndex(of: section, in: range, from: source)
   }

@@ -10,7 +10,7 @@ struct CapturedFrames: FrameSource {
   /// Positions are addresses of the process; `.debug_frame` is never loaded.
   func frameBytes(of section: FrameSection, at position: UInt64, count: Int) -> [UInt8]? {
     guard section == .exceptionFrame else { return nil }
-    return memory.bytes(at: position, count: count).map(Array.init)
+    return memory.bytes(at: Address(position), count: count).map(Array.init)
   }
 }
 
@@ -19,7 +19,7 @@ extension CallFrameTable {
   /// captured.
   ///
   /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`).
-  convenience init?(capturedAt address: UInt64, in memory: MemorySnapshot) {
+  convenience init?(capturedAt address: Address, in memory: MemorySnapshot) {
     guard let start = memory.bytes(at: address, count: 64).map(Array.init),
       start.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2, 1]),
       let offset = start.integer(at: 32, as: UInt64.self),
@@ -36,9 +36,9 @@ extension CallFrameTable {
       if type == ELFFile.load, first == nil { first = place & ~0xFFF }
       if type == ELFFile.exceptionFrameHeader { header = (place, size) }
     }
-    guard let first, let header,
-      let range = Self.range(at: header.address &- first &+ address, size: header.size)
-    else { return nil }
+    guard let first, let header else { return nil }
+    let place = address &+ header.address &- first
+    let range = AddressRange(start: place, byteCount: header.size)
     self.init(Places(header: range), from: CapturedFrames(memory))
     guard !self.header.entries.isEmpty else { return nil }
   }

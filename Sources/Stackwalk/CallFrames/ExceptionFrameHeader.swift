@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// `.eh_frame_hdr`: where functions start, sorted, and where their frame descriptions lie.
 ///
 /// Every image that can be unwound has it, stripped ones too. Source: Linux Standard Base Core,
@@ -5,7 +7,7 @@
 struct ExceptionFrameHeader {
   struct Entry {
     /// Both in the file's own numbering.
-    var start: UInt64
+    var start: Address
     var description: UInt64
   }
 
@@ -29,7 +31,7 @@ struct ExceptionFrameHeader {
     // Version, three encodings, then at most two pointers of eight bytes.
     guard
       let head = source.frameBytes(
-        of: .exceptionFrame, at: address, count: Int(min(size, 20))),
+        of: .exceptionFrame, at: address, count: Int(clamping: min(size, 20))),
       head.count >= 4, head[0] == 1
     else { return }
     var cursor = DWARFCursor(head)
@@ -41,12 +43,13 @@ struct ExceptionFrameHeader {
       let count = cursor.readPointer(PointerEncoding(rawValue: head[2]), bases: bases),
       !tableEncoding.isIndirect, let width = tableEncoding.width,
       count > 0, count <= Self.maximumCount,
-      count <= (size - UInt64(cursor.position)) / UInt64(2 * width),
+      count <= (size &- UInt64(cursor.position)) / UInt64(2 * width),
       let table = source.frameBytes(
-        of: .exceptionFrame, at: address &+ UInt64(cursor.position), count: Int(count) * 2 * width)
+        of: .exceptionFrame, at: address &+ UInt64(cursor.position),
+        count: Int(clamping: count) * 2 * width)
     else { return }
     read(
-      DWARFCursor(table), count: Int(count), tableEncoding,
+      DWARFCursor(table), count: Int(clamping: count), tableEncoding,
       PointerEncoding.Bases(
         section: address &+ UInt64(cursor.position), data: address, function: nil))
   }
@@ -60,14 +63,14 @@ struct ExceptionFrameHeader {
     while entries.count < count, let start = table.readPointer(encoding, bases: bases),
       let description = table.readPointer(encoding, bases: bases)
     {
-      if let last = entries.last, last.start > start { isSorted = false }
-      entries.append(Entry(start: start, description: description))
+      if let last = entries.last, last.start.value > start { isSorted = false }
+      entries.append(Entry(start: Address(start), description: description))
     }
     if !isSorted { entries.sort { $0.start < $1.start } }
   }
 
   /// The last entry that starts at or below an address.
-  func entry(at address: UInt64) -> Entry? {
+  func entry(at address: Address) -> Entry? {
     var low = 0
     var high = entries.count
     while low < high {

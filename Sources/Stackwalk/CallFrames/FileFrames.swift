@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// The frame sections of a module's files.
 struct FileFrames: FrameSource {
   fileprivate let image: ELFImage?
@@ -5,7 +7,7 @@ struct FileFrames: FrameSource {
 
   func frameBytes(of section: FrameSection, at position: UInt64, count: Int) -> [UInt8]? {
     switch section {
-    case .exceptionFrame: image?.elf.loadedBytes(at: position, count: count)
+    case .exceptionFrame: image?.elf.loadedBytes(at: Address(position), count: count)
     case .debugFrame: debugFrame?.bytes(at: position, count: count)
     }
   }
@@ -19,16 +21,11 @@ extension CallFrameTable {
     var places = Places()
     if let elf = files.image {
       let header = elf.elf.segments.first { $0.type == ELFFile.exceptionFrameHeader }
-      places.header = header.flatMap { Self.range(at: $0.address, size: $0.fileSize) }
+      places.header = header.map { AddressRange(start: $0.address, byteCount: $0.fileSize) }
       let section = elf.elf.section(named: ".eh_frame")
-      places.exceptionFrame = section.flatMap { Self.range(at: $0.address, size: $0.size) }
+      places.exceptionFrame = section.map { AddressRange(start: $0.address, byteCount: $0.size) }
     }
-    places.debugFrame = debugFrame.map { 0..<$0.size }
+    places.debugFrame = debugFrame.map { AddressRange(start: 0, byteCount: $0.size) }
     self.init(places, from: FileFrames(image: files.image, debugFrame: debugFrame))
-  }
-
-  static func range(at address: UInt64, size: UInt64) -> Range<UInt64>? {
-    let (end, overflow) = address.addingReportingOverflow(size)
-    return overflow ? nil : address..<end
   }
 }

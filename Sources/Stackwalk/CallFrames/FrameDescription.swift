@@ -1,9 +1,11 @@
+internal import ProcessSnapshot
+
 /// The call frame information of one function (FDE).
 ///
 /// Source: DWARF 5, 6.4.1; Linux Standard Base Core, 10.6.1.2.
 struct FrameDescription {
   /// Addresses of the file's own numbering.
-  let range: Range<UInt64>
+  let range: AddressRange
   let common: CommonInformation
   let instructions: DWARFCursor
   /// The position that index 0 of `instructions` has.
@@ -27,13 +29,13 @@ struct FrameDescription {
   /// The addresses that an entry describes, and what follows them in it.
   static func range(
     _ entry: FrameEntry, encoding: PointerEncoding
-  ) -> (range: Range<UInt64>, body: DWARFCursor)? {
+  ) -> (range: AddressRange, body: DWARFCursor)? {
     var body = entry.body
     let bases = PointerEncoding.Bases(section: entry.origin, data: nil, function: nil)
     guard !encoding.isIndirect, let start = body.readPointer(encoding, bases: bases),
       let length = body.readPointerValue(encoding)
     else { return nil }
-    let (end, overflow) = start.addingReportingOverflow(length)
-    return overflow ? nil : (start..<end, body)
+    let range = AddressRange(start: Address(start), byteCount: length)
+    return range.byteCount == length ? (range, body) : nil
   }
 }

@@ -42,7 +42,7 @@ struct FrameEntry {
     from source: some FrameSource
   ) {
     guard position < limit else { return nil }
-    var count = Int(min(UInt64(Self.usualSize), limit - position))
+    var count = Int(clamping: min(UInt64(Self.usualSize), limit &- position))
     var read = source.frameBytes(of: section, at: position, count: count)
     // The section may end sooner.
     while read == nil, count > 12 {
@@ -54,8 +54,8 @@ struct FrameEntry {
     guard let (length, is64Bit) = start.readInitialLength(), length > 0,
       length <= Self.maximumSize
     else { return nil }
-    let end = start.position + Int(length)
-    guard UInt64(end) <= limit - position else { return nil }
+    let end = start.position + Int(clamping: length)
+    guard UInt64(end) <= limit &- position else { return nil }
     if end > bytes.count {
       guard let whole = source.frameBytes(of: section, at: position, count: end) else { return nil }
       bytes = whole

@@ -1,21 +1,24 @@
+internal import ProcessSnapshot
+
 /// Finds what covers an address; ranges may overlap and lie in one another.
 struct AddressMap<Payload> {
   struct Entry {
-    var low: UInt64
-    var high: UInt64
+    var range: AddressRange
     var payload: Payload
   }
 
   private let entries: [Entry]
-  /// For each entry the highest end of it and all before it: where to give up looking back.
-  private let highestEnds: [UInt64]
+  /// For each entry the last address of it and all before it: where to give up looking back.
+  private let furthest: [Address]
 
   init(_ unsorted: [Entry]) {
     // Of two that start alike the shorter comes last, and is met first.
-    let entries = unsorted.sorted { ($0.low, $1.high) < ($1.low, $0.high) }
-    var highest: UInt64 = 0
-    highestEnds = entries.map { entry in
-      highest = max(highest, entry.high)
+    let entries = unsorted.filter { !$0.range.isEmpty }.sorted {
+      ($0.range.start, $1.range.byteCount) < ($1.range.start, $0.range.byteCount)
+    }
+    var highest: Address = 0
+    furthest = entries.map { entry in
+      highest = max(highest, entry.range.last ?? 0)
       return highest
     }
     self.entries = entries
@@ -27,16 +30,16 @@ struct AddressMap<Payload> {
   var cost: Int { entries.count * (MemoryLayout<Entry>.stride + 8) }
 
   /// The innermost entry around an address: the one that starts last.
-  func innermost(containing address: UInt64) -> Entry? {
+  func innermost(containing address: Address) -> Entry? {
     var low = 0
     var high = entries.count
     while low < high {
       let middle = (low + high) / 2
-      if entries[middle].low <= address { low = middle + 1 } else { high = middle }
+      if entries[middle].range.start <= address { low = middle + 1 } else { high = middle }
     }
     var index = low - 1
-    while index >= 0, highestEnds[index] > address {
-      if entries[index].high > address { return entries[index] }
+    while index >= 0, furthest[index] >= address {
+      if entries[index].range.contains(address) { return entries[index] }
       index -= 1
     }
     return nil

@@ -47,7 +47,8 @@ final class DWARFAbbreviations {
   var cost: Int { attributes.count * 24 + (dense.count + sparse.count) * 48 }
 
   func entry(_ code: UInt64) -> Entry? {
-    if code > 0, code <= UInt64(dense.count) { return dense[Int(code) - 1] }
+    // Numbered from 1, as they usually are.
+    if let index = Int(exactly: code &- 1), index < dense.count { return dense[index] }
     return sparse[code]
   }
 
@@ -73,7 +74,7 @@ final class DWARFAbbreviations {
       }
       let entry = Entry(
         tag: tag, hasChildren: hasChildren, attributes: start..<attributes.count, size: size)
-      if code == UInt64(dense.count) + 1 { dense.append(entry) } else { sparse[code] = entry }
+      if code == UInt64(dense.count + 1) { dense.append(entry) } else { sparse[code] = entry }
     }
   }
 }

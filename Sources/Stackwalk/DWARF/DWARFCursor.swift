@@ -30,8 +30,8 @@ struct DWARFCursor {
   }
 
   mutating func skip(_ count: UInt64) -> Bool {
-    guard count <= UInt64(remaining) else { return false }
-    position += Int(count)
+    guard let count = Int(exactly: count), count <= remaining else { return false }
+    position += count
     return true
   }
 
@@ -66,7 +66,7 @@ struct DWARFCursor {
       if shift < 64 {
         guard (bits << shift) >> shift == bits else { return nil }
         value |= bits << shift
-        shift += 7
+        shift &+= 7
       } else if bits != 0 {
         return nil
       }
@@ -84,7 +84,7 @@ struct DWARFCursor {
       position += 1
       if shift < 64 {
         value |= UInt64(byte & 0x7F) << shift
-        shift += 7
+        shift &+= 7
       }
       if byte & 0x80 == 0 {
         if shift < 64, byte & 0x40 != 0 { value |= .max << shift }
@@ -116,15 +116,15 @@ struct DWARFCursor {
   }
 
   mutating func readBytes(count: UInt64) -> ArraySlice<UInt8>? {
-    guard count <= UInt64(remaining) else { return nil }
-    defer { position += Int(count) }
-    return bytes[position..<position + Int(count)]
+    guard let count = Int(exactly: count), count <= remaining else { return nil }
+    defer { position += count }
+    return bytes[position..<position + count]
   }
 
   /// Passes the next `count` bytes and returns a cursor over them.
   mutating func readPiece(count: UInt64) -> DWARFCursor? {
-    guard count <= UInt64(remaining) else { return nil }
-    defer { position += Int(count) }
-    return DWARFCursor(bytes, in: position..<position + Int(count))
+    guard let count = Int(exactly: count), count <= remaining else { return nil }
+    defer { position += count }
+    return DWARFCursor(bytes, in: position..<position + count)
   }
 }

@@ -50,9 +50,9 @@ struct DWARFExpression {
   private mutating func step(_ context: some ExpressionContext) -> Bool {
     guard let operation = cursor.read(UInt8.self) else { return false }
     switch operation {
-    case 0x30...0x4F: return push(UInt64(operation - 0x30))
+    case 0x30...0x4F: return push(UInt64(operation &- 0x30))
     case 0x50...0x6F: return false  // DW_OP_reg0 to 31 are places, not values.
-    case 0x70...0x8F: return pushRegister(UInt64(operation - 0x70), context)
+    case 0x70...0x8F: return pushRegister(UInt64(operation &- 0x70), context)
     case 0x92:
       guard let number = cursor.readULEB() else { return false }
       return pushRegister(number, context)

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// One unit of `.debug_info`: its header, and what its first entry says of the whole.
 ///
 /// Source: DWARF 5, 7.5.1 and 3.1; DWARF 4, 7.5.1.
@@ -20,7 +22,7 @@ final class DWARFUnit {
   var ranges: DWARFValue?
   var compilationDirectory: DWARFValue?
   /// What relative ranges count from.
-  var baseAddress: UInt64 = 0
+  var baseAddress: Address = 0
 
   /// Nil for what is no unit of DWARF 2 to 5 with code, or does not fit the section.
   init?(at offset: UInt64, end: UInt64, header cursor: inout DWARFReader, offsetSize: Int) {

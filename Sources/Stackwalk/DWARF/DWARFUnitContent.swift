@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// The entries of one unit in memory, and where its functions lie.
 final class DWARFUnitContent {
   let unit: DWARFUnit
@@ -98,7 +100,7 @@ final class DWARFUnitContent {
       let code = code(entry, &cursor)
       guard !cursor.hasFailed, code.low != nil || code.ranges != nil else { continue }
       for range in ranges.ranges(low: code.low, high: code.high, list: code.ranges, in: unit) {
-        found.append(.init(low: range.lowerBound, high: range.upperBound, payload: offset))
+        found.append(.init(range: range, payload: offset))
       }
     }
     functions = AddressMap(found)
@@ -107,7 +109,7 @@ final class DWARFUnitContent {
   /// The calls that were inlined around an address, the outermost first, the function in front.
   ///
   /// - Parameter function: the function's offset from the unit's start.
-  func calls(at address: UInt64, in function: Int, _ ranges: DWARFRanges) -> [Code] {
+  func calls(at address: Address, in function: Int, _ ranges: DWARFRanges) -> [Code] {
     var cursor = DWARFReader(bytes, from: function)
     guard let entry = abbreviations.entry(cursor.uleb()) else { return [] }
     var chain = [code(entry, &cursor)]
@@ -154,10 +156,10 @@ final class DWARFUnitContent {
 
   /// Passes everything below an entry whose attributes were read.
   private func skipChildren(of code: Code, _ cursor: inout DWARFReader) {
-    if case .unitReference(let offset)? = code.sibling, offset > UInt64(cursor.offset),
-      offset < UInt64(bytes.count)
+    if case .unitReference(let offset)? = code.sibling, let target = Int(exactly: offset),
+      target > cursor.offset, target < bytes.count
     {
-      return cursor.seek(to: Int(offset))
+      return cursor.seek(to: target)
     }
     var depth = 1
     while depth > 0, !cursor.isAtEnd {

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// All units of a file and where their code lies; made once, from the first entry of each.
 ///
 /// Takes some 200 bytes a unit.
@@ -20,7 +22,7 @@ struct DWARFUnitIndex {
     {
       var cursor = DWARFReader(start)
       guard let (length, offsetSize) = cursor.initialLength() else { break }
-      let (end, overflow) = (offset + (offsetSize == 8 ? 12 : 4)).addingReportingOverflow(length)
+      let (end, overflow) = (offset &+ (offsetSize == 8 ? 12 : 4)).addingReportingOverflow(length)
       guard !overflow, length > 0, end <= info.size else { break }
       defer { offset = end }
       guard
@@ -33,8 +35,7 @@ struct DWARFUnitIndex {
       if lies.isEmpty { bare[unit.offset] = units.count - 1 }
       guard found.count + lies.count <= Self.maximumRangeCount else { continue }
       for range in lies {
-        found.append(
-          .init(low: range.lowerBound, high: range.upperBound, payload: units.count - 1))
+        found.append(.init(range: range, payload: units.count - 1))
       }
     }
     Self.addRanges(of: bare, from: ranges, to: &found)
@@ -46,10 +47,10 @@ struct DWARFUnitIndex {
     _ abbreviations: DWARFAbbreviationCache
   ) {
     guard let table = abbreviations.table(of: unit) else { return }
-    let size = unit.end - unit.offset
+    let size = unit.end &- unit.offset
     if unit.readRoot(Array(start.prefix(Int(clamping: size))), table) { return }
     // Long paths in the entry itself.
-    if let more = info.bytes(at: unit.offset, count: Int(min(size, 1 << 18))) {
+    if let more = info.bytes(at: unit.offset, count: Int(clamping: min(size, 1 << 18))) {
       _ = unit.readRoot(more, table)
     }
   }
@@ -77,9 +78,10 @@ struct DWARFUnitIndex {
     while let start = section.prefix(at: offset, count: 12) {
       var cursor = DWARFReader(start)
       guard let (length, offsetSize) = cursor.initialLength(), length <= 64 << 20,
-        let bytes = section.bytes(at: offset, count: Int(length) + (offsetSize == 8 ? 12 : 4))
+        let bytes = section.bytes(
+          at: offset, count: Int(clamping: length) + (offsetSize == 8 ? 12 : 4))
       else { return }
-      offset += UInt64(bytes.count)
+      offset &+= UInt64(bytes.count)
       var set = DWARFReader(bytes, from: offsetSize == 8 ? 12 : 4)
       // Version.
       _ = set.u16()
@@ -91,9 +93,9 @@ struct DWARFUnitIndex {
         let low = set.unsigned(width)
         let size = set.unsigned(width)
         guard !set.hasFailed, low != 0 || size != 0 else { break }
-        let (high, overflow) = low.addingReportingOverflow(size)
-        if !overflow, low < high, ranges.code.contains(where: { $0.contains(low) }) {
-          found.append(.init(low: low, high: high, payload: unit))
+        let range = AddressRange(start: Address(low), byteCount: size)
+        if range.byteCount == size, ranges.code.contains(where: { $0.contains(range.start) }) {
+          found.append(.init(range: range, payload: unit))
         }
       }
     }

@@ -71,7 +71,7 @@ enum DWARFValue {
     case DWARFForm.addr: return .address(cursor.unsigned(format.addressSize))
     case DWARFForm.addrx, DWARFForm.gnuAddrIndex: return .addressIndex(cursor.uleb())
     case DWARFForm.addrx1, DWARFForm.addrx2, DWARFForm.addrx3, DWARFForm.addrx4:
-      return .addressIndex(cursor.unsigned(Int(form - DWARFForm.addrx1) + 1))
+      return .addressIndex(cursor.unsigned(Int(truncatingIfNeeded: form &- DWARFForm.addrx1) + 1))
     case DWARFForm.data1, DWARFForm.flag: return .number(UInt64(cursor.u8()))
     case DWARFForm.data2: return .number(cursor.unsigned(2))
     case DWARFForm.data4: return .number(cursor.unsigned(4))
@@ -87,7 +87,7 @@ enum DWARFValue {
     case DWARFForm.lineStrp: return .lineStringOffset(cursor.unsigned(format.offsetSize))
     case DWARFForm.strx, DWARFForm.gnuStrIndex: return .stringIndex(cursor.uleb())
     case DWARFForm.strx1, DWARFForm.strx2, DWARFForm.strx3, DWARFForm.strx4:
-      return .stringIndex(cursor.unsigned(Int(form - DWARFForm.strx1) + 1))
+      return .stringIndex(cursor.unsigned(Int(truncatingIfNeeded: form &- DWARFForm.strx1) + 1))
     case DWARFForm.ref1: return .unitReference(cursor.unsigned(1))
     case DWARFForm.ref2: return .unitReference(cursor.unsigned(2))
     case DWARFForm.ref4: return .unitReference(cursor.unsigned(4))

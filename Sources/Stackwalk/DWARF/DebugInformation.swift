@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Functions, lines and inlined calls of one file, from its DWARF.
 ///
 /// Reads what an address needs: the unit's entries and its line program, kept for the next address
@@ -8,7 +10,7 @@ package final class DebugInformation {
     /// The linkage name where there is one, else the plain one.
     package var name: String?
     /// Where the function's code starts, for the function that is not inlined.
-    var start: UInt64?
+    var start: Address?
     package var location: SourceLocation?
     /// True if the call was inlined into the next frame.
     var isInlined: Bool
@@ -36,11 +38,8 @@ package final class DebugInformation {
     guard sections.info != nil else { return nil }
     self.sections = sections
     self.limit = limit
-    let code = image.elf.segments.compactMap { segment -> Range<UInt64>? in
-      let (end, overflow) = segment.address.addingReportingOverflow(segment.memorySize)
-      guard segment.type == ELFFile.load, segment.flags & 1 != 0, !overflow else { return nil }
-      return segment.address..<end
-    }
+    let code = image.elf.segments.filter { $0.type == ELFFile.load && $0.flags & 1 != 0 }
+      .map(\.memoryRange)
     ranges = DWARFRanges(sections: sections, code: code)
     abbreviations = DWARFAbbreviationCache(sections.abbreviations)
   }
@@ -54,7 +53,7 @@ package final class DebugInformation {
   ///   - address: what to look up.
   ///   - approximating: whether code that no line stands for gets the line in front of it.
   /// - Returns: one frame where nothing was inlined; none where nothing is known of the address.
-  func frames(at address: UInt64, approximating: Bool = true) -> [Frame] {
+  func frames(at address: Address, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
       return []
     }
@@ -62,7 +61,7 @@ package final class DebugInformation {
     let content = content(of: unit)
     let function = content?.functions.innermost(containing: address)
     let innermost = sourceLocation(
-      at: address, in: unit, functionStart: approximating ? function?.low : nil)
+      at: address, in: unit, functionStart: approximating ? function?.range.start : nil)
     guard let content, let function else {
       return innermost.map { [Frame(name: nil, start: nil, location: $0, isInlined: false)] } ?? []
     }
@@ -82,17 +81,17 @@ package final class DebugInformation {
     return frames
   }
 
-  private func start(of function: DWARFUnitContent.Code, in unit: DWARFUnit) -> UInt64? {
+  private func start(of function: DWARFUnitContent.Code, in unit: DWARFUnit) -> Address? {
     if let low = ranges.address(function.low, in: unit), function.ranges == nil { return low }
     // Of a function in pieces the first in the list is the one that is entered.
     return ranges.ranges(
       low: function.low, high: function.high, list: function.ranges, in: unit
-    ).first?.lowerBound
+    ).first?.start
   }
 
   /// The line of an instruction.
   private func sourceLocation(
-    at address: UInt64, in unit: DWARFUnit, functionStart: UInt64?
+    at address: Address, in unit: DWARFUnit, functionStart: Address?
   ) -> SourceLocation? {
     guard let table = lineTable(of: unit), let exact = table.row(at: address) else { return nil }
     var row = exact
@@ -108,7 +107,8 @@ package final class DebugInformation {
   private func sourceLocation(
     of unit: DWARFUnit, file: UInt64, line: UInt64, column: UInt64
   ) -> SourceLocation? {
-    guard let table = lineTable(of: unit), file < UInt64(LineTable.Row.unknownFile),
+    guard let table = lineTable(of: unit), let file = UInt16(exactly: file),
+      file != LineTable.Row.unknownFile,
       let path = table.path(
         of: Int(file), directory: compilationDirectory(of: unit), sections: sections)
     else { return nil }
@@ -165,7 +165,7 @@ package final class DebugInformation {
       guard let unit = index.unit(holding: offset), let other = self.content(of: unit) else {
         return nil
       }
-      return other.code(at: Int(clamping: offset - unit.offset)).map { ($0, other) }
+      return other.code(at: Int(clamping: offset &- unit.offset)).map { ($0, other) }
     default: return nil
     }
   }
@@ -200,9 +200,9 @@ package final class DebugInformation {
 
   private func content(of unit: DWARFUnit) -> DWARFUnitContent? {
     if let known = contents[unit.offset] { return known }
-    let size = unit.end - unit.offset
+    let size = unit.end &- unit.offset
     guard size <= Self.maximumUnitSize, let table = abbreviations.table(of: unit),
-      let bytes = sections.info?.bytes(at: unit.offset, count: Int(size))
+      let bytes = sections.info?.bytes(at: unit.offset, count: Int(clamping: size))
     else { return nil }
     let content = DWARFUnitContent(unit: unit, bytes: bytes, abbreviations: table)
     content.findFunctions(ranges, limit)

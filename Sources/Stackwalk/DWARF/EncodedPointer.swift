@@ -43,7 +43,7 @@ extension DWARFCursor {
     // DW_EH_PE_aligned.
     if encoding.rawValue & 0x70 == 0x50 {
       let misaligned = (bases.section &+ UInt64(position)) % 8
-      guard misaligned == 0 || skip(8 - misaligned) else { return nil }
+      guard misaligned == 0 || skip(8 &- misaligned) else { return nil }
       return read(UInt64.self)
     }
     let place = bases.section &+ UInt64(position)

@@ -55,7 +55,7 @@ struct LineHeader {
       headerLength <= UInt64(bytes.count - headerStart)
     else { return nil }
     format = DWARFValue.Format(version: version, offsetSize: offsetSize, addressSize: width)
-    programStart = headerStart + Int(headerLength)
+    programStart = headerStart + Int(clamping: headerLength)
     var tables = DWARFReader(bytes, from: cursor.offset, to: programStart)
     // Only what the header itself needs is kept.
     self.bytes = Array(bytes[..<programStart])

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Runs a line program.
 ///
 /// Source: DWARF 5, 6.2.2 and 6.2.5.
@@ -10,7 +12,7 @@ struct LineProgram {
   private var isSorted = true
 
   // The state machine's registers.
-  private var address: UInt64 = 0
+  private var address: Address = 0
   private var file: UInt64 = 1
   private var line: UInt32 = 1
   private var column: UInt64 = 0
@@ -25,8 +27,9 @@ struct LineProgram {
     else { return nil }
     var cursor = DWARFReader(start)
     guard let (length, offsetSize) = cursor.initialLength(),
-      length <= section.size - offset, length <= 256 << 20,
-      let bytes = section.prefix(at: offset, count: Int(length) + (offsetSize == 8 ? 12 : 4)),
+      length <= section.size &- offset, length <= 256 << 20,
+      let bytes = section.prefix(
+        at: offset, count: Int(clamping: length) + (offsetSize == 8 ? 12 : 4)),
       let header = LineHeader(bytes, addressSize: addressSize)
     else { return nil }
     var program = LineProgram(header: header, ranges: ranges)
@@ -57,14 +60,14 @@ struct LineProgram {
   }
 
   private mutating func special(_ opcode: UInt8) {
-    let adjusted = UInt64(opcode - header.opcodeBase)
+    let adjusted = UInt64(opcode &- header.opcodeBase)
     advance(adjusted / header.lineRange)
-    addLines(header.lineBase + Int64(adjusted % header.lineRange))
+    addLines(header.lineBase &+ Int64(clamping: adjusted % header.lineRange))
     emit()
   }
 
   private mutating func advance(_ operations: UInt64) {
-    address &+= operations &* header.minimumInstructionLength
+    address = address &+ operations &* header.minimumInstructionLength
   }
 
   private mutating func addLines(_ count: Int64) {
@@ -79,8 +82,8 @@ struct LineProgram {
     case 4: file = cursor.uleb()
     case 5: column = cursor.uleb()
     case 6, 7, 10, 11: break
-    case 8: advance(UInt64(255 - header.opcodeBase) / header.lineRange)
-    case 9: address &+= UInt64(cursor.u16())
+    case 8: advance(UInt64(255 &- header.opcodeBase) / header.lineRange)
+    case 9: address = address &+ UInt64(cursor.u16())
     case 12: _ = cursor.uleb()
     default:
       // An operation of a later version, whose operands the header counts.
@@ -90,16 +93,18 @@ struct LineProgram {
 
   private mutating func extended(_ cursor: inout DWARFReader) {
     let length = cursor.uleb()
-    guard !cursor.hasFailed, length > 0, length <= UInt64(cursor.end - cursor.offset) else {
+    guard !cursor.hasFailed, let length = Int(exactly: length), length > 0,
+      length <= cursor.end - cursor.offset
+    else {
       cursor.fail()
       return
     }
-    let end = cursor.offset + Int(length)
+    let end = cursor.offset + length
     switch cursor.u8() {
     case 1:
       endSequence()
       (address, file, line, column) = (0, 1, 1, 0)
-    case 2: address = cursor.unsigned(min(8, Int(length) - 1))
+    case 2: address = Address(cursor.unsigned(min(8, length - 1)))
     default: break
     }
     cursor.seek(to: end)
@@ -128,7 +133,9 @@ struct LineProgram {
       return
     }
     sequences.append(
-      .init(low: rows[sequenceStart].address, high: address, payload: sequenceStart..<rows.count))
+      .init(
+        range: AddressRange(from: rows[sequenceStart].address, to: address),
+        payload: sequenceStart..<rows.count))
   }
 
   private mutating func sortSequence() {

@@ -1,9 +1,11 @@
+internal import ProcessSnapshot
+
 /// The rows of one line program: which line of which file each instruction comes from.
 ///
 /// Keeps 16 bytes a row.
 final class LineTable {
   struct Row {
-    var address: UInt64
+    var address: Address
     /// 0 for code that no line stands for.
     var line: UInt32
     var column: UInt16
@@ -31,13 +33,13 @@ final class LineTable {
   var cost: Int { rows.count * MemoryLayout<Row>.stride + header.cost + sequences.cost }
 
   /// The last row at or below an address; nil outside all sequences.
-  func row(at address: UInt64) -> Row? { index(at: address).map { rows[$0.index] } }
+  func row(at address: Address) -> Row? { index(at: address).map { rows[$0.index] } }
 
   /// The last row at or below an address that stands for a line, but none below `start`.
   ///
   /// gdb, too, passes over code without a line. Source: gdb/dwarf2/line-program.c,
   /// `lnp_state_machine::record_line`.
-  func lineRow(at address: UInt64, from start: UInt64) -> Row? {
+  func lineRow(at address: Address, from start: Address) -> Row? {
     guard let place = self.index(at: address) else { return nil }
     var index = place.index
     while rows[index].line == 0 {
@@ -47,7 +49,7 @@ final class LineTable {
     return rows[index]
   }
 
-  private func index(at address: UInt64) -> (index: Int, first: Int)? {
+  private func index(at address: Address) -> (index: Int, first: Int)? {
     guard let sequence = sequences.innermost(containing: address)?.payload else { return nil }
     var low = sequence.lowerBound
     var high = sequence.upperBound

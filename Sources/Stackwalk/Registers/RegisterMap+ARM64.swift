@@ -11,7 +11,7 @@ extension RegisterMap {
     // x19 to x30: a leaf leaves its return address in x30. x18 is the platform's.
     preserved: 0x7FF8_0000,
     // siginfo, then ucontext with its sigcontext at 176: fault address, x0 to x30, sp, pc.
-    signalFrameOffsets: (0..<33).map { 128 + 176 + 8 + $0 * 8 },
+    signalFrameOffsets: (0..<33).map { 128 &+ 176 &+ 8 &+ $0 &* 8 },
     // mov x8, 139; svc 0
     signalTrampoline: [0x68, 0x11, 0x80, 0xD2, 0x01, 0, 0, 0xD4])
 }

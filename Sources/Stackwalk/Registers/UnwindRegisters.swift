@@ -23,19 +23,19 @@ struct UnwindRegisters {
     set { if values.indices.contains(number) { values[number] = newValue } }
   }
 
-  var programCounter: UInt64? {
-    get { values[map.programCounter] }
-    set { values[map.programCounter] = newValue }
+  var programCounter: Address? {
+    get { values[map.programCounter].map { Address($0) } }
+    set { values[map.programCounter] = newValue?.value }
   }
 
-  var stackPointer: UInt64? {
-    get { values[map.stackPointer] }
-    set { values[map.stackPointer] = newValue }
+  var stackPointer: Address? {
+    get { values[map.stackPointer].map { Address($0) } }
+    set { values[map.stackPointer] = newValue?.value }
   }
 
-  var framePointer: UInt64? {
-    get { values[map.framePointer] }
-    set { values[map.framePointer] = newValue }
+  var framePointer: Address? {
+    get { values[map.framePointer].map { Address($0) } }
+    set { values[map.framePointer] = newValue?.value }
   }
 
   /// The arm64 link register; nil on x86_64.
@@ -43,7 +43,7 @@ struct UnwindRegisters {
 
   /// The registers of a caller of which a method learned these three; all others are unknown.
   func caller(
-    programCounter: UInt64, stackPointer: UInt64?, framePointer: UInt64?
+    programCounter: Address, stackPointer: Address?, framePointer: Address?
   ) -> UnwindRegisters {
     var caller = UnwindRegisters(map: map)
     caller.programCounter = programCounter

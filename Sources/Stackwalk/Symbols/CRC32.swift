@@ -3,7 +3,7 @@
 /// Source: ITU-T V.42, 8.1.1.6.2 (polynomial); GDB manual, "Separate Debug Files".
 struct CRC32 {
   private static let table: [UInt32] = (0..<256).map { index in
-    var value = UInt32(index)
+    var value = UInt32(truncatingIfNeeded: index)
     for _ in 0..<8 { value = value & 1 != 0 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
     return value
   }
@@ -24,10 +24,10 @@ struct CRC32 {
     var checksum = CRC32()
     var offset: UInt64 = 0
     while offset < file.size {
-      let count = Int(min(1 << 20, file.size - offset))
+      let count = Int(clamping: min(1 << 20, file.size &- offset))
       guard let bytes = file.bytes(at: offset, count: count) else { return nil }
       checksum.add(bytes)
-      offset += UInt64(count)
+      offset &+= UInt64(count)
     }
     return checksum.value
   }

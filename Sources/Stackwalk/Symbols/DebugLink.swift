@@ -8,7 +8,7 @@ struct DebugLink: Equatable {
   /// Nil where the file has none, or a name that is not just a name.
   init?(of elf: borrowing ELFFile) {
     guard let section = elf.section(named: ".gnu_debuglink"), section.size <= 4096,
-      let bytes = elf.file.bytes(at: section.fileOffset, count: Int(section.size)),
+      let bytes = elf.file.bytes(at: section.fileOffset, count: Int(clamping: section.size)),
       let end = bytes.firstIndex(of: 0),
       let checksum = bytes.integer(at: (end + 4) & ~3, as: UInt32.self)
     else { return nil }

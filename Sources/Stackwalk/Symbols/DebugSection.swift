@@ -61,10 +61,10 @@ final class DebugSection {
 
   /// `count` bytes at an offset; nil unless the section has all of them.
   func bytes(at start: UInt64, count: Int) -> [UInt8]? {
-    guard count >= 0, start <= size, UInt64(count) <= size - start else { return nil }
+    guard count >= 0, start <= size, UInt64(count) <= size &- start else { return nil }
     if compression != .none {
-      guard case .success(let bytes) = expanded else { return nil }
-      return Array(bytes[Int(start)..<Int(start) + count])
+      guard case .success(let bytes) = expanded, let start = Int(exactly: start) else { return nil }
+      return Array(bytes[start..<start + count])
     }
     let (place, overflow) = offset.addingReportingOverflow(start)
     return overflow ? nil : image.elf.file.bytes(at: place, count: count)
@@ -73,16 +73,15 @@ final class DebugSection {
   /// A little-endian number of one to eight bytes; nil outside the section.
   func integer(at start: UInt64, width: Int) -> UInt64? {
     guard width > 0, width <= 8 else { return nil }
-    if start < windowStart || start - windowStart > UInt64(window.count)
-      || UInt64(window.count) - (start - windowStart) < UInt64(width)
-    {
+    var first = start < windowStart ? .max : Int(clamping: start &- windowStart)
+    if first > window.count || window.count - first < width {
       guard let bytes = prefix(at: start, count: Self.windowSize), bytes.count >= width else {
         return nil
       }
       window = bytes
       windowStart = start
+      first = 0
     }
-    let first = Int(start - windowStart)
     var value: UInt64 = 0
     for index in 0..<width { value |= UInt64(window[first + index]) << UInt64(8 * index) }
     return value
@@ -91,7 +90,7 @@ final class DebugSection {
   /// At most `count` bytes from an offset on, fewer at the section's end; nil outside it.
   func prefix(at start: UInt64, count: Int) -> [UInt8]? {
     guard start < size else { return nil }
-    return bytes(at: start, count: Int(min(UInt64(count), size - start)))
+    return bytes(at: start, count: Int(clamping: min(UInt64(count), size &- start)))
   }
 
   /// The text at an offset; nil if it has no end within 64 KiB.
@@ -109,7 +108,7 @@ final class DebugSection {
 
   private func expand() -> Result<[UInt8], Obstacle> {
     guard storedSize <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
-    guard let bytes = image.elf.file.bytes(at: offset, count: Int(storedSize)) else {
+    guard let bytes = image.elf.file.bytes(at: offset, count: Int(clamping: storedSize)) else {
       return .failure(.damaged)
     }
     var start = 24
@@ -130,7 +129,7 @@ final class DebugSection {
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
     // Deflate cannot make more than 1,032 bytes of one: a larger claim is not worth the memory.
     guard size / 1032 <= storedSize,
-      let contents = Inflate.expand(bytes, from: start, size: Int(size))
+      let contents = Inflate.expand(bytes, from: start, size: Int(clamping: size))
     else { return .failure(.damaged) }
     return .success(contents)
   }

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// The parts of an ELF file that name functions: program headers, sections, build ID.
 ///
 /// Reads what it is asked for and checks every offset against the file. Source: System V ABI,
@@ -7,9 +9,12 @@ package struct ELFFile: ~Copyable {
     var type: UInt32
     var flags: UInt32
     var fileOffset: UInt64
-    var address: UInt64
+    var address: Address
     var fileSize: UInt64
     var memorySize: UInt64
+
+    /// Where it lies in memory.
+    var memoryRange: AddressRange { AddressRange(start: address, byteCount: memorySize) }
   }
 
   struct Section {
@@ -17,7 +22,7 @@ package struct ELFFile: ~Copyable {
     var name: String
     var type: UInt32
     var flags: UInt64
-    var address: UInt64
+    var address: Address
     var fileOffset: UInt64
     var size: UInt64
     var link: UInt32
@@ -53,17 +58,18 @@ package struct ELFFile: ~Copyable {
 
   /// Where the first loaded page wants to lie: a module's address minus this is what was added to
   /// every address.
-  package var firstAddress: UInt64? {
-    segments.first { $0.type == Self.load }.map { $0.address & ~0xFFF }
+  package var firstAddress: Address? {
+    segments.first { $0.type == Self.load }.map { $0.address.alignedDown(to: 0x1000) }
   }
 
   /// The bytes that are loaded at an address of the file's own numbering; nil outside the file's
   /// contents.
-  func loadedBytes(at address: UInt64, count: Int) -> [UInt8]? {
+  func loadedBytes(at address: Address, count: Int) -> [UInt8]? {
     guard count >= 0 else { return nil }
-    for segment in segments where segment.type == Self.load && address >= segment.address {
-      let offset = address - segment.address
-      guard offset < segment.fileSize, UInt64(count) <= segment.fileSize - offset else { continue }
+    for segment in segments where segment.type == Self.load {
+      guard let offset = address.distance(above: segment.address), offset < segment.fileSize,
+        UInt64(count) <= segment.fileSize &- offset
+      else { continue }
       let (fileOffset, overflow) = segment.fileOffset.addingReportingOverflow(offset)
       return overflow ? nil : file.bytes(at: fileOffset, count: count)
     }
@@ -73,7 +79,8 @@ package struct ELFFile: ~Copyable {
   /// The descriptor of the note GNU/NT_GNU_BUILD_ID; empty if there is none.
   package var buildID: [UInt8] {
     for segment in segments where segment.type == Self.note && segment.fileSize <= 1 << 16 {
-      guard let notes = file.bytes(at: segment.fileOffset, count: Int(segment.fileSize)) else {
+      guard let notes = file.bytes(at: segment.fileOffset, count: Int(clamping: segment.fileSize))
+      else {
         continue
       }
       if let found = Self.buildID(inNotes: notes) { return found }
@@ -114,7 +121,8 @@ package struct ELFFile: ~Copyable {
         let memorySize = table.integer(at: start + 40, as: UInt64.self)
       else { return nil }
       return Segment(
-        type: type, flags: flags, fileOffset: fileOffset, address: address, fileSize: fileSize,
+        type: type, flags: flags, fileOffset: fileOffset, address: Address(address),
+        fileSize: fileSize,
         memorySize: memorySize)
     }
   }
@@ -138,7 +146,7 @@ package struct ELFFile: ~Copyable {
         let entrySize = table.integer(at: start + 56, as: UInt64.self)
       else { return nil }
       return Section(
-        name: names.text(at: Int(name)), type: type, flags: flags, address: address,
+        name: names.text(at: Int(name)), type: type, flags: flags, address: Address(address),
         fileOffset: fileOffset, size: size, link: link,
         entrySize: entrySize)
     }
@@ -151,6 +159,6 @@ package struct ELFFile: ~Copyable {
       let offset = table.integer(at: Int(index) * 64 + 24, as: UInt64.self),
       let size = table.integer(at: Int(index) * 64 + 32, as: UInt64.self), size <= 1 << 20
     else { return [] }
-    return file.bytes(at: offset, count: Int(size)) ?? []
+    return file.bytes(at: offset, count: Int(clamping: size)) ?? []
   }
 }

@@ -60,7 +60,7 @@ struct Inflate {
   private mutating func take(_ count: Int) -> Int? {
     fill(count)
     guard bitCount >= count else { return nil }
-    let value = Int(bits & (1 << UInt64(count) - 1))
+    let value = Int(truncatingIfNeeded: bits & ((1 << UInt64(count)) &- 1))
     bits >>= UInt64(count)
     bitCount -= count
     return value
@@ -68,7 +68,8 @@ struct Inflate {
 
   private mutating func symbol(_ code: HuffmanCode) -> Int? {
     fill(HuffmanCode.longest)
-    let entry = code.table[Int(bits & (1 << UInt64(HuffmanCode.longest) - 1))]
+    let entry = code.table[
+      Int(truncatingIfNeeded: bits & ((1 << UInt64(HuffmanCode.longest)) &- 1))]
     let length = Int(entry & 15)
     guard length > 0, length <= bitCount else { return nil }
     bits >>= UInt64(length)
@@ -102,7 +103,7 @@ struct Inflate {
     var lengths = [UInt8](repeating: 0, count: 19)
     for index in 0..<lengthCount + 4 {
       guard let length = take(3) else { return false }
-      lengths[order[index]] = UInt8(length)
+      lengths[order[index]] = UInt8(truncatingIfNeeded: length)
     }
     guard let code = HuffmanCode(lengths: lengths[...]),
       let all = codeLengths(code, count: literalCount + 257 + distanceCount + 1),
@@ -118,7 +119,7 @@ struct Inflate {
     while lengths.count < count {
       guard let symbol = symbol(code) else { return nil }
       if symbol < 16 {
-        lengths.append(UInt8(symbol))
+        lengths.append(UInt8(truncatingIfNeeded: symbol))
         continue
       }
       guard let extra = take(symbol == 16 ? 2 : symbol == 17 ? 3 : 7) else { return nil }
@@ -147,7 +148,7 @@ struct Inflate {
     while let symbol = symbol(literals) {
       if symbol < 256 {
         guard produced < output.count else { return false }
-        output[produced] = UInt8(symbol)
+        output[produced] = UInt8(truncatingIfNeeded: symbol)
         produced += 1
         continue
       }
@@ -219,7 +220,7 @@ struct HuffmanCode {
       }
       next[width] += 1
       for index in stride(from: reversed, to: table.count, by: 1 << width) {
-        table[index] = UInt16(symbol) << 4 | UInt16(length)
+        table[index] = UInt16(truncatingIfNeeded: symbol) << 4 | UInt16(length)
       }
     }
     self.table = table

@@ -32,13 +32,13 @@ struct ModuleFile: ~Copyable {
 
   /// `count` bytes at an offset; nil unless the file has all of them.
   func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
-    guard count >= 0, offset <= size, UInt64(count) <= size - offset else { return nil }
+    guard count >= 0, offset <= size, UInt64(count) <= size &- offset else { return nil }
     var isComplete = true
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       while initialized < count {
         let result = unsafe pread(
           descriptor, buffer.baseAddress! + initialized, count - initialized,
-          off_t(offset) + initialized)
+          off_t(clamping: offset) + initialized)
         if result < 0 && errno == EINTR { continue }
         guard result > 0 else {
           isComplete = false
@@ -53,10 +53,10 @@ struct ModuleFile: ~Copyable {
   /// The bytes at an offset up to a NUL; nil if there is none within `limit` bytes.
   func string(at offset: UInt64, limit: Int) -> String? {
     guard offset < size else { return nil }
-    var length = min(256, Int(min(UInt64(limit), size - offset)))
+    var length = min(256, Int(clamping: min(UInt64(limit), size &- offset)))
     while let bytes = bytes(at: offset, count: length) {
       if let end = bytes.firstIndex(of: 0) { return String(decoding: bytes[..<end], as: UTF8.self) }
-      let longest = Int(min(UInt64(limit), size - offset))
+      let longest = Int(clamping: min(UInt64(limit), size &- offset))
       guard length < longest else { return nil }
       length = longest
     }

@@ -3,7 +3,7 @@ package import ProcessSnapshot
 /// The functions of one module, from its file and its split debug file.
 package final class ModuleSymbols {
   private let files: SymbolFiles
-  private let firstAddress: UInt64
+  private let firstAddress: Address
   private lazy var table = SymbolTable(of: tableFile.elf)
   private lazy var frames = CallFrameTable(of: files)
   /// Opened when the first line is asked for.
@@ -46,16 +46,16 @@ package final class ModuleSymbols {
   }
 
   /// An address of the process in the file's own numbering.
-  private func fileAddress(_ address: UInt64, _ module: ModuleSnapshot) -> UInt64 {
-    address &- module.address &+ firstAddress
+  private func fileAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
+    firstAddress &+ address.wrappedDistance(above: module.address)
   }
 
-  private func processAddress(_ address: UInt64, _ module: ModuleSnapshot) -> UInt64 {
-    address &- firstAddress &+ module.address
+  private func processAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
+    module.address &+ address.wrappedDistance(above: firstAddress)
   }
 
   /// The name and start of the function around an address of the process.
-  func function(at address: UInt64, in module: ModuleSnapshot) -> (name: String, start: UInt64)? {
+  func function(at address: Address, in module: ModuleSnapshot) -> (name: String, start: Address)? {
     guard let entry = table.entry(containing: fileAddress(address, module)),
       let name = table.name(of: entry, in: tableFile.elf)
     else { return nil }
@@ -68,7 +68,7 @@ package final class ModuleSymbols {
   /// The function that is not inlined has its name from the symbol table, which is what debuggers
   /// show and what a program without debug information has.
   package func frames(
-    at address: UInt64, in module: ModuleSnapshot, approximating: Bool = true
+    at address: Address, in module: ModuleSnapshot, approximating: Bool = true
   ) -> [DebugInformation.Frame] {
     var frames =
       information?.frames(at: fileAddress(address, module), approximating: approximating) ?? []
@@ -87,20 +87,21 @@ package final class ModuleSymbols {
   }
 
   /// The start of the function around an address of the process, of a function without a name too.
-  func functionStart(of address: UInt64, in module: ModuleSnapshot) -> UInt64? {
+  func functionStart(of address: Address, in module: ModuleSnapshot) -> Address? {
     let wanted = fileAddress(address, module)
     let start = table.entry(containing: wanted)?.address ?? frames.functionStart(of: wanted)
     return start.map { processAddress($0, module) }
   }
 
-  func code(at address: UInt64, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
+  func code(at address: Address, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
     files.image?.elf.loadedBytes(at: fileAddress(address, module), count: count)
   }
 
   /// The rules for unwinding at an address of the process; nil where the files have none.
-  func frameRow(at address: UInt64, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
+  func frameRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
     frames.row(
-      at: fileAddress(address, module), loadBias: module.address &- firstAddress,
+      at: fileAddress(address, module),
+      loadBias: module.address.wrappedDistance(above: firstAddress),
       registerCount: registerCount)
   }
 }

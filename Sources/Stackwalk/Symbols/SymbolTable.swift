@@ -1,10 +1,12 @@
+internal import ProcessSnapshot
+
 /// The functions of one ELF file, sorted by address.
 ///
 /// Keeps 24 bytes a function and reads names from the file when they are asked for.
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 package struct SymbolTable {
   package struct Entry {
-    package var address: UInt64
+    package var address: Address
     /// Bytes; up to the next function for one whose size the table does not tell.
     package var size: UInt64
     /// Offset into the string table.
@@ -28,8 +30,8 @@ package struct SymbolTable {
 
   package private(set) var entries: [Entry] = []
   /// Further functions at the address of one in `entries`.
-  private var aliases: [UInt64: [Entry]] = [:]
-  private var strings: Range<UInt64> = 0..<0
+  private var aliases: [Address: [Entry]] = [:]
+  private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
   /// Reads `.symtab`, or `.dynsym` in a file without; empty where there is neither.
   package init(of elf: borrowing ELFFile) {
@@ -40,9 +42,8 @@ package struct SymbolTable {
       Int(table.link) < sections.count
     else { return }
     let names = sections[Int(table.link)]
-    let (end, overflow) = names.fileOffset.addingReportingOverflow(names.size)
-    guard names.type == Self.strtab, !overflow else { return }
-    strings = names.fileOffset..<end
+    guard names.type == Self.strtab else { return }
+    strings = (names.fileOffset, names.size)
     let code = elf.segments.filter { $0.type == ELFFile.load && $0.flags & 1 != 0 }
     read(table, of: elf, code: code)
     entries.sort { ($0.address, $1.rank, $1.size) < ($1.address, $0.rank, $0.size) }
@@ -53,7 +54,8 @@ package struct SymbolTable {
   private mutating func read(
     _ table: ELFFile.Section, of elf: borrowing ELFFile, code: [ELFFile.Segment]
   ) {
-    let count = Int(min(table.size / UInt64(Self.symbolSize), UInt64(Self.maximumSymbolCount)))
+    let count = Int(
+      clamping: min(table.size / UInt64(Self.symbolSize), UInt64(Self.maximumSymbolCount)))
     let chunk = 1 << 15
     var index = 0
     while index < count {
@@ -72,19 +74,19 @@ package struct SymbolTable {
   private static func entry(_ bytes: [UInt8], _ start: Int, code: [ELFFile.Segment]) -> Entry? {
     guard let name = bytes.integer(at: start, as: UInt32.self),
       let section = bytes.integer(at: start + 6, as: UInt16.self),
-      let address = bytes.integer(at: start + 8, as: UInt64.self),
+      let address = bytes.integer(at: start + 8, as: UInt64.self).map({ Address($0) }),
       let size = bytes.integer(at: start + 16, as: UInt64.self)
     else { return nil }
     let type = bytes[start + 4] & 15
     let binding = bytes[start + 4] >> 4
     // STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE, which assembly without .type leaves.
     guard section != 0, name != 0, type == 2 || type == 10 || type == 0,
-      code.contains(where: { address >= $0.address && address - $0.address < $0.memorySize })
+      code.contains(where: { $0.memoryRange.contains(address) })
     else { return nil }
     // Global before weak before local, and any function before a label.
     let bindingRank: UInt8 = binding == 1 ? 2 : binding == 2 ? 1 : 0
     return Entry(
-      address: address, size: size, name: name, rank: bindingRank + (type == 0 ? 0 : functionRank))
+      address: address, size: size, name: name, rank: bindingRank | (type == 0 ? 0 : functionRank))
   }
 
   private mutating func removeDuplicates() {
@@ -120,17 +122,18 @@ package struct SymbolTable {
     for index in entries.indices where entries[index].size == 0 {
       let address = entries[index].address
       if index + 1 < entries.count {
-        entries[index].size = entries[index + 1].address - address
-      } else if let segment = code.first(where: {
-        address >= $0.address && address - $0.address < $0.memorySize
-      }) {
-        entries[index].size = segment.memorySize - (address - segment.address)
+        entries[index].size = entries[index + 1].address.wrappedDistance(above: address)
+      } else if let last = code.first(where: { $0.memoryRange.contains(address) })?.memoryRange
+        .last,
+        let distance = last.distance(above: address)
+      {
+        entries[index].size = distance &+ 1
       }
     }
   }
 
   /// The function around an address of the file's own numbering.
-  func entry(containing address: UInt64) -> Entry? {
+  func entry(containing address: Address) -> Entry? {
     var low = 0
     var high = entries.count
     while low < high {
@@ -140,7 +143,7 @@ package struct SymbolTable {
     // Labels inside a function come between its start and the address.
     for index in stride(from: low - 1, through: max(0, low - 8), by: -1) {
       let entry = entries[index]
-      if address - entry.address < entry.size { return entry }
+      if address.wrappedDistance(above: entry.address) < entry.size { return entry }
     }
     return nil
   }
@@ -164,10 +167,11 @@ package struct SymbolTable {
 
   /// With its version, where the table has one.
   private func ownName(of entry: Entry, in elf: borrowing ELFFile) -> String? {
-    let offset = strings.lowerBound.addingReportingOverflow(UInt64(entry.name))
-    guard !offset.overflow, strings.contains(offset.partialValue) else { return nil }
-    let room = Int(min(strings.upperBound - offset.partialValue, UInt64(Self.maximumNameLength)))
-    guard let name = elf.file.string(at: offset.partialValue, limit: room), !name.isEmpty else {
+    let start = UInt64(entry.name)
+    let (offset, overflow) = strings.offset.addingReportingOverflow(start)
+    guard start < strings.size, !overflow else { return nil }
+    let room = Int(clamping: min(strings.size &- start, UInt64(Self.maximumNameLength)))
+    guard let name = elf.file.string(at: offset, limit: room), !name.isEmpty else {
       return nil
     }
     return name

@@ -8,7 +8,9 @@ package final class WorkLimit {
 
   /// - Parameter seconds: from now on; nil for no limit.
   package init(seconds: Double?) {
-    deadline = seconds.map { Self.now &+ UInt64(max(0, min($0, 1e6)) * 1e9) }
+    deadline = seconds.map {
+      Self.now &+ (UInt64(exactly: (max(0, min($0, 1e6)) * 1e9).rounded()) ?? 0)
+    }
   }
 
   var isReached: Bool {

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Follows the call frame information that compilers write for exceptions and debuggers.
 ///
 /// It tells for every instruction where the caller's registers are, so that nothing is guessed; it
@@ -13,7 +15,7 @@ struct CallFrameMethod: UnwindMethod {
     guard let frameAddress = context.frameAddress(row),
       let word = context.value(of: row.returnAddressRegister, row, frameAddress)
     else { return .unknown }
-    let returnAddress = process.strippedCodeAddress(word)
+    let returnAddress = process.codeAddress(word)
     // What calls nothing leaves behind: the first function of a coroutine or of hand-made stacks.
     if returnAddress == 0, !row.isSignalFrame { return .bottom }
     guard row.isSignalFrame || isPlausible(returnAddress, in: process) else { return .unknown }
@@ -33,7 +35,7 @@ struct CallFrameMethod: UnwindMethod {
   }
 
   /// The stack pointer before the call that made a frame; nil where it is not described.
-  func frameAddress(of state: UnwindState, in process: UnwindProcess) -> UInt64? {
+  func frameAddress(of state: UnwindState, in process: UnwindProcess) -> Address? {
     guard let lookup = state.lookupAddress, let row = process.frameRow(at: lookup) else {
       return nil
     }
@@ -43,7 +45,7 @@ struct CallFrameMethod: UnwindMethod {
 
   /// Whether a return address is one: behind a call, a signal handler's return, or a function that
   /// is there to be returned to and has no caller, as makecontext(3) leaves it.
-  private func isPlausible(_ address: UInt64, in process: UnwindProcess) -> Bool {
+  private func isPlausible(_ address: Address, in process: UnwindProcess) -> Bool {
     if process.check(returnAddress: address) != .notBehindCall { return true }
     if SignalFrameMethod.isTrampoline(at: address, in: process) { return true }
     guard process.isExecutable(address), let row = process.frameRow(at: address &- 1) else {
@@ -60,39 +62,41 @@ private struct FrameContext: ExpressionContext {
   let loadBias: UInt64
 
   func register(_ number: UInt64) -> UInt64? {
-    number < UInt64(process.registers.count) ? registers[Int(number)] : nil
+    Int(exactly: number).flatMap { registers[$0] }
   }
 
   func memory(at address: UInt64, width: Int) -> UInt64? {
-    process.number(at: address, width: width)
+    process.number(at: Address(address), width: width)
   }
 
   func spend() -> Bool { process.spend(1) }
 
   /// The canonical frame address: the stack pointer before the call.
-  func frameAddress(_ row: FrameRow) -> UInt64? {
-    switch row.frameAddress {
-    case .register(let number, let offset):
-      register(number).map { $0 &+ UInt64(bitPattern: offset) }
-    case .expression(let bytes): DWARFExpression.evaluate(bytes, initial: [], in: self)
-    case nil: nil
-    }
+  func frameAddress(_ row: FrameRow) -> Address? {
+    let word =
+      switch row.frameAddress {
+      case .register(let number, let offset):
+        register(number).map { $0 &+ UInt64(bitPattern: offset) }
+      case .expression(let bytes): DWARFExpression.evaluate(bytes, initial: [], in: self)
+      case nil: nil as UInt64?
+      }
+    return word.map { Address($0) }
   }
 
   /// What a register holds in the caller.
-  func value(of number: Int, _ row: FrameRow, _ frameAddress: UInt64) -> UInt64? {
+  func value(of number: Int, _ row: FrameRow, _ frameAddress: Address) -> UInt64? {
     switch row.rules[number] {
     case .unspecified: process.registers.isPreserved(number) ? registers[number] : nil
     case .undefined: nil
     case .sameValue: registers[number]
     case .offset(let offset): process.word(at: frameAddress &+ UInt64(bitPattern: offset))
-    case .valueOffset(let offset): frameAddress &+ UInt64(bitPattern: offset)
+    case .valueOffset(let offset): (frameAddress &+ UInt64(bitPattern: offset)).value
     case .register(let other): register(other)
     case .expression(let bytes):
-      DWARFExpression.evaluate(bytes, initial: [frameAddress], in: self)
-        .flatMap { process.word(at: $0) }
+      DWARFExpression.evaluate(bytes, initial: [frameAddress.value], in: self)
+        .flatMap { process.word(at: Address($0)) }
     case .valueExpression(let bytes):
-      DWARFExpression.evaluate(bytes, initial: [frameAddress], in: self)
+      DWARFExpression.evaluate(bytes, initial: [frameAddress.value], in: self)
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Follows the chain of saved frame pointers.
 ///
 /// A record is the caller's frame pointer and, behind it, the return address, on both
@@ -26,27 +28,30 @@ struct FramePointerMethod: UnwindMethod {
 
 /// A saved frame pointer and the return address behind it.
 struct FrameRecord {
-  let framePointer: UInt64
-  let returnAddress: UInt64
+  let framePointer: Address
+  let returnAddress: Address
 
   /// Reads the record; nil if it is misaligned, below the stack pointer, on another stack or not
   /// captured.
   ///
   /// A stack pointer that lies in no captured memory is that of a stack overflow: then any captured
   /// stack above will do.
-  init?(at address: UInt64, notBelow stackPointer: UInt64, in process: UnwindProcess) {
-    guard address % 8 == 0, address >= stackPointer, address < .max - 16,
+  init?(at address: Address, notBelow stackPointer: Address, in process: UnwindProcess) {
+    guard address.value % 8 == 0, address >= stackPointer,
       let stack = process.stack(around: stackPointer) ?? process.stack(around: address),
       stack.contains(address),
-      let framePointer = process.word(at: address), let target = process.word(at: address + 8)
+      let framePointer = process.word(at: address), let next = address.adding(8),
+      let target = process.word(at: next)
     else { return nil }
-    self.framePointer = Self.withoutMark(framePointer)
-    returnAddress = process.strippedCodeAddress(target)
+    self.framePointer = Self.withoutMark(Address(framePointer))
+    returnAddress = process.codeAddress(target)
   }
 
   /// A saved frame pointer without bit 60, which marks the record of a Swift async function
   /// (Swift's AsyncFrames, "extended frame"); the register itself never has it but in a prologue.
-  static func withoutMark(_ framePointer: UInt64) -> UInt64 { framePointer & ~(1 << 60) }
+  static func withoutMark(_ framePointer: Address) -> Address {
+    Address(framePointer.value & ~(1 << 60))
+  }
 
   /// Whether the return address is one: behind a call, or a signal handler's return.
   func isPlausible(in process: UnwindProcess) -> Bool {

@@ -15,17 +15,17 @@ struct GapMethod: UnwindMethod {
       let part = process.partBehindGap(after: stackPointer),
       leadsIntoGap(state, below: part.address, in: process)
     else { return .unknown }
-    var slot = (part.address + 7) & ~7
-    while slot < part.end, process.spend(1) {
+    var next = part.address.alignedUp(to: 8)
+    while let slot = next, part.range.contains(slot), process.spend(1) {
+      next = slot.adding(8)
       if startsChain(at: slot, in: process), let record = record(at: slot, in: process) {
         let registers = state.registers.caller(
-          programCounter: record.returnAddress, stackPointer: slot + 16,
+          programCounter: record.returnAddress, stackPointer: slot &+ 16,
           framePointer: record.framePointer)
         return .caller(
           UnwindState(registers: registers, trust: .afterGap, isReturnAddress: true))
       }
       if let caller = described(at: slot, after: state, in: process) { return .caller(caller) }
-      slot += 8
     }
     return .unknown
   }
@@ -33,7 +33,7 @@ struct GapMethod: UnwindMethod {
   /// Whether the return address lies in the part that was left out, by the frame pointer or by call
   /// frame information.
   private func leadsIntoGap(
-    _ state: UnwindState, below end: UInt64, in process: UnwindProcess
+    _ state: UnwindState, below end: Address, in process: UnwindProcess
   ) -> Bool {
     guard let stackPointer = state.registers.stackPointer else { return false }
     let slots = [
@@ -49,13 +49,13 @@ struct GapMethod: UnwindMethod {
   /// A frame whose return address lies at a slot and from which call frame information alone leads
   /// on, without any other register.
   private func described(
-    at slot: UInt64, after state: UnwindState, in process: UnwindProcess
+    at slot: Address, after state: UnwindState, in process: UnwindProcess
   ) -> UnwindState? {
     guard let word = process.word(at: slot) else { return nil }
-    let address = process.strippedCodeAddress(word)
+    let address = process.codeAddress(word)
     guard process.check(returnAddress: address) == .behindCall else { return nil }
     let registers = state.registers.caller(
-      programCounter: address, stackPointer: slot + 8, framePointer: nil)
+      programCounter: address, stackPointer: slot &+ 8, framePointer: nil)
     let first = UnwindState(registers: registers, trust: .afterGap, isReturnAddress: true)
     var last = first
     for _ in 0..<Self.chainLength {
@@ -67,14 +67,14 @@ struct GapMethod: UnwindMethod {
     return first
   }
 
-  private func record(at slot: UInt64, in process: UnwindProcess) -> FrameRecord? {
+  private func record(at slot: Address, in process: UnwindProcess) -> FrameRecord? {
     guard let record = FrameRecord(at: slot, notBelow: slot, in: process),
       process.check(returnAddress: record.returnAddress) == .behindCall
     else { return nil }
     return record
   }
 
-  private func startsChain(at slot: UInt64, in process: UnwindProcess) -> Bool {
+  private func startsChain(at slot: Address, in process: UnwindProcess) -> Bool {
     var slot = slot
     for _ in 0..<Self.chainLength {
       guard let record = record(at: slot, in: process), record.framePointer > slot else {

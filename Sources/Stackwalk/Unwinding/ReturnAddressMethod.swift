@@ -22,14 +22,14 @@ struct ReturnAddressMethod: UnwindMethod {
         returningTo: link, stackPointer: stackPointer, framePointer: state.registers.framePointer,
         state, process)
     case .x86_64:
-      var returnSlot: UInt64?
+      var returnSlot: Address?
       var framePointer = state.registers.framePointer
       if !hasCode || process.code(at: address, count: 1) == [0xC3] {
         returnSlot = stackPointer
       } else if case .present(let saved, let done) = setup, address < done {
         let isSaved = address > saved
         returnSlot = isSaved ? stackPointer &+ 8 : stackPointer
-        if isSaved { framePointer = process.word(at: stackPointer) }
+        if isSaved { framePointer = process.word(at: stackPointer).map { Address($0) } }
       }
       guard let returnSlot, let target = process.word(at: returnSlot) else { return .unknown }
       return caller(
@@ -39,10 +39,10 @@ struct ReturnAddressMethod: UnwindMethod {
   }
 
   private func caller(
-    returningTo word: UInt64, stackPointer: UInt64, framePointer: UInt64?, _ state: UnwindState,
+    returningTo word: UInt64, stackPointer: Address, framePointer: Address?, _ state: UnwindState,
     _ process: UnwindProcess
   ) -> UnwindStep {
-    let address = process.strippedCodeAddress(word)
+    let address = process.codeAddress(word)
     guard process.check(returnAddress: address) != .notBehindCall else { return .unknown }
     let registers = state.registers.caller(
       programCounter: address, stackPointer: stackPointer, framePointer: framePointer)

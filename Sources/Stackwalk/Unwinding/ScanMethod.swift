@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Looks for the caller among the words on the stack: the last resort where no frame pointer is
 /// kept.
 ///
@@ -11,23 +13,24 @@ struct ScanMethod: UnwindMethod {
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
-    guard let stackPointer = state.registers.stackPointer, stackPointer % 8 == 0,
-      let stack = process.stack(around: stackPointer)
-    else { return .unknown }
-    var slot = stackPointer
-    let limit = min(stack.upperBound, stackPointer &+ Self.maximumWords * 8)
-    while slot < limit, limit - slot >= 8, process.spend(1), let word = process.word(at: slot) {
-      let address = process.strippedCodeAddress(word)
+    guard let stackPointer = state.registers.stackPointer, stackPointer.value % 8 == 0 else {
+      return .unknown
+    }
+    for index in 0..<Self.maximumWords {
+      // A stack is captured piece by piece, and what was not captured ends the scan.
+      guard process.spend(1), let slot = stackPointer.adding(index &* 8),
+        let word = process.word(at: slot)
+      else { break }
+      let address = process.codeAddress(word)
       if process.check(returnAddress: address) == .behindCall
         || SignalFrameMethod.isTrampoline(at: address, in: process)
       {
         let registers = state.registers.caller(
-          programCounter: address, stackPointer: slot + 8,
+          programCounter: address, stackPointer: slot &+ 8,
           framePointer: framePointer(
             above: slot, from: stackPointer, current: state.registers.framePointer, process))
         return .caller(UnwindState(registers: registers, trust: .scan, isReturnAddress: true))
       }
-      slot += 8
     }
     return .unknown
   }
@@ -37,19 +40,20 @@ struct ScanMethod: UnwindMethod {
   /// It is the one in the register if the callee left that alone, else the one that the callee
   /// saved right below the return address; nil if neither leads to a record.
   private func framePointer(
-    above slot: UInt64, from stackPointer: UInt64, current: UInt64?, _ process: UnwindProcess
-  ) -> UInt64? {
-    func leadsToRecord(_ candidate: UInt64) -> Bool {
-      guard let record = FrameRecord(at: candidate, notBelow: slot + 8, in: process) else {
+    above slot: Address, from stackPointer: Address, current: Address?, _ process: UnwindProcess
+  ) -> Address? {
+    func leadsToRecord(_ candidate: Address) -> Bool {
+      guard let record = FrameRecord(at: candidate, notBelow: slot &+ 8, in: process) else {
         return false
       }
       return record.isPlausible(in: process)
     }
     if let current, leadsToRecord(current) { return current }
     var saved = slot
-    for _ in 0..<Self.savedRegisterWords where saved >= 8 && saved - 8 >= stackPointer {
-      saved -= 8
-      if let candidate = process.word(at: saved), leadsToRecord(candidate) { return candidate }
+    for _ in 0..<Self.savedRegisterWords {
+      guard let below = saved.subtracting(8), below >= stackPointer else { break }
+      saved = below
+      if let word = process.word(at: saved), leadsToRecord(Address(word)) { return Address(word) }
     }
     return nil
   }

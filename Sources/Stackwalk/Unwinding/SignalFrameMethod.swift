@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Crosses a signal handler: the kernel left the interrupted registers on the stack.
 ///
 /// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
@@ -18,7 +20,7 @@ struct SignalFrameMethod: UnwindMethod {
   }
 
   /// True if an address is that of a trampoline, which no call comes before.
-  static func isTrampoline(at address: UInt64, in process: UnwindProcess) -> Bool {
+  static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
     let trampoline = process.registers.signalTrampoline
     guard process.isExecutable(address) else { return false }
     return process.code(at: address, count: trampoline.count) == trampoline

@@ -1,3 +1,5 @@
+internal import ProcessSnapshot
+
 /// Where a walk stands: the registers of one frame and how they were had.
 struct UnwindState {
   var registers: UnwindRegisters
@@ -7,8 +9,8 @@ struct UnwindState {
 
   /// The address to look up: inside the call for a return address, since a call that never returns
   /// may be its function's last instruction.
-  var lookupAddress: UInt64? {
-    registers.programCounter.map { isReturnAddress && $0 > 0 ? $0 - 1 : $0 }
+  var lookupAddress: Address? {
+    registers.programCounter.map { isReturnAddress ? $0.clampedSubtracting(1) : $0 }
   }
 }
 

@@ -6,15 +6,15 @@ internal import ProcessSnapshot
 final class UnwindProcess {
   let snapshot: ProcessSnapshot
   private let symbols: SymbolSource?
-  private var returnAddresses: [UInt64: ReturnAddressCheck] = [:]
+  private var returnAddresses: [Address: ReturnAddressCheck] = [:]
   private var workLeft = 1 << 24
-  private var frameSetups: [UInt64: FrameSetup] = [:]
-  private var identities: [UInt64: UInt64] = [:]
-  private var frameRows: [UInt64: FrameRow?] = [:]
-  private var capturedTables: [UInt64: CallFrameTable?] = [:]
+  private var frameSetups: [Address: FrameSetup] = [:]
+  private var identities: [Address: Address] = [:]
+  private var frameRows: [Address: FrameRow?] = [:]
+  private var capturedTables: [Address: CallFrameTable?] = [:]
   /// The whole function's name by the address of one of its pieces; nil for a function that is not
   /// asynchronous.
-  var asyncFunctions: [UInt64: String?] = [:]
+  var asyncFunctions: [Address: String?] = [:]
   let registers: RegisterMap
 
   /// What the code in front of an address says.
@@ -33,15 +33,15 @@ final class UnwindProcess {
 
   var architecture: ProcessSnapshot.Architecture { snapshot.architecture }
 
-  func word(at address: UInt64) -> UInt64? { snapshot.memory.word(at: address) }
+  func word(at address: Address) -> UInt64? { snapshot.memory.word(at: address) }
 
   /// 1 to 8 bytes as a little-endian number.
-  func number(at address: UInt64, width: Int) -> UInt64? {
+  func number(at address: Address, width: Int) -> UInt64? {
     snapshot.memory.bytes(at: address, count: width)?.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// Code at an address, from the dump if it holds it, else from the module's file.
-  func code(at address: UInt64, count: Int) -> [UInt8]? {
+  func code(at address: Address, count: Int) -> [UInt8]? {
     if let captured = snapshot.memory.bytes(at: address, count: count) { return Array(captured) }
     guard let module = snapshot.module(containing: address) else { return nil }
     return symbols?.code(at: address, count: count, in: module)
@@ -50,7 +50,7 @@ final class UnwindProcess {
   /// Whether code could have run at an address.
   ///
   /// Mappings decide where there are any; else modules, so that a torn dump still gives a stack.
-  func isExecutable(_ address: UInt64) -> Bool {
+  func isExecutable(_ address: Address) -> Bool {
     if let mapping = snapshot.mapping(containing: address) {
       return mapping.protection.contains(.execute)
     }
@@ -58,12 +58,12 @@ final class UnwindProcess {
   }
 
   /// Takes away what is no part of a code address: pointer authentication bits on arm64.
-  func strippedCodeAddress(_ address: UInt64) -> UInt64 {
+  func codeAddress(_ word: UInt64) -> Address {
     // User addresses have at most 48 bits unless asked for more; bit 55 tells user from kernel.
-    architecture == .arm64 ? address & 0x0000_FFFF_FFFF_FFFF : address
+    Address(architecture == .arm64 ? word & 0x0000_FFFF_FFFF_FFFF : word)
   }
 
-  func check(returnAddress address: UInt64) -> ReturnAddressCheck {
+  func check(returnAddress address: Address) -> ReturnAddressCheck {
     if let known = returnAddresses[address] { return known }
     let result = uncachedCheck(address)
     // A hostile stack must not grow the cache without end.
@@ -71,21 +71,21 @@ final class UnwindProcess {
     return result
   }
 
-  private func uncachedCheck(_ address: UInt64) -> ReturnAddressCheck {
+  private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
     // A call that never returns may be the last instruction of its section.
-    guard address > 16, isExecutable(address - 1) else { return .notBehindCall }
-    guard let code = code(at: address - 8, count: 8) else { return .codeUnknown }
+    guard address > 16, isExecutable(address &- 1) else { return .notBehindCall }
+    guard let code = code(at: address &- 8, count: 8) else { return .codeUnknown }
     let isBehindCall = CallInstruction.ends(code, architecture: architecture)
     return isBehindCall ? .behindCall : .notBehindCall
   }
 
   /// The linkage name of the function around an address.
-  func functionName(_ address: UInt64) -> String? {
+  func functionName(_ address: Address) -> String? {
     snapshot.module(containing: address).flatMap { symbols?.linkageName(of: address, in: $0) }
   }
 
   /// How the function around an address keeps its frame pointer.
-  func frameSetup(around address: UInt64) -> FrameSetup {
+  func frameSetup(around address: Address) -> FrameSetup {
     guard let module = snapshot.module(containing: address),
       let start = symbols?.functionStart(of: address, in: module)
     else { return .unknown }
@@ -101,14 +101,14 @@ final class UnwindProcess {
   }
 
   /// The rules for unwinding at an address: from the module's file, else from the dump's memory.
-  func frameRow(at address: UInt64) -> FrameRow? {
+  func frameRow(at address: Address) -> FrameRow? {
     if let known = frameRows[address] { return known }
     let row = uncachedFrameRow(at: address)
     if frameRows.count < 1 << 16 { frameRows[address] = .some(row) }
     return row
   }
 
-  private func uncachedFrameRow(at address: UInt64) -> FrameRow? {
+  private func uncachedFrameRow(at address: Address) -> FrameRow? {
     // Some microseconds, and more for a hostile program: dear beside a scanned word.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }
     if let row = symbols?.frameRow(at: address, in: module, registerCount: registers.count) {
@@ -130,7 +130,7 @@ final class UnwindProcess {
 
   /// The same number for frames of the same function: its start, or the address where that is not
   /// known.
-  func functionIdentity(_ state: UnwindState) -> UInt64 {
+  func functionIdentity(_ state: UnwindState) -> Address {
     guard let address = state.lookupAddress else { return 0 }
     if let known = identities[address] { return known }
     let module = snapshot.module(containing: address)
@@ -143,7 +143,7 @@ final class UnwindProcess {
   ///
   /// Told by name, or where libc is stripped by what stands behind the call: nothing that could
   /// return.
-  func isFirstFunction(_ state: UnwindState, _ address: UInt64) -> Bool {
+  func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
     }
@@ -174,29 +174,24 @@ final class UnwindProcess {
 
   /// The captured part of a stack behind one that a cap cut off; nil where the stack was captured
   /// in one piece.
-  func partBehindGap(after address: UInt64) -> MemoryRegion? {
+  func partBehindGap(after address: Address) -> MemoryRegion? {
     // The stack pointer of a frame whose callee ends with the part is one past it.
     let memory = snapshot.memory
     guard
       let part = memory.region(containing: address) ?? memory.region(containing: address &- 1),
-      let mapping = snapshot.mapping(containing: address), part.end < mapping.end
+      let mapping = snapshot.mapping(containing: address), let last = part.range.last,
+      mapping.range.contains(last), let next = memory.region(above: last),
+      mapping.range.contains(next.range)
     else { return nil }
-    let regions = snapshot.memory.regions
-    guard let next = regions.first(where: { $0.address > part.end }), next.end <= mapping.end else {
-      return nil
-    }
     return next
   }
 
   /// The stack that an address is on: what was captured around it, with the rest of its mapping.
-  func stack(around address: UInt64) -> Range<UInt64>? {
-    if let region = snapshot.memory.region(containing: address) {
-      var range = region.address..<region.end
-      if let mapping = snapshot.mapping(containing: address), mapping.end > range.upperBound {
-        range = range.lowerBound..<mapping.end
-      }
-      return range
-    }
-    return nil
+  func stack(around address: Address) -> AddressRange? {
+    guard let region = snapshot.memory.region(containing: address) else { return nil }
+    guard let last = snapshot.mapping(containing: address)?.range.last,
+      !region.range.contains(last), last > address
+    else { return region.range }
+    return AddressRange(from: region.address, through: last)
   }
 }

@@ -1,0 +1,53 @@
+internal import Foundation
+
+/// The dumps of all seeds, and what is done with each.
+struct ExtremeCases {
+  private let folder: String
+  private let module: ModuleFile
+  private let samples: [[UInt8]]
+
+  /// CPU time for one dump, in seconds.
+  private static let patience = 20
+
+  /// - Parameters:
+  ///   - folder: for the file of the seed and a module.
+  ///   - samples: a folder of real dumps.
+  init(folder: String, samples: String?) throws {
+    self.folder = folder
+    module = try ModuleFile(in: folder)
+    let names = try samples.map { try FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
+    self.samples = try names.sorted().map { name in
+      Array(try Data(contentsOf: URL(fileURLWithPath: "\(samples ?? "")/\(name)")))
+    }
+  }
+
+  func bytes(of seed: UInt64) -> [UInt8] {
+    switch seed % 8 {
+    case 0...2: return ExtremeDump.bytes(seed: seed, module: module)
+    case 3...4: return ExtremeMinidump.bytes(seed: seed, module: module)
+    case 5: return Mutation.mutated(ExtremeDump.bytes(seed: seed, module: module), seed: seed)
+    case 6: return Mutation.mutated(ExtremeMinidump.bytes(seed: seed, module: module), seed: seed)
+    default:
+      guard !samples.isEmpty else { return [] }
+      return Mutation.mutated(samples[Int(seed / 8 % UInt64(samples.count))], seed: seed)
+    }
+  }
+
+  /// Returns how many bytes of reports were made.
+  func run(_ seeds: Range<UInt64>) throws -> Int {
+    let path = folder + "/seed"
+    let descriptor = unsafe open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemFailure(call: "open", errno: errno) }
+    defer { close(descriptor) }
+    var way = WholeWay(folder: folder)
+    for seed in seeds {
+      unsafe withUnsafeBytes(of: seed) { _ = unsafe pwrite(descriptor, $0.baseAddress, 8, 0) }
+      // Its signal ends the process, and the seed stands in the file.
+      var limit = itimerval()
+      limit.it_value.tv_sec = Self.patience
+      unsafe setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &limit, nil)
+      try way.go(bytes(of: seed))
+    }
+    return way.size
+  }
+}

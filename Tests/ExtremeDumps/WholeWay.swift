@@ -1,0 +1,66 @@
+internal import CrashReport
+internal import Foundation
+internal import IntermediateDump
+internal import Minidump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Everything that is ever done with the bytes of a dump, one after the other.
+///
+/// Nothing is expected of what comes out, but that it comes.
+struct WholeWay {
+  /// How many bytes came out, so that nothing can be left out by an optimiser.
+  private(set) var size = 0
+
+  /// Where minidumps are written.
+  private let path: String
+
+  init(folder: String) { path = folder + "/minidump" }
+
+  mutating func go(_ bytes: [UInt8]) throws {
+    if bytes.starts(with: Array("MDMP".utf8)) {
+      guard let snapshot = try? MinidumpReader.snapshot(of: bytes) else { return }
+      try show(snapshot)
+      try goOn(with: snapshot)
+    } else {
+      guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return }
+      size += IntermediateDumpTree(document).description.utf8.count
+      var snapshot = ProcessSnapshot(reading: document)
+      snapshot.storedSymbols = StoredSymbols.gather(for: snapshot, timeLimit: 4)
+      try show(snapshot)
+      try goOn(with: snapshot)
+    }
+  }
+
+  /// Writes a minidump, and shows what is read back of it.
+  private mutating func goOn(with snapshot: ProcessSnapshot) throws {
+    let descriptor = unsafe open(path, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemFailure(call: "open", errno: errno) }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    // One that is too large is refused.
+    guard (try? MinidumpWriter.write(snapshot, to: descriptor)) != nil else { return }
+    try file.seek(toOffset: 0)
+    let bytes = Array(try file.readToEnd() ?? Data())
+    guard bytes.starts(with: Array("MDMP".utf8)) else { return }
+    try show(try MinidumpReader.snapshot(of: bytes))
+  }
+
+  private mutating func show(_ snapshot: ProcessSnapshot) throws {
+    let report = CrashReport(snapshot: snapshot, symbolicating: true)
+    size += TextReport.text(of: report).utf8.count
+    size += HTMLReport.text(of: report).utf8.count
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    let json = try encoder.encode(report)
+    size += json.count
+    // Whoever keeps the JSON shows it later.
+    let again = try JSONDecoder().decode(CrashReport.self, from: json)
+    size += TextReport.text(of: again, width: 40).utf8.count
+    size += CrashReport.signature(of: snapshot, symbols: SymbolSource())?.utf8.count ?? 0
+  }
+}
+
+struct SystemFailure: Error {
+  let call: String
+  let errno: Int32
+}
