@@ -1,4 +1,4 @@
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// The parts of an ELF file that name functions: program headers, sections, build ID.
 ///

@@ -1,4 +1,4 @@
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// The functions of one ELF file, sorted by address.
 ///
