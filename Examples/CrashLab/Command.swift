@@ -10,6 +10,7 @@ enum Command {
                           [--milliseconds N] [--forgo CALLS] [--announce]
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR [--no-symbols]
+           crash-lab library DIR FILE NUMBER PLACE
            crash-lab idle|start-again|status|forked --database DIR
            crash-lab --list
            crash-lab --list-conditions
@@ -17,6 +18,7 @@ enum Command {
       KIND          a way to die; --list names them
       chain         plays a program that had signal handlers of its own before; C/chain.c has them
       process       converts what earlier runs left behind, one line for each dump
+      library       crashes in a library that a test compiled, with its reports in DIR
       idle          starts the handler, prints what runs in the process, and exits
       start-again   starts the handler twice more, with the same folder and with another
       status        prints what handlerStatus finds, before and after the handler was spoiled
@@ -42,12 +44,17 @@ enum Command {
   case process(String, storingSymbols: Bool)
   case probe(Probe, String)
   case crash(Crash)
+  case library(LibraryCrash)
   /// Nil for no handler of ours.
   case chain(String, database: String?)
 
   init(arguments: [String]) throws(UsageError) {
     var remaining = arguments[...]
     guard let first = remaining.popFirst() else { throw UsageError("what shall it be?") }
+    if first == "library" {
+      self = .library(try LibraryCrash(Array(remaining)))
+      return
+    }
     let scene = first == "chain" ? remaining.popFirst() : nil
     var options: [String: String] = [:]
     var conditions: [String] = []
