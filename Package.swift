@@ -168,7 +168,6 @@ let package = Package(
         "CrashReportDatabase", "CrashTestSupport", "EndVictim", "FaultInjector",
         "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "LiveDumpVictim", "Minidump",
         "PostmortemTool", "ProcessSnapshot", "SelfProcessingVictim", "Stackwalk",
-        "TellingVictim",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -177,9 +176,6 @@ let package = Package(
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
       path: "Tests/LiveDumpVictim"),
-    // A program that tells the handler everything it can be told.
-    .executableTarget(
-      name: "TellingVictim", dependencies: ["Postmortem"], path: "Tests/TellingVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",
