@@ -29,6 +29,8 @@ public enum Spawn {
     let flags = O_WRONLY | O_CREAT | O_TRUNC
     unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, flags, 0o600)
     unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, 0o600)
+    // A child that held the other end of another test's pipe would keep that test waiting until it ends itself.
+    _ = unsafe closeFrom?(&actions, STDERR_FILENO + 1)
 
     let argumentStrings = unsafe arguments.map { unsafe strdup($0) }
     let environmentStrings = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") }
@@ -42,5 +44,17 @@ public enum Spawn {
       environmentStrings + [nil])
     guard result == 0 else { throw SystemCallError("posix_spawn \(executable)", result) }
     return processID
+  }
+
+  /// posix_spawn_file_actions_addclosefrom_np(3), which Swift does not import; nil before glibc 2.34.
+  private static var closeFrom:
+    (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32)?
+  {
+    unsafe dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
+      unsafe unsafeBitCast(
+        $0,
+        to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self
+      )
+    }
   }
 }
