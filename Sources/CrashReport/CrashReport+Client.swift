@@ -130,7 +130,7 @@ extension CrashReport.Client {
         snapshot.memory.bytes(at: range.address, count: $0)
       }
       return ExtraMemory(
-        address: HexAddress(range.address), size: range.size, captured: bytes != nil)
+        address: range.address.hex, size: range.size, captured: bytes != nil)
     }
     userStreamFailures = client.userStreamFailures
     breadcrumbsLeft = client.breadcrumbsLeft

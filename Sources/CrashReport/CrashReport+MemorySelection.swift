@@ -20,7 +20,7 @@ extension CrashReport.Memory {
       else { return }
       found.append(
         Self(
-          about: about, target: HexAddress(target), address: HexAddress(shown.start),
+          about: about, target: target.hex, address: shown.start.hex,
           bytes: Array(bytes).hexadecimal))
     }
     if snapshot.request == nil {
@@ -68,8 +68,8 @@ extension CrashReport.Mapping {
   }
 
   init(_ mapping: MemoryMapping) {
-    start = HexAddress(mapping.start)
-    end = HexAddress(mapping.range.clampedEnd)
+    start = mapping.start.hex
+    end = mapping.range.clampedEnd.hex
     protection =
       (mapping.protection.contains(.read) ? "r" : "-")
       + (mapping.protection.contains(.write) ? "w" : "-")

@@ -113,7 +113,7 @@ extension CrashReport.Exception {
     codeName = exception.signal.flatMap { signal in
       exception.code.flatMap { SignalNames.codeName(signal: signal, code: $0) }
     }
-    address = exception.address.map(HexAddress.init)
+    address = exception.address?.hex
     access = MemoryAccess(exception)?.rawValue
     let name = exception.senderName
     sender = exception.sender.map {
@@ -206,7 +206,7 @@ extension CrashReport.Thread {
 extension CrashReport.Frame {
   init(_ frame: StackFrame, in snapshot: ProcessSnapshot) {
     let module = frame.moduleIndex.map { snapshot.modules[$0] }
-    address = HexAddress(frame.address)
+    address = frame.address.hex
     self.module = module?.name
     moduleOffset = module.map { HexAddress(frame.address.wrappedDistance(above: $0.address)) }
     function = frame.symbol?.name
@@ -225,7 +225,7 @@ extension CrashReport.Frame {
 extension CrashReport.Module {
   init(_ module: ModuleSnapshot, note: String?) {
     path = module.path
-    base = HexAddress(module.address)
+    base = module.address.hex
     size = module.size
     buildID = module.buildID.isEmpty ? nil : module.buildID.hexadecimal
     deleted = module.isDeleted

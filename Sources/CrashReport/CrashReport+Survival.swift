@@ -36,7 +36,7 @@ extension CrashReport.Survival {
       case .discarded: "discarded"
       case nil: nil
       }
-    previousHandler = survival.previousHandler.map(HexAddress.init)
+    previousHandler = survival.previousHandler?.hex
     previousHandlerModule = survival.previousHandler.flatMap(snapshot.module(containing:))?.name
     survivedCrashes = survival.survivedCrashes
     precedingReport = survival.precedingReport.map(String.init(describing:))

@@ -92,7 +92,7 @@ struct Explanation {
       }
       return Finding(
         kind: "truncated-file", certainty: .likely,
-        text: "An access to \(HexAddress(address)) in the mapped file \(mapping.path), behind the"
+        text: "An access to \(address) in the mapped file \(mapping.path), behind the"
           + " end of the file or where it could not be read. The file may have been truncated.",
         evidence: fact + ["mapping \(MemoryFault.describe(mapping))"])
     case 4, 5:
@@ -138,7 +138,7 @@ extension ProcessSnapshot {
     if let code = exception.code {
       fact += ", \(SignalNames.codeName(signal: signal, code: code) ?? "code \(code)")"
     }
-    if let address = exception.address { fact += ", si_addr \(HexAddress(address))" }
+    if let address = exception.address { fact += ", si_addr \(address)" }
     return [fact]
   }
 }

@@ -1,4 +1,4 @@
-public import ProcessSnapshot
+internal import ProcessSnapshot
 
 /// An address, offset or register value, which JSON holds as a string such as "0x7ffc0010".
 ///
@@ -7,7 +7,6 @@ public struct HexAddress: Hashable, Sendable, Codable, CustomStringConvertible {
   public var value: UInt64
 
   public init(_ value: UInt64) { self.value = value }
-  public init(_ address: Address) { value = address.value }
 
   var address: Address { Address(value) }
 
@@ -39,4 +38,9 @@ public struct HexAddress: Hashable, Sendable, Codable, CustomStringConvertible {
     var container = encoder.singleValueContainer()
     try container.encode(description)
   }
+}
+
+extension Address {
+  /// As JSON has it.
+  var hex: HexAddress { HexAddress(value) }
 }

@@ -59,7 +59,7 @@ struct MemoryFault {
       return Finding(
         kind: "stack-overflow", text: overflow.text, evidence: fact + overflow.evidence)
     }
-    let place = HexAddress(address)
+    let place = address
     if address < Self.nullPageEnd {
       return Finding(
         kind: access == .execute ? "null-call" : "null-dereference", text: nullAccess(address),
@@ -113,10 +113,10 @@ struct MemoryFault {
     if access == .execute {
       return address == 0
         ? "A call or jump through a null function pointer."
-        : "A call or jump to \(HexAddress(address)), near null."
+        : "A call or jump to \(address), near null."
     }
     if address == 0 { return "\(verb) address 0: a null pointer was dereferenced." }
-    return "\(verb) \(HexAddress(address)): a null pointer was dereferenced at an offset of"
+    return "\(verb) \(address): a null pointer was dereferenced at an offset of"
       + " \(address.value) bytes."
   }
 
@@ -146,7 +146,7 @@ struct MemoryFault {
 
   private func protected(_ address: Address, _ mapping: MemoryMapping) -> String? {
     let protection = mapping.protection
-    let place = "\(HexAddress(address)) in \(Self.describe(mapping))"
+    let place = "\(address) in \(Self.describe(mapping))"
     if protection.isEmpty { return "\(verb) \(place), which allows no access at all." }
     switch access {
     case .write where !protection.contains(.write):
@@ -205,10 +205,10 @@ struct MemoryFault {
       stackPointer < stack.start.clampedAdding(Self.guardSize)
     else { return nil }
     var text =
-      "The stack overflowed: the address \(HexAddress(address)) lies"
+      "The stack overflowed: the address \(address) lies"
       + " \(Self.distance(below)) below the stack"
       + " (\(stack), \(Self.distance(stack.byteCount))) and next to the stack pointer"
-      + " \(HexAddress(stackPointer))\(isInGuard ? ", in its guard" : "")."
+      + " \(stackPointer)\(isInGuard ? ", in its guard" : "")."
     if let frameSize, below > Self.guardSize {
       text += " The innermost frame alone is \(Self.distance(frameSize)) large."
     }
@@ -239,7 +239,7 @@ struct MemoryFault {
       ?? "\(Self.distance(stack.start.wrappedDistance(above: stackPointer))) below"
     var text =
       "The stack overflowed: a signal came, and the kernel had no room to deliver it. The stack pointer"
-      + " \(HexAddress(stackPointer)) lies \(place) the stack (\(stack), \(Self.distance(stack.byteCount)))."
+      + " \(stackPointer) lies \(place) the stack (\(stack), \(Self.distance(stack.byteCount)))."
     let depth = self.depth
     if let depth { text += " \(depth.text)" }
     if let recursion { text += " \(recursion)" }
@@ -249,7 +249,7 @@ struct MemoryFault {
   private func stackEvidence(_ stack: AddressRange, _ stackPointer: Address) -> [String] {
     [
       "stack \(stack)",
-      "stack pointer \(HexAddress(stackPointer))",
+      "stack pointer \(stackPointer)",
     ]
   }
 

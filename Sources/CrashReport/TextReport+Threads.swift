@@ -1,5 +1,3 @@
-internal import ProcessSnapshot
-
 extension TextReport {
   mutating func addThreads() {
     let crashed = report.threads.filter(\.crashed)
@@ -69,7 +67,7 @@ extension TextReport {
     lines.append("Registers:")
     let cells = thread.registerNames.map { name in
       let label = String(repeating: " ", count: max(0, 6 - name.count)) + name
-      return label + " " + (thread.registers[name] ?? HexAddress(0 as Address)).wide
+      return label + " " + (thread.registers[name] ?? HexAddress(0)).wide
     }
     let columns = max(1, (width - 1) / 24)
     for start in stride(from: 0, to: cells.count, by: columns) {

@@ -23,7 +23,7 @@ struct TrapFinding {
     }
     if let failure = dispatchFailure { return failure }
     guard let instruction = instruction(exception) else { return nil }
-    let place = exception.context.map { HexAddress($0.instructionPointer).description }
+    let place = exception.context.map { $0.instructionPointer.description }
     let fact =
       snapshot.signalFact + ["instruction at \(place ?? "its address"): \(instruction.rawValue)"]
     switch instruction {

@@ -44,4 +44,7 @@ public struct MemoryMapping: Sendable, Equatable {
   }
 
   public var start: Address { range.start }
+
+  /// One past the last address; the last one itself, where that is the last there is.
+  public var end: Address { range.clampedEnd }
 }

@@ -11,6 +11,9 @@ public struct MemoryRegion: Sendable, Equatable {
   /// Where its bytes lay; fewer than it has, if it is not one that a snapshot's memory holds and
   /// reaches past the end of the address space.
   public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(bytes.count)) }
+
+  /// One past the last address; the last one itself, where that is the last there is.
+  public var end: Address { range.clampedEnd }
 }
 
 /// All memory that a dump holds: sorted, without overlaps, touching regions joined.

@@ -72,12 +72,12 @@ struct CatalogueReports: Sendable {
     guard let thread = snapshot.crashedThread else { return failures + ["no crashing thread"] }
     let isRight =
       switch crash.address {
-      case .exactly(let address): exception.address == address
+      case .exactly(let address): exception.address?.value == address
       case .instruction: exception.address == thread.instructionPointer
       case .any: exception.address != nil || isUndelivered
       case .none: exception.address == nil
       }
-    if !isRight { failures.append("address \(exception.address.text)") }
+    if !isRight { failures.append("address \((exception.address?.value).text)") }
     return isOutOfTime || mayBeCut
       ? failures : failures + textFailures(report, crash) + functionFailures(snapshot, crash)
   }

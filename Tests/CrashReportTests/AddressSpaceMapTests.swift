@@ -23,9 +23,9 @@ import Testing
     map.rows.map { row in
       switch row {
       case .gap(let size): "gap \(size)"
-      case .mark(let mark): "mark \(mark.address)"
+      case .mark(let mark): "mark \(mark.address.value)"
       case .region(let region):
-        "\(region.name ?? "-") \(region.start)-\(region.end) \(region.protections.joined(separator: ","))"
+        "\(region.name ?? "-") \(region.start.value)-\(region.range.clampedEnd.value) \(region.protections.joined(separator: ","))"
           + (region.marks.isEmpty ? "" : " marked")
       }
     }
@@ -82,10 +82,11 @@ import Testing
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.mappings = (0..<60_000).map { index in
       MemoryMapping(
-        start: UInt64(index) << 13, end: UInt64(index) << 13 + 4096, protection: [.read])
+        range: AddressRange(start: Address(UInt64(index) << 13), byteCount: 4096),
+        protection: [.read])
     }
     var exception = ExceptionSnapshot(threadID: 1)
-    exception.address = UInt64(50_000) << 13
+    exception.address = Address(50_000 << 13)
     snapshot.exception = exception
     let report = CrashReport(snapshot: snapshot, symbolicating: false)
     #expect(report.mappings?.count == 4096)

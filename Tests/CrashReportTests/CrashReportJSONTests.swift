@@ -15,7 +15,7 @@ import Testing
     var exception = ExceptionSnapshot(threadID: 13)
     exception.signal = 11
     exception.code = 1
-    exception.address = UInt64.max
+    exception.address = .highest
     snapshot.exception = exception
     var thread = ThreadSnapshot(id: 13)
     thread.name = "worker \u{1B}[31m"

@@ -19,14 +19,15 @@ import Testing
     var exception = ExceptionSnapshot(threadID: 100)
     exception.signal = signal
     exception.code = code
-    exception.address = address
+    exception.address = address.map { Address($0) }
     exception.context = .x86_64(context)
     exception.trapNumber = trapError == nil ? nil : 14
     exception.trapErrorCode = trapError
     snapshot.exception = exception
     var thread = ThreadSnapshot(id: 100)
     thread.context = .x86_64(context)
-    thread.stackRange = Self.stack
+    thread.stackRange = AddressRange(
+      from: Address(Self.stack.lowerBound), to: Address(Self.stack.upperBound))
     snapshot.threads = [thread]
     snapshot.mappings = [
       MemoryMapping(start: 0x40_0000, end: 0x40_1000, protection: [.read, .execute], path: "/app"),
@@ -34,9 +35,11 @@ import Testing
       MemoryMapping(start: 0x60_0000, end: 0x60_1000, protection: [.read, .write]),
       MemoryMapping(start: 0x70_0000, end: 0x70_1000, protection: []),
       MemoryMapping(
-        start: Self.stack.lowerBound - 4096, end: Self.stack.lowerBound, protection: []),
+        start: Address(Self.stack.lowerBound - 4096), end: Address(Self.stack.lowerBound),
+        protection: []),
       MemoryMapping(
-        start: Self.stack.lowerBound, end: Self.stack.upperBound, protection: [.read, .write]),
+        start: Address(Self.stack.lowerBound), end: Address(Self.stack.upperBound),
+        protection: [.read, .write]),
     ]
     change(&snapshot)
     return snapshot
@@ -127,7 +130,8 @@ import Testing
     var elsewhere = interrupted(at: Self.stack.lowerBound - (8 << 20), trap: 0)
     elsewhere.mappings.append(
       MemoryMapping(
-        start: Self.stack.lowerBound - (9 << 20), end: Self.stack.lowerBound - (7 << 20),
+        start: Address(Self.stack.lowerBound - (9 << 20)),
+        end: Address(Self.stack.lowerBound - (7 << 20)),
         protection: [.read, .write]))
     elsewhere.mappings.sort { $0.start < $1.start }
     #expect(Explanation(of: elsewhere, frames: []).text == nil)

@@ -20,7 +20,7 @@ import Testing
     var exception = ExceptionSnapshot(threadID: 1)
     exception.signal = 6
     let modules = ["/srv/app", "/usr/lib/libc.so.6"].enumerated().map { index, path in
-      ModuleSnapshot(address: UInt64(index), size: 1, path: path)
+      ModuleSnapshot(address: Address(UInt64(index)), size: 1, path: path)
     }
     return Signature.text(
       exception: exception, frames: frames, modules: modules, recursion: recursion)

@@ -15,7 +15,7 @@ import Testing
     snapshot.modules = [ModuleSnapshot(address: 0x1000, size: 0x1000, path: module)]
     var survival = Survival()
     survival.outcome = outcome
-    survival.previousHandler = handler
+    survival.previousHandler = handler.map { Address($0) }
     survival.survivedCrashes = crashes
     survival.precedingReport = crashes.flatMap { _ in ReportID(bytes: [UInt8](1...16)) }
     snapshot.survival = survival

@@ -29,7 +29,9 @@ import Testing
     thread.stackPointer = 0x7000_0000_0000
     thread.stack = [MemoryRegion(address: 0x7000_0000_0000, bytes: Array(repeating: 1, count: 32))]
     snapshot.threads = [thread]
-    let others = (0..<5000).map { MemoryRegion(address: UInt64($0 + 1) << 16, bytes: [2, 3]) }
+    let others = (0..<5000).map {
+      MemoryRegion(address: Address(UInt64($0 + 1) << 16), bytes: [2, 3])
+    }
     snapshot.memory = MemorySnapshot(joining: others + thread.stack)
     let bytes = try minidumpBytes(of: snapshot)
     let dump = DumpBytes(bytes)
@@ -63,10 +65,10 @@ import Testing
   @Test func modulesBeyondTheLimitKeepThoseThatRun() throws {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.modules = (0..<3000).map {
-      ModuleSnapshot(address: UInt64($0 + 1) << 20, size: 0x1000, path: "/m\($0)")
+      ModuleSnapshot(address: Address(UInt64($0 + 1) << 20), size: 0x1000, path: "/m\($0)")
     }
     var thread = ThreadSnapshot(id: 1)
-    thread.instructionPointer = 2999 << 20 | 0x10
+    thread.instructionPointer = Address(2999 << 20 | 0x10)
     snapshot.threads = [thread]
     snapshot.process.executablePath = "/m2500"
     let dump = DumpBytes(try minidumpBytes(of: snapshot))
@@ -86,7 +88,7 @@ import Testing
       ModuleSnapshot(address: 0x1000, size: 0x5000, path: "/a"),
       ModuleSnapshot(address: 0x3000, size: 0x1000, path: "/b"),
       ModuleSnapshot(address: 0x9000, size: 0, path: "/c"),
-      ModuleSnapshot(address: .max - 1, size: 16, path: "/d"),
+      ModuleSnapshot(address: .highest &- 1, size: 16, path: "/d"),
       ModuleSnapshot(address: 0x7_0000_0000, size: 1 << 40, path: "/e"),
     ]
     let dump = DumpBytes(try minidumpBytes(of: snapshot))

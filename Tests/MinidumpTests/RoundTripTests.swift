@@ -83,7 +83,7 @@ import Testing
     (context.fpsr, context.fpcr) = (0x10, 0x0300_0000)
     var thread = ThreadSnapshot(id: 7)
     thread.context = .arm64(context)
-    (thread.stackPointer, thread.instructionPointer) = (context.sp, context.pc)
+    (thread.stackPointer, thread.instructionPointer) = (Address(context.sp), Address(context.pc))
     thread.captureMethod = .crashed
     var blocked = ThreadSnapshot(id: 8)
     (blocked.stackPointer, blocked.instructionPointer) = (0x1000, 0x2000)

@@ -39,7 +39,7 @@ import Testing
     #expect(crashed.state == "R")
     #expect(crashed.threadPointer == 0x7F00_AAAA_0000)
     #expect(crashed.blockedSignals == 3)
-    #expect(crashed.stackRange == 0x7FFD_0000_0000..<0x7FFD_0000_4000)
+    #expect(crashed.stackRange == AddressRange(from: 0x7FFD_0000_0000, to: 0x7FFD_0000_4000))
     #expect(crashed.stackBytesOmitted == 12)
     #expect(crashed.stackPointer == 0x7FFD_0000_0100)
     #expect(crashed.instructionPointer == 0x40_0F08)

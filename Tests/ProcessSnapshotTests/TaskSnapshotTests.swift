@@ -24,10 +24,10 @@ import Testing
       for index in 0..<8 { bytes[offset + index] = UInt8(truncatingIfNeeded: word >> (8 * index)) }
     }
     bytes.replaceSubrange(0x180..<0x188, with: Array("importer".utf8))
-    return MemorySnapshot(joining: [MemoryRegion(address: Self.address, bytes: bytes)])
+    return MemorySnapshot(joining: [MemoryRegion(address: Address(Self.address), bytes: bytes)])
   }
 
-  private let task = TaskSnapshot(threadID: 1, address: Self.address, layoutVersion: 1)
+  private let task = TaskSnapshot(threadID: 1, address: Address(Self.address), layoutVersion: 1)
 
   @Test func fields() throws {
     let fields = try #require(task.fields(in: words()))
@@ -48,7 +48,7 @@ import Testing
     #expect(task.fields(in: MemorySnapshot()) == nil)
     // A job of another kind.
     #expect(task.fields(in: words { $0[0x20] = 0x4200_15C0 }) == nil)
-    let later = TaskSnapshot(threadID: 1, address: Self.address, layoutVersion: 2)
+    let later = TaskSnapshot(threadID: 1, address: Address(Self.address), layoutVersion: 2)
     #expect(later.fields(in: words()) == nil)
   }
 
@@ -65,7 +65,7 @@ import Testing
     let bytes = words().regions[0].bytes
     for count in stride(from: 1, through: bytes.count, by: 7) {
       let memory = MemorySnapshot(joining: [
-        MemoryRegion(address: Self.address, bytes: Array(bytes.prefix(count)))
+        MemoryRegion(address: Address(Self.address), bytes: Array(bytes.prefix(count)))
       ])
       let fields = task.fields(in: memory)
       #expect((fields != nil) == (count >= 0x28))
@@ -74,7 +74,9 @@ import Testing
       let noise = (0..<512 as Range<UInt64>).map { index in
         UInt8(truncatingIfNeeded: (index &+ round &* 613) &* 0x9E37_79B9_7F4A_7C15 >> 40)
       }
-      let memory = MemorySnapshot(joining: [MemoryRegion(address: Self.address, bytes: noise)])
+      let memory = MemorySnapshot(joining: [
+        MemoryRegion(address: Address(Self.address), bytes: noise)
+      ])
       _ = task.fields(in: memory)
     }
   }

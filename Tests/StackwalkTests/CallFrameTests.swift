@@ -1,3 +1,4 @@
+internal import ProcessSnapshot
 import Testing
 
 @testable import Stackwalk
@@ -13,7 +14,7 @@ import Testing
   }
 
   private func row(_ table: CallFrameTable, at address: UInt64, registers: Int = 17) -> FrameRow? {
-    table.row(at: address, loadBias: 0, registerCount: registers)
+    table.row(at: Address(address), loadBias: 0, registerCount: registers)
   }
 
   @Test func startsFromTheCommonInstructions() throws {
@@ -157,7 +158,7 @@ import Testing
     #expect(row(table, at: 0x1000)?.frameAddress == .register(7, offset: 16))
     #expect(row(table, at: 0x20FF)?.frameAddress == .register(7, offset: 24))
     for address: UInt64 in [0, 0xFFF, 0x1100, 0x1FFF, 0x2100, .max] {
-      #expect(table.description(at: address) == nil)
+      #expect(table.description(at: Address(address)) == nil)
     }
   }
 
@@ -186,10 +187,11 @@ import Testing
     let header = FrameBytes.address + UInt64(section.bytes.count)
     section.bytes += FrameBytes.header(entries, at: header, section: FrameBytes.address)
     let end = FrameBytes.address + UInt64(section.bytes.count)
-    let table = CallFrameTable(CallFrameTable.Places(header: header..<end), from: section)
+    let range = AddressRange(from: Address(header), to: Address(end))
+    let table = CallFrameTable(CallFrameTable.Places(header: range), from: section)
     #expect(table.header.frameSection == FrameBytes.address)
     for (index, entry) in entries.enumerated() {
-      #expect(table.functionStart(of: entry.start + 0x90) == entry.start)
+      #expect(table.functionStart(of: Address(entry.start + 0x90))?.value == entry.start)
       let row = try #require(self.row(table, at: entry.start + 0x7F))
       #expect(row.frameAddress == .register(7, offset: Int64(16 + index)))
       // Between two functions nothing is described.

@@ -44,7 +44,7 @@ enum CapturedProcess {
     var marker = 0
     let here = unsafe withUnsafeMutablePointer(to: &marker) { UInt(bitPattern: $0) }
     let mappings = parse(maps)
-    let own = try #require(mappings.first { $0.start <= UInt64(here) && UInt64(here) < $0.end })
+    let own = try #require(mappings.first { $0.range.contains(Address(UInt64(here))) })
     let registers = UnsafeMutableRawPointer.allocate(byteCount: 23 * 8, alignment: 16)
     let stack = UnsafeMutableRawPointer.allocate(byteCount: stackCapacity, alignment: 16)
     defer {
@@ -53,7 +53,7 @@ enum CapturedProcess {
     }
     unsafe captureBuffers = Buffers(
       registers: UInt(bitPattern: registers), stack: UInt(bitPattern: stack),
-      stackEnd: UInt(own.end))
+      stackEnd: UInt(own.range.clampedEnd.value))
     var action = sigaction()
     action.sa_flags = SA_SIGINFO
     unsafe action.__sigaction_handler.sa_sigaction = captureHandler
@@ -80,7 +80,7 @@ enum CapturedProcess {
     var thread = ThreadSnapshot(id: UInt32(getpid()))
     thread.captureMethod = .crashed
     thread.context = .x86_64(context)
-    thread.stack = [MemoryRegion(address: g[15], bytes: stack)]
+    thread.stack = [MemoryRegion(address: Address(g[15]), bytes: stack)]
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.exception = ExceptionSnapshot(threadID: thread.id)
     snapshot.exception?.context = thread.context
@@ -96,13 +96,14 @@ enum CapturedProcess {
     var modules: [ModuleSnapshot] = []
     for mapping in mappings where mapping.path.hasPrefix("/") {
       if let last = modules.indices.last, modules[last].path == mapping.path {
-        modules[last].size = mapping.end - modules[last].address
+        modules[last].size = mapping.range.clampedEnd.wrappedDistance(
+          above: modules[last].address)
       } else if mapping.fileOffset == 0 {
         let image = try KernelFile.bytes(mapping.path, limit: 64 << 10)
         guard image.starts(with: [0x7F, 0x45, 0x4C, 0x46]) else { continue }
         modules.append(
           ModuleSnapshot(
-            address: mapping.start, size: mapping.end - mapping.start, path: mapping.path,
+            address: mapping.start, size: mapping.range.byteCount, path: mapping.path,
             buildID: gnuBuildID(in: image)))
       }
     }
@@ -130,7 +131,7 @@ enum CapturedProcess {
       if fields[1].contains("w") { protection.insert(.write) }
       if fields[1].contains("x") { protection.insert(.execute) }
       return MemoryMapping(
-        start: range[0], end: range[1], protection: protection,
+        start: Address(range[0]), end: Address(range[1]), protection: protection,
         fileOffset: UInt64(fields[2], radix: 16) ?? 0,
         path: fields.count > 5 ? String(fields[5].drop { $0 == " " }) : "")
     }

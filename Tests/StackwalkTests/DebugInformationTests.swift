@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Foundation
+internal import ProcessSnapshot
 import Testing
 
 @testable import Stackwalk
@@ -217,7 +218,7 @@ struct DebugInformationTests {
   private func use(_ file: [UInt8], in folder: borrowing TemporaryFolder) throws {
     guard let information = try information(file, in: folder) else { return }
     for address: UInt64 in [0, 0x1100, 0x1112, 0x1131, 0x113F, .max] {
-      #expect(information.frames(at: address).count < 64)
+      #expect(information.frames(at: Address(address)).count < 64)
     }
   }
 

@@ -105,7 +105,7 @@ import Testing
   /// Everything that reads the file; there is nothing to compare, it must not trap.
   private func use(_ module: ModuleSnapshot) {
     guard let symbols = try? ModuleSymbols(module) else { return }
-    for address: UInt64 in [0, 0x70_0000, 0x70_0105, 0x70_0500, .max] {
+    for address: Address in [0, 0x70_0000, 0x70_0105, 0x70_0500, .highest] {
       _ = symbols.function(at: address, in: module)
       _ = symbols.functionStart(of: address, in: module)
       _ = symbols.code(at: address, count: 16, in: module)
@@ -132,7 +132,7 @@ import Testing
     let module = ModuleSnapshot(address: 0, size: 0, path: path, buildID: elf.buildID)
     let frames = CallFrameTable(of: try SymbolFiles(of: module, folders: []))
     let abort = try #require(table.entries.first { table.name(of: $0, in: elf) == "abort" })
-    #expect(frames.functionStart(of: abort.address + 10) == abort.address)
+    #expect(frames.functionStart(of: abort.address &+ 10) == abort.address)
   }
 
   @Test func demangles() {

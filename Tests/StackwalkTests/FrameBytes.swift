@@ -1,3 +1,5 @@
+import ProcessSnapshot
+
 @testable import Stackwalk
 
 /// A frame section written by hand.
@@ -72,8 +74,12 @@ struct FrameBytes: FrameSource {
     var places = CallFrameTable.Places()
     let range = base..<base + UInt64(bytes.count)
     switch section {
-    case .exceptionFrame: places.exceptionFrame = range
-    case .debugFrame: places.debugFrame = range
+    case .exceptionFrame:
+      places.exceptionFrame = AddressRange(
+        from: Address(range.lowerBound), to: Address(range.upperBound))
+    case .debugFrame:
+      places.debugFrame = AddressRange(
+        from: Address(range.lowerBound), to: Address(range.upperBound))
     }
     return CallFrameTable(places, from: self)
   }

@@ -7,14 +7,14 @@ import Testing
 @Suite struct FrameDamageTests {
   /// The start of the C library's own section, with as many functions as make the test quick, and
   /// their last addresses.
-  private static let real: (bytes: [UInt8], address: UInt64, functions: [UInt64])? = {
+  private static let real: (bytes: [UInt8], address: UInt64, functions: [Address])? = {
     guard let elf = try? ELFFile(path: "/lib/x86_64-linux-gnu/libc.so.6"),
       let section = elf.section(named: ".eh_frame"), section.size >= 1024,
       let bytes = elf.file.bytes(at: section.fileOffset, count: 1024)
     else { return nil }
-    let source = Damaged(address: section.address, bytes: bytes)
-    var functions: [UInt64] = []
-    var position = section.address
+    let source = Damaged(address: section.address.value, bytes: bytes)
+    var functions: [Address] = []
+    var position = section.address.value
     while let entry = FrameEntry(of: .exceptionFrame, at: position, from: source) {
       position = entry.next
       guard case .description(let common) = entry.kind,
@@ -22,9 +22,9 @@ import Testing
           .flatMap(CommonInformation.init),
         let description = FrameDescription(entry, common: information)
       else { continue }
-      functions.append(description.range.upperBound - 1)
+      if let last = description.range.last { functions.append(last) }
     }
-    return (bytes, section.address, functions)
+    return (bytes, section.address.value, functions)
   }()
 
   private struct Damaged: FrameSource {
@@ -41,7 +41,8 @@ import Testing
 
     var table: CallFrameTable {
       var places = CallFrameTable.Places()
-      places.exceptionFrame = address..<address + UInt64(bytes.count)
+      places.exceptionFrame = AddressRange(
+        start: Address(address), byteCount: UInt64(bytes.count))
       return CallFrameTable(places, from: self)
     }
   }
@@ -88,8 +89,11 @@ import Testing
       [(0x1_0000, position)], at: header, section: FrameBytes.address)
     func row(_ section: FrameBytes) -> FrameRow? {
       let end = FrameBytes.address + UInt64(section.bytes.count)
-      return CallFrameTable(CallFrameTable.Places(header: header..<end), from: section)
-        .row(at: 0x1_0080, loadBias: 0, registerCount: 17)
+      return CallFrameTable(
+        CallFrameTable.Places(header: AddressRange(from: Address(header), to: Address(end))),
+        from: section
+      )
+      .row(at: 0x1_0080, loadBias: 0, registerCount: 17)
     }
     #expect(row(section) != nil)
     for index in offset..<section.bytes.count {

@@ -1,3 +1,4 @@
+import ProcessSnapshot
 import Testing
 
 @testable import Stackwalk
@@ -10,7 +11,8 @@ import Testing
     var pointer: UInt64 = 0x7000_0000
     for (index, function) in functions.enumerated() {
       if index == gap?.at { pointer += gap?.bytes ?? 0 }
-      finder.add(function: function, stackPointer: pointer, isBehindGap: index == gap?.at)
+      finder.add(
+        function: Address(function), stackPointer: Address(pointer), isBehindGap: index == gap?.at)
       pointer += frameSize
     }
     return finder.best

@@ -12,7 +12,7 @@ struct SymbolFilesTests {
     let folder: TemporaryFolder
     let module: ModuleSnapshot
     /// An address in a function with lines.
-    let address: UInt64
+    let address: Address
     let expected: [DebugInformation.Frame]
 
     /// Strips crash-lab; with its debug information in a file at `debug`, relative to the folder.
@@ -48,7 +48,7 @@ struct SymbolFilesTests {
       let table = SymbolTable(of: elf)
       let function = try #require(
         table.entries.first { table.name(of: $0, in: elf) == "$s8CrashLab15crash_null_readyyF" })
-      address = function.address + 4
+      address = function.address &+ 4
       expected = symbols.frames(at: address, in: whole)
       try #require(expected.first?.location?.line != nil)
       self.folder = folder

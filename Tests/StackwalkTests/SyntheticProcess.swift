@@ -34,15 +34,19 @@ struct SyntheticProcess {
     let size = UInt64(words.count * 8)
     snapshot.mappings = [
       MemoryMapping(
-        start: Self.code, end: Self.code + 0x1000, protection: [.read, .execute], path: "/none/app"),
-      MemoryMapping(start: Self.stack, end: Self.stack + size, protection: [.read, .write]),
+        start: Address(Self.code), end: Address(Self.code + 0x1000), protection: [.read, .execute],
+        path: "/none/app"),
+      MemoryMapping(
+        start: Address(Self.stack), end: Address(Self.stack + size), protection: [.read, .write]),
     ]
-    snapshot.modules = [ModuleSnapshot(address: Self.code, size: 0x1000, path: "/none/app")]
+    snapshot.modules = [
+      ModuleSnapshot(address: Address(Self.code), size: 0x1000, path: "/none/app")
+    ]
     let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
     }
     snapshot.memory = MemorySnapshot(joining: [
-      MemoryRegion(address: Self.stack, bytes: bytes),
-      MemoryRegion(address: Self.code, bytes: codeBytes),
+      MemoryRegion(address: Address(Self.stack), bytes: bytes),
+      MemoryRegion(address: Address(Self.code), bytes: codeBytes),
     ])
     return snapshot
   }

@@ -20,11 +20,11 @@ import Testing
     process.words[10] = process.address(ofWord: 20)
     process.words[11] = second
     let trace = walk(process)
-    #expect(trace.frames.map(\.address) == [SyntheticProcess.code + 0x100, first, second])
+    #expect(trace.frames.map(\.address.value) == [SyntheticProcess.code + 0x100, first, second])
     #expect(trace.frames.map(\.trust) == [.context, .framePointer, .framePointer])
     #expect(trace.frames.map(\.isReturnAddress) == [false, true, true])
-    #expect(trace.frames[1].lookupAddress == first - 1)
-    #expect(trace.frames[1].stackPointer == process.address(ofWord: 6))
+    #expect(trace.frames[1].lookupAddress.value == first - 1)
+    #expect(trace.frames[1].stackPointer?.value == process.address(ofWord: 6))
     // Both words of the last record are zero: nothing called that function.
     #expect(trace.end == .bottom)
   }
@@ -37,7 +37,7 @@ import Testing
     process.words[4] = process.address(ofWord: 10) | 1 << 60
     process.words[5] = first
     process.words[11] = second
-    #expect(walk(process).frames.map(\.address).suffix(2) == [first, second])
+    #expect(walk(process).frames.map(\.address.value).suffix(2) == [first, second])
   }
 
   @Test(arguments: [
@@ -59,7 +59,7 @@ import Testing
     process.context.rbp = process.address(ofWord: 10)
     process.words[10] = process.address(ofWord: 10)
     process.words[11] = first
-    #expect(walk(process).frames.map(\.address) == [SyntheticProcess.code + 0x100, first])
+    #expect(walk(process).frames.map(\.address.value) == [SyntheticProcess.code + 0x100, first])
   }
 
   @Test func refusesAReturnAddressBehindNoCall() {
@@ -80,7 +80,7 @@ import Testing
     process.context.rbp = process.address(ofWord: 6)
     process.words[7] = second
     let trace = walk(process)
-    #expect(trace.frames.map(\.address) == [target, first, second])
+    #expect(trace.frames.map(\.address.value) == [target, first, second])
     #expect(trace.frames.map(\.trust) == [.context, .returnAddress, .framePointer])
   }
 
@@ -102,7 +102,7 @@ import Testing
     process.words[9] = first
     process.words[15] = second
     let trace = walk(process)
-    #expect(trace.frames.map(\.address) == [SyntheticProcess.code + 0x100, first, second])
+    #expect(trace.frames.map(\.address.value) == [SyntheticProcess.code + 0x100, first, second])
     #expect(trace.frames.map(\.trust) == [.context, .scan, .framePointer])
   }
 
@@ -122,7 +122,7 @@ import Testing
     process.words[51] = caller
     let trace = walk(process)
     #expect(
-      trace.frames.map(\.address)
+      trace.frames.map(\.address.value)
         == [SyntheticProcess.code + 0x100, trampoline, SyntheticProcess.code + 0x120, caller])
     #expect(trace.frames[2].trust == .signalFrame)
     #expect(!trace.frames[2].isReturnAddress)
@@ -157,12 +157,12 @@ import Testing
     snapshot.memory = MemorySnapshot(joining: [
       snapshot.memory.regions[0],
       MemoryRegion(address: stack.address, bytes: Array(stack.bytes[..<160])),
-      MemoryRegion(address: stack.address + 320, bytes: Array(stack.bytes[320...])),
+      MemoryRegion(address: stack.address &+ 320, bytes: Array(stack.bytes[320...])),
     ])
     let trace = Stackwalker(snapshot: snapshot, symbols: nil)
       .trace(of: snapshot.threads[0], head: 100, tail: 0)
     #expect(trace.hasGap)
-    #expect(trace.frames.map(\.address).dropFirst() == calls[..<4])
+    #expect(trace.frames.map(\.address.value).dropFirst() == calls[..<4])
     #expect(
       trace.frames.map(\.trust) == [
         .context, .framePointer, .afterGap, .framePointer, .framePointer,
@@ -202,7 +202,7 @@ import Testing
     snapshot.memory = MemorySnapshot(joining: [
       snapshot.memory.regions[0],
       MemoryRegion(address: stack.address, bytes: Array(stack.bytes[..<kept])),
-      MemoryRegion(address: stack.address + 320, bytes: Array(stack.bytes[320...])),
+      MemoryRegion(address: stack.address &+ 320, bytes: Array(stack.bytes[320...])),
     ])
     let trace = Stackwalker(snapshot: snapshot, symbols: nil)
       .trace(of: snapshot.threads[0], head: 100, tail: 0)
@@ -211,7 +211,7 @@ import Testing
     // Words 3 to 15 hold four callers; of those above, words 43 to 59 hold five.
     #expect(trace.frames.map(\.trust).filter { $0 == .afterGap }.count == 1)
     #expect(trace.frames.count == 1 + 4 + 5)
-    #expect(trace.frames.last?.address == end)
+    #expect(trace.frames.last?.address.value == end)
     #expect(trace.recursion?.estimatedInGap == 6)
   }
 
@@ -228,7 +228,7 @@ import Testing
     process.words[5] = first
     process.words[9] = process.call(endingAt: 0x300)
     let trace = walk(process)
-    #expect(trace.frames.map(\.address) == [SyntheticProcess.code + 0x100, first])
+    #expect(trace.frames.map(\.address.value) == [SyntheticProcess.code + 0x100, first])
     #expect(trace.end == .bottom)
   }
 

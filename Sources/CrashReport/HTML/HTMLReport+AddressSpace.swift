@@ -50,12 +50,12 @@ extension HTMLReport {
       html.element("div", ["class": "hole"], text: "\(TextReport.size(size)) not mapped")
     case .mark(let mark):
       html.element("div", ["class": mark.isFault ? "mark fault" : "mark"]) { html in
-        html.add("\(mark.label) \(HexAddress(mark.address)): not mapped")
+        html.add("\(mark.label) \(mark.address): not mapped")
       }
     case .region(let region):
       let kind = Self.kind(of: region)
       html.element("div", ["class": "region \(kind) s\(Self.height(of: region))"]) { html in
-        html.element("code", text: HexAddress(region.start).padded)
+        html.element("code", text: region.start.hex.padded)
         html.element("div") { html in
           html.element("span", text: region.name.map(Self.shortName) ?? "anonymous memory")
           html.element(
@@ -63,7 +63,7 @@ extension HTMLReport {
             text: "\(TextReport.size(region.size)) \(region.protections.joined(separator: " "))")
           for mark in region.marks {
             html.element("span", ["class": mark.isFault ? "mark fault" : "mark"]) { html in
-              html.add("\(mark.label) \(HexAddress(mark.address))")
+              html.add("\(mark.label) \(mark.address)")
             }
           }
         }

@@ -79,7 +79,7 @@ extension CrashReport.Memory {
       let hexadecimal = left + "  " + right
       let padding = String(repeating: " ", count: max(0, 48 - hexadecimal.count))
       let isTarget = AddressRange(start: address, byteCount: 16).contains(target.address)
-      return (HexAddress(address).padded + "  " + hexadecimal + padding + "  " + ascii, isTarget)
+      return (address.hex.padded + "  " + hexadecimal + padding + "  " + ascii, isTarget)
     }
   }
 }

@@ -1,8 +1,8 @@
 internal import CrashReportDatabase
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
-internal import Synchronization
 internal import IntermediateDump
+internal import Synchronization
 
 /// A small collector: takes crash reports by HTTP and stores them in a database.
 ///

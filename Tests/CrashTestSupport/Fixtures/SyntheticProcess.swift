@@ -3,11 +3,11 @@ package import ProcessSnapshot
 
 /// A crashed process that never was: every field has a value of its own, so that a swapped one shows.
 package enum SyntheticProcess {
-  package static let executable: UInt64 = 0x5555_5555_4000
-  package static let library: UInt64 = 0x7F00_0000_0000
-  package static let stack: UInt64 = 0x7FFD_0000_0000
-  package static let peerStack: UInt64 = 0x7F10_0000_0000
-  package static let kernelStack: UInt64 = 0x7F20_0000_0000
+  package static let executable: Address = 0x5555_5555_4000
+  package static let library: Address = 0x7F00_0000_0000
+  package static let stack: Address = 0x7FFD_0000_0000
+  package static let peerStack: Address = 0x7F10_0000_0000
+  package static let kernelStack: Address = 0x7F20_0000_0000
   package static let reportID = ReportID("01234567-89ab-4cde-8f01-23456789abcd")!
   package static let clientID = ReportID("fedcba98-7654-4321-9abc-def012345678")!
   package static let buildID: [UInt8] = Array(0xA0..<0xB4)
@@ -51,7 +51,8 @@ package enum SyntheticProcess {
     snapshot.modules[1].annotations = annotations()
     snapshot.linkMap = linkMap()
     snapshot.mappings = MemoryMapping.mappings(parsing: Array(mapsText.utf8)[...])
-    let code = MemoryRegion(address: executable + 0x1000, bytes: Array(repeating: 0x90, count: 256))
+    let code = MemoryRegion(
+      address: executable &+ 0x1000, bytes: Array(repeating: 0x90, count: 256))
     snapshot.memory = MemorySnapshot(joining: snapshot.threads.flatMap(\.stack) + [code])
     snapshot.annotations = ["ver": "the program's own", "Grüße": "Ω🙂", "empty": ""]
     return snapshot
@@ -75,12 +76,12 @@ package enum SyntheticProcess {
     map.breakpoint = 0x7F00_AAAA_0010
     map.loaderBase = 0x7F00_AAAA_0000
     map.debugAddress = 0x7F00_AAAA_0100
-    map.dynamicSection = executable + 0x20_2000
+    map.dynamicSection = executable &+ 0x20_2000
     // DT_NULL.
     map.dynamicData = Array(1...16) + [UInt8](repeating: 0, count: 16)
     map.entries = [
-      .init(address: executable, dynamicSection: executable + 0x20_2000, name: ""),
-      .init(address: library, dynamicSection: library + 0xF000, name: "/usr/lib/libgone.so"),
+      .init(address: executable, dynamicSection: executable &+ 0x20_2000, name: ""),
+      .init(address: library, dynamicSection: library &+ 0xF000, name: "/usr/lib/libgone.so"),
     ]
     return map
   }
@@ -102,7 +103,8 @@ package enum SyntheticProcess {
     snapshot.process.mapsText = Array(mapsText.utf8)
     // AT_ENTRY (9), then AT_NULL.
     snapshot.process.auxiliaryVector =
-      littleEndian(9) + littleEndian(executable + 0x1000) + littleEndian(0) + littleEndian(0)
+      littleEndian(9) + littleEndian((executable &+ 0x1000).value) + littleEndian(0)
+      + littleEndian(0)
     snapshot.system.kernelName = "Linux"
     snapshot.system.kernelRelease = "6.18.0-3-amd64"
     snapshot.system.kernelVersion = "#1 SMP Debian"
@@ -152,18 +154,18 @@ package enum SyntheticProcess {
     thread.name = "main, née ✗"
     thread.state = "R"
     thread.captureMethod = .crashed
-    thread.context = .x86_64(context(seed: 0x11, stackPointer: stack + 0x100))
+    thread.context = .x86_64(context(seed: 0x11, stackPointer: stack &+ 0x100))
     setPointers(&thread)
     thread.threadPointer = 0x7F00_1111_0740
     thread.blockedSignals = 0x8000_0000_0000_0001
     thread.schedulingPolicy = 0
     thread.niceValue = -5
-    thread.stackRange = stack..<stack + 0x3000
+    thread.stackRange = AddressRange(start: stack, byteCount: 0x3000)
     thread.stackBytesOmitted = 0x1000
     // Its two ends: the middle was left out.
     thread.stack = [
-      MemoryRegion(address: stack + 0x80, bytes: frames(at: stack + 0x80, count: 0x400)),
-      MemoryRegion(address: stack + 0x2000, bytes: Array(repeating: 0x22, count: 0x40)),
+      MemoryRegion(address: stack &+ 0x80, bytes: frames(at: stack &+ 0x80, count: 0x400)),
+      MemoryRegion(address: stack &+ 0x2000, bytes: Array(repeating: 0x22, count: 0x40)),
     ]
     return thread
   }
@@ -173,16 +175,16 @@ package enum SyntheticProcess {
     thread.name = "worker"
     thread.state = "S"
     thread.captureMethod = .stopped
-    thread.context = .x86_64(context(seed: 0x33, stackPointer: peerStack + 0x100))
+    thread.context = .x86_64(context(seed: 0x33, stackPointer: peerStack &+ 0x100))
     setPointers(&thread)
     thread.threadPointer = 0x7F00_2222_0740
     thread.blockedSignals = 0
     thread.schedulingPolicy = 1
     thread.niceValue = 0
     thread.systemCall = "202 0x1 0x2 0x3 0x4 0x5 0x6 0x7f1000000100 0x555555555040"
-    thread.stackRange = peerStack..<peerStack + 0x2000
+    thread.stackRange = AddressRange(start: peerStack, byteCount: 0x2000)
     thread.stack = [
-      MemoryRegion(address: peerStack + 0x80, bytes: frames(at: peerStack + 0x80, count: 0x200))
+      MemoryRegion(address: peerStack &+ 0x80, bytes: frames(at: peerStack &+ 0x80, count: 0x200))
     ]
     return thread
   }
@@ -194,8 +196,8 @@ package enum SyntheticProcess {
     thread.captureMethod = .kernel
     thread.schedulingPolicy = 6
     thread.systemCall = "-1 0x7f2000000010 0x7f0000001234"
-    thread.stackPointer = kernelStack + 0x10
-    thread.instructionPointer = library + 0x1234
+    thread.stackPointer = kernelStack &+ 0x10
+    thread.instructionPointer = library &+ 0x1234
     thread.stack = [
       MemoryRegion(address: kernelStack, bytes: Array(repeating: 0x44, count: 0x100))
     ]
@@ -215,16 +217,16 @@ package enum SyntheticProcess {
   }
 
   /// Registers that each hold their own number.
-  package static func context(seed: UInt64, stackPointer: UInt64) -> X86_64Context {
+  package static func context(seed: UInt64, stackPointer: Address) -> X86_64Context {
     var context = X86_64Context()
     let base = seed << 56
     (context.rax, context.rbx, context.rcx, context.rdx) = (base | 1, base | 2, base | 3, base | 4)
     (context.rsi, context.rdi, context.r8, context.r9) = (base | 5, base | 6, base | 8, base | 9)
     (context.r10, context.r11, context.r12) = (base | 10, base | 11, base | 12)
     (context.r13, context.r14, context.r15) = (base | 13, base | 14, base | 15)
-    context.rsp = stackPointer
-    context.rbp = stackPointer + 0x20
-    context.rip = executable + 0x1040
+    context.rsp = stackPointer.value
+    context.rbp = (stackPointer &+ 0x20).value
+    context.rip = (executable &+ 0x1040).value
     context.rflags = 0x10246
     (context.cs, context.fs, context.gs, context.ss) = (0x33, 0x63, 0x6B, 0x2B)
     // A whole XSAVE area; bytes 24 to 27 are MXCSR.
@@ -234,14 +236,14 @@ package enum SyntheticProcess {
   }
 
   /// A stack whose frame pointers lead from the context's `rbp` through three callers to zero.
-  private static func frames(at address: UInt64, count: Int) -> [UInt8] {
+  private static func frames(at address: Address, count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var framePointer = 0xA0
     for caller in 1...3 {
-      let next = caller == 3 ? 0 : address + UInt64(framePointer + 0x40)
-      bytes.replaceSubrange(framePointer..<framePointer + 8, with: littleEndian(next))
-      let code = executable + 0x1000 + UInt64(caller * 0x10)
-      bytes.replaceSubrange(framePointer + 8..<framePointer + 16, with: littleEndian(code))
+      let next = caller == 3 ? 0 : address &+ UInt64(framePointer + 0x40)
+      bytes.replaceSubrange(framePointer..<framePointer + 8, with: littleEndian(next.value))
+      let code = executable &+ (0x1000 + UInt64(caller * 0x10))
+      bytes.replaceSubrange(framePointer + 8..<framePointer + 16, with: littleEndian(code.value))
       framePointer += 0x40
     }
     return bytes

@@ -174,7 +174,7 @@ struct ChainingTests {
     _ = try await victim.process()
     let snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
     let address = try #require(snapshot.crashedThread?.instructionPointer)
-    #expect(gdb.registers["rip"] ?? gdb.registers["pc"] == address, "\(gdb.transcript)")
+    #expect(gdb.registers["rip"] ?? gdb.registers["pc"] == address.value, "\(gdb.transcript)")
   }
 
   /// Swift's backtracer puts the defaults back and returns; a signal that was sent is survived by that.

@@ -66,7 +66,7 @@ struct FaithfulDeathTests {
     #expect(comparison.differences.isEmpty, "\(comparison.differences.joined(separator: "\n"))")
     #expect(snapshot.exception?.signal == gdb.signal)
     #expect(snapshot.exception?.code == gdb.signalCode)
-    if let address = snapshot.exception?.address { #expect(address == gdb.signalAddress) }
+    if let address = snapshot.exception?.address { #expect(address.value == gdb.signalAddress) }
   }
 
   /// What our own reader says, against what is known of the victim.
@@ -81,7 +81,7 @@ struct FaithfulDeathTests {
     #expect(exception.code == crash.code)
     let thread = try #require(snapshot.crashedThread)
     switch crash.address {
-    case .exactly(let address): #expect(exception.address == address)
+    case .exactly(let address): #expect(exception.address?.value == address)
     case .instruction: #expect(exception.address == thread.instructionPointer)
     case .any: #expect(exception.address != nil)
     case .none: #expect(exception.address == nil)

@@ -146,7 +146,7 @@ struct RealDumpTests {
     let thread = try #require(snapshot.crashedThread)
     // After an overflow the stack pointer is in the guard: then the piece above it.
     let stack = try #require(thread.stackPointer)
-    let piece = try #require(thread.stack.first { $0.end > stack + 64 })
+    let piece = try #require(thread.stack.first { $0.range.clampedEnd > stack &+ 64 })
     let start = max(stack, piece.address)
     let lldb = try #require(OutsideTool.lldb.path)
     let child = try await ChildProcess.run(
@@ -166,13 +166,13 @@ struct RealDumpTests {
     }
     for module in snapshot.modules where !module.buildID.isEmpty {
       let buildID = module.buildID.map { String(format: "%02x", $0) }.joined()
-      #expect(seen[module.address] == buildID, "\(module.path)\n\(output)")
+      #expect(seen[module.address.value] == buildID, "\(module.path)\n\(output)")
     }
     let words = output.matches(of: /0x([0-9a-f]{16})(?=[ \n])/).suffix(8).compactMap {
       UInt64($0.1, radix: 16)
     }
     #expect(
-      words == (0..<8).compactMap { snapshot.memory.word(at: start + $0 * 8) }, "\(output)")
+      words == (0..<8).compactMap { snapshot.memory.word(at: start &+ $0 &* 8) }, "\(output)")
   }
 
   @Test(
@@ -198,12 +198,12 @@ struct RealDumpTests {
     let lines = child.standardOutput.split(separator: "\n").map { String($0) }
     #expect(lines.first == "True \(crash.name) 0", "\(lines)")
     let modules = dumped.snapshot.modules.map { module in
-      "module 0x\(String(module.address, radix: 16)) "
+      "module \(module.address) "
         + module.buildID.map { String(format: "%02x", $0) }.joined()
     }
     #expect(Set(lines.filter { $0.hasPrefix("module") }) == Set(modules))
     let threads = dumped.snapshot.threads.map { thread in
-      "thread \(thread.id) 0x\(String(thread.instructionPointer ?? 0, radix: 16))"
+      "thread \(thread.id) \(thread.instructionPointer ?? 0)"
     }
     #expect(lines.filter { $0.hasPrefix("thread") } == threads)
   }

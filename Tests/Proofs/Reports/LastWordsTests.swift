@@ -65,7 +65,7 @@ struct LastWordsTests {
 
     let snapshot = try Victim.snapshot(of: report)
     let frames = try Self.addresses(of: lines) { path in
-      try #require(snapshot.modules.first { $0.path == path }).address
+      try #require(snapshot.modules.first { $0.path == path }).address.value
     }
     let lldb = try await LLDB.view(dump: report.path, folder: try victim.folder("lldb"))
     // LLDB lists inlined calls at the address of the frame that they are in.

@@ -24,8 +24,8 @@ struct LLVMComparisonTests {
     let table = SymbolTable(of: elf)
     var addresses: [UInt64] = []
     for entry in table.entries where entry.size > 0 && entry.rank >= 4 {
-      let end = entry.address + min(entry.size, 1 << 14)
-      addresses += stride(from: entry.address, to: end, by: Int(step))
+      let start = entry.address.value
+      addresses += stride(from: start, to: start + min(entry.size, 1 << 14), by: Int(step))
     }
     let buildID = elf.buildID
     let firstAddress = elf.firstAddress
@@ -37,7 +37,8 @@ struct LLVMComparisonTests {
     var inlined = 0
     var lines = 0
     for (address, theirs) in zip(addresses, expected) {
-      let ours = symbols.frames(at: address, in: module, approximating: false).map { frame in
+      let ours = symbols.frames(at: Address(address), in: module, approximating: false).map {
+        frame in
         LLVMSymbolizer.Frame(
           function: frame.name ?? "??", file: frame.location?.file ?? "??",
           line: frame.location?.line ?? 0, column: frame.location?.column ?? 0)

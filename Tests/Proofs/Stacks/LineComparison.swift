@@ -30,7 +30,7 @@ struct LineComparison: CustomStringConvertible {
       let theirs = frames[start...index].map(Self.text)
       start = index + 1
       let bare = StackFrame(
-        address: frame.address, isReturnAddress: frame.isReturnAddress, trust: .context)
+        address: Address(frame.address), isReturnAddress: frame.isReturnAddress, trust: .context)
       guard let module = snapshot.module(containing: bare.lookupAddress), module.path == path
       else { continue }
       let ours = symbols.frames(at: bare, in: module).map(Self.text)
@@ -38,7 +38,7 @@ struct LineComparison: CustomStringConvertible {
       inlinedCount += ours.count - 1
       guard ours != theirs else { continue }
       if Self.isForeignLine(ours, theirs) {
-        lineless.insert(bare.lookupAddress - module.address)
+        lineless.insert(bare.lookupAddress.wrappedDistance(above: module.address))
       } else {
         differences.append(
           "\(name) at 0x\(String(frame.address, radix: 16)): \(ours), gdb: \(theirs)")

@@ -19,7 +19,7 @@ struct StackComparison {
     _ all: [DebuggerView.Frame]
   ) {
     let expected = all.enumerated().filter { index, frame in
-      index == 0 || snapshot.module(containing: frame.address &- 1) != nil
+      index == 0 || snapshot.module(containing: Address(frame.address) &- 1) != nil
     }.map(\.element)
     let frames = walker.frames(of: thread, limit: 2_000).filter { !$0.isInlined }
     frameCount += expected.count
@@ -27,7 +27,7 @@ struct StackComparison {
       let ours = index < frames.count ? frames[index] : nil
       let theirs = index < expected.count ? expected[index] : nil
       let isSame =
-        ours?.address == theirs?.address
+        ours?.address.value == theirs?.address
         && Self.isSameName(ours?.symbol?.linkageName, theirs?.function)
       if !isSame { differences.append("#\(index) \(Self.text(ours)) | \(Self.text(theirs))") }
     }
@@ -48,7 +48,7 @@ struct StackComparison {
   private static func text(_ frame: StackFrame?) -> String {
     guard let frame else { return "none" }
     let name = frame.symbol?.linkageName ?? "-"
-    return "0x\(String(frame.address, radix: 16)) \(name) \(frame.trust)"
+    return "\(frame.address) \(name) \(frame.trust)"
   }
 
   private static func text(_ frame: DebuggerView.Frame?) -> String {
