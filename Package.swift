@@ -211,7 +211,7 @@ let package = Package(
       name: "FaultInjectionTests",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport", "Minidump",
-        "ProcessSnapshot",
+        "ProcessSnapshot", "Stackwalk",
       ]),
     // Three proofs that what runs in a crash is safe to run there.
     .testTarget(

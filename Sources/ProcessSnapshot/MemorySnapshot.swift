@@ -10,6 +10,17 @@ public struct MemoryRegion: Sendable, Equatable {
 
   /// One past the last address; regions that would wrap around are never stored.
   public var end: UInt64 { address + UInt64(bytes.count) }
+
+  /// What of it lies in a range; nil for nothing, or where it reaches past the end of the address
+  /// space.
+  func part(within range: Range<UInt64>) -> MemoryRegion? {
+    let (end, overflow) = address.addingReportingOverflow(UInt64(bytes.count))
+    let (start, stop) = (max(address, range.lowerBound), min(end, range.upperBound))
+    guard !overflow, start < stop else { return nil }
+    if start == address, stop == end { return self }
+    return MemoryRegion(
+      address: start, bytes: Array(bytes[Int(start - address)..<Int(stop - address)]))
+  }
 }
 
 /// All memory that a dump holds: sorted, without overlaps, touching regions joined.

@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "injector.h"
 
@@ -111,6 +112,17 @@ static bool hit_breakpoint(pid_t id) {
 
 // System calls
 
+// SIGSTOP now, and SIGCONT by a process that waits meanwhile: this one must go on following the threads.
+static void stop_for_a_while(void) {
+  pid_t waker = fork();
+  if (waker == 0) {
+    usleep((useconds_t)plan->stop_milliseconds * 1000);
+    kill(victim, SIGCONT);
+    _exit(0);
+  }
+  if (waker > 0) kill(victim, SIGSTOP);
+}
+
 static void enter_call(struct thread *thread, const struct __ptrace_syscall_info *call) {
   thread->error = 0;
   thread->is_last = false;
@@ -125,7 +137,9 @@ static void enter_call(struct thread *thread, const struct __ptrace_syscall_info
     thread->depth--;
     if (thread->id == crashed && thread->depth == 0) over = true;
   }
-  if (plan->kill_role == role && plan->kill_index == index) {
+  if (plan->stop_index == index && plan->stop_role == role) stop_for_a_while();
+  bool is_to_kill = plan->kill_number != 0 ? (long)call->entry.nr == plan->kill_number : plan->kill_index == index;
+  if (plan->kill_role == role && is_to_kill) {
     if (plan->kill_time == KILL_BEFORE) kill(victim, SIGKILL);
     thread->is_last = plan->kill_time == KILL_AFTER;
   }

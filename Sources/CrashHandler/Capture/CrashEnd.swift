@@ -89,12 +89,12 @@ struct CrashEnd {
     return false
   }
 
-  /// True after ten seconds; a wait may end early, or not begin at all under a filter, and without
-  /// a clock the waits of 100 ms are counted.
+  /// True after ten seconds in which this thread waited: by the clock, since a wait may end early or
+  /// not begin at all under a filter, and by the waits of 100 ms, since the process may have been
+  /// stopped meanwhile.
   @_noLocks
   private func isLate(_ rounds: Int, since start: UInt64) -> Bool {
-    guard rounds > 0 else { return false }
-    return start == 0 ? rounds >= 100 : pm_monotonic_clock() &- start > 10_000_000_000
+    rounds >= 100 && (start == 0 || pm_monotonic_clock() &- start > 10_000_000_000)
   }
 
   /// Wakes the threads that wait for the capturing one.

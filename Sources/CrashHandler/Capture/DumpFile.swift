@@ -96,8 +96,7 @@ struct DumpFile {
   @_noLocks
   func openAgain(_ name: UnsafePointer<CChar>) -> Int32 {
     guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
-    return unsafe Int32(
-      truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, DumpFile.writeOnly))
+    return unsafe open(state.pointee.folderDescriptor, name, DumpFile.writeOnly)
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
@@ -140,8 +139,37 @@ struct DumpFile {
 
   @_noLocks
   func openFolder(_ path: UnsafePointer<CChar>) -> Int32 {
-    unsafe Int32(
-      truncatingIfNeeded: pm_openat(DumpFile.workingDirectory, path, DumpFile.readFolder))
+    unsafe open(DumpFile.workingDirectory, path, DumpFile.readFolder)
+  }
+
+  /// Renames the dump, which takes its lock away; false if it cannot.
+  @_noLocks
+  func finish() -> Bool {
+    var result = -4
+    var attempts = 0
+    while result == -4, attempts < DumpFile.interruptions {  // EINTR
+      result = unsafe pm_rename(
+        state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
+      attempts &+= 1
+    }
+    return result == 0
+  }
+
+  /// How often a call of a slow file system is made again that a signal has interrupted: a tick of
+  /// the handler's own timer, most likely.
+  private static var interruptions: Int { @_noLocks get { 64 } }
+
+  @_noLocks
+  private func open(
+    _ folder: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
+  ) -> Int32 {
+    var result = -4
+    var attempts = 0
+    while result == -4, attempts < DumpFile.interruptions {  // EINTR
+      result = unsafe pm_create(folder, path, flags)
+      attempts &+= 1
+    }
+    return Int32(truncatingIfNeeded: result)
   }
 
   /// Makes the locked file under the name that it has now, and uses it.
@@ -161,8 +189,7 @@ struct DumpFile {
   /// Makes a file that must not exist; negative if it cannot be made.
   @_noLocks
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
-    unsafe Int32(
-      truncatingIfNeeded: pm_create(state.pointee.folderDescriptor, name, DumpFile.createNew))
+    unsafe open(state.pointee.folderDescriptor, name, DumpFile.createNew)
   }
 
   @_noLocks

@@ -50,8 +50,7 @@ struct LiveDump: ~Copyable {
     unsafe try Self.fill(state, from: main, threads: threads, suffix: suffix, memory: &memory)
     let bytes = Array(name.utf8.prefix(128))
     unsafe state.pointee.writer.asksFile = main.pointee.writer.asksFile
-    // The timer is the owner's.
-    if request.stops == .none { unsafe state.pointee.timer = -1 }
+    unsafe state.pointee.timer = Self.timer(request, main, for: threadID)
     unsafe state.pointee.request = request
     unsafe state.pointee.request.name = try memory.bytes(bytes)
     unsafe state.pointee.request.nameCount = bytes.count
@@ -62,6 +61,18 @@ struct LiveDump: ~Copyable {
     unsafe self.state = state
     unsafe self.context = context
     self.memory = memory
+  }
+
+  /// One whose signal goes to the dumping thread alone: it comes every 10 ms, and would end calls of
+  /// threads that are not stopped.
+  private static func timer(
+    _ request: DumpRequest, _ main: UnsafeMutablePointer<HandlerState>, for threadID: Int32
+  ) -> Int32 {
+    var timer: Int32 = -1
+    guard request.stops != .none, unsafe main.pointee.timer >= 0,
+      unsafe pm_timer_create(main.pointee.watchdogSignal, threadID, &timer) == 0
+    else { return -1 }
+    return timer
   }
 
   private static func fill(
@@ -89,7 +100,7 @@ struct LiveDump: ~Copyable {
         fifoDescriptor: -1, fifoIdentity: FileIdentity(of: -1),
         procDescriptor: main.pointee.procDescriptor, procIdentity: main.pointee.procIdentity,
         timeLimit: main.pointee.timeLimit, watchdogSignal: main.pointee.watchdogSignal,
-        timer: main.pointee.timer, spareDescriptors: (-1, -1),
+        timer: -1, spareDescriptors: (-1, -1),
         spareIdentity: FileIdentity(of: -1), stopAction: main.pointee.stopAction,
         stopSignal: main.pointee.stopSignal, previousActions: main.pointee.previousActions,
         crashSignals: main.pointee.crashSignals, openSignals: main.pointee.openSignals,
@@ -122,6 +133,7 @@ struct LiveDump: ~Copyable {
   }
 
   deinit {
+    if unsafe state.pointee.timer >= 0 { _ = unsafe pm_timer_delete(state.pointee.timer) }
     unsafe DumpFile(state).close()
     if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
       close(unsafe state.pointee.fifoDescriptor)
