@@ -108,8 +108,12 @@ extension CrashCondition {
     for crash in KnownCrash.all where !CrashCondition.instructions.contains(crash.kind) {
       lost.excluded[crash.kind] = "needs the thread's control block itself"
     }
-    return crowds + [
-      once, second,
+    var exiting = made(
+      "exiting-thread", .threads,
+      "a thread that blocks every signal calls exit as soon as the dump has begun")
+    exiting.excluded["exec"] = "ends the thread"
+    return crowds + signalStacks + [
+      once, second, exiting,
       made("deaf-threads", .threads, "four threads block every signal"),
       made("vfork-parent", .threads, "a thread is in state D: it waits for its vfork child"),
       made("traced-thread", .threads, "a thread is stopped by a tracer"),
@@ -123,6 +127,37 @@ extension CrashCondition {
         arguments: ["--stack", "65536"], places: [.pthread],
         excluded: ["deep": "is deeper than that"]),
     ]
+  }()
+
+  /// What crashes by an instruction, with nothing called that needs a stack.
+  private static let bare: Set = [
+    "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "execute-data",
+    "write-to-code", "divide-by-zero", "illegal-instruction", "builtin-trap", "breakpoint",
+    "integer-overflow",
+  ]
+
+  private static let signalStacks: [CrashCondition] = {
+    [
+      ("signal-stacks-4k", "on alternate stacks of 4,096 bytes", 4096),
+      ("signal-stacks-6k", "on alternate stacks of 6,144 bytes", 6144),
+      ("signal-stacks-8k", "on alternate stacks of 8,192 bytes", 8192),
+      ("handlers-on-8k", "in a signal handler on an alternate stack of 8,192 bytes", 8192 / 2),
+    ].map { name, summary, size in
+      var condition = made(
+        name, .threads, "64 threads crash at the same instant, " + summary, surrounds: true)
+      condition.isOnOtherThread = true
+      condition.places = [.main]
+      condition.comparesOutput = false
+      // The lines in front of our handler's change of stacks.
+      condition.largestSignalFrame = size - 700
+      condition.excluded["file-size-limit"] = "lowers the limit again while the dump is written"
+      if name == "handlers-on-8k" {
+        for crash in KnownCrash.all where !bare.contains(crash.kind) {
+          condition.excluded[crash.kind] = "needs more stack than is there"
+        }
+      }
+      return condition
+    }
   }()
 
   static let modules: [CrashCondition] = {
@@ -174,6 +209,8 @@ extension CrashCondition {
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
       made("folder-deleted", .resources, "the database was removed"), readOnly,
       made("no-cwd", .resources, "the working directory was removed"),
+      signals("no-pending-signals", "RLIMIT_SIGPENDING is 0"),
+      signals("full-signal-queue", "RLIMIT_SIGPENDING is used up"),
     ]
   }()
 
@@ -192,6 +229,12 @@ extension CrashCondition {
     endsOtherwise = true
     cutsLargeDumps = true
     needsRoot = true
+  }
+
+  private static func signals(_ name: String, _ summary: String) -> CrashCondition {
+    var condition = made(name, .resources, summary)
+    condition.losesSenders = true
+    return condition
   }
 
   static let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

@@ -408,14 +408,15 @@ private func hangInSection() throws {
   }
   // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
   unsafe unblock(state.pointee.captureSignals)
+  unsafe state.pointee.hasFaultStack = true
   for _ in 0..<2 {
     unsafe state.pointee.isOutOfTime = false
-    WatchdogTimer.arm(timer, milliseconds: 20)
+    unsafe arm(state, milliseconds: 20)
     let result = unsafe pm_run_section(state.pointee.landingPads, hanging, pm_state()!)
     let expected = unsafe state.pointee.watchdogSignal
     #expect(result == expected)
   }
-  WatchdogTimer.arm(timer, milliseconds: 0)
+  unsafe arm(state, milliseconds: 0)
   let isOutOfTime = unsafe state.pointee.isOutOfTime
   #expect(isOutOfTime)
 }

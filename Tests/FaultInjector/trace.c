@@ -128,6 +128,17 @@ static void run_command(void) {
   fputs("ran\n", plan->report);
 }
 
+// SIGSTOP now, and SIGCONT by a process that waits meanwhile: this one must go on following the threads.
+static void stop_for_a_while(void) {
+  pid_t waker = fork();
+  if (waker == 0) {
+    usleep((useconds_t)plan->stop_milliseconds * 1000);
+    kill(victim, SIGCONT);
+    _exit(0);
+  }
+  if (waker > 0) kill(victim, SIGSTOP);
+}
+
 static void enter_call(struct thread *thread, const struct __ptrace_syscall_info *call) {
   thread->error = 0;
   thread->is_last = false;
@@ -143,7 +154,9 @@ static void enter_call(struct thread *thread, const struct __ptrace_syscall_info
     if (thread->id == crashed && thread->depth == 0) over = true;
   }
   if (plan->command && plan->command_role == role && plan->command_index == index) run_command();
-  if (plan->kill_role == role && plan->kill_index == index) {
+  if (plan->stop_index == index && plan->stop_role == role) stop_for_a_while();
+  bool is_to_kill = plan->kill_number != 0 ? (long)call->entry.nr == plan->kill_number : plan->kill_index == index;
+  if (plan->kill_role == role && is_to_kill) {
     if (plan->kill_time == KILL_BEFORE) kill(victim, SIGKILL);
     thread->is_last = plan->kill_time == KILL_AFTER;
   }

@@ -341,6 +341,27 @@ static void run_look(void) {
   say(stack.ss_sp == alternate.ss_sp && stack.ss_size == alternate.ss_size ? "same stack\n" : "another stack\n");
 }
 
+// The same on an alternate stack that is too small for our handler, set when that has been started.
+static void use_small_stack(void) {
+  alternate.ss_size = 12 << 10;
+  alternate.ss_sp = malloc(alternate.ss_size);
+  sigaltstack(&alternate, NULL);
+}
+static void before_small_look(void) { install(SIGSEGV, look, SA_ONSTACK, SIGUSR1); }
+static void run_small_look(void) {
+  use_small_stack();
+  run_look();
+}
+static void run_small_fault(void) {
+  use_small_stack();
+  run_fault();
+}
+static void run_small_longjmp(void) {
+  use_small_stack();
+  try_out(100);
+  count_calls();
+}
+
 static pthread_barrier_t barrier;
 static void *crash_in_lane(void *argument) {
   lane = (int)(intptr_t)argument;
@@ -467,6 +488,9 @@ static const struct scene {
     {"sent-then-fault", nothing, run_sent_then_fault},
     {"segv-then-fault", nothing, run_segv_then_fault},
     {"look", before_look, run_look},
+    {"small-look", before_small_look, run_small_look},
+    {"small-nodefer", before_nodefer, run_small_fault},
+    {"small-longjmp", before_longjmp, run_small_longjmp},
     {"threads", before_longjmp, run_threads},
     {"deaths", nothing, run_deaths},
     {"mixed-deaths", nothing, run_mixed_deaths},

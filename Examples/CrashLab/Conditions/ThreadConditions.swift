@@ -44,7 +44,8 @@ extension Condition {
       summary: "while a thread that blocks every signal calls exit, as soon as the dump has begun",
       after: { unsafe condition_exiting_thread($0) }),
     Condition(
-      name: "signal-stacks-4k", summary: "on 64 threads at once, on alternate stacks of 4,096 bytes",
+      name: "signal-stacks-4k",
+      summary: "on 64 threads at once, on alternate stacks of 4,096 bytes",
       around: { unsafe condition_on_small_stacks($0.function, $0.context, 4096) }),
     Condition(
       name: "signal-stacks-6k", summary: "the same with 6,144 bytes",

@@ -268,21 +268,28 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
   return PM_SYSCALL(SYS_futex, word, 129 /* FUTEX_WAKE | FUTEX_PRIVATE_FLAG */, count, 0, 0, 0);
 }
 
-// A timer that is made at install, armed in a crash only, and sends the process a signal: the bound on our own time.
+// A timer that is made at install, armed in a crash only, and sends a signal: the bound on our own time. To the process, or
+// to one thread where that is not 0.
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
-  int32_t notify;  // 0: SIGEV_SIGNAL
-  int32_t unused[12];
+  int32_t notify;  // 0: SIGEV_SIGNAL; 4: SIGEV_THREAD_ID
+  int32_t thread;
+  int32_t unused[11];
 };
-PM_INLINE long pm_timer_create(int signal, int *timer) {
+PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
   struct pm_signal_event event = {0};
   event.signal = signal;
+  event.notify = thread == 0 ? 0 : 4;
+  event.thread = thread;
   return PM_SYSCALL(SYS_timer_create, 1 /* CLOCK_MONOTONIC */, &event, timer, 0, 0, 0);
 }
-PM_INLINE long pm_timer_arm(int timer, int64_t milliseconds) {
+PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
+
+// After so long and then in intervals; 0 for never.
+PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   // struct itimerspec: interval, value.
-  int64_t time[4] = {0, 0, milliseconds / 1000, milliseconds % 1000 * 1000000};
+  int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};
   return PM_SYSCALL(SYS_timer_settime, timer, 0, time, 0, 0, 0);
 }
 

@@ -83,18 +83,21 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     if unsafe state.pointee.isForkedChild || state.pointee.hasNewReportID {
       unsafe writeIdentity(state)
     }
+    unsafe writeCrashTime(state)
     unsafe state.pointee.request.write(to: &state.pointee.writer)
     unsafe Survival(state).write()
     unsafe state.pointee.isBegun = true
   }
   unsafe sections.run(1, pm_write_exception)
+  // Before anything that takes time: the process may be killed meanwhile, or end itself.
+  unsafe sections.run(20, pm_write_crashing_thread_top)
   unsafe sections.run(2, pm_stop_threads)
   unsafe sections.run(3, pm_read_mappings)
-  unsafe sections.run(4, pm_write_crashing_thread)
-  unsafe sections.run(18, pm_write_cxx_exception)
   unsafe sections.run(5, pm_write_process)
   unsafe sections.run(6, pm_write_mappings)
   unsafe sections.run(7, pm_write_modules)
+  unsafe sections.run(4, pm_write_crashing_thread)
+  unsafe sections.run(18, pm_write_cxx_exception)
   unsafe sections.run(8, pm_write_facts)
   unsafe sections.run(16, pm_write_client)
   unsafe sections.run(19, pm_write_tasks)
@@ -136,6 +139,8 @@ private func beginAnew(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.isFinishing = false
   unsafe state.pointee.isOver = false
   unsafe state.pointee.hasFaultStack = false
+  unsafe state.pointee.stackTop = WrittenStack()
+  unsafe state.pointee.isTicking = false
   unsafe state.pointee.timesReturned = 0
   unsafe state.pointee.outcome = DumpOutcome()
 }
@@ -171,12 +176,6 @@ private func setFaultStack(_ state: UnsafeMutablePointer<HandlerState>) {
   }
 }
 
-@_noLocks
-func arm(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
-  guard unsafe state.pointee.hasFaultStack else { return }
-  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: milliseconds)
-}
-
 /// The last words, on standard error, when the dump is done or could not be.
 ///
 /// Not without the watchdog, which is what ends a write that hangs.
@@ -205,6 +204,8 @@ private func writeLastWords(_ state: UnsafeMutablePointer<HandlerState>, millise
 @c(pm_write_words) @_noLocks
 private func pm_write_words(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  // Closed, or another file by now: there is nobody to put them together for.
+  guard unsafe state.pointee.isSame(state.pointee.lastWords.standardError, 2) else { return }
   let sections = unsafe SectionRunner(state)
   unsafe sections.run(13, pm_write_last_words)
   unsafe sections.run(14, pm_write_standard_error)

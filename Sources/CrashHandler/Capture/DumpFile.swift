@@ -98,11 +98,9 @@ struct DumpFile {
   /// - Returns: false if it keeps it, or lies under a converter's name.
   @_noLocks
   func finish() -> Bool {
-    let result = unsafe pm_rename(
-      state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
+    let result = takeLockAway()
     guard result == -2, copyToNew() else { return result == 0 }  // ENOENT
-    return unsafe pm_rename(
-      state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName) == 0
+    return takeLockAway() == 0
   }
 
   /// Copies the dump into a new file, if its own was removed while it was written.
@@ -159,8 +157,7 @@ struct DumpFile {
   func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
     let flags = truncating ? DumpFile.writeOnly | 0o1000 : DumpFile.writeOnly  // O_TRUNC
-    return unsafe Int32(
-      truncatingIfNeeded: pm_openat(state.pointee.folderDescriptor, name, flags))
+    return unsafe open(state.pointee.folderDescriptor, name, flags)
   }
 
   /// Makes the run record, and keeps it open where the run is followed.
@@ -234,8 +231,37 @@ struct DumpFile {
 
   @_noLocks
   func openFolder(_ path: UnsafePointer<CChar>) -> Int32 {
-    unsafe Int32(
-      truncatingIfNeeded: pm_openat(DumpFile.workingDirectory, path, DumpFile.readFolder))
+    unsafe open(DumpFile.workingDirectory, path, DumpFile.readFolder)
+  }
+
+  /// Renames the dump, which takes its lock away; returns 0 or -errno.
+  @_noLocks
+  private func takeLockAway() -> Int {
+    var result = -4
+    var attempts = 0
+    while result == -4, attempts < DumpFile.interruptions {  // EINTR
+      result = unsafe pm_rename(
+        state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
+      attempts &+= 1
+    }
+    return result
+  }
+
+  /// How often a call of a slow file system is made again that a signal has interrupted: a tick of
+  /// the handler's own timer, most likely.
+  private static var interruptions: Int { @_noLocks get { 64 } }
+
+  @_noLocks
+  private func open(
+    _ folder: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
+  ) -> Int32 {
+    var result = -4
+    var attempts = 0
+    while result == -4, attempts < DumpFile.interruptions {  // EINTR
+      result = unsafe pm_create(folder, path, flags)
+      attempts &+= 1
+    }
+    return Int32(truncatingIfNeeded: result)
   }
 
   /// Makes the locked file under the name that it has now, and uses it.
@@ -255,8 +281,7 @@ struct DumpFile {
   /// Makes a file that must not exist; negative if it cannot be made.
   @_noLocks
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
-    unsafe Int32(
-      truncatingIfNeeded: pm_create(state.pointee.folderDescriptor, name, DumpFile.createNew))
+    unsafe open(state.pointee.folderDescriptor, name, DumpFile.createNew)
   }
 
   @_noLocks

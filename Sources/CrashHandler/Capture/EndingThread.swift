@@ -25,7 +25,7 @@ struct EndingThread {
     guard unsafe state.pointee.owner.value != 0, unsafe OwnProcess(state).isCurrent
     else { return }
     let thread = UInt32(bitPattern: pm_gettid())
-    let start = pm_monotonic_clock()
+    let start = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
     var rounds = 0
     while true {
       let turn = unsafe state.pointee.turn.value

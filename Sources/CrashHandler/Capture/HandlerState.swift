@@ -158,6 +158,8 @@ struct HandlerState: ~Copyable {
   var sectionsBegun: UInt64 = 0
   /// The bit of the section that began last.
   var currentSection: UInt64 = 0
+  /// What of the crashing thread's stack is in the dump already.
+  var stackTop = WrittenStack()
   /// True once there is a file for the dump, and once it has its first tokens.
   var isPrepared = false
   /// True if no other thread can change this one's descriptors; if one has put another file in the
@@ -175,6 +177,9 @@ struct HandlerState: ~Copyable {
   /// True once the time is over; what has not begun is left out.
   var isOutOfTime = false
   var captureTime = CaptureTime(limit: 0)
+  /// What is left of it, and whether the timer runs.
+  var time = WatchdogTime()
+  var isTicking = false
   /// True in the last part, which has a time of its own, and once that is over too.
   var isFinishing = false
   var isOver = false
@@ -236,8 +241,9 @@ struct HandlerState: ~Copyable {
 }
 
 extension HandlerState {
-  /// Faults: what a thread that crashed must get, which waits or ends. No stop signal: a small
-  /// alternate stack has no room for one.
+  /// What a thread that crashed must get, which waits or ends: faults.
+  ///
+  /// No stop signal: a small alternate stack has no room for one.
   var faultSignals: UInt64 {
     @_noLocks get {
       openSignals

@@ -32,7 +32,7 @@ struct LateEnd {
     if let context = unsafe context, unsafe state.pointee.watchdogSignal != 0 {
       unsafe pm_context_unblock_signal(context, state.pointee.watchdogSignal)
     }
-    unsafe arm(state, milliseconds: LateEnd.time)
+    unsafe armOnce(state, milliseconds: LateEnd.time)
   }
 
   /// Ends the process by the signal of its crash.

@@ -51,8 +51,7 @@ struct LiveDump: ~Copyable {
     let bytes = Array(name.utf8.prefix(128))
     unsafe state.pointee.writer.asksFile = main.pointee.writer.asksFile
     unsafe state.pointee.mapsRecords = main.pointee.mapsRecords
-    // The timer is the owner's.
-    if request.stops == .none { unsafe state.pointee.timer = -1 }
+    unsafe state.pointee.timer = Self.timer(request, main, for: threadID)
     unsafe state.pointee.request = request
     unsafe state.pointee.request.name = try memory.bytes(bytes)
     unsafe state.pointee.request.nameCount = bytes.count
@@ -63,6 +62,18 @@ struct LiveDump: ~Copyable {
     unsafe self.state = state
     unsafe self.context = context
     self.memory = memory
+  }
+
+  /// One whose signal goes to the dumping thread alone: it comes every 10 ms, and would end calls of
+  /// threads that are not stopped.
+  private static func timer(
+    _ request: DumpRequest, _ main: UnsafeMutablePointer<HandlerState>, for threadID: Int32
+  ) -> Int32 {
+    var timer: Int32 = -1
+    guard request.stops != .none, unsafe main.pointee.timer >= 0,
+      unsafe pm_timer_create(main.pointee.watchdogSignal, threadID, &timer) == 0
+    else { return -1 }
+    return timer
   }
 
   private static func fill(
@@ -91,7 +102,7 @@ struct LiveDump: ~Copyable {
         fifoDescriptor: -1, fifoIdentity: FileIdentity(of: -1),
         procDescriptor: main.pointee.procDescriptor, procIdentity: main.pointee.procIdentity,
         timeLimit: main.pointee.timeLimit, watchdogSignal: main.pointee.watchdogSignal,
-        timer: main.pointee.timer, spareDescriptors: (-1, -1),
+        timer: -1, spareDescriptors: (-1, -1),
         spareIdentity: FileIdentity(of: -1), stopAction: main.pointee.stopAction,
         stopSignal: main.pointee.stopSignal, previousActions: main.pointee.previousActions,
         crashSignals: main.pointee.crashSignals, openSignals: main.pointee.openSignals,
@@ -126,6 +137,7 @@ struct LiveDump: ~Copyable {
   }
 
   deinit {
+    if unsafe state.pointee.timer >= 0 { _ = unsafe pm_timer_delete(state.pointee.timer) }
     unsafe DumpFile(state).close()
     unsafe state.pointee.recordMapping.remove()
     if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {

@@ -11,7 +11,7 @@ enum HandlerInstaller {
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, course: RunCourse?,
-    options: HandlerOptions, signals: CrashSignals
+    options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool
   ) throws(CrashHandlerError) {
     let refusal = ThreadStack.install()
     guard refusal == 0 else {
@@ -23,7 +23,7 @@ enum HandlerInstaller {
     let entryMemory = unsafe try memory.pages(entryStacks)
     let state = unsafe try makeState(
       files: files, facts: facts, course: course, options: options, signals: signals,
-      memory: &memory)
+      hasStandardError: hasStandardError, memory: &memory)
     unsafe state.pointee.followsRun = files.followsRun
     unsafe state.pointee.recordDescriptor = files.recordDescriptor
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
@@ -64,7 +64,8 @@ enum HandlerInstaller {
 
   private static func makeState(
     files: borrowing PendingDumpFiles, facts: LaunchFacts, course: RunCourse?,
-    options: HandlerOptions, signals: CrashSignals, memory: inout HandlerMemory
+    options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool,
+    memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<HandlerState> {
     let state = unsafe try memory.pages(MemoryLayout<HandlerState>.size)
       .bindMemory(to: HandlerState.self, capacity: 1)
@@ -167,7 +168,8 @@ enum HandlerInstaller {
         scratch: memory.pages(HandlerMemory.scratchSize),
         scratchSize: HandlerMemory.scratchSize,
         lastWords: LastWords.prepare(
-          options: options, facts: facts, signals: signals, memory: &memory),
+          options: options, facts: facts, signals: signals, hasStandardError: hasStandardError,
+          memory: &memory),
         owner: word(1),
         turn: word(2),
         ending: word(6),

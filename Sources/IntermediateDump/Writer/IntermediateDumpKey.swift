@@ -79,7 +79,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case stackRegionEnd = 413
   case stackBytesOmitted = 414
   case blockedSignals = 415
-  case crashingThread = 416  // map, the same contents as thread
+  case crashingThread = 416  // map, the same contents as thread; in two parts
   case schedulingPolicy = 417
   case niceValue = 418
   case systemCall = 419

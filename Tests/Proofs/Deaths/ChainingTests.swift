@@ -36,6 +36,10 @@ struct ChainingTests {
     Scene(name: "signal", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
     // Sees siginfo, mask and stack as the kernel gives them, and has its own stack back afterwards.
     Scene(name: "look", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    // On an alternate stack of 12 KiB.
+    Scene(name: "small-look", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    Scene(
+      name: "small-nodefer", reports: 2, outcomes: [.previousHandlerRan, .previousHandlerRan]),
     Scene(name: "sent", reports: 2, outcomes: [.wentOn, .wentOn]),
     // A call that a signal interrupts goes on if the program's SA_RESTART says so.
     Scene(name: "restart", reports: 1, outcomes: [.wentOn]),
@@ -135,6 +139,19 @@ struct ChainingTests {
     // Nothing is left open of a crash that is over.
     #expect(Set(play.snapshots.map(\.process.descriptorCount)).count == 1)
     #expect(try victim.pendingFiles() == [])
+  }
+
+  @Test(
+    "A handler that leaves a small alternate stack a hundred times",
+    arguments: BuildConfiguration.dynamic)
+  func smallStack(_ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let play = try await Play("small-longjmp", by: victim)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.standardOutput == "100 calls\n")
+    #expect(play.handled.standardOutput == play.alone.standardOutput)
+    #expect(play.snapshots.count == 16)
+    #expect(play.lines.allSatisfy { $0.hasSuffix(": complete") }, "\(play.lines)")
   }
 
   @Test("What the first-chance handler takes leaves nothing", arguments: BuildConfiguration.dynamic)
