@@ -37,7 +37,7 @@ func pm_handle_crash(
     unsafe interrupted.abandon(threadID, for: state)
   }
   if unsafe state.pointee.owner.value == UInt32(bitPattern: threadID) {
-    _ = unsafe openSignals(state)
+    unsafe openSignals(state)
     unsafe end.land(signal, information, context, isKernels: isKernels)
     return
   }
@@ -90,7 +90,7 @@ func pm_handle_crash(
   if !isKernels { unsafe goBack(context, mask: mask) }
   if fate == .delegated {
     unsafe state.pointee.knownFaults.noteReturn(fault)
-    unsafe end.passOn(signal, information, context)
+    unsafe end.delegate(signal, information, context)
   }
 }
 
@@ -111,7 +111,7 @@ private func goBack(_ context: UnsafeMutableRawPointer?, mask: UInt64) {
 /// real-time signal. Returning from the handler restores the thread's mask.
 ///
 /// - Returns: the mask before.
-@_noLocks
+@_noLocks @discardableResult
 func openSignals(_ state: UnsafeMutablePointer<HandlerState>) -> UInt64 {
   var mask = unsafe state.pointee.openSignals
   var before: UInt64 = 0
