@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -390,7 +391,8 @@ static void run_deaths(void) {
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
-// Threads that nobody saves, each in another way.
+// Threads that nobody saves, each in another way. The kernel has no room for a real-time signal to stop them by, so that those
+// which come second are not stopped where they wait.
 static void *die_of_kind(void *argument) {
   int kind = (int)(intptr_t)argument % 4;
   pthread_barrier_wait(&barrier);
@@ -402,6 +404,8 @@ static void *die_of_kind(void *argument) {
 static void run_mixed_deaths(void) {
   enum { count = 8 };
   pthread_t threads[count];
+  struct rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_SIGPENDING, &none) != 0) abort();
   pthread_barrier_init(&barrier, NULL, count);
   for (intptr_t i = 0; i < count; i++) pthread_create(&threads[i], NULL, die_of_kind, (void *)i);
   for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
@@ -409,7 +413,13 @@ static void run_mixed_deaths(void) {
 
 static void prepare_work(int signal) {
   pthread_t thread;
+  sigset_t sent;
+  sigemptyset(&sent);
+  sigaddset(&sent, signal);
+  // The thread that is asked must not be the one that asks.
+  pthread_sigmask(SIG_BLOCK, &sent, NULL);
   if (pipe(question) != 0 || pipe(reply) != 0 || pthread_create(&thread, NULL, answer_questions, NULL) != 0) abort();
+  pthread_sigmask(SIG_UNBLOCK, &sent, NULL);
   install_later(signal, pass_on_then_work);
 }
 static void run_later_fault(void) {
@@ -425,21 +435,23 @@ static void run_later_sent(void) {
   crash_sent(SIGSEGV);
   say("went on\n");
 }
-static void run_later_leaves(void) {
+static void leave_later(int signal, void (*crash)(void)) {
   stack_t stack, after;
   sigset_t mask, mask_after;
   sigaltstack(NULL, &stack);
   pthread_sigmask(SIG_BLOCK, NULL, &mask);
-  install_later(SIGSEGV, pass_on_then_leave);
-  if (sigsetjmp(way_out[0], 1) == 0) crash_null_call();
+  install_later(signal, pass_on_then_leave);
+  if (sigsetjmp(way_out[0], 1) == 0) crash();
   sigaltstack(NULL, &after);
   pthread_sigmask(SIG_BLOCK, NULL, &mask_after);
   say(stack.ss_sp == after.ss_sp && stack.ss_size == after.ss_size ? "same stack\n" : "another stack\n");
   say(memcmp(&mask, &mask_after, sizeof mask) == 0 ? "same mask\n" : "another mask\n");
   crash_divide_by_zero();
 }
-
 static void run_abort(void) { abort(); }
+static void run_later_leaves(void) { leave_later(SIGSEGV, crash_null_call); }
+static void run_later_leaves_abort(void) { leave_later(SIGABRT, run_abort); }
+
 static void run_raise(void) {
   raise(SIGABRT);
   say("went on\n");
@@ -498,6 +510,7 @@ static const struct scene {
     {"later-abort", nothing, run_later_abort},
     {"later-sent", nothing, run_later_sent},
     {"later-leaves", nothing, run_later_leaves},
+    {"later-leaves-abort", nothing, run_later_leaves_abort},
     {"raise-then-abort", nothing, run_raise},
     {"abort-of-handled", before_sent, run_abort},
     {"child", nothing, run_child},

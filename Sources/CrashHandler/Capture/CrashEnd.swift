@@ -189,6 +189,21 @@ struct CrashEnd {
     _ = pm_exit_group(128 &+ signal)
   }
 
+  /// Does what the default action stands for, as far as a function can that another handler has
+  /// called: the action is put back, and the crash happens again when that handler returns.
+  ///
+  /// abort() goes on by itself.
+  @_noLocks
+  func delegate(
+    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  ) {
+    if unsafe AbortCall(state).isUnderWay(signal, information, context) {
+      restore(signal)
+    } else {
+      unsafe passOn(signal, information, context)
+    }
+  }
+
   /// Puts the action back that a signal had before ours.
   @_noLocks
   private func restore(_ number: Int32) {

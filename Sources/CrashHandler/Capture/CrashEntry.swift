@@ -106,7 +106,7 @@ private func pm_in_crash(
   if !isKernels { unsafe goBack(context, mask: mask) }
   if fate == .delegated {
     unsafe state.pointee.knownFaults.noteReturn(fault)
-    unsafe end.passOn(signal, information, context)
+    unsafe end.delegate(signal, information, context)
   }
 }
 

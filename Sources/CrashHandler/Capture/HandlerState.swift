@@ -203,6 +203,9 @@ struct HandlerState: ~Copyable {
   var previousHandlerReturned = false
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
+  /// Where abort() lies; its size is 0 where that is not known.
+  var abortStart: UInt64 = 0
+  var abortSize: UInt64 = 0
   /// False where the byte's value is final.
   var isPrecedingOpen = false
   let knownFaults: KnownFaults
@@ -218,9 +221,6 @@ struct HandlerState: ~Copyable {
   var backtracerCodeSize: UInt64 = 0
   /// Whether it runs after this crash.
   var isBacktraced = false
-  /// Where abort() lies; its size is 0 where that is not known.
-  var abortStart: UInt64 = 0
-  var abortSize: UInt64 = 0
   /// The most bytes that the kernel needs to call a handler.
   var signalFrameSize: UInt64 = 0
 

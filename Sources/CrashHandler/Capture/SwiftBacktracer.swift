@@ -16,10 +16,6 @@ internal import CSignalSafe
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
 @safe
 struct SwiftBacktracer {
-  /// Words above the stack pointer among which raise() has its return address into abort(): behind
-  /// the signal mask of 16 words that pthread_kill() keeps.
-  private static var wordsOfRaise: Int { @_noLocks get { 64 } }
-
   private let state: UnsafeMutablePointer<HandlerState>
 
   @_noLocks
@@ -52,12 +48,8 @@ struct SwiftBacktracer {
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) -> Bool {
     guard let information = unsafe information, let context = unsafe context else { return false }
+    if signal == 6 { return unsafe AbortCall(state).isUnderWay(signal, information, context) }
     let code = unsafe pm_siginfo_code(information)
-    if signal == 6 {
-      // SI_TKILL, by itself: abort(), or raise(SIGABRT), which goes on when its handler returns.
-      return unsafe code == -6 && pm_siginfo_sender(information) == state.pointee.processID
-        && isInAbort(context)
-    }
     return code > 0 && comesAgain(signal, code: code)
   }
 
@@ -109,23 +101,6 @@ struct SwiftBacktracer {
       number &+= 1
     }
     unsafe state.pointee.backtracerSignals = 0
-  }
-
-  /// True if there is a return address into abort() where raise() has it.
-  @_noLocks
-  private func isInAbort(_ context: UnsafeMutableRawPointer) -> Bool {
-    let start = unsafe state.pointee.abortStart
-    let size = unsafe state.pointee.abortSize
-    var address = unsafe pm_context_stack_pointer(context)
-    var index = 0
-    while index < SwiftBacktracer.wordsOfRaise {
-      var word: UInt64 = 0
-      guard unsafe state.pointee.memory.copy(address, to: &word, count: 8) == 8 else { return false }
-      if word &- start < size { return true }
-      address &+= 8
-      index &+= 1
-    }
-    return false
   }
 
   /// True if all of what the frame of a signal needs can be accessed.

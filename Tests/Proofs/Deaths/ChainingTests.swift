@@ -61,6 +61,7 @@ struct ChainingTests {
     Scene(name: "later-sent", reports: 1, outcomes: [.previousHandlerRan]),
     // One that leaves after it has called ours, and dies of another signal.
     Scene(name: "later-leaves", reports: 2, outcomes: [.wentOn, nil]),
+    Scene(name: "later-leaves-abort", reports: 2, outcomes: [.wentOn, nil]),
   ]
 
   @Test(
