@@ -12,14 +12,15 @@ import Testing
     let before = unsafe try memory.pages(100)
     let stack = unsafe try memory.stack(HandlerMemory.captureStackSize)
     let after = unsafe try memory.pages(100)
-    let base = unsafe UInt(bitPattern: stack)
+    let base = UInt(bitPattern: stack)
     #expect(base % UInt(pageSize) == 0)
     #expect(Mappings.protection(at: base - 1) == "---p")
     #expect(Mappings.protection(at: base - UInt(pageSize)) == "---p")
-    for place in unsafe [before, stack, stack + HandlerMemory.captureStackSize - 1, after] {
-      #expect(Mappings.protection(at: unsafe UInt(bitPattern: place)) == "rw-p")
+    let top = base + UInt(HandlerMemory.captureStackSize)
+    for place in [UInt(bitPattern: before), base, top - 1, UInt(bitPattern: after)] {
+      #expect(Mappings.protection(at: place) == "rw-p")
     }
-    #expect(unsafe UInt(bitPattern: after) >= base + UInt(HandlerMemory.captureStackSize))
+    #expect(UInt(bitPattern: after) >= top)
   }
 
   @Test("There is room for a capture, whatever the size of a page", arguments: [4, 16, 64])
@@ -28,7 +29,7 @@ import Testing
       capacity: HandlerMemory.captureSize, pageSize: kibibytes << 10)
     let (mark, isWiped) = unsafe try memory.pageWipedInCopies()
     #expect(isWiped)
-    #expect(unsafe UInt(bitPattern: mark) % UInt(kibibytes << 10) == 0)
+    #expect(UInt(bitPattern: mark) % UInt(kibibytes << 10) == 0)
     _ = unsafe try memory.stack(HandlerMemory.captureStackSize)
     _ = unsafe try memory.stack(64 << 10)
     _ = try memory.mappings()

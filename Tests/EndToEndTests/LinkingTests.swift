@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Foundation
+import ProcessSnapshot
 import Testing
 
 /// The handler in programs that are linked otherwise than SwiftPM links an executable.
@@ -79,9 +80,9 @@ struct LinkingTests {
     var arguments = ["-module-name", "Program", path, "-I", products + "/Modules"] + options
     for module in Self.modules {
       let objects = "\(products)/\(module).build"
-      if module.hasPrefix("C"), FileManager.default.fileExists(atPath: objects + "/module.modulemap")
-      {
-        arguments += ["-Xcc", "-fmodule-map-file=\(objects)/module.modulemap"]
+      let map = objects + "/module.modulemap"
+      if FileManager.default.fileExists(atPath: map) {
+        arguments += ["-Xcc", "-fmodule-map-file=" + map]
       }
       arguments += try FileManager.default.subpathsOfDirectory(atPath: objects)
         .filter { $0.hasSuffix(".o") }.sorted().map { "\(objects)/\($0)" }
