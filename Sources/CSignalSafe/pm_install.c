@@ -14,9 +14,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-// Weak, because in a static executable it would draw in the whole dynamic linker, with a warning at each link.
-#pragma weak dlopen
-
 extern const char **swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 
 const char *const *pm_fatal_message_buffer(void) {
@@ -180,12 +177,15 @@ static int find_name(struct dl_phdr_info *info, size_t size, void *argument) {
 }
 
 void pm_pin_module(const void *address) {
-  if (!dlopen) return;
   struct name_search search = {.address = (uint64_t)address};
   dl_iterate_phdr(find_name, &search);
-  // The executable has no name. A library is known by the name that it was loaded by, wherever the working directory is now;
-  // those that it needs stay with it. The handle is never given back. Source: dlopen(3), RTLD_NODELETE.
-  if (search.name && search.name[0]) dlopen(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  // The executable has no name.
+  if (!search.name || !search.name[0]) return;
+  // Not by its name: that would draw the dynamic linker into a static executable, with a warning at each link.
+  void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
+  // A library is known by the name that it was loaded by, wherever the working directory is now; those that it needs stay with it.
+  // The handle is never given back. Source: dlopen(3), RTLD_NODELETE.
+  if (open_module) open_module(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void pm_find_thread_base(void) {

@@ -66,6 +66,7 @@ SAME(offsetof(ucontext_t, uc_mcontext.gregs), PM_CONTEXT_REGISTERS);
 SAME(sizeof(gregset_t), PM_GENERAL_REGISTERS_SIZE);
 SAME(offsetof(ucontext_t, uc_mcontext.fpregs), PM_CONTEXT_FLOATING_POINT);
 SAME(REG_RIP, PM_RIP);
+SAME(REG_RCX, PM_RCX);
 SAME(REG_RSP, PM_RSP);
 SAME(REG_RBP, PM_RBP);
 SAME(REG_EFL, PM_RFLAGS);

@@ -25,6 +25,7 @@ final class CatalogueVictim: Sendable {
     let line = testCase.condition.launch.commandLine(command)
     let environment = [
       "SWIFT_BACKTRACE": "enable=no", "DATABASE": database, "DEBUGINFOD_URLS": "",
+      "CRASHLAB_RESOLVER_MODULE": modules.resolver,
       "CRASHLAB_MODULE": modules.module, "CRASHLAB_MODULES": modules.folder,
     ].merging(testCase.condition.environment) { _, new in new }
     return try await ChildProcess.run(

@@ -66,7 +66,19 @@ extension CrashCondition {
         "in-thread-end", .moments, "in the destructor of a thread-specific value",
         surrounds: true),
       made("in-dlopen", .moments, "in a constructor, under the loader's lock", surrounds: true),
+      made(
+        "in-resolver", .moments,
+        "in the resolver of an indirect function, while the loader links its module",
+        surrounds: true),
+      made(
+        "in-static-destructor", .moments,
+        "in the destructor of a static object of C++, behind all exit handlers", surrounds: true),
+      made(
+        "in-processing", .moments, "inside `processIntermediateDumps`, which has taken a dump",
+        surrounds: true),
     ]
+    conditions[7].dumpsBefore = 1
+    conditions[7].excluded["seccomp"] = "is how the condition is made"
     for index in 2...3 {
       conditions[index].isOnOtherThread = true
       conditions[index].places = [.main]
@@ -105,9 +117,24 @@ extension CrashCondition {
       "bad-thread-base", .threads,
       "the thread's FS base (TPIDR_EL0) points nowhere: what crashes by an instruction alone",
       surrounds: true)
-    for crash in KnownCrash.all where !CrashCondition.instructions.contains(crash.kind) {
+    // What they are made of calls nothing, for the dynamic linker needs the block too.
+    let bare: Set = [
+      "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "divide-by-zero",
+      "illegal-instruction", "builtin-trap", "breakpoint",
+    ]
+    for crash in KnownCrash.all where !bare.contains(crash.kind) {
       lost.excluded[crash.kind] = "needs the thread's control block itself"
     }
+    var stealing = made(
+      "stealing-thread", .threads,
+      "a thread that no signal stops puts a file of the program's over each descriptor, and closes it, all the time"
+    )
+    // A worker starts with a descriptor of its own.
+    stealing.places = [.main, .pthread]
+    for kind in ["truncated-file", "file-size-limit", "pipe"] {
+      stealing.excluded[kind] = "needs a descriptor itself"
+    }
+    for end in QuietEnd.all { stealing.excluded[end.kind] = "is noted through a descriptor" }
     var exiting = made(
       "exiting-thread", .threads,
       "a thread that blocks every signal calls exit as soon as the dump has begun")
@@ -119,7 +146,7 @@ extension CrashCondition {
       made("traced-thread", .threads, "a thread is stopped by a tracer"),
       churn,
       made("spinning-threads", .threads, "four threads never sleep"),
-      lost,
+      lost, stealing,
       made(
         "bad-thread-base-beside", .threads, "a thread's FS base (TPIDR_EL0) points nowhere"),
       CrashCondition(

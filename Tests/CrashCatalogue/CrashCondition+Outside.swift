@@ -85,6 +85,11 @@ extension CrashCondition {
       name: "chaining-after", group: .handlers, summary: "handlers set later that pass on",
       arguments: ["--condition", "chaining-after"], excluded: unaligned),
     CrashCondition(
+      name: "theft", group: .handlers,
+      summary:
+        "handlers that were there before, and a thread that no signal stops, which puts a file of the program's over the dump when that has begun",
+      arguments: ["--condition", "handler-before", "--condition", "theft"], excluded: unaligned),
+    CrashCondition(
       name: "first-chance", group: .handlers,
       summary: "a first-chance handler has taken a fault, as a JIT's does, and declines the crash",
       arguments: ["--condition", "first-chance"]),
@@ -110,6 +115,16 @@ extension CrashCondition {
       name: "under-strace", group: .handlers, summary: "run by strace",
       launch: .wrapped(["strace", "-f", "-o", "/dev/null"]), isSlow: true, tool: .strace),
   ]
+
+  /// Allocators in the place of libc's.
+  static let allocators: [CrashCondition] = [
+    ("jemalloc", OutsideTool.jemalloc), ("tcmalloc", OutsideTool.tcmalloc),
+  ].map { name, library in
+    CrashCondition(
+      name: name, group: .handlers, summary: "\(library.rawValue) is preloaded",
+      environment: ["LD_PRELOAD": library.rawValue],
+      tool: library, excluded: ["double-free": "is found by glibc's own allocator"])
+  }
 
   static let sharing: [CrashCondition] = [
     CrashCondition(
@@ -144,6 +159,15 @@ extension CrashCondition {
     CrashCondition(
       name: "not-dumpable", group: .containers, summary: "after PR_SET_DUMPABLE 0",
       arguments: ["--condition", "not-dumpable"]),
+    CrashCondition(
+      name: "setuid", group: .containers,
+      summary: "a setuid program of root's, run by nobody: the database is root's alone",
+      launch: .script(
+        """
+        cp "$1" "$DATABASE-setuid" && chmod 4755 "$DATABASE-setuid" && shift &&
+        exec \(nobody.joined(separator: " ")) "$DATABASE-setuid" "$@"
+        """),
+      needsRoot: true),
   ]
 
   private static func dropped(_ name: String, _ summary: String) -> CrashCondition {
@@ -162,7 +186,7 @@ extension CrashCondition {
   }
 
   /// What crashes by an instruction alone; all others make system calls that the filter refuses them, too.
-  static let instructions: Set = [
+  private static let instructions: Set = [
     "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "divide-by-zero",
     "illegal-instruction", "builtin-trap", "integer-overflow", "stack-overflow", "huge-frame",
     "alloca", "deep",

@@ -239,7 +239,7 @@ private struct SignalStack: Sendable {
 }
 
 /// What is mapped in this process.
-private enum Mappings {
+enum Mappings {
   private static var lines: [Substring] {
     ((try? KernelFile.text("/proc/self/maps")) ?? "")
       .split(separator: "\n")

@@ -32,7 +32,7 @@ PM_INLINE int pm_siginfo_sender(const void *information) {
 
 // The places in that array; glibc's REG_* exist only under _GNU_SOURCE, which a header cannot ask for.
 enum {
-  PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RBP = 10, PM_RBX = 11, PM_RAX = 13, PM_RSP = 15, PM_RIP = 16,
+  PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RBP = 10, PM_RBX = 11, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16,
   PM_RFLAGS = 17,
 };
 
@@ -73,6 +73,7 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
   registers[PM_R13] = pad->saved[3];
   registers[PM_R14] = pad->saved[4];
   registers[PM_R15] = pad->saved[5];
+  registers[PM_RCX] = pad->saved[6];
   registers[PM_RAX] = (uint64_t)signal;
   registers[PM_RFLAGS] &= ~UINT64_C(0x400);  // the ABI wants the direction flag clear on return
 }

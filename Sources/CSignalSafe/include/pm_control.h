@@ -8,7 +8,8 @@
 
 #include "pm_annotations.h"
 
-// What a section of the handler comes back to when it faults. x86_64 saves rbx rbp r12 to r15; arm64 x19 to x30.
+// What a section of the handler comes back to when it faults. x86_64 saves rbx rbp r12 to r15 and the shadow stack pointer; arm64
+// x19 to x30.
 struct pm_landing_pad {
   uint64_t armed;  // not 0 while the section runs
   uint64_t resume;

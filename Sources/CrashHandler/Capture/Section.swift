@@ -25,7 +25,9 @@ struct SectionRunner {
   func run(_ number: UInt64, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
     let bit: UInt64 = 1 &<< number
     // After a fault between the sections they are gone through again.
-    guard unsafe state.pointee.sectionsBegun & bit == 0 && !state.pointee.hasLostFile else { return }
+    guard unsafe state.pointee.sectionsBegun & bit == 0,
+      unsafe !state.pointee.hasLostFile
+    else { return }
     unsafe state.pointee.sectionsBegun |= bit
     unsafe state.pointee.currentSection = bit
     let depth = unsafe state.pointee.writer.depth

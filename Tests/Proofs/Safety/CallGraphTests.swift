@@ -34,6 +34,19 @@ import Testing
     #expect(audit.reached.count > 30)
   }
 
+  /// On a thread whose FS base points nowhere they would fault, before there is another block.
+  @Test(arguments: BuildConfiguration.allCases)
+  func whatRunsFirstReadsNothingOfTheThread(_ configuration: BuildConfiguration) async throws {
+    let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    let names = [
+      "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_termination",
+      "pm_run_handler",
+    ]
+    let functions = try Disassembly(of: program).functions(names)
+    #expect(functions.count == names.count)
+    #expect(functions.filter { $0.value.readsControlBlock }.keys.sorted() == [])
+  }
+
   /// `startHandler` is ordinary code beside the handler's: it allocates, and the audit must say so.
   @Test(arguments: BuildConfiguration.allCases)
   func aViolationIsFound(_ configuration: BuildConfiguration) async throws {

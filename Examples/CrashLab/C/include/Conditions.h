@@ -31,6 +31,12 @@ void condition_in_thread_start(crashlab_body _Nonnull body, void *_Nullable cont
 void condition_in_thread_end(crashlab_body _Nonnull body, void *_Nullable context);
 // In a constructor of the module that the environment's CRASHLAB_MODULE names.
 void condition_in_constructor(crashlab_body _Nonnull body, void *_Nullable context);
+// In the resolver of an indirect function, by which the loader links the module that CRASHLAB_RESOLVER_MODULE names.
+void condition_in_resolver(crashlab_body _Nonnull body, void *_Nullable context);
+// In the destructor of a static object of C++.
+void condition_in_static_destructor(crashlab_body _Nonnull body, void *_Nullable context);
+// From here on the body runs in whatever next waits for the disk on this thread.
+void condition_trap_syncs(crashlab_body _Nonnull body, void *_Nullable context);
 
 // Threads beside the crashing one.
 
