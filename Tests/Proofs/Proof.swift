@@ -25,6 +25,7 @@ extension Proof {
       name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",
       suites: [
         "FaithfulDeathTests", "StackOverflowTests", "SteadyStateTests", "HandlerStatusTests",
+        "DescriptorTests", "LinkingTests",
       ]),
     Proof(
       name: "handlers", summary: "handlers that were there before run and do what they did",
@@ -50,7 +51,10 @@ extension Proof {
       suites: ["CallGraphTests", "PlantedProgramTests", "PoisonedRunTests"]),
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
-      suites: ["CallListTests", "ForgoneCallTests", "SectionFaultTests", "SystemCallFailureTests"],
+      suites: [
+        "CallListTests", "ForgoneCallTests", "SectionFaultTests", "StopTests",
+        "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests",
+      ],
       full: .environment(name: "POSTMORTEM_FAULTS", value: "all")),
     Proof(
       name: "root", summary: "dropped privileges, other users' files, PID namespaces",

@@ -68,7 +68,7 @@ private func pm_in_crash(
     unsafe end.passOn(signal, information, context)
     return
   }
-  unsafe unblock(state.pointee.captureSignals)
+  unblock(unsafe state.pointee.captureSignals)
   unsafe state.pointee.signal = signal
   unsafe state.pointee.information = information
   unsafe state.pointee.context = context

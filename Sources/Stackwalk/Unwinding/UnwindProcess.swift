@@ -77,7 +77,7 @@ final class UnwindProcess {
 
   private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
     guard knowsCode else {
-      let isUserSpace = address >= 1 << 16 && address < 1 << 48
+      let isUserSpace = address >= 0x1_0000 && address < 0x1_0000_0000_0000
       return isUserSpace && snapshot.memory.region(containing: address) == nil
         ? .codeUnknown : .notBehindCall
     }
