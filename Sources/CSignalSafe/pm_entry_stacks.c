@@ -34,11 +34,13 @@ static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_
   return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * PM_ENTRY_STACK_SIZE;
 }
 
-// NULL where the handler has room enough, where it is on no alternate stack, and where all are taken.
+// NULL where the handler has room enough, where it is on no alternate stack, and where all are taken. A later handler that
+// passes on may have no context.
 PM_NOT_INSTRUMENTED static struct entry_stack *take_stack(const void *context) {
+  if (!memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
   uint64_t left = (uint64_t)__builtin_frame_address(0) - alternate->base;
-  if (!memory || left >= alternate->size || left >= PM_ENOUGH_STACK) return NULL;
+  if (left >= alternate->size || left >= PM_ENOUGH_STACK) return NULL;
   for (int i = 0; i < PM_ENTRY_STACKS; i++)
     if (pm_atomic_load_64(&stacks[i].owner) == alternate->base) return &stacks[i];
   for (int i = 0; i < PM_ENTRY_STACKS; i++)

@@ -236,6 +236,7 @@ extension CrashCondition {
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
       made("folder-deleted", .resources, "the database was removed"), readOnly,
       made("no-cwd", .resources, "the working directory was removed"),
+      made("other-stderr", .resources, "descriptor 2 is another file than at the start"),
       signals("no-pending-signals", "RLIMIT_SIGPENDING is 0"),
       signals("full-signal-queue", "RLIMIT_SIGPENDING is used up"),
     ]

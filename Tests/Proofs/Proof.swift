@@ -52,7 +52,7 @@ extension Proof {
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
       suites: [
-        "CallListTests", "ForgoneCallTests", "SectionFaultTests", "StopTests",
+        "CallListTests", "ForgoneCallTests", "LastWordsCallTests", "SectionFaultTests", "StopTests",
         "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests",
       ],
       full: .environment(name: "POSTMORTEM_FAULTS", value: "all")),

@@ -29,6 +29,9 @@ extension Condition {
       name: "no-cwd", summary: "in a working directory that was removed",
       after: { unsafe condition_no_working_directory($0) }),
     Condition(
+      name: "other-stderr", summary: "after standard error has become another file",
+      after: { unsafe condition_other_standard_error($0) }),
+    Condition(
       name: "no-pending-signals", summary: "under RLIMIT_SIGPENDING 0",
       after: { _ in condition_no_pending_signals() }),
     Condition(

@@ -57,8 +57,7 @@ private func pm_in_crash(
   if let context = unsafe context, unsafe pm_context_is_on_signal_stack(context) == 0,
     pm_has_first_chance_handler()
   {
-    // It may take long: the thread can be stopped there, where it would be in the kernel's handling
-    // of the signal.
+    // Which may take long: the stop signals are let through meanwhile.
     setMask(unsafe pm_context_signal_mask(context) | ~state.pointee.openSignals)
     if unsafe pm_call_first_chance_handler(signal, information, context) { return }
     setMask(unsafe ~state.pointee.faultSignals)

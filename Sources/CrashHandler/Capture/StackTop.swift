@@ -33,8 +33,8 @@ struct StackTop {
     unsafe state.pointee.writer.startArray(.stack)
     let start = firstReadable(from: ThreadWriter.stackStart(stackPointer))
     if start != 0 { written.first = write(start, limit: limit) }
-    // A pointer that is no frame pointer points anywhere.
-    if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 30,
+    // No frame is larger than 2 GiB; a pointer that is no frame pointer points anywhere.
+    if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
     {
       written.second = write(framePointer & ~15, limit: limit &- written.first.count)

@@ -99,6 +99,14 @@ void condition_no_working_directory(const char *database) {
   check(rmdir(path), "rmdir");
 }
 
+void condition_other_standard_error(const char *database) {
+  (void)database;
+  int file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  check(file, "open");
+  check(dup2(file, STDERR_FILENO), "dup2");
+  if (file != STDERR_FILENO) close(file);
+}
+
 static void limit_pending_signals(rlim_t count) {
   struct rlimit limit;
   check(getrlimit(RLIMIT_SIGPENDING, &limit), "getrlimit");

@@ -80,6 +80,8 @@ void condition_full_disk(const char *_Nullable database);
 void condition_folder_deleted(const char *_Nullable database);
 void condition_folder_read_only(const char *_Nullable database);
 void condition_no_working_directory(const char *_Nullable database);
+// Descriptor 2 is another file than at the start.
+void condition_other_standard_error(const char *_Nullable database);
 // RLIMIT_SIGPENDING is 0; it is low, and as many signals wait.
 void condition_no_pending_signals(void);
 void condition_full_signal_queue(void);
