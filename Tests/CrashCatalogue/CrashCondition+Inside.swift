@@ -290,6 +290,9 @@ extension CrashCondition {
       made(
         "daemon-disk-full", .children,
         "crashes after daemon(3), when the disk under the database has run full", surrounds: true),
+      made(
+        "clone-at-once", .children, "64 threads of a child of clone crash at the same instant",
+        surrounds: true),
     ]
     for index in conditions.indices {
       // What fork copies of libdispatch and Swift concurrency does not run in a child.
@@ -297,6 +300,11 @@ extension CrashCondition {
     }
     for index in [0, 2, 3, 6, 7, 8, 9] { conditions[index].endsOtherwise = true }
     conditions[10].useSmallDisk()
+    conditions[11].arguments = ["--condition", "raw-clone", "--condition", "at-once"]
+    conditions[11].endsOtherwise = true
+    conditions[11].isOnOtherThread = true
+    conditions[11].places = [.main]
+    conditions[11].excluded["file-size-limit"] = "lowers the limit again while the dump is written"
     conditions[1].crashes = 2
     conditions[3].crashes = 8
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
