@@ -7,7 +7,7 @@ import Testing
   /// Every function that is entered from outside: by the kernel, or through a pointer.
   private static func roots(in disassembly: Disassembly) -> [String] {
     let entries = [
-      "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_fork",
+      "pm_enter_crash", "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_fork",
       "pm_handle_termination", "pm_note_process_end",
       "pm_capture_crash", "pm_capture_dump", "pm_copy_guarded",
     ]
