@@ -5,8 +5,9 @@ extension CrashReport {
   public struct Survival: Codable, Sendable, Equatable {
     /// "may-have-survived", "survived" or "discarded"; null where the crash ended the process.
     public var outcome: String?
-    /// The handler that ran after the dump: where it lies, and in which module's file. Null for one
-    /// that was installed after ours and called it.
+    /// The handler that ran after the dump: where it lies, and in which module's file.
+    ///
+    /// Null for one that was installed after ours and called it.
     public var previousHandler: HexAddress?
     public var previousHandlerModule: String?
     /// Earlier crashes of the same process that have reports of their own, and the last of these.

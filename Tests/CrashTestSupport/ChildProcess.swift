@@ -8,8 +8,9 @@ public struct ChildProcess: Sendable {
   public let end: ChildEnd
   public let standardOutput: String
   public let standardError: String
-  /// Names of the processes of its group that were there when it had ended; they are gone now. None
-  /// of a child without a group of its own.
+  /// Names of the processes of its group that were there when it had ended, and are gone now.
+  ///
+  /// None of a child without a group of its own.
   public let leftBehind: [String]
 
   /// Whether the kernel may write a core file.
@@ -71,9 +72,13 @@ public struct ChildProcess: Sendable {
     // The shell does what posix_spawn cannot: the folder and the limit. exec keeps the process ID.
     let limit = coreFile == .allowed ? "$(ulimit -H -c)" : "0"
     let script = "cd \"$0\" && ulimit -S -c \(limit) && exec \"$@\""
+    // Swift's backtracer only where a test asks for it: it is on by default.
+    let standard = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) {
+      _, new in new
+    }
     let processID = try Spawn.start(
       "/bin/sh", ["sh", "-c", script, folder, executable] + arguments,
-      environment: ProcessInfo.processInfo.environment.merging(environment) { _, new in new },
+      environment: standard.merging(environment) { _, new in new },
       output: output, errors: errors, leadsGroup: leadsGroup)
     let group = leadsGroup ? ProcessGroup(leader: processID) : nil
     let (status, hung, left) = try wait(for: processID, group, patience: patience)

@@ -96,7 +96,10 @@ private func pm_in_crash(
   }
   let crash = unsafe state.pointee.survivedCrashes
   // The fault comes again although the default action was put back: rt_sigaction is kept from us.
-  if fate == .delegated, !needsDump { unsafe state.pointee.timesReturned &+= 1 }
+  if fate == .delegated {
+    unsafe state.pointee.timesReturned =
+      state.pointee.isRepetition ? state.pointee.timesReturned &+ 1 : 0
+  }
   unsafe state.pointee.owner.store(0)
   end.wakeWaiting()
   if fate == .handled && !isBacktraced {

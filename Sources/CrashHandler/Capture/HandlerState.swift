@@ -209,6 +209,8 @@ struct HandlerState: ~Copyable {
   /// False where the byte's value is final.
   var isPrecedingOpen = false
   let knownFaults: KnownFaults
+  /// True for a fault that has come again.
+  var isRepetition = false
   /// The number of the fault that is handled; 0 for none.
   var faultNumber: UInt32 = 0
 

@@ -14,8 +14,10 @@ internal import CSignalSafe
 struct KnownFaults {
   private static var capacity: Int { @_noLocks get { 16 } }
   private static var stride: Int { @_noLocks get { 48 } }
-  /// Bytes of the table: the fault (32), and behind it a word, twice its number, and one more once
-  /// its handler has returned. Last of all the number of the fault that came last.
+  /// Bytes of the table.
+  ///
+  /// Of an entry: the fault (32), and at 40 a word, twice its number, and one more once its handler
+  /// has returned; 0 for none. Behind all entries the number of the fault that came last.
   static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
 
   private let base: UnsafeMutableRawPointer

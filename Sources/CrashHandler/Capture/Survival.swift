@@ -25,6 +25,7 @@ struct Survival {
     let fault = unsafe FaultIdentity(state)
     let faults = unsafe state.pointee.knownFaults
     let isRepeated = faults.isRepetition(fault)
+    unsafe state.pointee.isRepetition = isRepeated
     unsafe state.pointee.faultNumber = faults.add(fault)
     let fate = unsafe state.pointee.fate
     if fate == .ends {

@@ -44,8 +44,8 @@ struct PreviousHandlerTests {
     #expect(ours.count == 1)
     #expect(ours.first?.hasPrefix(mark + "crash-report \(report) complete - /") == true)
     #expect(ours.first?.hasSuffix("@\(report)") == true)
-    let order = (lines.firstIndex { $0.hasPrefix(mark) }, lines.firstIndex { $0.contains("Backtracing") })
-    #expect(order.0 ?? .max < order.1 ?? 0)
+    let backtrace = lines.firstIndex { $0.contains("Backtracing") }
+    #expect(lines.firstIndex { $0.hasPrefix(mark) } ?? .max < backtrace ?? 0)
   }
 
   @Test(
@@ -53,11 +53,11 @@ struct PreviousHandlerTests {
     arguments: ["null-read", "abort"])
   func atOnce(_ kind: String) async throws {
     let victim = try await Victim(.release)
-    for run in 1...3 {
+    for _ in 1...3 {
       let child = try await victim.die(
         kind, on: .main, options: ["--condition", "at-once"], backtracer: true)
       let lines = try await victim.process()
-      #expect(lines.count == run && lines.last?.hasSuffix(": complete") == true, "\(lines)")
+      #expect(lines.count == 1 && lines.last?.hasSuffix(": complete") == true, "\(lines)")
       #expect(child.end.signal == (kind == "abort" ? SIGABRT : SIGSEGV))
       #expect(child.standardError.contains("Program crashed"))
       // All stood still for it, and it found them as if they ran.
@@ -85,12 +85,22 @@ struct PreviousHandlerTests {
   /// Threads that stand still in our handler are shown as they are without it.
   @Test("The backtracer shows the other threads' stacks as without us")
   func otherThreads() async throws {
-    let victim = try await Victim(.release)
+    let victim = try await Victim(.asTested)
     let alone = try await victim.dieAlone("null-read", on: .pthread, backtracer: true)
     let handled = try await victim.die("null-read", on: .pthread, backtracer: true)
-    let stacks = Self.stacks(in: handled.standardError)
-    #expect(stacks.count >= 4)
-    #expect(stacks == Self.stacks(in: alone.standardError))
+    let (stacks, expected) = (
+      Self.stacks(in: handled.standardError), Self.stacks(in: alone.standardError)
+    )
+    #expect(stacks.count > Victim.sleepers)
+    #expect(Set(stacks.keys) == Set(expected.keys))
+    for (thread, functions) in stacks {
+      let ours = ["pm_handle", "pm_enter", "StandIn", "FutexWord"]
+      #expect(!functions.contains { name in ours.contains { name.contains($0) } }, "\(functions)")
+      // A thread may be on its way to sleep still; where it began is the same, but for what gave it
+      // an alternate stack.
+      #expect(
+        expected[thread]?.last.map(functions.contains) == true, "\(thread): \(functions)")
+    }
   }
 
   /// The functions of each thread, by its name.
@@ -100,7 +110,9 @@ struct PreviousHandlerTests {
     for line in text.split(separator: "\n") {
       if let match = line.firstMatch(of: /^Thread [0-9]+ "(.*?)"/) {
         thread = String(match.1)
-      } else if let match = line.firstMatch(of: /^ *[0-9]+ (?:\[.*\] )* *0x[0-9a-f]+ (.*?)(?: in | at |$)/) {
+      } else if let match = line.firstMatch(
+        of: /^ *[0-9]+ (?:\[.*\] )* *0x[0-9a-f]+ (.*?)(?: \+ | in | at |$)/)
+      {
         stacks[thread, default: []].append(String(match.1))
       }
     }
@@ -150,22 +162,13 @@ struct PreviousHandlerTests {
     #expect(play.snapshots.last?.survival?.outcome == nil)
   }
 
-  @Test("No line where last words are off, or standard error is another file")
+  @Test("No line where last words are off")
   func noLine() async throws {
     let victim = try await Victim(.asTested)
     let off = try await victim.die(
       "null-read", on: .main, options: ["--no-last-words"], backtracer: true)
     #expect(off.standardError.contains("crashed:"))
     #expect(!off.standardError.contains("postmortem["))
-    let closed = try await ChildProcess.run(
-      "/bin/sh",
-      [
-        "-c", "exec 3>&2 2>&- && exec \"$0\" \"$@\"", victim.executable, "null-read",
-        "--database", victim.database,
-      ], in: try victim.folder("closed"),
-      environment: ["SWIFT_BACKTRACE": "enable=yes,color=no"], leadsGroup: true)
-    #expect(closed.end.signal == SIGSEGV)
-    #expect(!closed.standardError.contains("postmortem["))
-    #expect(try await victim.process().count == 2)
+    #expect(try await victim.process().count == 1)
   }
 }

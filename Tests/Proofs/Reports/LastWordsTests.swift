@@ -175,7 +175,9 @@ struct LastWordsTests {
   }
 
   /// What others read there must not tell where its memory and its files lie.
-  @Test("A program with more rights than its caller prints nothing", .enabled("needs root") { geteuid() == 0 })
+  @Test(
+    "A program with more rights than its caller prints nothing",
+    .enabled("needs root") { geteuid() == 0 })
   func setUserID() async throws {
     let victim = try await Victim(.asTested)
     let folder = try victim.folder("program")
