@@ -8,6 +8,7 @@
 #include "pm_context.h"
 #include "pm_control.h"
 #include "pm_handlers.h"
+#include "pm_identity.h"
 #include "pm_install.h"
 #include "pm_process_end.h"
 #include "pm_state.h"

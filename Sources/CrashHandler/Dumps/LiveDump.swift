@@ -51,6 +51,7 @@ struct LiveDump: ~Copyable {
     let bytes = Array(name.utf8.prefix(128))
     unsafe state.pointee.writer.asksFile = main.pointee.writer.asksFile
     unsafe state.pointee.mapsRecords = main.pointee.mapsRecords
+    unsafe state.pointee.filesOwner = main.pointee.filesOwner
     // The timer is the owner's.
     if request.stops == .none { unsafe state.pointee.timer = -1 }
     unsafe state.pointee.request = request

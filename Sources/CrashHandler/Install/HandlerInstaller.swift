@@ -26,6 +26,7 @@ enum HandlerInstaller {
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
     unsafe state.pointee.recordMapping = files.recordMapping
     unsafe state.pointee.mapsRecords = files.recordMapping.isMapped
+    unsafe state.pointee.filesOwner = (files.owner?.user ?? 0, files.owner?.group ?? 0)
     pm_bind_now()
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
