@@ -63,7 +63,7 @@ let package = Package(
     .target(
       name: "CrashReport", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Reports in Crashpad's layout on disk.
-    .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
+    .target(name: "CrashReportDatabase", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Pending dump to snapshot to minidump to database.
     .target(
       name: "CrashConverter",

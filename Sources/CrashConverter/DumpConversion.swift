@@ -101,8 +101,10 @@ struct DumpConversion: ~Copyable {
 
   /// Makes a report of a run that left no dump of its end, durably; it is never uploaded unless
   /// somebody asks for it.
-  func convert(_ run: EndedRun, _ name: PendingDumpName) throws(Failure) {
-    if try isReported(name.reportID) { return }
+  ///
+  /// - Returns: false where nothing is to be said, because a dump of this ID has told of the end.
+  func convert(_ run: EndedRun, _ name: PendingDumpName) throws(Failure) -> Bool {
+    if try isReported(name.reportID) { return try !isCrash(name.reportID) }
     var snapshot = run.snapshot(identifier: name.identifier)
     snapshot.reportID = name.reportID
     snapshot.annotations.merge(annotations) { _, new in new }
@@ -110,6 +112,16 @@ struct DumpConversion: ~Copyable {
       try store(&snapshot, as: name.reportID)
     } catch  where error.isReportThere {
       guard try isReported(name.reportID) else { throw error }
+      return try !isCrash(name.reportID)
+    }
+    return true
+  }
+
+  private func isCrash(_ reportID: ReportID) throws(Failure) -> Bool {
+    do throws(CrashReportDatabaseError) {
+      return try ReportedDump.isCrash(reportID, in: database)
+    } catch {
+      throw Failure(error)
     }
   }
 

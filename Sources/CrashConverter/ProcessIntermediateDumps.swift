@@ -10,6 +10,9 @@ internal import IntermediateDump
 /// report would survive a power cut. A dump that cannot be converted stays and is tried again at
 /// the next call; the third failure moves it to the quarantine folder.
 ///
+/// As root on another user's database it works, on a thread of its own, with that user's rights to
+/// files; `userStreams` and `progress` are called there.
+///
 /// - Parameters:
 ///   - path: the database's folder; made if it is missing.
 ///   - identifier: the program whose dumps come first, and whose abandoned ones are judged dead
@@ -33,6 +36,19 @@ public func processIntermediateDumps(
   limit: Int = 20, storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
   pruning: PruneCondition = PruneCondition(),
   progress: (_ done: Int, _ count: Int) -> Void = { _, _ in }
+) throws(CrashConverterError) -> [ProcessedDump] {
+  try withOwnersRights(to: path) { () throws(CrashConverterError) in
+    try processAll(
+      database: path, identifier: identifier, annotations: annotations, limit: limit,
+      storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning,
+      progress: progress)
+  }
+}
+
+private func processAll(
+  database path: String, identifier: String?, annotations: [String: String], limit: Int,
+  storingSymbols: Bool, userStreams: [any UserStreamDataSource], pruning: PruneCondition,
+  progress: (_ done: Int, _ count: Int) -> Void
 ) throws(CrashConverterError) -> [ProcessedDump] {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -102,7 +118,7 @@ func process(
     case .left(let reason, let time): return dump(.left(reason, until: time))
     case .taken(let claim):
       let (outcome, reportID) = process(claim, conversion, pending)
-      return dump(outcome, reportID)
+      return outcome.map { dump($0, reportID) }
     }
   } catch {
     return dump(.failed(error.description))
@@ -112,7 +128,7 @@ func process(
 private func process(
   _ claim: DumpClaim, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingFolder
-) -> (ProcessedDump.Outcome, ReportID?) {
+) -> (ProcessedDump.Outcome?, ReportID?) {
   do throws(DumpConversion.Failure) {
     guard claim.attempt <= PendingFolder.maximumAttempts else {
       throw DumpConversion.Failure(
@@ -123,13 +139,13 @@ private func process(
       guard pending.isEmpty(claim) else {
         return (keepForLater(claim, "its owner writes to it", pending), nil)
       }
-      try conversion.convert(run, claim.name)
+      let isTold = try conversion.convert(run, claim.name)
       if pending.isEmpty(claim) {
         try? pending.removeAll(of: claim.name, dump: claim.name)
       } else {
         try? pending.giveBack(claim, countsAttempt: false)
       }
-      return (.ended(CrashReport.End(run.end)?.text ?? ""), nil)
+      return (isTold ? .ended(CrashReport.End(run.end)?.text ?? "") : nil, nil)
     }
     let result = try conversion.convert(claim, in: pending.folder)
     if result.isWhole {

@@ -15,6 +15,17 @@ public func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
 ) throws(CrashConverterError) -> ProcessedDump? {
+  try withOwnersRights(to: path) { () throws(CrashConverterError) in
+    try processOne(
+      reportID, database: path, annotations: annotations, storingSymbols: storingSymbols,
+      userStreams: userStreams)
+  }
+}
+
+private func processOne(
+  _ reportID: ReportID, database path: String, annotations: [String: String],
+  storingSymbols: Bool, userStreams: [any UserStreamDataSource]
+) throws(CrashConverterError) -> ProcessedDump? {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
     database = try CrashReportDatabase(path: path)

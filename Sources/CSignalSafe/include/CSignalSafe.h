@@ -9,6 +9,7 @@
 #include "pm_control.h"
 #include "pm_entry_stacks.h"
 #include "pm_handlers.h"
+#include "pm_identity.h"
 #include "pm_install.h"
 #include "pm_process_end.h"
 #include "pm_state.h"

@@ -82,6 +82,11 @@ PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset
   return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
 }
 
+// Gives such a file to the database's owner, where the process is root and that is another user.
+PM_INLINE long pm_fchown(int fd, uint32_t user, uint32_t group) {
+  return PM_SYSCALL(SYS_fchown, fd, user, group, 0, 0, 0);
+}
+
 // The report ID of such a file.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, 1 /* GRND_NONBLOCK */, 0, 0, 0);

@@ -172,11 +172,15 @@ struct PendingFolder: ~Copyable {
     (folder.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
 
-  /// Removes a dump, then its owner's run record and FIFO.
+  /// Removes a dump, then its owner's run record and FIFO, unless another file of the same report needs
+  /// them.
   func removeAll(
     of name: PendingDumpName, dump: PendingDumpName
   ) throws(CrashReportDatabaseError) {
     try folder.remove(dump.description)
+    for role in [.locked, .hang] as [PendingDumpName.Role] {
+      if folder.status(of: name.with(role: role).description) != nil { return }
+    }
     try folder.remove(name.with(role: .fifo).description)
     try folder.remove(name.with(role: .runRecord).description)
   }

@@ -25,13 +25,10 @@ enum ReportedDump {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
     else { return .none }
-    let file = try database.openReport(report)
-    let document = try MinidumpSummary.document {
-      (offset, count) throws(CrashReportDatabaseError) in
-      try file.read(at: offset, count: count)
-    }
-    // Somebody else's minidump, or a damaged one.
-    guard let document, document.root.map(.runEnd) == nil else { return .other }
+    // Nil: somebody else's minidump, or a damaged one.
+    guard let document = try summary(of: report, in: database),
+      document.root.map(.runEnd) == nil
+    else { return .other }
     if let known = document.root.map(.process)?.unsigned(.dumpDigest) {
       return known == digest ? .sameDump : .other
     }
@@ -41,5 +38,22 @@ enum ReportedDump {
       && known.process.processID == dump.process.processID
       && known.exception?.threadID == dump.exception?.threadID
     return isSame ? .sameDump : .other
+  }
+
+  /// True if a report under this ID tells already how the run ended: by a crash.
+  static func isCrash(
+    _ id: ReportID, in database: CrashReportDatabase
+  ) throws(CrashReportDatabaseError) -> Bool {
+    guard let report = try database.report(id), report.state != .new else { return false }
+    return try summary(of: report, in: database)?.root.map(.runEnd) == nil
+  }
+
+  private static func summary(
+    of report: StoredReport, in database: CrashReportDatabase
+  ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {
+    let file = try database.openReport(report)
+    return try MinidumpSummary.document { (offset, count) throws(CrashReportDatabaseError) in
+      try file.read(at: offset, count: count)
+    }
   }
 }

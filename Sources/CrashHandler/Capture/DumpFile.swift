@@ -203,6 +203,7 @@ struct DumpFile {
       truncatingIfNeeded: pm_openat(
         state.pointee.folderDescriptor, name, DumpFile.readWithoutWaiting))
     unsafe state.pointee.fifoIdentity = FileIdentity(of: state.pointee.fifoDescriptor)
+    unsafe give(state.pointee.fifoDescriptor)
   }
 
   /// Opens the folders again whose descriptors are not ours any more; a removed pending folder is
@@ -281,7 +282,17 @@ struct DumpFile {
   /// Makes a file that must not exist; negative if it cannot be made.
   @_noLocks
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
-    unsafe open(state.pointee.folderDescriptor, name, DumpFile.createNew)
+    let descriptor = unsafe open(state.pointee.folderDescriptor, name, DumpFile.createNew)
+    give(descriptor)
+    return descriptor
+  }
+
+  /// Gives a file to the database's owner, who could not read it otherwise. Refused once the process has
+  /// become that user.
+  @_noLocks
+  private func give(_ descriptor: Int32) {
+    let owner = unsafe state.pointee.filesOwner
+    if descriptor >= 0, owner.0 != 0 { _ = pm_fchown(descriptor, owner.0, owner.1) }
   }
 
   @_noLocks

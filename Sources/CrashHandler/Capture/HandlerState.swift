@@ -226,6 +226,10 @@ struct HandlerState: ~Copyable {
   /// The most bytes that the kernel needs to call a handler.
   var signalFrameSize: UInt64 = 0
 
+  /// User and group that files made in a crash are given to, in root's processes with a database of
+  /// another user; 0 for none.
+  var filesOwner: (UInt32, UInt32) = (0, 0)
+
   // MARK: How the run ends
 
   /// True in a process whose end is to be told by the next start; no longer after a crash that may

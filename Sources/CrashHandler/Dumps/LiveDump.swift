@@ -51,6 +51,7 @@ struct LiveDump: ~Copyable {
     let bytes = Array(name.utf8.prefix(128))
     unsafe state.pointee.writer.asksFile = main.pointee.writer.asksFile
     unsafe state.pointee.mapsRecords = main.pointee.mapsRecords
+    unsafe state.pointee.filesOwner = main.pointee.filesOwner
     unsafe state.pointee.timer = Self.timer(request, main, for: threadID)
     unsafe state.pointee.request = request
     unsafe state.pointee.request.name = try memory.bytes(bytes)

@@ -29,6 +29,7 @@ enum HandlerInstaller {
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
     unsafe state.pointee.recordMapping = files.recordMapping
     unsafe state.pointee.mapsRecords = files.recordMapping.isMapped
+    unsafe state.pointee.filesOwner = (files.owner?.user ?? 0, files.owner?.group ?? 0)
     pm_bind_now()
     pm_find_thread_base()
     let entry: @convention(c) () -> Void = pm_handle_fork

@@ -22,6 +22,8 @@ struct PendingDumpFiles: ~Copyable {
   private(set) var followsRun = false
   /// The database, absolute and without links.
   let databasePath: String
+  /// Whose the files are, where this process is root and the database another user's.
+  let owner: FolderOwner?
 
   private let folder: String
   private var createdNames: [String] = []
@@ -52,7 +54,8 @@ struct PendingDumpFiles: ~Copyable {
     guard folderDescriptor >= 0 else { throw error("open the folder", folder) }
     var files = PendingDumpFiles(
       lockedName: name, database: absolutePath(database), folder: folder,
-      folderDescriptor: folderDescriptor)
+      folderDescriptor: folderDescriptor, owner: owner(of: database))
+    files.owner?.give(folderDescriptor)
     PendingDumpBound(folderDescriptor: folderDescriptor, identifier: identifier).apply()
     try files.makeFIFO(name.with(role: .fifo).description)
     var record = RunRecord.current(signals)
@@ -67,8 +70,10 @@ struct PendingDumpFiles: ~Copyable {
   }
 
   private init(
-    lockedName: PendingDumpName, database: String, folder: String, folderDescriptor: Int32
+    lockedName: PendingDumpName, database: String, folder: String, folderDescriptor: Int32,
+    owner: FolderOwner?
   ) {
+    self.owner = owner
     databasePath = database
     reportID = lockedName.reportID
     self.lockedName = lockedName
@@ -101,6 +106,7 @@ struct PendingDumpFiles: ~Copyable {
     let descriptor = unsafe openat(
       folderDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw Self.error("open a FIFO in", folder) }
+    owner?.give(descriptor)
     openDescriptors.append(descriptor)
     fifoDescriptor = descriptor
   }
@@ -159,9 +165,17 @@ struct PendingDumpFiles: ~Copyable {
     let descriptor = unsafe openat(
       folderDescriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.error("make a file in", folder) }
+    owner?.give(descriptor)
     createdNames.append(name)
     openDescriptors.append(descriptor)
     return descriptor
+  }
+
+  private static func owner(of database: String) -> FolderOwner? {
+    let descriptor = unsafe open(database, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return FolderOwner(of: descriptor)
   }
 
   /// Makes a folder and those above it that are missing.
