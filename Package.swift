@@ -139,8 +139,11 @@ let package = Package(
         "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
       ], exclude: ["CollectorClient.py"]),
 
-    // Runs victims and debuggers for the tests; never a product.
-    .target(name: "CrashTestSupport", path: "Tests/CrashTestSupport"),
+    // Runs victims and debuggers for tests and proofs, and what both need; never a product.
+    .target(
+      name: "CrashTestSupport",
+      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"],
+      path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
     // Every way to die under every condition, and what each must leave; never a product.
     .target(
@@ -149,17 +152,24 @@ let package = Package(
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/CrashCatalogue"),
-    // Runs all of it by one command; never a product either.
-    .executableTarget(
-      name: "catalogue", dependencies: ["CrashCatalogue", "CrashTestSupport"],
-      path: "Tests/Catalogue"),
+    // One crash of each family, from the signal to the report.
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "CrashCatalogue", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "FoundationVictim", "IntermediateDump", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
-        "SignatureVictim", "Stackwalk", "TellingVictim",
+        "CrashCatalogue", "CrashConverter", "CrashReport", "CrashReportDatabase",
+        "CrashTestSupport", "HandlerOnlyVictim", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
       ]),
+    // All checks that are long, or need a debugger, ptrace, root or a build of their own:
+    // `swift run proofs`. Never a product. The programs are dependencies so that they are built.
+    .executableTarget(
+      name: "proofs",
+      dependencies: [
+        "ConverterRacer", "CrashCatalogue", "CrashConverter", "CrashLab", "CrashReport",
+        "CrashReportDatabase", "CrashTestSupport", "EndVictim", "FaultInjector",
+        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "LiveDumpVictim", "Minidump",
+        "PostmortemTool", "ProcessSnapshot", "SelfProcessingVictim", "SignatureVictim",
+        "Stackwalk", "TellingVictim",
+      ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
@@ -187,8 +197,8 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ConverterRacer", "EndVictim", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump",
-        "Minidump", "ProcessSnapshot", "SelfProcessingVictim",
+        "ConverterRacer", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
+        "ProcessSnapshot", "SelfProcessingVictim",
       ]),
     // A program that ends in the ways that leave no dump.
     .executableTarget(name: "EndVictim", dependencies: ["Postmortem"], path: "Tests/EndVictim"),
@@ -213,16 +223,6 @@ let package = Package(
       path: "Tests/SelfProcessingVictim"),
     // Disturbs a victim's crash handler from outside, by ptrace.
     .executableTarget(name: "FaultInjector", path: "Tests/FaultInjector"),
-    .testTarget(
-      name: "FaultInjectionTests",
-      dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport", "Minidump",
-        "ProcessSnapshot",
-      ]),
-    // Three proofs that what runs in a crash is safe to run there.
-    .testTarget(
-      name: "SignalSafetyTests", dependencies: ["CrashTestSupport"],
-      exclude: ["AllowedCalls.txt", "Poison"]),
   ],
   swiftLanguageModes: [.v6]
 )

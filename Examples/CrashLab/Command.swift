@@ -7,7 +7,7 @@ enum Command {
     usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
                           [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
                           [--condition NAME]... [--no-last-words]
-                          [--milliseconds N] [--forgo CALLS]
+                          [--milliseconds N] [--forgo CALLS] [--announce]
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR [--no-symbols]
            crash-lab idle|start-again|status|forked --database DIR
@@ -30,6 +30,7 @@ enum Command {
                     the handler's own time
       --forgo       system calls that the handler leaves out; as in the conditions that end in
                     "-killed"
+      --announce    writes a line to standard output right before the crash
       --no-last-words  the handler prints nothing
       --no-symbols  keeps no names and lines with the reports, which takes seconds where this program was
                     built without optimisation
@@ -54,7 +55,7 @@ enum Command {
       "--database", "--on", "--threads", "--stack", "--milliseconds", "--forgo",
     ]
     while let option = remaining.popFirst() {
-      if ["--no-handler", "--no-last-words", "--no-symbols"].contains(option) {
+      if ["--announce", "--no-handler", "--no-last-words", "--no-symbols"].contains(option) {
         options[option] = ""
       } else if option == "--condition" {
         guard let value = remaining.popFirst() else { throw UsageError("\(option) needs a value") }

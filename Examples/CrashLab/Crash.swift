@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Postmortem
 
 /// One way to die, in one place, among so many threads, under some conditions.
@@ -13,6 +14,8 @@ struct Crash {
   let milliseconds: Int?
   let forgoing: SystemCalls
   let writesLastWords: Bool
+  /// Whether a line on standard output tells that the crash comes now.
+  let isAnnounced: Bool
 
   init(
     name: String, conditions names: [String], options: [String: String]
@@ -47,6 +50,7 @@ struct Crash {
     self.place = place
     sleepers = try Self.count(options, "--threads", 0...100_000) ?? 0
     writesLastWords = options["--no-last-words"] == nil
+    isAnnounced = options["--announce"] != nil
     stackSize = try Self.count(options, "--stack", 16_384...1 << 40)
     database = options["--database"]
     guard (database ?? "").isEmpty == (options["--no-handler"] != nil) else {
@@ -75,10 +79,13 @@ struct Crash {
     start()
     Sleepers.start(sleepers, stackSize: stackSize)
     for condition in conditions { condition.after?(database) }
-    guard conditions.contains(where: { $0.around != nil }) else {
+    guard isAnnounced || conditions.contains(where: { $0.around != nil }) else {
       return try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
     }
-    var crash: @Sendable () -> Void = { [kind] in attempt(kind.crash) }
+    var crash: @Sendable () -> Void = { [kind, isAnnounced] in
+      if isAnnounced { _ = unsafe write(STDOUT_FILENO, "now\n", 4) }
+      attempt(kind.crash)
+    }
     for condition in conditions.reversed() {
       crash = { [crash] in condition.surround(crash) }
     }

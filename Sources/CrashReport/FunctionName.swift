@@ -1,11 +1,11 @@
 /// Shortens demangled names to what a reader and a signature need: no types, no generic arguments.
-enum FunctionName {
+package enum FunctionName {
   /// The short form of a demangled Swift or C++ name; a C name as it is.
   ///
   /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a
   /// closure in it `closure #1 in App.Store.load(id:)`. Total and linear for any text; nesting
   /// beyond a bound is left as it is.
-  static func short(_ name: String) -> String {
+  package static func short(_ name: String) -> String {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     // A sentence, and no declaration.
     if name.hasPrefix(RuntimeFailure.prefix) { return name }

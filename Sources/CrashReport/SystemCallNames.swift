@@ -2,12 +2,12 @@
 ///
 /// Written out, because a dump may come from another machine. Source: Linux
 /// arch/x86/entry/syscalls/syscall_64.tbl; numbers are never given anew.
-enum SystemCallNames {
+package enum SystemCallNames {
   /// `AUDIT_ARCH_X86_64` of include/uapi/linux/audit.h.
   static let auditArchitecture: UInt32 = 0xC000_003E
 
   /// The name of a number; nil for one that is not in the table.
-  static func name(_ number: Int) -> String? {
+  package static func name(_ number: Int) -> String? {
     if number >= 0, number < first.count { return String(first[number]) }
     let index = number - secondStart
     return index >= 0 && index < second.count ? String(second[index]) : nil

@@ -1,4 +1,5 @@
 import CrashReportDatabase
+import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump

@@ -3,11 +3,11 @@ public import Testing
 
 /// Where the executables are that the tests run.
 public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestStringConvertible {
-  /// What `swift test` built beside the tests: without optimisation.
+  /// What was built beside the tests, by `swift test` or `swift run proofs`: without optimisation.
   case asTested
   /// Optimised, in a build folder of its own.
   case release
-  /// As `swift test` builds, with Swift's libraries inside the executable.
+  /// Without optimisation, with Swift's libraries inside the executable.
   case staticDebug
   /// Optimised, with Swift's libraries inside the executable.
   case staticRelease
@@ -64,7 +64,7 @@ struct BuildVariant: Sendable {
   }
 }
 
-/// Finds built executables, and builds those that `swift test` does not.
+/// Finds built executables, and for proofs builds those that their own build does not make.
 public actor BuiltProducts {
   public static let shared = BuiltProducts()
 
@@ -77,9 +77,10 @@ public actor BuiltProducts {
 
   /// The path of an executable product.
   ///
-  /// The first call for a product that `swift test` does not build builds it, which takes minutes;
-  /// `swift build` waits for the build folder's lock inside `swift test`, so each variant has a
-  /// folder of its own, kept from run to run. One build runs at a time.
+  /// The first call for a variant of a product builds it, which takes minutes. Each variant has a folder of its own,
+  /// kept from run to run. One build runs at a time.
+  ///
+  /// - Throws: `NeedsProofs` in `swift test` for all but `asTested`.
   public func executable(
     _ product: String, _ configuration: BuildConfiguration
   ) async throws -> String {
@@ -105,7 +106,7 @@ public actor BuiltProducts {
     return try await build.value
   }
 
-  /// The path of an executable that `swift build --build-tests` made.
+  /// The path of an executable that was built with this one: by `swift test`, or as a dependency of the proofs.
   public static func besideTests(_ product: String) throws -> String {
     let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let path = URL(fileURLWithPath: runner).deletingLastPathComponent().path + "/" + product
@@ -116,6 +117,7 @@ public actor BuiltProducts {
   }
 
   private static func build(_ product: String, _ variant: BuildVariant) async throws -> String {
+    try Door.requireProofs("a build of \(product) as \(variant.folder)")
     let scratch = packageRoot + "/.build/variants/" + variant.folder
     let arguments =
       [

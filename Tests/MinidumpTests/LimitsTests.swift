@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Minidump
 import ProcessSnapshot
 import Testing

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import IntermediateDump
 import Minidump
 import ProcessSnapshot

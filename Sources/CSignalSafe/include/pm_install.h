@@ -53,7 +53,7 @@ int pm_is_in_swift_runtime(uint64_t address);
 uint64_t pm_minimum_signal_stack_size(void);
 
 // Calls each function that the compiler may call on the crash path through the PLT, whose first call runs the dynamic
-// linker. Tests/SignalSafetyTests/AllowedCalls.txt says which those are.
+// linker. Tests/Proofs/Safety/AllowedCalls.txt says which those are.
 void pm_bind_now(void);
 
 // Where the dynamic linker publishes its list (struct r_debug), and the executable's dynamic section with its size in bytes;

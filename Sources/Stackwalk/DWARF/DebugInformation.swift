@@ -1,17 +1,17 @@
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// Functions, lines and inlined calls of one file, from its DWARF.
 ///
 /// Reads what an address needs: the unit's entries and its line program, kept for the next address
 /// up to a bound on memory. Total on any bytes.
-final class DebugInformation {
+package final class DebugInformation {
   /// One call at an address.
-  struct Frame: Equatable {
+  package struct Frame: Equatable {
     /// The linkage name where there is one, else the plain one.
-    var name: String?
+    package var name: String?
     /// Where the function's code starts, for the function that is not inlined.
     var start: Address?
-    var location: SourceLocation?
+    package var location: SourceLocation?
     /// True if the call was inlined into the next frame.
     var isInlined: Bool
   }

@@ -1,10 +1,10 @@
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// The parts of an ELF file that name functions: program headers, sections, build ID.
 ///
 /// Reads what it is asked for and checks every offset against the file. Source: System V ABI,
 /// chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`); elf(5).
-struct ELFFile: ~Copyable {
+package struct ELFFile: ~Copyable {
   struct Segment {
     var type: UInt32
     var flags: UInt32
@@ -39,7 +39,7 @@ struct ELFFile: ~Copyable {
   let segments: [Segment]
   let sections: [Section]
 
-  init(path: String) throws(StackwalkError) {
+  package init(path: String) throws(StackwalkError) {
     let file = try ModuleFile(path: path)
     guard let header = file.bytes(at: 0, count: 64),
       // Magic, 64-bit, little-endian, version 1.
@@ -58,7 +58,7 @@ struct ELFFile: ~Copyable {
 
   /// Where the first loaded page wants to lie: a module's address minus this is what was added to
   /// every address.
-  var firstAddress: Address? {
+  package var firstAddress: Address? {
     segments.first { $0.type == Self.load }.map { $0.address.alignedDown(to: 0x1000) }
   }
 
@@ -77,7 +77,7 @@ struct ELFFile: ~Copyable {
   }
 
   /// The descriptor of the note GNU/NT_GNU_BUILD_ID; empty if there is none.
-  var buildID: [UInt8] {
+  package var buildID: [UInt8] {
     for segment in segments where segment.type == Self.note && segment.fileSize <= 1 << 16 {
       guard let notes = file.bytes(at: segment.fileOffset, count: Int(clamping: segment.fileSize))
       else {

@@ -1,7 +1,7 @@
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// The functions of one module, from its file and its split debug file.
-final class ModuleSymbols {
+package final class ModuleSymbols {
   private let files: SymbolFiles
   private let firstAddress: Address
   private lazy var table = SymbolTable(of: tableFile.elf)
@@ -20,7 +20,7 @@ final class ModuleSymbols {
   ///   - module: as the dump describes it.
   ///   - folders: where else to look for files of the same build.
   ///   - limit: when to stop reading.
-  init(
+  package init(
     _ module: ModuleSnapshot, folders: [String] = [], limit: WorkLimit = WorkLimit(seconds: nil)
   ) throws(StackwalkError) {
     let files = try SymbolFiles(of: module, folders: folders)
@@ -67,7 +67,7 @@ final class ModuleSymbols {
   ///
   /// The function that is not inlined has its name from the symbol table, which is what debuggers
   /// show and what a program without debug information has.
-  func frames(
+  package func frames(
     at address: Address, in module: ModuleSnapshot, approximating: Bool = true
   ) -> [DebugInformation.Frame] {
     var frames =

@@ -1,18 +1,18 @@
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// The functions of one ELF file, sorted by address.
 ///
 /// Keeps 24 bytes a function and reads names from the file when they are asked for.
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
-struct SymbolTable {
-  struct Entry {
-    var address: Address
+package struct SymbolTable {
+  package struct Entry {
+    package var address: Address
     /// Bytes; up to the next function for one whose size the table does not tell.
-    var size: UInt64
+    package var size: UInt64
     /// Offset into the string table.
     var name: UInt32
     /// The better of two names for one address has the higher rank.
-    var rank: UInt8
+    package var rank: UInt8
   }
 
   /// More functions than any image has; a table that claims more is cut.
@@ -28,13 +28,13 @@ struct SymbolTable {
   private static let functionRank: UInt8 = 4
   private static let maximumAliasCount = 16
 
-  private(set) var entries: [Entry] = []
+  package private(set) var entries: [Entry] = []
   /// Further functions at the address of one in `entries`.
   private var aliases: [Address: [Entry]] = [:]
   private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
   /// Reads `.symtab`, or `.dynsym` in a file without; empty where there is neither.
-  init(of elf: borrowing ELFFile) {
+  package init(of elf: borrowing ELFFile) {
     let sections = elf.sections
     guard
       let table = sections.first(where: { $0.type == Self.symtab && $0.size > 0 })

@@ -1,13 +1,13 @@
 internal import Glibc
 
 /// The time by which reading symbols has to end; long loops ask it now and then.
-final class WorkLimit {
+package final class WorkLimit {
   /// Nanoseconds of the monotonic clock; nil for no limit.
   private let deadline: UInt64?
   private var wasReached = false
 
   /// - Parameter seconds: from now on; nil for no limit.
-  init(seconds: Double?) {
+  package init(seconds: Double?) {
     deadline = seconds.map {
       Self.now &+ (UInt64(exactly: (max(0, min($0, 1e6)) * 1e9).rounded()) ?? 0)
     }

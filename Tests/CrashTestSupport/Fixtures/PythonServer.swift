@@ -1,0 +1,59 @@
+internal import Foundation
+internal import Testing
+
+/// The server of `Server/server.py`, which shares no code with ours.
+package final class PythonServer {
+  /// A form as Python's own parser read it.
+  package struct Form: Decodable {
+    package struct File: Decodable {
+      package let name: String
+      package let size: Int
+      package let sha256: String
+    }
+    package let path: String
+    package let headers: [String: String]
+    package let fields: [String: String]
+    package let files: [String: File]
+    package let order: [String]
+    package let defects: [String]
+  }
+
+  private let process = Process()
+  private let input = Pipe()
+  private let record: String
+  package let port: Int
+
+  /// - Parameter certificate: paths of a certificate and its key, for TLS.
+  package init(in folder: SharedFolder, certificate: (String, String)? = nil) throws {
+    record = folder.path + "/record-\(UUID().uuidString)"
+    let script = BuiltProducts.packageRoot + "/Tests/CrashReportUploadTests/Server/server.py"
+    process.executableURL = URL(fileURLWithPath: try #require(OutsideTool.python3.path))
+    process.arguments = [script, record] + (certificate.map { [$0.0, $0.1] } ?? [])
+    let output = Pipe()
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    var line = ""
+    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first, byte != 0x0A {
+      line.append(Character(Unicode.Scalar(byte)))
+    }
+    port = try #require(Int(line))
+  }
+
+  deinit {
+    // Not by the end of its input: a child that is being spawned elsewhere may hold that pipe too.
+    process.killAndWait()
+  }
+
+  package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
+
+  /// What arrived whole, in order.
+  package var forms: [Form] {
+    get throws {
+      guard let text = try? String(contentsOfFile: record, encoding: .utf8) else { return [] }
+      return try text.split(separator: "\n").map {
+        try JSONDecoder().decode(Form.self, from: Data($0.utf8))
+      }
+    }
+  }
+}

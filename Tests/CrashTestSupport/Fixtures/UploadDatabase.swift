@@ -1,0 +1,51 @@
+package import CrashReportDatabase
+internal import Foundation
+internal import Glibc
+package import IntermediateDump
+internal import Minidump
+internal import ProcessSnapshot
+internal import Testing
+
+/// A database with reports to be uploaded.
+package struct UploadDatabase {
+  package let folder: SharedFolder
+  package let database: CrashReportDatabase
+
+  package init(enabled: Bool = true) throws {
+    folder = try SharedFolder(inMemory: true)
+    database = try CrashReportDatabase(path: folder.path + "/db")
+    try database.setUploadsEnabled(enabled)
+  }
+
+  /// Makes a pending report.
+  ///
+  /// - Parameter extra: bytes of zeros behind the minidump, which take no disk.
+  @discardableResult
+  package func addReport(
+    annotations: [String: String] = ["one": "1"], extra: Int64 = 0
+  ) throws -> ReportID {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    let id = ReportID()
+    snapshot.reportID = id
+    snapshot.clientID = try database.clientID()
+    snapshot.process.product = "tests \"of\" uploads"
+    snapshot.process.version = "1.2"
+    snapshot.annotations = annotations
+    let report = try database.prepareNewReport(id)
+    try MinidumpWriter.write(snapshot, to: report.descriptor)
+    if extra > 0 {
+      let size = lseek(report.descriptor, 0, SEEK_END)
+      ftruncate(report.descriptor, off_t(Int64(size) + extra))
+    }
+    try report.finish()
+    return id
+  }
+
+  package func report(_ id: ReportID) throws -> StoredReport {
+    try #require(try database.report(id))
+  }
+
+  package func bytes(_ id: ReportID) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: try report(id).path)))
+  }
+}

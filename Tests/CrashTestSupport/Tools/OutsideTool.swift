@@ -1,0 +1,45 @@
+internal import Foundation
+public import Testing
+
+/// A program that some tests need and the toolchain does not bring.
+public enum OutsideTool: String, Sendable {
+  case gdb
+  /// Of binutils.
+  case objcopy
+  case lldb = "lldb-19"
+  case strace
+  case python3
+  case openssl
+
+  /// Its path; nil if it is not installed.
+  public var path: String? {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    return folders.map { "\($0)/\(rawValue)" }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  /// Whether it looks into other processes, which `swift test` does not do.
+  var isDebugger: Bool { [.gdb, .lldb, .strace].contains(self) }
+
+  /// The Debian package that has it.
+  var package: String { self == .objcopy ? "binutils" : rawValue }
+
+  /// True where a missing tool must fail a test, not skip it.
+  public static var mustBeThere: Bool { ProcessInfo.processInfo.environment["CI"] == "true" }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// Skips a test where a program is missing, naming the Debian package; with CI=true the test runs and fails.
+  public static func needs(_ tool: OutsideTool) -> Self {
+    .enabled("apt-get install \(tool.package)") {
+      if tool.isDebugger { try Door.requireProofs(tool.rawValue) }
+      return tool.path != nil || OutsideTool.mustBeThere
+    }
+  }
+}
+
+/// An outside program that is missing, or did not do what it was asked.
+public struct OutsideToolError: Error, CustomStringConvertible {
+  public let description: String
+  public init(_ description: String) { self.description = description }
+}

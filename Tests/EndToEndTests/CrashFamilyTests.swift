@@ -1,0 +1,89 @@
+import CrashCatalogue
+import CrashConverter
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// One real end of each family, from the signal to the report.
+///
+/// `swift run proofs` has all of them. That a report is uploaded after its crash is in `UploadCommandTests`.
+@Suite("One end of each family")
+struct CrashFamilyTests {
+  private let folder: SharedFolder
+  private var database: String { folder.path + "/db" }
+
+  init() throws {
+    folder = try SharedFolder()
+  }
+
+  @Test(
+    "A signal, an abort, a Swift trap, an overflow: the same end, and one report",
+    arguments: [
+      ("null-read", CrashPlace.main), ("abort", .dispatch), ("fatal-error", .task),
+      ("stack-overflow", .pthread),
+    ])
+  func crash(_ kind: String, _ place: CrashPlace) async throws {
+    let crash = try #require(KnownCrash.all.first { $0.kind == kind })
+    let alone = try #require(CrashCondition.all.first { $0.group == .place })
+    let run = try await CatalogueRun()
+    let results = CatalogueResults()
+    await run.run([CatalogueCase(.crash(crash), alone, on: place, .asTested)]) { outcome in
+      results.add(outcome)
+      for failure in outcome.failures { Issue.record("\(failure)") }
+    }
+    #expect(results.runs == 1)
+  }
+
+  @Test func aTornDumpIsAReportThatSaysSo() throws {
+    _ = try Racer("HandlerOnlyVictim", [database, "abort"]).lines()
+    let pending = database + "/pending-serialized-dumps/"
+    let name = try #require(
+      folder.names("db/pending-serialized-dumps").first {
+        !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo")
+      })
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: pending + name))
+    try file.truncate(atOffset: try file.seekToEnd() * 3 / 4)
+    let processed = try processIntermediateDumps(database: database, storingSymbols: false)
+    guard processed.count == 1, case .torn = processed[0].outcome else {
+      Issue.record("\(processed)")
+      return
+    }
+    let snapshot = try onlySnapshot()
+    #expect(!snapshot.capture.isComplete)
+    #expect(snapshot.exception?.signal == SIGABRT)
+    #expect(snapshot.crashedThread?.stack.isEmpty == false)
+  }
+
+  @Test func aHangIsAReport() async throws {
+    let victim = try BuiltProducts.besideTests("LiveDumpVictim")
+    let child = try await ChildProcess.run(
+      victim, ["heartbeat-idle-kept", database], in: folder.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.end.exitCode == 0, "\(child.standardOutput)")
+    _ = try processIntermediateDumps(database: database, storingSymbols: false)
+    let report = CrashReport(snapshot: try onlySnapshot(), symbolicating: false)
+    #expect(report.request?.kind == "hang")
+    #expect(report.exception?.signal == nil)
+    #expect(report.explanation?.contains("had not answered for") == true)
+  }
+
+  @Test func aKilledRunIsReportedAsSuch() throws {
+    _ = try Racer("HandlerOnlyVictim", [database, "killed"]).lines()
+    let processed = try processIntermediateDumps(database: database, storingSymbols: false)
+    #expect(processed.count == 1, "\(processed)")
+    let snapshot = try onlySnapshot()
+    #expect(snapshot.exception?.signal == nil)
+    #expect(snapshot.end?.evidence.isEmpty == false)
+  }
+
+  private func onlySnapshot() throws -> ProcessSnapshot {
+    let reports = try CrashReportDatabase(path: database).reports()
+    try #require(reports.count == 1, "\(reports)")
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: reports[0].path))
+    return try MinidumpReader.snapshot(of: [UInt8](bytes))
+  }
+}

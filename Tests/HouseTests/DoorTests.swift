@@ -1,0 +1,115 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// `swift test` and `swift run proofs` run what belongs to each.
+@Suite("Two doors")
+struct DoorTests {
+  /// What a test of `swift test` may not use: a build of its own, a debugger, ptrace, root, a wait of seconds.
+  private static let refused = [
+    ".needs(.gdb)", ".needs(.lldb)", ".needs(.strace)", "GDB.", "LLDB.", "Sanitizer",
+    "BuildConfiguration.allCases", "BuildConfiguration.dynamic", ".staticDebug", ".staticRelease",
+    "\", .release)", "geteuid()", "Racer.namespace", "/unshare\"", "FaultInjector",
+    "sleep(for: .seconds", "\"swift\", \"build\"",
+  ]
+
+  private static func violations(in text: String) -> [String] {
+    refused.filter { text.contains($0) }
+  }
+
+  @Test("swift test builds nothing, and needs no debugger, no ptrace and no root")
+  func everyday() throws {
+    #expect(Door.current == .everyday)
+    let folders = try FileManager.default.contentsOfDirectory(atPath: House.root + "/Tests")
+      .filter { $0.hasSuffix("Tests") && $0 != "HouseTests" }
+    #expect(folders.contains("EndToEndTests"))
+    for folder in folders {
+      for file in try House.swiftFiles(in: "Tests/" + folder) {
+        #expect(Self.violations(in: file.text) == [], "\(file.path) belongs into Tests/Proofs")
+      }
+    }
+  }
+
+  @Test("The checker finds what is planted")
+  func planted() {
+    let source = #"try await products.executable("crash-lab", .release)"#
+    #expect(Self.violations(in: source) == ["\", .release)"])
+    #expect(Self.violations(in: "@Test(.needs(.gdb)) func f() {}") == [".needs(.gdb)"])
+    #expect(Self.violations(in: #"executable("crash-lab", .asTested)"#) == [])
+  }
+
+  @Test("A build or a debugger is refused at run time too")
+  func refusedAtRunTime() async throws {
+    for configuration in BuildConfiguration.allCases where configuration != .asTested {
+      await #expect(throws: NeedsProofs.self) {
+        try await BuiltProducts.shared.executable("crash-lab", configuration)
+      }
+    }
+    let folder = try TemporaryFolder()
+    let path = folder.path
+    await #expect(throws: NeedsProofs.self) { try await LLDB.view(dump: "", folder: path) }
+    await #expect(throws: NeedsProofs.self) {
+      try await GDB.view(core: "", of: "", folder: path)
+    }
+  }
+
+  /// The suites that the table of proofs runs.
+  private static func listed() throws -> [String] {
+    let table = try House.text("Tests/Proofs/Proof.swift")
+    return table.matches(of: /suites: \[([^\]]*)\]/).flatMap { list in
+      list.1.matches(of: /"(\w+)"/).map { String($0.1) }
+    }
+  }
+
+  @Test("Every suite of Tests/Proofs is in one proof")
+  func nothingForgotten() throws {
+    var suites: [String] = []
+    for file in try House.swiftFiles(in: "Tests/Proofs") where file.text.contains("@Test") {
+      suites += file.text.matches(of: /(?:struct|class|enum|actor) (\w+Tests)\b/).map {
+        String($0.1)
+      }
+    }
+    #expect(suites.count > 30)
+    #expect(try Self.listed().sorted() == suites.sorted())
+  }
+
+  @Test("A folder of proofs has at most 15 files")
+  func folders() throws {
+    let root = House.root + "/Tests/Proofs"
+    for folder in [""] + (try FileManager.default.contentsOfDirectory(atPath: root)) {
+      let files = (try? FileManager.default.contentsOfDirectory(atPath: root + "/" + folder)) ?? []
+      #expect(files.count(where: { $0.hasSuffix(".swift") }) <= 15, "\(folder)")
+    }
+  }
+
+  @Test("The proofs and suites that the papers name are there")
+  func papers() throws {
+    let proofs = try House.text("Tests/Proofs/Proof.swift")
+      .matches(of: /name: "([a-z-]+)"/).map { String($0.1) }
+    let suites = try House.swiftFiles(in: "Tests").map(\.text).joined()
+    let targets = try FileManager.default.contentsOfDirectory(atPath: House.root + "/Tests")
+    let papers =
+      ["README.md", "CONTRIBUTING.md"]
+      + (try FileManager.default.contentsOfDirectory(atPath: House.root + "/Docs"))
+      .filter { $0.hasSuffix(".md") }.map { "Docs/" + $0 }
+    for paper in papers {
+      let text = try House.text(paper)
+      for match in text.matches(of: /swift run proofs ([a-z][a-z-]*)/) {
+        let name = String(match.1)
+        #expect(proofs.contains(name) || ["list", "all"].contains(name), "\(paper): \(name)")
+      }
+      for match in text.matches(of: /--filter (\w+)/) {
+        // A suite, or all of a target.
+        let isThere = suites.contains(" \(match.1)") || targets.contains(String(match.1))
+        #expect(isThere, "\(paper): \(match.1)")
+      }
+      let isOld = text.contains("swift run catalogue")
+      #expect(!isOld, "\(paper)")
+    }
+    let readme = try House.text("README.md")
+    for command in ["\nswift run postmortem demo\n", "\nswift test\n", "\nswift run proofs\n"] {
+      let isThere = readme.contains(command)
+      #expect(isThere, "\(command)")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import CrashCatalogue
+import CrashTestSupport
+import Testing
+
+/// What of the catalogue every change is tested with; `swift run proofs catalogue --full` runs all of it.
+@Suite("The catalogue of crashes")
+struct CatalogueTests {
+  @Test(
+    "Every kind, and every condition with a kind of each sort: the same end, and the reports it must leave"
+  )
+  func everyChange() async throws {
+    try await check(CatalogueSelection.everyChange())
+  }
+
+  @Test("Random crashes: a report for each, no hang, no wrong end")
+  func soak() async throws {
+    let cases = CatalogueSelection.soak(100, seed: 15, builds: [.asTested])
+    try await check(cases)
+  }
+
+  @Test("The victim's kinds and conditions are in the catalogue, all of them")
+  func nothingForgotten() async throws {
+    let victim = try await Victim(.asTested)
+    let kinds = try await names(victim, "--list")
+    #expect(Set(kinds) == Set(KnownCrash.all.map(\.kind) + QuietEnd.all.map(\.kind)))
+    let conditions = try await names(victim, "--list-conditions")
+    let known = Set(CrashCondition.all.map(\.name))
+    // Filters that kill change the end unless the handler is told to forgo the call: `ForgoneCallTests` has both.
+    let unknown = Set(conditions).subtracting(known).filter { !$0.hasSuffix("-killed") }
+    #expect(unknown.isEmpty, "\(unknown)")
+  }
+
+  @Test("A seed determines a soak")
+  func seed() {
+    let first = CatalogueSelection.soak(50, seed: 1, builds: BuildConfiguration.allCases)
+    let again = CatalogueSelection.soak(50, seed: 1, builds: BuildConfiguration.allCases)
+    let other = CatalogueSelection.soak(50, seed: 2, builds: BuildConfiguration.allCases)
+    #expect(first.map(\.description) == again.map(\.description))
+    #expect(first.map(\.description) != other.map(\.description))
+  }
+
+  private func check(_ cases: [CatalogueCase]) async throws {
+    let run = try await CatalogueRun()
+    let results = CatalogueResults()
+    await run.run(cases) { outcome in
+      results.add(outcome)
+      for failure in outcome.failures {
+        Issue.record("swift run proofs catalogue \(outcome.testCase)\n\(failure)")
+      }
+    }
+    #expect(results.runs == cases.count)
+  }
+
+  private func names(_ victim: Victim, _ option: String) async throws -> [String] {
+    let list = try await victim.run([option], in: "list")
+    return list.standardOutput.split(separator: "\n").compactMap {
+      $0.split(separator: " ").first.map(String.init)
+    }
+  }
+}

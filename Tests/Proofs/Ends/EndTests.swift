@@ -1,0 +1,289 @@
+import CrashConverter
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import ProcessSnapshot
+import Testing
+
+/// What the next start says of real processes that ended without a dump.
+@Suite struct EndTests {
+  private let folder: EndFolder
+
+  init() throws { folder = try EndFolder() }
+
+  private func run(_ way: String, mode: String = "") throws -> EndVictim {
+    try EndVictim(folder.database, way, mode: mode)
+  }
+
+  private func started(_ way: String, mode: String = "") throws -> EndVictim {
+    let victim = try run(way, mode: mode)
+    try #require(victim.waitForLine("waiting"))
+    return victim
+  }
+
+  /// The only verdict, after a conversion that leaves nothing pending.
+  private func verdict() throws -> RunEnd {
+    let processed = try folder.process()
+    #expect(processed.count == 1, "\(processed)")
+    #expect(folder.pending == [])
+    let ends = try folder.ends()
+    try #require(ends.count == 1)
+    // Never uploaded unless somebody asks.
+    #expect(ends[0].state == .completed)
+    #expect(ends[0].snapshot.process.product == "end victim")
+    #expect(ends[0].snapshot.process.executablePath?.hasSuffix("/EndVictim") == true)
+    return ends[0].end
+  }
+
+  private static let ownWays = [
+    "exit", "return", "_exit", "_Exit", "quick_exit", "thread-exit", "fork-_exit", "fork-orphan",
+    "daemon", "close-all", "no-file-size", "note-exit",
+  ]
+
+  @Test("An end by the program's own will is as without us, and never reported", arguments: ownWays)
+  func ownWill(way: String) throws {
+    let plain = try run(way, mode: "none").end()
+    let end = try run(way).end()
+    #expect(end == plain)
+    #expect(try folder.process() == [])
+    #expect(try folder.ends().isEmpty)
+    #expect(folder.pending.filter { $0.hasSuffix(".locked") } == [])
+  }
+
+  @Test("A clean exit leaves nothing behind", arguments: ["exit", "return", "thread-exit"])
+  func cleanExit(way: String) throws {
+    try run(way).end()
+    #expect(folder.pending == [])
+  }
+
+  @Test(
+    "A signal that asks a process to end ends it as without us, and is never reported",
+    arguments: [SIGTERM, SIGINT, SIGHUP, SIGPIPE])
+  func defaultAction(signal: Int32) throws {
+    let ends = try ["none", ""].map { mode in
+      let victim = try started("wait", mode: mode)
+      victim.signal(signal)
+      return victim.end()
+    }
+    #expect(ends[0] == ends[1])
+    #expect(ends[0].signal == signal)
+    #expect(try folder.process() == [])
+    #expect(try folder.ends().isEmpty)
+  }
+
+  @Test func aProgramsOwnHandlerReplacesOurs() throws {
+    let victim = try started("handles-term")
+    victim.signal(SIGTERM)
+    #expect(victim.end().exitCode == 0)
+    #expect(try folder.process() == [])
+  }
+
+  @Test func anIgnoredSignalStaysIgnored() throws {
+    let victim = try EndVictim(
+      folder.database, "wait", through: ["/usr/bin/nohup"])
+    try #require(victim.waitForLine("waiting"))
+    // Both are there when it goes on: HUP, were it not ignored, would be taken first.
+    victim.signal(SIGSTOP)
+    victim.signal(SIGHUP)
+    victim.signal(SIGTERM)
+    victim.signal(SIGCONT)
+    #expect(victim.end().signal == SIGTERM)
+    #expect(try folder.process() == [])
+  }
+
+  @Test func aKilledProcessWhoseParentHasNotAskedIsKnownToBeKilled() throws {
+    let victim = try started("wait")
+    victim.signal(SIGKILL)
+    victim.waitForZombie()
+    let end = try verdict()
+    #expect(end.kind == .killed)
+    #expect(end.certainty == .certain)
+    #expect(end.signal == SIGKILL)
+    victim.end()
+  }
+
+  @Test func aKilledProcessIsUnexplained() throws {
+    let victim = try started("wait")
+    victim.signal(SIGKILL)
+    #expect(victim.end().signal == SIGKILL)
+    let end = try verdict()
+    #expect(end.kind == .unexplained)
+    #expect(end.evidence.contains { $0.contains("neither exit nor _exit") })
+  }
+
+  @Test func nothingIsSaidWhereTheProgramDoesNotWantIt() throws {
+    let victim = try started("wait", mode: "off")
+    victim.signal(SIGKILL)
+    victim.end()
+    #expect(try folder.process() == [])
+    #expect(folder.pending == [])
+  }
+
+  @Test func aChildsExitIsNotItsParents() throws {
+    let victim = try started("fork-exit")
+    #expect(folder.pending.count { $0.hasSuffix(".locked") } == 1)
+    victim.signal(SIGKILL)
+    victim.end()
+    #expect(try verdict().kind == .unexplained)
+  }
+
+  @Test func killedAfterASignalThatItHandledIsTheStopTimeout() throws {
+    let victim = try started("slow-term")
+    victim.signal(SIGTERM)
+    try #require(victim.waitForLine("noted"))
+    victim.signal(SIGKILL)
+    victim.end()
+    let end = try verdict()
+    #expect(end.kind == .stopTimeout)
+    #expect(end.signal == SIGTERM)
+    #expect(end.evidence.contains { $0.hasPrefix("Signal 15 came at ") })
+  }
+
+  @Test func aProgramThatBecameAnotherIsReplaced() throws {
+    let victim = try started("exec")
+    let end = try verdict()
+    #expect(end.kind == .replaced)
+    #expect(end.certainty == .certain)
+    victim.signal(SIGKILL)
+    victim.end()
+  }
+
+  @Test func aProgramThatStartedItselfAgainIsReplacedOnceAndThenItself() throws {
+    let victim = try started("exec-self")
+    victim.signal(SIGKILL)
+    victim.end()
+    #expect(try folder.process().count == 2)
+    #expect(
+      Set(try folder.ends().compactMap(\.end.kind)) == [.replaced, .unexplained])
+  }
+
+  @Test func anotherBootIsAReboot() throws {
+    let victim = try started("wait")
+    victim.signal(SIGKILL)
+    victim.end()
+    try folder.changeRecord { $0.bootID = "11111111-2222-3333-4444-555555555555" }
+    let end = try verdict()
+    #expect(end.kind == .rebooted)
+    #expect(end.certainty == .possible)
+    #expect(end.evidence.contains { $0.contains("boot 11111111-2222-3333-4444-555555555555") })
+  }
+
+  @Test func aProcessThatHungAndWasKilledIsTwoReports() throws {
+    let victim = try started("hang")
+    try #require(folder.waitForRecord { $0.beat?.hangReport != nil })
+    victim.signal(SIGKILL)
+    victim.end()
+    #expect(try folder.process().count == 2)
+    #expect(folder.pending == [])
+    let ends = try folder.ends()
+    try #require(ends.count == 1)
+    #expect(ends[0].end.kind == .hungThenKilled)
+    let others = try CrashReportDatabase(path: folder.database).reports()
+      .filter { $0.state == .pending }.map(\.id)
+    #expect(others == [try #require(ends[0].end.hangReport)])
+  }
+
+  @Test func aBeatNamesTheFilesThatWereLocked() throws {
+    let victim = try started("lock-beat")
+    try #require(folder.waitForRecord { $0.beat?.lockedFiles.isEmpty == false })
+    victim.signal(SIGKILL)
+    victim.end()
+    let end = try verdict()
+    #expect(end.kind == .unexplained)
+    #expect(end.evidence.contains("It held locks on \(folder.database)/locked."), "\(end.evidence)")
+  }
+
+  @Test func aCrashInAnExitHandlerIsStillACrash() throws {
+    let victim = try run("crash-at-exit")
+    #expect(victim.end().signal == SIGABRT)
+    #expect(try folder.process().map(\.outcome) == [.complete])
+    #expect(try folder.ends().isEmpty)
+  }
+
+  @Test(
+    "The first process of a namespace goes on after a signal, and may then be killed",
+    .enabled("needs root") { geteuid() == 0 })
+  func firstProcess() throws {
+    let victim = try EndVictim(
+      folder.database, "wait", through: Racer.namespace)
+    try #require(victim.waitForLine("waiting"))
+    // unshare's child.
+    let children = "/proc/\(victim.processID)/task/\(victim.processID)/children"
+    let text = try String(contentsOfFile: children, encoding: .utf8)
+    let inner = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    kill(inner, SIGTERM)
+    try #require(folder.waitForRecord { $0.notes.termination != nil })
+    #expect(kill(inner, 0) == 0)
+    kill(inner, SIGKILL)
+    victim.end()
+    let end = try verdict()
+    #expect(end.kind == .stopTimeout)
+    #expect(end.evidence.contains { $0.contains("discards its default action") })
+  }
+
+  @Test("A process that eats its group's memory", .enabled("needs a memory group") { canMakeGroup })
+  func outOfMemory() throws {
+    let group = try MemoryLimit(megabytes: 64)
+    let victim = try EndVictim(
+      folder.database, "eat",
+      through: ["/bin/sh", "-c", "echo $$ > \(group.path)/cgroup.procs && exec \"$@\"", "sh"])
+    #expect(victim.end().signal == SIGKILL)
+    let end = try verdict()
+    #expect(end.kind == .outOfMemory, "\(end)")
+    #expect(end.certainty != .possible)
+    let report = CrashReport(snapshot: try folder.ends()[0].snapshot, symbolicating: false)
+    #expect(report.explanation?.contains("memory had run out") == true)
+    #expect(report.signature == "end | out-of-memory")
+    #expect(TextReport.text(of: report).contains("Processes of its control group killed"))
+  }
+
+  @Test(
+    "A group that is gone says nothing, whatever the root's counter is",
+    .enabled("needs a memory group") { canMakeGroup })
+  func groupIsGone() throws {
+    var group: MemoryLimit? = try MemoryLimit(megabytes: 64)
+    let path = try #require(group?.path)
+    let victim = try EndVictim(
+      folder.database, "wait",
+      through: ["/bin/sh", "-c", "echo $$ > \(path)/cgroup.procs && exec \"$@\"", "sh"])
+    try #require(victim.waitForLine("waiting"))
+    victim.signal(SIGKILL)
+    victim.end()
+    group = nil
+    let end = try verdict()
+    #expect(end.kind == .unexplained)
+    #expect(
+      end.evidence.contains(
+        "Processes of its control group killed for want of memory: 0 at its launch, not to be read now."
+      ),
+      "\(end.evidence)")
+  }
+
+  /// Needs root and a mounted memory controller.
+  private static let canMakeGroup = (try? MemoryLimit(megabytes: 64)) != nil
+}
+
+/// A memory control group of its own, version 1 or 2; removed at the end.
+private final class MemoryLimit {
+  let path: String
+
+  init(megabytes: Int) throws {
+    let root = "/sys/fs/cgroup"
+    let isUnified = FileManager.default.fileExists(atPath: root + "/cgroup.controllers")
+    path = (isUnified ? root : root + "/memory") + "/postmortem-end-\(UUID().uuidString)"
+    guard unsafe mkdir(path, 0o700) == 0 else { throw CocoaError(.fileWriteNoPermission) }
+    let limit = isUnified ? "memory.max" : "memory.limit_in_bytes"
+    try "\(megabytes << 20)".write(toFile: "\(path)/\(limit)", atomically: false, encoding: .utf8)
+  }
+
+  deinit {
+    // The last process may still be leaving.
+    for _ in 0..<100 {
+      if unsafe rmdir(path) == 0 { return }
+      usleep(10_000)
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import CrashConverter
+import CrashTestSupport
+import Foundation
+import Glibc
+import ProcessSnapshot
+import Testing
+
+/// Many runs that end in every way, in one database: each verdict is true, and nobody gets one who
+/// should not.
+///
+/// A few runs, or as many as `POSTMORTEM_END_RUNS` says.
+@Suite struct MixedEndTests {
+  private struct Way {
+    let name: String
+    /// Sent once it waits, with this pause before each.
+    var signals: [Int32] = []
+    var pause: UInt32 = 0
+    /// What may be said of it; empty for nothing.
+    var verdicts: [RunEnd.Kind] = []
+  }
+
+  private static let ways = [
+    Way(name: "exit"), Way(name: "return"), Way(name: "_exit"), Way(name: "_Exit"),
+    Way(name: "quick_exit"), Way(name: "thread-exit"), Way(name: "fork-_exit"),
+    Way(name: "fork-orphan"), Way(name: "daemon"), Way(name: "close-all"),
+    Way(name: "no-file-size"), Way(name: "note-exit"), Way(name: "abort"),
+    Way(name: "wait", signals: [SIGTERM]), Way(name: "wait", signals: [SIGINT]),
+    Way(name: "wait", signals: [SIGHUP]), Way(name: "handles-term", signals: [SIGTERM]),
+    Way(name: "wait", signals: [SIGKILL], verdicts: [.unexplained]),
+    Way(name: "ignores-term", signals: [SIGTERM, SIGKILL], verdicts: [.unexplained]),
+    Way(name: "slow-term", signals: [SIGTERM, SIGKILL], pause: 20_000, verdicts: [.stopTimeout]),
+    Way(name: "beat", signals: [SIGKILL], verdicts: [.unexplained]),
+    Way(name: "exec-self", signals: [SIGKILL], verdicts: [.replaced, .unexplained]),
+  ]
+
+  @Test func noVerdictIsFalse() throws {
+    let folder = try EndFolder()
+    let count =
+      ProcessInfo.processInfo.environment["POSTMORTEM_END_RUNS"].flatMap(Int.init) ?? 44
+    var expected: [String] = []
+    var last = 0
+    for number in 0..<count {
+      let way = Self.ways[number % Self.ways.count]
+      let victim = try EndVictim(folder.database, way.name)
+      if !way.signals.isEmpty { try #require(victim.waitForLine("waiting"), "\(way.name)") }
+      for signal in way.signals {
+        usleep(way.pause)
+        victim.signal(signal)
+        if signal == SIGTERM, way.signals.count > 1, way.name == "slow-term" {
+          try #require(victim.waitForLine("noted"))
+        }
+      }
+      victim.end()
+      expected += way.verdicts.map { "\(victim.processID) \($0)" }
+      // At different distances from the ends.
+      if number % 7 == 6 || number == count - 1 {
+        _ = try folder.process()
+        last = number
+      }
+    }
+    #expect(last == count - 1)
+    let found = try folder.ends().map { end in
+      "\(end.snapshot.process.processID ?? 0) \(end.end.kind.map { "\($0)" } ?? "?")"
+    }
+    #expect(found.sorted() == expected.sorted())
+    #expect(folder.pending.filter { $0.hasSuffix(".locked") } == [])
+  }
+}

@@ -1,0 +1,60 @@
+import CrashReport
+import CrashTestSupport
+import Foundation
+import Testing
+
+#if arch(x86_64)
+  /// `Docs/Operations.md` lists exactly the system calls that a crash makes.
+  @Suite("The list of system calls")
+  struct CallListTests {
+    /// What brings out the calls that a crash in good order does not make.
+    private static let rareCases: [(Scene, Disturbance)] = [
+      // The descriptors are not ours any more: folders and file are made again.
+      (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 9)),
+      // fstat is kept from us by a filter.
+      (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 1)),
+      // A write is broken off.
+      (Scene(kind: "null-read"), .faults([("IntermediateDump0aB6WriterV5flush", 110)])),
+      // Standard error cannot be written either.
+      (Scene(kind: "abort"), .failures(.crashing, from: 1, numbers: [1], errno: 32)),
+      // No signal can be sent again.
+      (Scene(kind: "abort"), .failures(.crashing, from: 1, numbers: [297, 234, 62], errno: 38)),
+    ]
+
+    @Test("Every call is listed, and every listed one is made")
+    func list() async throws {
+      var made: Set<Int> = []
+      for scene in Scene.all + [Scene(kind: "double-free"), Scene(kind: "stack-overflow")] {
+        let run = try await InjectedRun(scene, .none)
+        made.formUnion(run.report.calls.map(\.number))
+      }
+      for (scene, disturbance) in Self.rareCases {
+        let run = try await InjectedRun(scene, disturbance)
+        #expect(run.report.failures + run.report.hits.count > 0)
+        made.formUnion(run.report.calls.map(\.number))
+      }
+      // A crash that is survived, and the next.
+      let survived = try await InjectedRun(["chain", "longjmp"], .none)
+      made.formUnion(survived.report.calls.map(\.number))
+      let names = Set(made.map { SystemCallNames.name($0) ?? "\($0)" })
+      let listed = try Self.listed()
+      #expect(names.subtracting(listed) == [], "made but not listed")
+      #expect(listed.subtracting(names) == [], "listed but never made")
+    }
+
+    /// The names in the first column of the table.
+    private static func listed() throws -> Set<String> {
+      let text = try String(
+        contentsOfFile: BuiltProducts.packageRoot + "/Docs/Operations.md", encoding: .utf8)
+      let section = try #require(
+        text.components(separatedBy: "\n## ").first { $0.hasPrefix("System calls of a crash\n") })
+      let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
+      #expect(rows.count > 20)
+      return Set(
+        rows.flatMap { row in
+          let column = row.split(separator: "|")[0]
+          return column.matches(of: /`([a-z0-9_]+)`/).map { String($0.1) }
+        })
+    }
+  }
+#endif

@@ -1,0 +1,111 @@
+import CrashReport
+import CrashTestSupport
+import Testing
+
+/// Real seccomp filters take from the handler what it can do without.
+@Suite("System calls that the handler forgoes")
+struct ForgoneCallTests {
+  /// System calls of one option, by crash-lab's name for them.
+  struct Group: Sendable, CustomTestStringConvertible {
+    let name: String
+    let calls: Set<String>
+    /// False if only a crash under other conditions makes them.
+    var isAlwaysMade = true
+    var testDescription: String { name }
+
+    init(_ name: String, _ calls: Set<String>, isAlwaysMade: Bool = true) {
+      self.name = name
+      self.calls = calls
+      self.isAlwaysMade = isAlwaysMade
+    }
+
+    static let all: [Group] = [
+      Group("memory-reads", ["process_vm_readv"]),
+      Group("thread-signals", ["tgkill"]),
+      Group("timers", ["timer_create", "timer_settime"]),
+      Group("file-size-limit", ["prlimit64"]),
+      Group("scheduling", ["sched_getscheduler", "getpriority"]),
+      Group("processor-time", ["getrusage"]),
+      Group("parent", ["getppid"]),
+      Group("clocks", ["clock_gettime"]),
+      Group(
+        "files",
+        ["openat", "read", "getdents64", "close", "mknodat", "fallocate", "fcntl", "pwrite64"]),
+      // Made only where the process is in a control group whose files can be read.
+      Group("control-group", ["pread64"], isAlwaysMade: false),
+      Group("file-checks", ["fstat"]),
+      Group("file-position", ["lseek"], isAlwaysMade: false),
+      Group("rename", ["renameat2"]),
+      Group("folders", ["mkdirat"], isAlwaysMade: false),
+      Group("random", ["getrandom"], isAlwaysMade: false),
+      Group("fault-stack", ["sigaltstack"]),
+    ]
+  }
+
+  /// Nothing but the crash itself may meet the filter: a fault makes no system call.
+  private static let kinds = ["null-read", "divide-by-zero"]
+
+  private func die(
+    _ kind: String, under condition: String, more: [String], in folder: borrowing TemporaryFolder
+  ) async throws -> ChildEnd {
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    let child = try await ChildProcess.run(
+      victim, [kind, "--threads", "3", "--condition", condition] + more,
+      in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    return child.end
+  }
+
+  @Test("Forgone, a filter that kills on them changes nothing", arguments: kinds, Group.all)
+  func killed(_ kind: String, _ group: Group) async throws {
+    let folder = try TemporaryFolder()
+    let condition = group.name + "-killed"
+    let alone = try await die(kind, under: condition, more: ["--no-handler"], in: folder)
+    #expect(alone.signal == (kind == "null-read" ? 11 : 8))
+    let database = folder.path + "/database"
+    let handled = try await die(
+      kind, under: condition, more: ["--database", database, "--forgo", group.name], in: folder)
+    #expect(handled == alone)
+    try await checkOneReport(database)
+  }
+
+  @Test("Not forgone, it does", arguments: Group.all.filter(\.isAlwaysMade))
+  func killing(_ group: Group) async throws {
+    let folder = try TemporaryFolder()
+    let end = try await die(
+      "null-read", under: group.name + "-killed", more: ["--database", folder.path + "/database"],
+      in: folder)
+    #expect(end.signal == 31)
+  }
+
+  #if arch(x86_64)
+    @Test("What is forgone is not called", arguments: Group.all)
+    func notCalled(_ group: Group) async throws {
+      let run = try await InjectedRun(
+        Scene(kind: "abort", more: ["--forgo", group.name]), .none)
+      let names = Set(run.report.calls.compactMap { SystemCallNames.name($0.number) })
+      #expect(!names.isEmpty && names.isDisjoint(with: group.calls))
+      #expect(run.report.end.signal == 6)
+      #expect(run.hasCompleteReport)
+    }
+  #endif
+
+  /// Those that can be forgone all at once; and the one by which the end is left to the kernel.
+  @Test(
+    "Refused they change no end",
+    arguments: kinds,
+    ["calls-not-permitted", "calls-not-implemented", "actions-not-permitted"])
+  func refused(_ kind: String, _ condition: String) async throws {
+    let folder = try TemporaryFolder()
+    let alone = try await die(kind, under: condition, more: ["--no-handler"], in: folder)
+    let database = folder.path + "/database"
+    let handled = try await die(
+      kind, under: condition, more: ["--database", database], in: folder)
+    #expect(handled == alone)
+    try await checkOneReport(database)
+  }
+
+  private func checkOneReport(_ database: String) async throws {
+    let processed = try ReportFolder(database)
+    #expect(processed.hasOneCompleteReport, "\(processed)")
+  }
+}

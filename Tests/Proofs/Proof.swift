@@ -1,0 +1,77 @@
+/// A group of suites that show one thing, by a name for the command line.
+struct Proof: Sendable {
+  /// What `--full` adds.
+  enum Full: Sendable {
+    /// The suites run more, told by the environment.
+    case environment(name: String, value: String)
+    /// The catalogue is run with these options, one after the other.
+    case catalogue([[String]])
+  }
+
+  let name: String
+  /// One line.
+  let summary: String
+  /// The types of its suites, in this target.
+  let suites: [String]
+  var full: Full?
+}
+
+extension Proof {
+  /// In the order in which they run.
+  ///
+  /// `DoorTests` compares the suites with the files below this folder.
+  static let all: [Proof] = [
+    Proof(
+      name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",
+      suites: [
+        "FaithfulDeathTests", "StackOverflowTests", "SteadyStateTests", "HandlerStatusTests",
+      ]),
+    Proof(
+      name: "handlers", summary: "handlers that were there before run and do what they did",
+      suites: ["ChainingTests", "PreviousHandlerTests"]),
+    Proof(
+      name: "sanitizers", summary: "sanitizers still report, and the end is theirs",
+      suites: ["SanitizerTests"]),
+    Proof(
+      name: "stacks", summary: "stacks, functions and lines are those of gdb and llvm-symbolizer",
+      suites: ["StackTests", "LineTests", "LLVMComparisonTests"],
+      full: .environment(name: "POSTMORTEM_LINES", value: "all")),
+    Proof(
+      name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
+      suites: ["CauseTests", "TaskTests", "SignatureTests", "LastWordsTests", "TellingTests"]),
+    Proof(
+      name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
+      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
+    Proof(
+      name: "live-dumps", summary: "dumps of processes that live on or hang",
+      suites: ["LiveDumpTests", "HangTests"]),
+    Proof(
+      name: "safety", summary: "crash code calls nothing unsafe: call graphs and poisoned runs",
+      suites: ["CallGraphTests", "PlantedProgramTests", "PoisonedRunTests"]),
+    Proof(
+      name: "faults", summary: "each system call may fail, each section may fault or hang",
+      suites: ["CallListTests", "ForgoneCallTests", "SectionFaultTests", "SystemCallFailureTests"],
+      full: .environment(name: "POSTMORTEM_FAULTS", value: "all")),
+    Proof(
+      name: "root", summary: "dropped privileges, other users' files, PID namespaces",
+      suites: [
+        "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
+        "ForeignLinkTests", "FirstProcessRunTests",
+      ]),
+    Proof(
+      name: "ends", summary: "what is said of runs that ended without a dump is true",
+      suites: ["EndTests", "MixedEndTests"],
+      full: .environment(name: "POSTMORTEM_END_RUNS", value: "1100")),
+    Proof(
+      name: "races", summary: "processes that share a database lose no crash and double none",
+      suites: ["RaceTests", "StressTests"],
+      full: .environment(name: "POSTMORTEM_STRESS_SECONDS", value: "300")),
+    Proof(
+      name: "kills", summary: "a converter or uploader killed at any system call loses nothing",
+      suites: ["KilledConverterTests", "KilledUploaderTests"],
+      full: .environment(name: "POSTMORTEM_UPLOAD_KILLS", value: "all")),
+    Proof(
+      name: "catalogue", summary: "every way to die under every condition",
+      suites: ["CatalogueTests"], full: .catalogue([["--full"], ["--kills", "1000"]])),
+  ]
+}

@@ -1,0 +1,119 @@
+internal import Foundation
+
+/// What came of a proof, gathered from the events of Swift Testing.
+struct ProofRecord: Sendable {
+  let name: String
+  let summary: String
+  /// Functions that ran.
+  var tests = 0
+  /// How often they ran: once for each combination of arguments; and runs of the catalogue.
+  var cases = 0
+  /// Tests, or runs of the catalogue.
+  var failed = 0
+  /// What was not run, by what is missing for it.
+  var skipped: [String: Int] = [:]
+  /// Why the proof could not be run to its end; nil if it was.
+  var obstacle: String?
+  var seconds = 0.0
+  /// Of all processes that it ran.
+  var processorSeconds = 0.0
+
+  /// True if it ran and nothing failed.
+  ///
+  /// With CI=true a test that lacks a tool runs and fails, so that a skipped one is one that cannot be had.
+  var holds: Bool { failed == 0 && obstacle == nil }
+
+  private var parameterized: Set<String> = []
+  private var starts: [String: Double] = [:]
+  private var casesOf: [String: Int] = [:]
+  private var failing: Set<String> = []
+  private var functions: Set<String> = []
+
+  init(_ proof: Proof) {
+    name = proof.name
+    summary = proof.summary
+  }
+
+  /// Takes one line of the event stream.
+  ///
+  /// - Returns: lines to be shown.
+  mutating func take(_ line: some StringProtocol) -> [String] {
+    guard let entry = try? JSONDecoder().decode(TestEvent.self, from: Data(line.utf8)) else {
+      return ["unreadable event: \(line)"]
+    }
+    let payload = entry.payload
+    guard entry.kind == "event", let id = payload.testID else {
+      if entry.kind == "test", payload.kind == "function", let id = payload.id {
+        functions.insert(id)
+        if payload.isParameterized == true { parameterized.insert(id) }
+      }
+      return []
+    }
+    let time = payload.instant?.absolute ?? 0
+    switch payload.kind {
+    case "testStarted":
+      starts[id] = time
+    case "testCaseStarted":
+      casesOf[id, default: 0] += 1
+    case "issueRecorded":
+      guard payload.issue?.isKnown != true else { return [] }
+      failing.insert(id)
+      return ["✘ \(Self.short(id))"] + (payload.messages ?? []).map { "    \($0.text)" }
+    case "testSkipped" where functions.contains(id):
+      let reason = payload.comments?.first ?? "no reason given"
+      skipped[reason, default: 0] += 1
+      return ["- \(Self.short(id)): skipped, \(reason)"]
+    case "testEnded" where functions.contains(id):
+      let count = parameterized.contains(id) ? casesOf[id] ?? 0 : 1
+      tests += 1
+      cases += count
+      let isFailed = failing.contains(id)
+      if isFailed { failed += 1 }
+      let seconds = String(format: "%.1f s", time - (starts[id] ?? time))
+      let runs = count == 1 ? "" : "\(count) cases, "
+      return ["\(isFailed ? "✘" : "✔") \(Self.short(id)): \(runs)\(seconds)"]
+    default: break
+    }
+    return []
+  }
+
+  /// Without the module, the labels and the place in the file.
+  private static func short(_ id: String) -> String {
+    let parts = id.split(separator: "/")
+    let suite = parts.first?.split(separator: ".").last ?? ""
+    return ([String(suite)] + parts.dropFirst().prefix(1).map { String($0.prefix { $0 != "(" }) })
+      .joined(separator: ".")
+  }
+}
+
+/// A line of the event stream, version 0 of Swift Testing's schema.
+struct TestEvent: Decodable {
+  let kind: String
+  let payload: Payload
+
+  struct Payload: Decodable {
+    struct Instant: Decodable {
+      let absolute: Double
+    }
+    struct Issue: Decodable {
+      let isKnown: Bool?
+    }
+    struct Message: Decodable {
+      let text: String
+    }
+
+    let kind: String
+    let id: String?
+    let isParameterized: Bool?
+    let testID: String?
+    let instant: Instant?
+    let issue: Issue?
+    let messages: [Message]?
+    let comments: [String]?
+
+    enum CodingKeys: String, CodingKey {
+      case kind, id, isParameterized, testID, instant, issue, messages
+      case comments = "_comments"
+    }
+  }
+}

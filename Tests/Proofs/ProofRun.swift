@@ -1,0 +1,104 @@
+internal import CrashTestSupport
+internal import Foundation
+
+/// Runs one proof: its suites in a process of their own, which a crash of a test ends alone.
+struct ProofRun {
+  private let proof: Proof
+  private let isFull: Bool
+
+  init(_ proof: Proof, isFull: Bool) {
+    self.proof = proof
+    self.isFull = isFull
+  }
+
+  func run() async throws -> ProofRecord {
+    say("== \(proof.name): \(proof.summary)")
+    var record = ProofRecord(proof)
+    let start = ContinuousClock.now
+    let before = Self.processorSeconds
+    if isFull, case .catalogue(let runs)? = proof.full {
+      for arguments in runs {
+        let tally = try await CatalogueTool.run(arguments)
+        record.cases += tally.runs
+        record.failed += tally.failed
+      }
+    }
+    try runSuites(&record)
+    record.seconds = start.duration(to: .now) / .seconds(1)
+    record.processorSeconds = Self.processorSeconds - before
+    if let obstacle = record.obstacle { say("✘ \(obstacle)") }
+    return record
+  }
+
+  /// The events come through a FIFO that this process keeps open for both, so that opening it waits for
+  /// nobody; a line of ours marks the end.
+  private func runSuites(_ record: inout ProofRecord) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/events"
+    guard unsafe mkfifo(path, 0o600) == 0 else { throw SystemCallError("mkfifo", errno) }
+    let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemCallError("open \(path)", errno) }
+    let events = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    let log = folder.path + "/output"
+    try Data().write(to: URL(fileURLWithPath: log))
+    let output = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = [
+      ProofsCommand.suitesOption, "--filter",
+      "^proofs\\.(\(proof.suites.joined(separator: "|")))(/|$)", "--event-stream-version", "0",
+      "--event-stream-output-path", path,
+    ]
+    if isFull, case .environment(let name, let value)? = proof.full {
+      process.environment = ProcessInfo.processInfo.environment.merging([name: value]) { $1 }
+    }
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = output
+    process.terminationHandler = { _ in events.write(Data("\(Self.endMark)\n".utf8)) }
+    try process.run()
+    try readEvents(from: events, into: &record)
+    process.waitUntilExit()
+    if process.terminationReason == .uncaughtSignal {
+      record.obstacle = "the tests ended by signal \(process.terminationStatus)"
+    } else if process.terminationStatus != 0, record.failed == 0 {
+      record.obstacle = "the tests ended with exit code \(process.terminationStatus)"
+    } else if record.tests == 0, record.skipped.isEmpty {
+      record.obstacle = "none of its tests was run"
+    }
+    if record.obstacle != nil, let text = FileManager.default.contents(atPath: log) {
+      say(String(decoding: text.suffix(4000), as: UTF8.self))
+    }
+  }
+
+  private static let endMark = "end of the events"
+
+  private func readEvents(from events: FileHandle, into record: inout ProofRecord) throws {
+    var pending = Data()
+    while true {
+      pending += events.availableData
+      while let end = pending.firstIndex(of: 0x0A) {
+        let line = String(decoding: pending[..<end], as: UTF8.self)
+        pending = Data(pending[(end + 1)...])
+        if line == Self.endMark { return }
+        for text in record.take(line) { say("   " + text) }
+      }
+    }
+  }
+
+  /// User and system time of this process and of all that have ended below it.
+  private static var processorSeconds: Double {
+    [RUSAGE_SELF, RUSAGE_CHILDREN].reduce(0) { sum, who in
+      var usage = rusage()
+      unsafe getrusage(__rusage_who_t(who.rawValue), &usage)
+      return [usage.ru_utime, usage.ru_stime].reduce(sum) {
+        $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6
+      }
+    }
+  }
+
+  /// Written at once: a run of an hour is watched as it goes.
+  private func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  }
+}

@@ -1,0 +1,50 @@
+internal import Foundation
+
+/// What was proved, how often, and in what time.
+struct ProofTable {
+  private let records: [ProofRecord]
+
+  init(_ records: [ProofRecord]) { self.records = records }
+
+  var text: String {
+    let header = ["proof", "tests", "cases", "failed", "skipped", "time", "CPU", "proved"]
+    let rows = records.map { record in
+      [
+        record.name, "\(record.tests)", "\(record.cases)", "\(record.failed)",
+        "\(record.skipped.values.reduce(0, +))", Self.time(record.seconds),
+        Self.time(record.processorSeconds), record.holds ? record.summary : "NOT PROVED",
+      ]
+    }
+    let sum = [
+      "all", "\(records.map(\.tests).reduce(0, +))", "\(records.map(\.cases).reduce(0, +))",
+      "\(records.map(\.failed).reduce(0, +))",
+      "\(records.flatMap(\.skipped.values).reduce(0, +))",
+      Self.time(records.map(\.seconds).reduce(0, +)),
+      Self.time(records.map(\.processorSeconds).reduce(0, +)), "",
+    ]
+    let lines = [header] + rows + (records.count > 1 ? [sum] : [])
+    let widths = header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    let table = lines.map { line in
+      line.enumerated().map { column, cell in
+        let space = String(repeating: " ", count: widths[column] - cell.count)
+        // Numbers to the right.
+        return (1...6).contains(column) ? space + cell : cell + space
+      }.joined(separator: "  ").replacing(/\ +$/, with: "")
+    }
+    return (table + notes).joined(separator: "\n")
+  }
+
+  /// What was left out and why, and what stood in the way.
+  private var notes: [String] {
+    var reasons: [String: Int] = [:]
+    for record in records { reasons.merge(record.skipped) { $0 + $1 } }
+    return reasons.sorted { $0.key < $1.key }.map { "skipped \($0.value): \($0.key)" }
+      + records.compactMap { record in record.obstacle.map { "\(record.name): \($0)" } }
+  }
+
+  private static func time(_ seconds: Double) -> String {
+    seconds < 60
+      ? String(format: "%.1f s", seconds)
+      : "\(Int(seconds) / 60) min \(Int(seconds) % 60) s"
+  }
+}

@@ -1,0 +1,92 @@
+internal import Foundation
+internal import Testing
+
+/// `swift run proofs`: what `swift test` leaves out because it is long or needs a debugger, ptrace,
+/// root or a build of its own.
+@main
+struct ProofsCommand {
+  static let usage = """
+    usage: swift run proofs [list | all | NAME...] [--full]
+           swift run proofs catalogue OPTION...
+
+      list      names the proofs
+      all       runs every proof, as no name does
+      --full    runs more of each, for hours; without it the part that every change is checked with
+
+    swift run proofs catalogue --help tells the options of the catalogue.
+    """
+
+  /// What the command runs itself with to run suites of Swift Testing in a process of their own.
+  static let suitesOption = "--run-suites"
+
+  static func main() async {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    do {
+      if arguments.first == suitesOption { exit(await Testing.__swiftPMEntryPoint(passing: nil)) }
+      if arguments.first == "catalogue", arguments.count > 1 {
+        let tally = try await CatalogueTool.run(Array(arguments.dropFirst()))
+        exit(tally.failed == 0 ? 0 : 1)
+      }
+      exit(try await run(arguments) ? 0 : 1)
+    } catch let error as CatalogueUsageError {
+      fail("\(error)\n\n\(CatalogueCommand.usage)", status: EX_USAGE)
+    } catch let error as UsageError {
+      fail("\(error.description)\n\n\(usage)", status: EX_USAGE)
+    } catch {
+      fail("\(error)", status: 1)
+    }
+  }
+
+  /// - Returns: whether all that was run holds.
+  private static func run(_ arguments: [String]) async throws -> Bool {
+    if arguments.contains("--help") || arguments.contains("-h") {
+      print(usage)
+      return true
+    }
+    let isFull = arguments.contains("--full")
+    let names = arguments.filter { $0 != "--full" }
+    if names == ["list"] {
+      list()
+      return true
+    }
+    var proofs: [Proof] = names.isEmpty || names.contains("all") ? Proof.all : []
+    for name in names where name != "all" {
+      guard let proof = Proof.all.first(where: { $0.name == name }) else {
+        throw UsageError(description: "no proof is named \(name)")
+      }
+      if !proofs.contains(where: { $0.name == name }) { proofs.append(proof) }
+    }
+    var records: [ProofRecord] = []
+    for proof in proofs {
+      records.append(try await ProofRun(proof, isFull: isFull).run())
+    }
+    print("\n" + ProofTable(records).text)
+    return records.allSatisfy(\.holds)
+  }
+
+  private static func list() {
+    let width = Proof.all.map(\.name.count).max() ?? 0
+    for proof in Proof.all {
+      print(proof.name.padding(toLength: width + 2, withPad: " ", startingAt: 0) + proof.summary)
+      let full =
+        switch proof.full {
+        case .environment(let name, let value)?: "; --full: \(name)=\(value)"
+        case .catalogue(let runs)?:
+          "; --full: "
+            + runs.map { "catalogue " + $0.joined(separator: " ") }.joined(separator: ", ")
+        case nil: ""
+        }
+      print(
+        String(repeating: " ", count: width + 2) + proof.suites.joined(separator: " ") + full)
+    }
+  }
+
+  private static func fail(_ message: String, status: Int32) -> Never {
+    FileHandle.standardError.write(Data("proofs: \(message)\n".utf8))
+    exit(status)
+  }
+
+  struct UsageError: Error {
+    let description: String
+  }
+}

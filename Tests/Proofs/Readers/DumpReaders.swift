@@ -1,0 +1,33 @@
+import Foundation
+
+/// Programs of others that read minidumps.
+enum DumpReaders {
+  /// Where a tool may be missing; in CI its tests run and fail instead of being skipped.
+  static func isWanted(_ isThere: Bool) -> Bool {
+    isThere || ProcessInfo.processInfo.environment["CI"] == "true"
+  }
+
+  static let lldb = "/usr/bin/lldb-19"
+  static let hasLLDB = FileManager.default.isExecutableFile(atPath: lldb)
+  static let hasPythonMinidump = hasPythonModule("minidump.minidumpfile")
+  static let hasSymbolic = hasPythonModule("symbolic.minidump")
+
+  private static func hasPythonModule(_ name: String) -> Bool {
+    (try? run("/usr/bin/env", ["python3", "-c", "import \(name)"]))?.status == 0
+  }
+
+  /// Runs a program to its end.
+  static func run(_ path: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+  }
+}

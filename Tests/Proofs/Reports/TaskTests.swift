@@ -1,0 +1,79 @@
+import CrashCatalogue
+import CrashReport
+import CrashTestSupport
+import Foundation
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// Tasks of Swift concurrency in real crashes: name, priority, and the functions that wait.
+@Suite("Tasks of a crash")
+struct TaskTests {
+  @Test(
+    "The chain of awaits that led to a crash, with its lines",
+    arguments: BuildConfiguration.dynamic)
+  func chain(_ configuration: BuildConfiguration) async throws {
+    let report = try await CauseTests.report(
+      "await-chain", on: .task, isNamed: true, configuration: configuration)
+    let thread = try #require(report.threads.first)
+    let task = try #require(thread.task)
+    #expect(task.name == "crash-lab importer")
+    #expect(task.priority == "low")
+    #expect(task.cancelled == false && task.child == false)
+    #expect(try #require(task.id) > 0)
+    let callee = thread.frames[try #require(task.calleeIndex)]
+    #expect(callee.function.map(FunctionName.short) == "CrashLab.awaitInner(_:words:)")
+    let names = task.frames.compactMap { $0.function.map(FunctionName.short) }
+    #expect(
+      names == [
+        "CrashLab.Importer.awaitMiddle(_:)", "CrashLab.awaitOuter(_:)",
+        "closure #1 in CrashLab.crash_await_chain()",
+      ])
+    for frame in task.frames {
+      #expect(frame.trust == "async-context" && frame.module == "crash-lab")
+      #expect(frame.file?.hasSuffix("/RuntimeKinds.swift") == true)
+    }
+    // The line of each await in turn, further up in the file the further out.
+    let lines = task.frames.compactMap(\.line)
+    #expect(lines.count == 3 && lines == lines.sorted(by: >), "\(lines)")
+    #expect(!task.framesCut && task.framesOmitted == 0)
+  }
+
+  @Test("The callers that wait keep their names when the build is gone")
+  func storedNames() async throws {
+    let victim = try await Victim(.asTested)
+    _ = try await victim.die("await-chain", on: .task)
+    _ = try await victim.process(storingSymbols: true)
+    var snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
+    let index = try #require(snapshot.modules.firstIndex { $0.path == victim.executable })
+    // Another build in its place.
+    snapshot.modules[index].buildID[0] ^= 0xFF
+    let thread = try #require(CrashReport(snapshot: snapshot, symbolicating: true).threads.first)
+    let names = try #require(thread.task).frames.compactMap { $0.function.map(FunctionName.short) }
+    #expect(
+      names == [
+        "CrashLab.Importer.awaitMiddle(_:)", "CrashLab.awaitOuter(_:)",
+        "closure #1 in CrashLab.crash_await_chain()",
+      ])
+  }
+
+  @Test("The minidump keeps what a task is read from")
+  func stored() async throws {
+    let victim = try await Victim(.asTested)
+    _ = try await victim.die("await-chain", on: .task)
+    let captured = try CauseTests.snapshot(inDatabase: victim.database)
+    let path = try victim.folder("minidump") + "/crash.dmp"
+    let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    try MinidumpWriter.write(captured, to: descriptor)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    let snapshot = try MinidumpReader.snapshot(of: [UInt8](bytes))
+    #expect(snapshot.tasks == captured.tasks)
+    let task = try #require(snapshot.tasks.first)
+    #expect(task.threadID == snapshot.exception?.threadID)
+    #expect(task.fields(in: snapshot.memory)?.name == "crash-lab importer")
+    // A thread that runs no task has none.
+    #expect(!snapshot.tasks.contains { $0.threadID == snapshot.process.processID })
+  }
+}
