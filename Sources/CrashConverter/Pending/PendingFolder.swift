@@ -109,18 +109,15 @@ struct PendingFolder: ~Copyable {
   /// Takes a dump if it is there to be taken; nil if it is not, or somebody else was faster.
   func claim(_ file: File) throws(CrashReportDatabaseError) -> DumpClaim? {
     var attempt: UInt32 = 1
-    var run: EndedRun?
+    var followsDeath = false
     switch file.name.role {
     case .finished: break
     case .locked, .hang:
       guard ownerVerdict(file).isDead else { return nil }
       // Looked at after the verdict: the owner may have written until then.
-      if folder.status(of: file.name.description)?.size == 0 {
-        run = file.name.role == .locked ? endedRun(file.name) : nil
-        if run == nil {
-          try removeAll(of: file.name, dump: file.name)
-          return nil
-        }
+      if file.name.role == .hang, folder.status(of: file.name.description)?.size == 0 {
+        try removeAll(of: file.name, dump: file.name)
+        return nil
       }
     case .claimed(let previous, let processID, let startTime, let place):
       let time = max(file.status.modificationTime, file.status.changeTime)
@@ -129,13 +126,8 @@ struct PendingFolder: ~Copyable {
         age: age(since: time))
       guard verdict.isDead else { return nil }
       attempt = previous.clampedAdding(1)
-      if file.status.size == 0 {
-        run = endedRun(file.name)
-        if run == nil {
-          try removeAll(of: file.name, dump: file.name)
-          return nil
-        }
-      }
+      // What was given back has no process.
+      followsDeath = processID != 0
     case .runRecord, .fifo: return nil
     }
     let claimed = file.name.with(
@@ -145,7 +137,18 @@ struct PendingFolder: ~Copyable {
     // A plain rename: of two that try, the second finds the old name gone.
     let result = try folder.rename(
       file.name.description, to: folder, claimed.description, replacing: true)
-    return result == .done ? DumpClaim(name: claimed, attempt: attempt, run: run) : nil
+    guard result == .done else { return nil }
+    var claim = DumpClaim(name: claimed, attempt: attempt, followsDeath: followsDeath)
+    // Only now, with the attempt in the name, is looked into what a dead run left.
+    guard file.name.role != .finished, !claim.isSetAside,
+      folder.status(of: claimed.description)?.size == 0
+    else { return claim }
+    claim.run = endedRun(file.name)
+    if claim.run == nil {
+      try removeAll(of: file.name, dump: claimed)
+      return nil
+    }
+    return claim
   }
 
   /// Removes a dump, then its owner's run record and FIFO.
@@ -176,6 +179,14 @@ struct DumpClaim: Sendable {
   let name: PendingDumpName
   /// 1 for the first.
   let attempt: UInt32
+  /// True if the converter of the attempt before ended while it worked on it.
+  let followsDeath: Bool
   /// How the run ended, where the dump is empty.
-  let run: EndedRun?
+  var run: EndedRun?
+
+  /// True if it is not to be read any more: it goes to quarantine as it is.
+  var isSetAside: Bool {
+    attempt > PendingFolder.maximumAttempts
+      || (attempt == PendingFolder.maximumAttempts && followsDeath)
+  }
 }

@@ -1,4 +1,4 @@
-package import ProcessSnapshot
+internal import ProcessSnapshot
 
 /// Functions, lines and inlined calls of one file, from its DWARF.
 ///
