@@ -130,9 +130,10 @@ private func process(
   _ pending: borrowing PendingFolder
 ) -> (ProcessedDump.Outcome?, ReportID?) {
   do throws(DumpConversion.Failure) {
-    guard claim.attempt <= PendingFolder.maximumAttempts else {
+    guard !claim.isSetAside else {
       throw DumpConversion.Failure(
-        reason: "\(claim.attempt &- 1) converters ended while they worked on it", isOfDump: true)
+        reason: "not read again: \(claim.attempt &- 1) attempts before, the last of which ended its"
+          + " converter", isOfDump: true)
     }
     if let run = claim.run {
       // An owner that was wrongly taken for dead may have crashed meanwhile.
@@ -177,7 +178,7 @@ private func keep(
   _ pending: borrowing PendingFolder
 ) -> ProcessedDump.Outcome {
   var reason = failure.reason
-  if failure.isOfDump, claim.attempt >= PendingFolder.maximumFailures {
+  if failure.isOfDump, claim.attempt >= PendingFolder.maximumAttempts {
     do throws(CrashReportDatabaseError) {
       _ = try pending.quarantine(claim, reason: reason)
       return .quarantined(reason)

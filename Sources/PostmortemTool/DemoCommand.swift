@@ -57,24 +57,12 @@ enum DemoCommand: Subcommand {
     }
   }
 
-  /// The path that this program was started from, so that the victim has its name; the link itself
-  /// if that is gone.
-  private static var ownPath: String {
-    let link = "/proc/self/exe"
-    guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
-      InputFile.exists(path)
-    else { return link }
-    return path
-  }
-
   /// Runs the victim to its end and says how it ended; an end without a signal is an error.
   private static func crashVictim(database: String) throws -> String {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: ownPath)
+    process.executableURL = URL(fileURLWithPath: OwnProgram.path)
     process.arguments = [DemoVictim.name, database]
-    var environment = ProcessInfo.processInfo.environment
-    environment["SWIFT_BACKTRACE"] = "enable=no"
-    process.environment = environment
+    process.environment = OwnProgram.quietEnvironment
     let ended = DispatchSemaphore(value: 0)
     process.terminationHandler = { _ in ended.signal() }
     try process.run()

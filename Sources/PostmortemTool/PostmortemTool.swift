@@ -44,6 +44,7 @@ struct PostmortemTool {
     case "--help", "-h", "help": return Terminal.print(help)
     case "--version": return Terminal.print("postmortem \(version)\n")
     case DemoVictim.name: return try DemoVictim.run(rest)
+    case ReportReader.Worker.name: return try ReportReader.Worker.run(rest)
     default: break
     }
     guard let command = subcommands.first(where: { $0.name == name }) else {

@@ -10,8 +10,8 @@ enum ProcessCommand: Subcommand {
     Usage: postmortem process DIR [--json]
 
     DIR is the folder that was given to startHandler(database:). Prints one line for each dump. A dump
-    that fails is kept and tried again the next time; the third failure moves it to DIR/quarantine. A
-    program does the same for itself with processIntermediateDumps(); this command is for programs that
+    that fails is kept and tried again the next time; the third failure moves it to DIR/quarantine, and
+    so does the third attempt where the one before ended this command. A program does the same for itself with processIntermediateDumps(); this command is for programs that
     do not. Afterwards reports that are too many are removed: see postmortem prune.
 
     A dump that somebody else may need is left for a later call, and its line says why and until when:

@@ -1,9 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
-internal import Foundation
 internal import IntermediateDump
-internal import ProcessSnapshot
-internal import Stackwalk
 
 /// Reports of one program with one signature, as `list --group` prints them.
 struct ReportGroup: Codable {
@@ -44,13 +41,13 @@ struct ReportGroup: Codable {
   static func groups(
     of reports: [StoredReport], symbolFolders: [String], progress: (Int) -> Void
   ) -> (groups: [ReportGroup], failures: [ToolError]) {
-    let symbols = SymbolSource(folders: symbolFolders)
+    let reader = ReportReader(symbolFolders: symbolFolders)
     var members: [Member] = []
     var failures: [ToolError] = []
     for (index, report) in reports.enumerated() {
       progress(index)
       do throws(ToolError) {
-        members.append(try member(report, symbols))
+        members.append(try member(report, reader))
       } catch {
         failures.append(error)
       }
@@ -79,18 +76,13 @@ struct ReportGroup: Codable {
   }
 
   private static func member(
-    _ report: StoredReport, _ symbols: SymbolSource
+    _ report: StoredReport, _ reader: ReportReader
   ) throws(ToolError) -> Member {
-    let snapshot = try DumpFile.snapshot(at: report.path)
-    let process = snapshot.process
-    let executable = process.executablePath.map { URL(fileURLWithPath: $0).lastPathComponent }
+    let facts = try reader.facts(of: report.path)
     return Member(
-      key: Key(
-        signature: CrashReport.signature(of: snapshot, symbols: symbols),
-        program: process.product ?? executable),
-      time: process.crashTime.map(Timestamp.init(nanoseconds:))
-        ?? Timestamp(seconds: report.creationTime),
-      version: process.version, id: report.id.description)
+      key: Key(signature: facts.signature, program: facts.program),
+      time: facts.time ?? Timestamp(seconds: report.creationTime), version: facts.version,
+      id: report.id.description)
   }
 
   /// Two lines for people.

@@ -11,8 +11,10 @@ extension StoredReport {
   /// no dump.
   var endKind: String? {
     guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
-      let snapshot = try? MinidumpReader.snapshot(of: bytes)
+      let document = MinidumpSummary.document(read: { offset, count in
+        Array(bytes.dropFirst(Int(clamping: offset)).prefix(count))
+      })
     else { return nil }
-    return CrashReport.End(snapshot.end).map { $0.kind ?? "unknown" }
+    return CrashReport.End(ProcessSnapshot(summarizing: document).end).map { $0.kind ?? "unknown" }
   }
 }

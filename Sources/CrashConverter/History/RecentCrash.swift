@@ -27,7 +27,8 @@ public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
     _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
     writtenAt time: Int64
   ) {
-    let snapshot = ProcessSnapshot(reading: document)
+    // Nothing is claimed for this, and no attempt counted: so no more is read than is asked for.
+    let snapshot = ProcessSnapshot(summarizing: document)
     guard let exception = snapshot.exception, snapshot.request == nil,
       snapshot.process.identifier == identifier
     else { return nil }

@@ -4,11 +4,9 @@ internal import IntermediateDump
 /// What becomes of a dump that could not be converted: it is kept, to be tried again or to be
 /// looked at.
 extension PendingFolder {
-  /// Conversions that fail before a dump is set aside.
-  static let maximumFailures: UInt32 = 3
-  /// Attempts after which a dump is set aside unread: its converters died, of it or of something
-  /// else.
-  static let maximumAttempts: UInt32 = 10
+  /// Attempts at a dump, the last of which sets it aside: when it fails, or without reading it where
+  /// the one before has ended its converter, by a trap, a kill or a hang that somebody ended.
+  static let maximumAttempts: UInt32 = 3
 
   /// True if a claimed file is empty still.
   func isEmpty(_ claim: DumpClaim) -> Bool {

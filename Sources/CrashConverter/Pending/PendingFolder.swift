@@ -113,6 +113,7 @@ struct PendingFolder: ~Copyable {
   /// Takes a dump if it is there to be taken.
   func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
     var attempt: UInt32 = 1
+    var followsDeath = false
     switch file.name.role {
     case .finished: break
     case .locked, .hang:
@@ -122,21 +123,19 @@ struct PendingFolder: ~Copyable {
         guard file.status.size > 0 else { return .gone }
         return left("its owner may still write to it: \(reason)", still: still)
       }
-    case .claimed(let previous, _, _, _, _):
+      // Looked at after the verdict: the owner may have written until then.
+      if file.name.role == .hang, folder.status(of: file.name.description)?.size == 0 {
+        try removeAll(of: file.name, dump: file.name)
+        return .gone
+      }
+    case .claimed(let previous, let processID, _, _, _):
       if case .alive(let reason, let still) = claimVerdict(file) {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
+      // What was given back has no process.
+      followsDeath = processID != 0
     case .runRecord, .fifo: return .gone
-    }
-    var run: EndedRun?
-    // Looked at after the verdict: the owner may have written until then.
-    if file.name.role != .finished, folder.status(of: file.name.description)?.size == 0 {
-      run = file.name.role == .hang || hasDump(beside: file.name) ? nil : endedRun(file.name)
-      if run == nil {
-        try removeAll(of: file.name, dump: file.name)
-        return .gone
-      }
     }
     let claimed = file.name.with(
       role: .claimed(
@@ -149,7 +148,18 @@ struct PendingFolder: ~Copyable {
     // A plain rename: of two that try, the second finds the old name gone.
     let result = try folder.rename(
       file.name.description, to: folder, claimed.description, replacing: true)
-    return result == .done ? .taken(DumpClaim(name: claimed, attempt: attempt, run: run)) : .gone
+    guard result == .done else { return .gone }
+    var claim = DumpClaim(name: claimed, attempt: attempt, followsDeath: followsDeath)
+    // Only now, with the attempt in the name, is looked into what a dead run left.
+    guard file.name.role != .finished, !claim.isSetAside,
+      folder.status(of: claimed.description)?.size == 0
+    else { return .taken(claim) }
+    claim.run = hasDump(beside: file.name) ? nil : endedRun(file.name)
+    if claim.run == nil {
+      try removeAll(of: file.name, dump: claimed)
+      return .gone
+    }
+    return .taken(claim)
   }
 
   private func claimVerdict(_ file: File) -> OwnerVerdict {
@@ -219,6 +229,14 @@ struct DumpClaim: Sendable {
   let name: PendingDumpName
   /// 1 for the first.
   let attempt: UInt32
+  /// True if the converter of the attempt before ended while it worked on it.
+  let followsDeath: Bool
   /// How the run ended, where the dump is empty.
-  let run: EndedRun?
+  var run: EndedRun?
+
+  /// True if it is not to be read any more: it goes to quarantine as it is.
+  var isSetAside: Bool {
+    attempt > PendingFolder.maximumAttempts
+      || (attempt == PendingFolder.maximumAttempts && followsDeath)
+  }
 }

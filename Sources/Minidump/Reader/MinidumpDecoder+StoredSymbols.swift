@@ -12,7 +12,7 @@ extension MinidumpDecoder {
     else { return file.note("the stream of stored symbols has an unknown version") }
     var offset = stream.lowerBound + 8
     var symbols = StoredSymbols()
-    for _ in 0..<min(count, UInt64(MinidumpFile.maximumEntries)) {
+    for _ in 0..<min(Int(clamping: count), MinidumpFile.maximumEntries) {
       guard offset + 12 <= stream.upperBound, let address = file.integer(at: offset, width: 8),
         let functionCount = file.integer(at: offset + 8, width: 4),
         functionCount <= Self.maximumFunctions

@@ -67,9 +67,10 @@ struct ModuleDerivation {
       ?? mapping(containing: address)?.path ?? ""
     let size =
       map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
+    // Readers of minidumps want an address behind it.
+    let room = Address.highest.wrappedDistance(above: address)
     return Candidate(
-      address: address, size: AddressRange(start: address, byteCount: max(size, 1)).byteCount,
-      path: path,
+      address: address, size: min(max(size, 1), room), path: path,
       buildID: map.array(of: .moduleBuildID) ?? [],
       hasExecutableSegment: headers?.hasExecutableSegment)
   }

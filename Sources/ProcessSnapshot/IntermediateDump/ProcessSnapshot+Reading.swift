@@ -45,6 +45,21 @@ extension ProcessSnapshot {
     note(damageOf: document)
   }
 
+  /// Reads only who it was, when it ended and by what: nothing that a number of the dump says where
+  /// it is.
+  package init(summarizing document: IntermediateDumpDocument) {
+    let root = document.root
+    self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
+    for map in root.maps(.process) { process.overlay(map) }
+    request = root.map(.dumpRequest).map { DumpRequest(reading: $0) }
+    end = root.map(.runEnd).map { RunEnd(reading: $0) }
+    let (crash, thread) = (root.map(.exception), root.map(.crashingThread))
+    guard thread != nil || crash?.entries.isEmpty == false else { return }
+    exception = ExceptionSnapshot(
+      reading: crash, threadID: crash?.unsigned32(.exceptionThreadID) ?? 0,
+      architecture: architecture, generalRegisters: nil)
+  }
+
   private mutating func readMappings(_ root: IntermediateDumpMap) {
     let chunks = root.elements(.mappings).compactMap { $0.data(.mappingsText) }
     if !chunks.isEmpty {

@@ -51,8 +51,8 @@ struct AsyncContexts {
     guard let start = state.registers.stackPointer, let size = end?.distance(above: start) else {
       return places
     }
-    for index in 0..<min(size / 8, UInt64(Self.wordLimit)) {
-      guard process.spend(1), let word = process.word(at: start &+ index &* 8) else { break }
+    for index in 0..<min(Int(clamping: size / 8), Self.wordLimit) {
+      guard process.spend(1), let word = process.word(at: start &+ UInt64(index * 8)) else { break }
       places.append(Address(word))
     }
     return places

@@ -1,0 +1,143 @@
+internal import CrashTestSupport
+internal import Foundation
+
+/// The rule for what reads dumps: no arithmetic on numbers of a fixed width that can end the process.
+///
+/// What such a number holds came out of a file. The compiler checks it: each module is type-checked
+/// together with operators and conversions of its own, which it prefers to the standard library's
+/// and which are deprecated. `Int` is left alone: it counts and indexes what is in memory, and
+/// numbers from files become one by `Int(exactly:)` or `Int(clamping:)` only.
+struct TrappingArithmetic {
+  struct Violation: Equatable, CustomStringConvertible {
+    let file: String
+    let line: Int
+    let what: String
+    var description: String { "\(file):\(line): \(what)" }
+  }
+
+  /// A module with the folders in it that read; all of it if there are none.
+  struct Module: Sendable, CustomStringConvertible {
+    let name: String
+    var folders: [String] = []
+    /// False where there are many conversions, of constants of the C library.
+    var checksConversions = true
+    var description: String { name }
+  }
+
+  static let modules = [
+    Module(name: "IntermediateDump", folders: ["Reader", "Owner"]),
+    Module(name: "ProcessSnapshot"), Module(name: "Minidump"), Module(name: "Stackwalk"),
+    Module(name: "CrashReport"), Module(name: "CrashReportDatabase"),
+    Module(name: "CrashConverter"),
+    Module(name: "PostmortemTool", checksConversions: false),
+  ]
+
+  private static let mark = "trapping:"
+
+  /// The standard library's that trap, again.
+  private static func overloads(conversions: Bool) -> String {
+    func deprecated(_ what: String) -> String {
+      "@available(*, deprecated, message: \"\(mark) \(what)\")"
+    }
+    var text = ""
+    for type in ["UInt64", "Int64", "UInt32", "Int32", "UInt16", "Int16", "UInt8", "Int8"] {
+      text += "extension \(type) {\n"
+      for sign in ["+", "-", "*"] {
+        text += "  \(deprecated("\(sign) of \(type)"))\n"
+        text += "  static func \(sign) (a: \(type), b: \(type)) -> \(type) { a &\(sign) b }\n"
+        text += "  \(deprecated("\(sign)= of \(type)"))\n"
+        text += "  static func \(sign)= (a: inout \(type), b: \(type)) { a = a &\(sign) b }\n"
+      }
+      if type.hasPrefix("I") {
+        text += "  \(deprecated("- of \(type)"))\n"
+        text += "  static prefix func - (a: \(type)) -> \(type) { 0 &- a }\n"
+      }
+      text += "}\n"
+    }
+    text += "\(deprecated("abs of Int64"))\nfunc abs(_ value: Int64) -> Int64 { value }\n"
+    text += "extension Range where Bound == UInt64 {\n  \(deprecated("count of a range"))\n"
+    text += "  var count: Int { 0 }\n}\n"
+    guard conversions else { return text }
+    for (target, sources) in [
+      ("Int", ["UInt64", "UInt"]), ("Int64", ["UInt64", "UInt"]), ("UInt64", ["Int64", "Int32"]),
+      ("UInt32", ["Int", "UInt64", "Int64", "Int32"]),
+      ("Int32", ["Int", "UInt64", "Int64", "UInt32"]), ("UInt16", ["Int", "UInt64", "UInt32"]),
+      ("UInt8", ["Int", "UInt64", "UInt32", "UInt16", "Int8"]),
+    ] {
+      for source in sources {
+        text += "extension \(target) {\n  \(deprecated("\(target)(\(source))"))\n"
+        text += "  init(_ value: \(source)) { self.init(truncatingIfNeeded: value) }\n}\n"
+      }
+    }
+    for type in ["Int", "Int64", "UInt64", "UInt32", "Int32"] {
+      text += "extension \(type) {\n  \(deprecated("\(type)(Double)"))\n"
+      text += "  init(_ value: Double) { self = 0 }\n}\n"
+    }
+    return text
+  }
+
+  /// Type-checks a module's sources.
+  static func violations(in module: Module) async throws -> [Violation] {
+    let folder = BuiltProducts.packageRoot + "/Sources/" + module.name
+    let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+    let sources = names.filter { $0.hasSuffix(".swift") }.map { folder + "/" + $0 }
+    return try await violations(
+      in: sources, of: module.name, conversions: module.checksConversions
+    ).filter { violation in
+      module.folders.isEmpty
+        || module.folders.contains { violation.file.hasPrefix(folder + "/\($0)/") }
+    }
+  }
+
+  /// Type-checks files as those of one module of this package.
+  static func violations(
+    in sources: [String], of module: String, conversions: Bool = true
+  ) async throws -> [Violation] {
+    let folder = try SharedFolder()
+    try folder.put(Array(overloads(conversions: conversions).utf8), "Trapping.swift")
+    let products = URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
+      .deletingLastPathComponent().path
+    let maps = try FileManager.default.contentsOfDirectory(atPath: products)
+      .map { "\(products)/\($0)/module.modulemap" }
+      .filter { $0.contains(".build/") && FileManager.default.fileExists(atPath: $0) }
+    // What SwiftPM makes of the folder's name.
+    let package = URL(fileURLWithPath: BuiltProducts.packageRoot).lastPathComponent.lowercased()
+      .map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
+    let features = [
+      "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility",
+      "NonisolatedNonsendingByDefault",
+    ]
+    let arguments =
+      ["swiftc", "-typecheck", "-swift-version", "6", "-module-name", module]
+      + ["-package-name", package, "-I", products + "/Modules"]
+      + maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+      + features.flatMap { ["-enable-upcoming-feature", $0] }
+      // A file of this name would be the program's own.
+      + ["-parse-as-library"] + sources + [folder.path + "/Trapping.swift"]
+    let child = try await ChildProcess.run(
+      "/usr/bin/env", arguments, in: folder.path, patience: 600)
+    guard child.end.exitCode == 0 else { throw NotCompiled(text: child.standardError) }
+    return try found(in: child.standardError)
+  }
+
+  struct NotCompiled: Error {
+    let text: String
+  }
+
+  /// The compiler's warnings, each once, without those between two numbers of the source itself.
+  private static func found(in text: String) throws -> [Violation] {
+    var found: [Violation] = []
+    for match in text.matches(of: /(?m)^(\/[^:]+):(\d+):(\d+): warning: .*trapping: (.*?)( \[.*)?$/) {
+      let (path, line, column) = (String(match.1), Int(match.2) ?? 1, Int(match.3) ?? 1)
+      let lines = try String(contentsOfFile: path, encoding: .utf8).split(
+        separator: "\n", omittingEmptySubsequences: false)
+      let text = Array(lines[line - 1].utf8)
+      let before = String(decoding: text.prefix(column - 1), as: UTF8.self)
+      let behind = String(decoding: text.dropFirst(column - 1), as: UTF8.self)
+      if before.contains(/(^|[^\w.])[0-9][0-9_]* $/), behind.contains(/^[-+*] [0-9]/) { continue }
+      let violation = Violation(file: path, line: line, what: String(match.4))
+      if !found.contains(violation) { found.append(violation) }
+    }
+    return found
+  }
+}
