@@ -42,7 +42,7 @@ extension Proof {
       suites: ["CauseTests", "TaskTests", "SignatureTests", "LastWordsTests", "TellingTests"]),
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
-      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
+      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests", "TrappingArithmeticTests"]),
     Proof(
       name: "live-dumps", summary: "dumps of processes that live on or hang",
       suites: ["LiveDumpTests", "HangTests"]),
@@ -60,7 +60,7 @@ extension Proof {
       name: "root", summary: "dropped privileges, other users' files, PID namespaces",
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
-        "ForeignLinkTests", "FirstProcessRunTests",
+        "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests",
       ]),
     Proof(
       name: "ends", summary: "what is said of runs that ended without a dump is true",

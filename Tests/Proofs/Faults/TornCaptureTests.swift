@@ -22,7 +22,7 @@ struct TornCaptureTests {
     let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
     let frames = walker.frames(of: thread, limit: count)
     let bottom = try #require(thread.stackPointer)
-    return try #require(frames.last?.stackPointer) - bottom
+    return try #require(frames.last?.stackPointer?.distance(above: bottom))
   }
 
   @Test(
@@ -41,8 +41,8 @@ struct TornCaptureTests {
     #expect(thread.captureMethod == .crashed && thread.context != nil)
     let whole = try #require(calm.reports.snapshots.first)
     let height = try Self.height(of: 65, whole)
-    let top = try #require(thread.stackPointer) + height
-    #expect(torn.memory.word(at: top - 8) != nil, "\(height)")
+    let top = try #require(thread.stackPointer?.adding(height))
+    #expect(torn.memory.word(at: top &- 8) != nil, "\(height)")
     // Without modules, by frame pointers.
     let frames = Stackwalker(snapshot: torn, symbols: nil).frames(of: thread, limit: 64)
     #expect(frames.count == 64)

@@ -107,13 +107,12 @@ struct TrappingArithmetic {
       "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility",
       "NonisolatedNonsendingByDefault",
     ]
-    let arguments =
-      ["swiftc", "-typecheck", "-swift-version", "6", "-module-name", module]
-      + ["-package-name", package, "-I", products + "/Modules"]
-      + maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
-      + features.flatMap { ["-enable-upcoming-feature", $0] }
-      // A file of this name would be the program's own.
-      + ["-parse-as-library"] + sources + [folder.path + "/Trapping.swift"]
+    var arguments = ["swiftc", "-typecheck", "-swift-version", "6", "-module-name", module]
+    arguments += ["-package-name", package, "-I", products + "/Modules"]
+    for map in maps { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
+    for feature in features { arguments += ["-enable-upcoming-feature", feature] }
+    // A file of this name would be the program's own.
+    arguments += ["-parse-as-library"] + sources + [folder.path + "/Trapping.swift"]
     let child = try await ChildProcess.run(
       "/usr/bin/env", arguments, in: folder.path, patience: 600)
     guard child.end.exitCode == 0 else { throw NotCompiled(text: child.standardError) }
