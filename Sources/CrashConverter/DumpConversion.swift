@@ -70,7 +70,10 @@ struct DumpConversion: ~Copyable {
           break
         } catch  where error.isReportThere {
           // Another converter took this one for dead, and was faster.
+          let before = found.id
           found = try target(of: claim.name.reportID, snapshot, dump.digest)
+          // Something that is no report has its name.
+          if found.id == before, !found.isReported { throw error }
         }
       }
     }
