@@ -25,7 +25,8 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   package func other(for digest: UInt64) -> ReportID {
     let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
     let halves = [DumpDigest.of([1] + seed), DumpDigest.of([2] + seed)]
-    var bytes = halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (8 * $0)) } }
+    var bytes = halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (8 * $0)) }
+    }
     bytes[6] = bytes[6] & 0x0F | 0x80
     bytes[8] = bytes[8] & 0x3F | 0x80
     return ReportID(bytes: bytes) ?? self

@@ -1,5 +1,5 @@
-@unsafe @preconcurrency internal import Glibc
 internal import Foundation
+@unsafe @preconcurrency internal import Glibc
 
 /// Reads reports in a process of its own, one after the other, so that one that ends its reader is
 /// one that could not be read.

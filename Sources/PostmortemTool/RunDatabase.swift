@@ -78,7 +78,8 @@ struct RunDatabase {
       throw UsageError("there is no user '\(name.escapedForMessage)'", help: help)
     }
     guard geteuid() == 0 || geteuid() == user.number else {
-      throw UsageError("--user \(user.name): only root can run a command as another user", help: help)
+      throw UsageError(
+        "--user \(user.name): only root can run a command as another user", help: help)
     }
     if let owner {
       guard owner.number == user.number else {
@@ -103,7 +104,8 @@ struct RunDatabase {
     }
     guard me == 0 else { return nil }
     if let inner = Self.owner(of: path + "/" + PendingDumpName.folder), inner.number != 0 {
-      return "the dumps in \(path.escapedForMessage) are \(inner.name)'s, and the folder is root's: "
+      return
+        "the dumps in \(path.escapedForMessage) are \(inner.name)'s, and the folder is root's: "
         + "chown -R \(inner.name) \(path.escapedForMessage), and write --user \(inner.name)"
     }
     if owner == nil, let changer = UserChanger(command) {
@@ -121,7 +123,8 @@ struct RunDatabase {
     let name = User(number: user, group: user).name
     Terminal.printError(
       ToolError(
-        path: path, "belongs to root, and the command ended as \(name), who cannot use it: chown -R "
+        path: path,
+        "belongs to root, and the command ended as \(name), who cannot use it: chown -R "
           + "\(name) \(path.escapedForMessage), and write --user \(name)"
       ).description)
   }

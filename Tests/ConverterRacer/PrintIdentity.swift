@@ -7,8 +7,10 @@ func printIdentity() {
   if let file = unsafe fopen("/proc/thread-self/status", "r") {
     var line = [CChar](repeating: 0, count: 4096)
     while unsafe fgets(&line, Int32(line.count), file) != nil {
-      let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        .split(whereSeparator: \.isWhitespace)
+      let words = String(
+        decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self
+      )
+      .split(whereSeparator: \.isWhitespace)
       guard let name = words.first, ["Uid:", "Gid:", "Groups:", "CapEff:"].contains(name) else {
         continue
       }

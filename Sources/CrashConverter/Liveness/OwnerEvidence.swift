@@ -99,6 +99,7 @@ struct OwnerEvidence: Sendable, Equatable {
     let limit = isOwnIdentifier ? Self.ownAgeLimit : Self.foreignAgeLimit
     guard age <= limit else { return .dead("unchanged for \(age / Self.hour) hours") }
     return .alive(
-      "nothing shows that its owner has ended", still: limit.subtractingReportingOverflow(age).partialValue)
+      "nothing shows that its owner has ended",
+      still: limit.subtractingReportingOverflow(age).partialValue)
   }
 }

@@ -131,7 +131,8 @@ struct DumpFile {
       guard count > 0 else { return count == 0 }
       var written = 0
       while written < count {
-        let result = unsafe pm_write(state.pointee.fileDescriptor, place + written, count &- written)
+        let result = unsafe pm_write(
+          state.pointee.fileDescriptor, place + written, count &- written)
         guard result > 0 else { return false }
         written &+= result
       }
@@ -287,8 +288,9 @@ struct DumpFile {
     return descriptor
   }
 
-  /// Gives a file to the database's owner, who could not read it otherwise. Refused once the process has
-  /// become that user.
+  /// Gives a file to the database's owner, who could not read it otherwise.
+  ///
+  /// Refused once the process has become that user.
   @_noLocks
   private func give(_ descriptor: Int32) {
     let owner = unsafe state.pointee.filesOwner

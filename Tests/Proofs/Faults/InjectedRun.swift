@@ -28,7 +28,9 @@ struct InjectedRun: Sendable {
     let child = try await ChildProcess.run(
       injector,
       ["--report", text, "--patience", "50"]
-        + disturbance.options.map { $0.replacingOccurrences(of: "DATABASE", with: database) } + ["--"]
+        + disturbance.options.map { $0.replacingOccurrences(of: "DATABASE", with: database) } + [
+          "--"
+        ]
         + (shell.map { ["/bin/sh", "-c", $0 + #"; exec "$0" "$@""#] } ?? []) + [victim]
         + arguments
         + ["--database", database],
