@@ -120,7 +120,10 @@ struct PendingFolder: ~Copyable {
       let verdict = ownerVerdict(file)
       if case .alive(let reason, let still) = verdict {
         // Every process that lives has one that is empty.
-        guard file.status.size > 0 else { return .gone }
+        guard file.status.size > 0 else {
+          if saysNothing(file.name) { try removeAll(of: file.name, dump: file.name) }
+          return .gone
+        }
         return left("its owner may still write to it: \(reason)", still: still)
       }
       // Looked at after the verdict: the owner may have written until then.
@@ -160,6 +163,15 @@ struct PendingFolder: ~Copyable {
       return .gone
     }
     return .taken(claim)
+  }
+
+  /// True for an empty file of whose owner nothing can ever be said: it has no run record, which the
+  /// owner itself removes where it cannot note its end, and nobody holds its FIFO.
+  ///
+  /// Should the owner live all the same, its crash makes a file under an ID of its own.
+  private func saysNothing(_ name: PendingDumpName) -> Bool {
+    isLocalFileSystem && folder.status(of: name.with(role: .runRecord).description) == nil
+      && fifoProbe(name.with(role: .fifo).description) == .noReader
   }
 
   private func claimVerdict(_ file: File) -> OwnerVerdict {
