@@ -54,17 +54,20 @@ import Testing
   }
 
   @Test func killedConvertersLoseNothingAndDoubleNothing() throws {
-    let ids = try (0..<40).map { _ in try dumps.putDump() }
-    // However far each comes before it dies, the next one goes on from there. One fewer than the
-    // attempts that a dump has, so that none can be set aside for them.
-    for delay in 0..<9 {
-      let racer = try Racer(database: dumps.path)
-      try racer.letGo()
-      usleep(UInt32(5000 + 4000 * delay))
-      racer.kill()
-      _ = try racer.lines()
+    var ids: [ReportID] = []
+    for round in 0..<5 {
+      ids += try (0..<8).map { _ in try dumps.putDump() }
+      // However far each comes before it dies, the next one goes on from there. One fewer than the
+      // attempts that a dump has, so that none can be set aside for them.
+      for delay in 0..<2 {
+        let racer = try Racer(database: dumps.path)
+        try racer.letGo()
+        usleep(UInt32(5000 + 4000 * (2 * round + delay)))
+        racer.kill()
+        _ = try racer.lines()
+      }
+      _ = try processIntermediateDumps(database: dumps.path, identifier: "app")
     }
-    _ = try processIntermediateDumps(database: dumps.path, identifier: "app")
     // A killed converter may have left a half-written report, which is not one.
     let left = try dumps.reports.filter { $0.state == .new }
     for report in left {
