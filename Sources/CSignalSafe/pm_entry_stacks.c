@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_
 
 // NULL where the handler has room enough, where it is on no alternate stack, and where all are taken. A later handler that
 // passes on may have no context.
-PM_NOT_INSTRUMENTED static struct entry_stack *take_stack(const void *context) {
+PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *context) {
   if (!memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
   uint64_t left = (uint64_t)__builtin_frame_address(0) - alternate->base;
@@ -60,7 +60,7 @@ PM_NOT_INSTRUMENTED static void pm_run_entry(void *argument) {
 }
 
 PM_NOT_INSTRUMENTED static void pm_enter(struct entry *wanted) {
-  struct entry_stack *stack = take_stack(wanted->context);
+  struct entry_stack *stack = pm_take_entry_stack(wanted->context);
   if (!stack) {
     pm_run_entry(wanted);
     return;

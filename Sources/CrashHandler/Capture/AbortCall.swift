@@ -22,9 +22,15 @@ struct AbortCall {
   func isUnderWay(
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) -> Bool {
-    guard let information = unsafe information, let context = unsafe context, signal == 6,
-      unsafe pm_siginfo_code(information) == -6,  // SI_TKILL
-      unsafe pm_siginfo_sender(information) == state.pointee.processID
+    guard let information = unsafe information, let context = unsafe context, signal == 6 else {
+      return false
+    }
+    let code = unsafe pm_siginfo_code(information)
+    let sender = unsafe pm_siginfo_sender(information)
+    // Or SI_USER of nobody: with RLIMIT_SIGPENDING used up the kernel drops what tgkill said.
+    // Source: Linux kernel/signal.c, collect_signal.
+    guard unsafe code == -6 && sender == state.pointee.processID  // SI_TKILL
+      || code == 0 && sender == 0
     else { return false }
     let start = unsafe state.pointee.abortStart
     let size = unsafe state.pointee.abortSize

@@ -49,6 +49,8 @@ struct DumpFile {
     if unsafe state.pointee.needsFile { return opensFiles && (makeNew() || makeNew()) }
     let isOpen = unsafe state.pointee.isSame(
       state.pointee.fileIdentity, state.pointee.fileDescriptor, linked: true)
+    // A dump to a path of the program's has no name in the folder, and no other place.
+    guard unsafe state.pointee.request.isRenamed else { return isOpen }
     if isOpen && !isTaken() { return true }
     guard opensFiles else { return isOpen }
     // Closed, but still there: the same file again.

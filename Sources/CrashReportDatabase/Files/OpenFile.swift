@@ -86,7 +86,7 @@ package struct OpenFile: ~Copyable, Sendable {
     var bytes: [UInt8] = []
     while bytes.count < count {
       var piece = [UInt8](repeating: 0, count: min(count - bytes.count, 256 << 10))
-      let read = unsafe pread(descriptor, &piece, piece.count, off_t(offset) + off_t(bytes.count))
+      let read = unsafe pread(descriptor, &piece, piece.count, off_t(offset) &+ off_t(bytes.count))
       if read < 0, errno == EINTR { continue }
       guard read >= 0 else {
         throw CrashReportDatabaseError(systemCall: "reading \(path)", errno: errno)

@@ -52,6 +52,6 @@ package enum ClaimLiveness {
     return magnitude > unjudgedLimit
       ? .dead("claimed more than an hour ago, by a process that is not to be seen from here")
       : .alive(
-        "claimed by a process that is not to be seen from here", still: unjudgedLimit - magnitude)
+        "claimed by a process that is not to be seen from here", still: unjudgedLimit &- magnitude)
   }
 }

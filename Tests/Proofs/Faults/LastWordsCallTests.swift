@@ -1,7 +1,7 @@
 import CrashTestSupport
 import Testing
 
-@testable import CrashReport
+import CrashReport
 
 /// Where nobody is to read them, nothing is done for the last words.
 @Suite("Last words for nobody")

@@ -3,7 +3,7 @@ import Foundation
 import ProcessSnapshot
 import Testing
 
-@testable import CrashReport
+import CrashReport
 
 /// How the handler stops other threads, told by the system calls that it makes.
 @Suite("Stopping threads")

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import PostmortemTool
+import PostmortemTool
 
 /// Root at the databases of other users: nothing that it does there locks them out.
 @Suite("Commands of root", .enabled("needs root") { geteuid() == 0 })

@@ -38,15 +38,24 @@ struct Disassembly {
 
   /// Reads functions by name; those that are not in the program are not in the result.
   func functions(_ names: some Collection<String>) throws -> [String: Function] {
-    let known = names.filter { places[$0] != nil }
-    guard !known.isEmpty else { return [:] }
-    let lines = try Self.run(
-      "llvm-objdump",
-      [
-        "-d", "--no-show-raw-insn", "--disassemble-symbols=" + known.joined(separator: ","),
-        program,
-      ])
     var result: [String: Function] = [:]
+    var list = ""
+    for name in names where places[name] != nil {
+      // One argument has at most 128 KiB (MAX_ARG_STRLEN).
+      if list.utf8.count + name.utf8.count > 100_000 {
+        try read(list, into: &result)
+        list = ""
+      }
+      list += (list.isEmpty ? "" : ",") + name
+    }
+    if !list.isEmpty { try read(list, into: &result) }
+    return result
+  }
+
+  /// Reads the functions of a list whose names stand between commas.
+  private func read(_ list: String, into result: inout [String: Function]) throws {
+    let lines = try Self.run(
+      "llvm-objdump", ["-d", "--no-show-raw-insn", "--disassemble-symbols=" + list, program])
     var current: (name: String, end: UInt64)?
     for line in lines {
       if line.hasSuffix(">:"), let open = line.firstIndex(of: "<") {
@@ -66,7 +75,6 @@ struct Disassembly {
         parts[1].trimmingCharacters(in: .whitespaces), of: name,
         into: &result[name, default: .init()])
     }
-    return result
   }
 
   private static func read(_ instruction: String, of name: String, into function: inout Function) {
