@@ -33,6 +33,11 @@ struct ForeignFileTests {
     }
     #expect(try dumps.reports.map(\.id) == [own])
     #expect(dumps.folder.names("quarantine") == [])
+    // Root works there with the owner's rights: what is advised helps, and nothing less.
+    let refused = try processIntermediateDumps(database: dumps.path)
+    #expect(refused.map(\.reportID) == [foreign])
+    #expect(refused.first?.outcome != .complete)
+    try #require(unsafe chown(dumps.path(of: "app@\(foreign)"), 65534, 65534) == 0)
     #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
   }
 }
