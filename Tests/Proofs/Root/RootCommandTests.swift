@@ -1,9 +1,8 @@
 import CrashTestSupport
 import Foundation
 import Glibc
-import Testing
-
 import PostmortemTool
+import Testing
 
 /// Root at the databases of other users: nothing that it does there locks them out.
 @Suite("Commands of root", .enabled("needs root") { geteuid() == 0 })
