@@ -85,17 +85,20 @@ struct PlaceTests {
   /// A crash loop under a supervisor that starts a container anew each time: each start converts on
   /// one thread and crashes on another one, mostly in the midst of that.
   @Test func aCrashLoopOfContainersLeavesNothingClaimed() throws {
+    var lines: [String] = []
     for _ in 0..<15 {
       let start = try Racer(
         "SelfProcessingVictim", [database, "crashWhileProcessing"], through: Racer.namespace)
-      _ = try start.lines()
+      lines += try start.lines()
     }
-    var lines: [String] = []
     // Those that were claimed by the dead are taken now, each once.
     lines += try process(inNamespace: true)
     #expect(pending == [])
     let reports = try CrashReportDatabase(path: database).reports()
-    #expect(reports.filter { $0.state == .pending }.count == 15, "\(lines)")
+    // One that three starts died of, as it looked to them, is kept where no start reads it; and said.
+    let setAside = lines.count { $0.contains("moved to quarantine") }
+    #expect(reports.filter { $0.state == .pending }.count + setAside == 15, "\(lines)")
+    #expect(setAside < 8, "\(lines)")
     #expect(try process(inNamespace: true) == [])
   }
 
