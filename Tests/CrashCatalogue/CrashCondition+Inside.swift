@@ -162,7 +162,6 @@ extension CrashCondition {
   private static let bare: Set = [
     "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "execute-data",
     "write-to-code", "divide-by-zero", "illegal-instruction", "builtin-trap", "breakpoint",
-    "integer-overflow",
   ]
 
   private static let signalStacks: [CrashCondition] = {
