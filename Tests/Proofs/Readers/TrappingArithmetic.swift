@@ -127,7 +127,8 @@ struct TrappingArithmetic {
   /// The compiler's warnings, each once, without those between two numbers of the source itself.
   private static func found(in text: String) throws -> [Violation] {
     var found: [Violation] = []
-    for match in text.matches(of: /(?m)^(\/[^:]+):(\d+):(\d+): warning: .*trapping: (.*?)( \[.*)?$/) {
+    for match in text.matches(of: /(?m)^(\/[^:]+):(\d+):(\d+): warning: .*trapping: (.*?)( \[.*)?$/)
+    {
       let (path, line, column) = (String(match.1), Int(match.2) ?? 1, Int(match.3) ?? 1)
       let lines = try String(contentsOfFile: path, encoding: .utf8).split(
         separator: "\n", omittingEmptySubsequences: false)

@@ -3,7 +3,8 @@ import Testing
 
 @Suite("No arithmetic of readers can end a process")
 struct TrappingArithmeticTests {
-  @Test("Nothing that reads dumps uses arithmetic that traps", arguments: TrappingArithmetic.modules)
+  @Test(
+    "Nothing that reads dumps uses arithmetic that traps", arguments: TrappingArithmetic.modules)
   func readers(_ module: TrappingArithmetic.Module) async throws {
     #expect(try await TrappingArithmetic.violations(in: module) == [])
   }
