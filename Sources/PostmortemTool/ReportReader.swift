@@ -50,7 +50,7 @@ final class ReportReader {
         throw ToolError(unsafe String(cString: strerror(errno)))
       }
       defer { close(ends[1]) }
-      var actions = posix_spawn_file_actions_t()
+      var actions = unsafe posix_spawn_file_actions_t()
       unsafe posix_spawn_file_actions_init(&actions)
       defer { unsafe posix_spawn_file_actions_destroy(&actions) }
       unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
@@ -58,8 +58,8 @@ final class ReportReader {
       // What the runtime says of a trap says nothing to a user.
       unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
       let path = OwnProgram.path
-      let words = Self.strings([path] + arguments)
-      let variables = Self.strings(OwnProgram.quietEnvironment.map { "\($0)=\($1)" })
+      let words = unsafe Self.strings([path] + arguments)
+      let variables = unsafe Self.strings(OwnProgram.quietEnvironment.map { "\($0)=\($1)" })
       defer { unsafe (words + variables).forEach { unsafe free($0) } }
       var processID = pid_t()
       let failure = unsafe posix_spawn(&processID, path, &actions, nil, words, variables)
