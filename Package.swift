@@ -63,7 +63,7 @@ let package = Package(
     .target(
       name: "CrashReport", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Reports in Crashpad's layout on disk.
-    .target(name: "CrashReportDatabase", dependencies: ["IntermediateDump"]),
+    .target(name: "CrashReportDatabase", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Pending dump to snapshot to minidump to database.
     .target(
       name: "CrashConverter",
@@ -167,22 +167,15 @@ let package = Package(
         "ConverterRacer", "CrashCatalogue", "CrashConverter", "CrashLab", "CrashReport",
         "CrashReportDatabase", "CrashTestSupport", "EndVictim", "ExtremeDumps", "FaultInjector",
         "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "LiveDumpVictim", "Minidump",
-        "PostmortemTool", "ProcessSnapshot", "SelfProcessingVictim", "SignatureVictim",
-        "Stackwalk", "TellingVictim",
+        "PostmortemTool", "ProcessSnapshot", "SelfProcessingVictim", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
-    // A program that crashes in a library which a test compiles.
-    .executableTarget(
-      name: "SignatureVictim", dependencies: ["PostmortemHandler"], path: "Tests/SignatureVictim"),
     // A program that dumps without a crash, and hangs.
     .executableTarget(
       name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
       path: "Tests/LiveDumpVictim"),
-    // A program that tells the handler everything it can be told.
-    .executableTarget(
-      name: "TellingVictim", dependencies: ["Postmortem"], path: "Tests/TellingVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",

@@ -10,6 +10,8 @@ enum Command {
                           [--milliseconds N] [--forgo CALLS] [--announce]
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab process --database DIR [--no-symbols]
+           crash-lab library DIR FILE NUMBER PLACE
+           crash-lab tell SCENE DIR FOLDER
            crash-lab idle|start-again|status|forked --database DIR
            crash-lab --list
            crash-lab --list-conditions
@@ -17,6 +19,9 @@ enum Command {
       KIND          a way to die; --list names them
       chain         plays a program that had signal handlers of its own before; C/chain.c has them
       process       converts what earlier runs left behind, one line for each dump
+      library       crashes in a library that a test compiled, with its reports in DIR
+      tell          tells the handler all it can be told, with its reports in DIR and its own files in
+                    FOLDER, and then ends as SCENE says; Telling.swift has them
       idle          starts the handler, prints what runs in the process, and exits
       start-again   starts the handler twice more, with the same folder and with another
       status        prints what handlerStatus finds, before and after the handler was spoiled
@@ -42,12 +47,24 @@ enum Command {
   case process(String, storingSymbols: Bool)
   case probe(Probe, String)
   case crash(Crash)
+  case library(LibraryCrash)
+  case tell(Telling)
   /// Nil for no handler of ours.
   case chain(String, database: String?)
 
   init(arguments: [String]) throws(UsageError) {
     var remaining = arguments[...]
     guard let first = remaining.popFirst() else { throw UsageError("what shall it be?") }
+    // What takes words instead of options.
+    switch first {
+    case "library":
+      self = .library(try LibraryCrash(Array(remaining)))
+      return
+    case "tell":
+      self = .tell(try Telling(Array(remaining)))
+      return
+    default: break
+    }
     let scene = first == "chain" ? remaining.popFirst() : nil
     var options: [String: String] = [:]
     var conditions: [String] = []

@@ -14,7 +14,7 @@ struct Condition: Sendable {
   static let all: [Condition] =
     lockConditions + momentConditions + threadConditions + moduleConditions + resourceConditions
     + childConditions + handlerConditions + signalConditions + privilegeConditions
-    + filterConditions
+    + filterConditions + converterConditions
 
   /// Runs a crash in the midst of this condition.
   func surround(_ crash: @escaping @Sendable () -> Void) {

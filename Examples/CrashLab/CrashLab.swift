@@ -21,6 +21,10 @@ struct CrashLab {
       process(database, storingSymbols: storingSymbols)
     case .probe(let probe, let database): run(probe, database)
     case .chain(let scene, let database): chain(scene, database)
+    case .tell(let telling): telling.run()
+    case .library(let crash):
+      try crash.run()
+      exit(Command.survived)
     case .crash(let crash):
       try crash.run {
         guard let database = crash.database else { return }

@@ -33,11 +33,8 @@ static _Noreturn void end_process(int status) {
 __attribute__((visibility("default"))) void _exit(int status) { end_process(status); }
 __attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
 
-// As glibc's, but for the _exit: that one is not to be seen in the process that is left. Source: glibc misc/daemon.c.
-__attribute__((visibility("default"))) int daemon(int keeps_folder, int keeps_files) {
-  pid_t child = fork();
-  if (child == -1) return -1;
-  if (child != 0) _exit(0);
+// In the child.
+static int become_daemon(int keeps_folder, int keeps_files) {
   if (setsid() == -1) return -1;
   if (!keeps_folder && chdir("/") != 0) return -1;
   if (keeps_files) return 0;
@@ -52,6 +49,20 @@ __attribute__((visibility("default"))) int daemon(int keeps_folder, int keeps_fi
   for (int file = 0; file <= 2; file++) dup2(null, file);
   if (null > 2) close(null);
   return 0;
+}
+
+// As glibc's, but for the _exit: that one is not to be seen in the process that is left. And the child is the program from here
+// on, which libc's does not tell anybody. Source: glibc misc/daemon.c.
+__attribute__((visibility("default"))) int daemon(int keeps_folder, int keeps_files) {
+  pid_t child = fork();
+  if (child == -1) return -1;
+  if (child != 0) _exit(0);
+  int result = become_daemon(keeps_folder, keeps_files);
+  int error = errno;
+  pm_continuation_function function = pm_continuation();
+  if (function) function();
+  errno = error;
+  return result;
 }
 
 // 1 if a call from any library comes here, and the linker has not left that to libc's: a static executable cannot tell.

@@ -4,6 +4,19 @@
 
   .text
 
+// void pm_enter_crash(int signal, void *information, void *context)
+  .globl pm_enter_crash
+  .hidden pm_enter_crash
+  .type pm_enter_crash, %function
+pm_enter_crash:
+  .cfi_startproc
+  mov x3, sp
+  adrp x16, pm_crash_handler_storage
+  ldr x16, [x16, :lo12:pm_crash_handler_storage]
+  br x16
+  .cfi_endproc
+  .size pm_enter_crash, .-pm_enter_crash
+
   .globl pm_call_on_stack
   .hidden pm_call_on_stack
   .type pm_call_on_stack, %function
@@ -24,6 +37,28 @@ pm_call_on_stack:
   ret
   .cfi_endproc
   .size pm_call_on_stack, .-pm_call_on_stack
+
+  .globl pm_call_leaving_stack
+  .hidden pm_call_leaving_stack
+  .type pm_call_leaving_stack, %function
+pm_call_leaving_stack:
+  .cfi_startproc
+  stp x29, x30, [sp, #-16]!
+  .cfi_def_cfa_offset 16
+  .cfi_offset x29, -16
+  .cfi_offset x30, -8
+  mov x29, sp
+  .cfi_def_cfa_register x29
+  str x29, [x3]
+  mov sp, x0
+  mov x0, x2
+  blr x1
+  mov sp, x29
+  .cfi_def_cfa_register sp
+  ldp x29, x30, [sp], #16
+  ret
+  .cfi_endproc
+  .size pm_call_leaving_stack, .-pm_call_leaving_stack
 
   .globl pm_run_section
   .hidden pm_run_section

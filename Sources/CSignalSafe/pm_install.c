@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "pm_install.h"
 #include "pm_system_calls.h"
+#include "pm_thread_base.h"
 #include "pm_thread_sanitizer.h"
 
 #include <dlfcn.h>
@@ -112,11 +113,85 @@ int pm_is_in_swift_runtime(uint64_t address) {
   return strncmp(slash ? slash + 1 : path, "libswiftCore.so", 15) == 0;
 }
 
+struct code_search {
+  uint64_t address;
+  uint64_t start;
+  uint64_t size;
+};
+
+static int find_code(struct dl_phdr_info *info, size_t size, void *argument) {
+  (void)size;
+  struct code_search *search = argument;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    uint64_t start = info->dlpi_addr + header->p_vaddr;
+    if (header->p_type != PT_LOAD || search->address - start >= header->p_memsz) continue;
+    search->start = start;
+    search->size = header->p_memsz;
+    return 1;
+  }
+  return 0;
+}
+
+void pm_find_code(uint64_t address, uint64_t *start, uint64_t *size) {
+  struct code_search search = {.address = address};
+  dl_iterate_phdr(find_code, &search);
+  *start = search.start;
+  *size = search.size;
+}
+
+void pm_find_abort(uint64_t *start, uint64_t *size) {
+  *start = *size = 0;
+  void *address = dlsym(RTLD_DEFAULT, "abort");
+  Dl_info information;
+  const ElfW(Sym) *symbol = NULL;
+  if (!address || dladdr1(address, &information, (void **)&symbol, RTLD_DL_SYMENT) == 0 || !symbol) return;
+  *start = (uint64_t)address;
+  *size = symbol->st_size;
+}
+
+int pm_is_secure(void) { return getauxval(AT_SECURE) != 0; }
+
 uint64_t pm_minimum_signal_stack_size(void) {
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
 #endif
   return getauxval(AT_MINSIGSTKSZ);
+}
+
+struct name_search {
+  uint64_t address;
+  const char *name;
+};
+
+static int find_name(struct dl_phdr_info *info, size_t size, void *argument) {
+  (void)size;
+  struct name_search *search = argument;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    if (header->p_type != PT_LOAD || search->address - info->dlpi_addr - header->p_vaddr >= header->p_memsz) continue;
+    search->name = info->dlpi_name;
+    return 1;
+  }
+  return 0;
+}
+
+void pm_pin_module(const void *address) {
+  struct name_search search = {.address = (uint64_t)address};
+  dl_iterate_phdr(find_name, &search);
+  // The executable has no name.
+  if (!search.name || !search.name[0]) return;
+  // Not by its name: that would draw the dynamic linker into a static executable, with a warning at each link.
+  void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
+  // A library is known by the name that it was loaded by, wherever the working directory is now; those that it needs stay with it.
+  // The handle is never given back. Source: dlopen(3), RTLD_NODELETE.
+  if (open_module) open_module(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void pm_find_thread_base(void) {
+#if defined(__x86_64__)
+  pm_reads_thread_base_storage = getauxval(AT_HWCAP2) >> 1 & 1;  // HWCAP2_FSGSBASE
+#endif
 }
 
 void pm_bind_now(void) {

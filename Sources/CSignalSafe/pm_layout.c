@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -27,6 +28,11 @@ SAME(offsetof(struct stat, st_dev), 0);
 SAME(offsetof(struct stat, st_ino), 8);
 SAME(sizeof(struct timespec), 16);
 SAME(sizeof(struct itimerspec), 32);
+SAME(sizeof(struct sigevent), sizeof(struct pm_signal_event));
+SAME(offsetof(struct sigevent, sigev_notify), offsetof(struct pm_signal_event, notify));
+SAME(offsetof(struct sigevent, _sigev_un), offsetof(struct pm_signal_event, thread));
+SAME(SIGEV_SIGNAL, 0);
+SAME(SIGEV_THREAD_ID, 4);
 SAME(sizeof(struct rusage), 144);
 SAME(sizeof(struct rlimit), sizeof(struct pm_limit));
 SAME(RLIMIT_FSIZE, 1);
@@ -38,6 +44,7 @@ SAME(sizeof(stack_t), sizeof(struct pm_signal_stack));
 SAME(offsetof(stack_t, ss_flags), 8);
 SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
 SAME(S_IFIFO, 0010000);
+SAME(CLONE_FILES, 0x400);
 SAME(FALLOC_FL_KEEP_SIZE, 1);
 SAME(F_DUPFD_CLOEXEC, 1030);
 SAME(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 128);
@@ -59,6 +66,7 @@ SAME(offsetof(ucontext_t, uc_mcontext.gregs), PM_CONTEXT_REGISTERS);
 SAME(sizeof(gregset_t), PM_GENERAL_REGISTERS_SIZE);
 SAME(offsetof(ucontext_t, uc_mcontext.fpregs), PM_CONTEXT_FLOATING_POINT);
 SAME(REG_RIP, PM_RIP);
+SAME(REG_RCX, PM_RCX);
 SAME(REG_RSP, PM_RSP);
 SAME(REG_RBP, PM_RBP);
 SAME(REG_EFL, PM_RFLAGS);

@@ -28,7 +28,7 @@ static struct {
   void *thread_fiber;
 } contexts[context_count];
 
-static pm_signal_handler crash_handler = NULL;
+static pm_crash_handler crash_handler = NULL;
 
 int pm_is_thread_sanitized(void) { return __tsan_init != NULL; }
 
@@ -76,18 +76,19 @@ PM_NOT_INSTRUMENTED static _Bool may_have_overflowed(uint64_t stack_pointer) {
   return used > least && used < most;
 }
 
-PM_NOT_INSTRUMENTED static void handle_in_context(int signal, void *information, void *context) {
+PM_NOT_INSTRUMENTED static void handle_in_context(int signal, void *information, void *context,
+                                                  uint64_t entry_stack_pointer) {
   if ((signal == SIGSEGV || signal == SIGBUS) && pm_siginfo_code(information) > 0 && pm_current_context() < 0 &&
       may_have_overflowed(pm_context_stack_pointer(context))) {
     // The fault comes again, and is ThreadSanitizer's.
     if (pm_sigaction(signal, signal == SIGSEGV ? &previous_segv : &previous_bus, NULL) == 0) return;
   }
   _Bool entered = pm_enter_handler_context();
-  crash_handler(signal, information, context);
+  crash_handler(signal, information, context, entry_stack_pointer);
   if (entered) pm_leave_handler_context();
 }
 
-PM_NOT_INSTRUMENTED pm_signal_handler pm_sanitized_handler(pm_signal_handler handler) {
+PM_NOT_INSTRUMENTED pm_crash_handler pm_sanitized_handler(pm_crash_handler handler) {
   if (!__tsan_create_fiber || !__tsan_get_current_fiber || !__tsan_switch_to_fiber || !AnnotateIgnoreReadsBegin ||
       !AnnotateIgnoreWritesBegin)
     return handler;

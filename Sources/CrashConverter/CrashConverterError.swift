@@ -31,6 +31,17 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
     errno = error.errno
   }
 
+  /// The same, with what can be done about it.
+  func adding(_ advice: String) -> CrashConverterError {
+    CrashConverterError(code, context: "\(context); \(advice)", errno: errno)
+  }
+
+  private init(_ code: Code, context: String, errno: Int32) {
+    self.code = code
+    self.context = context
+    self.errno = errno
+  }
+
   private init(_ code: Code, context: String) {
     self.code = code
     self.context = context

@@ -38,36 +38,76 @@ struct DumpConversion: ~Copyable {
   let symbols: SymbolBudget?
   let userStreams: UserStreams
 
+  /// What became of a dump.
+  struct Result {
+    /// The dump's, unless another report has that one.
+    let reportID: ReportID
+    /// Nil for a complete dump, where and why it broke off for a torn one.
+    let damage: IntermediateDumpDocument.Damage?
+    /// False if somebody has written to the dump since it was read: there is more to be read.
+    let isWhole: Bool
+  }
+
   /// Makes a report of a dump, durably.
-  ///
-  /// - Returns: nil for a complete dump, where and why it broke off for a torn one.
   func convert(
     _ claim: DumpClaim, in folder: borrowing Folder
-  ) throws(Failure) -> IntermediateDumpDocument.Damage? {
-    let document = try read(claim, in: folder)
-    let reportID = claim.name.reportID
-    // An earlier converter may have died between finishing the report and removing the dump.
-    if try isReported(reportID) { return document.damage }
+  ) throws(Failure) -> Result {
+    let dump = try read(claim, in: folder)
+    let document = dump.document
     var snapshot = ProcessSnapshot(reading: document)
-    snapshot.reportID = reportID
-    snapshot.annotations.merge(annotations) { _, new in new }
-    // Not again after a converter died at this dump: the report matters more than its names.
-    if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-    if claim.attempt == 1 { userStreams.add(to: &snapshot) }
-    copyAttachments(of: &snapshot, to: reportID)
-    do throws(Failure) {
-      try store(&snapshot, as: reportID)
-    } catch  where error.isReportThere {
-      // Another converter took this one for dead, and was faster.
-      guard try isReported(reportID) else { throw error }
+    snapshot.dumpDigest = dump.digest
+    var found = try target(of: claim.name.reportID, snapshot, dump.digest)
+    if !found.isReported {
+      snapshot.annotations.merge(annotations) { _, new in new }
+      // Not again after a converter died at this dump: the report matters more than its names.
+      if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
+      if claim.attempt == 1 { userStreams.add(to: &snapshot) }
+      while !found.isReported {
+        snapshot.reportID = found.id
+        copyAttachments(of: &snapshot, to: found.id)
+        do throws(Failure) {
+          try store(&snapshot, as: found.id)
+          break
+        } catch  where error.isReportThere {
+          // Another converter took this one for dead, and was faster.
+          let before = found.id
+          found = try target(of: claim.name.reportID, snapshot, dump.digest)
+          // Something that is no report has its name.
+          if found.id == before, !found.isReported { throw error }
+        }
+      }
     }
-    return document.damage
+    let now = folder.status(of: claim.name.description)
+    return Result(
+      reportID: found.id, damage: document.damage,
+      isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
+  }
+
+  /// Under which ID a dump is reported, or is to be: an ID that another report has is none.
+  private func target(
+    of id: ReportID, _ snapshot: ProcessSnapshot, _ digest: UInt64
+  ) throws(Failure) -> (id: ReportID, isReported: Bool) {
+    var id = id
+    do throws(CrashReportDatabaseError) {
+      for _ in 0..<16 {
+        switch try ReportedDump.look(at: id, in: database, digest: digest, dump: snapshot) {
+        case .none: return (id, false)
+        case .sameDump: return (id, true)
+        case .other: id = id.other(for: digest)
+        }
+      }
+    } catch {
+      throw Failure(error)
+    }
+    throw Failure(reason: "16 other reports have the IDs that it could have", isOfDump: true)
   }
 
   /// Makes a report of a run that left no dump of its end, durably; it is never uploaded unless
   /// somebody asks for it.
-  func convert(_ run: EndedRun, _ name: PendingDumpName) throws(Failure) {
-    if try isReported(name.reportID) { return }
+  ///
+  /// - Returns: false where nothing is to be said, because a dump of this ID has told of the end.
+  func convert(_ run: EndedRun, _ name: PendingDumpName) throws(Failure) -> Bool {
+    if try isReported(name.reportID) { return try !isCrash(name.reportID) }
     var snapshot = run.snapshot(identifier: name.identifier)
     snapshot.reportID = name.reportID
     snapshot.annotations.merge(annotations) { _, new in new }
@@ -75,6 +115,16 @@ struct DumpConversion: ~Copyable {
       try store(&snapshot, as: name.reportID)
     } catch  where error.isReportThere {
       guard try isReported(name.reportID) else { throw error }
+      return try !isCrash(name.reportID)
+    }
+    return true
+  }
+
+  private func isCrash(_ reportID: ReportID) throws(Failure) -> Bool {
+    do throws(CrashReportDatabaseError) {
+      return try ReportedDump.isCrash(reportID, in: database)
+    } catch {
+      throw Failure(error)
     }
   }
 
@@ -110,17 +160,28 @@ struct DumpConversion: ~Copyable {
     }
   }
 
+  /// A dump as it was read.
+  private struct Dump {
+    let document: IntermediateDumpDocument
+    let digest: UInt64
+    let status: FileStatus
+  }
+
   private func read(
     _ claim: DumpClaim, in folder: borrowing Folder
-  ) throws(Failure) -> IntermediateDumpDocument {
+  ) throws(Failure) -> Dump {
     let bytes: [UInt8]
+    let status: FileStatus
     do throws(CrashReportDatabaseError) {
+      status = try folder.open(claim.name.description).status()
       bytes = try folder.contents(of: claim.name.description, limit: Self.maximumSize)
     } catch {
       throw Failure(reason: error.description, isOfDump: error.code != .fileSystemError)
     }
     do throws(IntermediateDumpError) {
-      return try IntermediateDumpDocument(parsing: bytes)
+      return Dump(
+        document: try IntermediateDumpDocument(parsing: bytes), digest: DumpDigest.of(bytes),
+        status: status)
     } catch {
       throw Failure(reason: error.description, isOfDump: true)
     }

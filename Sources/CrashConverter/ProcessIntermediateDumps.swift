@@ -10,6 +10,9 @@ internal import IntermediateDump
 /// report would survive a power cut. A dump that cannot be converted stays and is tried again at
 /// the next call; the third failure moves it to the quarantine folder.
 ///
+/// As root on another user's database it works, on a thread of its own, with that user's rights to
+/// files; `userStreams` and `progress` are called there.
+///
 /// - Parameters:
 ///   - path: the database's folder; made if it is missing.
 ///   - identifier: the program whose dumps come first, and whose abandoned ones are judged dead
@@ -24,14 +27,28 @@ internal import IntermediateDump
 ///     they are and whether they were uploaded or not.
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
 ///     out to be other converters'.
-/// - Returns: what was done, dump by dump, in that order. A dump whose owner is alive, or on which
-///   another converter works, is not among them.
+/// - Returns: what was done, dump by dump, in that order. What is left for another call is among them,
+///   with the reason: a dump whose owner may still write to it, and one on which another converter
+///   works. Those that `limit` leaves out are not.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
   limit: Int = 20, storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
   pruning: PruneCondition = PruneCondition(),
   progress: (_ done: Int, _ count: Int) -> Void = { _, _ in }
+) throws(CrashConverterError) -> [ProcessedDump] {
+  try withOwnersRights(to: path) { () throws(CrashConverterError) in
+    try processAll(
+      database: path, identifier: identifier, annotations: annotations, limit: limit,
+      storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning,
+      progress: progress)
+  }
+}
+
+private func processAll(
+  database path: String, identifier: String?, annotations: [String: String], limit: Int,
+  storingSymbols: Bool, userStreams: [any UserStreamDataSource], pruning: PruneCondition,
+  progress: (_ done: Int, _ count: Int) -> Void
 ) throws(CrashConverterError) -> [ProcessedDump] {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -50,27 +67,21 @@ public func processIntermediateDumps(
     database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
     userStreams: UserStreams(sources: userStreams))
   var processed: [ProcessedDump] = []
-  var foreignCount = 0
+  var (foreignCount, workedOn) = (0, 0)
   let dumps = pending.dumps(among: files)
   for (index, file) in dumps.enumerated() {
     defer { progress(index + 1, dumps.count) }
     let isForeign = pending.identifier != nil && file.name.identifier != pending.identifier
     if isForeign, foreignCount >= limit { break }
-    let outcome: ProcessedDump.Outcome
-    do throws(CrashReportDatabaseError) {
-      guard let claim = try pending.claim(file) else { continue }
-      outcome = process(claim, conversion, pending)
-    } catch {
-      outcome = .failed(error.description)
-    }
+    guard let dump = process(file, conversion, pending) else { continue }
+    processed.append(dump)
+    if dump.isLeft { continue }
     if isForeign { foreignCount += 1 }
-    processed.append(
-      ProcessedDump(
-        reportID: file.name.reportID, fileName: file.name.description, outcome: outcome))
+    workedOn += 1
     // A program that lives for a second prunes too, and many dumps at once do not pile up.
-    if processed.count.isMultiple(of: 20) { prune(database, pruning) }
+    if workedOn.isMultiple(of: 20) { prune(database, pruning) }
   }
-  if !processed.isEmpty { prune(database, pruning) }
+  if workedOn > 0 { prune(database, pruning) }
   pending.removeOrphans(among: files)
   return processed
 }
@@ -92,10 +103,32 @@ func openPendingFolder(
   }
 }
 
+/// Takes a file of the pending folder and makes a report of it; nil where there was nothing to take.
 func process(
+  _ file: PendingFolder.File, _ conversion: borrowing DumpConversion,
+  _ pending: borrowing PendingFolder
+) -> ProcessedDump? {
+  func dump(_ outcome: ProcessedDump.Outcome, _ reportID: ReportID? = nil) -> ProcessedDump {
+    ProcessedDump(
+      reportID: reportID ?? file.name.reportID, fileName: file.name.description, outcome: outcome)
+  }
+  do throws(CrashReportDatabaseError) {
+    switch try pending.claim(file) {
+    case .gone: return nil
+    case .left(let reason, let time): return dump(.left(reason, until: time))
+    case .taken(let claim):
+      let (outcome, reportID) = process(claim, conversion, pending)
+      return outcome.map { dump($0, reportID) }
+    }
+  } catch {
+    return dump(.failed(error.description))
+  }
+}
+
+private func process(
   _ claim: DumpClaim, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingFolder
-) -> ProcessedDump.Outcome {
+) -> (ProcessedDump.Outcome?, ReportID?) {
   do throws(DumpConversion.Failure) {
     guard !claim.isSetAside else {
       throw DumpConversion.Failure(
@@ -103,16 +136,40 @@ func process(
           + " converter", isOfDump: true)
     }
     if let run = claim.run {
-      try conversion.convert(run, claim.name)
-      try? pending.removeAll(of: claim.name, dump: claim.name)
-      return .ended(CrashReport.End(run.end)?.text ?? "")
+      // An owner that was wrongly taken for dead may have crashed meanwhile.
+      guard pending.isEmpty(claim) else {
+        return (keepForLater(claim, "its owner writes to it", pending), nil)
+      }
+      let isTold = try conversion.convert(run, claim.name)
+      if pending.isEmpty(claim) {
+        try? pending.removeAll(of: claim.name, dump: claim.name)
+      } else {
+        try? pending.giveBack(claim, countsAttempt: false)
+      }
+      return (isTold ? .ended(CrashReport.End(run.end)?.text ?? "") : nil, nil)
     }
-    let damage = try conversion.convert(claim, in: pending.folder)
-    // What cannot be removed is found again, and removed then: its report is there.
-    try? pending.removeAll(of: claim.name, dump: claim.name)
-    return damage.map { .torn($0.description) } ?? .complete
+    let result = try conversion.convert(claim, in: pending.folder)
+    if result.isWhole {
+      // What cannot be removed is found again, and removed then: its report is there.
+      try? pending.removeAll(of: claim.name, dump: claim.name)
+    } else {
+      // The rest becomes a report of its own.
+      try? pending.giveBack(claim, countsAttempt: false)
+    }
+    return (result.damage.map { .torn($0.description) } ?? .complete, result.reportID)
   } catch {
-    return keep(claim, after: error, pending)
+    return (keep(claim, after: error, pending), nil)
+  }
+}
+
+private func keepForLater(
+  _ claim: DumpClaim, _ reason: String, _ pending: borrowing PendingFolder
+) -> ProcessedDump.Outcome {
+  do throws(CrashReportDatabaseError) {
+    try pending.giveBack(claim, countsAttempt: false)
+    return .left(reason, until: nil)
+  } catch {
+    return .failed("\(reason); and it could not be given back: \(error)")
   }
 }
 

@@ -8,12 +8,23 @@ public import IntermediateDump
 ///   - path: the database's folder.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
 ///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
-/// - Returns: what was done; nil if the dump is not there to be taken: another converter has it, or
-///   had it.
+/// - Returns: what was done, or why the dump is left for now; nil if it is not there: another
+///   converter had it.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
 public func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
+) throws(CrashConverterError) -> ProcessedDump? {
+  try withOwnersRights(to: path) { () throws(CrashConverterError) in
+    try processOne(
+      reportID, database: path, annotations: annotations, storingSymbols: storingSymbols,
+      userStreams: userStreams)
+  }
+}
+
+private func processOne(
+  _ reportID: ReportID, database path: String, annotations: [String: String],
+  storingSymbols: Bool, userStreams: [any UserStreamDataSource]
 ) throws(CrashConverterError) -> ProcessedDump? {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -24,15 +35,11 @@ public func processIntermediateDump(
   let pending = try openPendingFolder(of: database, identifier: nil)
   do throws(CrashReportDatabaseError) {
     let files = try pending.dumps(among: pending.files())
-    guard let file = files.first(where: { $0.name.reportID == reportID }),
-      let claim = try pending.claim(file)
-    else { return nil }
+    guard let file = files.first(where: { $0.name.reportID == reportID }) else { return nil }
     let conversion = DumpConversion(
       database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
       userStreams: UserStreams(sources: userStreams))
-    return ProcessedDump(
-      reportID: reportID, fileName: file.name.description,
-      outcome: process(claim, conversion, pending))
+    return process(file, conversion, pending)
   } catch {
     throw CrashConverterError(.pendingFolderUnusable, error)
   }
@@ -65,13 +72,19 @@ public func processIntermediateDump(
     let folder = try Folder(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
     let bytes = try folder.contents(of: name, limit: DumpConversion.maximumSize)
-    guard let target = PendingDumpName(of: bytes) else {
+    guard var target = PendingDumpName(of: bytes) else {
       throw CrashReportDatabaseError(.fileSystemError, "\(file) is no dump that says whose it is")
     }
-    reportID = target.reportID
     let root = try database.open()
     let pending = try root.subfolder(PendingDumpName.folder, create: true)
-    _ = try pending.put(bytes, as: target.description, by: pending, replacing: true)
+    if try !pending.put(bytes, as: target.description, by: pending, replacing: false),
+      try pending.contents(of: target.description, limit: DumpConversion.maximumSize) != bytes
+    {
+      // Another dump has this name.
+      target = target.other(for: DumpDigest.of(bytes))
+      _ = try pending.put(bytes, as: target.description, by: pending, replacing: true)
+    }
+    reportID = target.reportID
     try pending.synchronize()
     try folder.remove(name)
   } catch {
@@ -95,5 +108,11 @@ extension PendingDumpName {
     }
     guard let identifier, let reportID else { return nil }
     self.init(identifier: identifier, reportID: reportID, role: .finished)
+  }
+
+  /// The same for another dump.
+  fileprivate func other(for digest: UInt64) -> PendingDumpName {
+    PendingDumpName(
+      identifier: identifier, reportID: reportID.other(for: digest), role: .finished) ?? self
   }
 }

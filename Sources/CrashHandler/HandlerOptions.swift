@@ -18,7 +18,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// Whether a crash leaves last words on standard error: signal, message, report ID and the
   /// crashing thread's frames, for logs.
   ///
-  /// Not for signals that Swift's own backtracer prints for, and not where standard error was
+  /// One line where Swift's own backtracer prints; nothing where standard error was
   /// closed or another file when the handler was started.
   public var writesLastWords = true
 

@@ -69,7 +69,8 @@ public func startHandler(
       annotations: annotations, reportID: files.reportID,
       capturesArguments: options.capturesArguments)
     try HandlerInstaller.install(
-      files: files, facts: facts, options: options, signals: signals)
+      files: files, facts: facts, course: course, options: options, signals: signals,
+      hasStandardError: standard.hasStandardError)
     let handler = Handler(
       database: database, identifier: identifier, reportID: files.reportID)
     files.keep()

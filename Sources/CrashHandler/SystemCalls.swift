@@ -49,7 +49,10 @@ public struct SystemCalls: OptionSet, Sendable {
   /// `sigaltstack`: a fault of the handler itself ends the process at once, so that memory is read
   /// by `process_vm_readv` alone; and nothing bounds the handler's time.
   public static let faultStack = SystemCalls(rawValue: CallBit.faultStack)
+  /// `unshare`: where a thread that could not be stopped puts a file of the program's in the place of
+  /// the dump's, a part of the dump may go into it before the dump is written again.
+  public static let descriptorTable = SystemCalls(rawValue: CallBit.descriptorTable)
 
   /// All of them.
-  public static let all = SystemCalls(rawValue: (1 << 16) - 1)
+  public static let all = SystemCalls(rawValue: (1 << 17) - 1)
 }

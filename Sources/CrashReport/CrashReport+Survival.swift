@@ -6,6 +6,8 @@ extension CrashReport {
     /// "may-have-survived", "survived" or "discarded"; null where the crash ended the process.
     public var outcome: String?
     /// The handler that ran after the dump: where it lies, and in which module's file.
+    ///
+    /// Null for one that was installed after ours and called it.
     public var previousHandler: HexAddress?
     public var previousHandlerModule: String?
     /// Earlier crashes of the same process that have reports of their own, and the last of these.
@@ -43,12 +45,19 @@ extension CrashReport.Survival {
 
   /// What followed the dump, in words; nil where the crash ended the process.
   var outcomeText: String? {
-    // Of Swift's own handler everybody knows what it is for; after a fault it ends the process.
-    if outcome == "may-have-survived", previousHandlerModule == "libswiftCore.so" {
+    // Of Swift's own handler everybody knows what it is for.
+    if outcome == nil || outcome == "may-have-survived",
+      previousHandlerModule == "libswiftCore.so"
+    {
       return "Swift's backtracer ran after the dump"
+    }
+    // One that was installed after ours, and called it.
+    if outcome == "may-have-survived", previousHandler == nil {
+      return "may have survived: a handler installed later had called ours, and went on"
     }
     let handler = "previous handler" + (previousHandlerModule.map { " in \($0)" } ?? "")
     return switch outcome {
+    case nil where previousHandler != nil: "\(handler) ran after the dump; process ended"
     case "may-have-survived": "may have survived: a \(handler) ran after the dump"
     case "survived": "\(handler) took it; process went on"
     case "discarded": "the kernel discarded the signal; process went on"

@@ -48,6 +48,14 @@ struct SentFinding {
     if let sending = exception.senderName { who += " (\(sending))" }
     evidence.append("si_pid \(sender.processID), si_uid \(sender.userID)")
     if let finding = watchdog(exception, sender, who, evidence, end) { return finding }
+    if exception.code == 0, sender.processID == 0, sender.userID == 0 {
+      // Both leave the same. Source: Linux kernel/signal.c, collect_signal.
+      return Finding(
+        kind: "sent-signal",
+        text: "The signal \(name) was sent, by root from outside this PID namespace or by a process"
+          + " that was not recorded because no more signals could be queued (RLIMIT_SIGPENDING)."
+          + end, evidence: evidence)
+    }
     // A process ID of 0 is one that this PID namespace cannot see.
     let text =
       sender.processID == 0

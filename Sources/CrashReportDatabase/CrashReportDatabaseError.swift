@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 
 /// Why the database could not do what it was asked for.
@@ -59,7 +60,7 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
   private static func advice(_ errno: Int32) -> String {
     switch errno {
     case EACCES, EPERM:
-      " (give user \(geteuid()) read, write and search permission there, or choose another path)"
+      " (give user \(pm_file_user()) read, write and search permission there, or choose another path)"
     case EROFS: " (choose a path on a file system that is mounted for writing)"
     case ENOSPC, EDQUOT: " (make room there, or choose another path)"
     case ENAMETOOLONG: " (choose a shorter path)"

@@ -124,7 +124,11 @@ public final class HangMonitor: Sendable {
   /// The next beat ends it.
   public func pause() { watch.pause() }
 
-  /// Ends the watch; a dump of a hang that lasts is removed.
+  /// Ends the watch.
+  ///
+  /// The dump of a hang that lasts is kept for as long as it lasts, because the process may be killed
+  /// for it; it is removed when what hung answers, or by `exit` and `_exit`. A program that is about
+  /// to end need not stop its monitors: without that, what hangs in its shutdown is seen too.
   public func stop() { HangWatcher.shared.remove(watch) }
 }
 

@@ -27,10 +27,10 @@ final class HangWatcher: Sendable {
     }
   }
 
-  /// Takes a watch out; the thread ends with the last one.
+  /// Takes a watch out, at once or when its hang is over; the thread ends with the last one.
   func remove(_ watch: Watch) {
-    state.withLock { $0.watches.removeAll { $0 === watch } }
-    watch.end()
+    watch.stop()
+    state.withLock { $0.watches.removeAll { $0.isOver } }
   }
 
   /// Turns until nothing is watched any more.
@@ -40,6 +40,7 @@ final class HangWatcher: Sendable {
     var lastHang: ReportID?
     while true {
       let turn: UInt64? = state.withLock { state in
+        state.watches.removeAll { $0.isOver }
         guard let shortest = state.watches.map(\.threshold).min() else {
           state.hasThread = false
           return nil

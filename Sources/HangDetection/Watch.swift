@@ -88,7 +88,8 @@ final class Watch: Sendable {
   /// - Parameter time: nanoseconds since the last look that count.
   func look(after time: UInt64) {
     let asks = state.withLock { state in
-      guard !state.isStopped else { return false }
+      // A hang that lasted when the watch was stopped is followed to its end.
+      guard !state.isStopped || state.dump != nil else { return false }
       let answers = answers.load(ordering: .acquiring)
       if answers != state.seen || isPaused.load(ordering: .relaxed) {
         state.seen = answers
@@ -100,7 +101,7 @@ final class Watch: Sendable {
         state.age += time
         lookAtHang(&state)
       }
-      guard probe != nil, !state.isAwaited else { return false }
+      guard probe != nil, !state.isAwaited, !state.isStopped else { return false }
       state.isAwaited = true
       return true
     }
@@ -108,13 +109,17 @@ final class Watch: Sendable {
     if asks { probe?(Answer(watch: self)) }
   }
 
-  func end() {
+  /// Ends the watch, but for a hang that lasts: should the process be killed now, its dump is what
+  /// there is to say of that.
+  func stop() {
     state.withLock { state in
       state.isStopped = true
-      state.dump?.drop()
-      state.dump = nil
+      state.dump?.expectExit()
     }
   }
+
+  /// True once there is nothing left to be looked at.
+  var isOver: Bool { state.withLock { $0.isStopped && $0.dump == nil } }
 
   /// A program that never serves its main queue does not hang, nor does one that never beats.
   private var beginsWithAnswer: Bool { target == .mainThread || target == .heartbeat }

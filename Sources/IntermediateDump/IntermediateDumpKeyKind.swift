@@ -34,6 +34,7 @@ extension IntermediateDumpKey {
       .threadsStopped, .threadsReadFromKernel, .threadsOmitted, .sectionsAbandoned, .captureTime,
       .bytesOmitted, .threadsUnlisted, .modulesUnlisted, .regionsUnlisted, .isIncomplete,
       .ownerProcessID, .ownerStartTime, .ownerProcessNamespace, .survivalOutcome,
+      .ownerTimeNamespace, .ownerIsMapped, .dumpDigest,
       .survivedCrashes, .ownerStopSignal, .ownerWatchdogSignal, .requestKind, .hangTarget,
       .hangThreshold, .hangTime, .hangProcessorTime, .hangThreadEvidence, .taskThreadID,
       .taskLayoutVersion, .watchdogInterval,

@@ -2,8 +2,8 @@
 /// touch it.
 ///
 /// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
-/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>.claimed` while a
-/// converter works on it; `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record (`.run`) and FIFO
+/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>.claimed` while a
+/// converter works on it (without the last two where it has no FIFO); `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record (`.run`) and FIFO
 /// (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
 public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The folder below the database that holds pending dumps.
@@ -19,12 +19,28 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     /// time in ticks, and a digest of the boot and PID namespace in which these two mean anything,
     /// 0 if it is not known.
     ///
-    /// Process ID 0: the converter gave the dump back after that many failed attempts.
-    case claimed(attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32)
+    /// Process ID 0: the converter gave the dump back after that many failed attempts. The witness
+    /// tells of the converter where the process cannot be seen; nil for none.
+    case claimed(
+      attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32,
+      witness: Witness? = nil)
     case runRecord
     case fifo
     /// A finished dump of a hang, which its owner may still take back: as `locked` to all others.
     case hang
+  }
+
+  /// A converter's FIFO, by which others see that it lives.
+  public struct Witness: Sendable, Hashable {
+    /// A digest of the boot in which the FIFO means anything; not 0.
+    public let boot: UInt32
+    /// The number in the FIFO's name.
+    public let number: UInt64
+
+    public init(boot: UInt32, number: UInt64) {
+      self.boot = boot
+      self.number = number
+    }
   }
 
   /// The program's identifier, of `[A-Za-z0-9._-]`.
@@ -70,8 +86,11 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       switch role {
       case .finished: ""
       case .locked: ".locked"
-      case .claimed(let attempt, let processID, let startTime, let place):
-        ".\(attempt)-\(processID)-\(startTime)-\(String(place, radix: 16)).claimed"
+      case .claimed(let attempt, let processID, let startTime, let place, let witness):
+        ".\(attempt)-\(processID)-\(startTime)-\(String(place, radix: 16))"
+          + (witness.map {
+            "-\(String($0.boot, radix: 16))-\(String($0.number, radix: 16))"
+          } ?? "") + ".claimed"
       case .runRecord: ".run"
       case .fifo: ".fifo"
       case .hang: ".hang"
@@ -90,11 +109,19 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       guard suffix.hasPrefix("."), suffix.hasSuffix(".claimed") else { return nil }
       let parts = suffix.dropFirst().dropLast(8).split(
         separator: "-", omittingEmptySubsequences: false)
-      guard parts.count == 4, let attempt = UInt32(parts[0]), let processID = UInt32(parts[1]),
-        let startTime = UInt64(parts[2]), let place = UInt32(parts[3], radix: 16)
+      guard parts.count == 4 || parts.count == 6, let attempt = UInt32(parts[0]),
+        let processID = UInt32(parts[1]), let startTime = UInt64(parts[2]),
+        let place = UInt32(parts[3], radix: 16)
       else { return nil }
+      var witness: Witness?
+      if parts.count == 6 {
+        guard let boot = UInt32(parts[4], radix: 16), let number = UInt64(parts[5], radix: 16)
+        else { return nil }
+        witness = Witness(boot: boot, number: number)
+      }
       return .claimed(
-        attempt: attempt, processID: processID, startTime: startTime, place: place)
+        attempt: attempt, processID: processID, startTime: startTime, place: place,
+        witness: witness)
     }
   }
 

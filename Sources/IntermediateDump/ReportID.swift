@@ -16,6 +16,22 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     self.bytes = bytes
   }
 
+  /// Makes the identifier of another dump that lies under this one's: always the same for the same
+  /// dump.
+  ///
+  /// RFC 9562, version 8.
+  ///
+  /// - Parameter digest: the dump's.
+  package func other(for digest: UInt64) -> ReportID {
+    let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
+    let halves = [DumpDigest.of([1] + seed), DumpDigest.of([2] + seed)]
+    var bytes = halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (8 * $0)) }
+    }
+    bytes[6] = bytes[6] & 0x0F | 0x80
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return ReportID(bytes: bytes) ?? self
+  }
+
   /// Takes 16 bytes; nil for any other count.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }

@@ -41,6 +41,8 @@ struct LastWordsBlock: Equatable {
   var hasMoreFrames = false
   /// True once the block's last line was read.
   var isWhole = false
+  /// True for the one line that stands in place of a block where Swift's backtracer prints.
+  var isLine = false
 }
 
 /// Finds blocks among the lines of a log, each of which may begin with anything: a time, a host, a
@@ -68,6 +70,11 @@ struct LastWordsReader {
       guard version == "1" else { return }
       if open.count == Self.maximumOpen { finished.append(open.removeFirst().block) }
       open.append((LastWordsBlock(processID: processID, architecture: architecture), 0))
+      return
+    }
+    if word == "crash-report" {
+      close(processID)
+      finished.append(LastWordsBlock(processID: processID, line: rest))
       return
     }
     guard let index = open.firstIndex(where: { $0.block.processID == processID }) else { return }
@@ -126,6 +133,15 @@ struct LastWordsReader {
 }
 
 extension LastWordsBlock {
+  fileprivate init(processID: Int32, line: String) {
+    self.init(processID: processID)
+    let (reportID, dump) = LastWordsReader.split(line)
+    add("report", reportID)
+    add("dump", dump)
+    isWhole = true
+    isLine = true
+  }
+
   /// Adds a line; one that makes no sense, or that a newer version made up, is left out.
   fileprivate mutating func add(_ word: String, _ text: String) {
     let (first, rest) = LastWordsReader.split(text)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The `postmortem` command: one subcommand, its arguments, and an exit status of 0, 1 or 64;
+/// The `postmortem` command: one subcommand, its arguments, and an exit status of 0, 1, 2 or 64;
 /// `run` ends as its command does.
 ///
 /// Source: sysexits.h for 64 (EX_USAGE).
@@ -70,7 +70,8 @@ struct PostmortemTool {
       \(lines.joined(separator: "\n"))
 
       postmortem SUBCOMMAND --help says more. postmortem --version prints the version.
-      Exit status: 0 done, 1 failed, 64 wrong usage; postmortem run ends as its command does.
+      Exit status: 0 done, 1 failed, 2 done but for dumps that are left for later, 64 wrong usage;
+      postmortem run ends as its command does.
 
       """
   }

@@ -14,10 +14,15 @@ enum ProcessCommand: Subcommand {
     so does the third attempt where the one before ended this command. A program does the same for itself with processIntermediateDumps(); this command is for programs that
     do not. Afterwards reports that are too many are removed: see postmortem prune.
 
-      --json  print a JSON array of objects with reportID, file, outcome (complete, torn, failed or
-              quarantined) and reason
+    A dump that somebody else may need is left for a later call, and its line says why and until when:
+    the process that writes it lives, or nothing shows that it has ended; another converter is at work
+    on it. As root on another user's folder it works with that user's rights to files.
 
-    Exit status: 0 if every dump became a report, also if there was none; 1 if one did not.
+      --json  print a JSON array of objects with reportID, file, outcome (complete, torn, ended, failed,
+              quarantined or left), reason, and until
+
+    Exit status: 0 if every dump became a report, also if there was none; 1 if one did not; 2 if none
+    failed, but some are left.
 
     """
 
@@ -37,6 +42,12 @@ enum ProcessCommand: Subcommand {
     let failures = entries.count(where: \.isFailure)
     guard failures == 0 else {
       throw ToolError(path: path, "\(failures) of \(processed.count) dumps could not be processed")
+    }
+    let left = entries.count(where: \.isLeft)
+    guard left == 0 else {
+      var error = ToolError(path: path, "\(left) of \(processed.count) dumps are left for later")
+      error.exitStatus = 2
+      throw error
     }
   }
 }

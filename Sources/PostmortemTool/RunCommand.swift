@@ -8,7 +8,8 @@ enum RunCommand: Subcommand {
   static let help = """
     Runs a program, ends as it ends, and processes what its crash left behind.
 
-    Usage: postmortem run [--database DIR [--upload URL [--header-file FILE]]] -- COMMAND [ARGUMENT...]
+    Usage: postmortem run [--database DIR [--user NAME] [--upload URL [--header-file FILE]]]
+                          -- COMMAND [ARGUMENT...]
 
     For programs that crash and are not started again soon, and as the entry point of a container. The
     program is not changed and not traced: it has this command's terminal, descriptors, environment and
@@ -19,6 +20,11 @@ enum RunCommand: Subcommand {
       --database DIR  the folder that the program gives to startHandler(database:); its dumps, and
                       those of other programs there, become reports when the program has ended, one
                       line each on standard error
+      --user NAME     the user that the command will have, by name or number, where root starts it and
+                      it changes its user: DIR is made for that user if it is not there. Without this
+                      option nothing is run where DIR belongs to another user than this command, or
+                      where the command is one that changes the user (gosu, su-exec, setpriv
+                      --reuid, ...) and DIR is not there
       --upload URL    then send what is pending to this collector, once, for 30 seconds at most, if
                       uploads are enabled in the database (postmortem upload DIR --enable). What does
                       not go stays pending
@@ -36,10 +42,13 @@ enum RunCommand: Subcommand {
       throw UsageError("'--' and a command behind it are missing", help: help)
     }
     let arguments = try Arguments(
-      Array(words[..<separator]), options: ["--database", "--upload", "--header-file"],
+      Array(words[..<separator]), options: ["--database", "--user", "--upload", "--header-file"],
       operands: 0...0, help: help)
     if arguments["--upload"] != nil, arguments["--database"] == nil {
       throw UsageError("--upload needs --database", help: help)
+    }
+    if arguments["--user"] != nil, arguments["--database"] == nil {
+      throw UsageError("--user needs --database", help: help)
     }
     // A mistake in these is told before the program runs.
     let upload = try arguments["--upload"].map { url in
@@ -48,10 +57,15 @@ enum RunCommand: Subcommand {
     }
     let count = words.count - separator - 1
     guard count > 0 else { throw UsageError("a command is missing behind '--'", help: help) }
+    let database = try arguments["--database"].map { path in
+      try RunDatabase(
+        path, user: arguments["--user"], command: Array(words.suffix(count)), help: help)
+    }
     let end = try SupervisedCommand.run(lastArguments: count)
-    if let database = arguments["--database"] {
-      process(database)
-      upload?.send(from: database)
+    if let database {
+      database.compare(with: end)
+      process(database.path)
+      upload?.send(from: database.path)
     }
     end.repeatForThisProcess()
   }

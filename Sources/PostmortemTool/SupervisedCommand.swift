@@ -62,13 +62,29 @@ enum SupervisedCommand {
       }
       var end: CommandEnd?
       var status: Int32 = 0
+      let user = userOfEnded(child)
       while true {
         let ended = unsafe waitpid(-1, &status, WNOHANG)
         guard ended > 0 else { break }
-        if ended == child { end = CommandEnd(status: status) }
+        if ended == child { end = CommandEnd(status: status, user: user) }
       }
       if let end { return end }
     }
+  }
+
+  /// The user that the command had when it ended; nil if it has not ended, or the kernel does not tell.
+  ///
+  /// Source: proc_pid_status(5), `Uid`, which a zombie has still.
+  private static func userOfEnded(_ child: pid_t) -> UInt32? {
+    var information = unsafe siginfo_t()
+    let options = WEXITED | WNOWAIT | WNOHANG
+    guard unsafe waitid(P_PID, id_t(child), &information, options) == 0,
+      unsafe information.si_signo == SIGCHLD,
+      let text = try? String(contentsOfFile: "/proc/\(child)/status", encoding: .utf8),
+      let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Uid:") })
+    else { return nil }
+    let words = line.split(whereSeparator: \.isWhitespace)
+    return words.count > 1 ? UInt32(words[1]) : nil
   }
 
   /// False for a signal that the program has got itself.
@@ -83,6 +99,8 @@ enum SupervisedCommand {
 /// How a command ended: the status of waitpid(2).
 struct CommandEnd {
   let status: Int32
+  /// The user that it had then; nil if that is not known.
+  let user: UInt32?
 
   /// The signal that killed it; nil if it exited.
   private var signal: Int32? { status & 0x7F == 0 ? nil : status & 0x7F }

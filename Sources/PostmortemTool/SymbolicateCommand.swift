@@ -14,7 +14,8 @@ enum SymbolicateCommand: Subcommand {
 
     Finds the lines `postmortem[PID]: ...` that a crash left on standard error, whatever stands in
     front of each or between them, and shows every block with the names of its functions. Each module
-    is looked for at its own path, then in the folders given, and used if it is the same build.
+    is looked for at its own path, then in the folders given, and used if it is the same build. Where
+    Swift's backtracer was on there is one line, with the report and its dump, in place of a block.
 
       --symbols DIR  a folder with modules: as DIR/file, as DIR/its/whole/path/file, or as
                      DIR/.build-id/12/3456….debug; may be given more than once
@@ -55,6 +56,11 @@ struct LastWordsSymbolicator {
   let source: SymbolSource
 
   func text(of block: LastWordsBlock) -> String {
+    if block.isLine {
+      let line =
+        "Process \(block.processID): Report \(block.reportID ?? ""): " + Self.text(ofDump: block)
+      return line.escapedForMessage + "\n"
+    }
     var lines: [String] = []
     let product = [block.product, block.version].compactMap { $0 }.joined(separator: " ")
     lines.append(

@@ -30,17 +30,21 @@ enum WatchCommand: Subcommand {
     guard InputFile.isFolder(path) else { throw ToolError(path: path, "no such folder") }
     var left = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
     let watcher = try FolderWatcher(stopsAt: [SIGINT, SIGTERM])
-    // A dump that goes on failing is told once.
+    // A dump that goes on failing, or is left again and again, is told once.
     var told: Set<String> = []
     while true {
       // Before the look, so that what comes during it is an event. Made again if it was removed.
       watcher.watch(path + "/" + PendingDumpName.folder, orIfMissing: path)
       for dump in try processIntermediateDumps(database: path) {
         let entry = ProcessedEntry(dump)
-        if entry.outcome == "failed", !told.insert(entry.reportID).inserted { continue }
+        if entry.outcome == "failed" || entry.isLeft,
+          !told.insert("\(entry.outcome) \(entry.reportID)").inserted
+        {
+          continue
+        }
         Terminal.print(
           arguments.has("--json") ? try JSON.line(of: entry) : dump.description + "\n")
-        if !entry.isFailure { left -= 1 }
+        if !entry.isFailure, !entry.isLeft { left -= 1 }
         if left == 0 { return }
       }
       guard watcher.wait(seconds: patience) else { return }

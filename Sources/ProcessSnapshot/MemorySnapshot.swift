@@ -14,6 +14,17 @@ public struct MemoryRegion: Sendable, Equatable {
 
   /// One past the last address; the last one itself, where that is the last there is.
   public var end: Address { range.clampedEnd }
+
+  /// What of it lies in a range; nil for nothing.
+  func part(within range: AddressRange) -> MemoryRegion? {
+    guard let shared = self.range.intersection(range) else { return nil }
+    if shared == self.range { return self }
+    guard let start = self.range.offset(of: shared.start).flatMap({ Int(exactly: $0) }),
+      let count = Int(exactly: shared.byteCount)
+    else { return nil }
+    return MemoryRegion(
+      address: shared.start, bytes: Array(bytes.dropFirst(start).prefix(count)))
+  }
 }
 
 /// All memory that a dump holds: sorted, without overlaps, touching regions joined.

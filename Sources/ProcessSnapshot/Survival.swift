@@ -6,7 +6,8 @@ public import IntermediateDump
 public struct Survival: Sendable, Equatable {
   /// What followed the dump.
   public enum Outcome: UInt8, Sendable {
-    /// A handler that the program had before ours ran; what came of it is not known.
+    /// A handler that the program had before ours ran, or one that it had installed later went on;
+    /// what came of it is not known.
     case previousHandlerRan = 1
     /// A handler that the program had before ours ran, and the process went on.
     case wentOn = 2
@@ -15,7 +16,8 @@ public struct Survival: Sendable, Equatable {
     case discarded = 3
   }
 
-  /// Nil where the signal's default action followed, which ends the process.
+  /// Nil where the process ended: by the signal's default action, after Swift's backtracer had run
+  /// if there is a `previousHandler`, or, the first of a PID namespace, by abort(3).
   public var outcome: Outcome?
   /// The address of the handler that ran after the dump.
   public var previousHandler: Address?

@@ -111,6 +111,8 @@ extension CrashCondition {
   /// False where this machine or user cannot make it.
   public var canBeHad: Bool {
     if needsRoot, geteuid() != 0 { return false }
+    // -1 where the C library does not tell it.
+    if sysconf(Int32(_SC_MINSIGSTKSZ)) > largestSignalFrame { return false }
     return tool.map { $0.path != nil || OutsideTool.mustBeThere } ?? true
   }
 

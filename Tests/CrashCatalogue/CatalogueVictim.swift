@@ -25,10 +25,12 @@ final class CatalogueVictim: Sendable {
     let line = testCase.condition.launch.commandLine(command)
     let environment = [
       "SWIFT_BACKTRACE": "enable=no", "DATABASE": database, "DEBUGINFOD_URLS": "",
+      "CRASHLAB_RESOLVER_MODULE": modules.resolver,
       "CRASHLAB_MODULE": modules.module, "CRASHLAB_MODULES": modules.folder,
     ].merging(testCase.condition.environment) { _, new in new }
     return try await ChildProcess.run(
       "/usr/bin/env", line, in: folder.path + "/work", environment: environment,
+      leadsGroup: environment["SWIFT_BACKTRACE"] != "enable=no",
       patience: testCase.patience)
   }
 

@@ -66,7 +66,19 @@ extension CrashCondition {
         "in-thread-end", .moments, "in the destructor of a thread-specific value",
         surrounds: true),
       made("in-dlopen", .moments, "in a constructor, under the loader's lock", surrounds: true),
+      made(
+        "in-resolver", .moments,
+        "in the resolver of an indirect function, while the loader links its module",
+        surrounds: true),
+      made(
+        "in-static-destructor", .moments,
+        "in the destructor of a static object of C++, behind all exit handlers", surrounds: true),
+      made(
+        "in-processing", .moments, "inside `processIntermediateDumps`, which has taken a dump",
+        surrounds: true),
     ]
+    conditions[7].dumpsBefore = 1
+    conditions[7].excluded["seccomp"] = "is how the condition is made"
     for index in 2...3 {
       conditions[index].isOnOtherThread = true
       conditions[index].places = [.main]
@@ -101,18 +113,78 @@ extension CrashCondition {
     var churn = made(
       "thread-churn", .threads, "four threads start and join others all the time")
     churn.excluded["exec"] = "fails their pthread_create"
-    return crowds + [
-      once, second,
+    var lost = made(
+      "bad-thread-base", .threads,
+      "the thread's FS base (TPIDR_EL0) points nowhere: what crashes by an instruction alone",
+      surrounds: true)
+    // What they are made of calls nothing, for the dynamic linker needs the block too.
+    let bare: Set = [
+      "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "divide-by-zero",
+      "illegal-instruction", "builtin-trap", "breakpoint",
+    ]
+    for crash in KnownCrash.all where !bare.contains(crash.kind) {
+      lost.excluded[crash.kind] = "needs the thread's control block itself"
+    }
+    var stealing = made(
+      "stealing-thread", .threads,
+      "a thread that no signal stops puts a file of the program's over each descriptor, and closes it, all the time"
+    )
+    // A worker starts with a descriptor of its own.
+    stealing.places = [.main, .pthread]
+    for kind in ["truncated-file", "file-size-limit", "pipe"] {
+      stealing.excluded[kind] = "needs a descriptor itself"
+    }
+    for end in QuietEnd.all { stealing.excluded[end.kind] = "is noted through a descriptor" }
+    var exiting = made(
+      "exiting-thread", .threads,
+      "a thread that blocks every signal calls exit as soon as the dump has begun")
+    exiting.excluded["exec"] = "ends the thread"
+    return crowds + signalStacks + [
+      once, second, exiting,
       made("deaf-threads", .threads, "four threads block every signal"),
       made("vfork-parent", .threads, "a thread is in state D: it waits for its vfork child"),
       made("traced-thread", .threads, "a thread is stopped by a tracer"),
       churn,
       made("spinning-threads", .threads, "four threads never sleep"),
+      lost, stealing,
+      made(
+        "bad-thread-base-beside", .threads, "a thread's FS base (TPIDR_EL0) points nowhere"),
       CrashCondition(
         name: "small-stack", group: .threads, summary: "on a pthread with a stack of 64 KiB",
         arguments: ["--stack", "65536"], places: [.pthread],
         excluded: ["deep": "is deeper than that"]),
     ]
+  }()
+
+  /// What crashes by an instruction, with nothing called that needs a stack.
+  private static let bare: Set = [
+    "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "execute-data",
+    "write-to-code", "divide-by-zero", "illegal-instruction", "builtin-trap", "breakpoint",
+    "integer-overflow",
+  ]
+
+  private static let signalStacks: [CrashCondition] = {
+    [
+      ("signal-stacks-4k", "on alternate stacks of 4,096 bytes", 4096),
+      ("signal-stacks-6k", "on alternate stacks of 6,144 bytes", 6144),
+      ("signal-stacks-8k", "on alternate stacks of 8,192 bytes", 8192),
+      ("handlers-on-8k", "in a signal handler on an alternate stack of 8,192 bytes", 8192 / 2),
+    ].map { name, summary, size in
+      var condition = made(
+        name, .threads, "64 threads crash at the same instant, " + summary, surrounds: true)
+      condition.isOnOtherThread = true
+      condition.places = [.main]
+      condition.comparesOutput = false
+      // The lines in front of our handler's change of stacks.
+      condition.largestSignalFrame = size - 700
+      condition.excluded["file-size-limit"] = "lowers the limit again while the dump is written"
+      if name == "handlers-on-8k" {
+        for crash in KnownCrash.all where !bare.contains(crash.kind) {
+          condition.excluded[crash.kind] = "needs more stack than is there"
+        }
+      }
+      return condition
+    }
   }()
 
   static let modules: [CrashCondition] = {
@@ -150,19 +222,7 @@ extension CrashCondition {
       "disk-full", .resources,
       "the database is on a tmpfs of 4 MiB that the program has filled: a dump larger than what was"
         + " preallocated, as of a stack overflow, is torn there")
-    full.launch = .script(
-      """
-      mkdir -p "$DATABASE" "$DATABASE-disk" && mount -t tmpfs -o size=4m none "$DATABASE-disk" &&
-      mkdir "$DATABASE-disk/database" || exit 71
-      "$@"; status=$?
-      rm -f "$DATABASE-disk/database/filler"
-      cp -a "$DATABASE-disk/database/." "$DATABASE" || exit 71
-      exit $status
-      """, wrapper: ["/usr/bin/unshare", "--mount"])
-    full.databaseSuffix = "-disk/database"
-    full.endsOtherwise = true
-    full.cutsLargeDumps = true
-    full.needsRoot = true
+    full.useSmallDisk()
     var readOnly = made(
       "folder-read-only", .resources, "the database's folders lost their write permission, not root"
     )
@@ -176,8 +236,34 @@ extension CrashCondition {
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
       made("folder-deleted", .resources, "the database was removed"), readOnly,
       made("no-cwd", .resources, "the working directory was removed"),
+      made("other-stderr", .resources, "descriptor 2 is another file than at the start"),
+      signals("no-pending-signals", "RLIMIT_SIGPENDING is 0"),
+      signals("full-signal-queue", "RLIMIT_SIGPENDING is used up"),
     ]
   }()
+
+  /// Has the program's database on a disk of 4 MiB, and gives it back when the program has ended.
+  private mutating func useSmallDisk() {
+    launch = .script(
+      """
+      mkdir -p "$DATABASE" "$DATABASE-disk" && mount -t tmpfs -o size=4m none "$DATABASE-disk" &&
+      mkdir "$DATABASE-disk/database" || exit 71
+      "$@"; status=$?
+      rm -f "$DATABASE-disk/database/filler"
+      cp -a "$DATABASE-disk/database/." "$DATABASE" || exit 71
+      exit $status
+      """, wrapper: ["/usr/bin/unshare", "--mount"])
+    databaseSuffix = "-disk/database"
+    endsOtherwise = true
+    cutsLargeDumps = true
+    needsRoot = true
+  }
+
+  private static func signals(_ name: String, _ summary: String) -> CrashCondition {
+    var condition = made(name, .resources, summary)
+    condition.losesSenders = true
+    return condition
+  }
 
   static let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
@@ -192,14 +278,38 @@ extension CrashCondition {
       made(
         "exec-child", .children, "the parent crashes after a child that ran another program died",
         surrounds: true),
+      made(
+        "bare-fork", .children, "a child of _Fork crashes, which runs no atfork handlers",
+        surrounds: true),
+      made("raw-clone", .children, "a child of the system call clone crashes", surrounds: true),
+      made(
+        "early-atfork", .children,
+        "a child crashes in an atfork handler that was registered before the handler's",
+        surrounds: true),
+      made("daemon", .children, "crashes after daemon(3)", surrounds: true),
+      made(
+        "daemon-disk-full", .children,
+        "crashes after daemon(3), when the disk under the database has run full", surrounds: true),
+      made(
+        "clone-at-once", .children, "64 threads of a child of clone crash at the same instant",
+        surrounds: true),
     ]
     for index in conditions.indices {
       // What fork copies of libdispatch and Swift concurrency does not run in a child.
       conditions[index].places = [.main, .pthread]
     }
-    for index in [0, 2, 3] { conditions[index].endsOtherwise = true }
+    for index in [0, 2, 3, 6, 7, 8, 9] { conditions[index].endsOtherwise = true }
+    conditions[10].useSmallDisk()
+    conditions[11].arguments = ["--condition", "raw-clone", "--condition", "at-once"]
+    conditions[11].endsOtherwise = true
+    conditions[11].isOnOtherThread = true
+    conditions[11].places = [.main]
+    conditions[11].excluded["file-size-limit"] = "lowers the limit again while the dump is written"
     conditions[1].crashes = 2
     conditions[3].crashes = 8
+    for kind in ["sent-segv", "sent-abort", "sent-quit"] {
+      conditions[8].excluded[kind] = "forks, and comes there again"
+    }
     // In the memory of the parent: what it changes there, and whom it signals, is the parent's.
     for kind in ["sent-segv", "sent-abort", "sent-quit"] {
       conditions[4].excluded[kind] = "would signal its parent"

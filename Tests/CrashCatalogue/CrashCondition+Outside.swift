@@ -18,6 +18,16 @@ extension CrashCondition {
             + "exec \(namespace.joined(separator: " ")) \"$@\""),
         crashes: 2, endsOtherwise: true, needsRoot: true, excluded: firstProcessSurvives),
       CrashCondition(
+        name: "namespace-clone", group: .containers,
+        summary:
+          "a child of the system call clone crashes, the first process of a PID namespace like its"
+          + " parent: both have the process ID 1",
+        launch: .wrapped(namespace), arguments: ["--condition", "namespace-clone"],
+        places: [.main, .pthread], surroundsCrash: true, endsOtherwise: true, needsRoot: true,
+        excluded: firstProcessSurvives.merging(
+          ["main-actor": "is on the main thread there: that is the one whose ID the process has"]
+        ) { old, _ in old }),
+      CrashCondition(
         name: "non-root", group: .containers, summary: "as another user than root",
         launch: .script(
           #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#),
@@ -75,6 +85,11 @@ extension CrashCondition {
       name: "chaining-after", group: .handlers, summary: "handlers set later that pass on",
       arguments: ["--condition", "chaining-after"], excluded: unaligned),
     CrashCondition(
+      name: "theft", group: .handlers,
+      summary:
+        "handlers that were there before, and a thread that no signal stops, which puts a file of the program's over the dump when that has begun",
+      arguments: ["--condition", "handler-before", "--condition", "theft"], excluded: unaligned),
+    CrashCondition(
       name: "first-chance", group: .handlers,
       summary: "a first-chance handler has taken a fault, as a JIT's does, and declines the crash",
       arguments: ["--condition", "first-chance"]),
@@ -100,6 +115,16 @@ extension CrashCondition {
       name: "under-strace", group: .handlers, summary: "run by strace",
       launch: .wrapped(["strace", "-f", "-o", "/dev/null"]), isSlow: true, tool: .strace),
   ]
+
+  /// Allocators in the place of libc's.
+  static let allocators: [CrashCondition] = [
+    ("jemalloc", OutsideTool.jemalloc), ("tcmalloc", OutsideTool.tcmalloc),
+  ].map { name, library in
+    CrashCondition(
+      name: name, group: .handlers, summary: "\(library.rawValue) is preloaded",
+      environment: ["LD_PRELOAD": library.rawValue],
+      tool: library, excluded: ["double-free": "is found by glibc's own allocator"])
+  }
 
   static let sharing: [CrashCondition] = [
     CrashCondition(
@@ -134,6 +159,15 @@ extension CrashCondition {
     CrashCondition(
       name: "not-dumpable", group: .containers, summary: "after PR_SET_DUMPABLE 0",
       arguments: ["--condition", "not-dumpable"]),
+    CrashCondition(
+      name: "setuid", group: .containers,
+      summary: "a setuid program of root's, run by nobody: the database is root's alone",
+      launch: .script(
+        """
+        cp "$1" "$DATABASE-setuid" && chmod 4755 "$DATABASE-setuid" && shift &&
+        exec \(nobody.joined(separator: " ")) "$DATABASE-setuid" "$@"
+        """),
+      needsRoot: true),
   ]
 
   private static func dropped(_ name: String, _ summary: String) -> CrashCondition {

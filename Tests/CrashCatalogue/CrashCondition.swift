@@ -43,12 +43,16 @@ public struct CrashCondition: Sendable {
   var knowsModules = true
   /// True where a dump is cut off behind what was preallocated for it: the stack of an overflow is larger.
   var cutsLargeDumps = false
+  /// True where the kernel has no room for who sent a signal: it then says SI_USER, of nobody.
+  var losesSenders = false
   /// True where signals come at any moment that run on the thread's own stack.
   var interrupts = false
   /// True where a run takes seconds: then only one kind of each sort is run.
   var isSlow = false
   /// True where the handler itself may need all of its time on a busy machine.
   var takesTime = false
+  /// The bytes that the kernel may need for a signal on this machine.
+  var largestSignalFrame = Int.max
   var needsRoot = false
   var tool: OutsideTool?
   /// Kinds that it cannot be combined with, and why.
@@ -85,7 +89,7 @@ public struct CrashCondition: Sendable {
 
   public static let all =
     places + locks + moments + threads + modules + resources + children + containers + handlers
-    + sharing
+    + allocators + sharing
 
   public static func named(_ name: String) -> CrashCondition? { all.first { $0.name == name } }
 }

@@ -103,7 +103,7 @@ public struct KillSoak {
       guard end.signal == SIGKILL else { throw Unexpected("\(outcome)") }
       tally.torn += 1
       if try holdsCrashingThread(database) { tally.tornWithStack += 1 }
-    case .failed, .quarantined: throw Unexpected("\(outcome)")
+    case .failed, .quarantined, .left: throw Unexpected("\(outcome)")
     }
   }
 

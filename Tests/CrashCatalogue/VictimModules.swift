@@ -5,6 +5,8 @@ internal import Foundation
 public final class VictimModules: Sendable {
   /// A shared object's path.
   let module: String
+  /// The path of one that comes to the program before it is linked.
+  let resolver: String
   /// A folder of 2,000 copies of it, made as files of their own: the loader knows a module by its inode.
   let folder: String
   private let temporary: TemporaryFolder
@@ -12,13 +14,16 @@ public final class VictimModules: Sendable {
   public init() async throws {
     temporary = try TemporaryFolder()
     module = temporary.path + "/module.so"
+    resolver = temporary.path + "/resolver.so"
     folder = try temporary.subfolder("copies")
-    let source = BuiltProducts.packageRoot + "/Examples/CrashLab/Module/module.c"
-    let clang = try await ChildProcess.run(
-      "/usr/bin/env", ["clang", "-shared", "-fPIC", "-O1", "-g", source, "-o", module],
-      in: temporary.path)
-    guard clang.end.exitCode == 0 else {
-      throw OutsideToolError("clang: \(clang.end)\n\(clang.standardError)")
+    for (name, path) in [("module", module), ("resolver", resolver)] {
+      let source = BuiltProducts.packageRoot + "/Examples/CrashLab/Module/\(name).c"
+      let clang = try await ChildProcess.run(
+        "/usr/bin/env", ["clang", "-shared", "-fPIC", "-O1", "-g", source, "-o", path],
+        in: temporary.path)
+      guard clang.end.exitCode == 0 else {
+        throw OutsideToolError("clang: \(clang.end)\n\(clang.standardError)")
+      }
     }
     for number in 0..<2000 {
       try FileManager.default.copyItem(atPath: module, toPath: "\(folder)/\(number).so")

@@ -110,11 +110,16 @@ import Testing
   @Test(arguments: ["pending", "completed"])
   func aDumpWhoseReportIsThereIsOnlyRemoved(state: String) throws {
     let id = try dumps.putDump()
-    _ = try CrashReportDatabase(path: dumps.path)
-    try dumps.folder.put([9], "\(state)/\(id).dmp")
     #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
+    for suffix in ["dmp", "meta"] where state == "completed" {
+      try FileManager.default.moveItem(
+        atPath: "\(dumps.path)/pending/\(id).\(suffix)",
+        toPath: "\(dumps.path)/completed/\(id).\(suffix)")
+    }
+    try dumps.put(PendingDumps.complete, "app@\(id)")
+    #expect(try processIntermediateDumps(database: dumps.path).map(\.reportID) == [id])
     #expect(dumps.names.isEmpty)
-    #expect(try dumps.reports.map(\.size) == [1])
+    #expect(try dumps.reports.map(\.id) == [id])
   }
 
   @Test func aReportHalfWrittenByADeadConverterIsWrittenAgain() throws {

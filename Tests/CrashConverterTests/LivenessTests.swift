@@ -16,7 +16,7 @@ import Testing
   private func isDead(_ change: (inout OwnerEvidence) -> Void) -> Bool {
     var evidence = OwnerEvidence(
       record: Self.record, host: Self.host, process: .found(Self.process()), fifo: .hasReader,
-      isLocalFileSystem: true, age: 0, isOwnIdentifier: true)
+      lease: .unknown, isLocalFileSystem: true, age: 0, isOwnIdentifier: true)
     change(&evidence)
     return evidence.verdict.isDead
   }
@@ -44,27 +44,76 @@ import Testing
     #expect(isDead { $0.process = .found(Self.process(state: "X")) })
   }
 
-  @Test func elsewhereInTheSameBootTheFIFODecides() {
+  @Test func elsewhereInTheSameBootFIFOAndMappingDecideTogether() {
     for change in [
       { $0.record?.processNamespace = 8 }, { $0.record?.processNamespace = nil },
       { $0.host.isProcOurs = false }, { $0.process = .unreadable },
     ] as [(inout OwnerEvidence) -> Void] {
-      func isDead(_ fifo: OwnerEvidence.FIFOProbe, isLocal: Bool, age: Int64 = 0) -> Bool {
+      func isDead(
+        _ fifo: OwnerEvidence.FIFOProbe, _ lease: RecordLease, isMapped: Bool = true,
+        isLocal: Bool, age: Int64 = 0
+      ) -> Bool {
         self.isDead {
           $0.process = .missing
           change(&$0)
-          $0.fifo = fifo
+          $0.record?.isMapped = isMapped
+          ($0.fifo, $0.lease) = (fifo, lease)
           $0.isLocalFileSystem = isLocal
           $0.age = age
         }
       }
       for isLocal in [true, false] {
-        #expect(isDead(.noReader, isLocal: isLocal))
-        #expect(!isDead(.hasReader, isLocal: isLocal, age: .max))
-        #expect(!isDead(.unreadable, isLocal: isLocal, age: 24 * Self.hour))
-        #expect(isDead(.unreadable, isLocal: isLocal, age: 24 * Self.hour + 1))
+        #expect(isDead(.noReader, .granted, isLocal: isLocal))
+        for lease in [.refused, .granted, .unknown] as [RecordLease] {
+          #expect(!isDead(.hasReader, lease, isLocal: isLocal, age: .max))
+        }
+        for fifo in [.noReader, .unreadable] as [OwnerEvidence.FIFOProbe] {
+          #expect(!isDead(fifo, .refused, isLocal: isLocal, age: .max), "closed, and mapped")
+        }
+        // Neither alone proves it: the program may have closed the one, an overlay hides the other.
+        for (fifo, lease, isMapped) in [
+          (.noReader, .unknown, true), (.noReader, .granted, false), (.unreadable, .granted, true),
+          (.unreadable, .unknown, true),
+        ] as [(OwnerEvidence.FIFOProbe, RecordLease, Bool)] {
+          for (age, dead) in [(0, false), (24 * Self.hour, false), (24 * Self.hour + 1, true)] {
+            #expect(
+              isDead(fifo, lease, isMapped: isMapped, isLocal: isLocal, age: Int64(age)) == dead)
+          }
+        }
       }
     }
+  }
+
+  @Test func startTimesAreComparedInOneTimeNamespace() {
+    for (owner, host) in [(1, 2), (1, nil), (nil, 2)] as [(UInt64?, UInt64?)] {
+      func isDead(_ process: ProcessProbe, _ change: (inout OwnerEvidence) -> Void = { _ in })
+        -> Bool
+      {
+        self.isDead {
+          $0.record?.timeNamespace = owner
+          $0.host.timeNamespace = host
+          $0.process = process
+          ($0.fifo, $0.lease) = (.noReader, .granted)
+          $0.record?.isMapped = true
+          change(&$0)
+        }
+      }
+      #expect(!isDead(.found(Self.process(startTime: 101_001))))
+      #expect(isDead(.missing))
+      #expect(isDead(.found(Self.process(state: "Z", startTime: 101_001, stackStart: 0))))
+      #expect(isDead(.found(Self.process(startTime: 101_001, stackStart: 0x8000))))
+      // Nothing tells whether it is the same process: what is left decides.
+      let unknown = ProcessProbe.found(Self.process(startTime: 101_001, stackStart: 0))
+      #expect(isDead(unknown))
+      #expect(!isDead(unknown) { $0.fifo = .hasReader })
+      #expect(!isDead(unknown) { $0.lease = .refused })
+    }
+    #expect(
+      isDead {
+        $0.record?.timeNamespace = 3
+        $0.host.timeNamespace = 3
+        $0.process = .found(Self.process(startTime: 1001))
+      })
   }
 
   @Test func anotherBootIsDeathWhereNoOtherMachineWrites() {
@@ -87,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func withoutARecordOnlyALocalFIFOOrAgeTells() {
+  @Test func withoutARecordAgeTells() {
     func isDead(_ fifo: OwnerEvidence.FIFOProbe, isLocal: Bool, age: Int64) -> Bool {
       self.isDead {
         $0.record = nil
@@ -96,7 +145,8 @@ import Testing
         $0.age = age
       }
     }
-    #expect(isDead(.noReader, isLocal: true, age: 0))
+    #expect(!isDead(.noReader, isLocal: true, age: 0), "a program may have closed it")
+    #expect(isDead(.noReader, isLocal: true, age: 25 * Self.hour))
     #expect(!isDead(.hasReader, isLocal: true, age: .max))
     #expect(!isDead(.noReader, isLocal: false, age: 0))
     #expect(!isDead(.unreadable, isLocal: true, age: 0))
@@ -129,6 +179,41 @@ import Testing
       #expect(!isDead(place: place, age: -Self.hour, probe))
       #expect(isDead(place: place, age: Self.hour + 1, probe))
       #expect(isDead(place: place, age: .min, probe))
+    }
+  }
+
+  @Test func aClaimInAnotherPlaceStandsWhileItsWitnessIsHeld() {
+    func verdict(
+      _ probe: ClaimWitness.Probe, boot: UInt32 = Self.host.boot, isLocal: Bool = true,
+      age: Int64 = 0
+    ) -> OwnerVerdict {
+      ClaimLiveness.verdict(
+        processID: 50, startTime: 1000, place: 1,
+        witness: PendingDumpName.Witness(boot: boot, number: 5), host: Self.host, age: age,
+        isLocalFileSystem: isLocal, probe: { _ in .missing }, witnessProbe: { _ in probe })
+    }
+    #expect(verdict(.free).isDead)
+    #expect(!verdict(.held, age: .max).isDead)
+    let unseen = "claimed by a process that is not to be seen from here"
+    #expect(verdict(.unknown) == .alive(unseen, still: Self.hour))
+    #expect(verdict(.unknown, age: Self.hour + 1).isDead)
+    // Another boot is another kernel: a FIFO says nothing there.
+    #expect(verdict(.held, boot: 7).isDead)
+    #expect(!verdict(.free, boot: 7, isLocal: false).isDead)
+    #expect(verdict(.free, boot: 7, isLocal: false, age: Self.hour + 1).isDead)
+  }
+
+  @Test func aCallThatIsOverHasNoClaims() {
+    for (probe, isDead) in [(.free, true), (.held, false), (.unknown, false)]
+      as [(ClaimWitness.Probe, Bool)]
+    {
+      for processID in [Self.host.processID, 50] {
+        let verdict = ClaimLiveness.verdict(
+          processID: processID, startTime: 1000, place: Self.host.place,
+          witness: PendingDumpName.Witness(boot: Self.host.boot, number: 5), host: Self.host,
+          age: 0, probe: { _ in .found(Self.process()) }, witnessProbe: { _ in probe })
+        #expect(verdict.isDead == (isDead && processID == Self.host.processID))
+      }
     }
   }
 

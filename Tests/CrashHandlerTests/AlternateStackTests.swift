@@ -15,13 +15,14 @@ import Testing
       try startHandler(database: database)
       for stackSize in [16 << 10, 256 << 10] {
         let stack = try #require(TestThread(stackSize: stackSize) { SignalStack.current }.join())
-        #expect(stack.size >= 64 << 10)
+        // The kernel is told a little less than there is: a mark, see StackOffers.firstSize.
+        #expect(stack.size >= (64 << 10) - 48)
       }
       let (stack, below, above) = TestThread {
         let stack = SignalStack.current ?? SignalStack(base: 0, size: 0)
         return (
           stack, Mappings.protection(at: stack.base - 1),
-          Mappings.protection(at: stack.base + stack.size)
+          Mappings.protection(at: (stack.base + stack.size + 4095) / 4096 * 4096)
         )
       }.join()
       #expect(below == "---p" && above == "---p", "\(stack)")
@@ -36,7 +37,7 @@ import Testing
       let worker = WaitingThread(isWorker: true)
       try startHandler(database: database)
       let stacks = try [pthread, worker].map { try #require($0.end()) }
-      #expect(stacks.allSatisfy { $0.size >= 64 << 10 })
+      #expect(stacks.allSatisfy { $0.size >= (64 << 10) - 48 })
       #expect(stacks[0].base != stacks[1].base)
     }
   }
@@ -239,7 +240,7 @@ private struct SignalStack: Sendable {
 }
 
 /// What is mapped in this process.
-private enum Mappings {
+enum Mappings {
   private static var lines: [Substring] {
     ((try? KernelFile.text("/proc/self/maps")) ?? "")
       .split(separator: "\n")

@@ -29,7 +29,7 @@ import Testing
     #expect(exception.signed(.signalCode) == 1)  // SEGV_MAPERR
     #expect(exception.unsigned(.faultAddress) == 16)
     #expect(exception.data(.signalInfo)?.count == 128)
-    let crashing = try #require(root.map(.crashingThread))
+    let crashing = try #require(IntermediateDumpMap(joining: root.all(.crashingThread)))
     #expect(crashing.unsigned(.threadID) == exception.unsigned(.exceptionThreadID))
     #expect(crashing.unsigned(.captureMethod) == 1)
     #expect(crashing.data(.generalRegisters)?.count == Int(PM_GENERAL_REGISTERS_SIZE))
@@ -103,6 +103,33 @@ import Testing
     }
     let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
     #expect(root.map(.process)?.data(.commandLine) == nil)
+  }
+
+  @Test func noByteOfTheStackIsInTheDumpTwice() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      try startHandler(database: database)
+      print(writeDeep(2000))
+    }
+    let parts = try IntermediateDumpDocument(parsing: folder.onlyDump()).root.all(.crashingThread)
+    #expect(parts.count == 2)
+    let pieces = try parts.map { part in
+      try part.array(.stack).map { region in
+        let start = try #require(region.unsigned(.regionAddress))
+        return start..<start + UInt64(region.data(.regionData)?.count ?? 0)
+      }
+    }
+    // The top alone, in one piece; then the rest in as many as it takes, each where the last ended.
+    let top = try #require(pieces.first?.first)
+    #expect(pieces.first?.count == 1 && top.count == 65536)
+    var end = top.upperBound
+    for piece in pieces[1] {
+      #expect(piece.lowerBound == end)
+      end = piece.upperBound
+    }
+    #expect(end - top.lowerBound > 100_000)
+    #expect(parts[1].unsigned(.stackRegionEnd).map { $0 >= end } == true)
   }
 
   @Test func memoryThatRegistersPointToIsInTheDump() async throws {
@@ -370,6 +397,13 @@ private func writeTo(_ address: UInt, _ value: UInt = 4) {
   unsafe pointer?.storeBytes(of: value, as: UInt.self)
 }
 
+/// So many frames down; each takes some 100 bytes.
+@inline(never)
+private func writeDeep(_ depth: Int) -> Int {
+  if depth == 0 { writeTo(16) }
+  return depth > 0 ? writeDeep(depth - 1) &+ depth : 0
+}
+
 /// Faults in memcpy, with the source's address in a register.
 private func writeWithPointerInRegister() {
   let text = "what the register pointed to"
@@ -407,15 +441,16 @@ private func hangInSection() throws {
     while true { pause() }
   }
   // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
-  unsafe openSignals(state)
+  unsafe unblock(state.pointee.captureSignals)
+  unsafe state.pointee.hasFaultStack = true
   for _ in 0..<2 {
     unsafe state.pointee.isOutOfTime = false
-    WatchdogTimer.arm(timer, milliseconds: 20)
+    unsafe arm(state, milliseconds: 20)
     let result = unsafe pm_run_section(state.pointee.landingPads, hanging, pm_state()!)
     let expected = unsafe state.pointee.watchdogSignal
     #expect(result == expected)
   }
-  WatchdogTimer.arm(timer, milliseconds: 0)
+  unsafe arm(state, milliseconds: 0)
   let isOutOfTime = unsafe state.pointee.isOutOfTime
   #expect(isOutOfTime)
 }

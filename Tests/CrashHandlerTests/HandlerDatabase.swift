@@ -33,6 +33,14 @@ extension TemporaryFolder {
 }
 
 extension IntermediateDumpMap {
+  /// Every map with a key, in file order.
+  func all(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
+    entries.compactMap { entry in
+      guard entry.key == key.rawValue, case .map(let map) = entry.value else { return nil }
+      return map
+    }
+  }
+
   /// The last of the process maps that has a key: a later one knows better.
   func last(_ key: IntermediateDumpKey) -> IntermediateDumpMap? {
     entries.compactMap { entry -> IntermediateDumpMap? in

@@ -35,10 +35,18 @@ import Testing
       field("Outcome", of: report(.previousHandlerRan, handler: 0x9999))
         == "may have survived: a previous handler ran after the dump")
     #expect(
+      field("Outcome", of: report(.previousHandlerRan))
+        == "may have survived: a handler installed later had called ours, and went on")
+    #expect(
+      field("Outcome", of: report(nil, handler: 0x1234))
+        == "previous handler in lib.so ran after the dump; process ended")
+    #expect(
       field("Outcome", of: report(.discarded))
         == "the kernel discarded the signal; process went on")
     let swift = report(.previousHandlerRan, handler: 0x1234, module: "/usr/lib/libswiftCore.so")
     #expect(field("Outcome", of: swift) == "Swift's backtracer ran after the dump")
+    let ended = report(nil, handler: 0x1234, module: "/usr/lib/libswiftCore.so")
+    #expect(field("Outcome", of: ended) == "Swift's backtracer ran after the dump")
     #expect(field("Outcome", of: report(nil, crashes: 1)) == nil)
   }
 

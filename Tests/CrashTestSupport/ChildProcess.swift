@@ -8,6 +8,10 @@ public struct ChildProcess: Sendable {
   public let end: ChildEnd
   public let standardOutput: String
   public let standardError: String
+  /// Names of the processes of its group that were there when it had ended, and are gone now.
+  ///
+  /// None of a child without a group of its own.
+  public let leftBehind: [String]
 
   /// Whether the kernel may write a core file.
   public enum CoreFile: Sendable {
@@ -27,10 +31,12 @@ public struct ChildProcess: Sendable {
   ///
   /// - Parameters:
   ///   - environment: added to this process's own.
+  ///   - leadsGroup: whether it gets a process group of its own, of which nothing is left when this
+  ///     returns: Swift's backtracer starts a program that may stay for ever if the child ends first.
   ///   - patience: seconds after which the child is killed and the run throws.
   public static func run(
     _ executable: String, _ arguments: [String], in folder: String,
-    environment: [String: String] = [:], coreFile: CoreFile = .none,
+    environment: [String: String] = [:], coreFile: CoreFile = .none, leadsGroup: Bool = false,
     patience: Int = ChildProcess.patience
   ) async throws -> ChildProcess {
     await Turnstile.shared.enter()
@@ -41,7 +47,7 @@ public struct ChildProcess: Sendable {
             with: Result {
               try runAndWait(
                 executable, arguments, in: folder, environment: environment, coreFile: coreFile,
-                patience: patience)
+                leadsGroup: leadsGroup, patience: patience)
             })
         }
       }
@@ -55,7 +61,7 @@ public struct ChildProcess: Sendable {
 
   private static func runAndWait(
     _ executable: String, _ arguments: [String], in folder: String, environment: [String: String],
-    coreFile: CoreFile, patience: Int
+    coreFile: CoreFile, leadsGroup: Bool, patience: Int
   ) throws -> ChildProcess {
     let output = folder + ".stdout-" + UUID().uuidString
     let errors = folder + ".stderr-" + UUID().uuidString
@@ -66,14 +72,20 @@ public struct ChildProcess: Sendable {
     // The shell does what posix_spawn cannot: the folder and the limit. exec keeps the process ID.
     let limit = coreFile == .allowed ? "$(ulimit -H -c)" : "0"
     let script = "cd \"$0\" && ulimit -S -c \(limit) && exec \"$@\""
+    // Swift's backtracer only where a test asks for it: it is on by default.
+    let standard = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) {
+      _, new in new
+    }
     let processID = try Spawn.start(
       "/bin/sh", ["sh", "-c", script, folder, executable] + arguments,
-      environment: ProcessInfo.processInfo.environment.merging(environment) { _, new in new },
-      output: output, errors: errors)
-    let (status, hung) = try wait(for: processID, patience: patience)
+      environment: standard.merging(environment) { _, new in new },
+      output: output, errors: errors, leadsGroup: leadsGroup)
+    let group = leadsGroup ? ProcessGroup(leader: processID) : nil
+    let (status, hung, left) = try wait(for: processID, group, patience: patience)
     let child = ChildProcess(
       processID: processID, end: ChildEnd(status: status),
-      standardOutput: try text(of: output), standardError: try text(of: errors))
+      standardOutput: try text(of: output), standardError: try text(of: errors),
+      leftBehind: left)
     guard !hung else { throw HungChild(command: [executable] + arguments, child: child) }
     return child
   }
@@ -86,7 +98,9 @@ public struct ChildProcess: Sendable {
     case running, ended, killed
   }
 
-  private static func wait(for processID: Int32, patience: Int) throws -> (Int32, hung: Bool) {
+  private static func wait(
+    for processID: Int32, _ group: ProcessGroup?, patience: Int
+  ) throws -> (Int32, hung: Bool, left: [String]) {
     let state = Mutex(State.running)
     let watchdog = DispatchWorkItem {
       state.withLock { state in
@@ -106,11 +120,13 @@ public struct ChildProcess: Sendable {
       defer { state = state == .killed ? .killed : .ended }
       return state == .killed
     }
+    // While the leader is not reaped its ID, and with that the group's, cannot be another's.
+    let left = group?.end() ?? []
     var status: Int32 = 0
     guard unsafe waitpid(processID, &status, 0) == processID else {
       throw SystemCallError("waitpid", errno)
     }
-    return (status, hung)
+    return (status, hung, left)
   }
 }
 

@@ -2,9 +2,11 @@ public import Foundation
 
 /// posix_spawn(3) with a clean slate of signals.
 public enum Spawn {
+  ///
+  /// - Parameter leadsGroup: whether the child leads a process group of its own.
   public static func start(
     _ executable: String, _ arguments: [String], environment: [String: String],
-    output: String, errors: String
+    output: String, errors: String, leadsGroup: Bool = false
   ) throws -> pid_t {
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
@@ -16,8 +18,9 @@ public enum Spawn {
     // A worker thread of the test runner blocks nearly every signal, and a child inherits that.
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    let group = leadsGroup ? POSIX_SPAWN_SETPGROUP : 0
     unsafe posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
 
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -26,6 +29,8 @@ public enum Spawn {
     let flags = O_WRONLY | O_CREAT | O_TRUNC
     unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, flags, 0o600)
     unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, 0o600)
+    // A child that held the other end of another test's pipe would keep that test waiting until it ends itself.
+    _ = unsafe closeFrom?(&actions, STDERR_FILENO + 1)
 
     let argumentStrings = unsafe arguments.map { unsafe strdup($0) }
     let environmentStrings = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") }
@@ -39,5 +44,17 @@ public enum Spawn {
       environmentStrings + [nil])
     guard result == 0 else { throw SystemCallError("posix_spawn \(executable)", result) }
     return processID
+  }
+
+  /// posix_spawn_file_actions_addclosefrom_np(3), which Swift does not import; nil before glibc 2.34.
+  private static var closeFrom:
+    (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32)?
+  {
+    unsafe dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
+      unsafe unsafeBitCast(
+        $0,
+        to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self
+      )
+    }
   }
 }

@@ -44,6 +44,27 @@ struct ChildProcessTests {
     }
   }
 
+  /// The shell ends at once; the sleep would go on for ten minutes.
+  @Test("What a child has left behind in a group of its own is named, and gone")
+  func leftBehind() async throws {
+    let folder = try TemporaryFolder()
+    let child = try await ChildProcess.run(
+      "/bin/sh", ["-c", "sleep 600 & echo $!"], in: folder.path, leadsGroup: true)
+    #expect(child.leftBehind == ["sleep"])
+    let processID = try #require(
+      pid_t(child.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)))
+    // It ends when the kernel gets to it, and whoever adopted it buries it.
+    let path = "/proc/\(processID)/stat"
+    while let text = try? String(contentsOfFile: path, encoding: .utf8),
+      text.split(separator: ")").last?.hasPrefix(" Z") == false
+    {
+      usleep(1000)
+    }
+    let quiet = try await ChildProcess.run(
+      "/bin/sh", ["-c", "sleep 0.01"], in: folder.path, leadsGroup: true)
+    #expect(quiet.leftBehind == [])
+  }
+
   @Test("A temporary folder goes with its value")
   func folderGoes() throws {
     func make() throws -> String {

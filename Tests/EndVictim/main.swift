@@ -30,6 +30,12 @@ private func fork() -> Int32 {
   return unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
 }
 
+/// Leaves this process to end, and says who goes on.
+private func becomeDaemon() {
+  guard daemon(1, 1) == 0 else { _exit(95) }
+  say("daemon \(getpid())")
+}
+
 private func become(_ words: [String]) -> Never {
   var pointers = unsafe words.map { unsafe strdup($0) } + [nil]
   unsafe execv(words[0], &pointers)
@@ -78,8 +84,15 @@ case "fork-orphan":
   }
   exit(0)
 case "daemon":
-  guard daemon(1, 1) == 0 else { _exit(95) }
+  becomeDaemon()
   _exit(0)
+case "daemon-exit":
+  becomeDaemon()
+  exit(0)
+case "daemon-wait":
+  becomeDaemon()
+  say("waiting")
+  waitForEver()
 case "wait":
   say("waiting")
   waitForEver()

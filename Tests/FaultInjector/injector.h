@@ -35,6 +35,16 @@ struct plan {
   enum kill_time kill_time;
   long kill_index;
   enum role kill_role;
+  // Runs a shell's command before a call, which waits for it.
+  const char *command;
+  long command_index;
+  enum role command_role;
+  // The first call with this system call's number, in place of the index; 0 for none.
+  long kill_number;
+  // Stops the process at a call, and continues it so many milliseconds later.
+  long stop_index;
+  enum role stop_role;
+  long stop_milliseconds;
   // In the order in which they are hit; the next is set when the one before has been.
   struct breakpoint breakpoints[BREAKPOINTS];
   int breakpoint_count;

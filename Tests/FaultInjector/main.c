@@ -33,6 +33,9 @@ static void usage(void) {
       "  --fail-all ROLE N CALL[,CALL…] ERRNO\n"
       "                               every call with such a number fails from the N-th call on\n"
       "  --kill before|after ROLE N   the process is killed at the N-th call\n"
+      "  --run ROLE N COMMAND         the shell runs a command before the N-th call\n"
+      "  --kill-first ROLE CALL       the process is killed before the first call with such a number\n"
+      "  --stop ROLE N MILLISECONDS   the process is stopped at the N-th call, for so long\n"
       "  --fault SYMBOL STEPS         a function faults after so many instructions\n"
       "  --hang SYMBOL                a function never ends\n"
       "  --patience SECONDS           how long the program may run; 30 if not given\n"
@@ -75,6 +78,21 @@ static int read_options(int count, char **words, struct plan *plan, unsigned *pa
       plan->kill_time = strcmp(values[0], "before") == 0 ? KILL_BEFORE : KILL_AFTER;
       plan->kill_role = role_of(values[1]);
       plan->kill_index = atol(values[2]);
+      i += 3;
+    } else if (strcmp(option, "--run") == 0 && left >= 3) {
+      plan->command_role = role_of(values[0]);
+      plan->command_index = atol(values[1]);
+      plan->command = values[2];
+      i += 3;
+    } else if (strcmp(option, "--kill-first") == 0 && left >= 2) {
+      plan->kill_time = KILL_BEFORE;
+      plan->kill_role = role_of(values[0]);
+      plan->kill_number = atol(values[1]);
+      i += 2;
+    } else if (strcmp(option, "--stop") == 0 && left >= 3) {
+      plan->stop_role = role_of(values[0]);
+      plan->stop_index = atol(values[1]);
+      plan->stop_milliseconds = atol(values[2]);
       i += 3;
     } else if (strcmp(option, "--fault") == 0 && left >= 2 && plan->breakpoint_count < BREAKPOINTS) {
       plan->breakpoints[plan->breakpoint_count++] = (struct breakpoint){values[0], FAULT, atol(values[1])};

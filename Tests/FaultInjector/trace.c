@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "injector.h"
 
@@ -111,6 +112,33 @@ static bool hit_breakpoint(pid_t id) {
 
 // System calls
 
+// In a process of its own, and not by system(3): the tracer's own loop must not meet the child's end.
+static void run_command(void) {
+  pid_t runner = fork();
+  if (runner == 0) {
+    execl("/bin/sh", "sh", "-c", plan->command, (char *)NULL);
+    _exit(127);
+  }
+  int status = -1;
+  if (runner < 0 || waitpid(runner, &status, 0) != runner || status != 0) {
+    fprintf(stderr, "FaultInjector: the command ended with status 0x%x\n", status);
+    kill(victim, SIGKILL);
+    exit(71);
+  }
+  fputs("ran\n", plan->report);
+}
+
+// SIGSTOP now, and SIGCONT by a process that waits meanwhile: this one must go on following the threads.
+static void stop_for_a_while(void) {
+  pid_t waker = fork();
+  if (waker == 0) {
+    usleep((useconds_t)plan->stop_milliseconds * 1000);
+    kill(victim, SIGCONT);
+    _exit(0);
+  }
+  if (waker > 0) kill(victim, SIGSTOP);
+}
+
 static void enter_call(struct thread *thread, const struct __ptrace_syscall_info *call) {
   thread->error = 0;
   thread->is_last = false;
@@ -125,7 +153,10 @@ static void enter_call(struct thread *thread, const struct __ptrace_syscall_info
     thread->depth--;
     if (thread->id == crashed && thread->depth == 0) over = true;
   }
-  if (plan->kill_role == role && plan->kill_index == index) {
+  if (plan->command && plan->command_role == role && plan->command_index == index) run_command();
+  if (plan->stop_index == index && plan->stop_role == role) stop_for_a_while();
+  bool is_to_kill = plan->kill_number != 0 ? (long)call->entry.nr == plan->kill_number : plan->kill_index == index;
+  if (plan->kill_role == role && is_to_kill) {
     if (plan->kill_time == KILL_BEFORE) kill(victim, SIGKILL);
     thread->is_last = plan->kill_time == KILL_AFTER;
   }

@@ -1,13 +1,16 @@
 // A program that links the handler alone, and leaves what becomes of its dumps to others:
-// `HandlerOnlyVictim DATABASE DEED`.
+// `HandlerOnlyVictim DATABASE DEED [ATTACHMENT...]`.
 internal import Glibc
 internal import PostmortemHandler
 internal import VictimDeeds
 
-guard CommandLine.arguments.count == 3, let deed = Deed(rawValue: CommandLine.arguments[2]) else {
+guard CommandLine.arguments.count >= 3, let deed = Deed(rawValue: CommandLine.arguments[2]) else {
   exit(64)
 }
-let handler = try startHandler(database: CommandLine.arguments[1], product: "handler only")
+var options = HandlerOptions()
+options.attachments = Array(CommandLine.arguments.dropFirst(3))
+let handler = try startHandler(
+  database: CommandLine.arguments[1], product: "handler only", options: options)
 deed.perform(
   lockedFile:
     "\(handler.database)/pending-serialized-dumps/\(handler.identifier)@\(handler.reportID).locked",

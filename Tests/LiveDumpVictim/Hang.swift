@@ -21,11 +21,13 @@ struct Hang {
     let keeps = end == "watched" || end == "kept"
     let options = HangMonitor.Options(threshold: Self.threshold, keepsRecovered: keeps)
     let hang: @Sendable () -> Void = { [self] in self.hang() }
+    var stop: @Sendable () -> Void = {}
     switch target {
     case "main":
-      try HangMonitor.mainThread(options: options)
+      let monitor = try HangMonitor.mainThread(options: options)
+      stop = { monitor.stop() }
       DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(300)) { hang() }
-      startEnd()
+      startEnd(stop)
       dispatchMain()
     case "queue":
       let queue = DispatchQueue(label: "victim.queue")
@@ -40,6 +42,7 @@ struct Hang {
       }
     case "heartbeat":
       let monitor = try HangMonitor.heartbeat(name: "loop", options: options)
+      stop = { monitor.stop() }
       startThread {
         for _ in 0..<10 {
           monitor.beat()
@@ -53,7 +56,7 @@ struct Hang {
       }
     default: fail("unknown target \(target)")
     }
-    startEnd()
+    startEnd(stop)
     while true { sleep(600) }
   }
 
@@ -64,7 +67,7 @@ struct Hang {
     say("recovered")
   }
 
-  private var lasts: Bool { end != "recovers" && end != "kept" }
+  private var lasts: Bool { !["recovers", "kept", "stoppedRecovers"].contains(end) }
 
   @inline(never)
   private func hangBusily() {
@@ -80,11 +83,12 @@ struct Hang {
     }
     // Until the dump is there: the test must not depend on how fast this machine is.
     while !hasHangDump() { usleep(20_000) }
+    while end == "stoppedRecovers", !isStopped.load(ordering: .acquiring) { usleep(20_000) }
     say("dump is there")
   }
 
   /// How the process ends, from a thread of its own.
-  private func startEnd() {
+  private func startEnd(_ stop: @escaping @Sendable () -> Void) {
     let (end, target) = (end, target)
     startThread {
       switch end {
@@ -96,6 +100,15 @@ struct Hang {
         while hasHangDump() { usleep(20_000) }
         say("dump is gone")
         exit(0)
+      case "stopped", "stoppedExits", "stoppedQuits", "stoppedRecovers":
+        while !hasHangDump() { usleep(5_000) }
+        stop()
+        isStopped.store(true, ordering: .releasing)
+        say("stopped")
+        if end == "stoppedExits" { exit(0) }
+        if end == "stoppedQuits" { _exit(0) }
+        while end == "stoppedRecovers", hasHangDump() { usleep(20_000) }
+        if end == "stoppedRecovers" { exit(hasHangDump() ? 70 : 0) }
       case "watched":
         say("watching \(target)")
         // Ended by a line that the test sends after the standstill.
@@ -107,6 +120,8 @@ struct Hang {
     }
   }
 }
+
+private let isStopped = Atomic(false)
 
 private actor Worker {
   func run(_ body: @Sendable () -> Void) { body() }

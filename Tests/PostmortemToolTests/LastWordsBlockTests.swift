@@ -50,6 +50,23 @@ import Testing
     #expect(block.hasMoreFrames)
   }
 
+  @Test func readsTheLineThatStandsInPlaceOfABlock() throws {
+    let line =
+      "web | postmortem[7]: crash-report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1 complete - /var/a b@id"
+    let found = blocks(["postmortem[7]: last-words 1 x86_64", line, "postmortem[7]: end"])
+    #expect(found.map(\.isLine) == [false, true])
+    #expect(found.map(\.isWhole) == [false, true])
+    let block = try #require(found.last)
+    #expect(block.processID == 7)
+    #expect(block.reportID == "3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1")
+    #expect(block.dump == "complete" && block.dumpFailure == nil)
+    #expect(block.dumpPath == "/var/a b@id")
+    let text = LastWordsSymbolicator(source: SymbolSource(folders: [])).text(of: block)
+    #expect(
+      text == "Process 7: Report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1: in /var/a b@id\n")
+    #expect(blocks(["postmortem[7]: crash-report", "postmortem[7]: crash-report x"]).count == 2)
+  }
+
   @Test func tellsBlocksApartThatAreMixed() {
     let mixed = zip(marked(1), marked(2)).flatMap { [$0, $1] }
     let found = blocks(mixed)

@@ -47,7 +47,10 @@ enum HandlerDump {
       + words.flatMap { DumpTokens.integer($0, 8) }
   }
 
-  static func bytes(signal: UInt64 = 11, code: UInt64 = 1) -> [UInt8] {
+  /// - Parameter isOfEarlierVersion: the crashing thread in one part, behind the process.
+  static func bytes(
+    signal: UInt64 = 11, code: UInt64 = 1, isOfEarlierVersion: Bool = false
+  ) -> [UInt8] {
     var dump = DumpTokens()
     dump.map(.process) { dump in
       dump.property(.reportID, reportID)
@@ -63,16 +66,23 @@ enum HandlerDump {
       dump.text(.controlGroup, "/g")
       dump.unsigned(.mappingLimit, 65530)
     }
+    if !isOfEarlierVersion { dump.map(.process) { $0.unsigned(.crashTime, 2_000) } }
     writeException(&dump, signal: signal, code: code)
+    if !isOfEarlierVersion { dump.map(.crashingThread) { writeCrashingThreadTop(&$0) } }
     dump.map(.process) { dump in
-      dump.unsigned(.crashTime, 2_000)
+      if isOfEarlierVersion { dump.unsigned(.crashTime, 2_000) }
       dump.unsigned(.userTime, 3_000)
       dump.unsigned(.parentProcessID, 40, 4)
       dump.text(.processStatus, "Name:\tprog\n")
     }
-    dump.map(.crashingThread) { writeCrashingThread(&$0) }
+    if isOfEarlierVersion {
+      dump.map(.crashingThread) { dump in
+        writeCrashingThreadTop(&dump)
+        writeCrashingThreadRest(&dump)
+      }
+      dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
+    }
     writeResources(&dump)
-    dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
     let text = Array(mapsText.utf8)
     dump.array(.mappings) { dump in
       // In pieces that end in the middle of a line.
@@ -83,6 +93,10 @@ enum HandlerDump {
       }
     }
     writeModules(&dump)
+    if !isOfEarlierVersion {
+      dump.map(.crashingThread) { writeCrashingThreadRest(&$0) }
+      dump.array(.memory) { $0.region(0x40_0F00, Array(repeating: 0xCC, count: 16)) }
+    }
     dump.map(.system) { dump in
       dump.text(.kernelName, "Linux")
       dump.unsigned(.processorCount, 4, 4)
@@ -168,27 +182,30 @@ enum HandlerDump {
     }
   }
 
-  private static func writeCrashingThread(_ dump: inout DumpTokens) {
+  private static func writeCrashingThreadTop(_ dump: inout DumpTokens) {
     dump.unsigned(.threadID, 901, 4)
-    dump.text(.threadName, "new\\nline\\\\and\\q")
-    dump.unsigned(.threadState, UInt64(UInt8(ascii: "R")), 1)
     dump.unsigned(.captureMethod, 1, 1)
+    dump.unsigned(.blockedSignals, 3)
     dump.property(
       .generalRegisters, generalRegisters(rsp: 0x7FFD_0000_0100, rip: 0x40_0F08, trap: 14, error: 6)
     )
     dump.property(.floatingPointState, [UInt8](repeating: 0x5A, count: 832))
+    dump.array(.stack) { $0.region(0x7FFD_0000_0080, [UInt8](repeating: 1, count: 64)) }
     dump.unsigned(.threadPointer, 0x7F00_AAAA_0000)
-    dump.unsigned(.blockedSignals, 3)
+  }
+
+  private static func writeCrashingThreadRest(_ dump: inout DumpTokens) {
+    dump.text(.threadName, "new\\nline\\\\and\\q")
+    dump.unsigned(.threadState, UInt64(UInt8(ascii: "R")), 1)
     dump.unsigned(.stackRegionStart, 0x7FFD_0000_0000)
     dump.unsigned(.stackRegionEnd, 0x7FFD_0000_4000)
-    dump.unsigned(.stackBytesOmitted, 12)
     dump.array(.stack) { dump in
-      dump.region(0x7FFD_0000_0080, [UInt8](repeating: 1, count: 64))
       dump.region(0x7FFD_0000_00C0, [UInt8](repeating: 2, count: 64))
       // Could not be read.
       dump.region(0x7FFD_0000_0100, nil)
       dump.region(0x7FFD_0000_0140, [UInt8](repeating: 3, count: 64))
     }
+    dump.unsigned(.stackBytesOmitted, 12)
   }
 
   private static func writeModules(_ dump: inout DumpTokens) {

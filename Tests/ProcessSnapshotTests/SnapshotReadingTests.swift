@@ -51,6 +51,59 @@ import Testing
     #expect(read.threads[2].context == nil)
   }
 
+  @Test func theCrashingThreadInOnePartIsTheSameAsInTwo() throws {
+    let earlier = try snapshot(HandlerDump.bytes(isOfEarlierVersion: true))
+    #expect(try snapshot(HandlerDump.bytes()) == earlier)
+    #expect(earlier.threads[0].stack.count == 2)
+  }
+
+  @Test func aFirstPartAloneHasTheThread() throws {
+    var dump = DumpTokens()
+    dump.map(.exception) { $0.unsigned(.exceptionThreadID, 5, 4) }
+    dump.map(.crashingThread) { dump in
+      dump.unsigned(.threadID, 5, 4)
+      dump.property(
+        .generalRegisters, HandlerDump.generalRegisters(rsp: 0x2010, rip: 1, trap: 0, error: 0))
+      dump.array(.stack) { $0.region(0x2000, [UInt8](repeating: 7, count: 64)) }
+    }
+    let read = try snapshot(dump.bytes)
+    #expect(!read.capture.isComplete)
+    #expect(read.exception?.context?.stackPointer == 0x2010)
+    #expect(read.crashedThread?.stackRange == nil)
+    #expect(read.crashedThread?.stack.map(\.address) == [0x2000])
+  }
+
+  @Test func whatLiesOutsideTheStackIsMemory() throws {
+    var dump = DumpTokens()
+    dump.map(.crashingThread) { dump in
+      dump.unsigned(.threadID, 5, 4)
+      dump.array(.stack) { dump in
+        dump.region(0x1000, [UInt8](repeating: 1, count: 64))
+        dump.region(0x1FE0, [UInt8](repeating: 2, count: 64))
+        dump.region(0x2FE0, [UInt8](repeating: 3, count: 64))
+      }
+    }
+    // Of another thread: not a part of it.
+    dump.map(.crashingThread) { dump in
+      dump.unsigned(.threadID, 6, 4)
+      dump.text(.threadName, "other")
+    }
+    dump.map(.crashingThread) { dump in
+      dump.text(.threadName, "own")
+      dump.unsigned(.stackRegionStart, 0x2000)
+      dump.unsigned(.stackRegionEnd, 0x3000)
+      dump.array(.stack) { $0.region(0x2020, [UInt8](repeating: 4, count: 32)) }
+    }
+    dump.end()
+    let read = try snapshot(dump.bytes)
+    let thread = try #require(read.threads.first)
+    #expect(thread.name == "own")
+    #expect(thread.stack.map(\.address) == [0x2000, 0x2FE0])
+    #expect(thread.stack.map(\.bytes.count) == [64, 32])
+    #expect(read.memory.regions.map(\.address) == [0x1000, 0x1FE0, 0x2FE0])
+    #expect(read.memory.regions.map(\.bytes.count) == [64, 96, 64])
+  }
+
   @Test func registers() throws {
     let read = try snapshot(HandlerDump.bytes())
     guard case .x86_64(let context)? = read.threads[0].context else {

@@ -25,6 +25,7 @@ extension Proof {
       name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",
       suites: [
         "FaithfulDeathTests", "StackOverflowTests", "SteadyStateTests", "HandlerStatusTests",
+        "DescriptorTests", "LinkingTests",
       ]),
     Proof(
       name: "handlers", summary: "handlers that were there before run and do what they did",
@@ -41,7 +42,7 @@ extension Proof {
       suites: ["CauseTests", "TaskTests", "SignatureTests", "LastWordsTests", "TellingTests"]),
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
-      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
+      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests", "TrappingArithmeticTests"]),
     Proof(
       name: "hostile", summary: "no number in a dump ends what reads it, nor one dump a start twice",
       suites: ["TrappingArithmeticTests", "HostileDumpTests", "QuarantineTests"],
@@ -54,13 +55,16 @@ extension Proof {
       suites: ["CallGraphTests", "PlantedProgramTests", "PoisonedRunTests"]),
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
-      suites: ["CallListTests", "ForgoneCallTests", "SectionFaultTests", "SystemCallFailureTests"],
+      suites: [
+        "CallListTests", "ForgoneCallTests", "LastWordsCallTests", "SectionFaultTests", "StopTests",
+        "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests",
+      ],
       full: .environment(name: "POSTMORTEM_FAULTS", value: "all")),
     Proof(
       name: "root", summary: "dropped privileges, other users' files, PID namespaces",
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
-        "ForeignLinkTests", "FirstProcessRunTests",
+        "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests",
       ]),
     Proof(
       name: "ends", summary: "what is said of runs that ended without a dump is true",

@@ -8,6 +8,10 @@ guard CommandLine.arguments.count == 3, let deed = Deed(rawValue: CommandLine.ar
   exit(64)
 }
 let handler = try startHandler(database: CommandLine.arguments[1], product: "self processing")
+if deed == .crashWhileProcessing {
+  // As long as a conversion takes, at the most: it is cut anywhere, and often.
+  startCrash(afterMicroseconds: UInt32.random(in: 0..<60_000))
+}
 print("recent \(try recentCrashes().count)")
 for dump in try processIntermediateDumps() { print(dump) }
 fflush(nil)

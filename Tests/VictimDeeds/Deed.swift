@@ -18,8 +18,12 @@ public enum Deed: String, CaseIterable {
   case hang
   /// The same, but crashes.
   case hangAndAbort
+  /// Crashes on another thread, while the program processes what earlier runs left.
+  case crashWhileProcessing
   /// Waits for the end of its input, then crashes.
   case waitAndAbort
+  /// The same, once it has closed all descriptors but the standard ones, as daemons do.
+  case closeAllAndWait
   /// Forks two workers and waits for ever; each worker waits for the end of its input, then crashes.
   case prefork
 
@@ -29,16 +33,23 @@ public enum Deed: String, CaseIterable {
   ///   - lockedFile: the handler's file. If it is not what it was, the process exits with 99.
   ///   - arguments: of this program, with the deed as the last.
   public func perform(lockedFile: String, arguments: [String]) -> Never {
+    if self == .closeAllAndWait { closeAll() }
     let before = identity(of: lockedFile)
     guard before != 0 else { _exit(98) }
     say("started \(getpid())")
     // Long enough for others to look at the file.
-    if self == .waitAndAbort || self == .prefork { prepareWaiting() } else { usleep(20_000) }
+    if [.waitAndAbort, .closeAllAndWait, .prefork].contains(self) {
+      prepareWaiting()
+    } else {
+      usleep(20_000)
+    }
     guard identity(of: lockedFile) == before else { _exit(99) }
     switch self {
     case .exit: Glibc.exit(0)
-    case .abort, .waitAndAbort: crash()
+    case .abort, .waitAndAbort, .closeAllAndWait: crash()
     case .killed: killItself()
+    case .crashWhileProcessing:
+      while true { pause() }
     case .hang:
       stopAnswering()
       killItself()
@@ -71,6 +82,11 @@ public enum Deed: String, CaseIterable {
     say("forked")
     while true { pause() }
   }
+}
+
+/// As close_range(3, ~0), which Swift does not import.
+private func closeAll() {
+  for descriptor in 3..<Int32(1024) { close(descriptor) }
 }
 
 private func killItself() -> Never {
@@ -126,4 +142,23 @@ private func identity(of path: String) -> UInt64 {
 private func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = unsafe write(1, bytes, bytes.count)
+}
+
+/// Crashes on a thread of its own, after a while.
+public func startCrash(afterMicroseconds delay: UInt32) {
+  var thread = pthread_t()
+  let box = unsafe Unmanaged.passRetained(Delay(delay)).toOpaque()
+  unsafe pthread_create(
+    &thread, nil,
+    { argument in
+      if let argument = unsafe argument {
+        usleep(unsafe Unmanaged<Delay>.fromOpaque(argument).takeRetainedValue().microseconds)
+      }
+      crash()
+    }, box)
+}
+
+private final class Delay: Sendable {
+  let microseconds: UInt32
+  init(_ microseconds: UInt32) { self.microseconds = microseconds }
 }

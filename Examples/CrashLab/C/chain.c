@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -128,6 +129,69 @@ static bool unlock_first(int signal, void *information, void *context) {
   return true;
 }
 
+// Returns once for each time that it leaves.
+static void return_then_leave(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  if (++calls % 2 == 0) siglongjmp(way_out[0], 1);
+}
+
+// Returns four times for each of two threads, which take turns, before it fixes the cause.
+static pthread_barrier_t turns;
+static __thread int lane_calls;
+static void return_in_turns(int signal, siginfo_t *information, void *context) {
+  pthread_barrier_wait(&turns);
+  if (++lane_calls == 5) unlock(signal, information, context);
+}
+
+// A handler that is installed after ours, and calls it before its own work: a thread of the program has a part in that, and it
+// takes longer than our own bound. Where no handler of ours is, it does what the default asks for.
+static struct sigaction before_later[65];
+static int question[2], reply[2];
+
+static void *answer_questions(void *argument) {
+  char byte;
+  while (read(question[0], &byte, 1) == 1)
+    if (write(reply[1], &byte, 1) != 1) break;
+  return argument;
+}
+
+static void pass_on(int number, siginfo_t *information, void *context) {
+  struct sigaction *next = &before_later[number];
+  if (next->sa_handler != SIG_DFL) {
+    next->sa_sigaction(number, information, context);
+    return;
+  }
+  bool comes_again = information->si_code > 0 && number != SIGABRT;
+  signal(number, SIG_DFL);
+  if (!comes_again) raise(number);
+}
+
+static void pass_on_then_work(int number, siginfo_t *information, void *context) {
+  say("later handler\n");
+  pass_on(number, information, context);
+  char byte = 'x';
+  if (write(question[1], &byte, 1) != 1 || read(reply[0], &byte, 1) != 1) _exit(72);
+  struct timespec time = {3, 0};
+  while (nanosleep(&time, &time) != 0) {
+  }
+  say("worked\n");
+}
+
+static void pass_on_then_leave(int number, siginfo_t *information, void *context) {
+  say("later handler\n");
+  // Nobody is there to pass on to, and it does not ask for the default.
+  if (before_later[number].sa_handler != SIG_DFL) pass_on(number, information, context);
+  siglongjmp(way_out[0], 1);
+}
+
+static void install_later(int signal, void (*handler)(int, siginfo_t *, void *)) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(signal, &action, &before_later[signal]);
+}
+
 void crashlab_take_signal(int signal) { install(signal, just_return, 0, 0); }
 
 bool crashlab_is_caught(int signal) {
@@ -167,6 +231,27 @@ static void before_longjmp(void) { install(SIGSEGV, leave, SA_ONSTACK, 0); }
 static void run_longjmp(void) { try_out(2); }
 
 static void before_signal(void) { signal(SIGSEGV, leave_without_information); }
+
+static void run_longjmp_again(void) {
+  for (volatile int i = 0; i < 5; i++)
+    if (sigsetjmp(way_out[0], 1) == 0) *(volatile char *)crashlab_address(0) = 1;
+}
+static void before_return_then_leave(void) { install(SIGSEGV, return_then_leave, SA_ONSTACK, 0); }
+
+static void before_turns(void) {
+  pthread_barrier_init(&turns, NULL, 2);
+  install(SIGSEGV, return_in_turns, SA_ONSTACK, 0);
+}
+static void *write_in_turns(void *argument) {
+  *(volatile char *)argument = 1;
+  return NULL;
+}
+static void run_turns(void) {
+  pthread_t threads[2];
+  char *pages = locked_pages(2);
+  for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, write_in_turns, pages + i * 4096);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
 
 static void before_reset(void) { install(SIGSEGV, just_return, SA_ONSTACK | SA_RESETHAND, 0); }
 static void before_abort(void) { install(SIGSEGV, abort_instead, SA_ONSTACK, 0); }
@@ -257,6 +342,27 @@ static void run_look(void) {
   say(stack.ss_sp == alternate.ss_sp && stack.ss_size == alternate.ss_size ? "same stack\n" : "another stack\n");
 }
 
+// The same on an alternate stack that is too small for our handler, set when that has been started.
+static void use_small_stack(void) {
+  alternate.ss_size = 12 << 10;
+  alternate.ss_sp = malloc(alternate.ss_size);
+  sigaltstack(&alternate, NULL);
+}
+static void before_small_look(void) { install(SIGSEGV, look, SA_ONSTACK, SIGUSR1); }
+static void run_small_look(void) {
+  use_small_stack();
+  run_look();
+}
+static void run_small_fault(void) {
+  use_small_stack();
+  run_fault();
+}
+static void run_small_longjmp(void) {
+  use_small_stack();
+  try_out(100);
+  count_calls();
+}
+
 static pthread_barrier_t barrier;
 static void *crash_in_lane(void *argument) {
   lane = (int)(intptr_t)argument;
@@ -285,6 +391,73 @@ static void run_deaths(void) {
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
+// Threads that nobody saves, each in another way. The kernel has no room for a real-time signal to stop them by, so that those
+// which come second are not stopped where they wait.
+static void *die_of_kind(void *argument) {
+  int kind = (int)(intptr_t)argument % 4;
+  pthread_barrier_wait(&barrier);
+  if (kind == 0) crash_null_call();
+  if (kind == 1) crash_illegal_instruction();
+  if (kind == 2) crash_divide_by_zero();
+  abort();
+}
+static void run_mixed_deaths(void) {
+  enum { count = 8 };
+  pthread_t threads[count];
+  struct rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_SIGPENDING, &none) != 0) abort();
+  pthread_barrier_init(&barrier, NULL, count);
+  for (intptr_t i = 0; i < count; i++) pthread_create(&threads[i], NULL, die_of_kind, (void *)i);
+  for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+}
+
+static void prepare_work(int signal) {
+  pthread_t thread;
+  sigset_t sent;
+  sigemptyset(&sent);
+  sigaddset(&sent, signal);
+  // The thread that is asked must not be the one that asks.
+  pthread_sigmask(SIG_BLOCK, &sent, NULL);
+  if (pipe(question) != 0 || pipe(reply) != 0 || pthread_create(&thread, NULL, answer_questions, NULL) != 0) abort();
+  pthread_sigmask(SIG_UNBLOCK, &sent, NULL);
+  install_later(signal, pass_on_then_work);
+}
+static void run_later_fault(void) {
+  prepare_work(SIGSEGV);
+  crash_null_call();
+}
+static void run_later_abort(void) {
+  prepare_work(SIGABRT);
+  abort();
+}
+static void run_later_sent(void) {
+  prepare_work(SIGSEGV);
+  crash_sent(SIGSEGV);
+  say("went on\n");
+}
+static void leave_later(int signal, void (*crash)(void)) {
+  stack_t stack, after;
+  sigset_t mask, mask_after;
+  sigaltstack(NULL, &stack);
+  pthread_sigmask(SIG_BLOCK, NULL, &mask);
+  install_later(signal, pass_on_then_leave);
+  if (sigsetjmp(way_out[0], 1) == 0) crash();
+  sigaltstack(NULL, &after);
+  pthread_sigmask(SIG_BLOCK, NULL, &mask_after);
+  say(stack.ss_sp == after.ss_sp && stack.ss_size == after.ss_size ? "same stack\n" : "another stack\n");
+  say(memcmp(&mask, &mask_after, sizeof mask) == 0 ? "same mask\n" : "another mask\n");
+  crash_divide_by_zero();
+}
+static void run_abort(void) { abort(); }
+static void run_later_leaves(void) { leave_later(SIGSEGV, crash_null_call); }
+static void run_later_leaves_abort(void) { leave_later(SIGABRT, run_abort); }
+
+static void run_raise(void) {
+  raise(SIGABRT);
+  say("went on\n");
+  abort();
+}
+
 static void run_child(void) {
   pid_t child = fork();
   if (child == 0) {
@@ -311,6 +484,9 @@ static const struct scene {
     {"fix-killed", before_fix, run_fix_killed},
     {"many", before_fix, run_many},
     {"longjmp", before_longjmp, run_longjmp},
+    {"longjmp-again", before_longjmp, run_longjmp_again},
+    {"return-then-leave", before_return_then_leave, run_longjmp_again},
+    {"turns", before_turns, run_turns},
     {"signal", before_signal, run_longjmp},
     {"reset", before_reset, run_fault},
     {"abort", before_abort, run_fault},
@@ -324,8 +500,19 @@ static const struct scene {
     {"sent-then-fault", nothing, run_sent_then_fault},
     {"segv-then-fault", nothing, run_segv_then_fault},
     {"look", before_look, run_look},
+    {"small-look", before_small_look, run_small_look},
+    {"small-nodefer", before_nodefer, run_small_fault},
+    {"small-longjmp", before_longjmp, run_small_longjmp},
     {"threads", before_longjmp, run_threads},
     {"deaths", nothing, run_deaths},
+    {"mixed-deaths", nothing, run_mixed_deaths},
+    {"later-fault", nothing, run_later_fault},
+    {"later-abort", nothing, run_later_abort},
+    {"later-sent", nothing, run_later_sent},
+    {"later-leaves", nothing, run_later_leaves},
+    {"later-leaves-abort", nothing, run_later_leaves_abort},
+    {"raise-then-abort", nothing, run_raise},
+    {"abort-of-handled", before_sent, run_abort},
     {"child", nothing, run_child},
     {"first-chance", nothing, run_fix},
     {"first-chance-then-fault", nothing, run_fault},

@@ -1,4 +1,5 @@
 // Ends that the C++ runtime decides on.
+#include <cstdlib>
 #include <stdexcept>
 
 #include "CCrashLab.h"
@@ -38,7 +39,25 @@ __attribute__((noinline)) void importOrDie() noexcept {
   __asm__ volatile("");
 }
 
+crashlab_body heldBody;
+void *heldContext;
+
+struct AtEnd {
+  ~AtEnd() {
+    if (heldBody) heldBody(heldContext);
+  }
+};
+
+// Made before the handler starts, and therefore destroyed after all that was registered later.
+AtEnd atEnd;
+
 }  // namespace
+
+extern "C" void condition_in_static_destructor(crashlab_body body, void *context) {
+  heldBody = body;
+  heldContext = context;
+  exit(0);
+}
 
 extern "C" __attribute__((noinline)) void crash_cxx_exception(void) {
   throw std::runtime_error("nobody catches this either");

@@ -32,6 +32,7 @@ struct CallGroup: Sendable {
     CallGroup("folders", .folders),
     CallGroup("random", .random),
     CallGroup("fault-stack", .faultStack),
+    CallGroup("descriptor-table", .descriptorTable),
   ]
 }
 

@@ -1,4 +1,6 @@
 internal import CCrashLab
+internal import Glibc
+internal import Postmortem
 
 // Moments at which the process is half made, or half gone.
 
@@ -19,5 +21,22 @@ extension Condition {
     Condition(
       name: "in-dlopen", summary: "in a constructor of a module that is being loaded",
       around: { unsafe condition_in_constructor($0.function, $0.context) }),
+    Condition(
+      name: "in-resolver",
+      summary: "in the loader, in the resolver of an indirect function of a module",
+      around: { unsafe condition_in_resolver($0.function, $0.context) }),
+    Condition(
+      name: "in-static-destructor", summary: "in the destructor of a static object of C++",
+      around: { unsafe condition_in_static_destructor($0.function, $0.context) }),
+    Condition(
+      name: "in-processing", summary: "in processIntermediateDumps, where it waits for the disk",
+      around: { body in
+        unsafe condition_trap_syncs(body.function, body.context)
+        // Where nothing is pending it does not come there.
+        if let database = unsafe getenv("DATABASE") {
+          _ = try? processIntermediateDumps(database: unsafe String(cString: database))
+        }
+        unsafe body.function(body.context)
+      }),
   ]
 }

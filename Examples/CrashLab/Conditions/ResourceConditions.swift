@@ -28,5 +28,14 @@ extension Condition {
     Condition(
       name: "no-cwd", summary: "in a working directory that was removed",
       after: { unsafe condition_no_working_directory($0) }),
+    Condition(
+      name: "other-stderr", summary: "after standard error has become another file",
+      after: { unsafe condition_other_standard_error($0) }),
+    Condition(
+      name: "no-pending-signals", summary: "under RLIMIT_SIGPENDING 0",
+      after: { _ in condition_no_pending_signals() }),
+    Condition(
+      name: "full-signal-queue", summary: "with RLIMIT_SIGPENDING used up",
+      after: { _ in condition_full_signal_queue() }),
   ]
 }

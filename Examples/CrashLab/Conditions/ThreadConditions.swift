@@ -25,5 +25,36 @@ extension Condition {
     Condition(
       name: "spinning-threads", summary: "beside four threads that never sleep",
       after: { _ in condition_spinning_threads() }),
+    Condition(
+      name: "stealing-thread",
+      summary: "beside a thread that puts a file over every descriptor all the time",
+      after: { _ in condition_stealing_thread() }),
+    Condition(
+      name: "theft", summary: "beside a thread that puts a file over the dump while it is written",
+      after: { unsafe condition_theft($0) }),
+    Condition(
+      name: "bad-thread-base", summary: "with a thread pointer that points nowhere",
+      around: { unsafe condition_with_bad_thread_base($0.function, $0.context) }),
+    Condition(
+      name: "bad-thread-base-beside",
+      summary: "beside a thread whose thread pointer points nowhere",
+      after: { _ in condition_bad_thread_base_beside() }),
+    Condition(
+      name: "exiting-thread",
+      summary: "while a thread that blocks every signal calls exit, as soon as the dump has begun",
+      after: { unsafe condition_exiting_thread($0) }),
+    Condition(
+      name: "signal-stacks-4k",
+      summary: "on 64 threads at once, on alternate stacks of 4,096 bytes",
+      around: { unsafe condition_on_small_stacks($0.function, $0.context, 4096) }),
+    Condition(
+      name: "signal-stacks-6k", summary: "the same with 6,144 bytes",
+      around: { unsafe condition_on_small_stacks($0.function, $0.context, 6144) }),
+    Condition(
+      name: "signal-stacks-8k", summary: "the same with 8,192 bytes",
+      around: { unsafe condition_on_small_stacks($0.function, $0.context, 8192) }),
+    Condition(
+      name: "handlers-on-8k", summary: "the same in a signal handler on that stack",
+      around: { unsafe condition_in_handler_on_small_stacks($0.function, $0.context, 8192) }),
   ]
 }

@@ -32,7 +32,7 @@ PM_INLINE int pm_siginfo_sender(const void *information) {
 
 // The places in that array; glibc's REG_* exist only under _GNU_SOURCE, which a header cannot ask for.
 enum {
-  PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RBP = 10, PM_RBX = 11, PM_RAX = 13, PM_RSP = 15, PM_RIP = 16,
+  PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RBP = 10, PM_RBX = 11, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16,
   PM_RFLAGS = 17,
 };
 
@@ -73,14 +73,9 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
   registers[PM_R13] = pad->saved[3];
   registers[PM_R14] = pad->saved[4];
   registers[PM_R15] = pad->saved[5];
+  registers[PM_RCX] = pad->saved[6];
   registers[PM_RAX] = (uint64_t)signal;
   registers[PM_RFLAGS] &= ~UINT64_C(0x400);  // the ABI wants the direction flag clear on return
-}
-// The calling thread's control block.
-PM_INLINE uint64_t pm_thread_pointer(void) {
-  uint64_t value;
-  __asm__("mov %%fs:0, %0" : "=r"(value));
-  return value;
 }
 
 #elif defined(__aarch64__)
@@ -120,13 +115,19 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
   registers[32] = pad->resume;
   registers[0] = (uint64_t)signal;
 }
-PM_INLINE uint64_t pm_thread_pointer(void) {
-  uint64_t value;
-  __asm__("mrs %0, tpidr_el0" : "=r"(value));
-  return value;
-}
-
 #endif
+
+// Whether the kernel has called a handler, by the stack pointer of its entry: the frame of the signal lies right there. A
+// handler that calls another one has a frame of its own between the two. Source: Linux arch/x86/include/asm/sigframe.h (the
+// return address, then the ucontext), arch/arm64/kernel/signal.c (the siginfo, 128 bytes, then the ucontext).
+#if defined(__x86_64__)
+#define PM_CONTEXT_IN_FRAME 8
+#elif defined(__aarch64__)
+#define PM_CONTEXT_IN_FRAME 128
+#endif
+PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_pointer) {
+  return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
+}
 
 // The alternate stack that returning from the handler will set, in ucontext_t: a stack_t on either architecture. A handler
 // that calls sigaltstack(2) sees it undone by its own return. Source: Linux kernel/signal.c, restore_altstack.

@@ -8,7 +8,8 @@
 
 #include "pm_annotations.h"
 
-// What a section of the handler comes back to when it faults. x86_64 saves rbx rbp r12 to r15; arm64 x19 to x30.
+// What a section of the handler comes back to when it faults. x86_64 saves rbx rbp r12 to r15 and the shadow stack pointer; arm64
+// x19 to x30.
 struct pm_landing_pad {
   uint64_t armed;  // not 0 while the section runs
   uint64_t resume;
@@ -20,6 +21,10 @@ struct pm_landing_pad {
 PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                     void *_Nonnull argument);
 
+// The same, and notes where the caller's stack was left: what is called there may use it from that address down.
+PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
+                                         void *_Nonnull argument, uint64_t *_Nonnull left);
+
 // Calls function(argument). Returns 0 when it returned, or the number of the signal that ended it: the handler, entered
 // again by that signal, passes the pad to pm_context_land. What the function held is not undone, so it may hold nothing.
 PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_Nonnull function)(void *_Nonnull),
@@ -30,6 +35,19 @@ PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_No
 // aligned to 16; the frame of the caller must stay until the context is no longer used.
 #define PM_CAPTURED_CONTEXT_SIZE 1536
 PM_CRASH_TIME void pm_capture_context(void *_Nonnull context);
+
+// The crash handler as the kernel calls it: goes on to what pm_set_crash_handler was given, with the stack pointer of this
+// entry as a fourth argument. No compiled function knows it, and it alone tells whether the kernel has called or another
+// handler: see pm_is_kernels_call. A jump, not a call, so that the return is the kernel's or that handler's own.
+void pm_enter_crash(int signal, void *_Nullable information, void *_Nullable context);
+
+typedef void (*pm_crash_handler)(int, void *_Nullable, void *_Nullable, uint64_t);
+extern _Atomic(pm_crash_handler) pm_crash_handler_storage __attribute__((visibility("hidden")));
+
+// Before pm_enter_crash is installed.
+static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
+  __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
+}
 
 // Lets the handler access memory that is not aligned. The kernel clears the direction flag for a handler but not the
 // alignment-check flag: in a program that has set it, the handler's first unaligned access would be SIGBUS (crash-lab's

@@ -6,18 +6,45 @@
 #include <stdint.h>
 
 #include "pm_annotations.h"
+#include "pm_control.h"
+#include "pm_entry_stacks.h"
+#include "pm_thread_base.h"
 #include "pm_thread_sanitizer.h"
 
-#define PM_OUTWARD PM_CRASH_TIME static __attribute__((noinline, unused, disable_sanitizer_instrumentation))
+// A call of theirs, made on the stack that the signal came in on.
+struct pm_outward_call {
+  uint64_t handler;
+  int signal;
+  _Bool is_handled;
+  void *_Nullable information;
+  void *_Nullable context;
+};
+
+PM_OUTWARD void pm_call_outward(void (*_Nonnull function)(void *_Nonnull), struct pm_outward_call *_Nonnull call) {
+  // A handler that leaves by siglongjmp leaves in the context in which sigsetjmp was called.
+  _Bool left = pm_leave_handler_context();
+  uint64_t base = pm_give_thread_base_back();
+  void *stack = pm_stack_of_signal();
+  if (stack) {
+    pm_call_on_stack(stack, function, call);
+  } else {
+    function(call);
+  }
+  pm_take_thread_base_again(base);
+  if (left) pm_enter_handler_context();
+}
+
+PM_OUTWARD void pm_run_previous_handler(void *_Nonnull argument) {
+  struct pm_outward_call *call = (struct pm_outward_call *)argument;
+  ((void (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
+}
 
 // Runs a previous handler as the kernel would: also one set by signal(3), without SA_SIGINFO, gets all three arguments.
 // Source: Linux arch/x86/kernel/signal_64.c, x64_setup_rt_frame.
 PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nullable information,
                                          void *_Nullable context) {
-  // A handler that leaves by siglongjmp leaves in the context in which sigsetjmp was called.
-  _Bool left = pm_leave_handler_context();
-  ((void (*)(int, void *, void *))handler)(signal, information, context);
-  if (left) pm_enter_handler_context();
+  struct pm_outward_call call = {handler, signal, 0, information, context};
+  pm_call_outward(pm_run_previous_handler, &call);
 }
 
 // The program's first-chance handler; NULL if there is none.
@@ -27,14 +54,22 @@ PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
   __c11_atomic_store(&pm_first_chance_storage, handler, __ATOMIC_RELEASE);
 }
 
+PM_INLINE _Bool pm_has_first_chance_handler(void) {
+  return __c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE) != 0;
+}
+
+PM_OUTWARD void pm_run_first_chance_handler(void *_Nonnull argument) {
+  struct pm_outward_call *call = (struct pm_outward_call *)argument;
+  call->is_handled =
+      ((_Bool (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
+}
+
 // False where there is none.
 PM_OUTWARD _Bool pm_call_first_chance_handler(int signal, void *_Nullable information, void *_Nullable context) {
-  void *handler = __c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE);
-  if (!handler) return 0;
-  _Bool left = pm_leave_handler_context();
-  _Bool is_handled = ((_Bool (*)(int, void *, void *))handler)(signal, information, context);
-  if (left) pm_enter_handler_context();
-  return is_handled;
+  uint64_t handler = (uint64_t)__c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE);
+  struct pm_outward_call call = {handler, signal, 0, information, context};
+  if (handler != 0) pm_call_outward(pm_run_first_chance_handler, &call);
+  return call.is_handled;
 }
 
 #endif

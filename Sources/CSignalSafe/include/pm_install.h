@@ -49,8 +49,24 @@ int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable
 // where the runtime is inside the executable, which has no backtracer.
 int pm_is_in_swift_runtime(uint64_t address);
 
+// The segment of a module that an address of code lies in; both 0 if it lies in none.
+void pm_find_code(uint64_t address, uint64_t *_Nonnull start, uint64_t *_Nonnull size);
+
+// Where libc's abort(3) lies, and its size in bytes; both 0 where no table of symbols tells (a static executable).
+void pm_find_abort(uint64_t *_Nonnull start, uint64_t *_Nonnull size);
+
+// AT_SECURE of getauxval(3): 1 in a program that runs with more rights than whoever started it.
+int pm_is_secure(void);
+
 // AT_MINSIGSTKSZ of getauxval(3); 0 on kernels before 5.14, which the Glibc overlay cannot ask.
 uint64_t pm_minimum_signal_stack_size(void);
+
+// Keeps the module that an address lies in mapped until the process ends, where it is a shared library: a plugin that starts the
+// handler may be closed by its host, and a signal would find nothing where the handler was. Nothing in a static executable.
+void pm_pin_module(const void *_Nonnull address);
+
+// Finds out whether the register of pm_thread_base.h can be read and written.
+void pm_find_thread_base(void);
 
 // Calls each function that the compiler may call on the crash path through the PLT, whose first call runs the dynamic
 // linker. Tests/Proofs/Safety/AllowedCalls.txt says which those are.

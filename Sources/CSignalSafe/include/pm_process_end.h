@@ -1,5 +1,5 @@
-// What a process does right before it ends without exit handlers: set by startHandler, called by the _exit of the target
-// CProcessEnds where a program has that.
+// What a process does right before it ends without exit handlers, and in the child that goes on in its place: set by
+// startHandler, called by the _exit and the daemon of the target CProcessEnds where a program has that.
 #ifndef PM_PROCESS_END_H
 #define PM_PROCESS_END_H
 
@@ -7,6 +7,8 @@
 
 // Called in the process, and in children that run in its memory.
 typedef void (*pm_process_end_function)(void);
+// Called in the child, which may have been forked by a process with threads.
+typedef void (*pm_continuation_function)(void);
 
 extern _Atomic(pm_process_end_function) pm_process_end_storage __attribute__((visibility("hidden")));
 // Whether the program's calls of _exit reach the target's; NULL without the target.
@@ -17,6 +19,14 @@ static inline void pm_set_process_end(pm_process_end_function _Nullable function
 }
 static inline pm_process_end_function _Nullable pm_process_end(void) {
   return __c11_atomic_load(&pm_process_end_storage, __ATOMIC_SEQ_CST);
+}
+extern _Atomic(pm_continuation_function) pm_continuation_storage __attribute__((visibility("hidden")));
+
+static inline void pm_set_continuation(pm_continuation_function _Nullable function) {
+  __c11_atomic_store(&pm_continuation_storage, function, __ATOMIC_SEQ_CST);
+}
+static inline pm_continuation_function _Nullable pm_continuation(void) {
+  return __c11_atomic_load(&pm_continuation_storage, __ATOMIC_SEQ_CST);
 }
 static inline int pm_follows_exits(void) { return pm_follows_exits_storage ? pm_follows_exits_storage() : 0; }
 

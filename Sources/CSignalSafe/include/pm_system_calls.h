@@ -82,6 +82,11 @@ PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset
   return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
 }
 
+// Gives such a file to the database's owner, where the process is root and that is another user.
+PM_INLINE long pm_fchown(int fd, uint32_t user, uint32_t group) {
+  return PM_SYSCALL(SYS_fchown, fd, user, group, 0, 0, 0);
+}
+
 // The report ID of such a file.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getrandom, bytes, count, 1 /* GRND_NONBLOCK */, 0, 0, 0);
@@ -101,19 +106,20 @@ PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   return result > 0 ? wanted.returned : result;
 }
 
+// Gives the calling thread a descriptor table of its own, a copy of the common one, until it ends. Costs what there are
+// descriptors.
+PM_INLINE long pm_leave_descriptor_table(void) {
+  return PM_SYSCALL(SYS_unshare, 0x400 /* CLONE_FILES */, 0, 0, 0, 0, 0);
+}
+
 // Is the descriptor still our file?
 struct pm_file_status {
   uint64_t device;
   uint64_t inode;
   uint64_t links;
 };
-PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
-  // struct stat: st_dev 0 (8), st_ino 8 (8); st_nlink 16 (8) on x86_64, 20 (4) on arm64.
-  uint64_t raw[18];
-  long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
-  // Any error but EBADF comes from a filter, which may know only one of the two calls that do this.
-  if (result < 0 && result != -9) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, 0x1000 /* AT_EMPTY_PATH */, 0, 0);
-  if (result < 0) return result;
+// struct stat: st_dev 0 (8), st_ino 8 (8); st_nlink 16 (8) on x86_64, 20 (4) on arm64.
+PM_INLINE void pm_read_status(const uint64_t *raw, struct pm_file_status *status) {
   status->device = raw[0];
   status->inode = raw[1];
 #if defined(__aarch64__)
@@ -121,6 +127,23 @@ PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
 #else
   status->links = raw[2];
 #endif
+}
+PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
+  uint64_t raw[18];
+  long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
+  // Any error but EBADF comes from a filter, which may know only one of the two calls that do this.
+  if (result < 0 && result != -9) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, 0x1000 /* AT_EMPTY_PATH */, 0, 0);
+  if (result < 0) return result;
+  pm_read_status(raw, status);
+  return 0;
+}
+
+// Does the name in the pending folder still stand for that file? A converter may have renamed or removed it.
+PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status *status) {
+  uint64_t raw[18];
+  long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, 0x100 /* AT_SYMLINK_NOFOLLOW */, 0, 0);
+  if (result < 0) return result;
+  pm_read_status(raw, status);
   return 0;
 }
 
@@ -144,6 +167,15 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
   } local = {to, count}, remote = {from, count};
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, &remote, 1, 0);
 }
+
+// A page of the run record, mapped with no access: see RecordMapping. Returns its address.
+PM_INLINE long pm_map_unreadable(int fd) {
+  return PM_SYSCALL(SYS_mmap, 0, 1, 0 /* PROT_NONE */, 1 /* MAP_SHARED */, fd, 0);
+}
+PM_INLINE long pm_keep_from_children(uintptr_t address) {
+  return PM_SYSCALL(SYS_madvise, address, 1, 10 /* MADV_DONTFORK */, 0, 0, 0);
+}
+PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, address, 1, 0, 0, 0, 0); }
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 
@@ -208,6 +240,15 @@ PM_INLINE long pm_take_signal(const uint64_t *set) {
   int64_t time[2] = {0, 0};
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, 0, time, sizeof(uint64_t), 0, 0);
 }
+// Waits for one; its number, -EAGAIN after the time, -EINTR, or what a filter answers. Meanwhile the kernel counts it among
+// those that the thread does not block. Source: Linux kernel/signal.c, do_sigtimedwait.
+struct pm_signal_information {
+  uint64_t words[16];
+};
+PM_INLINE long pm_wait_signal(const uint64_t *set, struct pm_signal_information *information, int64_t milliseconds) {
+  int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+  return PM_SYSCALL(SYS_rt_sigtimedwait, set, information, time, sizeof(uint64_t), 0, 0);
+}
 
 // Gives faults inside the handler a stack of their own: the handler has left the alternate stack, so the kernel would start
 // again at its top, over the signal frame that is still needed. Undone by the return from the handler.
@@ -232,21 +273,28 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
   return PM_SYSCALL(SYS_futex, word, 129 /* FUTEX_WAKE | FUTEX_PRIVATE_FLAG */, count, 0, 0, 0);
 }
 
-// A timer that is made at install, armed in a crash only, and sends the process a signal: the bound on our own time.
+// A timer that is made at install, armed in a crash only, and sends a signal: the bound on our own time. To the process, or
+// to one thread where that is not 0.
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
-  int32_t notify;  // 0: SIGEV_SIGNAL
-  int32_t unused[12];
+  int32_t notify;  // 0: SIGEV_SIGNAL; 4: SIGEV_THREAD_ID
+  int32_t thread;
+  int32_t unused[11];
 };
-PM_INLINE long pm_timer_create(int signal, int *timer) {
+PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
   struct pm_signal_event event = {0};
   event.signal = signal;
+  event.notify = thread == 0 ? 0 : 4;
+  event.thread = thread;
   return PM_SYSCALL(SYS_timer_create, 1 /* CLOCK_MONOTONIC */, &event, timer, 0, 0, 0);
 }
-PM_INLINE long pm_timer_arm(int timer, int64_t milliseconds) {
+PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
+
+// After so long and then in intervals; 0 for never.
+PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   // struct itimerspec: interval, value.
-  int64_t time[4] = {0, 0, milliseconds / 1000, milliseconds % 1000 * 1000000};
+  int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};
   return PM_SYSCALL(SYS_timer_settime, timer, 0, time, 0, 0, 0);
 }
 

@@ -13,15 +13,14 @@
 #define PM_THREAD_SANITIZER_H
 
 #include "pm_annotations.h"
-
-typedef void (*pm_signal_handler)(int, void *_Nullable, void *_Nullable);
+#include "pm_control.h"
 
 // 1 in a program with ThreadSanitizer.
 int pm_is_thread_sanitized(void);
 
-// What to install so that a handler runs: itself, or with ThreadSanitizer what enters the context around it. Once, in ordinary
+// What to enter so that a handler runs: itself, or with ThreadSanitizer what enters the context around it. Once, in ordinary
 // code.
-pm_signal_handler _Nonnull pm_sanitized_handler(pm_signal_handler _Nonnull handler);
+pm_crash_handler _Nonnull pm_sanitized_handler(pm_crash_handler _Nonnull handler);
 
 // Goes to a context of the handler's and back to the thread's. False if the thread is there already, or all are taken.
 PM_CRASH_TIME _Bool pm_enter_handler_context(void);

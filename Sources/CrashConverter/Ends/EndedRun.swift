@@ -37,10 +37,12 @@ extension PendingFolder {
     var evidence = EndEvidence(record: record)
     evidence.bootID = host.bootID
     let now = MachineCounts.current()
-    evidence.bootTime = now.bootTime
+    // Shifted in any other time namespace.
+    let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
+    evidence.bootTime = isShifted ? nil : now.bootTime
     evidence.machineKills = now.kills
     if OwnerEvidence.isSamePlace(record, host) {
-      evidence.process = Self.process(of: record)
+      if OwnerEvidence.isSameTime(record, host) { evidence.process = Self.process(of: record) }
       evidence.groupKills = course.launch?.controlGroup.flatMap(MachineCounts.groupKills)
     }
     if let before = course.launch?.machineKills, let kills = now.kills, kills > before,
@@ -79,6 +81,7 @@ extension PendingFolder {
         other.reportID != name.reportID, let found = runRecord(of: other),
         found.processID == record.processID, found.startTime == record.startTime,
         found.bootID == record.bootID, found.processNamespace == record.processNamespace,
+        found.timeNamespace == record.timeNamespace,
         found.stackStart != record.stackStart, let later = found.launchTime
       else { continue }
       if later > launch { return true }

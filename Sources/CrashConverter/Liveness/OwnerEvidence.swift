@@ -3,13 +3,14 @@ internal import IntermediateDump
 
 /// All that is known of the owner of a locked file, and the rules that decide from it.
 ///
-/// In the same boot and PID namespace the process itself decides; else in the same boot the FIFO;
-/// another boot is death on a file system that no other machine writes to; what is left is judged
-/// by its age. Evidence that cannot be read never counts as death.
+/// In the same boot and PID namespace the process itself decides; else in the same boot two
+/// witnesses together, the FIFO and the mapped run record; another boot is death on a file system
+/// that no other machine writes to; what is left is judged by its age. Evidence that cannot be read,
+/// or that conflicts, never counts as death.
 struct OwnerEvidence: Sendable, Equatable {
   /// What opening the owner's FIFO for writing showed.
   enum FIFOProbe: Sendable, Equatable {
-    /// No process has its read end.
+    /// No process has its read end: the owner is dead, or has closed it.
     case noReader
     case hasReader
     /// There is none, or it cannot be opened.
@@ -22,6 +23,8 @@ struct OwnerEvidence: Sendable, Equatable {
   /// Of the record's process ID; only asked for in the record's own boot and namespace.
   var process: ProcessProbe
   var fifo: FIFOProbe
+  /// Whether the kernel grants a lease on the run record; only asked for where its owner maps it.
+  var lease: RecordLease
   /// True if only this machine writes to the database's file system.
   var isLocalFileSystem: Bool
   /// Nanoseconds since the locked file or its run record was last written to.
@@ -35,14 +38,14 @@ struct OwnerEvidence: Sendable, Equatable {
 
   var verdict: OwnerVerdict {
     guard let record, let bootID = host.bootID else {
-      // A FIFO belongs to one kernel: where only one can have made it, its answer holds.
-      return isLocalFileSystem ? verdictByFIFO : verdictByAge
+      // A FIFO belongs to one kernel: where only one can have made it, a reader is one of here.
+      return isLocalFileSystem && fifo == .hasReader ? Self.heldFIFO : verdictByAge
     }
     guard record.bootID == bootID else {
       return isLocalFileSystem ? .dead("its machine was started again since") : verdictByAge
     }
     if Self.isSamePlace(record, host), let verdict = verdictByProcess(record) { return verdict }
-    return verdictByFIFO
+    return verdictByWitnesses(record)
   }
 
   /// True if the record's process ID means the same process here.
@@ -51,35 +54,52 @@ struct OwnerEvidence: Sendable, Equatable {
       && record.processNamespace == host.processNamespace
   }
 
+  /// True if start times that the owner has read and those that are read here can be compared: the
+  /// kernel shifts them by the reader's time namespace.
+  ///
+  /// Source: time_namespaces(7); Linux fs/proc/array.c, do_task_stat.
+  static func isSameTime(_ record: RunRecord, _ host: HostIdentity) -> Bool {
+    record.timeNamespace == host.timeNamespace
+  }
+
   private func verdictByProcess(_ record: RunRecord) -> OwnerVerdict? {
     switch process {
     case .missing: return .dead("process \(record.processID) is gone")
     case .unreadable: return nil
     case .found(let found):
-      if found.startTime != record.startTime {
+      let knowsStartTime = Self.isSameTime(record, host)
+      if knowsStartTime, found.startTime != record.startTime {
         return .dead("process \(record.processID) is another one")
       }
       if found.hasEnded { return .dead("process \(record.processID) has ended") }
       // A main thread that has ended has no memory to show, and other users' processes show none.
-      if found.stackStart != 0, record.stackStart != 0, found.stackStart != record.stackStart {
+      let knowsStack = found.stackStart != 0 && record.stackStart != 0
+      if knowsStack, found.stackStart != record.stackStart {
         return .dead("process \(record.processID) runs another program")
       }
+      guard knowsStartTime || knowsStack else { return nil }
       return .alive("process \(record.processID) runs")
     }
   }
 
-  private var verdictByFIFO: OwnerVerdict {
-    switch fifo {
-    case .noReader: .dead("nobody holds its FIFO")
-    case .hasReader: .alive("somebody holds its FIFO")
-    case .unreadable: verdictByAge
+  /// The program may have closed the FIFO, and an overlay hides a mapping: only both together prove
+  /// that nobody is left.
+  private func verdictByWitnesses(_ record: RunRecord) -> OwnerVerdict {
+    switch (fifo, record.isMapped ? lease : .unknown) {
+    case (.hasReader, _): Self.heldFIFO
+    case (_, .refused): .alive("somebody maps its run record")
+    case (.noReader, .granted): .dead("nobody holds its FIFO or maps its run record")
+    default: verdictByAge
     }
   }
 
+  private static let heldFIFO = OwnerVerdict.alive("somebody holds its FIFO")
+
   private var verdictByAge: OwnerVerdict {
     let limit = isOwnIdentifier ? Self.ownAgeLimit : Self.foreignAgeLimit
-    return age > limit
-      ? .dead("unchanged for \(age / Self.hour) hours")
-      : .alive("nothing shows that its owner has ended")
+    guard age <= limit else { return .dead("unchanged for \(age / Self.hour) hours") }
+    return .alive(
+      "nothing shows that its owner has ended",
+      still: limit.subtractingReportingOverflow(age).partialValue)
   }
 }

@@ -8,6 +8,11 @@ extension PendingFolder {
   /// the one before has ended its converter, by a trap, a kill or a hang that somebody ended.
   static let maximumAttempts: UInt32 = 3
 
+  /// True if a claimed file is empty still.
+  func isEmpty(_ claim: DumpClaim) -> Bool {
+    (folder.status(of: claim.name.description)?.size ?? 0) == 0
+  }
+
   /// Lets others, and this process later, try again.
   ///
   /// - Parameter countsAttempt: false if the dump had no part in the failure.

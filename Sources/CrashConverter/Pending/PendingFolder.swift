@@ -19,6 +19,8 @@ struct PendingFolder: ~Copyable {
   let identifier: String?
   /// Nanoseconds since 1970.
   let now: Int64
+  /// What claims of this folder are told by.
+  private let witness = ClaimWitness()
 
   /// Opens the folder; makes it if it is missing.
   ///
@@ -81,9 +83,11 @@ struct PendingFolder: ~Copyable {
       process = ProcessProbe.look(at: record.processID)
     }
     let recordTime = folder.status(of: recordName)?.modificationTime ?? .min
+    let isMapped = record?.isMapped == true && record?.bootID == host.bootID
     return OwnerEvidence(
       record: record, host: host, process: process,
       fifo: fifoProbe(file.name.with(role: .fifo).description),
+      lease: isMapped ? RecordLease.probe(recordName, in: folder.descriptor) : .unknown,
       isLocalFileSystem: isLocalFileSystem,
       age: age(since: max(file.status.modificationTime, recordTime)),
       isOwnIdentifier: file.name.identifier == identifier
@@ -106,56 +110,87 @@ struct PendingFolder: ~Copyable {
 
   // MARK: - Claims
 
-  /// Takes a dump if it is there to be taken; nil if it is not, or somebody else was faster.
-  func claim(_ file: File) throws(CrashReportDatabaseError) -> DumpClaim? {
+  /// Takes a dump if it is there to be taken.
+  func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
     var attempt: UInt32 = 1
     var followsDeath = false
     switch file.name.role {
     case .finished: break
     case .locked, .hang:
-      guard ownerVerdict(file).isDead else { return nil }
+      let verdict = ownerVerdict(file)
+      if case .alive(let reason, let still) = verdict {
+        // Every process that lives has one that is empty.
+        guard file.status.size > 0 else { return .gone }
+        return left("its owner may still write to it: \(reason)", still: still)
+      }
       // Looked at after the verdict: the owner may have written until then.
       if file.name.role == .hang, folder.status(of: file.name.description)?.size == 0 {
         try removeAll(of: file.name, dump: file.name)
-        return nil
+        return .gone
       }
-    case .claimed(let previous, let processID, let startTime, let place):
-      let time = max(file.status.modificationTime, file.status.changeTime)
-      let verdict = ClaimLiveness.verdict(
-        processID: processID, startTime: startTime, place: place, host: host,
-        age: age(since: time))
-      guard verdict.isDead else { return nil }
+    case .claimed(let previous, let processID, _, _, _):
+      if case .alive(let reason, let still) = claimVerdict(file) {
+        return left(reason, still: still)
+      }
       attempt = previous.clampedAdding(1)
       // What was given back has no process.
       followsDeath = processID != 0
-    case .runRecord, .fifo: return nil
+    case .runRecord, .fifo: return .gone
     }
     let claimed = file.name.with(
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
-        place: host.place))
+        place: host.place, witness: witness.number(in: folder, host: host)))
+    // Another file of this report, which this process could not give back.
+    guard folder.status(of: claimed.description) == nil else {
+      return left("another file of this report is at work here", still: nil)
+    }
     // A plain rename: of two that try, the second finds the old name gone.
     let result = try folder.rename(
       file.name.description, to: folder, claimed.description, replacing: true)
-    guard result == .done else { return nil }
+    guard result == .done else { return .gone }
     var claim = DumpClaim(name: claimed, attempt: attempt, followsDeath: followsDeath)
     // Only now, with the attempt in the name, is looked into what a dead run left.
     guard file.name.role != .finished, !claim.isSetAside,
       folder.status(of: claimed.description)?.size == 0
-    else { return claim }
-    claim.run = endedRun(file.name)
+    else { return .taken(claim) }
+    claim.run = hasDump(beside: file.name) ? nil : endedRun(file.name)
     if claim.run == nil {
       try removeAll(of: file.name, dump: claimed)
-      return nil
+      return .gone
     }
-    return claim
+    return .taken(claim)
   }
 
-  /// Removes a dump, then its owner's run record and FIFO.
+  private func claimVerdict(_ file: File) -> OwnerVerdict {
+    guard
+      case .claimed(_, let processID, let startTime, let place, let witness) = file.name.role
+    else { return .alive("not a claim") }
+    let time = max(file.status.modificationTime, file.status.changeTime)
+    return ClaimLiveness.verdict(
+      processID: processID, startTime: startTime, place: place, witness: witness, host: host,
+      age: age(since: time), isLocalFileSystem: isLocalFileSystem,
+      witnessProbe: { ClaimWitness.probe($0, in: folder) })
+  }
+
+  private func left(_ reason: String, still: Int64?) -> Taking {
+    .left(reason, until: still.map { now.addingReportingOverflow($0).partialValue })
+  }
+
+  /// True if a finished dump of the same report lies beside an empty file: it tells of the end.
+  private func hasDump(beside name: PendingDumpName) -> Bool {
+    (folder.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
+  }
+
+  /// Removes a dump, then its owner's run record and FIFO, unless another file of the same report needs
+  /// them.
   func removeAll(
     of name: PendingDumpName, dump: PendingDumpName
   ) throws(CrashReportDatabaseError) {
     try folder.remove(dump.description)
+    for role in [.locked, .hang] as [PendingDumpName.Role] {
+      if folder.status(of: name.with(role: role).description) != nil { return }
+    }
     try folder.remove(name.with(role: .fifo).description)
     try folder.remove(name.with(role: .runRecord).description)
   }
@@ -165,12 +200,27 @@ struct PendingFolder: ~Copyable {
   func removeOrphans(among files: [File]) {
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
+      // One that is gone counts as one that nobody holds.
+      if ClaimWitness.isLeft(file.name, in: folder) {
+        try? folder.remove(file.name.description)
+        continue
+      }
       guard age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
         ownerVerdict(file).isDead
       else { continue }
       try? folder.remove(file.name.description)
     }
   }
+}
+
+/// What came of an attempt to take a dump.
+enum Taking: Sendable {
+  case taken(DumpClaim)
+  /// It is not there any more, or was nothing.
+  case gone
+  /// Somebody else may need it: why, and in nanoseconds since 1970 until when at most; nil where that
+  /// is for the other one to say.
+  case left(String, until: Int64?)
 }
 
 /// A dump that this process has taken.

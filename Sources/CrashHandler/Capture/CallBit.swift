@@ -18,6 +18,7 @@ enum CallBit {
   static var folders: UInt32 { @_noLocks get { 1 &<< 13 } }
   static var random: UInt32 { @_noLocks get { 1 &<< 14 } }
   static var faultStack: UInt32 { @_noLocks get { 1 &<< 15 } }
+  static var descriptorTable: UInt32 { @_noLocks get { 1 &<< 16 } }
 }
 
 extension HandlerState {

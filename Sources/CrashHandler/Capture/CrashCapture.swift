@@ -15,6 +15,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
     of: state.pointee.timeLimit, for: state.pointee.signal)
   unsafe state.pointee.captureTime = CaptureTime(limit: state.pointee.timeLimit &- wordsTime)
   unsafe arm(state, milliseconds: state.pointee.captureTime.sections)
+  unsafe OwnDescriptors(state).take()
   unsafe closeSpares(state)
   let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
   unsafe captureDump(state)
@@ -33,14 +34,20 @@ func captureDump(_ state: UnsafeMutablePointer<HandlerState>) {
   while unsafe landings < 16 && !state.pointee.isOver {
     let result = unsafe pm_run_section(
       state.pointee.landingPads + 2, pm_write_dump, UnsafeMutableRawPointer(state))
-    if result == 0 { break }
-    unsafe state.pointee.sectionsAbandoned |= state.pointee.currentSection
+    if result != 0 {
+      unsafe state.pointee.sectionsAbandoned |= state.pointee.currentSection
+    } else if unsafe !OwnDescriptors(state).beginAgain() {
+      break
+    }
     landings &+= 1
   }
   // Without a file it says already why there is none.
   if unsafe state.pointee.outcome.hasFile {
     unsafe state.pointee.outcome.failure = state.pointee.writer.failure
   }
+  // The sections that follow write elsewhere.
+  unsafe state.pointee.isPrepared = false
+  unsafe state.pointee.hasLostFile = false
 }
 
 /// Removes the dumps of hangs that this crash has overtaken, if its own is whole.
@@ -59,6 +66,7 @@ private func removeHangDumps(_ state: UnsafeMutablePointer<HandlerState>) {
 private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   let sections = unsafe SectionRunner(state)
+  if unsafe state.pointee.hasLostFile { return }
   if unsafe !state.pointee.isPrepared {
     // A file that could not be checked is not written to, and a call that hung would hang again.
     guard unsafe !state.pointee.isOutOfTime && DumpFile(state).prepare() else { return }
@@ -75,18 +83,21 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     if unsafe state.pointee.isForkedChild || state.pointee.hasNewReportID {
       unsafe writeIdentity(state)
     }
+    unsafe writeCrashTime(state)
     unsafe state.pointee.request.write(to: &state.pointee.writer)
     unsafe Survival(state).write()
     unsafe state.pointee.isBegun = true
   }
   unsafe sections.run(1, pm_write_exception)
+  // Before anything that takes time: the process may be killed meanwhile, or end itself.
+  unsafe sections.run(20, pm_write_crashing_thread_top)
   unsafe sections.run(2, pm_stop_threads)
   unsafe sections.run(3, pm_read_mappings)
-  unsafe sections.run(4, pm_write_crashing_thread)
-  unsafe sections.run(18, pm_write_cxx_exception)
   unsafe sections.run(5, pm_write_process)
   unsafe sections.run(6, pm_write_mappings)
   unsafe sections.run(7, pm_write_modules)
+  unsafe sections.run(4, pm_write_crashing_thread)
+  unsafe sections.run(18, pm_write_cxx_exception)
   unsafe sections.run(8, pm_write_facts)
   unsafe sections.run(16, pm_write_client)
   unsafe sections.run(19, pm_write_tasks)
@@ -104,16 +115,14 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     unsafe state.pointee.isOutOfTime = false
   }
   unsafe sections.run(10, pm_write_capture)
-  guard unsafe state.pointee.writer.endDocument() else { return }
+  guard unsafe OwnDescriptors(state).check() && state.pointee.writer.endDocument(),
+    unsafe OwnDescriptors(state).check()
+  else { return }
   unsafe state.pointee.outcome.isComplete = true
   guard unsafe state.pointee.request.isRenamed && state.pointee.makes(CallBit.rename) else {
     return
   }
-  // The suffix is the whole lock; a dump that keeps it because this failed is complete by its end
-  // mark.
-  let renamed = unsafe pm_rename(
-    state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
-  unsafe state.pointee.outcome.isRenamed = renamed == 0
+  unsafe state.pointee.outcome.isRenamed = DumpFile(state).finish()
 }
 
 /// Nothing of an earlier crash, which the process survived, is left.
@@ -124,10 +133,14 @@ private func beginAnew(_ state: UnsafeMutablePointer<HandlerState>) {
   unsafe state.pointee.currentSection = 0
   unsafe state.pointee.isPrepared = false
   unsafe state.pointee.isBegun = false
+  unsafe state.pointee.hasLostFile = false
+  unsafe state.pointee.timesBegunAgain = 0
   unsafe state.pointee.isOutOfTime = false
   unsafe state.pointee.isFinishing = false
   unsafe state.pointee.isOver = false
   unsafe state.pointee.hasFaultStack = false
+  unsafe state.pointee.stackTop = WrittenStack()
+  unsafe state.pointee.isTicking = false
   unsafe state.pointee.timesReturned = 0
   unsafe state.pointee.outcome = DumpOutcome()
 }
@@ -163,12 +176,6 @@ private func setFaultStack(_ state: UnsafeMutablePointer<HandlerState>) {
   }
 }
 
-@_noLocks
-func arm(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
-  guard unsafe state.pointee.hasFaultStack else { return }
-  unsafe WatchdogTimer.arm(state.pointee.timer, milliseconds: milliseconds)
-}
-
 /// The last words, on standard error, when the dump is done or could not be.
 ///
 /// Not without the watchdog, which is what ends a write that hangs.
@@ -197,6 +204,8 @@ private func writeLastWords(_ state: UnsafeMutablePointer<HandlerState>, millise
 @c(pm_write_words) @_noLocks
 private func pm_write_words(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  // Closed, or another file by now: there is nobody to put them together for.
+  guard unsafe state.pointee.isSame(state.pointee.lastWords.standardError, 2) else { return }
   let sections = unsafe SectionRunner(state)
   unsafe sections.run(13, pm_write_last_words)
   unsafe sections.run(14, pm_write_standard_error)

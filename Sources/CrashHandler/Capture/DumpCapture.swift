@@ -49,7 +49,7 @@ struct InterruptedDump {
   func abandon(_ threadID: Int32, for state: UnsafeMutablePointer<HandlerState>) {
     unsafe dump.pointee.dumpingThreads.remove(threadID)
     guard unsafe dump.pointee.owner.value == UInt32(bitPattern: threadID) else { return }
-    unsafe WatchdogTimer.arm(dump.pointee.timer, milliseconds: 0)
+    _ = unsafe WatchdogTimer.set(dump.pointee.timer, milliseconds: 0, interval: 0)
     unsafe ThreadStopper(dump).releaseAll()
     unsafe dump.pointee.threads.removeAll()
     // The crash stops them again, by another number.

@@ -48,6 +48,11 @@ struct FaultIdentity {
     self.address = address
   }
 
+  var isNone: Bool { @_noLocks get { signal == 0 } }
+
+  @_noLocks
+  func isOfThread(of other: FaultIdentity) -> Bool { threadID == other.threadID }
+
   @_noLocks
   func isEqual(to other: FaultIdentity) -> Bool {
     signal != 0 && signal == other.signal && threadID == other.threadID

@@ -11,9 +11,11 @@ internal import IntermediateDump
 struct HandlerState: ~Copyable {
   // MARK: Decided at install
 
-  /// The process that installed the handler, or its forked child that has it now; a process that
-  /// runs in our memory is another one.
+  /// The process that installed the handler, or the copy of it that has it now; see `OwnProcess`.
   var processID: Int32
+  /// The mark that a copy of the process finds wiped, and whether the kernel does that.
+  let copyMark: FutexWord
+  let wipesMark: Bool
   /// True in a forked child, whose report and process IDs are not those encoded at install.
   var isForkedChild = false
   /// True while there is no locked file, which the crash then makes.
@@ -67,7 +69,8 @@ struct HandlerState: ~Copyable {
   var crashAction = pm_signal_action()
   /// Bit n - 1 stands for signal n: those whose handler is ours.
   let crashSignals: UInt64
-  /// The signals that must reach a thread in our handler: faults, the stop signals, the watchdog's.
+  /// The signals that must reach a thread of the handler's or one that takes a dump: faults, the
+  /// stop signals, the watchdog's.
   let openSignals: UInt64
   /// Where the arguments, environment and auxiliary vector begin on the main thread's stack; 0 if
   /// unknown.
@@ -88,9 +91,13 @@ struct HandlerState: ~Copyable {
   let linkDebugAddress: UInt64
   let dynamicSection: UInt64
   let dynamicSectionSize: Int
-  /// Tokens encoded at install: the first process map; system and annotations.
+  /// Tokens encoded at install: the first process map; what a run record says of the run; system and
+  /// annotations.
   let encodedProcess: UnsafeRawPointer
   let encodedProcessCount: Int
+  let encodedCourse: UnsafeRawPointer
+  /// 0 where nothing is to be said of how a run ends.
+  let encodedCourseCount: Int
   let encodedFacts: UnsafeRawPointer
   let encodedFactsCount: Int
 
@@ -118,13 +125,13 @@ struct HandlerState: ~Copyable {
   let owner: FutexWord
   /// Counts the crashes whose handling is over; threads that wait for the owner wait for the next.
   let turn: FutexWord
-  /// 1 once the dump is finished and the process is on its way out.
+  /// Not 0 once the dump is finished and the process is on its way out; see `CrashEnd`.
   let ending: FutexWord
   /// Not 0 while threads are to stay stopped: the number of the stop.
   let parking: FutexWord
   /// Threads that have stopped.
   let stopped: FutexWord
-  /// The count of stopped threads that the capturing thread waits for.
+  /// The count of stopped threads that the capturing thread waits for; set before it waits.
   let stopTarget: FutexWord
   /// Threads that crashed while another one captured; see `WaitingCrashes`.
   let waiting: UnsafeMutableRawPointer
@@ -151,8 +158,15 @@ struct HandlerState: ~Copyable {
   var sectionsBegun: UInt64 = 0
   /// The bit of the section that began last.
   var currentSection: UInt64 = 0
+  /// What of the crashing thread's stack is in the dump already.
+  var stackTop = WrittenStack()
   /// True once there is a file for the dump, and once it has its first tokens.
   var isPrepared = false
+  /// True if no other thread can change this one's descriptors; if one has put another file in the
+  /// place of the dump's; and how often the dump was begun again for that.
+  var hasOwnDescriptors = false
+  var hasLostFile = false
+  var timesBegunAgain: UInt8 = 0
   var isBegun = false
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
@@ -163,6 +177,9 @@ struct HandlerState: ~Copyable {
   /// True once the time is over; what has not begun is left out.
   var isOutOfTime = false
   var captureTime = CaptureTime(limit: 0)
+  /// What is left of it, and whether the timer runs.
+  var time = WatchdogTime()
+  var isTicking = false
   /// True in the last part, which has a time of its own, and once that is over too.
   var isFinishing = false
   var isOver = false
@@ -186,7 +203,32 @@ struct HandlerState: ~Copyable {
   var previousHandlerReturned = false
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
-  var lastFault = FaultIdentity()
+  /// Where abort() lies; its size is 0 where that is not known.
+  var abortStart: UInt64 = 0
+  var abortSize: UInt64 = 0
+  /// False where the byte's value is final.
+  var isPrecedingOpen = false
+  let knownFaults: KnownFaults
+  /// True for a fault that has come again.
+  var isRepetition = false
+  /// The number of the fault that is handled; 0 for none.
+  var faultNumber: UInt32 = 0
+
+  // MARK: Swift's backtracer
+
+  /// Bit n - 1 stands for signal n: those whose previous handler it is; none once it has run.
+  var backtracerSignals: UInt64 = 0
+  /// The code of the module that it is in.
+  var backtracerCode: UInt64 = 0
+  var backtracerCodeSize: UInt64 = 0
+  /// Whether it runs after this crash.
+  var isBacktraced = false
+  /// The most bytes that the kernel needs to call a handler.
+  var signalFrameSize: UInt64 = 0
+
+  /// User and group that files made in a crash are given to, in root's processes with a database of
+  /// another user; 0 for none.
+  var filesOwner: (UInt32, UInt32) = (0, 0)
 
   // MARK: How the run ends
 
@@ -198,4 +240,29 @@ struct HandlerState: ~Copyable {
   /// The run record beside the locked file, open for writing.
   var recordDescriptor: Int32 = -1
   var recordIdentity = FileIdentity(of: -1)
+  /// The page of the run record that shows others that this process lives, and whether the run
+  /// record of a file that is made later gets one too.
+  var recordMapping = RecordMapping()
+  var mapsRecords = false
+}
+
+extension HandlerState {
+  /// What a thread that crashed must get, which waits or ends: faults.
+  ///
+  /// No stop signal: a small alternate stack has no room for one.
+  var faultSignals: UInt64 {
+    @_noLocks get {
+      openSignals
+        & ~(bit(ThreadStopper.profileSignal) | bit(stopSignal) | bit(watchdogSignal))
+    }
+  }
+
+  /// What the capturing thread must get: faults and the watchdog's signal.
+  var captureSignals: UInt64 { @_noLocks get { faultSignals | bit(watchdogSignal) } }
+
+  /// None for 0, which is no signal.
+  @_noLocks
+  private func bit(_ signal: Int32) -> UInt64 {
+    signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
+  }
 }

@@ -8,7 +8,7 @@ internal import IntermediateDump
 @safe
 struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
-  /// Bytes of an entry: word 0 (0 free, 1 being filled, 2 valid), descriptors of dump and FIFO 4
+  /// Bytes of an entry: word 0 (0 free, 1 being filled, 2 valid, 3 valid until exit), descriptors of dump and FIFO 4
   /// and 8, their identities from 16, names from 64: dump, run record, FIFO.
   static var stride: Int { @_noLocks get { 64 &+ 3 &* 256 } }
   static var byteCount: Int { @_noLocks get { 8 &* (64 &+ 3 &* 256) } }
@@ -76,7 +76,14 @@ struct HangDumps {
   }
 
   @_noLocks
-  func isValid(_ index: Int) -> Bool { word(index).value == 2 }
+  func isValid(_ index: Int) -> Bool { word(index).value >= 2 }
+
+  /// Makes the end of the process by its own will remove the dump.
+  @_noLocks
+  func expectExit(_ index: Int) { _ = word(index).exchange(expected: 2, desired: 3) }
+
+  @_noLocks
+  func expectsExit(_ index: Int) -> Bool { word(index).value == 3 }
 
   /// The name of the dump (0), its run record (1) or its FIFO (2), NUL-terminated.
   @_noLocks

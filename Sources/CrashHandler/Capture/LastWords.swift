@@ -17,7 +17,8 @@ struct LastWords {
   /// Milliseconds that the block may take of the handler's time, at most a quarter of it.
   private static var maximumTime: Int { @_noLocks get { 250 } }
 
-  /// Bit n - 1 stands for signal n: those in whose crashes a block is written.
+  /// Bit n - 1 stands for signal n: those in whose crashes a block is written, or the one line that
+  /// stands in front of what Swift's backtracer prints.
   let signals: UInt64
   /// What descriptor 2 was.
   let standardError: FileIdentity

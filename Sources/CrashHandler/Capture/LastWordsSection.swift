@@ -7,6 +7,11 @@ internal import IntermediateDump
 @c(pm_write_last_words) @_noLocks
 func pm_write_last_words(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  if unsafe state.pointee.isBacktraced {
+    var block = unsafe LastWordsBlock(state)
+    block.appendOnly()
+    return
+  }
   // Without a dump nobody has read them yet, or not for this crash.
   if unsafe !state.pointee.outcome.hasFile || state.pointee.mappings.count == 0 {
     unsafe pm_read_mappings(argument)
@@ -164,15 +169,36 @@ private struct LastWordsBlock {
     end()
   }
 
+  /// One line in place of a block: Swift's backtracer prints the rest.
+  @_noLocks
+  mutating func appendOnly() {
+    unsafe state.pointee.lastWords.count = 0
+    begin("crash-report ")
+    appendReportID()
+    text.append(" ")
+    appendDump()
+  }
+
   /// The report ID, and where its dump lies or why there is none.
   @_noLocks
   private mutating func appendReport() {
-    let outcome = unsafe state.pointee.outcome
     begin("report ")
-    unsafe text.append(
-      state.pointee.finishedName + state.pointee.reportIDOffset, count: ReportName.textLength)
+    appendReportID()
     end()
     begin("dump ")
+    appendDump()
+  }
+
+  @_noLocks
+  private mutating func appendReportID() {
+    unsafe text.append(
+      state.pointee.finishedName + state.pointee.reportIDOffset, count: ReportName.textLength)
+  }
+
+  /// What became of the dump, to the end of the line.
+  @_noLocks
+  private mutating func appendDump() {
+    let outcome = unsafe state.pointee.outcome
     if !outcome.hasFile {
       text.append("none ")
     } else {

@@ -22,6 +22,9 @@ struct LateEnd {
 
   /// Starts the watchdog's timer once more, whose signal the thread takes also behind the handler.
   ///
+  /// Only where the kernel has called the handler, so that its return is the end. Another handler
+  /// that called ours goes on for as long as it likes.
+  ///
   /// A core file that takes longer is written all the same: the kernel keeps every signal but KILL
   /// from a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks
@@ -29,7 +32,7 @@ struct LateEnd {
     if let context = unsafe context, unsafe state.pointee.watchdogSignal != 0 {
       unsafe pm_context_unblock_signal(context, state.pointee.watchdogSignal)
     }
-    unsafe arm(state, milliseconds: LateEnd.time)
+    unsafe armOnce(state, milliseconds: LateEnd.time)
   }
 
   /// Ends the process by the signal of its crash.

@@ -46,7 +46,7 @@ struct ModuleImage {
   /// Where the `index`th segment of a type lies in memory, and its size in the file; nil if there
   /// are fewer.
   ///
-  /// Elf64_Phdr: p_type 0, p_vaddr 16, p_filesz 32.
+  /// Elf64_Phdr: p_type 0, p_offset 8, p_vaddr 16, p_filesz 32.
   @_noLocks
   func segment(_ type: UInt32, _ index: Int) -> (address: UInt64, size: UInt64)? {
     var bias = start
@@ -59,7 +59,10 @@ struct ModuleImage {
       number &+= 1
       let headerType = unsafe header.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
       if headerType == 1, !hasBias {  // PT_LOAD; the lowest comes first
-        bias = start &- (unsafe header.loadUnaligned(fromByteOffset: 16, as: UInt64.self) & ~4095)
+        // The image's first byte lies at `start`, whatever the size of a page is.
+        let offset = unsafe header.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        let address = unsafe header.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
+        bias = start &- (address &- offset)
         hasBias = true
       }
       if headerType == type, unsafe found == nil {

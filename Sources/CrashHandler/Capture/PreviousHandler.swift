@@ -20,20 +20,40 @@ struct PreviousHandler {
     unsafe self.state = state
   }
 
-  /// Calls it; what it changed in the context holds when our handler returns.
+  /// Calls it, and sees to what follows its return.
   ///
-  /// - Parameter crash: the number of this crash, to know it by afterwards.
+  /// - Parameters:
+  ///   - crash: the number of this crash, to know it by afterwards.
+  ///   - fault: that of its fault.
   @_noLocks
   func run(
     _ signal: Int32, _ information: UnsafeMutableRawPointer?,
-    _ context: UnsafeMutableRawPointer?, crash: UInt32
+    _ context: UnsafeMutableRawPointer?, crash: UInt32, fault: UInt32
   ) {
-    let action = unsafe state.pointee.previousActions[Int(signal)]
     var wasSent = false
     if let information = unsafe information {
       wasSent = unsafe CrashEnd.wasSent(signal, code: pm_siginfo_code(information))
     }
-    let ours = wasSent ? actions(handler: unsafe state.pointee.crashAction.handler) : 0
+    let ours = wasSent ? actionsOfOurs() : 0
+    unsafe call(signal, information, context)
+    unsafe state.pointee.knownFaults.noteReturn(fault)
+    if unsafe state.pointee.survivedCrashes == crash {
+      unsafe state.pointee.previousHandlerReturned = true
+    }
+    // After a fault the instruction runs again, and shows whether the cause is gone.
+    guard wasSent, let information = unsafe information else { return }
+    takeBack(ours, after: signal)
+    // abort() goes on to end the process once its signal's handler returns.
+    if signal == 6, unsafe pm_siginfo_sender(information) == state.pointee.processID { return }
+    unsafe Survival(state).markIfFree(crash)
+  }
+
+  /// Calls it; what it changed in the context holds when our handler returns.
+  @_noLocks
+  func call(
+    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  ) {
+    let action = unsafe state.pointee.previousActions[Int(signal)]
     if action.flags & PreviousHandler.resetsHandler != 0 {
       var standard = pm_signal_action()
       _ = unsafe pm_sigaction(signal, &standard, nil)
@@ -46,15 +66,6 @@ struct PreviousHandler {
       _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
     }
     unsafe pm_call_previous_handler(action.handler, signal, information, context)
-    if unsafe state.pointee.survivedCrashes == crash {
-      unsafe state.pointee.previousHandlerReturned = true
-    }
-    // After a fault the instruction runs again, and shows whether the cause is gone.
-    guard wasSent, let information = unsafe information else { return }
-    takeBack(ours, after: signal)
-    // abort() goes on to end the process once its signal's handler returns.
-    if signal == 6, unsafe pm_siginfo_sender(information) == state.pointee.processID { return }
-    unsafe Survival(state).markIfFree(crash)
   }
 
   /// Installs our handler again where the previous one has left the default behind, as Swift's
@@ -62,8 +73,10 @@ struct PreviousHandler {
   ///
   /// Not while the signal waits to be delivered to this thread: then the handler has put the
   /// default there and raised the signal once more, to end the process by it.
+  ///
+  /// - Parameter ours: the signals whose action was our handler before.
   @_noLocks
-  private func takeBack(_ ours: UInt64, after signal: Int32) {
+  func takeBack(_ ours: UInt64, after signal: Int32) {
     var pending: UInt64 = 0
     guard unsafe pm_sigpending(&pending) == 0, pending & bit(signal) == 0 else { return }
     let changed = ours & actions(handler: 0)
@@ -75,6 +88,12 @@ struct PreviousHandler {
       }
       number &+= 1
     }
+  }
+
+  /// The crash signals whose action is our handler.
+  @_noLocks
+  func actionsOfOurs() -> UInt64 {
+    actions(handler: unsafe state.pointee.crashAction.handler)
   }
 
   /// The crash signals whose action is this handler; 0 stands for the default.

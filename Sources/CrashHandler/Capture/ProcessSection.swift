@@ -1,19 +1,13 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// What of the process is known only now: times, parent, the kernel's status text.
+/// What of the process is known only now: parent, processor time, the kernel's status text.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_process) @_noLocks
 func pm_write_process(_ argument: UnsafeMutableRawPointer) {
   let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
   unsafe state.pointee.writer.startMap(.process)
-  if unsafe state.pointee.makes(CallBit.clocks) {
-    let time = pm_wall_clock()
-    let uptime = pm_boot_clock()
-    if time != 0 { unsafe state.pointee.writer.signed(.crashTime, Int64(bitPattern: time)) }
-    if uptime != 0 { unsafe state.pointee.writer.unsigned(.crashUptime, uptime) }
-  }
   let parent = unsafe state.pointee.makes(CallBit.parent) ? pm_getppid() : -1
   if parent >= 0 {
     unsafe state.pointee.writer.unsigned(
@@ -32,5 +26,17 @@ func pm_write_process(_ argument: UnsafeMutableRawPointer) {
       path, into: place, capacity: capacity)
     if count > 0 { unsafe state.pointee.writer.finishProperty(count: count) }
   }
+  unsafe state.pointee.writer.end()
+}
+
+/// When it happened, in a map of its own at the dump's beginning: a torn dump says it too.
+@_noLocks
+func writeCrashTime(_ state: UnsafeMutablePointer<HandlerState>) {
+  guard unsafe state.pointee.makes(CallBit.clocks) else { return }
+  let time = pm_wall_clock()
+  let uptime = pm_boot_clock()
+  unsafe state.pointee.writer.startMap(.process)
+  if time != 0 { unsafe state.pointee.writer.signed(.crashTime, Int64(bitPattern: time)) }
+  if uptime != 0 { unsafe state.pointee.writer.unsigned(.crashUptime, uptime) }
   unsafe state.pointee.writer.end()
 }

@@ -47,6 +47,7 @@ struct Rearming {
     unsafe state.pointee.threadsReadFromKernel = 0
     unsafe state.pointee.threadsOmitted = 0
     unsafe state.pointee.isOutOfTime = false
+    unsafe state.pointee.isTicking = false
   }
 
   /// Holds two places in the descriptor table again, with the pending folder.

@@ -4,6 +4,7 @@ struct RunFacts {
   var startTime: UInt64
   var stackStart: UInt64
   var processNamespace: UInt64
+  var timeNamespace: UInt64
   let launchTime: Int64
   let bootID: UnsafeRawPointer
   let bootIDCount: Int

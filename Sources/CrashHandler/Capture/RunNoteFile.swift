@@ -4,8 +4,8 @@ internal import IntermediateDump
 /// Writes notes into the run record beside the handler's locked file: that the process ends by its
 /// own will, or which signal asks it to end.
 ///
-/// One write each, in the middle of the file. Nothing in a child: its parent's record is none of
-/// its business.
+/// One write each, in the middle of the file. Nothing in a child, unless its run is followed: its
+/// parent's record is none of its business.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
 @safe
@@ -19,10 +19,7 @@ struct RunNoteFile {
 
   /// True in the process whose run is followed.
   var isOurs: Bool {
-    @_noLocks get {
-      unsafe state.pointee.followsRun && !state.pointee.isForkedChild
-        && pm_getpid() == state.pointee.processID
-    }
+    @_noLocks get { unsafe state.pointee.followsRun && OwnProcess(state).isCurrent }
   }
 
   /// Notes that the process ends by its own will.
@@ -30,12 +27,32 @@ struct RunNoteFile {
   /// Where that cannot be written the record goes: without one nothing is ever said of the run.
   @_noLocks
   func noteEnd(_ end: UInt32) {
+    removeHangDumps()
     guard isOurs else { return }
     var value = end
     if unsafe write(&value, 4, at: RunNotes.offset) { return }
     let folder = openFolder()
     _ = unsafe pm_unlink(folder, state.pointee.runRecordName)
     close(folder)
+  }
+
+  /// The watch of these hangs was stopped: an end by the process's own will leaves no report of them.
+  @_noLocks
+  private func removeHangDumps() {
+    guard
+      unsafe !state.pointee.isForkedChild && pm_getpid() == state.pointee.processID
+        && state.pointee.makes(CallBit.files)
+    else { return }
+    let dumps = unsafe state.pointee.hangDumps
+    var index = 0
+    while index < HangDumps.capacity {
+      if dumps.expectsExit(index) {
+        let folder = openFolder()
+        dumps.removeFiles(index, folder: folder)
+        close(folder)
+      }
+      index &+= 1
+    }
   }
 
   /// Notes the first signal that asks the process to end.
@@ -51,12 +68,7 @@ struct RunNoteFile {
   /// file sizes, or used up its descriptors.
   @_noLocks
   func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Bool {
-    var signals: UInt64 = 1 &<< 24  // XFSZ, where the hard limit is too low as well
-    var previous: UInt64 = 0
-    var pending: UInt64 = 0
-    _ = unsafe pm_sigprocmask(0, &signals, &previous)  // SIG_BLOCK
-    _ = unsafe pm_sigpending(&pending)
-    let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
+    let writing = unsafe OwnWriting(state, blocking: OwnWriting.fileSizeSignal)
     var result = -1
     if unsafe state.pointee.recordIdentity.isOf(state.pointee.recordDescriptor, linked: false) {
       result = unsafe pm_pwrite(state.pointee.recordDescriptor, bytes, count, offset)
@@ -71,9 +83,7 @@ struct RunNoteFile {
       }
       close(folder)
     }
-    limit.restore()
-    if result == -27 && pending & signals == 0 { _ = unsafe pm_take_signal(&signals) }  // EFBIG
-    _ = unsafe pm_sigprocmask(2, &previous, nil)  // SIG_SETMASK
+    writing.finish(hasFailed: result == -27)  // EFBIG
     return result == count
   }
 
@@ -98,5 +108,7 @@ struct RunNoteFile {
 @c(pm_note_process_end) @_noLocks
 func pm_note_process_end() {
   guard let address = unsafe pm_state() else { return }
-  unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self)).noteEnd(2)
+  let state = unsafe address.assumingMemoryBound(to: HandlerState.self)
+  unsafe EndingThread(state).waitForCapture()
+  unsafe RunNoteFile(state).noteEnd(2)
 }

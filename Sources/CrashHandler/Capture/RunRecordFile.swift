@@ -1,8 +1,8 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The run record beside a locked file that is made in a crash: a forked child's, or the next one
-/// of a process that goes on.
+/// The run record beside a locked file that is not made by `startHandler`: a forked child's, or the
+/// next one of a process that goes on after a crash.
 ///
 /// RUNS-DURING-CRASH. Source: `RunRecord`, which writes the first one.
 @safe
@@ -16,9 +16,10 @@ struct RunRecordFile {
 
   /// Writes it to an open file.
   ///
+  /// - Parameter isMapped: whether this process maps that file, as `RecordMapping` has it.
   /// - Returns: false if it did not become whole; a reader then takes it for none.
   @_noLocks
-  func write(to descriptor: Int32) -> Bool {
+  func write(to descriptor: Int32, isMapped: Bool) -> Bool {
     if unsafe state.pointee.isForkedChild && !state.pointee.run.isOfThisProcess { readProcess() }
     let half = unsafe state.pointee.scratchSize / 2
     let run = unsafe state.pointee.run
@@ -27,6 +28,11 @@ struct RunRecordFile {
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
+    // First, because notes and beat are written over in place.
+    if unsafe state.pointee.followsRun {
+      unsafe writer.encoded(
+        state.pointee.encodedCourse, count: state.pointee.encodedCourseCount)
+    }
     writer.unsigned(
       .ownerProcessID, UInt64(UInt32(bitPattern: unsafe state.pointee.processID)), width: 4)
     writer.unsigned(.ownerStartTime, run.startTime)
@@ -34,6 +40,8 @@ struct RunRecordFile {
     unsafe writer.property(.ownerBootID, run.bootID, count: run.bootIDCount)
     writer.unsigned(.ownerProcessNamespace, run.processNamespace)
     writer.signed(.ownerLaunchTime, run.launchTime)
+    writer.unsigned(.ownerTimeNamespace, run.timeNamespace)
+    writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
     unsafe writer.unsigned(.ownerCrashSignals, state.pointee.crashSignals)
     unsafe writer.unsigned(
       .ownerStopSignal, UInt64(UInt32(bitPattern: state.pointee.stopSignal)), width: 4)
@@ -73,12 +81,24 @@ struct RunRecordFile {
       field &+= 1
     }
     // A child can be the first process of a namespace that its parent made.
-    let descriptor = unsafe procFile.open(literal("self/ns/pid"))
-    guard descriptor >= 0 else { return }
+    let parent = unsafe (state.pointee.run.processNamespace, state.pointee.run.timeNamespace)
+    unsafe state.pointee.run.processNamespace = namespace(
+      literal("self/ns/pid"), of: procFile, otherwise: parent.0)
+    unsafe state.pointee.run.timeNamespace = namespace(
+      literal("self/ns/time"), of: procFile, otherwise: parent.1)
+  }
+
+  /// A namespace's inode; 0 if it cannot be looked at, the other number if it cannot be opened.
+  @_noLocks
+  private func namespace(
+    _ path: UnsafePointer<CChar>, of procFile: ProcFile, otherwise: UInt64
+  ) -> UInt64 {
+    let descriptor = unsafe procFile.open(path)
+    guard descriptor >= 0 else { return otherwise }
     var status = pm_file_status()
     let found = unsafe pm_fstat(descriptor, &status) == 0
-    unsafe state.pointee.run.processNamespace = found ? status.inode : 0
     _ = pm_close(descriptor)
+    return found ? status.inode : 0
   }
 
   @_noLocks

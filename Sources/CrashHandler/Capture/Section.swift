@@ -25,7 +25,9 @@ struct SectionRunner {
   func run(_ number: UInt64, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
     let bit: UInt64 = 1 &<< number
     // After a fault between the sections they are gone through again.
-    guard unsafe state.pointee.sectionsBegun & bit == 0 else { return }
+    guard unsafe state.pointee.sectionsBegun & bit == 0,
+      unsafe !state.pointee.hasLostFile
+    else { return }
     unsafe state.pointee.sectionsBegun |= bit
     unsafe state.pointee.currentSection = bit
     let depth = unsafe state.pointee.writer.depth
@@ -38,7 +40,7 @@ struct SectionRunner {
       unsafe state.pointee.writer.recover()
       unsafe state.pointee.writer.close(toDepth: depth)
     }
-    unsafe state.pointee.writer.flush()
+    if unsafe OwnDescriptors(state).check() { unsafe state.pointee.writer.flush() }
   }
 }
 

@@ -69,6 +69,17 @@ struct StackOffers {
     return true
   }
 
+  /// Bytes that a stack is told to have where the thread had none: a little less than it has, so
+  /// that it is known by them in a crash, and nothing need be written into it.
+  @_noLocks
+  static func firstSize(_ size: Int) -> Int { size &- 48 }
+
+  /// True for an alternate stack of ours that is its thread's first.
+  @_noLocks
+  func isFirst(_ size: UInt64) -> Bool {
+    size == UInt64(truncatingIfNeeded: StackOffers.firstSize(stackSize))
+  }
+
   /// Takes the stack that is offered to this thread, or declines if it has one.
   ///
   /// Returning from the handler makes it the thread's own.
@@ -82,7 +93,11 @@ struct StackOffers {
     let answer = hasOne ? State.declined : State.taken
     guard state(index).exchange(expected: State.offered, desired: answer) == State.offered
     else { return }
-    if !hasOne { unsafe pm_context_set_signal_stack(context, base(index), stackSize) }
+    if !hasOne {
+      let isFirst = unsafe pm_context_has_signal_stack(context, 1) == 0
+      unsafe pm_context_set_signal_stack(
+        context, base(index), isFirst ? StackOffers.firstSize(stackSize) : stackSize)
+    }
     answers.add(1)
     answers.wakeAll()
   }

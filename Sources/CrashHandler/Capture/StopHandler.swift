@@ -11,11 +11,21 @@ internal import CSignalSafe
 func pm_handle_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
+  unsafe pm_run_handler(pm_in_stop, signal, information, context)
+}
+
+/// The rest of it, where the thread's control block can be read.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_in_stop) @_noLocks
+private func pm_in_stop(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
   pm_allow_unaligned_access()
   guard let stateAddress = unsafe pm_state() else { return }
   let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
-  let generation = unsafe state.pointee.parking.value
-  guard unsafe pm_getpid() == state.pointee.processID else { return }
+  let generation = unsafe state.pointee.parking.value & ~1
+  guard unsafe OwnProcess(state).isCurrent else { return }
   let threadID = pm_gettid()
   guard generation != 0 else {
     if let context = unsafe context { unsafe state.pointee.stackOffers.answer(threadID, context) }
@@ -24,27 +34,24 @@ func pm_handle_stop(
   guard unsafe UInt32(bitPattern: threadID) != state.pointee.owner.value else { return }
   if let record = unsafe state.pointee.threads.find(threadID) {
     record.threadPointer = pm_thread_pointer()
-    if let crash = unsafe WaitingCrashes(state).context(of: threadID) {
-      // It waits in the handler with a crash of its own: that context is the one worth having.
-      record.context = crash
-      record.setStatus(.alsoCrashed)
-    } else if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID),
+    var place = unsafe context
+    // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
+    if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID),
       let caller = unsafe dump.pointee.context
     {
-      // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
-      record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: caller))
-      record.setStatus(.stopped)
-    } else {
-      record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: context))
-      record.setStatus(.stopped)
+      unsafe place = caller
     }
-    // Only the last one wakes the capturing thread: a thousand wake-ups would cost more than the
-    // stops.
-    if unsafe state.pointee.stopped.add(1) >= state.pointee.stopTarget.value {
-      unsafe state.pointee.stopped.wakeAll()
-    }
+    record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: place))
+    record.setStatus(.stopped)
+    unsafe ThreadStopper.noteStop(state)
   }
-  while unsafe state.pointee.parking.value == generation {
-    unsafe state.pointee.parking.wait(while: generation, milliseconds: -1)
+  while true {
+    let parking = unsafe state.pointee.parking.value
+    guard parking & ~1 == generation else { return }
+    if parking & 1 == 1 {
+      unsafe StandIn(state).stay(context, while: state.pointee.parking, is: parking)
+    } else {
+      unsafe state.pointee.parking.wait(while: parking, milliseconds: -1)
+    }
   }
 }

@@ -23,11 +23,16 @@ struct Survival {
   @_noLocks
   func needsDump() -> Bool {
     let fault = unsafe FaultIdentity(state)
-    let isRepeated = unsafe fault.isEqual(to: state.pointee.lastFault)
-    unsafe state.pointee.lastFault = fault
+    let faults = unsafe state.pointee.knownFaults
+    let isRepeated = faults.isRepetition(fault)
+    unsafe state.pointee.isRepetition = isRepeated
+    unsafe state.pointee.faultNumber = faults.add(fault)
     let fate = unsafe state.pointee.fate
-    if fate == .ends { return !isLastResortOfAbort() }
-    // A handler that returns without having removed the cause comes here at every turn of its loop.
+    if fate == .ends {
+      guard isLastResortOfAbort() else { return true }
+      mark(CrashFate.ended)
+      return false
+    }
     if isRepeated { return false }
     return unsafe Int(state.pointee.survivedCrashes) < state.pointee.limits.survivedCrashes
   }
@@ -60,15 +65,16 @@ struct Survival {
   func write() {
     let fate = unsafe state.pointee.fate
     let hasPreceding = unsafe state.pointee.survivedCrashes > 0
-    guard fate != .ends || hasPreceding else { return }
-    if hasPreceding, isEarlierCrashOver() { mark() }
+    let isBacktraced = unsafe state.pointee.isBacktraced
+    guard fate != .ends || hasPreceding || isBacktraced else { return }
+    if hasPreceding, isEarlierCrashOver() { markWentOn() }
     unsafe state.pointee.writer.startMap(.survival)
     if fate != .ends {
       unsafe state.pointee.writer.unsigned(.survivalOutcome, fate.outcome, width: 1)
       unsafe state.pointee.outcomeOffset = Int64(
         truncatingIfNeeded: state.pointee.writer.size &- 1)
     }
-    if fate == .handled {
+    if fate == .handled || isBacktraced {
       let action = unsafe state.pointee.previousActions[Int(state.pointee.signal)]
       unsafe state.pointee.writer.unsigned(.previousHandler, action.handler)
     }
@@ -87,13 +93,12 @@ struct Survival {
   func remember() {
     guard unsafe state.pointee.outcomeOffset > 0 else { return }
     unsafe state.pointee.survivedCrashes &+= 1
-    // Of a signal that the kernel discards the fate is known from the start.
-    let isOpen = unsafe state.pointee.fate == .handled
-    unsafe state.pointee.precedingOutcomeOffset = isOpen ? state.pointee.outcomeOffset : 0
+    unsafe state.pointee.precedingOutcomeOffset = state.pointee.outcomeOffset
+    // Of a signal that the kernel discards it is known from the start that the process goes on.
+    unsafe state.pointee.isPrecedingOpen = state.pointee.fate != .discarded
     unsafe state.pointee.precedingThread = state.pointee.threadID
     unsafe state.pointee.previousHandlerReturned = false
-    let isAbort = unsafe state.pointee.fate == .discarded && state.pointee.signal == 6
-    unsafe state.pointee.abortingThread = isAbort ? state.pointee.threadID : 0
+    unsafe state.pointee.abortingThread = mayBeAbortOfFirstProcess ? state.pointee.threadID : 0
     unsafe pm_copy_bytes(state.pointee.precedingReport, state.pointee.reportID, 16)
     unsafe pm_copy_bytes(
       state.pointee.precedingName, state.pointee.finishedName,
@@ -108,9 +113,34 @@ struct Survival {
     guard
       unsafe state.pointee.owner.exchange(expected: 0, desired: UInt32(bitPattern: thread)) == 0
     else { return }
-    if unsafe state.pointee.survivedCrashes == crash { mark() }
+    if unsafe state.pointee.survivedCrashes == crash { markWentOn() }
     unsafe state.pointee.owner.store(0)
     unsafe CrashEnd(state).wakeWaiting()
+  }
+
+  /// Notes that the previous handler of the crash just remembered has returned; on the thread that
+  /// captures still.
+  @_noLocks
+  func markReturned(_ information: UnsafeMutableRawPointer?) {
+    unsafe state.pointee.previousHandlerReturned = true
+    let signal = unsafe state.pointee.signal
+    guard let information = unsafe information,
+      unsafe CrashEnd.wasSent(signal, code: pm_siginfo_code(information)),
+      // abort() goes on to end the process.
+      unsafe signal != 6 || pm_siginfo_sender(information) != state.pointee.processID
+    else { return }
+    markWentOn()
+  }
+
+  /// True for a signal that abort() may have raised: it goes on when the kernel has discarded that,
+  /// or the signal's handler has returned, and the kernel discards its second one too.
+  private var mayBeAbortOfFirstProcess: Bool {
+    @_noLocks get {
+      guard unsafe state.pointee.signal == 6 && state.pointee.processID == 1,
+        let information = unsafe state.pointee.information
+      else { return false }
+      return unsafe pm_siginfo_sender(information) == 1
+    }
   }
 
   /// True if the previous handler of the earlier crash is known to have been left: it returned, or
@@ -127,15 +157,21 @@ struct Survival {
     return unsafe pm_context_is_on_signal_stack(context) == 0
   }
 
+  /// Says in the preceding dump that the process went on, if that is not said yet.
+  @_noLocks
+  func markWentOn() {
+    if unsafe state.pointee.isPrecedingOpen { mark(CrashFate.wentOn) }
+  }
+
   /// Writes the byte over that of the preceding dump; a report that was made of it already is not
   /// changed.
   @_noLocks
-  private func mark() {
+  private func mark(_ outcome: UInt8) {
     let offset = unsafe state.pointee.precedingOutcomeOffset
     guard offset > 0 else { return }
     let descriptor = unsafe DumpFile(state).openAgain(state.pointee.precedingName)
     guard descriptor >= 0 else { return }
-    var outcome = CrashFate.wentOn
+    var outcome = outcome
     _ = unsafe pm_pwrite(descriptor, &outcome, 1, offset)
     _ = pm_close(descriptor)
   }

@@ -12,6 +12,16 @@ internal import CSignalSafe
 func pm_handle_termination(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
+  unsafe pm_run_handler(pm_in_termination, signal, information, context)
+}
+
+/// The rest of it, where the thread's control block can be read.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_in_termination) @_noLocks
+private func pm_in_termination(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
   pm_allow_unaligned_access()
   let processID = pm_getpid()
   if let address = unsafe pm_state() {

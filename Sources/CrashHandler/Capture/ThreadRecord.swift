@@ -3,8 +3,8 @@ internal import CSignalSafe
 /// One record of the thread table, at a fixed layout in raw memory.
 ///
 /// Layout: status 0 (4), thread ID 4 (4), context 8, thread pointer 16, blocked signals 24, state
-/// letter 32 (1), name length 34 (1), system call's length 35 (1), name 40 (64), system call 104
-/// (192).
+/// letter 32 (1), worker of the kernel 33 (1), name length 34 (1), system call's length 35 (1), name
+/// 40 (64), system call 104 (192).
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -16,7 +16,7 @@ struct ThreadRecord {
     @_noLocks
     init(code: UInt32) { self.code = code }
 
-    /// Found, and not asked to stop: it blocks every signal that could.
+    /// Found, and not asked to stop: it blocks every signal that could, or is not to be stopped.
     static var running: Status { @_noLocks get { Status(code: 0) } }
     /// Asked to stop.
     static var signalled: Status { @_noLocks get { Status(code: 1) } }
@@ -26,6 +26,11 @@ struct ThreadRecord {
     static var alsoCrashed: Status { @_noLocks get { Status(code: 3) } }
     /// Has ended since it was found.
     static var gone: Status { @_noLocks get { Status(code: 4) } }
+    /// Could not be asked yet: libc keeps every signal from it, for a moment, or the kernel refused
+    /// the signal.
+    static var closed: Status { @_noLocks get { Status(code: 5) } }
+    /// Was asked, and has not stopped in time: it may be in a call that no signal ends.
+    static var unresponsive: Status { @_noLocks get { Status(code: 6) } }
 
     @_noLocks
     static func == (left: Status, right: Status) -> Bool { left.code == right.code }
@@ -49,6 +54,20 @@ struct ThreadRecord {
 
   @_noLocks
   func setStatus(_ status: Status) { statusWord.store(status.code) }
+
+  /// Sets it unless the thread itself has set another meanwhile.
+  @_noLocks
+  func setStatus(_ status: Status, insteadOf expected: Status) {
+    _ = statusWord.exchange(expected: expected.code, desired: status.code)
+  }
+
+  /// A thread that crashed too and waits: where it did.
+  @_noLocks
+  func setCrash(_ crash: WaitingCrashes.Crash) {
+    context = crash.context
+    threadPointer = crash.threadPointer
+    setStatus(.alsoCrashed)
+  }
 
   var threadID: Int32 {
     @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 4, as: Int32.self) }
@@ -81,6 +100,15 @@ struct ThreadRecord {
     @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 32, as: UInt8.self) }
     @_noLocks nonmutating set {
       unsafe base.storeBytes(of: newValue, toByteOffset: 32, as: UInt8.self)
+    }
+  }
+
+  /// True for a thread that the kernel made for io_uring: it runs no code of the program, and
+  /// blocks everything for good.
+  var isKernelWorker: Bool {
+    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 33, as: UInt8.self) != 0 }
+    @_noLocks nonmutating set {
+      unsafe base.storeBytes(of: newValue ? 1 : 0, toByteOffset: 33, as: UInt8.self)
     }
   }
 
@@ -132,6 +160,7 @@ struct ThreadRecord {
     threadPointer = 0
     blockedSignals = 0
     stateLetter = 0
+    isKernelWorker = false
     unsafe base.storeBytes(of: 0, toByteOffset: 34, as: UInt8.self)
     unsafe base.storeBytes(of: 0, toByteOffset: 35, as: UInt8.self)
     setStatus(.running)

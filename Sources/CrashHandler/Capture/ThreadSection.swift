@@ -1,8 +1,23 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The thread that crashed, with the top and bottom of its stack and the memory around its
-/// instruction pointer.
+/// Who crashed, its registers and the top of its stack: what a dump is worth most by.
+///
+/// A hung thread is written once it stands still.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_crashing_thread_top) @_noLocks
+func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
+  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  guard unsafe state.pointee.request.kind != .hang else { return }
+  unsafe state.pointee.writer.startMap(.crashingThread)
+  unsafe writeRegisters(state)
+  if let context = unsafe state.pointee.context { unsafe StackTop(state).write(context) }
+  unsafe state.pointee.writer.end()
+}
+
+/// The rest of the thread that crashed: what the kernel tells of it, the rest of its stack, and the
+/// memory around its registers.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread) @_noLocks
@@ -12,20 +27,30 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
     unsafe writeHungThread(state)
     return
   }
-  let context = UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe state.pointee.context))
   let thread = unsafe ThreadWriter(state)
   unsafe state.pointee.writer.startMap(.crashingThread)
-  thread.writeIdentity(threadID: unsafe state.pointee.threadID, method: 1)
+  // Again, where the section that writes them was broken off.
+  if unsafe state.pointee.sectionsAbandoned & 1 &<< 20 != 0 { unsafe writeRegisters(state) }
   thread.writeOwnStatus()
-  unsafe state.pointee.writer.unsigned(.threadPointer, pm_thread_pointer())
-  thread.writeContext(context)
-  if let pointer = unsafe state.pointee.context {
+  if let context = unsafe state.pointee.context {
     thread.writeStack(
-      from: unsafe CrashedStack(state).lowestAddress(pointer),
-      limit: unsafe state.pointee.limits.crashingThreadStack)
+      from: unsafe CrashedStack(state).lowestAddress(context),
+      limit: unsafe state.pointee.limits.crashingThreadStack,
+      written: unsafe state.pointee.stackTop)
   }
   unsafe state.pointee.writer.end()
-  if let pointer = unsafe state.pointee.context { unsafe writeMemory(state, around: pointer) }
+  if let context = unsafe state.pointee.context { unsafe writeMemory(state, around: context) }
+}
+
+@_noLocks
+private func writeRegisters(_ state: UnsafeMutablePointer<HandlerState>) {
+  let thread = unsafe ThreadWriter(state)
+  thread.writeIdentity(threadID: unsafe state.pointee.threadID, method: 1)
+  if let context = unsafe state.pointee.context {
+    unsafe state.pointee.writer.unsigned(.blockedSignals, pm_context_signal_mask(context))
+    thread.writeContext(UInt64(truncatingIfNeeded: UInt(bitPattern: context)))
+  }
+  unsafe state.pointee.writer.unsigned(.threadPointer, pm_thread_pointer())
 }
 
 /// The thread that hangs, which is not the one that captures.

@@ -9,7 +9,7 @@ struct ThreadStopper {
   /// leave open on their workers.
   static var profileSignal: Int32 { @_noLocks get { 27 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  let state: UnsafeMutablePointer<HandlerState>
   private let procFile: ProcFile
 
   @_noLocks
@@ -20,8 +20,8 @@ struct ThreadStopper {
 
   /// Stops all other threads, as far as they can be within a bound.
   ///
-  /// Returns with every record in its final status; a thread that did not stop keeps `running` or
-  /// `signalled`.
+  /// Returns with every record in its final status; a thread that did not stop has another than
+  /// `stopped` and `alsoCrashed`.
   @_noLocks
   func stopAll() {
     guard unsafe state.pointee.request.stops != .none else {
@@ -29,20 +29,35 @@ struct ThreadStopper {
       return
     }
     unsafe state.pointee.stopped.store(0)
-    // A number that no thread can still be waiting on since an earlier crash.
+    // Out of reach until it is known how many are waited for.
+    unsafe state.pointee.stopTarget.store(UInt32.max)
+    // A number that no thread can still be waiting on since an earlier crash; its lowest bit is for
+    // `StandIn.call`.
     unsafe state.pointee.stopCount =
-      state.pointee.stopCount == UInt32.max
-      ? 1 : state.pointee.stopCount &+ 1
+      state.pointee.stopCount >= UInt32.max &- 1
+      ? 2 : state.pointee.stopCount &+ 2
     unsafe state.pointee.parking.store(state.pointee.stopCount)
-    // Threads that run go on making threads while we look, so look again until nothing is new.
+    // A thread goes on making threads until it stands still, so only a list that was made when all
+    // known ones do is whole.
     var pass = 0
     while pass < 8 {
       let before = unsafe state.pointee.threads.count
       findThreads()
-      if unsafe state.pointee.threads.count == before { break }
+      if unsafe pass > 0 && state.pointee.threads.count == before { break }
+      if unsafe state.pointee.makes(CallBit.threadSignals) { waitUntilStopped() }
       pass &+= 1
     }
-    if unsafe state.pointee.makes(CallBit.threadSignals) { waitUntilStopped() }
+    markWaiting()
+  }
+
+  /// Tells the capturing thread, on another one, that this stands still now.
+  ///
+  /// Only the last one wakes it: a thousand wake-ups would cost more than the stops.
+  @_noLocks
+  static func noteStop(_ state: UnsafeMutablePointer<HandlerState>) {
+    if unsafe state.pointee.stopped.add(1) >= state.pointee.stopTarget.value {
+      unsafe state.pointee.stopped.wakeAll()
+    }
   }
 
   /// Lets the threads go, for a process that will live or a previous handler that needs them.
@@ -102,9 +117,13 @@ struct ThreadStopper {
 
   /// Reads the thread's status, and sends it a stop signal that it does not block.
   @_noLocks
-  private func askToStop(_ record: ThreadRecord) {
+  func askToStop(_ record: ThreadRecord) {
     guard readStatus(record) else {
       record.setStatus(.gone)
+      return
+    }
+    if let crash = unsafe WaitingCrashes(state).crash(of: record.threadID) {
+      record.setCrash(crash)
       return
     }
     if record.isBlocked, record.systemCallLength == 0,
@@ -112,16 +131,37 @@ struct ThreadStopper {
     {
       readSystemCall(record)
     }
-    guard isChosen(record) else { return }
+    guard isChosen(record), unsafe state.pointee.makes(CallBit.threadSignals) else { return }
     let signal = stopSignal(for: record)
-    guard signal != 0 else { return }
+    guard signal != 0 else {
+      // A program cannot block 32: libc does, inside pthread_create and its like, and so do our own
+      // handlers. What the program itself closes stays closed, and the kernel tells as much at once.
+      let isClosed = isBlocked(32, in: record.blockedSignals) && !record.isKernelWorker
+      record.setStatus(isClosed ? .closed : .running)
+      return
+    }
     record.setStatus(.signalled)
-    let result = unsafe pm_tgkill(state.pointee.processID, record.threadID, signal)
+    let result = send(signal, to: record)
     if result == -3 {  // ESRCH
       record.setStatus(.gone)
     } else if result < 0 {
-      record.setStatus(.running)
+      record.setStatus(.closed)
     }
+  }
+
+  /// Sends a stop signal; SIGPROF where there is no room for a real-time one.
+  ///
+  /// Once RLIMIT_SIGPENDING is used up, by whichever processes of the user, real-time signals fail
+  /// with EAGAIN; those below 32 never do. Source: Linux kernel/signal.c, __send_signal_locked.
+  @_noLocks
+  private func send(_ signal: Int32, to record: ThreadRecord) -> Int {
+    let process = unsafe state.pointee.processID
+    let result = pm_tgkill(process, record.threadID, signal)
+    let profile = ThreadStopper.profileSignal
+    guard result == -11, signal != profile,  // EAGAIN
+      !isBlocked(profile, in: record.blockedSignals), takeProfileSignal()
+    else { return result }
+    return pm_tgkill(process, record.threadID, profile)
   }
 
   /// Whether this thread is to be stopped.
@@ -139,7 +179,7 @@ struct ThreadStopper {
 
   /// Name, state and blocked signals; false if the thread has ended.
   @_noLocks
-  private func readStatus(_ record: ThreadRecord) -> Bool {
+  func readStatus(_ record: ThreadRecord) -> Bool {
     let half = unsafe state.pointee.scratchSize / 2
     let place = unsafe state.pointee.scratch + half
     let count = unsafe procFile.readTask(record.threadID, "status", into: place, capacity: half)
@@ -150,6 +190,7 @@ struct ThreadStopper {
     var scanner = unsafe TextScanner(place, count: count)
     if scanner.find("Name:") {
       unsafe record.setName(scanner.address, count: scanner.lengthOfLine)
+      record.isKernelWorker = scanner.matches("iou-")
     }
     if scanner.find("State:") { record.stateLetter = scanner.current }
     if scanner.find("SigBlk:") { record.blockedSignals = scanner.hexadecimal() }
@@ -173,7 +214,6 @@ struct ThreadStopper {
   /// The first signal that stops this thread; 0 if it blocks them all.
   @_noLocks
   private func stopSignal(for record: ThreadRecord) -> Int32 {
-    guard unsafe state.pointee.makes(CallBit.threadSignals) else { return 0 }
     let realTime = unsafe state.pointee.stopSignal
     if realTime != 0, !isBlocked(realTime, in: record.blockedSignals) { return realTime }
     guard !isBlocked(ThreadStopper.profileSignal, in: record.blockedSignals) else { return 0 }
@@ -199,71 +239,5 @@ struct ThreadStopper {
     else { return false }
     unsafe state.pointee.hasProfileAction = true
     return true
-  }
-
-  // MARK: - Waiting
-
-  /// Waits for those that were asked; gives up once nobody has stopped for a while.
-  @_noLocks
-  private func waitUntilStopped() {
-    var idleRounds = 0
-    // 25 rounds of 10 ms without a thread that stops. A processor that is busy for longer than that
-    // is rarer than a thread that never will (state D or T), for which every crash would wait this
-    // long.
-    while idleRounds < 25 {
-      let target = countThreads(awaitsRunning: idleRounds < 2)
-      unsafe state.pointee.stopTarget.store(target)
-      let stopped = unsafe state.pointee.stopped.value
-      if stopped >= target { return }
-      unsafe state.pointee.stopped.wait(while: stopped, milliseconds: 10)
-      idleRounds = unsafe state.pointee.stopped.value == stopped ? idleRounds &+ 1 : 0
-      if idleRounds > 0 { askAgain() }
-    }
-  }
-
-  /// Threads that have stopped or may still: those asked and, in the first rounds, those found with
-  /// everything blocked.
-  @_noLocks
-  private func countThreads(awaitsRunning: Bool) -> UInt32 {
-    var result: UInt32 = 0
-    var index = 0
-    let count = unsafe state.pointee.threads.count
-    while index < count {
-      let record = unsafe state.pointee.threads[index]
-      let status = record.status
-      if !isChosen(record) {
-        index &+= 1
-        continue
-      }
-      if status == .running ? awaitsRunning : status != .gone { result &+= 1 }
-      index &+= 1
-    }
-    return result
-  }
-
-  /// Looks again at each thread that has not stopped: it may have ended, or left pthread_create,
-  /// inside which libc blocks every signal.
-  @_noLocks
-  private func askAgain() {
-    var index = 0
-    let count = unsafe state.pointee.threads.count
-    while index < count {
-      let record = unsafe state.pointee.threads[index]
-      if !isChosen(record) {
-        index &+= 1
-        continue
-      }
-      if record.status == .running {
-        askToStop(record)
-      } else if record.status == .signalled, !stillExists(record) {
-        record.setStatus(.gone)
-      }
-      index &+= 1
-    }
-  }
-
-  @_noLocks
-  private func stillExists(_ record: ThreadRecord) -> Bool {
-    unsafe pm_tgkill(state.pointee.processID, record.threadID, 0) != -3  // ESRCH
   }
 }

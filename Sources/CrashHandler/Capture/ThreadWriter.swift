@@ -20,6 +20,12 @@ struct ThreadWriter {
   @_noLocks
   func writeThread(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
     unsafe state.pointee.writer.startMap(key)
+    // One that could not be stopped may have crashed since.
+    if record.status != .stopped, record.status != .alsoCrashed,
+      let crash = unsafe WaitingCrashes(state).crash(of: record.threadID)
+    {
+      record.setCrash(crash)
+    }
     if record.status == .stopped || record.status == .alsoCrashed {
       writeIdentity(threadID: record.threadID, method: record.status == .stopped ? 2 : 3)
       writeStatus(record)
@@ -112,8 +118,7 @@ struct ThreadWriter {
     }
   }
 
-  /// The same for the capturing thread: it ran when it crashed, and its mask is in the signal
-  /// frame.
+  /// The same for the capturing thread, which ran when it crashed; its mask is with its registers.
   @_noLocks
   func writeOwnStatus() {
     let capacity = unsafe state.pointee.scratchSize
@@ -126,9 +131,6 @@ struct ThreadWriter {
         .threadName, scanner.address, count: scanner.lengthOfLine)
     }
     unsafe state.pointee.writer.unsigned(.threadState, 0x52, width: 1)  // "R"
-    if let context = unsafe state.pointee.context {
-      unsafe state.pointee.writer.unsigned(.blockedSignals, pm_context_signal_mask(context))
-    }
     unsafe writeScheduling(of: state.pointee.threadID)
   }
 
@@ -169,13 +171,15 @@ struct ThreadWriter {
   ///     mapping up.
   ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the
   ///     bottom.
+  ///   - written: what is in the dump already, and counts as written.
   @_noLocks
-  func writeStack(from stackPointer: UInt64, limit: Int) {
+  func writeStack(
+    from stackPointer: UInt64, limit: Int, written: WrittenStack = WrittenStack()
+  ) {
     let mappings = unsafe state.pointee.mappings
-    // The System V ABI lets a leaf function use 128 bytes below the stack pointer.
-    let wanted = stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
+    let wanted = ThreadWriter.stackStart(stackPointer)
     guard mappings.count > 0 else {
-      writeStackWithoutMappings(from: wanted, limit: limit)
+      writeStackWithoutMappings(from: wanted, limit: limit, written: written)
       return
     }
     var index = mappings.index(endingAbove: wanted)
@@ -190,24 +194,34 @@ struct ThreadWriter {
     let size = Int(truncatingIfNeeded: mapping.end &- start)
     let top = size <= limit ? size : limit / 4 &* 3 & ~15
     let bottom = size <= limit ? 0 : (limit &- top) & ~15
+    let topEnd = start &+ UInt64(truncatingIfNeeded: top)
+    let bottomStart = mapping.end &- UInt64(truncatingIfNeeded: bottom)
     unsafe state.pointee.writer.startArray(.stack)
-    writeMemory(start, count: top)
-    if bottom > 0 {
-      writeMemory(mapping.end &- UInt64(truncatingIfNeeded: bottom), count: bottom)
-    }
+    writeMemory(from: start, to: topEnd, except: written)
+    if bottom > 0 { writeMemory(from: bottomStart, to: mapping.end, except: written) }
     unsafe state.pointee.writer.end()
-    let omitted = size &- top &- bottom
+    let omitted = size &- top &- bottom &- written.count(from: topEnd, to: bottomStart)
     if omitted > 0 {
       unsafe state.pointee.writer.unsigned(
         .stackBytesOmitted, UInt64(truncatingIfNeeded: omitted))
     }
   }
 
+  /// Where a stack is captured from.
+  ///
+  /// The System V ABI lets a leaf function use 128 bytes below the stack pointer.
+  @_noLocks
+  static func stackStart(_ stackPointer: UInt64) -> UInt64 {
+    stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
+  }
+
   /// Without /proc nobody knows where the stack ends: as much as can be read.
   @_noLocks
-  private func writeStackWithoutMappings(from address: UInt64, limit: Int) {
+  private func writeStackWithoutMappings(
+    from address: UInt64, limit: Int, written: WrittenStack
+  ) {
     unsafe state.pointee.writer.startArray(.stack)
-    var done = 0
+    var done = Int(truncatingIfNeeded: written.end(around: address) &- address)
     while done < limit {
       let rest = limit &- done
       let piece = rest < ThreadWriter.chunkSize ? rest : ThreadWriter.chunkSize
@@ -217,6 +231,22 @@ struct ThreadWriter {
       done &+= piece
     }
     unsafe state.pointee.writer.end()
+  }
+
+  /// A range, but for what is written already.
+  @_noLocks
+  private func writeMemory(from start: UInt64, to end: UInt64, except written: WrittenStack) {
+    var place = start
+    while place < end {
+      let next = written.end(around: place)
+      if next > place {
+        place = next
+        continue
+      }
+      let stop = written.start(above: place, below: end)
+      writeMemory(place, count: Int(truncatingIfNeeded: stop &- place))
+      place = stop
+    }
   }
 
   @_noLocks
@@ -247,7 +277,7 @@ struct ThreadWriter {
 
   /// Writes a region; returns how much of it could be read: 0 leaves a region without data.
   @_noLocks
-  private func writeReadable(_ address: UInt64, count: Int) -> Int {
+  func writeReadable(_ address: UInt64, count: Int) -> Int {
     var copied = 0
     unsafe state.pointee.writer.startMap(.memoryRegion)
     unsafe state.pointee.writer.unsigned(.regionAddress, address)

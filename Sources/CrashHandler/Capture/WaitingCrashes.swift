@@ -3,15 +3,33 @@ internal import CSignalSafe
 /// Threads that crashed while another one was already capturing: who they are and where they
 /// crashed.
 ///
-/// A fixed table of 64 entries behind the state; a thread that finds it full is captured inside the
-/// handler instead.
+/// They are not asked to stop: they stand still as it is, and on a small alternate stack the kernel
+/// would find no room for a second signal. So the stop signals are blocked while a thread waits, and
+/// what would have been read in the stop handler is here. A fixed table behind the state, as long
+/// as that of the threads.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingCrashes {
-  static var capacity: Int { @_noLocks get { 64 } }
-  /// Bytes of the table: thread ID (8) and context (8) each.
-  static var byteCount: Int { @_noLocks get { 64 &* 16 } }
+  /// What the capturing thread needs to know of one that waits.
+  struct Crash {
+    /// The thread's `ucontext_t`, in its signal frame.
+    let context: UInt64
+    let threadPointer: UInt64
+
+    @_noLocks
+    init(context: UInt64, threadPointer: UInt64) {
+      self.context = context
+      self.threadPointer = threadPointer
+    }
+  }
+
+  /// Bytes of one entry: thread ID (8), context (8), thread pointer (8), unused (8).
+  private static var stride: Int { @_noLocks get { 32 } }
+
+  /// Bytes of a table: the number of entries that were ever used comes first.
+  @_noLocks
+  static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
 
   private let state: UnsafeMutablePointer<HandlerState>
 
@@ -20,18 +38,23 @@ struct WaitingCrashes {
     unsafe self.state = state
   }
 
-  /// Adds the calling thread, if there is room.
+  /// Adds the calling thread, if there is room, and tells whoever is stopping threads.
   @_noLocks
   func add(_ threadID: Int32, context: UnsafeMutableRawPointer?) {
+    let capacity = unsafe state.pointee.threads.capacity
     var index = 0
-    while index < WaitingCrashes.capacity {
+    while index < capacity {
       let word = word(index)
-      // Taken with a number that is no thread's; the thread ID last, when the context is there.
-      if word.exchange(expected: 0, desired: UInt32.max) == 0 {
-        unsafe entry(index).storeBytes(
+      // Taken with a number that is no thread's; the thread ID last, when the rest is there.
+      if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
+        let entry = unsafe entry(index)
+        unsafe entry.storeBytes(
           of: UInt64(truncatingIfNeeded: UInt(bitPattern: context)), toByteOffset: 8,
           as: UInt64.self)
-        word.store(UInt32(bitPattern: threadID))
+        unsafe entry.storeBytes(of: pm_thread_pointer(), toByteOffset: 16, as: UInt64.self)
+        noteUse(of: index)
+        _ = word.exchange(expected: UInt32.max, desired: UInt32(bitPattern: threadID))
+        if unsafe state.pointee.parking.value != 0 { unsafe ThreadStopper.noteStop(state) }
         return
       }
       index &+= 1
@@ -41,18 +64,16 @@ struct WaitingCrashes {
   /// Takes the calling thread out: it waits no more.
   @_noLocks
   func remove(_ threadID: Int32) {
-    var index = 0
-    while index < WaitingCrashes.capacity {
-      if word(index).value == UInt32(bitPattern: threadID) { word(index).store(0) }
-      index &+= 1
-    }
+    let index = index(of: threadID)
+    if index >= 0 { word(index).store(0) }
   }
 
   /// True if no thread waits.
   var isEmpty: Bool {
     @_noLocks get {
+      let count = count
       var index = 0
-      while index < WaitingCrashes.capacity {
+      while index < count {
         if word(index).value != 0 { return false }
         index &+= 1
       }
@@ -63,33 +84,73 @@ struct WaitingCrashes {
   /// Takes all out, in a process whose threads are gone.
   @_noLocks
   func removeAll() {
+    let count = count
     var index = 0
-    while index < WaitingCrashes.capacity {
+    while index < count {
       word(index).store(0)
       index &+= 1
     }
   }
 
+  /// The crash of a thread; nil if it is not waiting.
+  @_noLocks
+  func crash(of threadID: Int32) -> Crash? {
+    let index = index(of: threadID)
+    guard index >= 0 else { return nil }
+    let entry = unsafe entry(index)
+    return Crash(
+      context: unsafe entry.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
+      threadPointer: unsafe entry.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
+  }
+
+  /// The thread of an entry; 0 if nobody has it.
+  @_noLocks
+  func threadID(at index: Int) -> Int32 {
+    let value = word(index).value
+    return value == UInt32.max ? 0 : Int32(bitPattern: value)
+  }
+
+  /// Entries that were ever used.
+  var count: Int { @_noLocks get { Int(truncatingIfNeeded: countWord.value) } }
+
+  // MARK: - Places
+
+  private var countWord: FutexWord {
+    @_noLocks get {
+      unsafe FutexWord(state.pointee.waiting.assumingMemoryBound(to: UInt32.self))
+    }
+  }
+
+  @_noLocks
+  private func noteUse(of index: Int) {
+    let needed = UInt32(truncatingIfNeeded: index &+ 1)
+    var known = countWord.value
+    while known < needed {
+      let found = countWord.exchange(expected: known, desired: needed)
+      if found == known { return }
+      known = found
+    }
+  }
+
+  /// -1 if it is not there.
+  @_noLocks
+  private func index(of threadID: Int32) -> Int {
+    let count = count
+    var index = 0
+    while index < count {
+      if word(index).value == UInt32(bitPattern: threadID) { return index }
+      index &+= 1
+    }
+    return -1
+  }
+
   @_noLocks
   private func entry(_ index: Int) -> UnsafeMutableRawPointer {
-    unsafe state.pointee.waiting + index &* 16
+    unsafe state.pointee.waiting + (index &+ 1) &* WaitingCrashes.stride
   }
 
   @_noLocks
   private func word(_ index: Int) -> FutexWord {
     unsafe FutexWord(entry(index).assumingMemoryBound(to: UInt32.self))
-  }
-
-  /// The context of a thread's own crash; nil if it is not waiting.
-  @_noLocks
-  func context(of threadID: Int32) -> UInt64? {
-    var index = 0
-    while index < WaitingCrashes.capacity {
-      if word(index).value == UInt32(bitPattern: threadID) {
-        return unsafe entry(index).loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-      }
-      index &+= 1
-    }
-    return nil
   }
 }

@@ -39,6 +39,10 @@ package struct HangDump: Sendable {
   /// The report that it becomes.
   package let reportID: ReportID
   private let index: Int
+  /// Shows others that this process lives, until the dump is dropped or kept.
+  private let recordMapping: RecordMapping
+  /// A forked child has the object, and nothing to do with its parent's files.
+  private let processID: Int32
   private let timeOffset: Int64
   private let processorTimeOffset: Int64
 
@@ -75,6 +79,9 @@ package struct HangDump: Sendable {
     // The entry's from now on.
     unsafe dump.state.pointee.fileDescriptor = -1
     unsafe dump.state.pointee.fifoDescriptor = -1
+    recordMapping = unsafe dump.state.pointee.recordMapping
+    unsafe dump.state.pointee.recordMapping = RecordMapping()
+    processID = pm_getpid()
     self.index = index
     timeOffset = unsafe dump.state.pointee.request.timeOffset
     processorTimeOffset = unsafe dump.state.pointee.request.processorTimeOffset
@@ -82,30 +89,43 @@ package struct HangDump: Sendable {
 
   /// Writes how long it has hung by now, in nanoseconds; nothing if the file is gone.
   package func update(time: UInt64, processorTime: UInt64?) {
-    guard let dumps = Self.dumps else { return }
+    guard let dumps else { return }
     dumps.overwrite(index, time, at: timeOffset)
     if let processorTime { dumps.overwrite(index, processorTime, at: processorTimeOffset) }
   }
 
   /// Removes it: what hung answered.
   package func drop() {
-    guard let dumps = Self.dumps, let folder = Self.folder else { return }
+    guard let dumps, let folder = Self.folder else { return }
     dumps.removeFiles(index, folder: folder)
-    dumps.close(index)
+    close(dumps)
   }
+
+  /// Has it removed by the end of the process, unless that is killed: nobody wants to know any more
+  /// whether what hangs will answer.
+  package func expectExit() { dumps?.expectExit(index) }
 
   /// Leaves it to be made a report, though what hung answered.
   package func keep() {
-    guard let dumps = Self.dumps, let folder = Self.folder else { return }
+    guard let dumps, let folder = Self.folder else { return }
     let name = unsafe String(cString: dumps.name(index, 0))
     if let finished = PendingDumpName(fileName: name)?.with(role: .finished) {
       _ = unsafe renameat(folder, name, folder, finished.description)
     }
-    dumps.close(index)
+    close(dumps)
   }
 
-  private static var dumps: HangDumps? {
-    unsafe pm_state().map { unsafe $0.assumingMemoryBound(to: HandlerState.self).pointee.hangDumps }
+  private func close(_ dumps: HangDumps) {
+    dumps.close(index)
+    var mapping = recordMapping
+    mapping.remove()
+  }
+
+  private var dumps: HangDumps? {
+    guard processID == pm_getpid() else { return nil }
+    return unsafe pm_state().map {
+      unsafe $0.assumingMemoryBound(to: HandlerState.self).pointee.hangDumps
+    }
   }
 
   private static var folder: Int32? {

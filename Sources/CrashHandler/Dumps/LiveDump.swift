@@ -31,9 +31,9 @@ struct LiveDump: ~Copyable {
       throw CrashHandlerError.handlerNotStarted
     }
     let main = unsafe address.assumingMemoryBound(to: HandlerState.self)
-    guard unsafe main.pointee.processID == pm_getpid() else {
+    guard unsafe OwnProcess(main).become() else {
       throw CrashHandlerError(
-        .notStarted, "this process was made by vfork or clone, and has its parent's handler")
+        .notStarted, "this process runs in another one's memory, and has its handler")
     }
     let threadID = pm_gettid()
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
@@ -50,8 +50,9 @@ struct LiveDump: ~Copyable {
     unsafe try Self.fill(state, from: main, threads: threads, suffix: suffix, memory: &memory)
     let bytes = Array(name.utf8.prefix(128))
     unsafe state.pointee.writer.asksFile = main.pointee.writer.asksFile
-    // The timer is the owner's.
-    if request.stops == .none { unsafe state.pointee.timer = -1 }
+    unsafe state.pointee.mapsRecords = main.pointee.mapsRecords
+    unsafe state.pointee.filesOwner = main.pointee.filesOwner
+    unsafe state.pointee.timer = Self.timer(request, main, for: threadID)
     unsafe state.pointee.request = request
     unsafe state.pointee.request.name = try memory.bytes(bytes)
     unsafe state.pointee.request.nameCount = bytes.count
@@ -64,6 +65,18 @@ struct LiveDump: ~Copyable {
     self.memory = memory
   }
 
+  /// One whose signal goes to the dumping thread alone: it comes every 10 ms, and would end calls of
+  /// threads that are not stopped.
+  private static func timer(
+    _ request: DumpRequest, _ main: UnsafeMutablePointer<HandlerState>, for threadID: Int32
+  ) -> Int32 {
+    var timer: Int32 = -1
+    guard request.stops != .none, unsafe main.pointee.timer >= 0,
+      unsafe pm_timer_create(main.pointee.watchdogSignal, threadID, &timer) == 0
+    else { return -1 }
+    return timer
+  }
+
   private static func fill(
     _ state: UnsafeMutablePointer<HandlerState>, from main: UnsafeMutablePointer<HandlerState>,
     threads: ThreadTable, suffix: String, memory: inout HandlerMemory
@@ -73,7 +86,8 @@ struct LiveDump: ~Copyable {
     let finished = unsafe String(cString: main.pointee.finishedName) + suffix
     unsafe state.initialize(
       to: try HandlerState(
-        processID: main.pointee.processID, isForkedChild: main.pointee.isForkedChild,
+        processID: main.pointee.processID, copyMark: main.pointee.copyMark,
+        wipesMark: main.pointee.wipesMark, isForkedChild: main.pointee.isForkedChild,
         needsFile: true, hasNewReportID: true, run: main.pointee.run,
         limits: main.pointee.limits, forgone: main.pointee.forgone,
         databasePath: main.pointee.databasePath,
@@ -89,7 +103,7 @@ struct LiveDump: ~Copyable {
         fifoDescriptor: -1, fifoIdentity: FileIdentity(of: -1),
         procDescriptor: main.pointee.procDescriptor, procIdentity: main.pointee.procIdentity,
         timeLimit: main.pointee.timeLimit, watchdogSignal: main.pointee.watchdogSignal,
-        timer: main.pointee.timer, spareDescriptors: (-1, -1),
+        timer: -1, spareDescriptors: (-1, -1),
         spareIdentity: FileIdentity(of: -1), stopAction: main.pointee.stopAction,
         stopSignal: main.pointee.stopSignal, previousActions: main.pointee.previousActions,
         crashSignals: main.pointee.crashSignals, openSignals: main.pointee.openSignals,
@@ -104,6 +118,7 @@ struct LiveDump: ~Copyable {
         dynamicSectionSize: main.pointee.dynamicSectionSize,
         encodedProcess: main.pointee.encodedProcess,
         encodedProcessCount: main.pointee.encodedProcessCount,
+        encodedCourse: main.pointee.encodedCourse, encodedCourseCount: 0,
         encodedFacts: main.pointee.encodedFacts,
         encodedFactsCount: main.pointee.encodedFactsCount,
         captureStackTop: stack + HandlerMemory.captureStackSize,
@@ -118,11 +133,14 @@ struct LiveDump: ~Copyable {
         dumpingThreads: main.pointee.dumpingThreads, hangDumps: main.pointee.hangDumps,
         writer: memory.writer(to: -1, limits: main.pointee.limits),
         precedingReport: main.pointee.precedingReport,
-        precedingName: main.pointee.precedingName))
+        precedingName: main.pointee.precedingName,
+        knownFaults: main.pointee.knownFaults))
   }
 
   deinit {
+    if unsafe state.pointee.timer >= 0 { _ = unsafe pm_timer_delete(state.pointee.timer) }
     unsafe DumpFile(state).close()
+    unsafe state.pointee.recordMapping.remove()
     if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
       close(unsafe state.pointee.fifoDescriptor)
     }

@@ -57,19 +57,22 @@ struct AlternateStack {
 
   // MARK: - The calling thread
 
-  /// True if the calling thread has one that is large enough, whoever made it.
-  static var isThere: Bool {
+  /// Bytes of the calling thread's, whoever made it; 0 if it has none.
+  static var currentSize: Int {
     var current = unsafe stack_t()
-    guard unsafe sigaltstack(nil, &current) == 0 else { return false }
-    return unsafe current.ss_flags & Int32(SS_DISABLE) == 0
-      && current.ss_size >= sufficientSize
+    guard unsafe sigaltstack(nil, &current) == 0,
+      unsafe current.ss_flags & Int32(SS_DISABLE) == 0
+    else { return 0 }
+    return unsafe current.ss_size
   }
 
   /// Makes it the calling thread's; false, with errno set, if the kernel refuses.
-  func use() -> Bool {
+  ///
+  /// - Parameter isFirst: true if the thread has none.
+  func use(isFirst: Bool) -> Bool {
     var stack = unsafe stack_t()
     unsafe stack.ss_sp = UnsafeMutableRawPointer(bitPattern: base)
-    unsafe stack.ss_size = Self.size
+    unsafe stack.ss_size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
     return unsafe sigaltstack(&stack, nil) == 0
   }
 

@@ -19,8 +19,8 @@ struct CrashSignals {
   static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
     .reduce(0) { $0 | bit($1) }
 
-  /// The signals that must reach a thread in our handler: a fault its landing pad, the stop signals
-  /// one that waits while another captures, the watchdog's the one that captures.
+  /// The signals that must reach a thread of ours or one that takes a dump: a fault its landing pad,
+  /// the stop signals one that dumps while another captures, the watchdog's the one that captures.
   var open: UInt64 {
     [SIGPROF, stopSignal, watchdogSignal].filter { $0 != 0 }
       .reduce(Self.faults) { $0 | Self.bit($1) }
@@ -59,11 +59,16 @@ struct CrashSignals {
     return 0
   }
 
-  /// Those of `mask` whose previous handler is not Swift's backtracer.
-  var withoutBacktracer: UInt64 {
+  /// Those of `mask` whose previous handler is Swift's backtracer.
+  var ofBacktracer: UInt64 {
     previous.reduce(0) { mask, entry in
-      pm_is_in_swift_runtime(entry.value.handler) != 0 ? mask : mask | Self.bit(entry.key)
+      pm_is_in_swift_runtime(entry.value.handler) != 0 ? mask | Self.bit(entry.key) : mask
     }
+  }
+
+  /// The address of its handler; 0 where there is none.
+  var backtracer: UInt64 {
+    previous.values.map(\.handler).first { pm_is_in_swift_runtime($0) != 0 } ?? 0
   }
 
   /// Writes the previous actions to a table indexed by signal number.
@@ -79,7 +84,7 @@ struct CrashSignals {
       @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
         unsafe pm_handle_stop
     _ = unsafe pm_install_handler(
-      stopSignal, handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
+      stopSignal, pm_stop_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
     var action = pm_signal_action()
     _ = unsafe pm_sigaction(stopSignal, nil, &action)
     return action
@@ -89,7 +94,10 @@ struct CrashSignals {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
-    let handler = unsafe pm_sanitized_handler(pm_handle_crash)
+    unsafe pm_set_crash_handler(pm_sanitized_handler(pm_crash_entry(pm_handle_crash)))
+    let handler:
+      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+        unsafe pm_enter_crash
     if watchdogSignal != 0 {
       let watchdog:
         @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
@@ -103,7 +111,7 @@ struct CrashSignals {
       let restarts =
         previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
       let result = unsafe pm_install_handler(
-        signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restarts, ~open)
+        signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restarts, ~Self.faults)
       var action = pm_signal_action()
       guard result == 0, unsafe pm_sigaction(signal, nil, &action) == 0, action.handler > 1 else {
         restore()

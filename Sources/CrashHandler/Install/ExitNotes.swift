@@ -32,9 +32,11 @@ enum ExitNotes {
     _ = atexit {
       guard let address = unsafe pm_state() else { return }
       let state = unsafe address.assumingMemoryBound(to: HandlerState.self)
-      guard unsafe !state.pointee.isForkedChild && state.pointee.processID == getpid() else {
-        return
-      }
+      // A child that made no files has the names of its parent's.
+      guard unsafe OwnProcess(state).isCurrent,
+        unsafe !state.pointee.isForkedChild || !state.pointee.needsFile
+      else { return }
+      unsafe EndingThread(state).waitForCapture()
       unsafe RunNoteFile(state).noteEnd(RunNotes.End.exit.rawValue)
       unsafe ExitNotes.removeFiles(state)
     }

@@ -10,27 +10,38 @@ enum HandlerInstaller {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
-    signals: CrashSignals
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, course: RunCourse?,
+    options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool
   ) throws(CrashHandlerError) {
     let refusal = ThreadStack.install()
     guard refusal == 0 else {
       throw CrashHandlerError(
         .notInstalled, "the kernel refuses an alternate signal stack", errorNumber: refusal)
     }
-    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
+    let entryStacks = Int(PM_ENTRY_STACKS) * Int(PM_ENTRY_STACK_SIZE)
+    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + entryStacks)
+    let entryMemory = unsafe try memory.pages(entryStacks)
     let state = unsafe try makeState(
-      files: files, facts: facts, options: options, signals: signals, memory: &memory)
+      files: files, facts: facts, course: course, options: options, signals: signals,
+      hasStandardError: hasStandardError, memory: &memory)
     unsafe state.pointee.followsRun = files.followsRun
     unsafe state.pointee.recordDescriptor = files.recordDescriptor
     unsafe state.pointee.recordIdentity = FileIdentity(of: files.recordDescriptor)
+    unsafe state.pointee.recordMapping = files.recordMapping
+    unsafe state.pointee.mapsRecords = files.recordMapping.isMapped
+    unsafe state.pointee.filesOwner = (files.owner?.user ?? 0, files.owner?.group ?? 0)
     pm_bind_now()
+    pm_find_thread_base()
+    let entry: @convention(c) () -> Void = pm_handle_fork
+    unsafe pm_pin_module(unsafeBitCast(entry, to: UnsafeRawPointer.self))
+    unsafe pm_set_entry_stacks(entryMemory)
     unsafe pm_set_state(state)
     do throws(CrashHandlerError) {
       try signals.install()
     } catch {
       // The memory goes with this error; a stray signal must not find it.
       pm_set_state(nil)
+      pm_set_entry_stacks(nil)
       throw error
     }
     unsafe state.pointee.crashAction = signals.installedAction()
@@ -39,6 +50,7 @@ enum HandlerInstaller {
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
+    pm_set_continuation(pm_continue_run)
     // ThreadSanitizer's handler, which runs after ours, has no stack on these threads either: given
     // one, it would report the overflow and exit with 66 where the program alone dies of SIGSEGV.
     if options.alternateStacksOnAllThreads, pm_is_thread_sanitized() == 0 {
@@ -52,13 +64,17 @@ enum HandlerInstaller {
   // MARK: - State
 
   private static func makeState(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
-    signals: CrashSignals, memory: inout HandlerMemory
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, course: RunCourse?,
+    options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool,
+    memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<HandlerState> {
     let state = unsafe try memory.pages(MemoryLayout<HandlerState>.size)
       .bindMemory(to: HandlerState.self, capacity: 1)
     let wordStride = HandlerMemory.wordStride
     let words = unsafe try memory.pages(10 * wordStride)
+    let (markPage, wipesMark) = unsafe try memory.pageWipedInCopies()
+    let copyMark = unsafe FutexWord(markPage.bindMemory(to: UInt32.self, capacity: 1))
+    copyMark.store(OwnProcess.whole)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
@@ -68,6 +84,7 @@ enum HandlerInstaller {
     let faultStackSize = 64 << 10
     let process = facts.encodedProcess() ?? []
     let system = facts.encodedSystem() ?? []
+    let encodedCourse = course?.encoded() ?? []
     let stackMapping = EnvironmentRange.current()
     var (debugAddress, dynamicSection, dynamicSize) = (UInt64(0), UInt64(0), UInt64(0))
     unsafe pm_find_link_map(&debugAddress, &dynamicSection, &dynamicSize)
@@ -88,10 +105,11 @@ enum HandlerInstaller {
     let spare = spareDescriptor()
     unsafe state.initialize(
       to: try HandlerState(
-        processID: getpid(),
+        processID: getpid(), copyMark: copyMark, wipesMark: wipesMark,
         run: RunFacts(
           startTime: run.startTime, stackStart: run.stackStart,
-          processNamespace: run.processNamespace ?? 0, launchTime: run.launchTime ?? 0,
+          processNamespace: run.processNamespace ?? 0, timeNamespace: run.timeNamespace ?? 0,
+          launchTime: run.launchTime ?? 0,
           bootID: memory.bytes(bootID), bootIDCount: bootID.count),
         limits: options.limits,
         forgone: options.forgoing.rawValue,
@@ -138,6 +156,8 @@ enum HandlerInstaller {
         dynamicSectionSize: Int(min(dynamicSize, 4096)),
         encodedProcess: memory.bytes(process),
         encodedProcessCount: process.count,
+        encodedCourse: memory.bytes(encodedCourse),
+        encodedCourseCount: encodedCourse.count,
         encodedFacts: memory.bytes(system),
         encodedFactsCount: system.count,
         captureStackTop: captureStack + stackSize,
@@ -149,20 +169,23 @@ enum HandlerInstaller {
         scratch: memory.pages(HandlerMemory.scratchSize),
         scratchSize: HandlerMemory.scratchSize,
         lastWords: LastWords.prepare(
-          options: options, facts: facts, signals: signals, memory: &memory),
+          options: options, facts: facts, signals: signals, hasStandardError: hasStandardError,
+          memory: &memory),
         owner: word(1),
         turn: word(2),
         ending: word(6),
         parking: word(3),
         stopped: word(4),
         stopTarget: word(5),
-        waiting: memory.pages(WaitingCrashes.byteCount),
+        waiting: memory.pages(WaitingCrashes.byteCount(capacity: threadCapacity)),
         dumpingThreads: DumpingThreads(
           base: memory.pages(DumpingThreads.byteCount), freed: word(9)),
         hangDumps: HangDumps(base: memory.pages(HangDumps.byteCount)),
         writer: memory.writer(to: files.descriptor, limits: options.limits),
         precedingReport: memory.pages(16),
-        precedingName: UnsafeMutablePointer(mutating: memory.text(finished))))
+        precedingName: UnsafeMutablePointer(mutating: memory.text(finished)),
+        knownFaults: KnownFaults(base: memory.pages(KnownFaults.byteCount))))
+    unsafe SwiftBacktracer.prepare(state, signals: signals)
     unsafe state.pointee.writer.asksFile = !options.forgoing.contains(.filePosition)
     return unsafe state
   }

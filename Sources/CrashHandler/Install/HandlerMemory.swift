@@ -10,12 +10,18 @@ internal import Glibc
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
+  private let pageSize: Int
   private var used = 0
-  private static let pageSize = 4096
+  /// Pieces begin at multiples of this on every system: pages of 64 KiB would be a waste.
+  private static let alignment = 4096
   private static let guardSize = 1 << 20
 
   /// Maps `capacity` bytes.
-  init(capacity: Int) throws(CrashHandlerError) {
+  ///
+  /// - Parameter pageSize: that of the system, or a multiple; 4, 16 or 64 KiB on arm64.
+  init(
+    capacity: Int, pageSize: Int = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
+  ) throws(CrashHandlerError) {
     let mapping = unsafe mmap(
       nil, capacity + 2 * Self.guardSize, PROT_NONE,
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
@@ -32,19 +38,35 @@ struct HandlerMemory: ~Copyable {
     }
     unsafe base = memory
     self.capacity = capacity
+    self.pageSize = pageSize
     // Huge pages would make the first touch, in a crash, clear 2 MiB.
     _ = unsafe madvise(memory, capacity, MADV_NOHUGEPAGE)
     _ = unsafe madvise(memory, capacity, Int32(MADV_DONTDUMP))
   }
 
-  /// Cuts off whole pages.
+  /// Cuts off a piece that begins at a multiple of 4 KiB.
   mutating func pages(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
-    let size = (count + Self.pageSize - 1) / Self.pageSize * Self.pageSize
-    guard capacity - used >= size else {
+    unsafe try piece(count, alignment: Self.alignment)
+  }
+
+  /// Cuts off whole pages, whose protection can be changed without that of their neighbours.
+  private mutating func wholePages(
+    _ count: Int
+  ) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
+    unsafe try piece(count, alignment: pageSize)
+  }
+
+  private mutating func piece(
+    _ count: Int, alignment: Int
+  ) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
+    let address = unsafe UInt(bitPattern: base) + UInt(used)
+    let gap = Int((0 &- address) % UInt(alignment))
+    let size = (count + alignment - 1) / alignment * alignment
+    guard capacity - used - gap >= size else {
       throw CrashHandlerError(.notInstalled, "the handler's memory is too small; this is a bug")
     }
-    defer { used += size }
-    return unsafe base + used
+    defer { used += gap + size }
+    return unsafe base + used + gap
   }
 
   /// Cuts off a copy of bytes.
@@ -65,9 +87,21 @@ struct HandlerMemory: ~Copyable {
 
   /// Cuts off a stack with a page below it that cannot be touched.
   mutating func stack(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
-    let guardPage = unsafe try pages(Self.pageSize)
-    unsafe mprotect(guardPage, Self.pageSize, PROT_NONE)
+    let guardPage = unsafe try wholePages(pageSize)
+    guard unsafe mprotect(guardPage, pageSize, PROT_NONE) == 0 else {
+      throw CrashHandlerError(
+        .notInstalled, "cannot make a guard page below a stack", errorNumber: errno)
+    }
     return unsafe try pages(count)
+  }
+
+  /// Cuts off a page that the kernel fills with zeros in each copy of the process.
+  ///
+  /// - Returns: the page, and false where the kernel does not do that (before 4.14).
+  mutating func pageWipedInCopies() throws(CrashHandlerError) -> (UnsafeMutableRawPointer, Bool) {
+    let page = unsafe try wholePages(pageSize)
+    let wipeOnFork: Int32 = 18  // MADV_WIPEONFORK
+    return unsafe (page, madvise(page, pageSize, wipeOnFork) == 0)
   }
 
   /// Leaves the memory mapped for the rest of the process's life.

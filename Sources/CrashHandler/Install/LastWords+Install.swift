@@ -4,17 +4,15 @@ internal import Glibc
 extension LastWords {
   /// Decides for which signals a block is written, and allocates what it needs.
   ///
-  /// Ordinary code. Not for a signal that Swift's backtracer prints for: it is then the previous
-  /// handler, and two stacks on standard error are one too many. For none where descriptor 2 is
-  /// closed.
+  /// Ordinary code. For none where descriptor 2 was closed, and in a program with more rights than
+  /// whoever started it: what that one reads there must not tell where its memory and files lie.
   static func prepare(
-    options: HandlerOptions, facts: LaunchFacts, signals: CrashSignals,
+    options: HandlerOptions, facts: LaunchFacts, signals: CrashSignals, hasStandardError: Bool,
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> LastWords {
-    var status = stat()
-    let isOpen = unsafe fstat(STDERR_FILENO, &status) == 0
-    return unsafe LastWords(
-      signals: options.writesLastWords && isOpen ? signals.withoutBacktracer : 0,
+    unsafe LastWords(
+      signals: options.writesLastWords && hasStandardError && pm_is_secure() == 0
+        ? signals.mask : 0,
       standardError: FileIdentity(of: STDERR_FILENO),
       product: try memory.text(facts.product ?? ""),
       version: try memory.text(facts.version ?? ""),

@@ -20,6 +20,9 @@ struct StandardDescriptors: ~Copyable {
     }
   }
 
+  /// False if there is none: what descriptor 2 is now goes with this.
+  var hasStandardError: Bool { !held.contains(STDERR_FILENO) }
+
   deinit {
     for descriptor in held { close(descriptor) }
   }

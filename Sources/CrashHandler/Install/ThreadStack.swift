@@ -26,14 +26,15 @@ enum ThreadStack {
   static func install() -> Int32 {
     let before = errno
     defer { errno = before }
-    if AlternateStack.isThere { return 0 }
+    let current = AlternateStack.currentSize
+    if current >= AlternateStack.sufficientSize { return 0 }
     guard let key else { return EAGAIN }
     // The thread has one of ours and put another in its place, which is too small.
     if let own = unsafe pthread_getspecific(key) {
-      return stack(UInt(bitPattern: own)).use() ? 0 : errno
+      return stack(UInt(bitPattern: own)).use(isFirst: current == 0) ? 0 : errno
     }
     guard let stack = EarlierThreads.reuse() ?? AlternateStack.make() else { return errno }
-    guard stack.use() else {
+    guard stack.use(isFirst: current == 0) else {
       let reason = errno
       stack.unmap()
       return reason

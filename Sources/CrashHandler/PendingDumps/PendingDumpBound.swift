@@ -80,7 +80,8 @@ struct PendingDumpBound {
     if let text = TextFile.bytes("/proc/\(record.processID)/stat"),
       let found = ProcessStatistics(statText: text)
     {
-      return found.startTime != record.startTime
+      // Another time namespace shifts start times.
+      return record.timeNamespace == current.timeNamespace && found.startTime != record.startTime
     }
     return kill(pid_t(bitPattern: record.processID), 0) != 0 && errno == ESRCH
   }

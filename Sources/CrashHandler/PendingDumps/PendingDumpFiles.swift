@@ -17,13 +17,18 @@ struct PendingDumpFiles: ~Copyable {
   private(set) var fifoDescriptor: Int32 = -1
   /// The run record, open for writing notes into it, and whether it has room for them.
   private(set) var recordDescriptor: Int32 = -1
+  /// What shows others that this process lives; none where it would not show.
+  private(set) var recordMapping = RecordMapping()
   private(set) var followsRun = false
   /// The database, absolute and without links.
   let databasePath: String
+  /// Whose the files are, where this process is root and the database another user's.
+  let owner: FolderOwner?
 
   private let folder: String
   private var createdNames: [String] = []
   private var openDescriptors: [Int32] = []
+  private var isKept = false
 
   /// Makes the folders, then FIFO, run record and locked file, in this order: a locked file never
   /// lies there without what tells whether its owner lives.
@@ -49,7 +54,8 @@ struct PendingDumpFiles: ~Copyable {
     guard folderDescriptor >= 0 else { throw error("open the folder", folder) }
     var files = PendingDumpFiles(
       lockedName: name, database: absolutePath(database), folder: folder,
-      folderDescriptor: folderDescriptor)
+      folderDescriptor: folderDescriptor, owner: owner(of: database))
+    files.owner?.give(folderDescriptor)
     PendingDumpBound(folderDescriptor: folderDescriptor, identifier: identifier).apply()
     try files.makeFIFO(name.with(role: .fifo).description)
     var record = RunRecord.current(signals)
@@ -64,8 +70,10 @@ struct PendingDumpFiles: ~Copyable {
   }
 
   private init(
-    lockedName: PendingDumpName, database: String, folder: String, folderDescriptor: Int32
+    lockedName: PendingDumpName, database: String, folder: String, folderDescriptor: Int32,
+    owner: FolderOwner?
   ) {
+    self.owner = owner
     databasePath = database
     reportID = lockedName.reportID
     self.lockedName = lockedName
@@ -76,11 +84,13 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Leaves the files where they are, and open, for the rest of the process's life.
   mutating func keep() {
-    createdNames = []
-    openDescriptors = []
+    isKept = true
   }
 
   deinit {
+    guard !isKept else { return }
+    var mapping = recordMapping
+    mapping.remove()
     for name in createdNames { unsafe unlinkat(folderDescriptor, name, 0) }
     for descriptor in openDescriptors { close(descriptor) }
   }
@@ -96,6 +106,7 @@ struct PendingDumpFiles: ~Copyable {
     let descriptor = unsafe openat(
       folderDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw Self.error("open a FIFO in", folder) }
+    owner?.give(descriptor)
     openDescriptors.append(descriptor)
     fifoDescriptor = descriptor
   }
@@ -103,7 +114,9 @@ struct PendingDumpFiles: ~Copyable {
   private mutating func writeRunRecord(
     _ record: RunRecord, as name: String
   ) throws(CrashHandlerError) -> Int32 {
-    let descriptor = try create(name)
+    let (descriptor, isMapped) = try mapRunRecord(as: name)
+    var record = record
+    record.isMapped = isMapped
     if record.course != nil {
       followsRun = Self.write(record, to: descriptor)
       if followsRun { return descriptor }
@@ -111,10 +124,30 @@ struct PendingDumpFiles: ~Copyable {
       ftruncate(descriptor, 0)
       lseek(descriptor, 0, SEEK_SET)
     }
-    var record = record
     record.course = nil
     guard Self.write(record, to: descriptor) else { throw Self.error("write a file in", folder) }
     return descriptor
+  }
+
+  /// Makes the file, maps it, and asks the kernel whether that shows, as a converter asks later:
+  /// without any other open end for writing.
+  ///
+  /// - Returns: the file, open for writing only, and whether a converter can tell by the mapping
+  ///   that this process lives.
+  private mutating func mapRunRecord(
+    as name: String
+  ) throws(CrashHandlerError) -> (descriptor: Int32, isMapped: Bool) {
+    let first = try create(name)
+    recordMapping = RecordMapping(of: first)
+    guard recordMapping.isMapped else { return (first, false) }
+    openDescriptors.removeLast()
+    close(first)
+    let isShown = RecordLease.probe(name, in: folderDescriptor) == .refused
+    if !isShown { recordMapping.remove() }
+    let second = unsafe openat(folderDescriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard second >= 0 else { throw Self.error("open a file in", folder) }
+    openDescriptors.append(second)
+    return (second, isShown)
   }
 
   /// False if the file did not become whole.
@@ -128,12 +161,21 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Creates a file that must not exist.
   private mutating func create(_ name: String) throws(CrashHandlerError) -> Int32 {
+    // For reading too: a run record is mapped, and a dump may have to be copied.
     let descriptor = unsafe openat(
-      folderDescriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      folderDescriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.error("make a file in", folder) }
+    owner?.give(descriptor)
     createdNames.append(name)
     openDescriptors.append(descriptor)
     return descriptor
+  }
+
+  private static func owner(of database: String) -> FolderOwner? {
+    let descriptor = unsafe open(database, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return FolderOwner(of: descriptor)
   }
 
   /// Makes a folder and those above it that are missing.

@@ -7,15 +7,19 @@ extension RunRecord {
     let statistics = ProcessStatistics.current()
     var status = stat()
     let hasNamespace = unsafe stat("/proc/self/ns/pid", &status) == 0
-    return RunRecord(
+    let namespace = hasNamespace ? UInt64(status.st_ino) : nil
+    let hasTimeNamespace = unsafe stat("/proc/self/ns/time", &status) == 0
+    var record = RunRecord(
       processID: UInt32(bitPattern: getpid()),
       startTime: statistics?.startTime ?? 0, stackStart: statistics?.stackStart ?? 0,
       bootID: TextFile.bytes("/proc/sys/kernel/random/boot_id").map(RunRecord.bootID(of:)) ?? "",
-      processNamespace: hasNamespace ? UInt64(status.st_ino) : nil,
+      processNamespace: namespace,
       launchTime: LaunchFacts.time(CLOCK_REALTIME),
       signals: signals.map {
         Signals(crash: $0.mask, stop: $0.stopSignal, watchdog: $0.watchdogSignal)
       })
+    record.timeNamespace = hasTimeNamespace ? UInt64(status.st_ino) : nil
+    return record
   }
 }
 

@@ -46,6 +46,11 @@ package struct FileStatus: Sendable, Equatable {
     return sum.overflow ? .max : sum.partialValue
   }
 
+  /// True if nobody has written to the file between two looks.
+  package func isUnchanged(since other: FileStatus) -> Bool {
+    size == other.size && modificationTime == other.modificationTime
+  }
+
   /// True if both are the same file.
   package func isSameFile(as other: FileStatus) -> Bool {
     device == other.device && inode == other.inode

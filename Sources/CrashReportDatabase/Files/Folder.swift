@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 
 /// A folder held open, and the only way this package touches files in it.
 ///
@@ -31,10 +32,12 @@ package struct Folder: ~Copyable, Sendable {
     _ name: String, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Folder {
     let path = "\(path)/\(name)"
+    var isMade = false
     if create {
       if unsafe mkdirat(descriptor, name, 0o700) == 0 {
         // The umask may have taken away the owner's own permissions.
         _ = unsafe fchmodat(descriptor, name, 0o700, 0)
+        isMade = true
       } else if errno != EEXIST {
         throw CrashReportDatabaseError(systemCall: "making the folder \(path)", errno: errno)
       }
@@ -49,6 +52,7 @@ package struct Folder: ~Copyable, Sendable {
       }
       throw CrashReportDatabaseError(systemCall: "opening the folder \(path)", errno: errno)
     }
+    if isMade { FolderOwner(of: descriptor)?.give(result) }
     return Folder(file: OpenFile(descriptor: result, path: path))
   }
 
@@ -141,6 +145,7 @@ package struct Folder: ~Copyable, Sendable {
       throw CrashReportDatabaseError(systemCall: "making \(path)", errno: errno)
     }
     _ = fchmod(result, 0o600)
+    FolderOwner(of: descriptor)?.give(result)
     return OpenFile(descriptor: result, path: path)
   }
 

@@ -1,18 +1,23 @@
-internal import IntermediateDump
+package import IntermediateDump
 
 /// Whether the converter that a claim names may still be at work.
 package enum ClaimLiveness {
   /// How long a claim stands whose converter cannot be judged from here, in nanoseconds.
   package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
-  /// Decides.
+  /// Decides: by the process where it can be seen from here, else by its witness in the same boot,
+  /// else by age.
   ///
   /// - Parameters:
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
+  ///   - isLocalFileSystem: true if only this machine writes there.
   ///   - probe: looks at a process of this PID namespace.
+  ///   - witness: looks at the claim's witness; only asked for in its own boot.
   package static func verdict(
-    processID: UInt32, startTime: UInt64, place: UInt32, host: HostIdentity, age: Int64,
-    probe: (UInt32) -> ProcessProbe = ProcessProbe.look(at:)
+    processID: UInt32, startTime: UInt64, place: UInt32, witness: PendingDumpName.Witness? = nil,
+    host: HostIdentity, age: Int64, isLocalFileSystem: Bool = false,
+    probe: (UInt32) -> ProcessProbe = ProcessProbe.look(at:),
+    witnessProbe: (UInt64) -> ClaimWitness.Probe = { _ in .unknown }
   ) -> OwnerVerdict {
     if processID == 0 { return .dead("given back") }
     if place != 0, place == host.place {
@@ -20,12 +25,33 @@ package enum ClaimLiveness {
       case .missing: return .dead("converter \(processID) is gone")
       case .unreadable: break
       case .found(let found):
-        return found.startTime == startTime && !found.hasEnded
-          ? .alive("converter \(processID) runs") : .dead("converter \(processID) has ended")
+        guard found.startTime == startTime, !found.hasEnded else {
+          return .dead("converter \(processID) has ended")
+        }
+        // This process itself: a call that could not give the dump back.
+        if processID == host.processID, let witness, witness.boot == host.boot,
+          witnessProbe(witness.number) == .free
+        {
+          return .dead("the call that claimed it is over")
+        }
+        return .alive("converter \(processID) is at work on it")
       }
     }
-    return age.magnitude > unjudgedLimit.magnitude
+    if let witness, host.boot != 0 {
+      if witness.boot != host.boot {
+        if isLocalFileSystem { return .dead("its machine was started again since") }
+      } else {
+        switch witnessProbe(witness.number) {
+        case .free: return .dead("nobody holds its converter's FIFO")
+        case .held: return .alive("a converter that is not to be seen from here is at work on it")
+        case .unknown: break
+        }
+      }
+    }
+    let magnitude = Int64(clamping: age.magnitude)
+    return magnitude > unjudgedLimit
       ? .dead("claimed more than an hour ago, by a process that is not to be seen from here")
-      : .alive("claimed by a process that is not to be seen from here")
+      : .alive(
+        "claimed by a process that is not to be seen from here", still: unjudgedLimit - magnitude)
   }
 }

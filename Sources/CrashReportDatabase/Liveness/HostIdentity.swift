@@ -7,6 +7,9 @@ package struct HostIdentity: Sendable, Equatable {
   package var bootID: String?
   /// The inode of `/proc/self/ns/pid`.
   package var processNamespace: UInt64?
+  /// The inode of `/proc/self/ns/time`, which shifts the start times that this process reads; nil in
+  /// kernels before 5.6.
+  package var timeNamespace: UInt64?
   /// True if `/proc` shows the processes of this PID namespace: a namespace can be entered without
   /// mounting its own.
   package var isProcOurs: Bool
@@ -16,13 +19,14 @@ package struct HostIdentity: Sendable, Equatable {
 
   package init(
     bootID: String?, processNamespace: UInt64?, isProcOurs: Bool, processID: UInt32,
-    startTime: UInt64?
+    startTime: UInt64?, timeNamespace: UInt64? = nil
   ) {
     self.bootID = bootID
     self.processNamespace = processNamespace
     self.isProcOurs = isProcOurs
     self.processID = processID
     self.startTime = startTime
+    self.timeNamespace = timeNamespace
   }
 
   /// Asks the system; not kept, because a fork changes the answer.
@@ -34,24 +38,37 @@ package struct HostIdentity: Sendable, Equatable {
       decoding: buffer.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
     var status = stat()
     let hasNamespace = unsafe stat("/proc/self/ns/pid", &status) == 0
+    let namespace = hasNamespace ? UInt64(status.st_ino) : nil
+    let hasTimeNamespace = unsafe stat("/proc/self/ns/time", &status) == 0
     let isProcOurs = shown == "\(processID)"
     let ownText = isProcOurs ? ProcFile.contents("/proc/self/stat") : nil
     return HostIdentity(
       bootID: ProcFile.contents("/proc/sys/kernel/random/boot_id").map(RunRecord.bootID(of:)),
-      processNamespace: hasNamespace ? UInt64(status.st_ino) : nil,
+      processNamespace: namespace,
       isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),
-      startTime: ownText.flatMap(ProcessStatistics.init(statText:))?.startTime)
+      startTime: ownText.flatMap(ProcessStatistics.init(statText:))?.startTime,
+      timeNamespace: hasTimeNamespace ? UInt64(status.st_ino) : nil)
   }
 
-  /// A digest of boot and namespace for the names of claims; 0 if these are not known.
+  /// The inode of the first time namespace: its clocks are those of the machine.
+  ///
+  /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
+  package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
+
+  /// A digest of boot and namespaces for the names of claims, in which process ID and start time mean
+  /// anything; 0 if these are not known.
   ///
   /// 32-bit FNV-1a. Two places of one digest make a claim look as if its process had died, one time
   /// in 4 billion; the database then still makes one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
-    let hash = "\(bootID)/\(processNamespace)".utf8.reduce(UInt32(2_166_136_261)) {
-      ($0 ^ UInt32($1)) &* 16_777_619
-    }
-    return max(hash, 1)
+    return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")
+  }
+
+  /// A digest of the boot alone; 0 if it is not known.
+  package var boot: UInt32 { bootID.map(Self.digest) ?? 0 }
+
+  private static func digest(_ text: String) -> UInt32 {
+    max(text.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, 1)
   }
 }

@@ -107,7 +107,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
   private static func verdict(
     _ name: PendingDumpName, _ status: FileStatus, _ host: HostIdentity
   ) -> OwnerVerdict {
-    guard case .claimed(_, let processID, let startTime, let place) = name.role else {
+    guard case .claimed(_, let processID, let startTime, let place, _) = name.role else {
       return .alive("not a claim")
     }
     let time = max(status.modificationTime, status.changeTime)

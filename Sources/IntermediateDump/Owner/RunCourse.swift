@@ -28,6 +28,11 @@ package struct RunCourse: Sendable, Equatable {
     environment = owner.text(.environment)
   }
 
+  /// The tokens by themselves, for a record that is written by a forked child.
+  package func encoded() -> [UInt8]? {
+    IntermediateDumpEncoding.encode { encode(to: &$0) }
+  }
+
   /// Writes the properties, which must come first in the owner's map.
   func encode(to writer: inout IntermediateDumpWriter) {
     writer.bytes(.ownerNotes, notes.bytes)

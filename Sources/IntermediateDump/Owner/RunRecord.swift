@@ -16,6 +16,13 @@ package struct RunRecord: Sendable, Equatable {
   ///
   /// Nil where it was not known.
   package var processNamespace: UInt64?
+  /// The inode of the time namespace: start times of different ones cannot be compared.
+  ///
+  /// Nil where it was not known, and in records of versions that did not write it.
+  package var timeNamespace: UInt64?
+  /// True if the owner keeps the record itself mapped as long as it lives, and has seen that this
+  /// shows: nobody who maps it is proof of its death.
+  package var isMapped = false
   /// Nanoseconds since 1970; nil where it was not known.
   package var launchTime: Int64?
   /// The handler's signals; nil where they were not known.
@@ -64,6 +71,8 @@ package struct RunRecord: Sendable, Equatable {
       bootID: Self.bootID(of: Array(bootID.utf8)),
       processNamespace: owner.unsigned(.ownerProcessNamespace).flatMap { $0 == 0 ? nil : $0 },
       launchTime: owner.signed(.ownerLaunchTime), signals: Self.signals(of: owner))
+    timeNamespace = owner.unsigned(.ownerTimeNamespace).flatMap { $0 == 0 ? nil : $0 }
+    isMapped = owner.unsigned(.ownerIsMapped) == 1
     course = RunCourse(reading: owner)
   }
 
@@ -89,6 +98,8 @@ package struct RunRecord: Sendable, Equatable {
       writer.text(.ownerBootID, bootID)
       writer.unsigned(.ownerProcessNamespace, processNamespace ?? 0)
       if let launchTime { writer.signed(.ownerLaunchTime, launchTime) }
+      writer.unsigned(.ownerTimeNamespace, timeNamespace ?? 0)
+      writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
       if let signals {
         writer.unsigned(.ownerCrashSignals, signals.crash)
         writer.unsigned(.ownerStopSignal, UInt64(UInt32(bitPattern: signals.stop)), width: 4)

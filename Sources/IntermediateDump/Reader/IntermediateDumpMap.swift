@@ -30,6 +30,13 @@ public struct IntermediateDumpMap: Sendable {
     self.bytes = bytes
   }
 
+  /// One map with the entries of several of one file, in their order; nil for none.
+  public init?(joining maps: [IntermediateDumpMap]) {
+    guard let first = maps.first else { return nil }
+    bytes = first.bytes
+    entries = maps.flatMap(\.entries)
+  }
+
   private func value(_ key: IntermediateDumpKey) -> Value? {
     entries.first { $0.key == key.rawValue }?.value
   }

@@ -32,6 +32,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case tasksUsed = 124
   case tasksLimit = 125
   case controlGroup = 126
+  case dumpDigest = 127
 
   case system = 200  // map
   case kernelName = 201
@@ -78,7 +79,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case stackRegionEnd = 413
   case stackBytesOmitted = 414
   case blockedSignals = 415
-  case crashingThread = 416  // map, the same contents as thread
+  case crashingThread = 416  // map, the same contents as thread; in two parts
   case schedulingPolicy = 417
   case niceValue = 418
   case systemCall = 419
@@ -159,6 +160,8 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case ownerCrashSignals = 1206
   case ownerStopSignal = 1207
   case ownerWatchdogSignal = 1208
+  case ownerTimeNamespace = 1209
+  case ownerIsMapped = 1210
 
   // Why the dump was taken, where nothing crashed.
   case dumpRequest = 1300  // map

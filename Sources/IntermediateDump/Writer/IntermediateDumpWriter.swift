@@ -244,11 +244,13 @@ public struct IntermediateDumpWriter: ~Copyable {
     isWriting = true
     while failure == 0, offset < used {
       let result = unsafe pm_write(descriptor, buffer + offset, used &- offset)
-      attempts &+= 1
+      // EINTR: a slow file system may answer so to each tick of the handler's timer, which is what
+      // bounds it.
+      attempts &+= result == -4 ? 1 : 64
       if result > 0 {
         offset &+= result
         attempts = 0
-      } else if attempts == 16 {
+      } else if attempts >= 1024 {
         // Whatever the error was, one that passes has passed by now. A write of 0 bytes has no
         // errno; EIO stands for it.
         failure = result == 0 ? 5 : Int32(truncatingIfNeeded: 0 &- result)

@@ -13,6 +13,7 @@ extension ProcessSnapshot {
     for map in root.maps(.process) {
       process.overlay(map)
       reportID = map.data(.reportID).flatMap { ReportID(bytes: $0) } ?? reportID
+      dumpDigest = map.unsigned(.dumpDigest) ?? dumpDigest
     }
     for map in root.maps(.system) { system.overlay(map) }
     for map in root.maps(.capture) { capture.overlay(map) }

@@ -42,6 +42,7 @@ extension ProcessSnapshot {
   private func encodeDescriptions(_ writer: inout IntermediateDumpWriter) {
     writer.startMap(.process)
     writer.bytes(.reportID, reportID?.bytes)
+    writer.optional(.dumpDigest, dumpDigest)
     writer.text(.identifier, process.identifier)
     writer.optional(.processID, process.processID)
     writer.optional(.parentProcessID, process.parentProcessID)

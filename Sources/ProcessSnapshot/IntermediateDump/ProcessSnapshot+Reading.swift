@@ -33,10 +33,13 @@ extension ProcessSnapshot {
     }
     readMappings(root)
     linkMap = root.map(.linkMap).map { LinkMap(reading: $0) }
-    readThreads(root)
+    let crashing = crashingThread(root)
+    readThreads(root, crashing)
+    // What lies beside the stack is memory of the process too.
+    let top = crashing?.elements(.stack).compactMap(\.region) ?? []
     let extra = root.elements(.memory).compactMap(\.region)
     let asked = root.elements(.extraMemory).compactMap(\.region)
-    memory = MemorySnapshot(joining: threads.flatMap(\.stack) + extra + asked)
+    memory = MemorySnapshot(joining: threads.flatMap(\.stack) + top + extra + asked)
     client = ClientInformation(reading: root)
     spreadClientAnnotations()
     note(damageOf: document)
@@ -68,9 +71,20 @@ extension ProcessSnapshot {
       .modules(of: root.elements(.modules))
   }
 
-  private mutating func readThreads(_ root: IntermediateDumpMap) {
+  /// The parts of the crashing thread, of which the first has the registers and the top of the stack.
+  private func crashingThread(_ root: IntermediateDumpMap) -> IntermediateDumpMap? {
+    let maps = root.maps(.crashingThread)
+    let id = maps.first?.unsigned(.threadID)
+    return IntermediateDumpMap(
+      joining: maps.filter { map in
+        map.unsigned(.threadID).map { $0 == id } ?? true
+      })
+  }
+
+  private mutating func readThreads(
+    _ root: IntermediateDumpMap, _ crashingMap: IntermediateDumpMap?
+  ) {
     let exceptionMap = root.map(.exception)
-    let crashingMap = root.map(.crashingThread)
     let exceptionThreadID = exceptionMap?.unsigned32(.exceptionThreadID)
     var seen: Set<UInt32> = []
     if let crashingMap {

@@ -14,8 +14,15 @@ extension ThreadSnapshot {
       floatingPointState: map.data(.floatingPointState))
     stackPointer = stackPointer ?? context?.stackPointer
     instructionPointer = instructionPointer ?? context?.instructionPointer
-    // Written in chunks; touching ones are one piece again.
-    stack = MemorySnapshot(joining: map.elements(.stack).compactMap(\.region)).regions
+    // Written in chunks; touching ones are one piece again. The top of the crashing thread's was
+    // written before it was known where the stack begins and ends.
+    let pieces = map.elements(.stack).compactMap(\.region)
+    stack =
+      MemorySnapshot(
+        joining: pieces.compactMap { piece in
+          stackRange.map { piece.part(within: $0) } ?? piece
+        }
+      ).regions
   }
 
   /// Takes what a map has of the fields that are not registers, name or memory.

@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 /// frame that made a call is past this.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
-    guard !state.isReturnAddress, let address = state.registers.programCounter,
+    guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,
       let stackPointer = state.registers.stackPointer
     else { return .unknown }
     let hasCode = process.isExecutable(address)

@@ -57,6 +57,10 @@ final class UnwindProcess {
     return snapshot.mappings.isEmpty && snapshot.module(containing: address) != nil
   }
 
+  /// False for a dump that was torn before its mappings and modules: then nothing tells where code
+  /// is, and a chain of frame pointers is all there is to go by.
+  var knowsCode: Bool { !snapshot.mappings.isEmpty || !snapshot.modules.isEmpty }
+
   /// Takes away what is no part of a code address: pointer authentication bits on arm64.
   func codeAddress(_ word: UInt64) -> Address {
     // User addresses have at most 48 bits unless asked for more; bit 55 tells user from kernel.
@@ -72,6 +76,11 @@ final class UnwindProcess {
   }
 
   private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
+    guard knowsCode else {
+      let isUserSpace = address >= 0x1_0000 && address < 0x1_0000_0000_0000
+      return isUserSpace && snapshot.memory.region(containing: address) == nil
+        ? .codeUnknown : .notBehindCall
+    }
     // A call that never returns may be the last instruction of its section.
     guard address > 16, isExecutable(address &- 1) else { return .notBehindCall }
     guard let code = code(at: address &- 8, count: 8) else { return .codeUnknown }

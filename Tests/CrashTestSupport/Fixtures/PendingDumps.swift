@@ -46,11 +46,13 @@ package final class PendingDumps: Sendable {
   /// Puts the record of a locked file's owner.
   package func putRecord(
     _ id: ReportID, identifier: String = "app", processID: UInt32, startTime: UInt64,
-    stackStart: UInt64 = 0, bootID: String, namespace: UInt64
+    stackStart: UInt64 = 0, bootID: String, namespace: UInt64, isMapped: Bool = false
   ) throws {
-    let record = RunRecord(
+    var record = RunRecord(
       processID: processID, startTime: startTime, stackStart: stackStart, bootID: bootID,
       processNamespace: namespace, launchTime: 1)
+    record.timeNamespace = HostIdentity.current().timeNamespace
+    record.isMapped = isMapped
     try put(try #require(record.encoded()), "\(identifier)@\(id).run")
   }
 

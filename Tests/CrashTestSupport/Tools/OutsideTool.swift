@@ -1,7 +1,7 @@
 internal import Foundation
 public import Testing
 
-/// A program that some tests need and the toolchain does not bring.
+/// A program, or a library, that some tests need and the toolchain does not bring.
 public enum OutsideTool: String, Sendable {
   case gdb
   /// Of binutils.
@@ -10,9 +10,13 @@ public enum OutsideTool: String, Sendable {
   case strace
   case python3
   case openssl
+  /// Libraries to be preloaded.
+  case jemalloc = "libjemalloc.so.2"
+  case tcmalloc = "libtcmalloc_minimal.so.4"
 
   /// Its path; nil if it is not installed.
   public var path: String? {
+    if rawValue.contains(".so") { return libraryPath }
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     return folders.map { "\($0)/\(rawValue)" }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -21,8 +25,21 @@ public enum OutsideTool: String, Sendable {
   /// Whether it looks into other processes, which `swift test` does not do.
   var isDebugger: Bool { [.gdb, .lldb, .strace].contains(self) }
 
+  private var libraryPath: String? {
+    let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
+    return folders.filter { $0.hasSuffix("-linux-gnu") }.map { "/usr/lib/\($0)/\(rawValue)" }
+      .first { FileManager.default.fileExists(atPath: $0) }
+  }
+
   /// The Debian package that has it.
-  var package: String { self == .objcopy ? "binutils" : rawValue }
+  var package: String {
+    switch self {
+    case .objcopy: "binutils"
+    case .jemalloc: "libjemalloc2"
+    case .tcmalloc: "libtcmalloc-minimal4"
+    default: rawValue
+    }
+  }
 
   /// True where a missing tool must fail a test, not skip it.
   public static var mustBeThere: Bool { ProcessInfo.processInfo.environment["CI"] == "true" }

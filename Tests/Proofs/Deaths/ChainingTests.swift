@@ -26,9 +26,20 @@ struct ChainingTests {
     // Returns having fixed the cause, twice; the second time nothing follows that would show it.
     Scene(name: "fix", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
     Scene(name: "longjmp", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    // The same instruction each time, which a handler that leaves does not come back to.
+    Scene(
+      name: "longjmp-again", reports: 5,
+      outcomes: [.wentOn, .wentOn, .wentOn, .wentOn, .previousHandlerRan]),
+    Scene(
+      name: "return-then-leave", reports: 5,
+      outcomes: [.wentOn, .wentOn, .wentOn, .wentOn, .previousHandlerRan]),
     Scene(name: "signal", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
     // Sees siginfo, mask and stack as the kernel gives them, and has its own stack back afterwards.
     Scene(name: "look", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    // On an alternate stack of 12 KiB.
+    Scene(name: "small-look", reports: 2, outcomes: [.wentOn, .previousHandlerRan]),
+    Scene(
+      name: "small-nodefer", reports: 2, outcomes: [.previousHandlerRan, .previousHandlerRan]),
     Scene(name: "sent", reports: 2, outcomes: [.wentOn, .wentOn]),
     // A call that a signal interrupts goes on if the program's SA_RESTART says so.
     Scene(name: "restart", reports: 1, outcomes: [.wentOn]),
@@ -43,6 +54,14 @@ struct ChainingTests {
     // The same fault five times.
     Scene(name: "stubborn", reports: 1, outcomes: [.previousHandlerRan]),
     Scene(name: "sent-then-fault", reports: 1, outcomes: [nil]),
+    // A handler that was installed after ours, calls it, has a thread of the program do something,
+    // and works for longer than our own bound.
+    Scene(name: "later-fault", reports: 1, outcomes: [.previousHandlerRan]),
+    Scene(name: "later-abort", reports: 1, outcomes: [.previousHandlerRan]),
+    Scene(name: "later-sent", reports: 1, outcomes: [.previousHandlerRan]),
+    // One that leaves after it has called ours, and dies of another signal.
+    Scene(name: "later-leaves", reports: 2, outcomes: [.wentOn, nil]),
+    Scene(name: "later-leaves-abort", reports: 2, outcomes: [.wentOn, nil]),
   ]
 
   @Test(
@@ -78,6 +97,38 @@ struct ChainingTests {
     #expect(Set(play.snapshots.map { $0.exception?.threadID }).count == 2)
   }
 
+  /// Each of two faults comes again four times, always after the other one.
+  @Test("Two threads whose handlers return", arguments: BuildConfiguration.dynamic)
+  func turns(_ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let play = try await Play("turns", by: victim)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.end.exitCode == 0)
+    #expect(play.snapshots.count == 2, "\(play.lines)")
+    #expect(Set(play.snapshots.map { $0.exception?.threadID }).count == 2)
+  }
+
+  /// Two crash by each of SEGV, ILL, FPE and ABRT.
+  @Test("Of threads that crash at once the one that ends the process is in the report")
+  func mixed() async throws {
+    let victim = try await Victim(.release)
+    for run in 1...100 {
+      let child = try await victim.run(
+        ["chain", "mixed-deaths", "--database", victim.database], in: "handled-\(run)")
+      let name = try #require(
+        try victim.pendingFiles().first { PendingDumpName(fileName: $0)?.role == .finished })
+      let folder = victim.database + "/" + PendingDumpName.folder
+      let snapshot = try Victim.snapshot(ofDump: folder + "/" + name)
+      #expect(child.end.signal != nil)
+      #expect(snapshot.exception?.signal == child.end.signal, "run \(run)")
+      #expect(snapshot.capture.isComplete)
+      let dumps = try victim.pendingFiles().compactMap { PendingDumpName(fileName: $0) }
+        .filter { $0.role != .runRecord && $0.role != .fifo }
+      #expect(dumps.count == 1, "run \(run): \(dumps)")
+      try FileManager.default.removeItem(atPath: folder)
+    }
+  }
+
   @Test("A process that lives on by crashing does not fill the disk")
   func cap() async throws {
     let victim = try await Victim(.asTested)
@@ -89,6 +140,19 @@ struct ChainingTests {
     // Nothing is left open of a crash that is over.
     #expect(Set(play.snapshots.map(\.process.descriptorCount)).count == 1)
     #expect(try victim.pendingFiles() == [])
+  }
+
+  @Test(
+    "A handler that leaves a small alternate stack a hundred times",
+    arguments: BuildConfiguration.dynamic)
+  func smallStack(_ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let play = try await Play("small-longjmp", by: victim)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.standardOutput == "100 calls\n")
+    #expect(play.handled.standardOutput == play.alone.standardOutput)
+    #expect(play.snapshots.count == 16)
+    #expect(play.lines.allSatisfy { $0.hasSuffix(": complete") }, "\(play.lines)")
   }
 
   @Test("What the first-chance handler takes leaves nothing", arguments: BuildConfiguration.dynamic)

@@ -1,6 +1,8 @@
 import CrashCatalogue
 import CrashReportDatabase
 import CrashTestSupport
+import Foundation
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 
@@ -24,7 +26,149 @@ struct PreviousHandlerTests {
     let lines = try await victim.process()
     #expect(lines.count == 1 && lines.first?.hasSuffix(": complete") == true, "\(lines)")
     let report = try #require(try victim.reports().first)
-    let exception = try #require(try Victim.snapshot(of: report).exception)
+    let snapshot = try Victim.snapshot(of: report)
+    let exception = try #require(snapshot.exception)
     #expect(exception.signal == crash.signal && exception.code == crash.code)
+    // It ran, and nothing else can come of it.
+    #expect(snapshot.survival?.outcome == nil)
+    #expect(snapshot.survival?.previousHandler != nil)
+    #expect(handled.leftBehind == [])
+    Self.checkLine(handled, report.id)
+  }
+
+  /// One line of ours, before all that the backtracer prints, with the report and its dump.
+  private static func checkLine(_ child: ChildProcess, _ report: ReportID) {
+    let lines = child.standardError.split(separator: "\n")
+    let mark = "postmortem[\(child.processID)]: "
+    let ours = lines.filter { $0.hasPrefix(mark) }
+    #expect(ours.count == 1)
+    #expect(ours.first?.hasPrefix(mark + "crash-report \(report) complete - /") == true)
+    #expect(ours.first?.hasSuffix("@\(report)") == true)
+    let backtrace = lines.firstIndex { $0.contains("Backtracing") }
+    #expect(lines.firstIndex { $0.hasPrefix(mark) } ?? .max < backtrace ?? 0)
+  }
+
+  @Test(
+    "Threads that crash at once make one report, and nothing is left",
+    arguments: ["null-read", "abort"])
+  func atOnce(_ kind: String) async throws {
+    let victim = try await Victim(.release)
+    for _ in 1...3 {
+      let child = try await victim.die(
+        kind, on: .main, options: ["--condition", "at-once"], backtracer: true)
+      let lines = try await victim.process()
+      #expect(lines.count == 1 && lines.last?.hasSuffix(": complete") == true, "\(lines)")
+      #expect(child.end.signal == (kind == "abort" ? SIGABRT : SIGSEGV))
+      #expect(child.standardError.contains("Program crashed"))
+      // All stood still for it, and it found them as if they ran.
+      #expect(!child.standardError.contains("failed to suspend"), "\(child.standardError)")
+      #expect(child.leftBehind == [])
+    }
+  }
+
+  @Test("The report's signal is the one that ends the process, in whatever way threads crash")
+  func mixed() async throws {
+    let victim = try await Victim(.release)
+    for run in 1...10 {
+      let child = try await victim.run(
+        ["chain", "mixed-deaths", "--database", victim.database], in: "handled-\(run)",
+        backtracer: true)
+      #expect(child.leftBehind == [])
+      let reports = try await victim.process()
+      #expect(reports.count == 1 && reports.first?.hasSuffix(": complete") == true, "\(reports)")
+      let report = try #require(try victim.reports().first)
+      #expect(try Victim.snapshot(of: report).exception?.signal == child.end.signal)
+      try FileManager.default.removeItem(atPath: victim.database)
+    }
+  }
+
+  /// Threads that stand still in our handler are shown as they are without it.
+  @Test("The backtracer shows the other threads' stacks as without us")
+  func otherThreads() async throws {
+    let victim = try await Victim(.asTested)
+    let alone = try await victim.dieAlone("null-read", on: .pthread, backtracer: true)
+    let handled = try await victim.die("null-read", on: .pthread, backtracer: true)
+    let (stacks, expected) = (
+      Self.stacks(in: handled.standardError), Self.stacks(in: alone.standardError)
+    )
+    #expect(stacks.count > Victim.sleepers)
+    #expect(Set(stacks.keys) == Set(expected.keys))
+    for (thread, functions) in stacks {
+      let ours = ["pm_handle", "pm_enter", "StandIn", "FutexWord"]
+      #expect(!functions.contains { name in ours.contains { name.contains($0) } }, "\(functions)")
+      // A thread may be on its way to sleep still; where it began is the same, but for what gave it
+      // an alternate stack.
+      #expect(
+        expected[thread]?.last.map(functions.contains) == true, "\(thread): \(functions)")
+    }
+  }
+
+  /// The functions of each thread, by its name.
+  private static func stacks(in text: String) -> [String: [String]] {
+    var stacks: [String: [String]] = [:]
+    var thread = ""
+    for line in text.split(separator: "\n") {
+      if let match = line.firstMatch(of: /^Thread [0-9]+ "(.*?)"/) {
+        thread = String(match.1)
+      } else if let match = line.firstMatch(
+        of: /^ *[0-9]+ (?:\[.*\] )* *0x[0-9a-f]+ (.*?)(?: \+ | in | at |$)/)
+      {
+        stacks[thread, default: []].append(String(match.1))
+      }
+    }
+    return stacks
+  }
+
+  /// Without us the kernel ends the process at once, for it has no place to call a handler on.
+  @Test(
+    "It does not run for an overflow that it could not have seen",
+    arguments: [CrashPlace.pthread, .dispatch, .earlierThread])
+  func overflow(_ place: CrashPlace) async throws {
+    let victim = try await Victim(.asTested)
+    let alone = try await victim.dieAlone("stack-overflow", on: place, backtracer: true)
+    let handled = try await victim.die("stack-overflow", on: place, backtracer: true)
+    #expect(handled.end == alone.end)
+    #expect(!alone.standardError.contains("crashed:"))
+    #expect(!handled.standardError.contains("crashed:"))
+    // So ours says all that it has to say.
+    #expect(handled.standardError.contains("]: last-words 1 "))
+    #expect(try await victim.process().count == 1)
+    let report = try #require(try victim.reports().first)
+    #expect(try Victim.snapshot(of: report).survival == nil)
+  }
+
+  /// The main thread has an alternate stack of the backtracer's.
+  @Test("It runs for an overflow that it has a stack for")
+  func overflowOfMainThread() async throws {
+    let victim = try await Victim(.asTested)
+    let alone = try await victim.dieAlone("stack-overflow", on: .main, backtracer: true)
+    let handled = try await victim.die("stack-overflow", on: .main, backtracer: true)
+    #expect(handled.end == alone.end)
+    #expect(alone.standardError.contains("crashed:"))
+    #expect(handled.standardError.contains("crashed:"))
+    #expect(try await victim.process().count == 1)
+  }
+
+  /// raise(3) comes back from the backtracer, and abort(3) does not.
+  @Test("An abort after a signal of the same number that was survived")
+  func raised() async throws {
+    let victim = try await Victim(.asTested)
+    let play = try await Play("raise-then-abort", by: victim, backtracer: true)
+    #expect(play.handled.end == play.alone.end)
+    #expect(play.handled.end.signal == SIGABRT)
+    #expect(play.handled.standardOutput == "went on\n")
+    #expect(play.snapshots.count == 2, "\(play.lines)")
+    #expect(play.snapshots.first?.survival?.outcome != nil)
+    #expect(play.snapshots.last?.survival?.outcome == nil)
+  }
+
+  @Test("No line where last words are off")
+  func noLine() async throws {
+    let victim = try await Victim(.asTested)
+    let off = try await victim.die(
+      "null-read", on: .main, options: ["--no-last-words"], backtracer: true)
+    #expect(off.standardError.contains("crashed:"))
+    #expect(!off.standardError.contains("postmortem["))
+    #expect(try await victim.process().count == 1)
   }
 }

@@ -31,7 +31,7 @@ struct StackOverflowTests {
     try await check("stack-overflow", place, [], try await Victim(configuration))
   }
 
-  /// Its handler runs on the same alternate stack, after ours.
+  /// Its handler runs on the same alternate stack, after ours, and only where it would have run without us.
   @Test("With Swift's backtracer", arguments: CrashPlace.allCases, kinds)
   func backtracer(_ place: CrashPlace, _ kind: String) async throws {
     try await check(kind, place, [], try await Victim(.asTested), backtracer: true)
@@ -47,7 +47,9 @@ struct StackOverflowTests {
     let handled = try await victim.die(kind, on: place, options: options, backtracer: backtracer)
     #expect(alone.end.signal == 11, scene)
     #expect(handled.end == alone.end, scene)
-    if backtracer { #expect(handled.standardError.contains(" crashed:"), scene) }
+    let isBacktraced = handled.standardError.contains(" crashed:")
+    #expect(isBacktraced == alone.standardError.contains(" crashed:"), scene)
+    #expect(isBacktraced == (backtracer && place == .main), scene)
     let lines = try await victim.process()
     #expect(lines.count == 1 && lines.first?.hasSuffix(": complete") == true, "\(scene) \(lines)")
     let stored = try #require(try victim.reports().first, scene)

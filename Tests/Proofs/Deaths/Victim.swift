@@ -29,6 +29,8 @@ final class Victim: Sendable {
   func folder(_ name: String) throws -> String { try folder.subfolder(name) }
 
   /// Runs crash-lab with any arguments.
+  ///
+  /// - Parameter backtracer: whether Swift's own is on; nothing that it has started is left then.
   func run(
     _ arguments: [String], in name: String, backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
@@ -36,7 +38,7 @@ final class Victim: Sendable {
     try await ChildProcess.run(
       executable, arguments, in: try folder(name),
       environment: ["SWIFT_BACKTRACE": backtracer ? "enable=yes,color=no" : "enable=no"],
-      coreFile: coreFile)
+      coreFile: coreFile, leadsGroup: backtracer)
   }
 
   /// Dies without a handler of ours.

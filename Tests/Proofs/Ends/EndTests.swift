@@ -40,14 +40,19 @@ import Testing
 
   private static let ownWays = [
     "exit", "return", "_exit", "_Exit", "quick_exit", "thread-exit", "fork-_exit", "fork-orphan",
-    "daemon", "close-all", "no-file-size", "note-exit",
+    "daemon", "daemon-exit", "close-all", "no-file-size", "note-exit",
   ]
 
   @Test("An end by the program's own will is as without us, and never reported", arguments: ownWays)
   func ownWill(way: String) throws {
     let plain = try run(way, mode: "none").end()
-    let end = try run(way).end()
+    let victim = try run(way)
+    let end = victim.end()
     #expect(end == plain)
+    if way.hasPrefix("daemon") {
+      let daemon = try #require(victim.daemonProcessID())
+      try #require(EndVictim.waitForEnd(of: daemon))
+    }
     #expect(try folder.process() == [])
     #expect(try folder.ends().isEmpty)
     #expect(folder.pending.filter { $0.hasSuffix(".locked") } == [])
@@ -112,6 +117,45 @@ import Testing
     let end = try verdict()
     #expect(end.kind == .unexplained)
     #expect(end.evidence.contains { $0.contains("neither exit nor _exit") })
+  }
+
+  @Test func aDaemonThatIsKilledIsAKilledRunAndItsParentIsNone() throws {
+    let victim = try run("daemon-wait")
+    #expect(victim.end().exitCode == 0)
+    let daemon = try #require(victim.daemonProcessID())
+    kill(daemon, SIGKILL)
+    try #require(EndVictim.waitForEnd(of: daemon))
+    let end = try verdict()
+    // Whoever collects orphans may have asked for it already.
+    #expect([.killed, .unexplained].contains(end.kind))
+    #expect(try folder.ends()[0].snapshot.process.processID == UInt32(daemon))
+  }
+
+  @Test func aDaemonThatExitsLeavesNothingOfItsOwnBehind() throws {
+    let victim = try run("daemon-exit")
+    victim.end()
+    let daemon = try #require(victim.daemonProcessID())
+    try #require(EndVictim.waitForEnd(of: daemon))
+    // Its parent's: daemon(3) ends by _exit.
+    #expect(folder.pending.count { $0.hasSuffix(".locked") } == 1)
+    let records = folder.pending.filter { $0.hasSuffix(".run") }
+    #expect(records.count == 1)
+  }
+
+  @Test func aDaemonHasALockedFileWithBlocksHeldForIt() throws {
+    let victim = try run("daemon-wait")
+    victim.end()
+    let daemon = try #require(victim.daemonProcessID())
+    defer { kill(daemon, SIGKILL) }
+    try #require(victim.waitForLine("waiting"))
+    let held = try folder.pending.filter { $0.hasSuffix(".locked") }.filter { name in
+      let owner = try #require(folder.record(beside: name))
+      return owner.processID == UInt32(daemon)
+    }
+    try #require(held.count == 1)
+    var status = stat()
+    try #require(unsafe stat(folder.pendingPath + "/" + held[0], &status) == 0)
+    #expect(status.st_size == 0 && status.st_blocks > 1000)
   }
 
   @Test func nothingIsSaidWhereTheProgramDoesNotWantIt() throws {

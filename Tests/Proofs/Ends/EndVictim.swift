@@ -35,13 +35,38 @@ final class EndVictim {
     unsafe unlink(output)
   }
 
+  private var lines: [Substring] {
+    let text = FileManager.default.contents(atPath: output) ?? Data()
+    return String(decoding: text, as: UTF8.self).split(separator: "\n")
+  }
+
+  /// The process that goes on after daemon(3); nil if none said so in a minute.
+  func daemonProcessID() -> pid_t? {
+    for _ in 0..<6000 {
+      let line = lines.first { $0.hasPrefix("daemon ") }
+      if let line { return pid_t(line.dropFirst("daemon ".count)) }
+      usleep(10_000)
+    }
+    return nil
+  }
+
+  /// Waits until a process that is no child of the test's has ended, whether its parent has asked
+  /// for it or not; false after a minute.
+  static func waitForEnd(of processID: pid_t) -> Bool {
+    for _ in 0..<6000 {
+      let text = FileManager.default.contents(atPath: "/proc/\(processID)/stat") ?? Data()
+      let state = String(decoding: text, as: UTF8.self).split(separator: ")").last?.dropFirst()
+        .first
+      if state == nil || state == "Z" || state == "X" { return true }
+      usleep(10_000)
+    }
+    return false
+  }
+
   /// Waits until it has printed a line; false if it ended or a minute passed before.
   func waitForLine(_ line: String) -> Bool {
     for _ in 0..<6000 {
-      let text = FileManager.default.contents(atPath: output) ?? Data()
-      if String(decoding: text, as: UTF8.self).split(separator: "\n").contains(Substring(line)) {
-        return true
-      }
+      if lines.contains(Substring(line)) { return true }
       var information = unsafe siginfo_t()
       unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT | WNOHANG)
       if unsafe information.si_signo != 0 { return false }
@@ -97,6 +122,12 @@ struct EndFolder {
       let path = "db/pending-serialized-dumps/" + name
       return folder.bytes(path).flatMap(RunRecord.init(bytes:)).map { (path, $0) }
     }
+  }
+
+  /// The run record of a locked file.
+  func record(beside name: String) -> RunRecord? {
+    guard let record = PendingDumpName(fileName: name)?.with(role: .runRecord) else { return nil }
+    return folder.bytes("db/pending-serialized-dumps/\(record)").flatMap(RunRecord.init(bytes:))
   }
 
   /// Changes the only run record there is, as another time or machine would have left it.

@@ -7,6 +7,12 @@ enum Disturbance: Sendable, CustomStringConvertible {
   case failures(InjectorReport.Role, from: Int, numbers: [Int], errno: Int32)
   /// The process is killed when a call returns, or before it is made.
   case kill(InjectorReport.Role, Int, isBefore: Bool = false)
+  /// A shell's command is run before a call; `DATABASE` in it is the database's folder.
+  case command(InjectorReport.Role, Int, String)
+  /// The process is killed before the first call of one system call.
+  case killFirst(InjectorReport.Role, number: Int)
+  /// The process is stopped at a call, and goes on after so many milliseconds.
+  case stop(InjectorReport.Role, Int, milliseconds: Int)
   /// A function faults after so many instructions, and then another one, and so on.
   case faults([(symbol: String, steps: Int)])
   /// A function never ends, and then another one does not.
@@ -24,6 +30,11 @@ enum Disturbance: Sendable, CustomStringConvertible {
       ]
     case .kill(let role, let index, let isBefore):
       ["--kill", isBefore ? "before" : "after", role.rawValue, "\(index)"]
+    case .command(let role, let index, let command):
+      ["--run", role.rawValue, "\(index)", command]
+    case .killFirst(let role, let number): ["--kill-first", role.rawValue, "\(number)"]
+    case .stop(let role, let index, let milliseconds):
+      ["--stop", role.rawValue, "\(index)", "\(milliseconds)"]
     case .faults(let faults): faults.flatMap { ["--fault", $0.symbol, "\($0.steps)"] }
     case .hangs(let symbols): symbols.flatMap { ["--hang", $0] }
     }

@@ -39,6 +39,7 @@ struct ForgoneCallTests {
       Group("folders", ["mkdirat"], isAlwaysMade: false),
       Group("random", ["getrandom"], isAlwaysMade: false),
       Group("fault-stack", ["sigaltstack"]),
+      Group("descriptor-table", ["unshare"]),
     ]
   }
 

@@ -14,8 +14,12 @@ struct InjectedRun: Sendable {
     try await self.init(scene.arguments, disturbance)
   }
 
-  /// - Parameter arguments: crash-lab's, without the database.
-  init(_ arguments: [String], _ disturbance: Disturbance) async throws {
+  /// - Parameters:
+  ///   - arguments: crash-lab's, without the database.
+  ///   - shell: what a shell does before it becomes crash-lab.
+  init(
+    _ arguments: [String], _ disturbance: Disturbance, after shell: String? = nil
+  ) async throws {
     let folder = try TemporaryFolder()
     let database = folder.path + "/database"
     let text = folder.path + "/report"
@@ -23,7 +27,11 @@ struct InjectedRun: Sendable {
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let child = try await ChildProcess.run(
       injector,
-      ["--report", text, "--patience", "50"] + disturbance.options + ["--", victim]
+      ["--report", text, "--patience", "50"]
+        + disturbance.options.map { $0.replacingOccurrences(of: "DATABASE", with: database) } + [
+          "--"
+        ]
+        + (shell.map { ["/bin/sh", "-c", $0 + #"; exec "$0" "$@""#] } ?? []) + [victim]
         + arguments
         + ["--database", database],
       in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
@@ -51,7 +59,7 @@ struct InjectedRun: Sendable {
       switch dump.outcome {
       case .complete: snapshot.capture.isComplete
       case .torn: !snapshot.capture.isComplete
-      case .ended, .failed, .quarantined: false
+      case .ended, .failed, .quarantined, .left: false
       }
     }
   }

@@ -14,11 +14,14 @@ struct InjectorReport: Sendable {
     let index: Int
     /// The system call's number.
     let number: Int
+    let arguments: [UInt64]
   }
 
   private(set) var calls: [Call] = []
   /// How many calls were made to fail.
   private(set) var failures = 0
+  /// How many commands were run.
+  private(set) var commands = 0
   /// The functions that were made to fault or to hang, in order.
   private(set) var hits: [String] = []
   /// The signal of the crash; nil if there was none.
@@ -36,8 +39,12 @@ struct InjectorReport: Sendable {
         guard words.count == 10, let role = Role(rawValue: String(words[1])),
           let index = Int(words[2]), let number = Int(words[3])
         else { throw OutsideToolError("FaultInjector: \(line)") }
-        calls.append(Call(role: role, index: index, number: number))
+        calls.append(
+          Call(
+            role: role, index: index, number: number,
+            arguments: words[4...].compactMap { UInt64($0, radix: 16) }))
       case "failed": failures += 1
+      case "ran": commands += 1
       case "hit": hits.append(String(words[1]))
       case "hung": isHung = true
       case "end":

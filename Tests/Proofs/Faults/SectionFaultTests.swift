@@ -19,6 +19,7 @@ struct SectionFaultTests {
     static let all: [Section] = [
       Section(1, "pm_write_exception"), Section(2, "pm_stop_threads"),
       Section(3, "pm_read_mappings"), Section(4, "pm_write_crashing_thread"),
+      Section(20, "pm_write_crashing_thread_top"),
       Section(5, "pm_write_process"), Section(6, "pm_write_mappings"),
       Section(7, "pm_write_modules"), Section(8, "pm_write_facts"),
       Section(9, "pm_write_threads"), Section(10, "pm_write_capture"),

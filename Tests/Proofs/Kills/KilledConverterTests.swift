@@ -44,18 +44,34 @@ struct KilledConverterTests {
     #expect(late.isEmpty, "\(late.map(\.line))")
   }
 
-  @Test("At every system call: no dump is lost, none becomes two reports")
-  func everywhere() async throws {
-    let (sample, _) = try makeDumps()
+  /// Puts a report of something else there under the dump's ID.
+  private func putReport(_ id: ReportID, in dumps: PendingDumps) throws {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.end = RunEnd()
+    snapshot.reportID = id
+    let report = try CrashReportDatabase(path: dumps.path).prepareNewReport(id)
+    try MinidumpWriter.write(snapshot, to: report.descriptor)
+    try report.finish()
+  }
+
+  @Test(
+    "At every system call: no dump is lost, none becomes two reports", arguments: [false, true])
+  func everywhere(hasOtherReport: Bool) async throws {
+    let (sample, sampleID) = try makeDumps()
+    if hasOtherReport { try putReport(sampleID, in: sample) }
     let calls = try await SystemCallTrace(database: sample.path).changes
     #expect(calls.count > 20)
     var killed = 0
     for call in calls {
-      let (dumps, id) = try makeDumps()
+      let (dumps, dumpID) = try makeDumps()
+      if hasOtherReport { try putReport(dumpID, in: dumps) }
       if try await SystemCallTrace.kill(at: call, database: dumps.path) { killed += 1 }
       let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
       #expect(processed.allSatisfy { $0.outcome == .complete }, "\(call.line): \(processed)")
+      let id =
+        hasOtherReport ? dumpID.other(for: DumpDigest.of(PendingDumps.complete)) : dumpID
       let reports = try dumps.reports.filter { $0.state != .new }
+        .filter { !hasOtherReport || $0.id != dumpID }
       #expect(reports.map(\.id) == [id], "\(call.line)")
       if let report = reports.first {
         let bytes = try #require(FileManager.default.contents(atPath: report.path))

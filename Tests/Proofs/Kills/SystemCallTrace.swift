@@ -69,7 +69,8 @@ struct SystemCallTrace {
   var changes: [Call] {
     let names: Set<String> = [
       "write", "pwrite64", "writev", "fsync", "link", "linkat", "rename", "renameat", "renameat2",
-      "unlink", "unlinkat", "mkdir", "mkdirat", "chmod", "fchmod", "fchmodat", "ftruncate",
+      "unlink", "unlinkat", "mkdir", "mkdirat", "mknod", "mknodat", "chmod", "fchmod", "fchmodat",
+      "ftruncate",
     ]
     let indices = calls.indices.filter { index in
       names.contains(calls[index].name) || calls[index].line.contains("O_CREAT")

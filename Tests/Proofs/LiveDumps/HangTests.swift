@@ -1,6 +1,7 @@
 import CrashReport
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 
@@ -14,7 +15,8 @@ import Testing
     let child = try victim.start("\(target)-\(manner)-killed")
     _ = try await victim.waitForFile(endingIn: ".hang")
     // Nobody takes it while the process lives.
-    #expect(try await victim.lines("process").isEmpty)
+    let left = try await victim.lines("process")
+    #expect(left.count == 1 && left[0].contains(": left for now: its owner may still write"))
     try await Task.sleep(for: .seconds(1))
     child.kill()
     let processed = try await victim.lines("process")
@@ -41,8 +43,40 @@ import Testing
       }, "\(report.threads.map { $0.frames.map(\.function) })")
     if isKnown { #expect(hung.crashed) }
     #expect(hung.capturedBy == (manner == "busy" ? "stopped" : "kernel"))
-    let left = try victim.pendingFiles()
-    #expect(left.allSatisfy { !$0.contains(report.reportID ?? "?") }, "\(left)")
+    let files = try victim.pendingFiles()
+    #expect(files.allSatisfy { !$0.contains(report.reportID ?? "?") }, "\(files)")
+  }
+
+  /// Under Kubernetes: SIGTERM, an orderly shutdown that stops its monitors first and waits for what
+  /// hangs, SIGKILL.
+  @Test(arguments: ["main", "heartbeat"])
+  func aHangWhoseWatchWasStoppedIsReportedIfTheProcessIsKilled(_ target: String) async throws {
+    let victim = try await LiveVictim()
+    let child = try victim.start("\(target)-idle-stopped")
+    try child.waitForLine("stopped")
+    #expect(try await victim.waitForBeat().hangReport != nil)
+    child.kill()
+    let processed = try await victim.lines("process")
+    #expect(processed.count == 2, "\(processed)")
+    #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
+    let report = try victim.onlyReport()
+    #expect(report.request?.kind == "hang")
+    #expect(
+      report.threads.contains { thread in
+        thread.frames.contains { $0.function?.contains("hangIdly") == true }
+      })
+  }
+
+  @Test(arguments: ["main", "heartbeat"], ["stoppedExits", "stoppedQuits", "stoppedRecovers"])
+  func aHangWhoseWatchWasStoppedLeavesNothingOtherwise(
+    _ target: String, _ end: String
+  ) async throws {
+    let victim = try await LiveVictim()
+    let child = try await victim.run("\(target)-idle-\(end)")
+    #expect(child.end.exitCode == 0, "\(child.standardOutput)")
+    #expect(try await victim.lines("process").isEmpty)
+    #expect(try victim.reports().isEmpty)
+    #expect(try victim.pendingFiles().isEmpty)
   }
 
   @Test(arguments: targets)

@@ -2,6 +2,7 @@ import CrashReport
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Minidump
 import ProcessSnapshot
 import Testing
@@ -70,6 +71,22 @@ final class LiveVictim {
     throw Missing(description: "no file that ends in \(suffix)")
   }
 
+  /// Waits until a run record has a beat of after this call, and gives that.
+  func waitForBeat() async throws -> RunEvidence {
+    let now = Int64(Date().timeIntervalSince1970 * 1e9)
+    for _ in 0..<1200 {
+      for name in try pendingFiles() where name.hasSuffix(".run") {
+        let path = database + "/pending-serialized-dumps/" + name
+        let bytes = FileManager.default.contents(atPath: path).map { [UInt8]($0) }
+        if let beat = bytes.flatMap(RunRecord.init(bytes:))?.course?.beat, beat.time > now {
+          return beat
+        }
+      }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    throw Missing(description: "no beat")
+  }
+
   struct Missing: Error, CustomStringConvertible { let description: String }
 }
 
@@ -77,12 +94,13 @@ final class LiveVictim {
 final class RunningVictim {
   private let process = Process()
   private let input = Pipe()
+  private let output = Pipe()
 
   init(_ executable: String, _ arguments: [String]) throws {
     process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = arguments
     process.standardInput = input
-    process.standardOutput = FileHandle.nullDevice
+    process.standardOutput = output
     process.environment = ["SWIFT_BACKTRACE": "enable=no"]
     try process.run()
   }
@@ -92,6 +110,20 @@ final class RunningVictim {
   func signal(_ number: Int32) { Glibc.kill(process.processIdentifier, number) }
 
   func kill() { process.killAndWait() }
+
+  /// Waits for a line that is this text.
+  func waitForLine(_ text: String) throws {
+    var line: [UInt8] = []
+    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first {
+      if byte != 0x0A {
+        line.append(byte)
+        continue
+      }
+      if String(decoding: line, as: UTF8.self) == text { return }
+      line = []
+    }
+    throw LiveVictim.Missing(description: "no line '\(text)'")
+  }
 
   /// Sends a line, and waits for the end.
   func finish() throws -> Int32 {

@@ -31,12 +31,14 @@ import Testing
   @Test func manyThreadsMakeOneReportOfEachDump() async throws {
     let ids = try (0..<30).map { _ in try dumps.putDump() }
     let path = dumps.path
-    let processed = try await withThrowingTaskGroup(of: [ProcessedDump].self) { group in
+    let all = try await withThrowingTaskGroup(of: [ProcessedDump].self) { group in
       for _ in 0..<8 {
         group.addTask { try processIntermediateDumps(database: path, identifier: "app") }
       }
       return try await group.reduce(into: []) { $0 += $1 }
     }
+    // A thread that finds another one at work on a dump says so.
+    let processed = all.filter { !$0.description.contains(": left for now: ") }
     #expect(processed.allSatisfy { $0.outcome == .complete })
     #expect(processed.map(\.reportID).sorted() == ids.sorted(), "each processed by one thread")
     try checkReports(of: ids)
@@ -46,7 +48,7 @@ import Testing
     let ids = try (0..<30).map { _ in try dumps.putDump() }
     let racers = try (0..<6).map { _ in try Racer(database: dumps.path) }
     for racer in racers { try racer.letGo() }
-    let lines = try racers.flatMap { try $0.lines() }
+    let lines = try racers.flatMap { try $0.lines() }.filter { !$0.contains(": left for now: ") }
     #expect(lines.sorted() == ids.map { "report \($0) from app@\($0): complete" }.sorted())
     try checkReports(of: ids)
   }
@@ -81,7 +83,10 @@ import Testing
     let id = ReportID()
     let claim = try claimName(id, processID: racer.processID)
     try dumps.put(PendingDumps.complete, claim)
-    #expect(try processIntermediateDumps(database: dumps.path, identifier: "app").isEmpty)
+    let left = try processIntermediateDumps(database: dumps.path, identifier: "app")
+    #expect(
+      left.map(\.outcome)
+        == [.left("converter \(racer.processID) is at work on it", until: nil)])
     #expect(dumps.names == [claim])
     racer.kill()
     _ = try racer.lines()

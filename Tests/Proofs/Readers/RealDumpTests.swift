@@ -234,7 +234,7 @@ struct RealDumpTests {
       """
     let child = try await ChildProcess.run(
       try #require(OutsideTool.python3.path),
-      ["-c", script, dumped.minidump, "\(piece.address)"],
+      ["-c", script, dumped.minidump, "\(piece.address.value)"],
       in: try dumped.victim.folder("python"))
     #expect(child.end.exitCode == 0, "\(child.standardError)")
     let lines = child.standardOutput.split(separator: "\n").map { String($0) }

@@ -107,16 +107,12 @@ struct TrappingArithmetic {
       "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility",
       "NonisolatedNonsendingByDefault",
     ]
-    var arguments = [
-      "swiftc", "-typecheck", "-swift-version", "6", "-module-name", module,
-      "-package-name", package, "-I", products + "/Modules",
-      // A file of the name main.swift would be the program's own.
-      "-parse-as-library",
-    ]
-    arguments += maps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
-    arguments += features.flatMap { ["-enable-upcoming-feature", $0] }
-    arguments += sources
-    arguments.append(folder.path + "/Trapping.swift")
+    var arguments = ["swiftc", "-typecheck", "-swift-version", "6", "-module-name", module]
+    arguments += ["-package-name", package, "-I", products + "/Modules"]
+    for map in maps { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
+    for feature in features { arguments += ["-enable-upcoming-feature", feature] }
+    // A file of this name would be the program's own.
+    arguments += ["-parse-as-library"] + sources + [folder.path + "/Trapping.swift"]
     let child = try await ChildProcess.run(
       "/usr/bin/env", arguments, in: folder.path, patience: 600)
     guard child.end.exitCode == 0 else { throw NotCompiled(text: child.standardError) }

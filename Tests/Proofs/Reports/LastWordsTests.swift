@@ -154,12 +154,43 @@ struct LastWordsTests {
     #expect(try await victim.process().count == 1)
   }
 
-  @Test("Swift's backtracer prints, and we do not", arguments: ["null-read", "abort"])
-  func backtracer(_ kind: String) async throws {
+  @Test("Where Swift's backtracer prints there is one line, and `symbolicate` shows it")
+  func backtracer() async throws {
     let victim = try await Victim(.asTested)
-    let handled = try await victim.die(kind, on: .main, backtracer: true)
+    let handled = try await victim.die("null-read", on: .main, backtracer: true)
     #expect(handled.standardError.contains(" crashed:"))
-    #expect(!handled.standardError.contains("postmortem["))
+    let lines = Self.block(in: handled.standardError, processID: handled.processID)
+    #expect(lines.count == 1)
+    let log = try victim.folder("log") + "/log"
+    try handled.standardError.write(toFile: log, atomically: false, encoding: .utf8)
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    let shown = try await ChildProcess.run(
+      "/bin/sh", ["-c", "exec \"$0\" symbolicate < \"$1\"", tool, log],
+      in: try victim.folder("symbolicate"))
+    #expect(shown.end.exitCode == 0, "\(shown.standardError)")
+    #expect(try await victim.process().count == 1)
+    let report = try #require(try victim.reports().first)
+    #expect(
+      shown.standardOutput.hasPrefix("Process \(handled.processID): Report \(report.id): in /"))
+  }
+
+  /// What others read there must not tell where its memory and its files lie.
+  @Test(
+    "A program with more rights than its caller prints nothing",
+    .enabled("needs root") { geteuid() == 0 })
+  func setUserID() async throws {
+    let victim = try await Victim(.asTested)
+    let folder = try victim.folder("program")
+    let script = """
+      cp "$0" "$1/crash-lab" && chmod 4755 "$1/crash-lab" && chmod 711 "$1" "${1%/*}" "${1%/*}/.." &&
+      exec setpriv --reuid=65534 --regid=65534 --clear-groups "$1/crash-lab" null-read --database "$2"
+      """
+    let child = try await ChildProcess.run(
+      "/bin/sh", ["-c", script, victim.executable, folder, victim.database],
+      in: try victim.folder("handled"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.end.signal == SIGSEGV)
+    #expect(!child.standardError.contains("postmortem["), "\(child.standardError)")
+    #expect(try await victim.process().count == 1)
   }
 
   /// What standard error may be that cannot be written.

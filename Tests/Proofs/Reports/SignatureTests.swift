@@ -87,8 +87,8 @@ struct SignatureTests {
     _ library: String, kind: Int, place: String, folder: String, symbols: SymbolSource
   ) async throws -> String? {
     let child = try await ChildProcess.run(
-      try BuiltProducts.besideTests("SignatureVictim"),
-      [folder + "/database", library, String(kind), place], in: folder,
+      try BuiltProducts.besideTests("crash-lab"),
+      ["library", folder + "/database", library, String(kind), place], in: folder,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
     let pending = folder + "/database/pending-serialized-dumps"
     let dump = try #require(

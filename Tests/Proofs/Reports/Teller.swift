@@ -6,13 +6,13 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// TellingVictim in a folder of its own.
+/// crash-lab, telling what it can, in a folder of its own.
 final class Teller: Sendable {
   let folder = try! TemporaryFolder()
   private let executable: String
 
   init() async throws {
-    executable = try await BuiltProducts.shared.executable("TellingVictim", .asTested)
+    executable = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     try write("app.log", Data("what the log says\n".utf8))
   }
 
@@ -26,7 +26,7 @@ final class Teller: Sendable {
   @discardableResult
   func run(_ scene: String) async throws -> ChildProcess {
     try await ChildProcess.run(
-      executable, [scene, database, folder.path + "/files"], in: folder.path,
+      executable, ["tell", scene, database, folder.path + "/files"], in: folder.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
@@ -36,7 +36,7 @@ final class Teller: Sendable {
   @discardableResult
   func process(_ stream: String = "none") async throws -> ChildProcess {
     let child = try await ChildProcess.run(
-      executable, ["process", database, stream], in: folder.path,
+      executable, ["tell", "process", database, stream], in: folder.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
     try #require(child.end.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     return child
@@ -94,7 +94,7 @@ final class Teller: Sendable {
     try script.write(toFile: path, atomically: false, encoding: .utf8)
     let child = try await ChildProcess.run(
       try #require(OutsideTool.gdb.path),
-      ["-batch", "-nx", "-x", path, "--args", executable, "crash", database, folder.path],
+      ["-batch", "-nx", "-x", path, "--args", executable, "tell", "crash", database, folder.path],
       in: folder.path, environment: ["SWIFT_BACKTRACE": "enable=no", "DEBUGINFOD_URLS": ""])
     return child.standardOutput.split(separator: "\n").compactMap { line in
       line.hasPrefix("@stop ") ? String(line.dropFirst(6)) : nil

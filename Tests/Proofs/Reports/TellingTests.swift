@@ -120,7 +120,7 @@ import Testing
       lines[1]
         == pairs(
           Self.annotations.filter { !["early", "launch", "tenant"].contains($0.key) }))
-    #expect(lines[2] == "TellingVictim")
+    #expect(lines[2] == "crash-lab")
     #expect(lines[3] == "of 6")
   }
 

@@ -25,6 +25,30 @@ struct FirstProcessTests {
     let snapshot = try Victim.snapshot(of: report)
     #expect(snapshot.process.processID == 1)
     #expect(snapshot.capture.isComplete)
+    // abort() goes on until it is the end, whatever the kernel discards.
+    let isSurvived = kind == "sent-segv" || kind == "sent-abort"
+    #expect(snapshot.survival?.outcome == (isSurvived ? .discarded : nil))
+  }
+
+  /// A handler for SIGABRT that returns: abort() goes on behind it.
+  @Test(
+    "An abort that a handler returned from, or that Swift's backtracer did",
+    arguments: [false, true])
+  func abort(_ backtracer: Bool) async throws {
+    let victim = try await Victim(.asTested)
+    let scene = backtracer ? ["abort"] : ["chain", "abort-of-handled"]
+    let alone = try await first(
+      victim, scene + ["--no-handler"], in: "alone", backtracer: backtracer)
+    let handled = try await first(
+      victim, scene + ["--database", victim.database], in: "handled", backtracer: backtracer)
+    #expect(handled.end == alone.end)
+    #expect(handled.standardError.contains("crashed:") == backtracer)
+    #expect(try await victim.process().count == 1)
+    let report = try #require(try victim.reports().first)
+    let snapshot = try Victim.snapshot(of: report)
+    #expect(snapshot.exception?.signal == SIGABRT)
+    #expect(snapshot.survival?.outcome == nil)
+    #expect(snapshot.survival?.previousHandler != nil)
   }
 
   /// The kernel discards the first signal, and the null read ends the process.
@@ -52,11 +76,14 @@ struct FirstProcessTests {
 
   /// unshare(1) ends as the process does that it made the first of the namespace.
   private func first(
-    _ victim: Victim, _ arguments: [String], in name: String
+    _ victim: Victim, _ arguments: [String], in name: String, backtracer: Bool = false
   ) async throws -> ChildProcess {
     try await ChildProcess.run(
       "/usr/bin/unshare",
       ["--pid", "--fork", "--kill-child", "--mount-proc", victim.executable] + arguments,
-      in: try victim.folder(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
+      in: try victim.folder(name),
+      environment: [
+        "SWIFT_BACKTRACE": backtracer ? "enable=yes,color=no" : "enable=no"
+      ])
   }
 }

@@ -7,8 +7,10 @@ import Testing
   /// Every function that is entered from outside: by the kernel, or through a pointer.
   private static func roots(in disassembly: Disassembly) -> [String] {
     let entries = [
+      "pm_enter_crash", "pm_run_crash_entry", "pm_run_stop_entry", "pm_run_entry",
       "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_fork",
-      "pm_handle_termination", "pm_note_process_end",
+      "pm_handle_termination", "pm_note_process_end", "pm_continue_run",
+      "pm_in_crash", "pm_in_stop", "pm_in_watchdog", "pm_in_termination",
       "pm_capture_crash", "pm_capture_dump", "pm_copy_guarded",
     ]
     let sections = disassembly.symbols.filter {
@@ -30,6 +32,19 @@ import Testing
     try audit.walk(from: roots)
     #expect(audit.violations.isEmpty, "\(audit.violations.map(\.description).sorted())")
     #expect(audit.reached.count > 30)
+  }
+
+  /// On a thread whose FS base points nowhere they would fault, before there is another block.
+  @Test(arguments: BuildConfiguration.allCases)
+  func whatRunsFirstReadsNothingOfTheThread(_ configuration: BuildConfiguration) async throws {
+    let program = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    let names = [
+      "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_termination",
+      "pm_run_handler",
+    ]
+    let functions = try Disassembly(of: program).functions(names)
+    #expect(functions.count == names.count)
+    #expect(functions.filter { $0.value.readsControlBlock }.keys.sorted() == [])
   }
 
   /// `startHandler` is ordinary code beside the handler's: it allocates, and the audit must say so.

@@ -13,6 +13,8 @@ struct Disassembly {
     var indirect: [String] = []
     /// Thread-local storage other than the thread pointer and the stack protector's canary.
     var threadLocal: [String] = []
+    /// Whether it reads anything of the thread's control block, these two included.
+    var readsControlBlock = false
   }
 
   let program: String
@@ -69,6 +71,7 @@ struct Disassembly {
 
   private static func read(_ instruction: String, of name: String, into function: inout Function) {
     if let place = instruction.range(of: "%fs:") {
+      function.readsControlBlock = true
       let rest = instruction[place.upperBound...]
       // The thread control block's own address, and the canary at 40, both by the psABI.
       let isKnown = ["0,", "0x0,", "40,", "0x28,"].contains { rest.hasPrefix($0) }

@@ -1,20 +1,30 @@
 // Crashes of children, and of parents after them.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "CCrashLab.h"
 
 // One write for each line: children of a crashing process have no buffers that anybody would write out.
+static void print_status(int status) {
+  char line[64];
+  int length = snprintf(line, sizeof line, "child: status 0x%x\n", status & ~0x80);
+  if (write(STDOUT_FILENO, line, (size_t)length) != length) abort();
+}
+
 static void report(pid_t child) {
   int status = -1;
   while (waitpid(child, &status, 0) == -1) {
   }
-  char line[64];
-  int length = snprintf(line, sizeof line, "child: status 0x%x\n", status & ~0x80);
-  if (write(STDOUT_FILENO, line, (size_t)length) != length) abort();
+  print_status(status);
 }
 
 static pid_t forked(void) {
@@ -84,5 +94,76 @@ void condition_after_exec_child(crashlab_body body, void *context) {
     _exit(70);
   }
   report(child);
+  body(context);
+}
+
+// Children that no atfork handler of ours has seen.
+
+// Exits when the child has ended; the child crashes.
+static void crash_in(pid_t child, crashlab_body body, void *context) {
+  if (child == -1) exit(70);
+  if (child == 0) {
+    body(context);
+    _exit(3);
+  }
+  report(child);
+  exit(0);
+}
+
+// Weak: glibc has it from 2.34 on.
+extern pid_t _Fork(void) __attribute__((weak));
+
+void condition_in_bare_fork(crashlab_body body, void *context) {
+  crash_in(_Fork ? _Fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0), body, context);
+}
+
+void condition_in_clone(crashlab_body body, void *context) {
+  crash_in((pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0), body, context);
+}
+
+void condition_in_namespace_clone(crashlab_body body, void *context) {
+  crash_in((pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0), body, context);
+}
+
+static crashlab_body held_body;
+static void *held_context;
+
+static void crash_in_atfork(void) {
+  if (held_body) held_body(held_context);
+}
+
+void condition_prepare_early_atfork(void) { pthread_atfork(NULL, NULL, crash_in_atfork); }
+
+void condition_in_early_atfork(crashlab_body body, void *context) {
+  held_body = body;
+  held_context = context;
+  crash_in(fork(), body, context);
+}
+
+static int compare(const void *left, const void *right) { return *(const int *)left - *(const int *)right; }
+
+// Goes on in a child, whose orphans come to this process; exits when all have ended, having printed how, in a fixed order.
+void condition_collect_orphans(void) {
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) exit(70);
+  if (forked() == 0) return;
+  int statuses[16], count = 0;
+  while (count < 16 && wait(&statuses[count]) != -1) count++;
+  qsort(statuses, (size_t)count, sizeof *statuses, compare);
+  for (int index = 0; index < count; index++) print_status(statuses[index]);
+  exit(0);
+}
+
+void condition_in_daemon(crashlab_body body, void *context) {
+  if (daemon(1, 1) != 0) _exit(70);
+  body(context);
+}
+
+static char *full_disk;
+
+void condition_remember_disk(const char *database) { full_disk = database ? strdup(database) : NULL; }
+
+void condition_in_daemon_on_full_disk(crashlab_body body, void *context) {
+  if (daemon(1, 1) != 0) _exit(70);
+  condition_full_disk(full_disk);
   body(context);
 }

@@ -1,9 +1,16 @@
 // Moments in a program's life at which a crash finds the process half made, or half gone.
+#define _GNU_SOURCE
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "CCrashLab.h"
@@ -83,4 +90,30 @@ void condition_in_constructor(crashlab_body body, void *context) {
   snprintf(address, sizeof address, "%p", (void *)run_held_body);
   setenv("CRASHLAB_CONSTRUCTOR", address, 1);
   if (path == NULL || dlopen(path, RTLD_NOW) == NULL) fprintf(stderr, "crash-lab: %s\n", dlerror());
+}
+
+// The module is not linked yet and can reach nothing by a name: it looks at a fixed address.
+void condition_in_resolver(crashlab_body body, void *context) {
+  hold(body, context);
+  void (**hook)(void) = mmap((void *)0x2000000000, sizeof *hook, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (hook == MAP_FAILED) exit(70);
+  *hook = run_held_body;
+  const char *path = getenv("CRASHLAB_RESOLVER_MODULE");
+  if (path == NULL || dlopen(path, RTLD_NOW) == NULL) fprintf(stderr, "crash-lab: %s\n", dlerror());
+}
+
+void condition_trap_syncs(crashlab_body body, void *context) {
+  hold(body, context);
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
+  sigaction(SIGSYS, &action, NULL);
+  struct sock_filter instructions[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fsync, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = {sizeof instructions / sizeof *instructions, instructions};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return;
 }

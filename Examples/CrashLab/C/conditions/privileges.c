@@ -60,6 +60,7 @@ static const struct call_group {
     {"folders", 1, {SYS_mkdirat}},
     {"random", 1, {SYS_getrandom}},
     {"fault-stack", 1, {SYS_sigaltstack}},
+    {"descriptor-table", 1, {SYS_unshare}},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };
 

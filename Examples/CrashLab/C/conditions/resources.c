@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,4 +97,32 @@ void condition_no_working_directory(const char *database) {
   if (mkdtemp(path) == NULL) exit(70);
   check(chdir(path), "chdir");
   check(rmdir(path), "rmdir");
+}
+
+void condition_other_standard_error(const char *database) {
+  (void)database;
+  int file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  check(file, "open");
+  check(dup2(file, STDERR_FILENO), "dup2");
+  if (file != STDERR_FILENO) close(file);
+}
+
+static void limit_pending_signals(rlim_t count) {
+  struct rlimit limit;
+  check(getrlimit(RLIMIT_SIGPENDING, &limit), "getrlimit");
+  limit.rlim_cur = count;
+  check(setrlimit(RLIMIT_SIGPENDING, &limit), "setrlimit");
+}
+
+void condition_no_pending_signals(void) { limit_pending_signals(0); }
+
+void condition_full_signal_queue(void) {
+  limit_pending_signals(16);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGRTMIN + 1);
+  sigprocmask(SIG_BLOCK, &signals, NULL);
+  // To this thread, the only one that blocks it.
+  while (pthread_sigqueue(pthread_self(), SIGRTMIN + 1, (union sigval){0}) == 0) {
+  }
 }

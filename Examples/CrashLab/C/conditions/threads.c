@@ -1,15 +1,23 @@
 // Threads that make it hard to stop everybody.
 #define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <asm/prctl.h>
+#endif
 
 #include "CCrashLab.h"
 
@@ -172,4 +180,135 @@ static void *spin(void *argument) {
 
 void condition_spinning_threads(void) {
   for (int index = 0; index < 4; index++) start(spin, NULL);
+}
+
+// Not through libc, which stores errno in the block.
+static inline void point_thread_base_nowhere(void) {
+#if defined(__x86_64__)
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"((long)SYS_arch_prctl), "D"((long)ARCH_SET_FS), "S"(0x123456789000L)
+                   : "rcx", "r11", "memory");
+#else
+  __asm__ volatile("msr tpidr_el0, %0" : : "r"(0x123456789000L));
+#endif
+}
+
+void condition_with_bad_thread_base(crashlab_body body, void *context) {
+  point_thread_base_nowhere();
+  body(context);
+}
+
+static atomic_int lost;
+
+static void *spin_lost(void *argument) {
+  crashlab_name_thread("lost");
+  point_thread_base_nowhere();
+  atomic_store(&lost, 1);
+  for (;;) {
+  }
+  return argument;
+}
+
+void condition_bad_thread_base_beside(void) {
+  start(spin_lost, NULL);
+  while (atomic_load(&lost) == 0) usleep(100);
+}
+
+static atomic_int thief;
+
+static int open_program_file(void) {
+  sigset_t signals;
+  sigfillset(&signals);
+  pthread_sigmask(SIG_SETMASK, &signals, NULL);
+  crashlab_name_thread("thief");
+  // Out of the way of what it steals.
+  int low = open("program-file", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  int file = fcntl(low, F_DUPFD_CLOEXEC, 200);
+  if (file < 0) abort();
+  close(low);
+  return file;
+}
+
+static void *steal_endlessly(void *argument) {
+  int file = open_program_file();
+  for (;;) {
+    // Given back at once, so that the next file to be opened is in reach too.
+    for (int descriptor = 3; descriptor < 16; descriptor++) {
+      dup3(file, descriptor, O_CLOEXEC);
+      close(descriptor);
+    }
+    atomic_store(&thief, 1);
+  }
+  return argument;
+}
+
+void condition_stealing_thread(void) {
+  start(steal_endlessly, NULL);
+  while (atomic_load(&thief) == 0) usleep(100);
+}
+
+// The only locked file; false before there is one.
+static int find_dump(const char *folder, struct stat *status) {
+  DIR *entries = opendir(folder);
+  if (!entries) return 0;
+  int found = 0;
+  for (struct dirent *entry; (entry = readdir(entries)) && !found;) {
+    const char *dot = strrchr(entry->d_name, '.');
+    if (dot && strcmp(dot, ".locked") == 0) found = fstatat(dirfd(entries), entry->d_name, status, 0) == 0;
+  }
+  closedir(entries);
+  return found;
+}
+
+static void *steal_dump(void *argument) {
+  char folder[4096];
+  snprintf(folder, sizeof folder, "%s/pending-serialized-dumps", (const char *)argument);
+  int file = open_program_file();
+  struct stat dump, status;
+  int is_there = find_dump(folder, &dump), descriptor = -1;
+  for (int number = 3; is_there && number < 64; number++)
+    if (fstat(number, &status) == 0 && status.st_ino == dump.st_ino && status.st_dev == dump.st_dev) descriptor = number;
+  atomic_store(&thief, 1);
+  if (descriptor < 0) return NULL;
+  while (fstat(descriptor, &status) == 0 && status.st_ino == dump.st_ino && status.st_size == 0) {
+  }
+  dup3(file, descriptor, O_CLOEXEC);
+  for (;;) pause();
+}
+
+void condition_theft(const char *database) {
+  if (database == NULL) return;
+  start(steal_dump, strdup(database));
+  while (atomic_load(&thief) == 0) usleep(100);
+}
+
+// Whether a locked dump has content.
+static int has_dump(const char *folder) {
+  DIR *entries = opendir(folder);
+  int found = 0;
+  if (entries == NULL) return 0;
+  for (struct dirent *entry; !found && (entry = readdir(entries)) != NULL;) {
+    struct stat status;
+    found = strstr(entry->d_name, ".locked") != NULL && fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 &&
+            status.st_size > 0;
+  }
+  closedir(entries);
+  return found;
+}
+
+static void *exit_meanwhile(void *folder) {
+  sigset_t signals;
+  sigfillset(&signals);
+  pthread_sigmask(SIG_SETMASK, &signals, NULL);
+  while (!has_dump(folder)) usleep(50);
+  exit(0);
+}
+
+void condition_exiting_thread(const char *database) {
+  if (database == NULL) return;
+  static char folder[4096];
+  snprintf(folder, sizeof folder, "%s/pending-serialized-dumps", database);
+  start(exit_meanwhile, folder);
 }

@@ -31,6 +31,12 @@ void condition_in_thread_start(crashlab_body _Nonnull body, void *_Nullable cont
 void condition_in_thread_end(crashlab_body _Nonnull body, void *_Nullable context);
 // In a constructor of the module that the environment's CRASHLAB_MODULE names.
 void condition_in_constructor(crashlab_body _Nonnull body, void *_Nullable context);
+// In the resolver of an indirect function, by which the loader links the module that CRASHLAB_RESOLVER_MODULE names.
+void condition_in_resolver(crashlab_body _Nonnull body, void *_Nullable context);
+// In the destructor of a static object of C++.
+void condition_in_static_destructor(crashlab_body _Nonnull body, void *_Nullable context);
+// From here on the body runs in whatever next waits for the disk on this thread.
+void condition_trap_syncs(crashlab_body _Nonnull body, void *_Nullable context);
 
 // Threads beside the crashing one.
 
@@ -41,6 +47,19 @@ void condition_vfork_parent(void);
 void condition_traced_thread(void);
 void condition_thread_churn(void);
 void condition_spinning_threads(void);
+// A thread that no signal stops puts a file of the program's, "program-file" in the working directory, in the place of every
+// descriptor that it did not open, all the time; or once, when the dump begins to grow.
+void condition_stealing_thread(void);
+void condition_theft(const char *_Nullable database);
+// The register by which code finds its thread's control block points nowhere: on the crashing thread, and on another one.
+void condition_with_bad_thread_base(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_bad_thread_base_beside(void);
+// A thread that blocks every signal and calls exit(3) once the dump has its first bytes; nothing without a database.
+void condition_exiting_thread(const char *_Nullable database);
+
+// 64 threads crash together, each on an alternate stack of so many bytes; in the second in a handler on that stack.
+void condition_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
+void condition_in_handler_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
 
 // Modules and mappings. CRASHLAB_MODULE is a module's path, CRASHLAB_MODULES a folder of 2,000 copies of it.
 
@@ -61,6 +80,17 @@ void condition_full_disk(const char *_Nullable database);
 void condition_folder_deleted(const char *_Nullable database);
 void condition_folder_read_only(const char *_Nullable database);
 void condition_no_working_directory(const char *_Nullable database);
+// Descriptor 2 is another file than at the start.
+void condition_other_standard_error(const char *_Nullable database);
+// RLIMIT_SIGPENDING is 0; it is low, and as many signals wait.
+void condition_no_pending_signals(void);
+void condition_full_signal_queue(void);
+
+// Converters that judge this process while it lives. The database's folder is null where no handler runs.
+
+void condition_converted_elsewhere(const char *_Nullable database);
+void condition_converted_in_another_time(const char *_Nullable database);
+void condition_taken_for_dead(const char *_Nullable database);
 
 // Children. What a child's end was, as waitpid(2) tells it, goes to standard output.
 
@@ -70,6 +100,18 @@ void condition_in_grandchild(crashlab_body _Nonnull body, void *_Nullable contex
 void condition_in_workers(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_in_vfork_child_then_parent(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_after_exec_child(crashlab_body _Nonnull body, void *_Nullable context);
+// In a child of _Fork, of clone(2), of clone(2) with a PID namespace of its own, and in a handler of pthread_atfork(3) that is
+// registered by the function before.
+void condition_in_bare_fork(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_clone(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_namespace_clone(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_prepare_early_atfork(void);
+void condition_in_early_atfork(crashlab_body _Nonnull body, void *_Nullable context);
+// The program itself, that has become a daemon; what the test waits for is another process, made before the handler starts.
+void condition_collect_orphans(void);
+void condition_in_daemon(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_remember_disk(const char *_Nullable database);
+void condition_in_daemon_on_full_disk(crashlab_body _Nonnull body, void *_Nullable context);
 
 // Handlers of the program's own; each prints a line when it runs.
 

@@ -239,7 +239,7 @@ typedef void handler(int, siginfo_t *, void *);
 
 // A fault inside a handler enters a handler again and comes back, hence a depth. The poison itself may be entered with the
 // alignment-check flag set, so it accesses nothing that is not aligned.
-static void run(handler *real, int signal, siginfo_t *information, void *context) {
+__attribute__((used)) static void enter(int signal) {
   static _Atomic int told;
   if (__c11_atomic_exchange(&told, 1, __ATOMIC_SEQ_CST) == 0) say("poison: watching\n");
   _Atomic int *own = depth(1);
@@ -249,16 +249,59 @@ static void run(handler *real, int signal, siginfo_t *information, void *context
 #ifdef PLANT
   PLANT;
 #endif
-  real(signal, information, context);
-  __c11_atomic_fetch_sub(own, 1, __ATOMIC_SEQ_CST);
+  (void)signal;
+}
+
+__attribute__((used)) static void leave(void) {
+  _Atomic int *own = depth(0);
+  if (own) __c11_atomic_fetch_sub(own, 1, __ATOMIC_SEQ_CST);
   __c11_atomic_fetch_sub(&handling, 1, __ATOMIC_SEQ_CST);
 }
 
+__attribute__((used)) static void run(int signal, siginfo_t *information, void *context, handler *real) {
+  enter(signal);
+  real(signal, information, context);
+  leave();
+}
+
+// The kernel's return address, the same in all frames.
+__attribute__((used)) static void *restorer;
+
+// A handler may look at its entry whether the kernel has called it, or another handler has. So where the kernel has called
+// the wrapper (the ucontext lies right above the return address), the handler is entered by a jump, with this in the place
+// of the return address; the kernel does not look at that again.
+__asm__(
+    "  .text\n"
+    "leave_to_kernel:\n"
+    "  call leave\n"
+    "  jmpq *restorer(%rip)\n");
+
 // One function for each handler, not for each signal: an action that is read back may be installed for another signal.
 enum { WRAPPERS = 8 };
-static handler *wrapped[WRAPPERS];
-#define WRAPPER(n) \
-  static void wrapper##n(int signal, siginfo_t *information, void *context) { run(wrapped[n], signal, information, context); }
+__attribute__((used)) static handler *wrapped[WRAPPERS];
+#define WRAPPER(n)                                 \
+  handler wrapper##n;                              \
+  __asm__(                                         \
+      "  .text\n"                                  \
+      "  .globl wrapper" #n "\n"                   \
+      "  .hidden wrapper" #n "\n"                  \
+      "wrapper" #n ":\n"                           \
+      "  leaq 8(%rsp), %rax\n"                     \
+      "  cmpq %rax, %rdx\n"                        \
+      "  movq wrapped+8*" #n "(%rip), %rcx\n"      \
+      "  jne run\n"                                \
+      "  movq (%rsp), %rax\n"                      \
+      "  movq %rax, restorer(%rip)\n"              \
+      "  leaq leave_to_kernel(%rip), %rax\n"       \
+      "  movq %rax, (%rsp)\n"                      \
+      "  pushq %rdi\n"                             \
+      "  pushq %rsi\n"                             \
+      "  pushq %rdx\n"                             \
+      "  call enter\n"                             \
+      "  popq %rdx\n"                              \
+      "  popq %rsi\n"                              \
+      "  popq %rdi\n"                              \
+      "  jmpq *wrapped+8*" #n "(%rip)\n");
 WRAPPER(0) WRAPPER(1) WRAPPER(2) WRAPPER(3) WRAPPER(4) WRAPPER(5) WRAPPER(6) WRAPPER(7)
 static handler *const wrappers[WRAPPERS] = {wrapper0, wrapper1, wrapper2, wrapper3, wrapper4, wrapper5, wrapper6, wrapper7};
 

@@ -1,0 +1,99 @@
+// Converters that look at the database while this process, whose files lie there, lives. Source: pid_namespaces(7),
+// time_namespaces(7).
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "CCrashLab.h"
+
+static void check(long result, const char *call) {
+  if (result >= 0) return;
+  fprintf(stderr, "crash-lab: %s: %s\n", call, strerror(errno));
+  exit(70);
+}
+
+// Runs `crash-lab process` through another command, and waits for it.
+static void convert(const char *database, const char *const wrapper[]) {
+  char self[4096];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  check(length, "readlink");
+  self[length] = 0;
+  const char *words[16];
+  int count = 0;
+  while (wrapper[count] != NULL) {
+    words[count] = wrapper[count];
+    count++;
+  }
+  const char *command[] = {self, "process", "--database", database, "--no-symbols", NULL};
+  memcpy(words + count, command, sizeof command);
+  pid_t child = fork();
+  check(child, "fork");
+  if (child == 0) {
+    int nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDOUT_FILENO);
+    execv(words[0], (char *const *)words);
+    _exit(127);
+  }
+  int status = -1;
+  while (waitpid(child, &status, 0) == -1 && errno == EINTR) {
+  }
+  if (status == 0) return;
+  fprintf(stderr, "crash-lab: the converter ended with status 0x%x\n", status);
+  exit(70);
+}
+
+void condition_converted_elsewhere(const char *database) {
+  check(close_range(3, ~0U, 0), "close_range");
+  if (database == NULL) return;
+  const char *const wrapper[] = {"/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc", NULL};
+  convert(database, wrapper);
+}
+
+void condition_converted_in_another_time(const char *database) {
+  if (database == NULL) return;
+  const char *const wrapper[] = {"/usr/bin/unshare", "--time", "--boottime", "1000000", "--fork", NULL};
+  convert(database, wrapper);
+}
+
+// Makes the run record say that its owner ran before the machine was started.
+static void spoil_boot(int file) {
+  static char bytes[65536];
+  char boot[64];
+  int source = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  check(source, "boot_id");
+  if (read(source, boot, 36) != 36) check(-1, "boot_id");
+  close(source);
+  ssize_t size = read(file, bytes, sizeof bytes);
+  check(size, "run record");
+  char *place = memmem(bytes, (size_t)size, boot, 36);
+  if (place == NULL) {
+    fprintf(stderr, "crash-lab: a run record without the boot ID\n");
+    exit(70);
+  }
+  check(pwrite(file, "00000000", 8, place - bytes), "pwrite");
+}
+
+void condition_taken_for_dead(const char *database) {
+  if (database == NULL) return;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/pending-serialized-dumps", database);
+  DIR *folder = opendir(path);
+  if (folder == NULL) check(-1, path);
+  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+    size_t length = strlen(entry->d_name);
+    if (length < 4 || strcmp(entry->d_name + length - 4, ".run") != 0) continue;
+    int file = openat(dirfd(folder), entry->d_name, O_RDWR | O_CLOEXEC);
+    check(file, entry->d_name);
+    spoil_boot(file);
+    close(file);
+  }
+  closedir(folder);
+  const char *const wrapper[] = {"/usr/bin/env", NULL};
+  convert(database, wrapper);
+}

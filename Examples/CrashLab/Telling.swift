@@ -1,0 +1,181 @@
+internal import Dispatch
+internal import Glibc
+internal import Postmortem
+
+/// Tells the handler everything it can be told, and then ends as its scene says.
+struct Telling {
+  private let scene: String
+  private let database: String
+  /// For the program's own files; the name of a stream where dumps are processed.
+  private let folder: String
+
+  private let route = Annotation<String>("route", capacity: 32)
+  private let connections = Annotation<Int>("connections")
+  private let requests = Annotation<UInt>("requests")
+  private let load = Annotation<Double>("load")
+  private let ready = Annotation<Bool>("ready")
+  private let gone = Annotation<String>("gone")
+  private let storm = Annotation<String>("storm", capacity: 4096)
+
+  /// - Parameter arguments: scene, database, folder.
+  init(_ arguments: [String]) throws(UsageError) {
+    guard arguments.count == 3 else { throw UsageError("tell SCENE DIR FOLDER") }
+    scene = arguments[0]
+    database = arguments[1]
+    folder = arguments[2]
+  }
+
+  func run() {
+    if scene == "process" {
+      process()
+    } else {
+      start()
+      addMemory()
+      tell()
+      end()
+    }
+  }
+
+  private func process() {
+    do {
+      try startHandler(database: database, identifier: "teller")
+      let source = StreamSource(name: folder)
+      for dump in try processIntermediateDumps(
+        storingSymbols: false, userStreams: [source, source])
+      {
+        print(dump)
+      }
+    } catch { Self.fail("\(error)") }
+  }
+
+  private func start() {
+    // Some before the handler is there.
+    route.set("/before")
+    SimpleAnnotations.set("early", "yes")
+    leaveBreadcrumb("before the handler")
+
+    var options = HandlerOptions()
+    options.attachments = ["\(folder)/app.log", "\(folder)/missing.log"]
+    do {
+      try startHandler(
+        database: database, identifier: "teller",
+        annotations: ["launch": "given", "tenant": "none"], options: options)
+    } catch { Self.fail("\(error)") }
+  }
+
+  private func addMemory() {
+    // 12,000 bytes that say what they are, and 4 KiB that are not there at the end.
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 12_000, alignment: 8)
+    for index in 0..<12_000 { unsafe memory[index] = UInt8(truncatingIfNeeded: index % 251) }
+    unsafe ExtraMemory.add(UnsafeRawBufferPointer(memory))
+    let unmapped = unsafe mmap(nil, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    unsafe ExtraMemory.add(UnsafeRawBufferPointer(start: unmapped, count: 4096))
+    unsafe munmap(unmapped, 4096)
+  }
+
+  private func tell() {
+    tellingBegins()
+    route.set("GET /orders/\u{1F600}")
+    connections.set(-17)
+    requests.set(.max)
+    load.set(0.25)
+    ready.set(true)
+    gone.set("not to be seen")
+    gone.clear()
+    SimpleAnnotations.set("tenant", "acme")
+    SimpleAnnotations.set("removed", "x")
+    SimpleAnnotations.remove("removed")
+    leaveBreadcrumb("step 0, which later ones take the place of")
+    tellingEnds()
+    for number in 1...200 { leaveBreadcrumb("step \(number)") }
+    addAttachment(path: "\(folder)/second/app.log")
+  }
+
+  /// Many threads that set, leave and remove all the time; each value says whether it is whole.
+  private func startStorm() {
+    let storm = storm
+    for thread in 0..<4 {
+      Self.startThread {
+        var number = thread
+        while true {
+          number += 4
+          let filler = String(repeating: "\(number % 10)", count: number % 1000)
+          storm.set("\(filler.utf8.count):\(filler)")
+          leaveBreadcrumb("\(number)=\(number)")
+          SimpleAnnotations.set("storm-\(number % 3)", "\(number)=\(number)")
+          if number % 7 == 0 { SimpleAnnotations.remove("storm-\(number % 3)") }
+        }
+      }
+    }
+    usleep(100_000)
+  }
+
+  private func end() {
+    switch scene {
+    case "crash": abort()
+    case "storm":
+      startStorm()
+      abort()
+    case "dump":
+      startStorm()
+      do {
+        for _ in 0..<5 { try dumpWithoutCrash(processing: DumpProcessing.deferred) }
+      } catch { Self.fail("\(error)") }
+    case "hang":
+      do {
+        let monitor = try HangMonitor.heartbeat(
+          name: "loop", options: .init(threshold: .milliseconds(100), keepsRecovered: true))
+        monitor.beat()
+        sleep(1)
+        monitor.beat()
+        sleep(1)
+      } catch { Self.fail("\(error)") }
+    case "fork":
+      // fork(2), which Swift does not import.
+      typealias Fork = @convention(c) () -> Int32
+      let child = unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
+      if child == 0 {
+        SimpleAnnotations.set("tenant", "child")
+        connections.set(1)
+        leaveBreadcrumb("in the child")
+        abort()
+      }
+      var status: Int32 = 0
+      unsafe waitpid(child, &status, 0)
+      leaveBreadcrumb("in the parent")
+      abort()
+    default: Self.fail("unknown scene \(scene)")
+    }
+  }
+
+  private static func startThread(_ body: @escaping @Sendable () -> Void) {
+    let queue = DispatchQueue(label: "teller", attributes: .concurrent)
+    queue.async(execute: body)
+  }
+
+  private static func fail(_ text: String) -> Never {
+    print(text)
+    exit(EX_SOFTWARE)
+  }
+}
+
+/// Makes the stream that it is named after.
+private struct StreamSource: UserStreamDataSource {
+  let name: String
+
+  struct Refusal: Error {}
+
+  func stream(of process: CrashedProcess) throws -> UserStream? {
+    switch name {
+    case "throwing": throw Refusal()
+    case "huge": UserStream(type: 0xCAFE_BABE, bytes: [UInt8](repeating: 1, count: 17 << 20))
+    case "standard": UserStream(type: 4, bytes: [1])
+    case "none": nil
+    default: UserStream(type: 0xCAFE_BABE, bytes: Array("of \(process.signal ?? 0)".utf8))
+    }
+  }
+}
+
+/// Where a debugger begins and ends to look for locks and allocations.
+@c(telling_begins) @inline(never) func tellingBegins() {}
+@c(telling_ends) @inline(never) func tellingEnds() {}

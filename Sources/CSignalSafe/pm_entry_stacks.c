@@ -1,0 +1,140 @@
+// See pm_entry_stacks.h. Everything before the change of stacks has some 600 bytes, the compiler not optimising.
+#include "pm_entry_stacks.h"
+
+#include "CSignalSafe.h"
+
+// Nor with a canary of the stack protector, which lies where pm_thread_base.h has not looked yet.
+#define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
+
+struct entry_stack {
+  // The base of the alternate stack that the thread has: no two threads have the same. 0 while nobody uses it. A handler that
+  // was left by siglongjmp keeps its own, and takes it again.
+  uint64_t owner;
+  // Where the thread stood when it left that, and where on this one when it went back to call something there.
+  uint64_t left;
+  uint64_t called;
+};
+
+// One of the two handlers is NULL.
+struct entry {
+  pm_crash_handler crash_handler;
+  pm_signal_handler stop_handler;
+  void *information;
+  void *context;
+  uint64_t entry_stack_pointer;
+  int signal;
+} __attribute__((aligned(16)));
+
+static struct entry_stack stacks[PM_ENTRY_STACKS];
+static char *memory = NULL;
+static pm_crash_handler crash_handler = NULL;
+static pm_signal_handler stop_handler = NULL;
+
+static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_stack *stack) {
+  return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * PM_ENTRY_STACK_SIZE;
+}
+
+// NULL where the handler has room enough, where it is on no alternate stack, and where all are taken. A later handler that
+// passes on may have no context.
+PM_NOT_INSTRUMENTED static struct entry_stack *take_stack(const void *context) {
+  if (!memory || !context) return NULL;
+  const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
+  uint64_t left = (uint64_t)__builtin_frame_address(0) - alternate->base;
+  if (left >= alternate->size || left >= PM_ENOUGH_STACK) return NULL;
+  for (int i = 0; i < PM_ENTRY_STACKS; i++)
+    if (pm_atomic_load_64(&stacks[i].owner) == alternate->base) return &stacks[i];
+  for (int i = 0; i < PM_ENTRY_STACKS; i++)
+    if (pm_atomic_load_64(&stacks[i].owner) == 0 &&
+        pm_atomic_compare_exchange_64(&stacks[i].owner, 0, alternate->base) == 0)
+      return &stacks[i];
+  return NULL;
+}
+
+PM_NOT_INSTRUMENTED static void pm_run_entry(void *argument) {
+  const struct entry *entry = argument;
+  if (entry->crash_handler) {
+    entry->crash_handler(entry->signal, entry->information, entry->context, entry->entry_stack_pointer);
+  } else {
+    entry->stop_handler(entry->signal, entry->information, entry->context);
+  }
+}
+
+PM_NOT_INSTRUMENTED static void pm_enter(struct entry *wanted) {
+  struct entry_stack *stack = take_stack(wanted->context);
+  if (!stack) {
+    pm_run_entry(wanted);
+    return;
+  }
+  uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
+  if (end - interrupted < PM_ENTRY_STACK_SIZE) {
+    // A fault on this very stack: below it. The kernel has begun the alternate stack anew, and the frame there is lost.
+    top = (interrupted - 256) & ~UINT64_C(15);
+  } else if ((uint64_t)__builtin_frame_address(0) < left) {
+    // In what was called there, which has not been left: it would be above.
+    top = stack->called;
+  }
+  struct entry *entry = (struct entry *)(top - sizeof *entry);
+  pm_copy_bytes(entry, wanted, sizeof *entry);
+  pm_call_leaving_stack(entry, pm_run_entry, entry, &stack->left);
+  if (top != end) {
+    stack->left = left;
+    return;
+  }
+  stack->left = 0;
+  pm_atomic_store_64(&stack->owner, 0);
+}
+
+PM_NOT_INSTRUMENTED static void pm_run_crash_entry(int signal, void *information, void *context,
+                                                   uint64_t entry_stack_pointer) {
+  pm_allow_unaligned_access();
+  struct entry entry;
+  entry.crash_handler = crash_handler;
+  entry.stop_handler = NULL;
+  entry.information = information;
+  entry.context = context;
+  entry.entry_stack_pointer = entry_stack_pointer;
+  entry.signal = signal;
+  pm_enter(&entry);
+}
+
+PM_NOT_INSTRUMENTED static void pm_run_stop_entry(int signal, void *information, void *context) {
+  pm_allow_unaligned_access();
+  struct entry entry;
+  entry.crash_handler = NULL;
+  entry.stop_handler = stop_handler;
+  entry.information = information;
+  entry.context = context;
+  entry.entry_stack_pointer = 0;
+  entry.signal = signal;
+  pm_enter(&entry);
+}
+
+pm_crash_handler pm_crash_entry(pm_crash_handler handler) {
+  crash_handler = handler;
+  return pm_run_crash_entry;
+}
+
+pm_signal_handler pm_stop_entry(pm_signal_handler handler) {
+  stop_handler = handler;
+  return pm_run_stop_entry;
+}
+
+void pm_set_entry_stacks(void *place) { memory = place; }
+
+void pm_forget_entry_stacks(void) {
+  uint64_t offset = (uint64_t)__builtin_frame_address(0) - (uint64_t)memory;
+  for (int i = 0; i < PM_ENTRY_STACKS; i++) {
+    if (memory && offset / PM_ENTRY_STACK_SIZE == (uint64_t)i) continue;
+    stacks[i].left = 0;
+    pm_atomic_store_64(&stacks[i].owner, 0);
+  }
+}
+
+PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
+  uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)memory;
+  if (!memory || offset >= (uint64_t)PM_ENTRY_STACKS * PM_ENTRY_STACK_SIZE) return NULL;
+  struct entry_stack *stack = &stacks[offset / PM_ENTRY_STACK_SIZE];
+  // Less than what the caller still puts there.
+  stack->called = (place - 1024) & ~UINT64_C(15);
+  return (void *)(stack->left & ~UINT64_C(15));
+}

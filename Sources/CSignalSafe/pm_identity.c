@@ -1,0 +1,47 @@
+#define _GNU_SOURCE
+#include "pm_identity.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Weak: a static executable does not get them for this, nor the linker's warnings about them.
+extern __typeof(getpwuid_r) getpwuid_r __attribute__((weak));
+extern __typeof(getgrouplist) getgrouplist __attribute__((weak));
+
+static uint32_t exchange(long call, uint32_t value) { return (uint32_t)syscall(call, value); }
+
+uint32_t pm_file_user(void) { return exchange(SYS_setfsuid, UINT32_MAX); }
+
+long pm_take_file_rights(uint32_t user, uint32_t group, const uint32_t *groups, size_t count) {
+  int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  if (syscall(SYS_setgroups, count, groups) != 0) return -errno;
+  // Neither tells whether it worked.
+  exchange(SYS_setfsgid, group);
+  exchange(SYS_setfsuid, user);
+  if (dumpable == 1) prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  if (exchange(SYS_setfsgid, UINT32_MAX) != group || pm_file_user() != user) return -EPERM;
+  return 0;
+}
+
+size_t pm_groups_of(uint32_t user, uint32_t *group, uint32_t *groups, size_t capacity) {
+  if (!getpwuid_r || !getgrouplist) return 0;
+  enum { SIZE = 64 << 10 };
+  char *buffer = malloc(SIZE);
+  if (!buffer) return 0;
+  struct passwd entry, *found = NULL;
+  size_t result = 0;
+  if (getpwuid_r(user, &entry, buffer, SIZE, &found) == 0 && found) {
+    int count = capacity > 65536 ? 65536 : (int)capacity;
+    // Too many: those that fit are there.
+    int all = getgrouplist(entry.pw_name, entry.pw_gid, groups, &count);
+    *group = entry.pw_gid;
+    result = all >= 0 ? (size_t)all : capacity;
+  }
+  free(buffer);
+  return result;
+}

@@ -1,0 +1,32 @@
+internal import CrashReportDatabase
+internal import Glibc
+
+/// Runs a conversion with the rights to files of the user that the database belongs to, where this
+/// process is root and that is another user.
+///
+/// What it makes belongs to that user then, and modules and attachments are opened as that user.
+func withOwnersRights<Value>(
+  to path: String, _ body: () throws(CrashConverterError) -> Value
+) throws(CrashConverterError) -> Value {
+  guard let owner = DatabaseOwner(of: path) else { return try body() }
+  let result: Result<Value, CrashConverterError>
+  do throws(CrashReportDatabaseError) {
+    result = try owner.run {
+      do throws(CrashConverterError) {
+        return .success(try body())
+      } catch {
+        return .failure(error)
+      }
+    }
+  } catch {
+    throw CrashConverterError(.databaseUnusable, error)
+  }
+  do throws(CrashConverterError) {
+    return try result.get()
+  } catch {
+    guard error.errno == EACCES || error.errno == EPERM else { throw error }
+    throw error.adding(
+      "what root has made in it before is root's still: chown -R \(owner.user):\(owner.group) "
+        + path)
+  }
+}

@@ -1,0 +1,59 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+internal import Minidump
+internal import ProcessSnapshot
+
+/// What the database has under a report ID, seen from a dump that has this ID too.
+///
+/// An earlier converter may have died between finishing the report and removing its dump: then it is
+/// the same dump. But a process that was wrongly taken for dead, and whose run has a report on its
+/// end, may have crashed since under the same ID; and the same two files may have been restored from
+/// a backup. A report of anything else never stands for a dump.
+enum ReportedDump {
+  case none
+  case sameDump
+  case other
+
+  /// Looks.
+  ///
+  /// - Parameters:
+  ///   - digest: the dump's.
+  ///   - dump: what it says, for a report of a version that kept no digest.
+  static func look(
+    at id: ReportID, in database: CrashReportDatabase, digest: UInt64, dump: ProcessSnapshot
+  ) throws(CrashReportDatabaseError) -> ReportedDump {
+    guard try database.synchronize(id), let report = try database.report(id),
+      report.state != .new
+    else { return .none }
+    // Nil: somebody else's minidump, or a damaged one.
+    guard let document = try summary(of: report, in: database),
+      document.root.map(.runEnd) == nil
+    else { return .other }
+    if let known = document.root.map(.process)?.unsigned(.dumpDigest) {
+      return known == digest ? .sameDump : .other
+    }
+    let known = ProcessSnapshot(reading: document)
+    let isSame =
+      known.process.crashTime != nil && known.process.crashTime == dump.process.crashTime
+      && known.process.processID == dump.process.processID
+      && known.exception?.threadID == dump.exception?.threadID
+    return isSame ? .sameDump : .other
+  }
+
+  /// True if a report under this ID tells already how the run ended: by a crash.
+  static func isCrash(
+    _ id: ReportID, in database: CrashReportDatabase
+  ) throws(CrashReportDatabaseError) -> Bool {
+    guard let report = try database.report(id), report.state != .new else { return false }
+    return try summary(of: report, in: database)?.root.map(.runEnd) == nil
+  }
+
+  private static func summary(
+    of report: StoredReport, in database: CrashReportDatabase
+  ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {
+    let file = try database.openReport(report)
+    return try MinidumpSummary.document { (offset, count) throws(CrashReportDatabaseError) in
+      try file.read(at: offset, count: count)
+    }
+  }
+}

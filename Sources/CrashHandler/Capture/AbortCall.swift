@@ -1,0 +1,41 @@
+internal import CSignalSafe
+
+/// Tells abort(), which goes on to end the process when the handler of its signal returns, from
+/// raise(SIGABRT), which does not.
+///
+/// RUNS-DURING-CRASH. Source: glibc stdlib/abort.c, nptl/pthread_kill.c.
+@safe
+struct AbortCall {
+  /// Words above the stack pointer among which raise() has its return address into abort(): behind
+  /// the signal mask of 16 words that pthread_kill() keeps.
+  private static var words: Int { @_noLocks get { 64 } }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// True only if it is certain: not where nobody tells where abort() lies.
+  @_noLocks
+  func isUnderWay(
+    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  ) -> Bool {
+    guard let information = unsafe information, let context = unsafe context, signal == 6,
+      unsafe pm_siginfo_code(information) == -6,  // SI_TKILL
+      unsafe pm_siginfo_sender(information) == state.pointee.processID
+    else { return false }
+    let start = unsafe state.pointee.abortStart
+    let size = unsafe state.pointee.abortSize
+    var address = unsafe pm_context_stack_pointer(context)
+    var index = 0
+    while index < AbortCall.words {
+      guard let word = unsafe state.pointee.memory.word(address) else { return false }
+      if word &- start < size { return true }
+      address &+= 8
+      index &+= 1
+    }
+    return false
+  }
+}

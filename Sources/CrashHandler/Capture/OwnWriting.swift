@@ -1,0 +1,41 @@
+internal import CSignalSafe
+
+/// Keeps a write of ours, outside of a crash, from raising SIGXFSZ: the soft limit of file sizes is
+/// raised, and where the hard one is too low as well the signal is taken away again.
+///
+/// `finish` must follow. RUNS-DURING-CRASH: signal handlers and `_exit` write notes.
+///
+/// Source: setrlimit(2), RLIMIT_FSIZE; rt_sigtimedwait(2).
+struct OwnWriting {
+  /// XFSZ's bit.
+  static var fileSizeSignal: UInt64 { @_noLocks get { 1 &<< 24 } }
+
+  private let limit: FileSizeLimit
+  private let previousMask: UInt64
+  private let wasPending: Bool
+
+  /// - Parameter signals: what else waits meanwhile, by bits.
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>, blocking signals: UInt64) {
+    var mask = signals | OwnWriting.fileSizeSignal
+    var previous: UInt64 = 0
+    var pending: UInt64 = 0
+    _ = unsafe pm_sigprocmask(0, &mask, &previous)  // SIG_BLOCK
+    _ = unsafe pm_sigpending(&pending)
+    previousMask = previous
+    wasPending = pending & OwnWriting.fileSizeSignal != 0
+    limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
+  }
+
+  /// - Parameter hasFailed: whether a write may have been refused for its size.
+  @_noLocks
+  func finish(hasFailed: Bool) {
+    limit.restore()
+    if hasFailed && !wasPending {
+      var signal = OwnWriting.fileSizeSignal
+      _ = unsafe pm_take_signal(&signal)
+    }
+    var mask = previousMask
+    _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
+  }
+}

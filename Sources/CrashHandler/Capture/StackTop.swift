@@ -1,0 +1,133 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The top of the crashing thread's stack, written before any other thread is stopped.
+///
+/// Enough for the innermost 64 frames of a kilobyte each. Straight from the registers: a list of
+/// mappings that was read while threads still run may be wrong when it is used, and takes as long as
+/// there are mappings.
+///
+/// RUNS-DURING-CRASH, on the capturing thread.
+@safe
+struct StackTop {
+  private static var byteCount: Int { @_noLocks get { 65536 } }
+  /// Pages above the stack pointer of an overflow that may be its guard.
+  private static var guardPages: Int { @_noLocks get { 64 } }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Writes what the stack pointer points to, and what the frame pointer does where that is farther
+  /// up: a frame may be larger than all of it, and an overflow by such a frame leaves the stack
+  /// pointer in other memory.
+  @_noLocks
+  func write(_ context: UnsafeMutableRawPointer) {
+    let stackPointer = unsafe pm_context_stack_pointer(context)
+    let framePointer = unsafe pm_context_frame_pointer(context)
+    let limit = unsafe state.pointee.limits.crashingThreadStack
+    var written = WrittenStack()
+    unsafe state.pointee.writer.startArray(.stack)
+    let start = firstReadable(from: ThreadWriter.stackStart(stackPointer))
+    if start != 0 { written.first = write(start, limit: limit) }
+    // No frame is larger than 2 GiB; a pointer that is no frame pointer points anywhere.
+    if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
+      !written.first.contains(framePointer)
+    {
+      written.second = write(framePointer & ~15, limit: limit &- written.first.count)
+    }
+    unsafe state.pointee.writer.end()
+    unsafe state.pointee.stackTop = written
+  }
+
+  /// The address, or that of the next page above it that can be read; 0 if that is far.
+  @_noLocks
+  private func firstReadable(from address: UInt64) -> UInt64 {
+    var place = address
+    var page = 0
+    while page <= StackTop.guardPages {
+      var byte: UInt8 = 0
+      if unsafe state.pointee.memory.copy(place, to: &byte, count: 1) == 1 { return place }
+      place = (place & ~4095) &+ 4096
+      page &+= 1
+    }
+    return 0
+  }
+
+  @_noLocks
+  private func write(_ address: UInt64, limit: Int) -> AddressRange {
+    let count = limit < StackTop.byteCount ? limit : StackTop.byteCount
+    let allowed = unsafe state.pointee.memory.allowed(address, count: count)
+    guard allowed > 0 else { return AddressRange() }
+    let copied = unsafe ThreadWriter(state).writeReadable(address, count: allowed)
+    return AddressRange(start: address, count: copied)
+  }
+}
+
+/// What of a stack is in the dump already: two runs of bytes.
+///
+/// RUNS-DURING-CRASH.
+struct WrittenStack {
+  var first = AddressRange()
+  var second = AddressRange()
+
+  @_noLocks
+  init() {}
+
+  /// Where the run ends that holds an address; the address itself if none does.
+  @_noLocks
+  func end(around address: UInt64) -> UInt64 {
+    if first.contains(address) { return first.end }
+    return second.contains(address) ? second.end : address
+  }
+
+  /// Where the next run begins above an address and below a limit; the limit if none does.
+  @_noLocks
+  func start(above address: UInt64, below limit: UInt64) -> UInt64 {
+    var result = limit
+    if first.count > 0, first.start > address, first.start < result { result = first.start }
+    if second.count > 0, second.start > address, second.start < result { result = second.start }
+    return result
+  }
+
+  /// How many bytes of the two lie in a range.
+  @_noLocks
+  func count(from start: UInt64, to end: UInt64) -> Int {
+    var result = 0
+    var place = start
+    while place < end {
+      let next = self.end(around: place)
+      if next > place {
+        result &+= Int(truncatingIfNeeded: (next < end ? next : end) &- place)
+        place = next
+      } else {
+        place = self.start(above: place, below: end)
+      }
+    }
+    return result
+  }
+}
+
+/// A run of addresses.
+///
+/// RUNS-DURING-CRASH.
+struct AddressRange {
+  let start: UInt64
+  let count: Int
+
+  @_noLocks
+  init(start: UInt64 = 0, count: Int = 0) {
+    self.start = start
+    self.count = count
+  }
+
+  var end: UInt64 { @_noLocks get { start &+ UInt64(truncatingIfNeeded: count) } }
+
+  @_noLocks
+  func contains(_ address: UInt64) -> Bool {
+    address &- start < UInt64(truncatingIfNeeded: count)
+  }
+}

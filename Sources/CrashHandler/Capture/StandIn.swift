@@ -1,0 +1,102 @@
+internal import CSignalSafe
+
+/// A thread that stands still in our handler, and that Swift's backtracer shall find as if it ran.
+///
+/// The backtracer sends each thread a signal that it does not block, and its handler takes the
+/// context of that signal for the thread's: here that would be one of ours. So the thread takes the
+/// signal by waiting for it, which the kernel shows as one that is not blocked, and calls that
+/// handler itself, with the context in which it was stopped or crashed.
+///
+/// RUNS-DURING-CRASH. Source: Swift stdlib/public/runtime/CrashHandlerLinux.cpp,
+/// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
+@safe
+struct StandIn {
+  private static var signal: UInt64 {
+    @_noLocks get { 1 &<< UInt64(truncatingIfNeeded: ThreadStopper.profileSignal &- 1) }
+  }
+
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Has all threads that stand or wait in the handler stay for the backtracer, and waits until they
+  /// do, for a quarter of a second at most; on the capturing thread.
+  @_noLocks
+  func call() {
+    if unsafe state.pointee.parking.value != 0 {
+      unsafe state.pointee.parking.store(state.pointee.parking.value | 1)
+      unsafe state.pointee.parking.wakeAll()
+    }
+    unsafe CrashEnd(state).wakeWaiting()
+    let stopper = unsafe ThreadStopper(state)
+    var rounds = 0
+    var index = 0
+    let count = unsafe state.pointee.threads.count
+    while index < count, rounds < 250 {
+      let record = unsafe state.pointee.threads[index]
+      let isOurs = record.status == .stopped || record.status == .alsoCrashed
+      if !isOurs || !stopper.readStatus(record) || isReady(record.blockedSignals) {
+        index &+= 1
+        continue
+      }
+      // Nobody wakes this; it passes a millisecond.
+      let turn = unsafe state.pointee.turn.value
+      unsafe state.pointee.turn.wait(while: turn, milliseconds: 1)
+      rounds &+= 1
+    }
+  }
+
+  /// True for a thread that waits for the signal, and blocks the one that stops threads.
+  @_noLocks
+  private func isReady(_ blocked: UInt64) -> Bool {
+    let stopSignal = unsafe state.pointee.stopSignal
+    guard blocked & StandIn.signal == 0 else { return false }
+    return stopSignal == 0 || blocked &>> UInt64(truncatingIfNeeded: stopSignal &- 1) & 1 == 1
+  }
+
+  /// Stays as long as a word has a value.
+  ///
+  /// - Parameter context: where the thread is to be found.
+  @_noLocks
+  func stay(_ context: UnsafeMutableRawPointer?, while word: FutexWord, is value: UInt32) {
+    // All that a thread in our handler has open, but for faults.
+    var blocked = StandIn.signal
+    unsafe add(state.pointee.stopSignal, to: &blocked)
+    unsafe add(state.pointee.watchdogSignal, to: &blocked)
+    var mask: UInt64 = 0
+    let isBlocked = unsafe pm_sigprocmask(0, &blocked, &mask) == 0  // SIG_BLOCK
+    while word.value == value {
+      var set = StandIn.signal
+      var information = pm_signal_information()
+      let result = unsafe pm_wait_signal(&set, &information, 100)
+      if result == Int(ThreadStopper.profileSignal) {
+        unsafe callHandler(&information, context)
+      } else if result != -11 && result != -4 {  // EAGAIN, EINTR
+        // Kept from us: then the backtracer goes without this thread.
+        word.wait(while: value, milliseconds: 100)
+      }
+    }
+    if isBlocked { _ = unsafe pm_sigprocmask(2, &mask, nil) }  // SIG_SETMASK
+  }
+
+  @_noLocks
+  private func add(_ signal: Int32, to mask: inout UInt64) {
+    if signal != 0 { mask |= 1 &<< UInt64(truncatingIfNeeded: signal &- 1) }
+  }
+
+  /// Calls the signal's handler, if it is the backtracer's.
+  @_noLocks
+  private func callHandler(
+    _ information: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer?
+  ) {
+    var action = pm_signal_action()
+    guard unsafe pm_sigaction(ThreadStopper.profileSignal, nil, &action) == 0,
+      unsafe action.handler &- state.pointee.backtracerCode < state.pointee.backtracerCodeSize
+    else { return }
+    unsafe pm_call_previous_handler(
+      action.handler, ThreadStopper.profileSignal, information, context)
+  }
+}

@@ -1,0 +1,126 @@
+internal import CSignalSafe
+
+/// Swift's own backtracer, where it is the handler that was there before ours.
+///
+/// Much is known of it that is not known of other handlers. It always returns, and has put the
+/// default action in for all its signals by then: after a fault that comes again, and after abort(),
+/// that is the end. Meanwhile it stops all threads by signals, and waits two seconds, up to sixteen
+/// times, for those that do not answer. A second thread that crashes into it, or that captures
+/// meanwhile, makes a second backtrace of a process that ends in the middle of it: a report that is
+/// torn, and a `swift-backtrace` that reads from nobody for ever.
+///
+/// So it runs alone, while its crash still holds the handler: all others stay where they stand or
+/// wait, where it finds them as if they ran (`StandIn`).
+///
+/// RUNS-DURING-CRASH, on the capturing thread. Source: Swift
+/// stdlib/public/runtime/CrashHandlerLinux.cpp.
+@safe
+struct SwiftBacktracer {
+  private let state: UnsafeMutablePointer<HandlerState>
+
+  @_noLocks
+  init(_ state: UnsafeMutablePointer<HandlerState>) {
+    unsafe self.state = state
+  }
+
+  /// Whether it runs after this crash; where it does not, the default action takes its place.
+  ///
+  /// Not for a stack that is over, on a thread that has its first alternate stack from us: without
+  /// us the kernel would have ended the process, for it had no place to call any handler on.
+  @_noLocks
+  func takePlace(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
+    let isThere =
+      unsafe state.pointee.backtracerSignals &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
+    guard isThere else { return false }
+    guard let context = unsafe context, signal == 11 || signal == 7,
+      unsafe pm_context_is_on_signal_stack(context) == 0,
+      unsafe state.pointee.stackOffers.isFirst(pm_context_signal_stack(context).pointee.size),
+      isReadable(UInt64(UInt(bitPattern: context))),
+      unsafe !hasRoom(below: pm_context_stack_pointer(context))
+    else { return true }
+    forget()
+    return false
+  }
+
+  /// Whether the process ends once it has returned.
+  @_noLocks
+  func isEnd(
+    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  ) -> Bool {
+    guard let information = unsafe information, let context = unsafe context else { return false }
+    if signal == 6 { return unsafe AbortCall(state).isUnderWay(signal, information, context) }
+    let code = unsafe pm_siginfo_code(information)
+    return code > 0 && comesAgain(signal, code: code)
+  }
+
+  /// Runs it, and makes the default actions those that follow.
+  ///
+  /// - Parameter isEnd: whether the process ends once it has returned. If not, the handler is ready
+  ///   for the next crash afterwards.
+  @_noLocks
+  func run(
+    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
+    isEnd: Bool
+  ) {
+    unsafe state.pointee.ending.store(CrashEnd.endsLater)
+    unsafe StandIn(state).call()
+    let previous = unsafe PreviousHandler(state)
+    let ours = previous.actionsOfOurs()
+    unsafe previous.call(signal, information, context)
+    forget()
+    if isEnd { return }
+    let isRemembered = unsafe state.pointee.outcomeOffset > 0
+    if isRemembered { unsafe Rearming(state).rearm() }
+    previous.takeBack(ours, after: signal)
+    if isRemembered { unsafe Survival(state).markReturned(information) }
+    unsafe state.pointee.ending.store(0)
+  }
+
+  /// True for a fault that the instruction raises again, whose signal it handles.
+  ///
+  /// Of an x86 breakpoint, behind which the thread stands, the process goes on. A memory error
+  /// reported late (BUS_MCEERR_AO, 5) does not come again either.
+  @_noLocks
+  private func comesAgain(_ signal: Int32, code: Int32) -> Bool {
+    #if arch(arm64)
+      if signal == 5 { return code == 1 }  // TRAP_BRKPT
+    #endif
+    return signal == 11 || signal == 4 || signal == 8 || signal == 7 && code != 5
+  }
+
+  /// It runs once in a process.
+  @_noLocks
+  private func forget() {
+    var number: Int32 = 1
+    while number < 32 {
+      if unsafe state.pointee.backtracerSignals
+        &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1
+      {
+        unsafe state.pointee.previousActions[Int(number)] = pm_signal_action()
+      }
+      number &+= 1
+    }
+    unsafe state.pointee.backtracerSignals = 0
+  }
+
+  /// True if all of what the frame of a signal needs can be accessed.
+  ///
+  /// Source: Linux arch/x86/kernel/signal.c, get_sigframe: below the red zone.
+  @_noLocks
+  private func hasRoom(below stackPointer: UInt64) -> Bool {
+    let size = unsafe 128 &+ state.pointee.signalFrameSize
+    var distance: UInt64 = 8
+    while distance < size &+ 4096 {
+      // The frame's two ends, and each page between them.
+      guard isReadable(stackPointer &- (distance < size ? distance : size)) else { return false }
+      distance &+= 4096
+    }
+    return true
+  }
+
+  @_noLocks
+  private func isReadable(_ address: UInt64) -> Bool {
+    var byte: UInt8 = 0
+    return unsafe state.pointee.memory.copy(address, to: &byte, count: 1) == 1
+  }
+}

@@ -1,0 +1,107 @@
+internal import Glibc
+package import IntermediateDump
+
+/// A FIFO whose read end a converter holds open while it has claims: whoever finds it without a
+/// reader, or not at all, knows that these are nobody's any more, in whatever PID namespace.
+///
+/// A program may close it while it converts (close_range). Then another converter takes the dump
+/// too, and the two make one report of it all the same: that is why this is enough here, and not for
+/// the owner of a locked file.
+package final class ClaimWitness {
+  /// Before the `@` of its name.
+  static let identifier = "converter"
+
+  /// What a FIFO shows of the claims that name it.
+  package enum Probe: Sendable, Equatable {
+    case held
+    /// It has no reader, or is gone.
+    case free
+    /// It cannot be opened.
+    case unknown
+  }
+
+  private var number: UInt64?
+  /// Of the folder and of the FIFO.
+  private var folderDescriptor: Int32 = -1
+  private var descriptor: Int32 = -1
+
+  package init() {}
+
+  deinit {
+    guard descriptor >= 0, let number else { return }
+    unsafe unlinkat(folderDescriptor, Self.name(number), 0)
+    close(folderDescriptor)
+    close(descriptor)
+  }
+
+  /// The number that stands for it in the names of claims; nil where none can be made.
+  ///
+  /// The first call makes it.
+  package func number(in place: borrowing Folder, host: HostIdentity) -> PendingDumpName.Witness? {
+    if number == nil { make(in: place) }
+    guard descriptor >= 0, let number, host.boot != 0 else { return nil }
+    return PendingDumpName.Witness(boot: host.boot, number: number)
+  }
+
+  private func make(in place: borrowing Folder) {
+    // Another converter that looks between the two steps takes it for a dead one's, and away.
+    for _ in 0..<8 {
+      let candidate = UInt64.random(in: 1 ... .max)
+      number = candidate
+      let name = Self.name(candidate)
+      guard unsafe mkfifoat(place.descriptor, name, 0o600) == 0 else {
+        if errno == EEXIST { continue }
+        return
+      }
+      let opened = unsafe openat(
+        place.descriptor, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+      var status = stat()
+      if opened >= 0, unsafe fstat(opened, &status) == 0,
+        place.status(of: name)?.isSameFile(as: FileStatus(status)) == true
+      {
+        folderDescriptor = fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0)
+        if folderDescriptor >= 0 {
+          descriptor = opened
+          return
+        }
+      }
+      if opened >= 0 { close(opened) }
+      unsafe unlinkat(place.descriptor, name, 0)
+    }
+  }
+
+  /// Looks at the witness of a claim.
+  package static func probe(_ number: UInt64, in folder: borrowing Folder) -> Probe {
+    probe(name(number), in: folder)
+  }
+
+  /// True for the name of a witness that nobody holds.
+  package static func isLeft(_ name: PendingDumpName, in folder: borrowing Folder) -> Bool {
+    guard name.role == .fifo, name.identifier == identifier,
+      name.reportID.bytes.suffix(8) == Self.tail[...]
+    else { return false }
+    return probe(name.description, in: folder) == .free
+  }
+
+  private static func probe(_ name: String, in folder: borrowing Folder) -> Probe {
+    guard let status = folder.status(of: name) else { return .free }
+    // Anything but a FIFO is not opened: opening a device can have effects.
+    guard status.kind == .fifo else { return .unknown }
+    let opened = unsafe openat(
+      folder.descriptor, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
+    guard opened >= 0 else { return errno == ENXIO || errno == ENOENT ? .free : .unknown }
+    close(opened)
+    return .held
+  }
+
+  /// What no report ID ends in that was made at random.
+  private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
+
+  private static func name(_ number: UInt64) -> String {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } + tail
+    let name = ReportID(bytes: bytes).flatMap {
+      PendingDumpName(identifier: identifier, reportID: $0, role: .fifo)
+    }
+    return name?.description ?? ""
+  }
+}

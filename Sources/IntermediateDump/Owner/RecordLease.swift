@@ -1,0 +1,45 @@
+internal import Glibc
+
+/// Asks the kernel whether anybody has a run record open for writing or, closed or not, maps it so.
+///
+/// By a read lease, taken and given back at once: the kernel refuses one while the file's count of
+/// writers is not 0. It is no lock: a live owner's is never granted, so that no owner can meet it.
+///
+/// Ordinary code. Source: fcntl(2), F_SETLEASE.
+package enum RecordLease: Sendable, Equatable {
+  /// Somebody writes to it or maps it.
+  case refused
+  /// Nobody does.
+  case granted
+  /// The kernel does not tell: no such file, a file system without leases, another user's file.
+  case unknown
+
+  // From <fcntl.h>, under _GNU_SOURCE.
+  private static let setSignal: Int32 = 10  // F_SETSIG
+  private static let setLease: Int32 = 1024  // F_SETLEASE
+
+  /// Asks.
+  ///
+  /// - Parameters:
+  ///   - name: of a regular file; anything else is unknown.
+  ///   - folder: the descriptor of its folder.
+  package static func probe(_ name: String, in folder: Int32) -> RecordLease {
+    let descriptor = unsafe openat(
+      folder, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
+    guard descriptor >= 0 else { return .unknown }
+    // Closing it gives the lease back, too.
+    defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      return .unknown
+    }
+    // Should somebody open the file for writing meanwhile: SIGURG is ignored by default, and SIGIO
+    // ends a process.
+    guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
+    if fcntl(descriptor, setLease, Int32(F_RDLCK)) == 0 {
+      _ = fcntl(descriptor, setLease, Int32(F_UNLCK))
+      return .granted
+    }
+    return errno == EAGAIN ? .refused : .unknown
+  }
+}

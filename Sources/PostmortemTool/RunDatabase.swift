@@ -1,0 +1,189 @@
+internal import Foundation
+internal import IntermediateDump
+
+/// The database of a program that `postmortem run` runs: whose it is, and whose it has to be.
+///
+/// A command that is started as root and gives up its rights can use neither what root makes nor what
+/// it made itself as root. Whatever shows that before the command runs is an error of the command
+/// line; afterwards it is told.
+struct RunDatabase {
+  let path: String
+
+  /// A user of the system, or the number of one that it does not know.
+  private struct User: Equatable {
+    let number: UInt32
+    let group: UInt32
+    let name: String
+
+    private init(number: UInt32, group: UInt32, name: String) {
+      self.number = number
+      self.group = group
+      self.name = name
+    }
+
+    /// - Parameter group: for a user that the system does not know.
+    init(number: UInt32, group: UInt32) {
+      self =
+        unsafe Self.entry { unsafe getpwuid_r(number, $0, $1, $2, $3) }
+        ?? User(number: number, group: group, name: "\(number)")
+    }
+
+    /// - Parameter text: a name or a number; nil if there is no such user.
+    init?(_ text: String) {
+      if let user = unsafe Self.entry({ unsafe getpwnam_r(text, $0, $1, $2, $3) }) {
+        self = user
+      } else if let number = UInt32(text), number != .max {
+        self.init(number: number, group: number)
+      } else {
+        return nil
+      }
+    }
+
+    private static func entry(
+      _ ask: (
+        UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
+        UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+      ) -> Int32
+    ) -> User? {
+      var entry = unsafe passwd()
+      var buffer = [CChar](repeating: 0, count: 1 << 16)
+      return unsafe buffer.withUnsafeMutableBufferPointer { buffer in
+        var found: UnsafeMutablePointer<passwd>?
+        guard let base = buffer.baseAddress, unsafe ask(&entry, base, buffer.count, &found) == 0,
+          let found = unsafe found
+        else { return nil }
+        return unsafe User(
+          number: found.pointee.pw_uid, group: found.pointee.pw_gid,
+          name: String(cString: found.pointee.pw_name))
+      }
+    }
+  }
+
+  /// Makes the database for a user, or looks whether it will do for whoever the command runs as.
+  ///
+  /// - Parameters:
+  ///   - user: the user that the command will have; nil if nobody has said so.
+  ///   - command: with its arguments.
+  ///   - help: shown with the error.
+  init(
+    _ path: String, user name: String?, command: [String], help: String
+  ) throws {
+    self.path = path
+    let owner = Self.owner(of: path)
+    guard let name else {
+      if let reason = Self.difference(path, owner, command) { throw UsageError(reason, help: help) }
+      return
+    }
+    guard let user = User(name) else {
+      throw UsageError("there is no user '\(name.escapedForMessage)'", help: help)
+    }
+    guard geteuid() == 0 || geteuid() == user.number else {
+      throw UsageError(
+        "--user \(user.name): only root can run a command as another user", help: help)
+    }
+    if let owner {
+      guard owner.number == user.number else {
+        throw UsageError(
+          "\(path.escapedForMessage) belongs to \(owner.name), not to \(user.name): write --user "
+            + "\(owner.name), or chown -R \(user.name) \(path.escapedForMessage)", help: help)
+      }
+      return
+    }
+    try Self.make(path, for: user)
+  }
+
+  /// Why database and command will belong to different users without `--user`; nil if nothing shows it.
+  private static func difference(_ path: String, _ owner: User?, _ command: [String]) -> String? {
+    let me = geteuid()
+    if let owner, owner.number != me, me == 0 || owner.number != 0 {
+      return me == 0
+        ? "\(path.escapedForMessage) belongs to \(owner.name), and this command is root: write "
+          + "--user \(owner.name)"
+        : "\(path.escapedForMessage) belongs to \(owner.name): run this command as that user, or "
+          + "name another folder"
+    }
+    guard me == 0 else { return nil }
+    if let inner = Self.owner(of: path + "/" + PendingDumpName.folder), inner.number != 0 {
+      return
+        "the dumps in \(path.escapedForMessage) are \(inner.name)'s, and the folder is root's: "
+        + "chown -R \(inner.name) \(path.escapedForMessage), and write --user \(inner.name)"
+    }
+    if owner == nil, let changer = UserChanger(command) {
+      return "'\(changer.name)' gives the command another user: write --user NAME, so that "
+        + "\(path.escapedForMessage) is made for that one"
+    }
+    return nil
+  }
+
+  /// Tells that a command has ended as somebody who cannot use its database.
+  func compare(with end: CommandEnd) {
+    guard geteuid() == 0, let user = end.user, user != 0, Self.owner(of: path)?.number == 0 else {
+      return
+    }
+    let name = User(number: user, group: user).name
+    Terminal.printError(
+      ToolError(
+        path: path,
+        "belongs to root, and the command ended as \(name), who cannot use it: chown -R "
+          + "\(name) \(path.escapedForMessage), and write --user \(name)"
+      ).description)
+  }
+
+  /// Nil where there is no folder.
+  private static func owner(of path: String) -> User? {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    return User(number: status.st_uid, group: status.st_gid)
+  }
+
+  /// Makes the folder and those above it that are missing, each for the user alone.
+  private static func make(_ path: String, for user: User) throws(ToolError) {
+    if unsafe mkdir(path, 0o700) != 0 {
+      guard errno == ENOENT, let slash = path.dropLast(while: { $0 == "/" }).lastIndex(of: "/"),
+        slash != path.startIndex
+      else { throw failure("cannot be made", path) }
+      try make(String(path[..<slash]), for: user)
+      guard unsafe mkdir(path, 0o700) == 0 else { throw failure("cannot be made", path) }
+    }
+    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("cannot be opened", path) }
+    defer { close(descriptor) }
+    guard fchmod(descriptor, 0o700) == 0, fchown(descriptor, user.number, user.group) == 0 else {
+      throw failure("cannot be given to \(user.name)", path)
+    }
+  }
+
+  private static func failure(_ what: String, _ path: String) -> ToolError {
+    ToolError(path: path, "\(what): \(unsafe String(cString: strerror(errno)))")
+  }
+}
+
+/// A program at the start of a command line that runs the rest as another user.
+struct UserChanger {
+  let name: String
+
+  private static let always: Set<String> = [
+    "gosu", "su-exec", "su", "sudo", "doas", "runuser", "setuidgid", "s6-setuidgid",
+  ]
+  private static let byOption: [String: [String]] = [
+    "setpriv": ["--reuid", "--ruid", "--euid"], "chpst": ["-u", "-U"],
+    "capsh": ["--user", "--uid"], "start-stop-daemon": ["-c", "--chuid"],
+  ]
+
+  /// Nil where the command's first word is none.
+  init?(_ command: [String]) {
+    guard let word = command.first?.split(separator: "/").last.map(String.init) else { return nil }
+    let options = Self.byOption[word] ?? []
+    let isAsked = command.dropFirst().contains { word in options.contains { word.hasPrefix($0) } }
+    guard Self.always.contains(word) || isAsked else { return nil }
+    name = word
+  }
+}
+
+extension String {
+  fileprivate func dropLast(while predicate: (Character) -> Bool) -> Substring {
+    var result = self[...]
+    while let last = result.last, predicate(last) { result.removeLast() }
+    return result
+  }
+}

@@ -1,0 +1,198 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Minidump
+import ProcessSnapshot
+import Testing
+
+@testable import CrashConverter
+
+/// Two files of one report ID: a report of anything else never stands for a dump.
+@Suite struct SameIDTests {
+  private let dumps: PendingDumps
+
+  init() throws {
+    dumps = try PendingDumps()
+  }
+
+  /// Another crash than `PendingDumps.complete`.
+  private static let other: [UInt8] =
+    IntermediateDumpEncoding.encode { writer in
+      writer.header()
+      writer.startMap(.process)
+      writer.unsigned(.processID, 4242, width: 4)
+      writer.end()
+      writer.startMap(.exception)
+      writer.unsigned(.exceptionThreadID, 4243, width: 4)
+      writer.signed(.signalNumber, 6, width: 4)
+      writer.end()
+      _ = writer.endDocument()
+    } ?? []
+
+  @discardableResult
+  private func process() throws -> [ProcessedDump] {
+    try processIntermediateDumps(database: dumps.path, identifier: "app", storingSymbols: false)
+  }
+
+  private func snapshots() throws -> [ProcessSnapshot] {
+    try dumps.reports.map { report in
+      let bytes = try #require(FileManager.default.contents(atPath: report.path))
+      let snapshot = try MinidumpReader.snapshot(of: Array(bytes))
+      #expect(snapshot.reportID == report.id)
+      return snapshot
+    }
+  }
+
+  /// A run of a process that is gone, which is told as killed: an empty file and its record.
+  private func putRun(_ id: ReportID) throws {
+    var record = RunRecord(
+      processID: 4242, startTime: 1, stackStart: 0, bootID: "another boot", processNamespace: 1,
+      launchTime: 1)
+    var course = RunCourse()
+    course.followsExits = true
+    record.course = course
+    try dumps.put([], "app@\(id).locked")
+    try dumps.put(try #require(record.encoded()), "app@\(id).run")
+  }
+
+  @Test func aReportOfAnEndStandsForNoDump() throws {
+    let id = ReportID()
+    try putRun(id)
+    let end = try process()
+    #expect(end.map(\.reportID) == [id])
+    #expect(try snapshots().map { $0.end != nil } == [true])
+    try dumps.put(PendingDumps.complete, "app@\(id)")
+    let crash = try process()
+    #expect(crash.map(\.outcome) == [.complete])
+    #expect(try snapshots().count == 2)
+    let kept = try snapshots().first { $0.exception?.signal == 11 }
+    #expect(kept?.reportID == crash.first?.reportID && kept?.reportID != id)
+    #expect(dumps.names.isEmpty)
+  }
+
+  @Test func twoDumpsOfOneIDAreBothKept() throws {
+    let id = try dumps.putDump()
+    try process()
+    try dumps.put(Self.other, "app@\(id)")
+    #expect(try process().map(\.outcome) == [.complete])
+    #expect(try snapshots().compactMap { $0.exception?.signal }.sorted() == [6, 11])
+    // Either of them again, as after a converter that died before it could remove it.
+    for bytes in [Self.other, PendingDumps.complete] {
+      try dumps.put(bytes, "app@\(id)")
+      #expect(try process().map(\.outcome) == [.complete])
+      #expect(try snapshots().count == 2)
+    }
+    #expect(dumps.names.isEmpty)
+  }
+
+  @Test func finishedAndLockedOfOneIDAtOnce() throws {
+    let id = try dumps.putDump()
+    let torn = Array(Self.other.dropLast())
+    try dumps.put(torn, "app@\(id).locked")
+    try dumps.putRecord(id, processID: 1, startTime: 1, bootID: "another boot", namespace: 1)
+    #expect(try process().count == 2)
+    #expect(try snapshots().compactMap { $0.exception?.signal }.sorted() == [6, 11])
+    #expect(dumps.names.isEmpty)
+  }
+
+  @Test func anEmptyLockedFileBesideADumpOfItsIDTellsNothing() throws {
+    let id = try dumps.putDump()
+    try putRun(id)
+    #expect(try process().map(\.reportID) == [id])
+    #expect(try snapshots().map { $0.exception?.signal } == [11])
+    #expect(dumps.names.isEmpty)
+  }
+
+  @Test func aClaimedFileOfTheSameIDIsNotWrittenOver() throws {
+    let id = ReportID()
+    let role = PendingDumpName.Role.claimed(attempt: 1, processID: 0, startTime: 0, place: 0)
+    let given = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
+    try dumps.put(PendingDumps.complete, given.description)
+    try dumps.put(Self.other, "app@\(id)")
+    #expect(try process().map(\.outcome) == [.complete, .complete])
+    #expect(try snapshots().compactMap { $0.exception?.signal }.sorted() == [6, 11])
+  }
+
+  @Test func aReportOfAVersionWithoutDigestsIsKnownByItsCrash() throws {
+    // The crash time tells; PendingDumps.complete has none.
+    func dump(at time: Int64) -> [UInt8] {
+      IntermediateDumpEncoding.encode { writer in
+        writer.header()
+        writer.startMap(.process)
+        writer.unsigned(.processID, 4242, width: 4)
+        writer.signed(.crashTime, time)
+        writer.end()
+        writer.startMap(.exception)
+        writer.unsigned(.exceptionThreadID, 4242, width: 4)
+        writer.signed(.signalNumber, 11, width: 4)
+        writer.end()
+        _ = writer.endDocument()
+      } ?? []
+    }
+    let id = ReportID()
+    let database = try CrashReportDatabase(path: dumps.path)
+    var snapshot = ProcessSnapshot(
+      reading: try IntermediateDumpDocument(parsing: dump(at: 1_000_000_007)))
+    snapshot.reportID = id
+    let report = try database.prepareNewReport(id)
+    try MinidumpWriter.write(snapshot, to: report.descriptor)
+    try report.finish()
+    try dumps.put(dump(at: 1_000_000_007), "app@\(id)")
+    #expect(try process().map(\.reportID) == [id])
+    #expect(try dumps.reports.count == 1)
+    try dumps.put(dump(at: 1_000_000_008), "app@\(id)")
+    try process()
+    #expect(try dumps.reports.count == 2)
+  }
+
+  @Test func aDumpThatIsWrittenToMeanwhileIsKept() throws {
+    let id = ReportID()
+    let name = "app@\(id)"
+    // A user stream's source is asked between reading and removing.
+    struct Writer: UserStreamDataSource {
+      let append: () throws -> Void
+      func stream(of process: CrashedProcess) throws -> UserStream? {
+        try append()
+        return nil
+      }
+    }
+    try dumps.put(Array(PendingDumps.complete.dropLast(20)), name)
+    let writer = Writer {
+      let claim = try #require(dumps.names.first { $0.contains("\(id).") })
+      let file = try FileHandle(
+        forWritingTo: URL(fileURLWithPath: dumps.path(of: claim)))
+      try file.seekToEnd()
+      try file.write(contentsOf: PendingDumps.complete.suffix(20))
+    }
+    let first = try processIntermediateDumps(
+      database: dumps.path, storingSymbols: false, userStreams: [writer])
+    guard case .torn? = first.first?.outcome else {
+      Issue.record("\(first)")
+      return
+    }
+    #expect(try process().map(\.outcome) == [.complete])
+    #expect(try snapshots().map(\.capture.isComplete).sorted { !$0 && $1 } == [false, true])
+    #expect(dumps.names.isEmpty)
+  }
+
+  @Test func aFileThatWasJudgedEmptyAndIsWrittenToIsLeft() throws {
+    let id = ReportID()
+    try putRun(id)
+    let pending = try openPendingFolder(
+      of: CrashReportDatabase(path: dumps.path), identifier: "app")
+    let file = try #require(try pending.files().first { $0.name.role == .locked })
+    guard case .taken(let claim) = try pending.claim(file) else {
+      Issue.record("not taken")
+      return
+    }
+    #expect(claim.run != nil)
+    let before = pending.isEmpty(claim)
+    try dumps.put(PendingDumps.complete, claim.name.description)
+    let after = pending.isEmpty(claim)
+    #expect(before && !after)
+    try pending.giveBack(claim, countsAttempt: false)
+    #expect(try process().map(\.outcome) == [.complete])
+    #expect(try snapshots().map { $0.end == nil } == [true])
+  }
+}

@@ -1,0 +1,43 @@
+import Glibc
+import Testing
+
+@testable import CrashHandler
+
+/// What the handler's memory is cut into, on systems with pages of several sizes.
+@Suite("The handler's memory") struct HandlerMemoryTests {
+  @Test("A page below a stack cannot be touched, and its neighbours can", arguments: [4, 16, 64])
+  func stacks(kibibytes: Int) throws {
+    let pageSize = kibibytes << 10
+    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize, pageSize: pageSize)
+    let before = unsafe try memory.pages(100)
+    let stack = unsafe try memory.stack(HandlerMemory.captureStackSize)
+    let after = unsafe try memory.pages(100)
+    let base = UInt(bitPattern: stack)
+    #expect(base % UInt(pageSize) == 0)
+    #expect(Mappings.protection(at: base - 1) == "---p")
+    #expect(Mappings.protection(at: base - UInt(pageSize)) == "---p")
+    let top = base + UInt(HandlerMemory.captureStackSize)
+    for place in [UInt(bitPattern: before), base, top - 1, UInt(bitPattern: after)] {
+      #expect(Mappings.protection(at: place) == "rw-p")
+    }
+    #expect(UInt(bitPattern: after) >= top)
+  }
+
+  @Test("There is room for a capture, whatever the size of a page", arguments: [4, 16, 64])
+  func room(kibibytes: Int) throws {
+    var memory = try HandlerMemory(
+      capacity: HandlerMemory.captureSize, pageSize: kibibytes << 10)
+    let (mark, isWiped) = unsafe try memory.pageWipedInCopies()
+    #expect(isWiped)
+    #expect(UInt(bitPattern: mark) % UInt(kibibytes << 10) == 0)
+    _ = unsafe try memory.stack(HandlerMemory.captureStackSize)
+    _ = unsafe try memory.stack(64 << 10)
+    _ = try memory.mappings()
+    let word = unsafe try FutexWord(memory.pages(64).bindMemory(to: UInt32.self, capacity: 1))
+    _ = try memory.threads(capacity: 4096, countWord: word)
+    _ = unsafe try memory.pages(4096 * StackOffers.stride)
+    _ = try memory.writer(to: -1, limits: CaptureLimits())
+    // Some thirty pieces of a page or a few.
+    _ = unsafe try memory.pages(1 << 20)
+  }
+}

@@ -1,0 +1,61 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// Threads that no signal stops, and that open, duplicate and close descriptors while the dump is written.
+@Suite("Descriptors that are taken in the middle of a dump")
+struct DescriptorTests {
+  @Test(
+    "Where the process ends, no byte of the dump gets into a file of the program's",
+    arguments: ["stealing-thread", "theft"], BuildConfiguration.dynamic)
+  func ends(_ condition: String, _ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let runs = 12
+    for number in 1...runs {
+      let folder = "run-\(number)"
+      let child = try await victim.run(
+        ["null-read", "--database", victim.database, "--threads", "3", "--condition", condition],
+        in: folder)
+      #expect(child.end.signal == 11)
+      #expect(try size(of: victim.folder(folder) + "/program-file") == 0)
+    }
+    let lines = try await victim.process()
+    #expect(lines.count == runs)
+    #expect(lines.allSatisfy { $0.hasSuffix(": complete") }, "\(lines)")
+  }
+
+  /// The table of descriptors is kept then, and the dump is written again.
+  @Test("Where a handler was there before, a dump that has lost its file is written again")
+  func survives() async throws {
+    let victim = try await Victim(.asTested)
+    let runs = 12
+    for number in 1...runs {
+      let child = try await victim.run(
+        [
+          "null-read", "--database", victim.database, "--threads", "3", "--condition",
+          "handler-before", "--condition", "theft",
+        ], in: "run-\(number)")
+      #expect(child.end.signal == 11)
+    }
+    let lines = try await victim.process()
+    #expect(lines.count == runs)
+    #expect(lines.allSatisfy { $0.hasSuffix(": complete") }, "\(lines)")
+  }
+
+  @Test("The same where the descriptor table may not be left")
+  func forgoes() async throws {
+    let victim = try await Victim(.asTested)
+    let child = try await victim.run(
+      [
+        "null-read", "--database", victim.database, "--threads", "3", "--condition", "theft",
+        "--forgo", "descriptor-table",
+      ], in: "forgone")
+    #expect(child.end.signal == 11)
+    let lines = try await victim.process()
+    #expect(lines.count == 1 && lines[0].hasSuffix(": complete"), "\(lines)")
+  }
+
+  private func size(of path: String) throws -> UInt64 {
+    try FileManager.default.attributesOfItem(atPath: path)[.size] as? UInt64 ?? .max
+  }
+}

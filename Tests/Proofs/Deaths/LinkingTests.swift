@@ -1,0 +1,153 @@
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+/// The handler in programs that are linked otherwise than SwiftPM links an executable.
+@Suite("Linked otherwise")
+struct LinkingTests {
+  /// A host that closes its plugin leaves the handlers that the plugin has installed.
+  @Test("A plugin that starts the handler stays when its host closes it")
+  func plugin() async throws {
+    let victim = try await Victim(.asTested)
+    let folder = try TemporaryFolder()
+    let library = folder.path + "/plugin.so"
+    try await compile(Self.pluginSource, ["-emit-library", "-o", library], in: folder)
+    let source = folder.path + "/host.c"
+    try Self.hostSource.write(toFile: source, atomically: false, encoding: .utf8)
+    let host = folder.path + "/host"
+    try await run("clang", [source, "-o", host], in: folder)
+    let alone = try await die([host, library], in: folder)
+    let handled = try await die([host, library, victim.database], in: folder)
+    #expect(alone.end.signal == 11)
+    #expect(handled.end == alone.end)
+    let lines = try await victim.process()
+    #expect(lines.count == 1 && lines[0].hasSuffix(": complete"), "\(lines)")
+  }
+
+  @Test(
+    "A static executable ends as alone, with a report",
+    .enabled("needs the toolchain's static libraries") { isStaticPossible })
+  func staticExecutable() async throws {
+    let victim = try await Victim(.asTested)
+    let folder = try TemporaryFolder()
+    let program = folder.path + "/program"
+    try await compile(
+      Self.programSource,
+      ["-static-executable", "-Xlinker", "-u", "-Xlinker", "__pthread_create", "-o", program],
+      in: folder)
+    let kinds = ["fault": 11, "abort": 6, "trap": 4, "worker": 4, "overflow": 11]
+    for (kind, signal) in kinds {
+      let alone = try await die([program, kind], in: folder)
+      let handled = try await die([program, kind, victim.database], in: folder)
+      #expect(alone.end.signal == Int32(signal), "\(kind)")
+      #expect(handled.end == alone.end, "\(kind)")
+    }
+    let lines = try await victim.process()
+    #expect(lines.count == kinds.count)
+    #expect(lines.allSatisfy { $0.hasSuffix(": complete") }, "\(lines)")
+    let snapshots = try victim.reports().map(Victim.snapshot(of:))
+    #expect(snapshots.allSatisfy { $0.modules.contains { $0.path == program } })
+  }
+
+  private static let isStaticPossible: Bool = {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    guard
+      let swift = folders.map({ "\($0)/swiftc" })
+        .first(where: FileManager.default.isExecutableFile(atPath:))
+    else { return false }
+    // Beside the folder of programs.
+    let root = URL(fileURLWithPath: swift).resolvingSymlinksInPath().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    return FileManager.default.fileExists(atPath: root.path + "/lib/swift_static")
+  }()
+
+  // MARK: - Building
+
+  private static let modules = [
+    "CSignalSafe", "IntermediateDump", "CrashHandler", "HangDetection", "CProcessEnds",
+    "CThreadStacks", "PostmortemHandler",
+  ]
+
+  /// Compiles and links one source with the objects that the tests were built with.
+  private func compile(
+    _ source: String, _ options: [String], in folder: borrowing TemporaryFolder
+  ) async throws {
+    let path = folder.path + "/main.swift"
+    try source.write(toFile: path, atomically: false, encoding: .utf8)
+    let products = URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
+      .deletingLastPathComponent().path
+    var arguments = ["-module-name", "Program", path, "-I", products + "/Modules"] + options
+    for module in Self.modules {
+      let objects = "\(products)/\(module).build"
+      let map = objects + "/module.modulemap"
+      if FileManager.default.fileExists(atPath: map) {
+        arguments += ["-Xcc", "-fmodule-map-file=" + map]
+      }
+      arguments += try FileManager.default.subpathsOfDirectory(atPath: objects)
+        .filter { $0.hasSuffix(".o") }.sorted().map { "\(objects)/\($0)" }
+    }
+    try await run("swiftc", arguments, in: folder)
+  }
+
+  private func run(
+    _ tool: String, _ arguments: [String], in folder: borrowing TemporaryFolder
+  ) async throws {
+    let child = try await ChildProcess.run(
+      "/usr/bin/env", [tool] + arguments, in: folder.path, patience: 300)
+    guard child.end.exitCode == 0 else {
+      throw OutsideToolError("\(tool): \(child.end)\n\(child.standardOutput)\(child.standardError)")
+    }
+  }
+
+  private func die(
+    _ command: [String], in folder: borrowing TemporaryFolder
+  ) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      command[0], Array(command.dropFirst()), in: folder.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+  }
+
+  private static let pluginSource = """
+    import PostmortemHandler
+
+    @_cdecl("plugin_start")
+    public func start(_ database: UnsafePointer<CChar>) -> Int32 {
+      (try? startHandler(database: String(cString: database))) == nil ? 1 : 0
+    }
+    """
+
+  private static let hostSource = """
+    #include <dlfcn.h>
+    int main(int count, char **arguments) {
+      void *plugin = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+      if (!plugin) return 70;
+      int (*start)(const char *) = (int (*)(const char *))dlsym(plugin, "plugin_start");
+      if (!start || (count > 2 && start(arguments[2]) != 0)) return 71;
+      if (dlclose(plugin) != 0) return 72;
+      *(volatile int *)0 = 1;
+      return 3;
+    }
+    """
+
+  private static let programSource = """
+    import Dispatch
+    import Glibc
+    import PostmortemHandler
+
+    if CommandLine.arguments.count > 2 { try startHandler(database: CommandLine.arguments[2]) }
+
+    func recurse(_ depth: Int) -> Int { depth < 0 ? 0 : recurse(depth + 1) + 1 }
+
+    switch CommandLine.arguments[1] {
+    case "fault": UnsafeMutablePointer<Int>(bitPattern: 8)!.pointee = 1
+    case "abort": abort()
+    case "trap": fatalError("static")
+    case "worker":
+      DispatchQueue.global().async { fatalError("static, on a worker") }
+      while true { pause() }
+    case "overflow": print(recurse(0))
+    default: exit(64)
+    }
+    """
+}

@@ -1,0 +1,100 @@
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+@testable import CrashReport
+
+/// How the handler stops other threads, told by the system calls that it makes.
+@Suite("Stopping threads")
+struct StopTests {
+  #if arch(x86_64)
+    private static let (futex, listing) = (202, 217)
+  #else
+    private static let (futex, listing) = (98, 61)
+  #endif
+  /// FUTEX_WAIT and FUTEX_WAKE, private.
+  private static let (wait, wake): (UInt64, UInt64) = (128, 129)
+
+  private static func crowd(_ sleepers: Int, _ condition: String...) -> Scene {
+    Scene(
+      kind: "null-read", sleepers: sleepers,
+      more: ["--no-last-words"] + condition.flatMap { ["--condition", $0] })
+  }
+
+  @Test("Only the last one to stop wakes the thread that captures")
+  func wakes() async throws {
+    let run = try await InjectedRun(Self.crowd(64), .none)
+    #expect(run.hasCompleteReport)
+    let wakes = run.report.calls.count {
+      $0.role == .other && $0.number == Self.futex && $0.arguments[1] == Self.wake
+    }
+    #expect(wakes <= 2)
+  }
+
+  @Test("Threads are listed again once all known ones stand still")
+  func secondListing() async throws {
+    let run = try await InjectedRun(Self.crowd(64), .none)
+    let calls = run.report.calls
+    // The first call of each thread that stops is the first of the handler's.
+    let number = try #require(calls.first { $0.role == .other }).number
+    let stops = calls.indices.filter { calls[$0].role == .other && calls[$0].number == number }
+    try #require(stops.count >= 64)
+    let listings = calls.indices.filter {
+      calls[$0].role == .crashing && calls[$0].number == Self.listing
+    }
+    // Each takes two calls: the entries, and none.
+    let second = try #require(listings.dropFirst(2).first)
+    #expect(stops[63] < second)
+  }
+
+  @Test("A thread that the program closed to signals is not waited for")
+  func deafThreads() async throws {
+    let run = try await InjectedRun(Self.crowd(0, "deaf-threads"), .none)
+    #expect(run.hasCompleteReport)
+    let waits = run.report.calls.count {
+      $0.role == .crashing && $0.number == Self.futex && $0.arguments[1] == Self.wait
+    }
+    #expect(waits == 0)
+    let deaf = try #require(run.reports.snapshots.first).threads.filter { $0.name == "deaf" }
+    #expect(deaf.count == 4)
+    #expect(deaf.allSatisfy { $0.captureMethod == .kernel && !$0.stack.isEmpty })
+  }
+
+  @Test("A signal that is refused once is sent again")
+  func refusedOnce() async throws {
+    let scene = Self.crowd(3)
+    let calm = try await InjectedRun(scene, .none)
+    let signals = calm.report.calls.filter {
+      $0.role == .crashing && SystemCallNames.name($0.number) == "tgkill"
+    }
+    let first = try #require(signals.first)
+    for errno: Int32 in [11, 4] {  // EAGAIN, EINTR
+      let run = try await InjectedRun(scene, .failure(.crashing, first.index, errno: errno))
+      #expect(run.report.failures == 1)
+      try Self.expectAllStopped(run.reports)
+    }
+  }
+
+  @Test(
+    "No room for real-time signals: all threads stop all the same",
+    arguments: ["no-pending-signals", "full-signal-queue"], ["null-read", "fatal-error"])
+  func noPendingSignals(_ condition: String, _ kind: String) async throws {
+    let folder = try TemporaryFolder()
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    let child = try await ChildProcess.run(
+      victim,
+      [
+        kind, "--database", folder.path + "/database", "--threads", "8", "--condition", condition,
+      ], in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.end.signal != nil)
+    try Self.expectAllStopped(try ReportFolder(folder.path + "/database"))
+  }
+
+  private static func expectAllStopped(_ reports: ReportFolder) throws {
+    #expect(reports.hasOneCompleteReport, "\(reports.processed)")
+    let threads = try #require(reports.snapshots.first).threads
+    #expect(threads.count > 3)
+    #expect(threads.dropFirst().allSatisfy { $0.captureMethod == .stopped && $0.context != nil })
+  }
+}

@@ -1,0 +1,36 @@
+import CrashTestSupport
+import Testing
+
+/// A converter takes the process for dead while its crash is written: wrongly, by the rules of age.
+@Suite("A locked file that is taken away in the crash")
+struct TakenFileTests {
+  private static let pending = "DATABASE/pending-serialized-dumps"
+
+  /// What a converter does with the file of a run that left no dump.
+  private static let remove = "rm -f \(pending)/*.locked \(pending)/*.run \(pending)/*.fifo"
+
+  /// What it does first with every file: it lies under another name then, with all that is written.
+  private static let claim = """
+    for file in \(pending)/*.locked; do
+      test ! -e "$file" || mv "$file" "${file%.locked}.1-0-0-0.claimed"
+    done
+    """
+
+  @Test("It is one complete report, whenever that happens", arguments: [remove, claim])
+  func taken(_ command: String) async throws {
+    let sweep = try await Sweep(Scene.all[0])
+    let calls = sweep.calls(oneIn: 6).filter { $0.role == .crashing }
+    #expect(calls.count > 15)
+    // The first calls are those that decide which file it is.
+    let indices = Set(1...12).union(calls.map(\.index)).sorted()
+    let problems = try await sweep.run(
+      indices.map { Disturbance.command(.crashing, $0, command) }
+    ) { run, _ in
+      if run.report.commands != 1 { return "it was not taken" }
+      if run.report.end != sweep.calm.report.end { return "\(run.report.end)" }
+      return run.hasCompleteReport
+        ? nil : "\(run.reports.processed) \(run.reports.leftovers)"
+    }
+    #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
+  }
+}

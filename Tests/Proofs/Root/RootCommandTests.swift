@@ -1,0 +1,196 @@
+import CrashTestSupport
+import Foundation
+import Glibc
+import Testing
+
+@testable import PostmortemTool
+
+/// Root at the databases of other users: nothing that it does there locks them out.
+@Suite("Commands of root", .enabled("needs root") { geteuid() == 0 })
+struct RootCommandTests {
+  /// A user that no system knows.
+  private static let user: UInt32 = 12_345
+  private let folder: SharedFolder
+  private var home: String { folder.path + "/home" }
+  private var database: String { home + "/db" }
+
+  init() throws {
+    folder = try SharedFolder()
+    try FileManager.default.createDirectory(
+      atPath: folder.path + "/home", withIntermediateDirectories: false)
+    // The user has to get there.
+    try #require(unsafe chmod(folder.path, 0o755) == 0)
+    try #require(unsafe chown(folder.path + "/home", Self.user, Self.user) == 0)
+  }
+
+  private static let asUser = [
+    "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups",
+  ]
+
+  private func run(_ words: [String]) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      words[0], Array(words.dropFirst()), in: folder.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+  }
+
+  private func tool(_ words: String...) async throws -> ChildProcess {
+    try await run([try BuiltProducts.besideTests("postmortem")] + words)
+  }
+
+  /// A program of the user's that crashes, and processes what its earlier runs have left.
+  private func victim(_ deed: String, asRoot: Bool = false) async throws -> ChildProcess {
+    try await run(
+      (asRoot ? [] : Self.asUser) + [
+        try BuiltProducts.besideTests("SelfProcessingVictim"), database, deed,
+      ])
+  }
+
+  /// The owners of everything in the database, by path; those that are not the user's.
+  private var foreign: [String] {
+    let names = FileManager.default.enumerator(atPath: database)?.allObjects ?? []
+    return names.compactMap { name in
+      var status = stat()
+      guard let name = name as? String,
+        unsafe lstat(database + "/" + name, &status) == 0, status.st_uid != Self.user
+      else { return nil }
+      return "\(name) of \(status.st_uid)"
+    }
+  }
+
+  @Test(arguments: ["process", "run"])
+  func theUserGoesOnAfterwards(command: String) async throws {
+    #expect(try await victim("abort").end.signal == SIGABRT)
+    if command == "process" {
+      let child = try await tool("process", database)
+      #expect(child.end.exitCode == 0 && child.standardOutput.contains(": complete"))
+    } else {
+      let child = try await tool(
+        "run", "--database", database, "--user", "\(Self.user)", "--", "true")
+      #expect(child.end.exitCode == 0 && child.standardError.contains(": complete"))
+    }
+    #expect(foreign == [])
+    // The user's next runs find the database as they need it.
+    #expect(try await victim("abort").end.signal == SIGABRT)
+    let next = try await victim("exit")
+    #expect(next.end.exitCode == 0, "\(next.standardError)")
+    #expect(next.standardOutput.contains(": complete"))
+    #expect(foreign == [])
+  }
+
+  @Test func attachmentsAreOpenedAsTheUser() async throws {
+    // A dump is the user's to write: what it names is opened with that user's rights.
+    let secret = folder.path + "/secret"
+    try folder.put(Array("secret".utf8), "secret")
+    try #require(unsafe chmod(secret, 0o600) == 0)
+    let open = home + "/log"
+    try folder.put(Array("log".utf8), "home/log")
+    try #require(unsafe chown(open, Self.user, Self.user) == 0)
+    let child = try await run(
+      Self.asUser + [
+        try BuiltProducts.besideTests("HandlerOnlyVictim"), database, "abort", secret, open,
+      ])
+    #expect(child.end.signal == SIGABRT)
+    #expect(try await tool("process", database).end.exitCode == 0)
+    let ids = folder.names("home/db/attachments")
+    #expect(ids.count == 1)
+    #expect(folder.names("home/db/attachments/\(ids.first ?? "")") == ["log"])
+    #expect(foreign == [])
+  }
+
+  @Test func theProcessStaysWhatItIs() async throws {
+    #expect(try await victim("abort").end.signal == SIGABRT)
+    // It says who it is before and after; a process that is not dumpable leaves no core file.
+    let child = try await run(
+      [try BuiltProducts.besideTests("ConverterRacer"), database, "--identity"])
+    let lines = child.standardOutput.split(separator: "\n").map(String.init)
+    #expect(lines.contains { $0.hasSuffix(": complete") }, "\(lines)")
+    let identities = lines.filter { $0.hasPrefix("identity ") }
+    #expect(identities.count == 2 && identities.first == identities.last, "\(identities)")
+    #expect(identities.first?.hasSuffix(" dumpable 1") == true)
+  }
+
+  @Test func filesOfRootsHandlerAreTheUsers() async throws {
+    // Started as root with the user's database, as before it gives up its rights.
+    try #require(unsafe mkdir(database, 0o700) == 0)
+    try #require(unsafe chown(database, Self.user, Self.user) == 0)
+    for deed in ["abort", "childCrashes"] {
+      _ = try await run([try BuiltProducts.besideTests("HandlerOnlyVictim"), database, deed])
+      #expect(foreign == [], "\(deed)")
+    }
+    let next = try await victim("exit")
+    #expect(next.standardOutput.split(separator: "\n").count { $0.hasSuffix(": complete") } == 2)
+  }
+
+  // MARK: - run
+
+  @Test func theDatabaseIsMadeForTheUserThatTheCommandWillHave() async throws {
+    let path = folder.path + "/data/crashes"
+    let command =
+      Self.asUser + [try BuiltProducts.besideTests("SelfProcessingVictim"), path, "abort"]
+    let refused = try await run(
+      [try BuiltProducts.besideTests("postmortem"), "run", "--database", path, "--"] + command)
+    #expect(refused.end.exitCode == 64)
+    #expect(refused.standardError.contains("'setpriv' gives the command another user"))
+    #expect(refused.standardError.contains("--user NAME"))
+    #expect(folder.names() == ["home"], "nothing was run")
+    for turn in 1...2 {
+      let child = try await run(
+        [
+          try BuiltProducts.besideTests("postmortem"), "run", "--database", path, "--user",
+          "\(Self.user)", "--",
+        ] + command)
+      #expect(child.end.signal == SIGABRT, "\(child.standardError)")
+      #expect(child.standardError.contains(": complete"))
+      #expect(folder.names("data/crashes/pending").count == 2 * turn)
+    }
+    var status = stat()
+    #expect(unsafe stat(path, &status) == 0 && status.st_uid == Self.user)
+  }
+
+  @Test func itRefusesWhereItSeesThatTheUsersDiffer() async throws {
+    try #require(unsafe mkdir(database, 0o700) == 0)
+    try #require(unsafe chown(database, Self.user, Self.user) == 0)
+    let others = try await tool("run", "--database", database, "--", "true")
+    #expect(others.end.exitCode == 64)
+    #expect(others.standardError.contains("belongs to \(Self.user), and this command is root"))
+    #expect(others.standardError.contains("write --user \(Self.user)"))
+    let wrong = try await tool("run", "--database", database, "--user", "54321", "--", "true")
+    #expect(wrong.end.exitCode == 64)
+    #expect(wrong.standardError.contains("belongs to \(Self.user), not to 54321"))
+    let unknown = try await tool("run", "--database", database, "--user", "no such", "--", "true")
+    #expect(unknown.end.exitCode == 64)
+    #expect(try await tool("run", "--user", "root", "--", "true").end.exitCode == 64)
+    let program = try BuiltProducts.besideTests("postmortem")
+    let notRoot = try await run(
+      Self.asUser + [program, "run", "--database", database, "--user", "54321", "--", "true"])
+    #expect(notRoot.end.exitCode == 64)
+    #expect(notRoot.standardError.contains("only root"))
+    // Root's database and root's command: nothing differs.
+    let own = folder.path + "/own"
+    try #require(unsafe mkdir(own, 0o700) == 0)
+    #expect(try await tool("run", "--database", own, "--", "true").end.exitCode == 0)
+  }
+
+  @Test func itTellsAfterwardsThatTheUsersDiffered() async throws {
+    // By itself, which nobody sees before.
+    let path = folder.path + "/own"
+    try #require(unsafe mkdir(path, 0o700) == 0)
+    let script =
+      "exec setpriv --reuid=\(Self.user) --regid=\(Self.user) --clear-groups /bin/true"
+    let child = try await tool("run", "--database", path, "--", "/bin/sh", "-c", script)
+    #expect(child.end.exitCode == 0)
+    #expect(child.standardError.contains("the command ended as \(Self.user)"))
+    #expect(child.standardError.contains("chown -R \(Self.user)"))
+  }
+
+  @Test func whatRootMadeBeforeIsNamed() async throws {
+    #expect(try await victim("abort").end.signal == SIGABRT)
+    // As versions did that worked as root.
+    for name in ["new", "pending", "completed", "attachments"] {
+      try #require(unsafe mkdir(database + "/" + name, 0o700) == 0)
+    }
+    let child = try await tool("process", database)
+    #expect(child.end.exitCode == 1)
+    #expect(child.standardError.contains("chown -R \(Self.user):\(Self.user) \(database)"))
+  }
+}
