@@ -165,7 +165,7 @@ let package = Package(
       name: "proofs",
       dependencies: [
         "ConverterRacer", "CrashCatalogue", "CrashConverter", "CrashLab", "CrashReport",
-        "CrashReportDatabase", "CrashTestSupport", "EndVictim", "FaultInjector",
+        "CrashReportDatabase", "CrashTestSupport", "EndVictim", "ExtremeDumps", "FaultInjector",
         "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "LiveDumpVictim", "Minidump",
         "PostmortemTool", "ProcessSnapshot", "SelfProcessingVictim", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
