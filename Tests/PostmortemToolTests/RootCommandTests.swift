@@ -19,8 +19,8 @@ struct RootCommandTests {
     try FileManager.default.createDirectory(
       atPath: folder.path + "/home", withIntermediateDirectories: false)
     // The user has to get there.
-    try #require(chmod(folder.path, 0o755) == 0)
-    try #require(chown(folder.path + "/home", Self.user, Self.user) == 0)
+    try #require(unsafe chmod(folder.path, 0o755) == 0)
+    try #require(unsafe chown(folder.path + "/home", Self.user, Self.user) == 0)
   }
 
   private static let asUser = [
@@ -81,10 +81,10 @@ struct RootCommandTests {
     // A dump is the user's to write: what it names is opened with that user's rights.
     let secret = folder.path + "/secret"
     try folder.put(Array("secret".utf8), "secret")
-    try #require(chmod(secret, 0o600) == 0)
+    try #require(unsafe chmod(secret, 0o600) == 0)
     let open = home + "/log"
     try folder.put(Array("log".utf8), "home/log")
-    try #require(chown(open, Self.user, Self.user) == 0)
+    try #require(unsafe chown(open, Self.user, Self.user) == 0)
     let child = try await run(
       Self.asUser + [
         try BuiltProducts.besideTests("HandlerOnlyVictim"), database, "abort", secret, open,

@@ -147,7 +147,7 @@ private func say(_ line: String) {
 /// Crashes on a thread of its own, after a while.
 public func startCrash(afterMicroseconds delay: UInt32) {
   var thread = pthread_t()
-  let box = Unmanaged.passRetained(Delay(delay)).toOpaque()
+  let box = unsafe Unmanaged.passRetained(Delay(delay)).toOpaque()
   unsafe pthread_create(
     &thread, nil,
     { argument in
