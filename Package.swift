@@ -136,7 +136,8 @@ let package = Package(
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
-        "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
+        "ConverterRacer", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "HandlerOnlyVictim", "PostmortemTool", "SelfProcessingVictim", "Stackwalk",
       ], exclude: ["CollectorClient.py"]),
 
     // Runs victims and debuggers for tests and proofs, and what both need; never a product.

@@ -266,6 +266,23 @@ extension CrashCondition {
     return condition
   }
 
+  /// A converter judges the process while it lives. Whatever it makes of that, the crash is one report.
+  static let converters: [CrashCondition] = {
+    var conditions = [
+      made(
+        "converted-elsewhere", .containers,
+        "close_range(3, ~0), then a converter in another PID namespace"),
+      made(
+        "converted-in-another-time", .containers, "after a converter in another time namespace"),
+      made(
+        "taken-for-dead", .sharing,
+        "after a converter that took the process for dead, and reported the end of its run"),
+    ]
+    conditions[0].needsRoot = true
+    conditions[1].needsRoot = true
+    return conditions
+  }()
+
   static let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
   static let children: [CrashCondition] = {
