@@ -136,7 +136,8 @@ let package = Package(
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
-        "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
+        "ConverterRacer", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "HandlerOnlyVictim", "PostmortemTool", "SelfProcessingVictim", "Stackwalk",
       ], exclude: ["CollectorClient.py"]),
 
     // Runs victims and debuggers for tests and proofs, and what both need; never a product.
@@ -165,7 +166,7 @@ let package = Package(
       name: "proofs",
       dependencies: [
         "ConverterRacer", "CrashCatalogue", "CrashConverter", "CrashLab", "CrashReport",
-        "CrashReportDatabase", "CrashTestSupport", "EndVictim", "FaultInjector",
+        "CrashReportDatabase", "CrashTestSupport", "EndVictim", "ExtremeDumps", "FaultInjector",
         "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "LiveDumpVictim", "Minidump",
         "PostmortemTool", "ProcessSnapshot", "SelfProcessingVictim", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),

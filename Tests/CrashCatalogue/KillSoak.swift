@@ -132,8 +132,8 @@ public struct KillSoak {
       [
         "crash-lab", "null-read", "--database", folder.path + "/database",
         "--threads", "\(threads - 1)", "--announce", "--no-last-words",
-      ], environment: ["SWIFT_BACKTRACE": "enable=no"], output: fifo,
-      errors: folder.path + "/errors")
+      ], environment: ["SWIFT_BACKTRACE": "enable=no"], output: .file(fifo),
+      errors: .file(folder.path + "/errors"))
     // From the announcement on nothing of ours may wait: the kill comes within microseconds.
     var wanted = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
     while unsafe poll(&wanted, 1, 60_000) < 0, errno == EINTR {}

@@ -79,7 +79,7 @@ public struct ChildProcess: Sendable {
     let processID = try Spawn.start(
       "/bin/sh", ["sh", "-c", script, folder, executable] + arguments,
       environment: standard.merging(environment) { _, new in new },
-      output: output, errors: errors, leadsGroup: leadsGroup)
+      output: .file(output), errors: .file(errors), leadsGroup: leadsGroup)
     let group = leadsGroup ? ProcessGroup(leader: processID) : nil
     let (status, hung, left) = try wait(for: processID, group, patience: patience)
     let child = ChildProcess(

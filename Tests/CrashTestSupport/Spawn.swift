@@ -2,11 +2,22 @@ public import Foundation
 
 /// posix_spawn(3) with a clean slate of signals.
 public enum Spawn {
+  /// Where a standard stream of a child comes from or goes to.
+  public enum Stream {
+    case null
+    /// A file, made anew.
+    case file(String)
+    case descriptor(Int32)
+    /// That of this process.
+    case inherited
+  }
+
+  /// Starts a program; the caller waits for it.
   ///
   /// - Parameter leadsGroup: whether the child leads a process group of its own.
   public static func start(
     _ executable: String, _ arguments: [String], environment: [String: String],
-    output: String, errors: String, leadsGroup: Bool = false
+    input: Stream = .null, output: Stream, errors: Stream, leadsGroup: Bool = false
   ) throws -> pid_t {
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
@@ -25,10 +36,20 @@ public enum Spawn {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    let flags = O_WRONLY | O_CREAT | O_TRUNC
-    unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, flags, 0o600)
-    unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, flags, 0o600)
+    for (number, stream) in [
+      (STDIN_FILENO, input), (STDOUT_FILENO, output), (STDERR_FILENO, errors),
+    ] {
+      switch stream {
+      case .null:
+        unsafe posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
+      case .file(let path):
+        unsafe posix_spawn_file_actions_addopen(
+          &actions, number, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      case .descriptor(let descriptor):
+        unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, number)
+      case .inherited: break
+      }
+    }
     // A child that held the other end of another test's pipe would keep that test waiting until it ends itself.
     _ = unsafe closeFrom?(&actions, STDERR_FILENO + 1)
 

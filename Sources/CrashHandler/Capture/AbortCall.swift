@@ -29,8 +29,9 @@ struct AbortCall {
     let sender = unsafe pm_siginfo_sender(information)
     // Or SI_USER of nobody: with RLIMIT_SIGPENDING used up the kernel drops what tgkill said.
     // Source: Linux kernel/signal.c, collect_signal.
-    guard unsafe code == -6 && sender == state.pointee.processID  // SI_TKILL
-      || code == 0 && sender == 0
+    guard
+      unsafe code == -6 && sender == state.pointee.processID  // SI_TKILL
+        || code == 0 && sender == 0
     else { return false }
     let start = unsafe state.pointee.abortStart
     let size = unsafe state.pointee.abortSize

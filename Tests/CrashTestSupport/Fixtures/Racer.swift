@@ -2,8 +2,12 @@ internal import Foundation
 internal import Glibc
 
 /// A helper process that was built beside the tests, and that waits for the end of its input.
+///
+/// Not by Foundation, whose one thread for all children waits for one that has closed its
+/// descriptors, and learns of the end of no other meanwhile.
 package final class Racer {
-  private let process = Process()
+  private let child: pid_t
+  private var status: Int32?
   private let input = Pipe()
   private let output = Pipe()
 
@@ -23,35 +27,48 @@ package final class Racer {
   /// - Parameter through: a command that runs the program, as env(1) does.
   package init(_ program: String, _ arguments: [String], through: [String] = []) throws {
     let words = through + [try BuiltProducts.besideTests(program)] + arguments
-    process.executableURL = URL(fileURLWithPath: words[0])
-    process.arguments = Array(words.dropFirst())
-    process.environment = ProcessInfo.processInfo.environment.merging(
-      ["SWIFT_BACKTRACE": "enable=no"]
-    ) { _, new in new }
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
+    child = try Spawn.start(
+      words[0], words,
+      environment: ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) {
+        _, new in new
+      },
+      input: .descriptor(input.fileHandleForReading.fileDescriptor),
+      output: .descriptor(output.fileHandleForWriting.fileDescriptor), errors: .inherited)
+    try input.fileHandleForReading.close()
+    try output.fileHandleForWriting.close()
   }
 
-  package var processID: UInt32 { UInt32(process.processIdentifier) }
+  package var processID: UInt32 { UInt32(child) }
 
   package func letGo() throws {
     try input.fileHandleForWriting.close()
   }
 
+  /// Kills it, unless its end has been waited for.
   package func kill() {
-    _ = Glibc.kill(process.processIdentifier, SIGKILL)
+    if status == nil { _ = Glibc.kill(child, SIGKILL) }
   }
 
   /// The signal that ended it; nil if it exited.
-  package var endSignal: Int32? {
-    process.terminationReason == .uncaughtSignal ? process.terminationStatus : nil
-  }
+  package var endSignal: Int32? { end.signal }
 
   /// What it exited with, or the signal.
-  package var endStatus: Int32 { process.terminationStatus }
+  package var endStatus: Int32 { end.signal ?? end.exitCode ?? 0 }
 
-  package func waitForZombie() { process.waitForZombie() }
+  /// Waits for its end, and does not collect it.
+  package func waitForZombie() {
+    var information = unsafe siginfo_t()
+    while unsafe waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) == -1 && errno == EINTR
+    {}
+  }
+
+  private var end: ChildEnd {
+    if let status { return ChildEnd(status: status) }
+    var status: Int32 = 0
+    while unsafe waitpid(child, &status, 0) == -1 && errno == EINTR {}
+    self.status = status
+    return ChildEnd(status: status)
+  }
 
   /// Waits for one line.
   package func firstLine() throws -> String {
@@ -73,7 +90,7 @@ package final class Racer {
   /// Waits for the process's end, and returns the lines it printed.
   package func lines() throws -> [String] {
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
+    _ = end
     return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 }

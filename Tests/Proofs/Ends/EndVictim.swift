@@ -24,7 +24,7 @@ final class EndVictim {
       words[0], words,
       environment: ProcessInfo.processInfo.environment.merging(
         ["SWIFT_BACKTRACE": "enable=no"]
-      ) { _, new in new }, output: output, errors: "/dev/null")
+      ) { _, new in new }, output: .file(output), errors: .null)
   }
 
   deinit {

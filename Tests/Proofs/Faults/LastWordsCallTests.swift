@@ -1,7 +1,6 @@
+import CrashReport
 import CrashTestSupport
 import Testing
-
-import CrashReport
 
 /// Where nobody is to read them, nothing is done for the last words.
 @Suite("Last words for nobody")

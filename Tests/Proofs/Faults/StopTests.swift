@@ -1,9 +1,8 @@
+import CrashReport
 import CrashTestSupport
 import Foundation
 import ProcessSnapshot
 import Testing
-
-import CrashReport
 
 /// How the handler stops other threads, told by the system calls that it makes.
 @Suite("Stopping threads")

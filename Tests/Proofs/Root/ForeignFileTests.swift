@@ -33,6 +33,12 @@ struct ForeignFileTests {
     }
     #expect(try dumps.reports.map(\.id) == [own])
     #expect(dumps.folder.names("quarantine") == [])
+    // Root works there with the owner's rights: what is advised helps, and nothing less.
+    let refused = try processIntermediateDumps(database: dumps.path)
+    #expect(refused.map(\.reportID) == [foreign])
+    #expect(refused.first?.outcome != .complete)
+    let name = try #require(dumps.names.first { $0.hasPrefix("app@\(foreign)") })
+    try #require(unsafe chown(dumps.path(of: name), 65534, 65534) == 0)
     #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
   }
 }

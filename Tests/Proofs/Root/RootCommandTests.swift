@@ -1,9 +1,8 @@
 import CrashTestSupport
 import Foundation
 import Glibc
-import Testing
-
 import PostmortemTool
+import Testing
 
 /// Root at the databases of other users: nothing that it does there locks them out.
 @Suite("Commands of root", .enabled("needs root") { geteuid() == 0 })
@@ -187,7 +186,7 @@ struct RootCommandTests {
     #expect(try await victim("abort").end.signal == SIGABRT)
     // As versions did that worked as root.
     for name in ["new", "pending", "completed", "attachments"] {
-      try #require(unsafe mkdir(database + "/" + name, 0o700) == 0)
+      try #require(unsafe chown(database + "/" + name, 0, 0) == 0)
     }
     let child = try await tool("process", database)
     #expect(child.end.exitCode == 1)

@@ -7,7 +7,8 @@ import Testing
   /// Every function that is entered from outside: by the kernel, or through a pointer.
   private static func roots(in disassembly: Disassembly) -> [String] {
     let entries = [
-      "pm_enter_crash", "pm_run_crash_entry", "pm_run_stop_entry", "pm_run_entry",
+      "pm_enter_crash", "pm_run_crash_entry", "pm_run_stop_entry", "pm_run_watchdog_entry",
+      "pm_run_entry",
       "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_fork",
       "pm_handle_termination", "pm_note_process_end", "pm_continue_run",
       "pm_in_crash", "pm_in_stop", "pm_in_watchdog", "pm_in_termination",
@@ -16,6 +17,8 @@ import Testing
     let sections = disassembly.symbols.filter {
       $0.hasPrefix("pm_write_") || $0 == "pm_read_mappings" || $0 == "pm_stop_threads"
         || $0 == "pm_remove_hang_dumps"
+        // What the program's handlers are called by, where it is not inlined.
+        || $0 == "pm_run_previous_handler" || $0 == "pm_run_first_chance_handler"
     }
     // Without optimisation the wrappers of system calls stand as functions, pm_write among them.
     return entries + sections.filter { $0 != "pm_write" }.sorted()
@@ -41,7 +44,7 @@ import Testing
     let names = [
       "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_termination",
       "pm_run_handler", "pm_run_crash_handler", "pm_enter_crash", "pm_run_crash_entry",
-      "pm_run_stop_entry", "pm_run_entry", "pm_enter", "pm_take_entry_stack",
+      "pm_run_stop_entry", "pm_run_watchdog_entry", "pm_run_entry", "pm_enter", "pm_take_entry_stack",
     ]
     let functions = try Disassembly(of: program).functions(names)
     #expect(functions.count == names.count)
