@@ -50,7 +50,9 @@ struct ProcessExamination {
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
     // A mapping of its run record says that it lives, too.
     if !links.values.contains(fifo), record?.isMapped != true {
-      find("the FIFO \(fifo) is not held: another container sees this process's end after a day")
+      find(
+        "the FIFO \(fifo) is not held: another container sees this process's end after a day at the "
+          + "least")
     }
     examineSignals(of: process, record: record)
     for finding in HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "\(processID)")) {

@@ -266,7 +266,9 @@ extension CrashCondition {
     return condition
   }
 
-  /// A converter judges the process while it lives. Whatever it makes of that, the crash is one report.
+  /// A converter judges the process while it lives.
+  ///
+  /// Whatever it makes of that, the crash is one report.
   static let converters: [CrashCondition] = {
     var conditions = [
       made(

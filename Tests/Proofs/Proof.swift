@@ -44,7 +44,8 @@ extension Proof {
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
     Proof(
-      name: "hostile", summary: "no number in a dump ends what reads it, nor one dump a start twice",
+      name: "hostile",
+      summary: "no number in a dump ends what reads it, nor one dump a start twice",
       suites: ["TrappingArithmeticTests", "HostileDumpTests", "QuarantineTests"],
       full: .environment(name: "POSTMORTEM_EXTREME_DUMPS", value: "200000")),
     Proof(

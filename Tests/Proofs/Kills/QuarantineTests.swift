@@ -1,4 +1,5 @@
 import CrashConverter
+import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Glibc

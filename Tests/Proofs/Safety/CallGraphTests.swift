@@ -44,7 +44,8 @@ import Testing
     let names = [
       "pm_handle_crash", "pm_handle_stop", "pm_handle_watchdog", "pm_handle_termination",
       "pm_run_handler", "pm_run_crash_handler", "pm_enter_crash", "pm_run_crash_entry",
-      "pm_run_stop_entry", "pm_run_watchdog_entry", "pm_run_entry", "pm_enter", "pm_take_entry_stack",
+      "pm_run_stop_entry", "pm_run_watchdog_entry", "pm_run_entry", "pm_enter",
+      "pm_take_entry_stack",
     ]
     let functions = try Disassembly(of: program).functions(names)
     #expect(functions.count == names.count)
