@@ -11,7 +11,7 @@ internal import CSignalSafe
 ///
 /// Source: systemd.kill(5), Kubernetes "Termination of Pods".
 public func noteTermination(signal: Int32 = 15) {
-  guard let address = unsafe pm_state() else { return }
-  unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self))
+  guard let capture = Capture.ofHandler else { return }
+  RunNoteFile(capture)
     .noteTermination(signal, reaction: 3)
 }

@@ -10,11 +10,11 @@ struct AbortCall {
   /// the signal mask of 16 words that pthread_kill() keeps.
   private static var words: Int { @_noLocks get { 64 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// True only if it is certain: not where nobody tells where abort() lies.
@@ -30,15 +30,15 @@ struct AbortCall {
     // Or SI_USER of nobody: with RLIMIT_SIGPENDING used up the kernel drops what tgkill said.
     // Source: Linux kernel/signal.c, collect_signal.
     guard
-      unsafe code == -6 && sender == state.pointee.processID  // SI_TKILL
+      code == -6 && sender == capture.shared.process.id  // SI_TKILL
         || code == 0 && sender == 0
     else { return false }
-    let start = unsafe state.pointee.abortStart
-    let size = unsafe state.pointee.abortSize
+    let start = capture.installed.runtime.abortStart
+    let size = capture.installed.runtime.abortSize
     var address = unsafe pm_context_stack_pointer(context)
     var index = 0
     while index < AbortCall.words {
-      guard let word = unsafe state.pointee.memory.word(address) else { return false }
+      guard let word = capture.memory.word(address) else { return false }
       if word &- start < size { return true }
       address &+= 8
       index &+= 1

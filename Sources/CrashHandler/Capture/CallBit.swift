@@ -20,9 +20,3 @@ enum CallBit {
   static var faultStack: UInt32 { @_noLocks get { 1 &<< 15 } }
   static var descriptorTable: UInt32 { @_noLocks get { 1 &<< 16 } }
 }
-
-extension HandlerState {
-  /// Whether a group of system calls may be made.
-  @_noLocks
-  func makes(_ call: UInt32) -> Bool { forgone & call == 0 }
-}

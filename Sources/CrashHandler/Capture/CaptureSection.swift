@@ -6,9 +6,8 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @c(pm_write_facts) @_noLocks
 func pm_write_facts(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  unsafe state.pointee.writer.encoded(
-    state.pointee.encodedFacts, count: state.pointee.encodedFactsCount)
+  let capture = unsafe Capture(argument)
+  capture.installed.encoded.system.write(to: &capture.session.writer)
 }
 
 /// How well it went.
@@ -16,30 +15,30 @@ func pm_write_facts(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH.
 @c(pm_write_capture) @_noLocks
 func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let capture = unsafe Capture(argument)
   var stopped: UInt64 = 0
   var found: UInt64 = 0
   var index = 0
-  let count = unsafe state.pointee.threads.count
+  let count = capture.session.threads.count
   while index < count {
-    let status = unsafe state.pointee.threads[index].status
-    if status == .stopped || status == .alsoCrashed { stopped &+= 1 }
-    if status != .gone { found &+= 1 }
+    let status = capture.session.threads[index].status
+    if status.isStill { stopped &+= 1 }
+    if !status.isGone { found &+= 1 }
     index &+= 1
   }
-  unsafe state.pointee.writer.startMap(.capture)
+  capture.session.writer.startMap(.capture)
   // The capturing thread is not in the table, unless it captures another one's hang.
-  if unsafe state.pointee.request.kind != .hang { found &+= 1 }
-  unsafe state.pointee.writer.unsigned(.threadsFound, found)
-  unsafe state.pointee.writer.unsigned(.threadsStopped, stopped)
-  unsafe state.pointee.writer.unsigned(
-    .threadsReadFromKernel, state.pointee.threadsReadFromKernel)
-  unsafe state.pointee.writer.unsigned(.threadsOmitted, state.pointee.threadsOmitted)
-  unsafe state.pointee.writer.unsigned(.sectionsAbandoned, state.pointee.sectionsAbandoned)
-  unsafe state.pointee.writer.unsigned(.bytesOmitted, state.pointee.writer.bytesOmitted)
-  let now = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
-  if unsafe now != 0 && state.pointee.entryTime != 0 {
-    unsafe state.pointee.writer.unsigned(.captureTime, now &- state.pointee.entryTime)
+  if !capture.session.request.isHang { found &+= 1 }
+  capture.session.writer.unsigned(.threadsFound, found)
+  capture.session.writer.unsigned(.threadsStopped, stopped)
+  capture.session.writer.unsigned(
+    .threadsReadFromKernel, capture.session.counts.threadsReadFromKernel)
+  capture.session.writer.unsigned(.threadsOmitted, capture.session.counts.threadsOmitted)
+  capture.session.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
+  capture.session.writer.unsigned(.bytesOmitted, capture.session.writer.bytesOmitted)
+  let now = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+  if now != 0 && capture.session.exception.entryTime != 0 {
+    capture.session.writer.unsigned(.captureTime, now &- capture.session.exception.entryTime)
   }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.end()
 }

@@ -8,8 +8,8 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks
 func pm_write_client(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let client = unsafe ClientWriter(state)
+  let capture = unsafe Capture(argument)
+  let client = ClientWriter(capture)
   client.writeSimpleAnnotations()
   client.writeAnnotations()
   client.writeBreadcrumbs()
@@ -21,57 +21,57 @@ func pm_write_client(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH.
 @safe
 private struct ClientWriter {
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
   private let memory = ClientMemory.ofProcess
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// A count, where it says something.
   @_noLocks
   private func count(_ key: IntermediateDumpKey, _ value: UInt64) {
     guard value != 0 else { return }
-    unsafe state.pointee.writer.startMap(.client)
-    unsafe state.pointee.writer.unsigned(key, value)
-    unsafe state.pointee.writer.end()
+    capture.session.writer.startMap(.client)
+    capture.session.writer.unsigned(key, value)
+    capture.session.writer.end()
   }
 
   @_noLocks
   private func annotationState(_ reading: CellReading) {
     guard reading.stateCode != 0 else { return }
-    unsafe state.pointee.writer.unsigned(.annotationState, reading.stateCode, width: 1)
+    capture.session.writer.unsigned(.annotationState, reading.stateCode, width: 1)
   }
 
   @_noLocks
   func writeSimpleAnnotations() {
     let table = memory.simpleAnnotations
-    let place = unsafe state.pointee.scratch
-    unsafe state.pointee.writer.startArray(.simpleAnnotations)
+    let place = unsafe capture.session.scratch.address
+    capture.session.writer.startArray(.simpleAnnotations)
     var index = 0
     while index < table.count {
       let reading = unsafe table.cell(index).read(into: place)
       index &+= 1
       guard reading.kind != .empty else { continue }
-      unsafe state.pointee.writer.startMap(.annotation)
+      capture.session.writer.startMap(.annotation)
       if reading.kind == .value {
-        unsafe state.pointee.writer.property(.annotationName, place, count: reading.keyCount)
-        unsafe state.pointee.writer.property(
+        unsafe capture.session.writer.property(.annotationName, place, count: reading.keyCount)
+        unsafe capture.session.writer.property(
           .annotationValue, place + reading.keyCount, count: reading.count &- reading.keyCount)
       }
       annotationState(reading)
-      unsafe state.pointee.writer.end()
+      capture.session.writer.end()
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
     count(.simpleAnnotationsOmitted, UInt64(table.omittedCount))
   }
 
   @_noLocks
   func writeAnnotations() {
     let list = memory.annotations
-    let place = unsafe state.pointee.scratch
-    unsafe state.pointee.writer.startArray(.annotationObjects)
+    let place = unsafe capture.session.scratch.address
+    capture.session.writer.startArray(.annotationObjects)
     var next = list.first
     var index = 0
     while index < AnnotationList.maximumCount, let node = list.node(next) {
@@ -79,16 +79,16 @@ private struct ClientWriter {
       next = node.next
       index &+= 1
       guard reading.kind != .empty else { continue }
-      unsafe state.pointee.writer.startMap(.annotationObject)
-      unsafe state.pointee.writer.property(.annotationName, node.name, count: node.nameCount)
-      unsafe state.pointee.writer.unsigned(.annotationType, UInt64(node.type), width: 1)
+      capture.session.writer.startMap(.annotationObject)
+      unsafe capture.session.writer.property(.annotationName, node.name, count: node.nameCount)
+      capture.session.writer.unsigned(.annotationType, UInt64(node.type), width: 1)
       if reading.kind == .value {
-        unsafe state.pointee.writer.property(.annotationData, place, count: reading.count)
+        unsafe capture.session.writer.property(.annotationData, place, count: reading.count)
       }
       annotationState(reading)
-      unsafe state.pointee.writer.end()
+      capture.session.writer.end()
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
     count(.annotationsOmitted, UInt64(list.omittedCount))
   }
 
@@ -96,12 +96,12 @@ private struct ClientWriter {
   @_noLocks
   func writeBreadcrumbs() {
     let ring = memory.breadcrumbs
-    let place = unsafe state.pointee.scratch
+    let place = unsafe capture.session.scratch.address
     let end = ring.leftCount
     let kept = UInt64(truncatingIfNeeded: BreadcrumbRing.count)
     var number = end > kept ? end &- kept : 0
     var torn: UInt64 = 0
-    unsafe state.pointee.writer.startArray(.breadcrumbs)
+    capture.session.writer.startArray(.breadcrumbs)
     while number < end {
       let count = unsafe ring.read(number, into: place)
       number &+= 1
@@ -109,15 +109,15 @@ private struct ClientWriter {
         torn &+= 1
         continue
       }
-      unsafe state.pointee.writer.startMap(.breadcrumb)
-      unsafe state.pointee.writer.property(.breadcrumbTime, place + 8, count: 8)
-      unsafe state.pointee.writer.property(.breadcrumbUptime, place + 16, count: 8)
-      unsafe state.pointee.writer.property(.breadcrumbThreadID, place + 24, count: 4)
-      unsafe state.pointee.writer.property(
+      capture.session.writer.startMap(.breadcrumb)
+      unsafe capture.session.writer.property(.breadcrumbTime, place + 8, count: 8)
+      unsafe capture.session.writer.property(.breadcrumbUptime, place + 16, count: 8)
+      unsafe capture.session.writer.property(.breadcrumbThreadID, place + 24, count: 4)
+      unsafe capture.session.writer.property(
         .breadcrumbText, place + BreadcrumbRing.textOffset, count: count)
-      unsafe state.pointee.writer.end()
+      capture.session.writer.end()
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
     count(.breadcrumbsLeft, end)
     count(.breadcrumbsOmitted, torn)
   }
@@ -125,18 +125,18 @@ private struct ClientWriter {
   @_noLocks
   func writeAttachments() {
     let table = memory.attachments
-    let place = unsafe state.pointee.scratch
-    unsafe state.pointee.writer.startArray(.attachments)
+    let place = unsafe capture.session.scratch.address
+    capture.session.writer.startArray(.attachments)
     var index = 0
     while index < table.count {
       let reading = unsafe table.cell(index).read(into: place)
       index &+= 1
       guard reading.kind == .value else { continue }
-      unsafe state.pointee.writer.startMap(.attachment)
-      unsafe state.pointee.writer.property(.attachmentPath, place, count: reading.count)
-      unsafe state.pointee.writer.end()
+      capture.session.writer.startMap(.attachment)
+      unsafe capture.session.writer.property(.attachmentPath, place, count: reading.count)
+      capture.session.writer.end()
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
     count(.attachmentsOmitted, UInt64(table.omittedCount))
   }
 }
@@ -146,14 +146,14 @@ private struct ClientWriter {
 /// RUNS-DURING-CRASH.
 @c(pm_write_extra_memory) @_noLocks
 func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let capture = unsafe Capture(argument)
   let table = ClientMemory.ofProcess.memoryRanges
-  let writer = unsafe ThreadWriter(state)
-  let place = unsafe state.pointee.scratch
-  let limit = unsafe state.pointee.limits.extraMemory
+  let writer = ThreadWriter(capture)
+  let place = unsafe capture.session.scratch.address
+  let limit = capture.installed.limits.extraMemory
   var left = limit > 0 ? UInt64(truncatingIfNeeded: limit) : 0
   var omitted: UInt64 = 0
-  unsafe state.pointee.writer.startArray(.extraMemory)
+  capture.session.writer.startArray(.extraMemory)
   var index = 0
   while index < table.count {
     let reading = unsafe table.cell(index).read(into: place)
@@ -166,11 +166,11 @@ func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
     left &-= taken
     omitted &+= size &- taken
   }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.end()
   let rangesOmitted = UInt64(table.omittedCount)
   guard omitted | rangesOmitted != 0 else { return }
-  unsafe state.pointee.writer.startMap(.client)
-  unsafe state.pointee.writer.unsigned(.memoryRangesOmitted, rangesOmitted)
-  unsafe state.pointee.writer.unsigned(.memoryBytesOmitted, omitted)
-  unsafe state.pointee.writer.end()
+  capture.session.writer.startMap(.client)
+  capture.session.writer.unsigned(.memoryRangesOmitted, rangesOmitted)
+  capture.session.writer.unsigned(.memoryBytesOmitted, omitted)
+  capture.session.writer.end()
 }

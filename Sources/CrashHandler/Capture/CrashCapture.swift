@@ -1,62 +1,51 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Takes the dump, section by section, on the handler's own stack.
-///
-/// The order is that of worth: a dump torn anywhere has what matters most before the tear.
+/// Takes the dump of a crash, on the handler's own stack.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @c(pm_capture_crash) @_noLocks
 func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  unsafe beginAnew(state)
-  unsafe setFaultStack(state)
-  let wordsTime = unsafe state.pointee.lastWords.time(
-    of: state.pointee.timeLimit, for: state.pointee.signal)
-  unsafe state.pointee.captureTime = CaptureTime(limit: state.pointee.timeLimit &- wordsTime)
-  unsafe arm(state, milliseconds: state.pointee.captureTime.sections)
-  unsafe OwnDescriptors(state).take()
-  unsafe closeSpares(state)
-  let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
-  unsafe captureDump(state)
+  let capture = unsafe Capture(argument)
+  capture.beginAnew()
+  setFaultStack(capture)
+  let wordsTime = capture.installed.lastWords.time(
+    of: capture.installed.timeLimit, for: capture.session.exception.signal)
+  capture.session.time.division = CaptureTime(limit: capture.installed.timeLimit &- wordsTime)
+  arm(capture, milliseconds: capture.session.time.division.sections)
+  OwnDescriptors(capture).take()
+  closeSpares(capture)
+  let limit = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
+  captureDump(capture)
   limit.restore()
-  unsafe removeHangDumps(state)
-  unsafe writeLastWords(state, milliseconds: wordsTime)
-  unsafe arm(state, milliseconds: 0)
+  // Of hangs that this crash has overtaken.
+  if capture.session.outcome.isComplete && capture.makes(CallBit.files) {
+    SectionRunner(capture).run(.removeHangDumps)
+  }
+  writeLastWords(capture, milliseconds: wordsTime)
+  arm(capture, milliseconds: 0)
 }
 
 /// The dump, of a crash or without one.
 @_noLocks
-func captureDump(_ state: UnsafeMutablePointer<HandlerState>) {
+func captureDump(_ capture: Capture) {
   // A fault between two sections, or a write that hangs there, comes back to here; each time at
   // least one more section is behind us.
   var landings = 0
-  while unsafe landings < 16 && !state.pointee.isOver {
-    let result = unsafe pm_run_section(
-      state.pointee.landingPads + 2, pm_write_dump, UnsafeMutableRawPointer(state))
-    if result != 0 {
-      unsafe state.pointee.sectionsAbandoned |= state.pointee.currentSection
-    } else if unsafe !OwnDescriptors(state).beginAgain() {
+  while landings < 16 && !capture.session.time.isOver {
+    if unsafe capture.session.landingPads.runDump(pm_write_dump, capture) != 0 {
+      capture.session.progress.abandoned |= capture.session.progress.current
+    } else if !OwnDescriptors(capture).beginAgain() {
       break
     }
     landings &+= 1
   }
   // Without a file it says already why there is none.
-  if unsafe state.pointee.outcome.hasFile {
-    unsafe state.pointee.outcome.failure = state.pointee.writer.failure
+  if capture.session.outcome.hasFile {
+    capture.session.outcome.failure = capture.session.writer.failure
   }
   // The sections that follow write elsewhere.
-  unsafe state.pointee.isPrepared = false
-  unsafe state.pointee.hasLostFile = false
-}
-
-/// Removes the dumps of hangs that this crash has overtaken, if its own is whole.
-@_noLocks
-private func removeHangDumps(_ state: UnsafeMutablePointer<HandlerState>) {
-  guard unsafe state.pointee.outcome.isComplete && state.pointee.makes(CallBit.files) else {
-    return
-  }
-  unsafe SectionRunner(state).run(15, pm_remove_hang_dumps)
+  capture.session.progress.file = .none
 }
 
 /// Writes the dump, or goes on with it after what came back from it.
@@ -64,86 +53,81 @@ private func removeHangDumps(_ state: UnsafeMutablePointer<HandlerState>) {
 /// RUNS-DURING-CRASH.
 @c(pm_write_dump) @_noLocks
 private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let sections = unsafe SectionRunner(state)
-  if unsafe state.pointee.hasLostFile { return }
-  if unsafe !state.pointee.isPrepared {
+  let capture = unsafe Capture(argument)
+  switch capture.session.progress.file {
+  case .lost: return
+  case .none:
     // A file that could not be checked is not written to, and a call that hung would hang again.
-    guard unsafe !state.pointee.isOutOfTime && DumpFile(state).prepare() else { return }
-    unsafe state.pointee.isPrepared = true
-    unsafe state.pointee.outcome.hasFile = true
-  } else {
-    unsafe state.pointee.writer.recover()
-    unsafe state.pointee.writer.close(toDepth: 0)
+    guard !capture.session.time.isCut && DumpFile(capture).prepare() else { return }
+    capture.session.progress.file = .open
+    capture.session.outcome.hasFile = true
+    writeBeginning(capture)
+  case .open:
+    recover(capture)
+    writeBeginning(capture)
+  case .begun: recover(capture)
   }
-  if unsafe !state.pointee.isBegun {
-    if unsafe state.pointee.writer.size == 0 { unsafe state.pointee.writer.header() }
-    unsafe state.pointee.writer.encoded(
-      state.pointee.encodedProcess, count: state.pointee.encodedProcessCount)
-    if unsafe state.pointee.isForkedChild || state.pointee.hasNewReportID {
-      unsafe writeIdentity(state)
-    }
-    unsafe writeCrashTime(state)
-    unsafe state.pointee.request.write(to: &state.pointee.writer)
-    unsafe Survival(state).write()
-    unsafe state.pointee.isBegun = true
+  let sections = SectionRunner(capture)
+  var next = Section.first
+  while let section = next, section.isOfDump {
+    if case .writeCapture = section { beginFinish(capture) }
+    sections.run(section)
+    next = section.next
   }
-  // Before anything that takes time, for the process may be killed meanwhile or end itself, and both
-  // in one write: a dump that says what happened says where.
-  unsafe sections.run(1, flushes: false, pm_write_exception)
-  unsafe sections.run(20, pm_write_crashing_thread_top)
-  unsafe sections.run(2, pm_stop_threads)
-  unsafe sections.run(3, pm_read_mappings)
-  unsafe sections.run(5, pm_write_process)
-  unsafe sections.run(6, pm_write_mappings)
-  unsafe sections.run(7, pm_write_modules)
-  unsafe sections.run(4, pm_write_crashing_thread)
-  unsafe sections.run(18, pm_write_cxx_exception)
-  unsafe sections.run(8, pm_write_facts)
-  unsafe sections.run(16, pm_write_client)
-  unsafe sections.run(19, pm_write_tasks)
-  unsafe sections.run(9, pm_write_threads)
-  unsafe sections.run(17, pm_write_extra_memory)
-  unsafe sections.run(11, pm_write_resources)
-  unsafe sections.run(12, pm_write_link_map)
-  // The rest is a few system calls, and says that the time was over; it has a time of its own.
-  if unsafe !state.pointee.isFinishing {
-    unsafe state.pointee.isFinishing = true
-    // If the time of the sections was over, this one runs already.
-    if unsafe !state.pointee.isOutOfTime {
-      unsafe arm(state, milliseconds: state.pointee.captureTime.finish)
-    }
-    unsafe state.pointee.isOutOfTime = false
-  }
-  unsafe sections.run(10, pm_write_capture)
-  guard unsafe OwnDescriptors(state).check() && state.pointee.writer.endDocument(),
-    unsafe OwnDescriptors(state).check()
+  guard OwnDescriptors(capture).check() && capture.session.writer.endDocument(),
+    OwnDescriptors(capture).check()
   else { return }
-  unsafe state.pointee.outcome.isComplete = true
-  guard unsafe state.pointee.request.isRenamed && state.pointee.makes(CallBit.rename) else {
-    return
-  }
-  unsafe state.pointee.outcome.isRenamed = DumpFile(state).finish()
+  capture.session.outcome.isComplete = true
+  guard capture.session.request.isRenamed && capture.makes(CallBit.rename) else { return }
+  capture.session.outcome.isRenamed = DumpFile(capture).finish()
 }
 
-/// Nothing of an earlier crash, which the process survived, is left.
 @_noLocks
-private func beginAnew(_ state: UnsafeMutablePointer<HandlerState>) {
-  unsafe state.pointee.sectionsBegun = 0
-  unsafe state.pointee.sectionsAbandoned = 0
-  unsafe state.pointee.currentSection = 0
-  unsafe state.pointee.isPrepared = false
-  unsafe state.pointee.isBegun = false
-  unsafe state.pointee.hasLostFile = false
-  unsafe state.pointee.timesBegunAgain = 0
-  unsafe state.pointee.isOutOfTime = false
-  unsafe state.pointee.isFinishing = false
-  unsafe state.pointee.isOver = false
-  unsafe state.pointee.hasFaultStack = false
-  unsafe state.pointee.stackTop = WrittenStack()
-  unsafe state.pointee.isTicking = false
-  unsafe state.pointee.timesReturned = 0
-  unsafe state.pointee.outcome = DumpOutcome()
+private func recover(_ capture: Capture) {
+  capture.session.writer.recover()
+  capture.session.writer.close(toDepth: 0)
+}
+
+/// Writes what stands before all sections: the process, when it was, and what came before.
+@_noLocks
+private func writeBeginning(_ capture: Capture) {
+  if capture.session.writer.size == 0 { capture.session.writer.header() }
+  capture.installed.encoded.process.write(to: &capture.session.writer)
+  if capture.shared.process.isForkedChild || capture.session.names.areNew {
+    writeIdentity(capture)
+  }
+  writeCrashTime(capture)
+  capture.session.request.write(to: &capture.session.writer)
+  Survival(capture).write()
+  capture.session.progress.file = .begun
+}
+
+/// Begins the last part, which has a time of its own: a few system calls, and it says that the time
+/// was over.
+@_noLocks
+private func beginFinish(_ capture: Capture) {
+  switch capture.session.time.phase {
+  case .sections:
+    capture.session.time.phase = .finish
+    arm(capture, milliseconds: capture.session.time.division.finish)
+  // It began with the tick that ended the sections' time.
+  case .cut: capture.session.time.phase = .finish
+  case .finish, .over: break
+  }
+}
+
+extension Capture {
+  /// Clears what an earlier crash, which the process survived, has left.
+  @_noLocks
+  fileprivate func beginAnew() {
+    session.progress = Progress()
+    session.time.phase = .sections
+    session.time.isTicking = false
+    session.hasFaultStack = false
+    session.writtenStack = WrittenStack()
+    session.outcome = DumpOutcome()
+    shared.timesReturned = 0
+  }
 }
 
 /// How the time is divided: three quarters for the sections, the rest for the end.
@@ -166,11 +150,11 @@ struct CaptureTime {
 ///
 /// Where it is refused, nothing that could raise a signal on this thread is done.
 @_noLocks
-private func setFaultStack(_ state: UnsafeMutablePointer<HandlerState>) {
+private func setFaultStack(_ capture: Capture) {
   var attempts = 0
-  while unsafe attempts < 3 && state.pointee.makes(CallBit.faultStack) {
-    if unsafe pm_set_signal_stack(state.pointee.faultStack, state.pointee.faultStackSize) == 0 {
-      unsafe state.pointee.hasFaultStack = true
+  while attempts < 3 && capture.makes(CallBit.faultStack) {
+    if capture.installed.faultStack.use() {
+      capture.session.hasFaultStack = true
       return
     }
     attempts &+= 1
@@ -181,19 +165,15 @@ private func setFaultStack(_ state: UnsafeMutablePointer<HandlerState>) {
 ///
 /// Not without the watchdog, which is what ends a write that hangs.
 @_noLocks
-private func writeLastWords(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
-  guard unsafe milliseconds > 0 && state.pointee.timer >= 0 && state.pointee.hasFaultStack else {
+private func writeLastWords(_ capture: Capture, milliseconds: Int) {
+  guard milliseconds > 0, capture.session.time.timer >= 0, capture.session.hasFaultStack else {
     return
   }
-  unsafe state.pointee.isFinishing = true
-  unsafe state.pointee.isOutOfTime = false
-  unsafe state.pointee.isOver = false
-  unsafe arm(state, milliseconds: milliseconds)
+  capture.session.time.phase = .finish
+  arm(capture, milliseconds: milliseconds)
   var landings = 0
-  while unsafe landings < 3 && !state.pointee.isOver {
-    let result = unsafe pm_run_section(
-      state.pointee.landingPads + 2, pm_write_words, UnsafeMutableRawPointer(state))
-    if result == 0 { return }
+  while landings < 3 && !capture.session.time.isOver {
+    if unsafe capture.session.landingPads.runDump(pm_write_words, capture) == 0 { return }
     landings &+= 1
   }
 }
@@ -204,40 +184,38 @@ private func writeLastWords(_ state: UnsafeMutablePointer<HandlerState>, millise
 /// RUNS-DURING-CRASH.
 @c(pm_write_words) @_noLocks
 private func pm_write_words(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let capture = unsafe Capture(argument)
   // Closed, or another file by now: there is nobody to put them together for.
-  guard unsafe state.pointee.isSame(state.pointee.lastWords.standardError, 2) else { return }
-  let sections = unsafe SectionRunner(state)
-  unsafe sections.run(13, pm_write_last_words)
-  unsafe sections.run(14, pm_write_standard_error)
+  guard capture.isSame(capture.installed.lastWords.standardError) else { return }
+  let sections = SectionRunner(capture)
+  sections.run(.writeLastWords)
+  sections.run(.writeStandardError)
 }
 
 /// Stops all threads; nothing is written.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_stop_threads) @_noLocks
-private func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  unsafe ThreadStopper(state).stopAll()
+func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
+  ThreadStopper(unsafe Capture(argument)).stopAll()
 }
 
 /// Gives the descriptors held for /proc back, those that still are ours.
 @_noLocks
-private func closeSpares(_ state: UnsafeMutablePointer<HandlerState>) {
-  guard unsafe state.pointee.makes(CallBit.files) else { return }
-  let spares = unsafe state.pointee.spareDescriptors
-  let identity = unsafe state.pointee.spareIdentity
-  if unsafe state.pointee.isSame(identity, spares.0) { _ = pm_close(spares.0) }
-  if unsafe state.pointee.isSame(identity, spares.1) { _ = pm_close(spares.1) }
+private func closeSpares(_ capture: Capture) {
+  guard capture.makes(CallBit.files) else { return }
+  let spares = capture.shared.spares
+  if capture.isSame(spares.first) { _ = pm_close(spares.first.descriptor) }
+  if capture.isSame(spares.second) { _ = pm_close(spares.second.descriptor) }
 }
 
-/// The report ID and process ID, over those that were encoded at install: another crash's, or a
+/// The report ID and process ID, over those that were encoded at launch: another crash's, or a
 /// forked child's.
 @_noLocks
-private func writeIdentity(_ state: UnsafeMutablePointer<HandlerState>) {
-  unsafe state.pointee.writer.startMap(.process)
-  unsafe state.pointee.writer.property(.reportID, state.pointee.reportID, count: 16)
-  unsafe state.pointee.writer.unsigned(
-    .processID, UInt64(UInt32(bitPattern: state.pointee.processID)), width: 4)
-  unsafe state.pointee.writer.end()
+private func writeIdentity(_ capture: Capture) {
+  capture.session.writer.startMap(.process)
+  unsafe capture.session.writer.property(.reportID, capture.session.names.reportID, count: 16)
+  capture.session.writer.unsigned(
+    .processID, UInt64(UInt32(bitPattern: capture.shared.process.id)), width: 4)
+  capture.session.writer.end()
 }

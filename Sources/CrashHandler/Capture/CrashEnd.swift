@@ -12,11 +12,11 @@ struct CrashEnd {
   /// crash, when it returns.
   static var endsLater: UInt32 { @_noLocks get { 2 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// A fault of the handler itself: goes to the landing pad that is armed, the innermost first.
@@ -27,10 +27,10 @@ struct CrashEnd {
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
     isKernels: Bool
   ) {
-    if unsafe landIfArmed(signal, context) { return }
+    if unsafe capture.session.landingPads.landFault(signal, context) { return }
     // A fault before the first section or behind the last, or the crash again. What was flushed is
     // on disk; end as we would have ended.
-    unsafe state.pointee.timesReturned &+= 1
+    capture.shared.timesReturned &+= 1
     unsafe end(signal, information, context, isKernels: isKernels)
   }
 
@@ -46,28 +46,9 @@ struct CrashEnd {
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
     isKernels: Bool
   ) {
-    unsafe state.pointee.ending.store(CrashEnd.ends)
-    if isKernels { unsafe LateEnd(state).prepare(context) }
+    capture.shared.ending.store(CrashEnd.ends)
+    if isKernels { unsafe LateEnd(capture).prepare(context) }
     unsafe passOn(signal, information, context)
-  }
-
-  /// Goes to the landing pad that is armed, the innermost first; false if none is.
-  @_noLocks
-  func landIfArmed(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
-    guard let context = unsafe context else { return false }
-    let pads = unsafe state.pointee.landingPads
-    // A guarded copy, the section around it, what is around all sections.
-    var turn = 0
-    while turn < 3 {
-      let index = turn == 0 ? 1 : turn == 1 ? 0 : 2
-      if unsafe pads[index].armed != 0 {
-        unsafe pads[index].armed = 0
-        unsafe pm_context_land(context, pads + index, signal)
-        return true
-      }
-      turn &+= 1
-    }
-    return false
   }
 
   /// Makes the calling thread the one that captures, once no other does.
@@ -78,11 +59,11 @@ struct CrashEnd {
   /// - Returns: false if the other one is not done after ten seconds.
   @_noLocks
   func becomeOwner(_ threadID: Int32, context: UnsafeMutableRawPointer?) -> Bool {
-    let waiting = unsafe WaitingCrashes(state)
-    var bound = unsafe WaitingBound(state)
+    let waiting = capture.shared.waiting
+    var bound = WaitingBound(capture)
     while true {
-      let turn = unsafe state.pointee.turn.value
-      let owner = unsafe state.pointee.owner.exchange(
+      let turn = capture.shared.turn.value
+      let owner = capture.shared.owner.exchange(
         expected: 0, desired: UInt32(bitPattern: threadID))
       if owner == 0 {
         if bound.isBegun { waiting.remove(threadID) }
@@ -93,15 +74,16 @@ struct CrashEnd {
         return false
       }
       if !bound.isBegun {
-        unsafe waiting.add(threadID, context: context)
+        let isKnown = unsafe waiting.add(threadID, context: context)
+        if isKnown, capture.shared.stops.parking.value != 0 { capture.shared.stops.noteStop() }
         bound.begin()
       }
-      if unsafe state.pointee.ending.value == CrashEnd.endsLater {
-        unsafe StandIn(state).stay(context, while: state.pointee.ending, is: CrashEnd.endsLater)
+      if capture.shared.ending.value == CrashEnd.endsLater {
+        unsafe StandIn(capture).stay(context, while: capture.shared.ending, is: CrashEnd.endsLater)
         continue
       }
-      while unsafe state.pointee.turn.value == turn && !bound.isOver {
-        unsafe state.pointee.turn.wait(while: turn, milliseconds: WaitingBound.milliseconds)
+      while capture.shared.turn.value == turn && !bound.isOver {
+        capture.shared.turn.wait(while: turn, milliseconds: WaitingBound.milliseconds)
         bound.add()
       }
     }
@@ -110,8 +92,8 @@ struct CrashEnd {
   /// Wakes the threads that wait for the capturing one.
   @_noLocks
   func wakeWaiting() {
-    unsafe state.pointee.turn.add(1)
-    unsafe state.pointee.turn.wakeAll()
+    capture.shared.turn.add(1)
+    capture.shared.turn.wakeAll()
   }
 
   /// What will become of the process after the dump.
@@ -121,8 +103,8 @@ struct CrashEnd {
   func fate(
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, isKernels: Bool
   ) -> CrashFate {
-    if unsafe state.pointee.previousActions[Int(signal)].handler > 1 { return .handled }
-    if let information = unsafe information, unsafe state.pointee.processID == 1,
+    if capture.shared.previousActions[signal].handler > 1 { return .handled }
+    if let information = unsafe information, capture.shared.process.id == 1,
       unsafe CrashEnd.wasSent(signal, code: pm_siginfo_code(information))
     {
       return .discarded
@@ -160,12 +142,12 @@ struct CrashEnd {
     if faultsAgain {
       // It came back to us: rt_sigaction is kept from us. A fault whose signal is blocked gets the
       // default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
-      if let context = unsafe context, unsafe state.pointee.timesReturned > 2 {
+      if let context = unsafe context, capture.shared.timesReturned > 2 {
         unsafe pm_context_block_signal(context, signal)
       }
       return
     }
-    if unsafe state.pointee.timesReturned > 8 { _ = pm_exit_group(128 &+ signal) }
+    if capture.shared.timesReturned > 8 { _ = pm_exit_group(128 &+ signal) }
     if mustEndFirstProcess(signal, code: code) {
       if unsafe rewind(signal, context) { return }
       _ = pm_exit_group(128 &+ signal)
@@ -175,7 +157,7 @@ struct CrashEnd {
     var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
     _ = unsafe pm_sigprocmask(0, &mask, nil)  // SIG_BLOCK
     let answer = pm_getpid()
-    let process = unsafe answer < 0 ? state.pointee.processID : answer
+    let process = answer < 0 ? capture.shared.process.id : answer
     let thread = pm_gettid()
     if let information = unsafe information,
       unsafe pm_tgsigqueueinfo(process, thread, signal, information) == 0
@@ -197,7 +179,7 @@ struct CrashEnd {
   func delegate(
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) {
-    if unsafe AbortCall(state).isUnderWay(signal, information, context) {
+    if unsafe AbortCall(capture).isUnderWay(signal, information, context) {
       restore(signal)
     } else {
       unsafe passOn(signal, information, context)
@@ -209,9 +191,7 @@ struct CrashEnd {
   private func restore(_ number: Int32) {
     var attempts = 0
     while attempts < 3 {
-      if unsafe pm_sigaction(number, state.pointee.previousActions + Int(number), nil) == 0 {
-        return
-      }
+      if capture.shared.previousActions.restore(number) { return }
       attempts &+= 1
     }
   }
@@ -224,7 +204,7 @@ struct CrashEnd {
   @_noLocks
   private func mustEndFirstProcess(_ signal: Int32, code: Int32) -> Bool {
     guard signal == 5 || signal == 31, code > 0, pm_getpid() == 1 else { return false }
-    return unsafe state.pointee.previousActions[Int(signal)].handler == 0
+    return capture.shared.previousActions[signal].handler == 0
   }
 
   /// Goes back to the instruction behind which the thread stands, to run into it again; false if
@@ -245,7 +225,7 @@ struct CrashEnd {
     let address =
       unsafe pm_context_instruction_pointer(context) &- UInt64(truncatingIfNeeded: size)
     var instruction: UInt32 = 0
-    guard unsafe state.pointee.memory.copy(address, to: &instruction, count: size) == size,
+    guard unsafe capture.memory.copy(address, to: &instruction, count: size) == size,
       instruction == expected
     else { return false }
     unsafe pm_context_set_instruction_pointer(context, address)
@@ -277,11 +257,11 @@ struct CrashEnd {
     // SEGV_MAPERR, BUS_ADRERR; only at the end of the crash that was captured.
     guard signal == 11 && code == 1 || signal == 7 && code == 2,
       let information = unsafe information,
-      unsafe state.pointee.ending.value != 0,
-      unsafe state.pointee.owner.value == UInt32(bitPattern: pm_gettid())
+      capture.shared.ending.value != 0,
+      capture.shared.owner.value == UInt32(bitPattern: pm_gettid())
     else { return false }
     var byte: UInt8 = 0
-    return unsafe state.pointee.memory.copy(
+    return unsafe capture.memory.copy(
       pm_siginfo_address(information), to: &byte, count: 1) == 1
   }
 

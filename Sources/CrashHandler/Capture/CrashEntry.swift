@@ -24,10 +24,9 @@ private func pm_in_crash(
   _ entryStackPointer: UInt64
 ) {
   pm_allow_unaligned_access()
-  guard let stateAddress = unsafe pm_state() else { return }
-  let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
-  let entryTime = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
-  let end = unsafe CrashEnd(state)
+  guard let capture = Capture.ofHandler else { return }
+  let entryTime = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+  let end = CrashEnd(capture)
   // If not, a handler that was installed after ours has called it, and goes on when it returns.
   var isKernels = false
   if let context = unsafe context {
@@ -37,18 +36,18 @@ private func pm_in_crash(
   if !isKernels { _ = unsafe pm_sigprocmask(0, nil, &mask) }
   // In a child of vfork, which runs in its parent's memory, the calls below this line would write
   // the parent's dump.
-  guard unsafe OwnProcess(state).become() else {
+  guard OwnProcess(capture).become() else {
     unsafe end.passOn(signal, information, context)
     return
   }
   let threadID = pm_gettid()
-  if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID) {
-    let interrupted = unsafe InterruptedDump(dump)
+  if let dump = capture.shared.dumpingThreads.capture(of: threadID) {
+    let interrupted = InterruptedDump(dump)
     if unsafe interrupted.land(signal, information, context) { return }
-    unsafe interrupted.abandon(threadID, for: state)
+    interrupted.abandon(threadID)
   }
-  if unsafe state.pointee.owner.value == UInt32(bitPattern: threadID) {
-    unblock(unsafe state.pointee.captureSignals)
+  if capture.shared.owner.value == UInt32(bitPattern: threadID) {
+    unblock(capture.installed.signals.capture)
     unsafe end.land(signal, information, context, isKernels: isKernels)
     return
   }
@@ -58,56 +57,56 @@ private func pm_in_crash(
     pm_has_first_chance_handler()
   {
     // Which may take long: the stop signals are let through meanwhile.
-    setMask(unsafe pm_context_signal_mask(context) | ~state.pointee.openSignals)
+    setMask(unsafe pm_context_signal_mask(context) | ~capture.installed.signals.open)
     if unsafe pm_call_first_chance_handler(signal, information, context) { return }
-    setMask(unsafe ~state.pointee.faultSignals)
+    setMask(~capture.installed.signals.faults)
   }
-  unblock(unsafe state.pointee.faultSignals)
+  unblock(capture.installed.signals.faults)
   guard unsafe end.becomeOwner(threadID, context: context) else {
     unsafe end.passOn(signal, information, context)
     return
   }
-  unblock(unsafe state.pointee.captureSignals)
-  unsafe state.pointee.signal = signal
-  unsafe state.pointee.information = information
-  unsafe state.pointee.context = context
-  unsafe state.pointee.threadID = threadID
-  unsafe state.pointee.entryTime = entryTime
-  unsafe state.pointee.outcomeOffset = 0
-  let backtracer = unsafe SwiftBacktracer(state)
+  unblock(capture.installed.signals.capture)
+  capture.session.exception.signal = signal
+  unsafe capture.session.exception.information = information
+  unsafe capture.session.exception.context = context
+  capture.session.exception.threadID = threadID
+  capture.session.exception.entryTime = entryTime
+  capture.session.exception.outcomeOffset = 0
+  let backtracer = SwiftBacktracer(capture)
   let isBacktraced = unsafe backtracer.takePlace(signal, context)
   let isEnd =
     unsafe isBacktraced && isKernels && backtracer.isEnd(signal, information, context)
   let fate: CrashFate =
     isEnd ? .ends : unsafe end.fate(signal, information, isKernels: isKernels)
-  unsafe state.pointee.isBacktraced = isBacktraced
-  unsafe state.pointee.fate = fate
-  let survival = unsafe Survival(state)
+  capture.session.exception.isBacktraced = isBacktraced
+  capture.session.exception.fate = fate
+  let survival = Survival(capture)
   let needsDump = survival.needsDump()
-  let fault = unsafe state.pointee.faultNumber
+  let fault = capture.session.exception.faultNumber
   if needsDump {
-    unsafe pm_call_on_stack(state.pointee.captureStackTop, pm_capture_crash, stateAddress)
-    if fate != .ends && !isBacktraced { unsafe Rearming(state).rearm() }
+    unsafe pm_call_on_stack(capture.session.stackTop, pm_capture_crash, capture.argument)
+    if !fate.isEnd && !isBacktraced { Rearming(capture).rearm() }
   }
   if isBacktraced { unsafe backtracer.run(signal, information, context, isEnd: isEnd) }
-  if fate == .ends {
+  if fate.isEnd {
     unsafe end.end(signal, information, context, isKernels: isKernels)
     return
   }
-  let crash = unsafe state.pointee.survivedCrashes
+  let crash = capture.shared.survived.count
   // The fault comes again although the default action was put back: rt_sigaction is kept from us.
-  if fate == .delegated {
-    unsafe state.pointee.timesReturned =
-      state.pointee.isRepetition ? state.pointee.timesReturned &+ 1 : 0
+  if case .delegated = fate {
+    capture.shared.timesReturned =
+      capture.session.exception.isRepetition ? capture.shared.timesReturned &+ 1 : 0
   }
-  unsafe state.pointee.owner.store(0)
+  capture.shared.owner.store(0)
   end.wakeWaiting()
-  if fate == .handled && !isBacktraced {
-    unsafe PreviousHandler(state).run(signal, information, context, crash: crash, fault: fault)
+  if case .handled = fate, !isBacktraced {
+    unsafe PreviousHandler(capture).run(signal, information, context, crash: crash, fault: fault)
   }
   if !isKernels { unsafe goBack(context, mask: mask) }
-  if fate == .delegated {
-    unsafe state.pointee.knownFaults.noteReturn(fault)
+  if case .delegated = fate {
+    capture.shared.knownFaults.noteReturn(fault)
     unsafe end.delegate(signal, information, context)
   }
 }

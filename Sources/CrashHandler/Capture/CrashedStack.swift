@@ -9,11 +9,11 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct CrashedStack {
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// What to capture from: the stack pointer, or the beginning of the thread's own stack if that
@@ -23,7 +23,7 @@ struct CrashedStack {
     let stackPointer = unsafe pm_context_stack_pointer(context)
     let framePointer = unsafe pm_context_frame_pointer(context)
     guard stackPointer < framePointer else { return stackPointer }
-    let mappings = unsafe state.pointee.mappings
+    let mappings = capture.session.mappings
     let index = mappings.index(endingAbove: framePointer)
     guard index < mappings.count, mappings[index].start <= framePointer,
       mappings[index].start > stackPointer, mappings[index].has(Mapping.isReadable)
@@ -32,7 +32,7 @@ struct CrashedStack {
     // and its arguments are at the top.
     guard
       contains(mappings[index], pm_thread_pointer())
-        || contains(mappings[index], unsafe state.pointee.environmentStart)
+        || contains(mappings[index], capture.installed.environment.start)
     else { return stackPointer }
     // Less the red zone, which the writer adds, that is where it starts.
     return mappings[index].start &+ 128

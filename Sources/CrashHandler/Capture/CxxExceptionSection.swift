@@ -11,26 +11,26 @@ internal import IntermediateDump
 /// libsupc++/unwind-cxx.h.
 @c(pm_write_cxx_exception) @_noLocks
 func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let facts = unsafe state.pointee.exceptionFacts
-  guard unsafe state.pointee.request.kind == .crash && state.pointee.signal == 6,  // SIGABRT
+  let capture = unsafe Capture(argument)
+  let facts = capture.installed.runtime.exceptions
+  guard capture.session.request.isCrash && capture.session.exception.signal == 6,  // SIGABRT
     facts.globals_offset != 0
   else { return }
-  let memory = unsafe state.pointee.memory
+  let memory = capture.memory
   let globals = pm_thread_pointer() &+ UInt64(bitPattern: facts.globals_offset)
   guard let object = thrownObject(globals, memory),
     let type = memory.word(object &- ThrownException.headerSize),
     let name = memory.word(type &+ 8)
   else { return }
-  let text = unsafe TextWriter(state)
-  unsafe state.pointee.writer.startMap(.cxxException)
+  let text = TextWriter(capture)
+  capture.session.writer.startMap(.cxxException)
   text.write(.cxxTypeName, at: name, limit: 1024)
   let exception = unsafe ThrownException(
-    memory: memory, facts: facts, scratch: state.pointee.scratch)
+    memory: memory, facts: facts, scratch: capture.session.scratch.address)
   if let message = exception.message(of: object, type: type) {
     text.write(.cxxMessage, at: message, limit: 4096)
   }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.end()
 }
 
 /// The object that was caught last; nil if none was, or another runtime threw it.

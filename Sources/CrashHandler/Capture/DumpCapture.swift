@@ -9,16 +9,16 @@ internal import IntermediateDump
 /// `client/ios_handler/in_process_handler.cc`, DumpExceptionFromSimulatedMachException.
 @c(pm_capture_dump) @_noLocks
 func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
+  let capture = unsafe Capture(argument)
   // The dump is on a stack of its own: a fault comes to the thread's alternate stack, or to this one.
-  unsafe state.pointee.hasFaultStack = true
-  unsafe state.pointee.captureTime = CaptureTime(limit: state.pointee.timeLimit)
+  capture.session.hasFaultStack = true
+  capture.session.time.division = CaptureTime(limit: capture.installed.timeLimit)
   // Threads that stand still must not do so for longer than in a crash; without them there is no
   // timer.
-  unsafe arm(state, milliseconds: state.pointee.captureTime.sections)
-  unsafe captureDump(state)
-  unsafe arm(state, milliseconds: 0)
-  if unsafe state.pointee.request.stops != .none { unsafe ThreadStopper(state).releaseAll() }
+  arm(capture, milliseconds: capture.session.time.division.sections)
+  captureDump(capture)
+  arm(capture, milliseconds: 0)
+  if capture.session.request.stopsThreads { ThreadStopper(capture).releaseAll() }
 }
 
 /// What a signal on a thread that dumps means.
@@ -26,11 +26,11 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH, on that thread.
 @safe
 struct InterruptedDump {
-  private let dump: UnsafeMutablePointer<HandlerState>
+  private let dump: Capture
 
   @_noLocks
-  init(_ dump: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.dump = dump
+  init(_ dump: Capture) {
+    self.dump = dump
   }
 
   /// True if it was a fault of a section, which is broken off; false for a crash.
@@ -41,19 +41,17 @@ struct InterruptedDump {
     guard let information = unsafe information,
       unsafe !CrashEnd.wasSent(signal, code: pm_siginfo_code(information))
     else { return false }
-    return unsafe CrashEnd(dump).landIfArmed(signal, context)
+    return unsafe dump.session.landingPads.landFault(signal, context)
   }
 
   /// Gives up what the dump holds of the handler's, because the thread crashed.
   @_noLocks
-  func abandon(_ threadID: Int32, for state: UnsafeMutablePointer<HandlerState>) {
-    unsafe dump.pointee.dumpingThreads.remove(threadID)
-    guard unsafe dump.pointee.owner.value == UInt32(bitPattern: threadID) else { return }
-    _ = unsafe WatchdogTimer.set(dump.pointee.timer, milliseconds: 0, interval: 0)
-    unsafe ThreadStopper(dump).releaseAll()
-    unsafe dump.pointee.threads.removeAll()
-    // The crash stops them again, by another number.
-    unsafe state.pointee.stopCount = dump.pointee.stopCount
-    unsafe dump.pointee.owner.store(0)
+  func abandon(_ threadID: Int32) {
+    dump.shared.dumpingThreads.remove(threadID)
+    guard dump.shared.owner.value == UInt32(bitPattern: threadID) else { return }
+    _ = WatchdogTimer.set(dump.session.time.timer, milliseconds: 0, interval: 0)
+    ThreadStopper(dump).releaseAll()
+    dump.shared.threads.removeAll()
+    dump.shared.owner.store(0)
   }
 }

@@ -32,11 +32,11 @@ struct DumpFile {
   }
   private static var workingDirectory: Int32 { @_noLocks get { -100 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Leaves the writer with a file to write to.
@@ -45,18 +45,17 @@ struct DumpFile {
   @_noLocks
   func prepare() -> Bool {
     prepareFolders()
-    let opensFiles = unsafe state.pointee.makes(CallBit.files)
-    if unsafe state.pointee.needsFile { return opensFiles && (makeNew() || makeNew()) }
-    let isOpen = unsafe state.pointee.isSame(
-      state.pointee.fileIdentity, state.pointee.fileDescriptor, linked: true)
+    let opensFiles = capture.makes(CallBit.files)
+    if capture.session.files.isMissing { return opensFiles && (makeNew() || makeNew()) }
+    let isOpen = capture.isSame(capture.session.files.dump, linked: true)
     // A dump to a path of the program's has no name in the folder, and no other place.
-    guard unsafe state.pointee.request.isRenamed else { return isOpen }
+    guard capture.session.request.isRenamed else { return isOpen }
     if isOpen && !isTaken() { return true }
     guard opensFiles else { return isOpen }
     // Closed, but still there: the same file again.
-    let isBegunAgain = unsafe state.pointee.timesBegunAgain > 0
-    let descriptor = unsafe openAgain(state.pointee.lockedName, truncating: isBegunAgain)
-    if descriptor >= 0, unsafe state.pointee.fileIdentity.isOf(descriptor, linked: true) {
+    let isBegunAgain = capture.session.progress.timesBegunAgain > 0
+    let descriptor = unsafe openAgain(capture.session.names.locked, truncating: isBegunAgain)
+    if descriptor >= 0, capture.session.files.dump.identity.isOf(descriptor, linked: true) {
       use(descriptor)
       if isBegunAgain { _ = pm_preallocate(descriptor, 1 << 20) }
       return true
@@ -70,9 +69,9 @@ struct DumpFile {
   /// process for dead has renamed it, and removes it once it has a report.
   @_noLocks
   private func isTaken() -> Bool {
-    guard unsafe state.pointee.makes(CallBit.fileChecks) else { return false }
-    return unsafe state.pointee.fileIdentity.isGone(
-      from: state.pointee.lockedName, in: state.pointee.folderDescriptor)
+    guard capture.makes(CallBit.fileChecks) else { return false }
+    return unsafe capture.session.files.dump.identity.isGone(
+      from: capture.session.names.locked, in: capture.session.files.folder.descriptor)
   }
 
   /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
@@ -81,14 +80,14 @@ struct DumpFile {
   /// - Returns: false if there is no file; what lies beside it is then removed by a converter.
   @_noLocks
   func makeNew() -> Bool {
-    unsafe ReportName(state).choose()
-    unsafe state.pointee.hasNewReportID = true
+    ReportName(capture).choose()
+    capture.session.names.areNew = true
     makeFIFO()
     makeRunRecord()
     guard create() else { return false }
-    unsafe state.pointee.needsFile = false
+    capture.session.files.isMissing = false
     // Only makes sure that the next crash can be written too.
-    _ = unsafe pm_preallocate(state.pointee.fileDescriptor, 1 << 20)
+    _ = pm_preallocate(capture.session.files.dump.descriptor, 1 << 20)
     return true
   }
 
@@ -111,11 +110,11 @@ struct DumpFile {
   @_noLocks
   private func copyToNew() -> Bool {
     guard
-      unsafe state.pointee.makes(CallBit.files) && state.pointee.makes(CallBit.fileChecks)
-        && state.pointee.makes(CallBit.controlGroup)
+      capture.makes(CallBit.files) && capture.makes(CallBit.fileChecks)
+        && capture.makes(CallBit.controlGroup)
     else { return false }
-    let old = unsafe state.pointee.fileDescriptor
-    let identity = unsafe state.pointee.fileIdentity
+    let old = capture.session.files.dump.descriptor
+    let identity = capture.session.files.dump.identity
     guard identity.isOf(old, linked: false), !identity.isOf(old, linked: true), makeNew() else {
       return false
     }
@@ -126,15 +125,15 @@ struct DumpFile {
 
   @_noLocks
   private func copy(from old: Int32) -> Bool {
-    let place = unsafe state.pointee.scratch
+    let place = unsafe capture.session.scratch.address
     var offset: Int64 = 0
     while true {
-      let count = unsafe pm_pread(old, place, state.pointee.scratchSize, offset)
+      let count = unsafe pm_pread(old, place, capture.session.scratch.size, offset)
       guard count > 0 else { return count == 0 }
       var written = 0
       while written < count {
         let result = unsafe pm_write(
-          state.pointee.fileDescriptor, place + written, count &- written)
+          capture.session.files.dump.descriptor, place + written, count &- written)
         guard result > 0 else { return false }
         written &+= result
       }
@@ -145,12 +144,12 @@ struct DumpFile {
   /// Closes the file, unless its number is somebody else's by now.
   @_noLocks
   func close() {
-    if unsafe state.pointee.makes(CallBit.files)
-      && state.pointee.isSame(state.pointee.fileIdentity, state.pointee.fileDescriptor)
+    if capture.makes(CallBit.files)
+      && capture.isSame(capture.session.files.dump)
     {
-      _ = unsafe pm_close(state.pointee.fileDescriptor)
+      _ = pm_close(capture.session.files.dump.descriptor)
     }
-    unsafe state.pointee.fileDescriptor = -1
+    capture.session.files.dump.descriptor = -1
   }
 
   /// Opens a file of the pending folder for writing; negative if it is not there.
@@ -158,26 +157,26 @@ struct DumpFile {
   /// - Parameter truncating: whether what it holds is dropped.
   @_noLocks
   func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
-    guard unsafe state.pointee.makes(CallBit.files) else { return -1 }
+    guard capture.makes(CallBit.files) else { return -1 }
     let flags = truncating ? DumpFile.writeOnly | 0o1000 : DumpFile.writeOnly  // O_TRUNC
-    return unsafe open(state.pointee.folderDescriptor, name, flags)
+    return unsafe open(capture.session.files.folder.descriptor, name, flags)
   }
 
   /// Makes the run record, and keeps it open where the run is followed.
   @_noLocks
   private func makeRunRecord() {
     var record = createRunRecord()
-    if unsafe record.isWhole && state.pointee.followsRun {
-      unsafe state.pointee.recordDescriptor = record.descriptor
-      unsafe state.pointee.recordIdentity = FileIdentity(of: record.descriptor)
+    if record.isWhole && capture.session.runRecord.isFollowed {
+      capture.session.runRecord.file.descriptor = record.descriptor
+      capture.session.runRecord.file.identity = FileIdentity(of: record.descriptor)
       return
     }
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
-    guard unsafe state.pointee.followsRun else { return }
-    unsafe state.pointee.followsRun = false
+    guard capture.session.runRecord.isFollowed else { return }
+    capture.session.runRecord.isFollowed = false
     guard record.descriptor >= 0 else { return }
     // Too large for the disk; who the owner is fits into a few hundred bytes.
-    _ = unsafe pm_unlink(state.pointee.folderDescriptor, state.pointee.runRecordName)
+    _ = unsafe pm_unlink(capture.session.files.folder.descriptor, capture.session.names.runRecord)
     record = createRunRecord()
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
   }
@@ -185,52 +184,49 @@ struct DumpFile {
   /// Creates, maps and writes one; the descriptor is negative if it cannot be made.
   @_noLocks
   private func createRunRecord() -> (descriptor: Int32, isWhole: Bool) {
-    let record = unsafe create(state.pointee.runRecordName)
+    let record = unsafe create(capture.session.names.runRecord)
     guard record >= 0 else { return (record, false) }
-    unsafe state.pointee.recordMapping.remove()
-    unsafe state.pointee.recordMapping =
-      state.pointee.mapsRecords ? RecordMapping(of: record) : RecordMapping()
-    let isMapped = unsafe state.pointee.recordMapping.isMapped
-    return (record, unsafe RunRecordFile(state).write(to: record, isMapped: isMapped))
+    capture.session.runRecord.mapping.remove()
+    capture.session.runRecord.mapping =
+      capture.installed.mapsRecords ? RecordMapping(of: record) : RecordMapping()
+    let isMapped = capture.session.runRecord.mapping.isMapped
+    return (record, RunRecordFile(capture).write(to: record, isMapped: isMapped))
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
   @_noLocks
   private func makeFIFO() {
-    if unsafe state.pointee.isSame(state.pointee.fifoIdentity, state.pointee.fifoDescriptor) {
-      _ = unsafe pm_close(state.pointee.fifoDescriptor)
+    if capture.isSame(capture.session.files.fifo) {
+      _ = pm_close(capture.session.files.fifo.descriptor)
     }
-    let name = unsafe state.pointee.fifoName
-    _ = unsafe pm_mkfifo(state.pointee.folderDescriptor, name)
-    unsafe state.pointee.fifoDescriptor = Int32(
+    let name = unsafe capture.session.names.fifo
+    _ = unsafe pm_mkfifo(capture.session.files.folder.descriptor, name)
+    unsafe capture.session.files.fifo.descriptor = Int32(
       truncatingIfNeeded: pm_openat(
-        state.pointee.folderDescriptor, name, DumpFile.readWithoutWaiting))
-    unsafe state.pointee.fifoIdentity = FileIdentity(of: state.pointee.fifoDescriptor)
-    unsafe give(state.pointee.fifoDescriptor)
+        capture.session.files.folder.descriptor, name, DumpFile.readWithoutWaiting))
+    capture.session.files.fifo.identity = FileIdentity(of: capture.session.files.fifo.descriptor)
+    give(capture.session.files.fifo.descriptor)
   }
 
   /// Opens the folders again whose descriptors are not ours any more; a removed pending folder is
   /// made again.
   @_noLocks
   private func prepareFolders() {
-    guard unsafe state.pointee.makes(CallBit.files) else { return }
-    if unsafe !state.pointee.isSame(state.pointee.procIdentity, state.pointee.procDescriptor) {
-      let name: StaticString = "/proc"
-      let path = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-      unsafe state.pointee.procDescriptor = openFolder(path)
+    guard capture.makes(CallBit.files) else { return }
+    if !capture.isSame(capture.session.files.proc) {
+      unsafe capture.session.files.proc.descriptor = openFolder(ProcFile.characters("/proc"))
     }
-    if unsafe state.pointee.isSame(
-      state.pointee.folderIdentity, state.pointee.folderDescriptor, linked: true)
-    {
+    if capture.isSame(capture.session.files.folder, linked: true) {
       return
     }
-    if unsafe state.pointee.makes(CallBit.folders) {
+    if capture.makes(CallBit.folders) {
       let workingDirectory = DumpFile.workingDirectory
-      _ = unsafe pm_mkdir(workingDirectory, state.pointee.databasePath)
-      _ = unsafe pm_mkdir(workingDirectory, state.pointee.folderPath)
+      _ = unsafe pm_mkdir(workingDirectory, capture.installed.paths.database)
+      _ = unsafe pm_mkdir(workingDirectory, capture.installed.paths.folder)
     }
-    unsafe state.pointee.folderDescriptor = openFolder(state.pointee.folderPath)
-    unsafe state.pointee.folderIdentity = FileIdentity(of: state.pointee.folderDescriptor)
+    unsafe capture.session.files.folder.descriptor = openFolder(capture.installed.paths.folder)
+    capture.session.files.folder.identity = FileIdentity(
+      of: capture.session.files.folder.descriptor)
   }
 
   @_noLocks
@@ -245,7 +241,8 @@ struct DumpFile {
     var attempts = 0
     while result == -4, attempts < DumpFile.interruptions {  // EINTR
       result = unsafe pm_rename(
-        state.pointee.folderDescriptor, state.pointee.lockedName, state.pointee.finishedName)
+        capture.session.files.folder.descriptor, capture.session.names.locked,
+        capture.session.names.finished)
       attempts &+= 1
     }
     return result
@@ -271,11 +268,11 @@ struct DumpFile {
   /// Makes the locked file under the name that it has now, and uses it.
   @_noLocks
   private func create() -> Bool {
-    let descriptor = unsafe create(state.pointee.lockedName)
+    let descriptor = unsafe create(capture.session.names.locked)
     guard descriptor >= 0 else {
       // A folder that cannot be opened is the cause; its "descriptor" is the errno.
-      let folder = unsafe state.pointee.folderDescriptor
-      unsafe state.pointee.outcome.failure = 0 &- (folder < 0 ? folder : descriptor)
+      let folder = capture.session.files.folder.descriptor
+      capture.session.outcome.failure = 0 &- (folder < 0 ? folder : descriptor)
       return false
     }
     use(descriptor)
@@ -285,7 +282,7 @@ struct DumpFile {
   /// Makes a file that must not exist; negative if it cannot be made.
   @_noLocks
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
-    let descriptor = unsafe open(state.pointee.folderDescriptor, name, DumpFile.createNew)
+    let descriptor = unsafe open(capture.session.files.folder.descriptor, name, DumpFile.createNew)
     give(descriptor)
     return descriptor
   }
@@ -295,15 +292,15 @@ struct DumpFile {
   /// Refused once the process has become that user.
   @_noLocks
   private func give(_ descriptor: Int32) {
-    let owner = unsafe state.pointee.filesOwner
+    let owner = capture.installed.filesOwner
     if descriptor >= 0, owner.0 != 0 { _ = pm_fchown(descriptor, owner.0, owner.1) }
   }
 
   @_noLocks
   private func use(_ descriptor: Int32) {
-    unsafe state.pointee.fileDescriptor = descriptor
-    unsafe state.pointee.fileIdentity = FileIdentity(of: descriptor)
-    unsafe state.pointee.writer.redirect(to: descriptor)
+    capture.session.files.dump.descriptor = descriptor
+    capture.session.files.dump.identity = FileIdentity(of: descriptor)
+    capture.session.writer.redirect(to: descriptor)
   }
 }
 
@@ -346,13 +343,5 @@ struct FileIdentity {
       status.inode == inode
     else { return false }
     return !linked || status.links > 0
-  }
-}
-
-extension HandlerState {
-  /// True if a descriptor is still that of a file, or is not to be checked.
-  @_noLocks
-  func isSame(_ identity: FileIdentity, _ descriptor: Int32, linked: Bool = false) -> Bool {
-    makes(CallBit.fileChecks) ? identity.isOf(descriptor, linked: linked) : descriptor >= 0
   }
 }

@@ -7,22 +7,11 @@ internal import IntermediateDump
 @safe
 struct DumpRequest {
   /// What asked for it; the numbers are those of the dump's `requestKind`.
-  struct Kind: Equatable {
-    let code: UInt8
-
-    @_noLocks
-    private init(code: UInt8) { self.code = code }
-
+  enum Kind: UInt8 {
     /// Nothing did: a signal came.
-    static var crash: Kind { @_noLocks get { Kind(code: 0) } }
-    static var program: Kind { @_noLocks get { Kind(code: 1) } }
-    static var hang: Kind { @_noLocks get { Kind(code: 2) } }
-
-    @_noLocks
-    static func == (left: Kind, right: Kind) -> Bool { left.code == right.code }
-    // The standard library's is generic over Equatable, which crash code cannot call.
-    @_noLocks
-    static func != (left: Kind, right: Kind) -> Bool { left.code != right.code }
+    case crash = 0
+    case program = 1
+    case hang = 2
   }
 
   var kind = Kind.crash
@@ -48,13 +37,31 @@ struct DumpRequest {
   @_noLocks
   init() {}
 
+  var isCrash: Bool {
+    @_noLocks get {
+      if case .crash = kind { true } else { false }
+    }
+  }
+
+  var isHang: Bool {
+    @_noLocks get {
+      if case .hang = kind { true } else { false }
+    }
+  }
+
+  var stopsThreads: Bool {
+    @_noLocks get {
+      if case .none = stops { false } else { true }
+    }
+  }
+
   /// Writes the map; nothing for a crash.
   @_noLocks
   mutating func write(to writer: inout IntermediateDumpWriter) {
-    guard kind != .crash else { return }
+    guard !isCrash else { return }
     writer.startMap(.dumpRequest)
-    writer.unsigned(.requestKind, UInt64(kind.code), width: 1)
-    if kind == .hang {
+    writer.unsigned(.requestKind, UInt64(kind.rawValue), width: 1)
+    if isHang {
       writer.unsigned(.hangTarget, UInt64(target), width: 1)
       unsafe writer.property(.hangName, name, count: nameCount)
       writer.unsigned(.hangThreshold, threshold)
@@ -73,23 +80,13 @@ struct DumpRequest {
 /// Which threads a dump stops; the others are read as they are.
 ///
 /// RUNS-DURING-CRASH.
-struct StopChoice: Equatable {
-  private let code: UInt8
-
-  @_noLocks
-  private init(code: UInt8) { self.code = code }
-
+enum StopChoice {
   /// None: a program that goes on must not see EINTR that nobody asked for.
-  static var none: StopChoice { @_noLocks get { StopChoice(code: 0) } }
-  static var all: StopChoice { @_noLocks get { StopChoice(code: 1) } }
+  case none
+  case all
   /// The thread that hangs, if it runs: it then is in no call that the signal could end, and the
   /// kernel does not tell where it is.
-  static var hungIfRunning: StopChoice { @_noLocks get { StopChoice(code: 2) } }
+  case hungIfRunning
   /// Those that run, where it is not known which one hangs.
-  static var running: StopChoice { @_noLocks get { StopChoice(code: 3) } }
-
-  @_noLocks
-  static func == (left: StopChoice, right: StopChoice) -> Bool { left.code == right.code }
-  @_noLocks
-  static func != (left: StopChoice, right: StopChoice) -> Bool { left.code != right.code }
+  case running
 }

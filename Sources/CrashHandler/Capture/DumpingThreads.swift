@@ -25,13 +25,13 @@ struct DumpingThreads {
 
   /// Adds the calling thread; false if the table is full.
   @_noLocks
-  func add(_ threadID: Int32, _ state: UnsafeMutablePointer<HandlerState>) -> Bool {
+  func add(_ threadID: Int32, _ capture: Capture) -> Bool {
     var index = 0
     while index < DumpingThreads.capacity {
       // Taken with a number that is no thread's; the thread ID last, when the state is there.
       if word(index).exchange(expected: 0, desired: UInt32.max) == 0 {
         unsafe (base + index &* 16).storeBytes(
-          of: UInt64(UInt(bitPattern: state)), toByteOffset: 8, as: UInt64.self)
+          of: UInt64(UInt(bitPattern: capture.argument)), toByteOffset: 8, as: UInt64.self)
         word(index).store(UInt32(bitPattern: threadID))
         return true
       }
@@ -62,12 +62,16 @@ struct DumpingThreads {
 
   /// What the calling thread works on; nil if it takes no dump.
   @_noLocks
-  func state(of threadID: Int32) -> UnsafeMutablePointer<HandlerState>? {
+  func capture(of threadID: Int32) -> Capture? {
     let index = index(of: threadID)
     guard index >= 0 else { return nil }
     let address = unsafe (base + index &* 16).loadUnaligned(
       fromByteOffset: 8, as: UInt64.self)
-    return unsafe UnsafeMutablePointer(bitPattern: UInt(truncatingIfNeeded: address))
+    guard
+      let session = unsafe UnsafeMutablePointer<Session>(
+        bitPattern: UInt(truncatingIfNeeded: address))
+    else { return nil }
+    return unsafe Capture(session)
   }
 
   /// -1 if there is none.

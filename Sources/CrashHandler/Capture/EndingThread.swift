@@ -12,30 +12,30 @@ struct EndingThread {
   /// Rounds of 100 ms: a capture that takes longer has its own bound behind it.
   private static var patience: Int { @_noLocks get { 100 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Returns at once where no other thread of this process captures.
   @_noLocks
   func waitForCapture() {
-    guard unsafe state.pointee.owner.value != 0, unsafe OwnProcess(state).isCurrent
+    guard capture.shared.owner.value != 0, OwnProcess(capture).isCurrent
     else { return }
     let thread = UInt32(bitPattern: pm_gettid())
-    let start = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+    let start = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
     var rounds = 0
     while true {
-      let turn = unsafe state.pointee.turn.value
-      let owner = unsafe state.pointee.owner.value
+      let turn = capture.shared.turn.value
+      let owner = capture.shared.owner.value
       // A wait may end early, or not begin at all under a filter.
       let isLate =
         rounds >= EndingThread.patience
         && (start == 0 || pm_monotonic_clock() &- start > 10_000_000_000)
       if owner == 0 || owner == thread || isLate { return }
-      unsafe state.pointee.turn.wait(while: turn, milliseconds: 100)
+      capture.shared.turn.wait(while: turn, milliseconds: 100)
       rounds &+= 1
     }
   }

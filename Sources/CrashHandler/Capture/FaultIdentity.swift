@@ -23,14 +23,14 @@ struct FaultIdentity {
   /// That of the crash that is being captured; none for a signal that was sent, each of which is
   /// one of its own.
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
+  init(_ capture: Capture) {
     self.init()
-    guard let information = unsafe state.pointee.information,
-      let context = unsafe state.pointee.context,
-      unsafe !CrashEnd.wasSent(state.pointee.signal, code: pm_siginfo_code(information))
+    guard let information = unsafe capture.session.exception.information,
+      let context = unsafe capture.session.exception.context,
+      unsafe !CrashEnd.wasSent(capture.session.exception.signal, code: pm_siginfo_code(information))
     else { return }
     self.init(
-      signal: unsafe state.pointee.signal, threadID: unsafe state.pointee.threadID,
+      signal: capture.session.exception.signal, threadID: capture.session.exception.threadID,
       instructionPointer: unsafe pm_context_instruction_pointer(context),
       stackPointer: unsafe pm_context_stack_pointer(context),
       address: unsafe pm_siginfo_address(information))

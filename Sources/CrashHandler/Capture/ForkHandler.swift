@@ -8,6 +8,6 @@ internal import CSignalSafe
 /// Source: pthread_atfork(3), fork(2).
 @c(pm_handle_fork) @_noLocks
 func pm_handle_fork() {
-  guard let state = unsafe pm_state() else { return }
-  unsafe OwnProcess(state.assumingMemoryBound(to: HandlerState.self)).becomeForked()
+  guard let capture = Capture.ofHandler else { return }
+  OwnProcess(capture).becomeForked()
 }

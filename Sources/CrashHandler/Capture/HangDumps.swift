@@ -33,17 +33,17 @@ struct HangDumps {
 
   /// Fills an entry from the state of a finished dump, whose descriptors are the entry's now.
   @_noLocks
-  func fill(_ index: Int, from dump: UnsafeMutablePointer<HandlerState>) {
+  func fill(_ index: Int, from dump: Capture) {
     let entry = unsafe entry(index)
-    unsafe entry.storeBytes(of: dump.pointee.fileDescriptor, toByteOffset: 4, as: Int32.self)
-    unsafe entry.storeBytes(of: dump.pointee.fifoDescriptor, toByteOffset: 8, as: Int32.self)
+    unsafe entry.storeBytes(of: dump.session.files.dump.descriptor, toByteOffset: 4, as: Int32.self)
+    unsafe entry.storeBytes(of: dump.session.files.fifo.descriptor, toByteOffset: 8, as: Int32.self)
     unsafe entry.storeBytes(
-      of: dump.pointee.fileIdentity, toByteOffset: 16, as: FileIdentity.self)
+      of: dump.session.files.dump.identity, toByteOffset: 16, as: FileIdentity.self)
     unsafe entry.storeBytes(
-      of: dump.pointee.fifoIdentity, toByteOffset: 32, as: FileIdentity.self)
-    unsafe copyName(dump.pointee.finishedName, to: name(index, 0))
-    unsafe copyName(dump.pointee.runRecordName, to: name(index, 1))
-    unsafe copyName(dump.pointee.fifoName, to: name(index, 2))
+      of: dump.session.files.fifo.identity, toByteOffset: 32, as: FileIdentity.self)
+    unsafe copyName(dump.session.names.finished, to: name(index, 0))
+    unsafe copyName(dump.session.names.runRecord, to: name(index, 1))
+    unsafe copyName(dump.session.names.fifo, to: name(index, 2))
     word(index).store(2)
   }
 
@@ -130,12 +130,12 @@ struct HangDumps {
 /// RUNS-DURING-CRASH. A section of its own: the dump is finished by now, whatever happens here.
 @c(pm_remove_hang_dumps) @_noLocks
 func pm_remove_hang_dumps(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let dumps = unsafe state.pointee.hangDumps
+  let capture = unsafe Capture(argument)
+  let dumps = capture.shared.hangDumps
   var index = 0
   while index < HangDumps.capacity {
     if dumps.isValid(index) {
-      unsafe dumps.removeFiles(index, folder: state.pointee.folderDescriptor)
+      dumps.removeFiles(index, folder: capture.session.files.folder.descriptor)
     }
     index &+= 1
   }

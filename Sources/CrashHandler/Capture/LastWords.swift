@@ -21,18 +21,15 @@ struct LastWords {
   /// stands in front of what Swift's backtracer prints.
   let signals: UInt64
   /// What descriptor 2 was.
-  let standardError: FileIdentity
+  let standardError: HeldFile
   /// As given to `startHandler`, NUL-terminated; empty for none.
   let product: UnsafePointer<CChar>
   let version: UnsafePointer<CChar>
   let memory: UnsafeMutableRawPointer
 
-  /// Bytes of the block that are ready to be written.
-  var count = 0
-
   @_noLocks
   init(
-    signals: UInt64, standardError: FileIdentity, product: UnsafePointer<CChar>,
+    signals: UInt64, standardError: HeldFile, product: UnsafePointer<CChar>,
     version: UnsafePointer<CChar>, memory: UnsafeMutableRawPointer
   ) {
     self.signals = signals

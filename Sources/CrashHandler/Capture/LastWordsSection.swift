@@ -6,17 +6,17 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH. Docs/Reports.md describes the lines.
 @c(pm_write_last_words) @_noLocks
 func pm_write_last_words(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  if unsafe state.pointee.isBacktraced {
-    var block = unsafe LastWordsBlock(state)
+  let capture = unsafe Capture(argument)
+  if capture.session.exception.isBacktraced {
+    var block = LastWordsBlock(capture)
     block.appendOnly()
     return
   }
   // Without a dump nobody has read them yet, or not for this crash.
-  if unsafe !state.pointee.outcome.hasFile || state.pointee.mappings.count == 0 {
+  if !capture.session.outcome.hasFile || capture.session.mappings.count == 0 {
     unsafe pm_read_mappings(argument)
   }
-  var block = unsafe LastWordsBlock(state)
+  var block = LastWordsBlock(capture)
   block.appendHead()
   block.appendFrames()
   block.appendEnd()
@@ -37,15 +37,15 @@ private struct LastWordsBlock {
   private static var pathLimit: Int { @_noLocks get { 512 } }
   private static var messageLimit: Int { @_noLocks get { 900 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
   private var text: TextBuffer
   private var moduleCount = 0
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
     unsafe text = TextBuffer(
-      state.pointee.lastWords.memory, capacity: LastWords.blockSize &- LastWordsBlock.endSize)
+      capture.installed.lastWords.memory, capacity: LastWords.blockSize &- LastWordsBlock.endSize)
   }
 
   // MARK: - Lines
@@ -53,7 +53,7 @@ private struct LastWordsBlock {
   @_noLocks
   private mutating func begin(_ word: StaticString) {
     text.append("postmortem[")
-    text.append(decimal: Int64(unsafe state.pointee.processID))
+    text.append(decimal: Int64(capture.shared.process.id))
     text.append("]: ")
     text.append(word)
   }
@@ -63,10 +63,10 @@ private struct LastWordsBlock {
   private mutating func end() -> Bool {
     text.append(byte: 0x0A)
     if text.isCut {
-      text.rewind(to: unsafe state.pointee.lastWords.count)
+      text.rewind(to: capture.session.lastWordsCount)
       return false
     }
-    unsafe state.pointee.lastWords.count = text.count
+    capture.session.lastWordsCount = text.count
     return true
   }
 
@@ -83,7 +83,7 @@ private struct LastWordsBlock {
 
   @_noLocks
   mutating func appendHead() {
-    unsafe state.pointee.lastWords.count = 0
+    capture.session.lastWordsCount = 0
     begin("last-words 1 ")
     #if arch(arm64)
       text.append("arm64")
@@ -91,12 +91,12 @@ private struct LastWordsBlock {
       text.append("x86_64")
     #endif
     end()
-    unsafe appendNamed("product ", state.pointee.lastWords.product)
-    unsafe appendNamed("version ", state.pointee.lastWords.version)
+    unsafe appendNamed("product ", capture.installed.lastWords.product)
+    unsafe appendNamed("version ", capture.installed.lastWords.version)
     appendSignal()
-    appendMessage("message ", at: unsafe state.pointee.fatalMessageBuffer, skipping: 0)
+    appendMessage("message ", at: capture.installed.runtime.fatalMessageBuffer, skipping: 0)
     // Behind its size, see pm_abort_message_pointer.
-    appendMessage("abort-message ", at: unsafe state.pointee.abortMessagePointer, skipping: 4)
+    appendMessage("abort-message ", at: capture.installed.runtime.abortMessagePointer, skipping: 4)
     appendThread()
     appendReport()
   }
@@ -111,12 +111,12 @@ private struct LastWordsBlock {
 
   @_noLocks
   private mutating func appendSignal() {
-    let signal = unsafe state.pointee.signal
+    let signal = capture.session.exception.signal
     begin("signal ")
     text.append(decimal: Int64(signal))
     text.append(" ")
     SignalWords.append(signal: signal, to: &text)
-    if let information = unsafe state.pointee.information {
+    if let information = unsafe capture.session.exception.information {
       let code = unsafe pm_siginfo_code(information)
       text.append(" code ")
       text.append(decimal: Int64(code))
@@ -138,8 +138,8 @@ private struct LastWordsBlock {
   private mutating func appendMessage(
     _ word: StaticString, at pointer: UInt64, skipping: UInt64
   ) {
-    let place = unsafe state.pointee.lastWords.message
-    var count = unsafe state.pointee.memory.copyText(
+    let place = unsafe capture.installed.lastWords.message
+    var count = unsafe capture.memory.copyText(
       atPointer: pointer, skipping: skipping, to: place, limit: LastWords.messageSize)
     // The line feeds at its end say nothing.
     while count > 0,
@@ -155,11 +155,11 @@ private struct LastWordsBlock {
 
   @_noLocks
   private mutating func appendThread() {
-    let thread = unsafe state.pointee.threadID
+    let thread = capture.session.exception.threadID
     begin("thread ")
     text.append(decimal: Int64(thread))
-    let place = unsafe state.pointee.scratch
-    var count = unsafe ProcFile(proc: state.pointee.procDescriptor).readTask(
+    let place = unsafe capture.session.scratch.address
+    var count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readTask(
       thread, "comm", into: place, capacity: 64)
     if count > 0 { count &-= 1 }  // its line feed
     if count > 0 {
@@ -172,7 +172,7 @@ private struct LastWordsBlock {
   /// One line in place of a block: Swift's backtracer prints the rest.
   @_noLocks
   mutating func appendOnly() {
-    unsafe state.pointee.lastWords.count = 0
+    capture.session.lastWordsCount = 0
     begin("crash-report ")
     appendReportID()
     text.append(" ")
@@ -192,13 +192,14 @@ private struct LastWordsBlock {
   @_noLocks
   private mutating func appendReportID() {
     unsafe text.append(
-      state.pointee.finishedName + state.pointee.reportIDOffset, count: ReportName.textLength)
+      capture.session.names.finished + capture.session.names.reportIDOffset,
+      count: ReportName.textLength)
   }
 
   /// What became of the dump, to the end of the line.
   @_noLocks
   private mutating func appendDump() {
-    let outcome = unsafe state.pointee.outcome
+    let outcome = capture.session.outcome
     if !outcome.hasFile {
       text.append("none ")
     } else {
@@ -210,10 +211,11 @@ private struct LastWordsBlock {
       SignalWords.append(errno: outcome.failure, to: &text)
     }
     text.append(" ")
-    unsafe appendText(state.pointee.folderPath, limit: LastWordsBlock.pathLimit)
+    unsafe appendText(capture.installed.paths.folder, limit: LastWordsBlock.pathLimit)
     if outcome.hasFile {
       text.append("/")
-      let name = unsafe outcome.isRenamed ? state.pointee.finishedName : state.pointee.lockedName
+      let name =
+        unsafe outcome.isRenamed ? capture.session.names.finished : capture.session.names.locked
       unsafe appendText(name, limit: LastWordsBlock.nameLimit &* 2)
     }
     end()
@@ -223,14 +225,14 @@ private struct LastWordsBlock {
 
   @_noLocks
   mutating func appendFrames() {
-    guard let context = unsafe state.pointee.context else { return }
-    let mappings = unsafe state.pointee.mappings
-    let memory = unsafe state.pointee.memory
-    let scratch = unsafe state.pointee.scratch
+    guard let context = unsafe capture.session.exception.context else { return }
+    let mappings = capture.session.mappings
+    let memory = capture.memory
+    let scratch = unsafe capture.session.scratch.address
     let code = unsafe CodeMemory(mappings: mappings, memory: memory, scratch: scratch)
     var trail = unsafe FrameTrail(
       context: context, mappings: mappings, code: code, memory: memory,
-      place: state.pointee.lastWords.frames, scratch: scratch + ModuleImage.scratchSize)
+      place: capture.installed.lastWords.frames, scratch: scratch + ModuleImage.scratchSize)
     trail.walk()
     var index = 0
     while index < trail.count, index < FrameTrail.capacity &- 1 {
@@ -271,7 +273,7 @@ private struct LastWordsBlock {
   private func numberOfModule(_ start: UInt64) -> Int {
     var index = 0
     while index < moduleCount {
-      let known = unsafe state.pointee.lastWords.modules.loadUnaligned(
+      let known = unsafe capture.installed.lastWords.modules.loadUnaligned(
         fromByteOffset: index &* 8, as: UInt64.self)
       if known == start { return index }
       index &+= 1
@@ -286,7 +288,7 @@ private struct LastWordsBlock {
     text.append(decimal: Int64(moduleCount))
     text.append(" ")
     let image = unsafe ModuleImage(
-      at: mapping.start, memory: state.pointee.memory, scratch: state.pointee.scratch)
+      at: mapping.start, memory: capture.memory, scratch: capture.session.scratch.address)
     var written = 0
     if let image {
       let buildID = unsafe image.buildID()
@@ -299,10 +301,10 @@ private struct LastWordsBlock {
     if written == 0 { text.append("-") }
     text.append(" ")
     unsafe text.append(
-      escaping: state.pointee.mappings.text + mapping.pathOffset, count: mapping.pathLength,
+      escaping: capture.session.mappings.text + mapping.pathOffset, count: mapping.pathLength,
       limit: LastWordsBlock.pathLimit)
     guard end() else { return false }
-    unsafe state.pointee.lastWords.modules.storeBytes(
+    unsafe capture.installed.lastWords.modules.storeBytes(
       of: mapping.start, toByteOffset: moduleCount &* 8, as: UInt64.self)
     moduleCount &+= 1
     return true
@@ -310,7 +312,7 @@ private struct LastWordsBlock {
 
   @_noLocks
   private mutating func appendBaseName(_ mapping: Mapping) {
-    let path = unsafe state.pointee.mappings.text + mapping.pathOffset
+    let path = unsafe capture.session.mappings.text + mapping.pathOffset
     var start = mapping.pathLength
     while start > 0,
       unsafe path.loadUnaligned(fromByteOffset: start &- 1, as: UInt8.self) != 0x2F

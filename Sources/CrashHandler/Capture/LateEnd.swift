@@ -13,11 +13,11 @@ struct LateEnd {
   /// In milliseconds: long enough for a loaded machine to run one instruction.
   private static var time: Int { @_noLocks get { 1000 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Starts the watchdog's timer once more, whose signal the thread takes also behind the handler.
@@ -29,24 +29,24 @@ struct LateEnd {
   /// from a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks
   func prepare(_ context: UnsafeMutableRawPointer?) {
-    if let context = unsafe context, unsafe state.pointee.watchdogSignal != 0 {
-      unsafe pm_context_unblock_signal(context, state.pointee.watchdogSignal)
+    if let context = unsafe context, capture.installed.signals.watchdog != 0 {
+      unsafe pm_context_unblock_signal(context, capture.installed.signals.watchdog)
     }
-    unsafe armOnce(state, milliseconds: LateEnd.time)
+    armOnce(capture, milliseconds: LateEnd.time)
   }
 
   /// Ends the process by the signal of its crash.
   @_noLocks
   func end() {
-    let signal = unsafe state.pointee.signal
+    let signal = capture.session.exception.signal
     var standard = pm_signal_action()
     _ = unsafe pm_sigaction(signal, &standard, nil)
     var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
     _ = unsafe pm_sigprocmask(1, &mask, nil)  // SIG_UNBLOCK
-    if unsafe state.pointee.makes(CallBit.threadSignals) {
-      _ = unsafe pm_tgkill(state.pointee.processID, pm_gettid(), signal)
+    if capture.makes(CallBit.threadSignals) {
+      _ = pm_tgkill(capture.shared.process.id, pm_gettid(), signal)
     } else {
-      _ = unsafe pm_kill(state.pointee.processID, signal)
+      _ = pm_kill(capture.shared.process.id, signal)
     }
     // The first process of a PID namespace: the kernel discards the default action.
     _ = pm_exit_group(128 &+ signal)

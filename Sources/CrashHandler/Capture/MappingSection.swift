@@ -6,12 +6,11 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @c(pm_read_mappings) @_noLocks
 func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let name: StaticString = "self/maps"
-  let path = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-  let descriptor = unsafe ProcFile(proc: state.pointee.procDescriptor).open(path)
+  let capture = unsafe Capture(argument)
+  let path: StaticString = "self/maps"
+  let descriptor = ProcFile(proc: capture.session.files.proc.descriptor).open(path)
   guard descriptor >= 0 else { return }
-  unsafe state.pointee.mappings.fill(from: descriptor)
+  capture.session.mappings.fill(from: descriptor)
   _ = pm_close(descriptor)
 }
 
@@ -20,17 +19,17 @@ func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH.
 @c(pm_write_mappings) @_noLocks
 func pm_write_mappings(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let mappings = unsafe state.pointee.mappings
-  unsafe state.pointee.writer.startArray(.mappings)
+  let capture = unsafe Capture(argument)
+  let mappings = capture.session.mappings
+  capture.session.writer.startArray(.mappings)
   var offset = 0
   while offset < mappings.textCount {
     let rest = mappings.textCount &- offset
     let piece = rest < 65536 ? rest : 65536
-    unsafe state.pointee.writer.startMap(.mappingsChunk)
-    unsafe state.pointee.writer.property(.mappingsText, mappings.text + offset, count: piece)
-    unsafe state.pointee.writer.end()
+    capture.session.writer.startMap(.mappingsChunk)
+    unsafe capture.session.writer.property(.mappingsText, mappings.text + offset, count: piece)
+    capture.session.writer.end()
     offset &+= piece
   }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.end()
 }

@@ -9,10 +9,10 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH. Source: elf(5).
 @c(pm_write_modules) @_noLocks
 func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let writer = unsafe ModuleWriter(state)
-  unsafe state.pointee.writer.startArray(.modules)
-  let mappings = unsafe state.pointee.mappings
+  let capture = unsafe Capture(argument)
+  let writer = ModuleWriter(capture)
+  capture.session.writer.startArray(.modules)
+  let mappings = capture.session.mappings
   var index = 0
   var written = 0
   while index < mappings.count, written < 4096 {
@@ -26,7 +26,7 @@ func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
     }
     index &+= 1
   }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.end()
 }
 
 /// Writes what an ELF image in memory says of itself.
@@ -34,11 +34,11 @@ func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH.
 @safe
 private struct ModuleWriter {
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// False if no ELF image begins at the mapping.
@@ -46,19 +46,19 @@ private struct ModuleWriter {
   func writeModule(_ mapping: Mapping) -> Bool {
     guard
       let image = unsafe ModuleImage(
-        at: mapping.start, memory: state.pointee.memory, scratch: state.pointee.scratch)
+        at: mapping.start, memory: capture.memory, scratch: capture.session.scratch.address)
     else { return false }
-    let path = unsafe state.pointee.mappings.text + mapping.pathOffset
-    unsafe state.pointee.writer.startMap(.module)
-    unsafe state.pointee.writer.unsigned(.moduleAddress, mapping.start)
-    unsafe state.pointee.writer.property(.modulePath, path, count: mapping.pathLength)
-    unsafe state.pointee.writer.property(
+    let path = unsafe capture.session.mappings.text + mapping.pathOffset
+    capture.session.writer.startMap(.module)
+    capture.session.writer.unsigned(.moduleAddress, mapping.start)
+    unsafe capture.session.writer.property(.modulePath, path, count: mapping.pathLength)
+    unsafe capture.session.writer.property(
       .moduleProgramHeaders, image.programHeaders, count: image.programHeaderCount &* 56)
     let buildID = unsafe image.buildID()
     if unsafe buildID.count > 0 {
-      unsafe state.pointee.writer.property(.moduleBuildID, buildID.bytes, count: buildID.count)
+      unsafe capture.session.writer.property(.moduleBuildID, buildID.bytes, count: buildID.count)
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
     return true
   }
 }

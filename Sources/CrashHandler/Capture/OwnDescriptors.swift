@@ -17,11 +17,11 @@ struct OwnDescriptors {
   /// How often a dump is begun again: against a thread that does nothing else it is lost.
   private static var limit: UInt8 { @_noLocks get { 3 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Leaves the common table, if the default action follows the dump: the kernel's, which no
@@ -30,21 +30,24 @@ struct OwnDescriptors {
   /// A previous handler would find descriptors that other threads have closed still open.
   @_noLocks
   func take() {
-    unsafe state.pointee.hasOwnDescriptors = false
-    guard unsafe state.pointee.fate == .ends && state.pointee.makes(CallBit.descriptorTable),
-      unsafe state.pointee.previousActions[Int(state.pointee.signal)].handler == 0
+    capture.session.files.hasOwnDescriptors = false
+    guard case .ends = capture.session.exception.fate, capture.makes(CallBit.descriptorTable),
+      capture.shared.previousActions[capture.session.exception.signal].handler == 0
     else { return }
-    unsafe state.pointee.hasOwnDescriptors = pm_leave_descriptor_table() == 0
+    capture.session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
   }
 
   /// Looks whether the descriptor is still that of the dump's file, and so all that was written.
   @_noLocks @discardableResult
   func check() -> Bool {
-    guard unsafe state.pointee.isPrepared && !state.pointee.hasOwnDescriptors else { return true }
-    if unsafe state.pointee.isSame(state.pointee.fileIdentity, state.pointee.fileDescriptor) {
-      return true
+    switch capture.session.progress.file {
+    case .none: return true
+    case .lost: return false
+    case .open, .begun: break
     }
-    unsafe state.pointee.hasLostFile = true
+    guard !capture.session.files.hasOwnDescriptors, !capture.isSame(capture.session.files.dump)
+    else { return true }
+    capture.session.progress.file = .lost
     return false
   }
 
@@ -54,23 +57,17 @@ struct OwnDescriptors {
   /// Threads stay stopped, and the mappings known.
   @_noLocks
   func beginAgain() -> Bool {
-    guard unsafe state.pointee.hasLostFile else { return false }
+    guard capture.session.progress.hasLostFile else { return false }
     // The number is somebody else's.
-    unsafe state.pointee.fileDescriptor = -1
-    unsafe state.pointee.outcome.hasFile = false
-    unsafe state.pointee.outcome.failure = 9  // EBADF
-    guard unsafe state.pointee.timesBegunAgain < OwnDescriptors.limit,
-      unsafe !state.pointee.isOutOfTime && state.pointee.request.isRenamed
+    capture.session.files.dump.descriptor = -1
+    capture.session.outcome.hasFile = false
+    capture.session.outcome.failure = 9  // EBADF
+    guard capture.session.progress.timesBegunAgain < OwnDescriptors.limit,
+      !capture.session.time.isCut, capture.session.request.isRenamed
     else { return false }
-    unsafe state.pointee.timesBegunAgain &+= 1
-    unsafe state.pointee.hasLostFile = false
-    unsafe state.pointee.writer.restart(on: -1)
-    let kept: UInt64 = 1 &<< 2 | 1 &<< 3  // Sections that write nothing: threads, mappings.
-    unsafe state.pointee.sectionsBegun &= kept
-    unsafe state.pointee.sectionsAbandoned &= kept
-    unsafe state.pointee.threadsReadFromKernel = 0
-    unsafe state.pointee.isPrepared = false
-    unsafe state.pointee.isBegun = false
+    capture.session.progress.beginAgain()
+    capture.session.writer.restart(on: -1)
+    capture.session.counts.threadsReadFromKernel = 0
     return true
   }
 }

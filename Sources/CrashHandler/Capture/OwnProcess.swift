@@ -18,20 +18,20 @@ struct OwnProcess {
   static var whole: UInt32 { @_noLocks get { 1 } }
   private static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// True in the process that the state speaks of; false in a copy that is not its own yet.
   var isCurrent: Bool {
     @_noLocks get {
-      guard unsafe state.pointee.copyMark.value == OwnProcess.whole else { return false }
+      guard capture.shared.copyMark.value == OwnProcess.whole else { return false }
       // Under a filter that refuses the call nobody can be told apart.
       let processID = pm_getpid()
-      return unsafe processID < 0 || processID == state.pointee.processID
+      return processID < 0 || processID == capture.shared.process.id
     }
   }
 
@@ -41,7 +41,7 @@ struct OwnProcess {
   /// the work and the others wait, ten seconds at most.
   @_noLocks
   func become() -> Bool {
-    let mark = unsafe state.pointee.copyMark
+    let mark = capture.shared.copyMark
     let worker = OwnProcess.inWork | UInt32(bitPattern: pm_gettid())
     var rounds = 0
     while rounds < 100 {
@@ -64,7 +64,7 @@ struct OwnProcess {
   /// What our atfork handler does: the process is a copy also where the kernel does not tell.
   @_noLocks
   func becomeForked() {
-    if unsafe !state.pointee.wipesMark { unsafe state.pointee.copyMark.store(OwnProcess.wiped) }
+    if !capture.shared.wipesMark { capture.shared.copyMark.store(OwnProcess.wiped) }
     _ = become()
   }
 
@@ -76,49 +76,45 @@ struct OwnProcess {
   @_noLocks
   private func leaveParent() {
     // Not if the program had closed them: the numbers may be somebody else's.
-    unsafe DumpFile(state).close()
-    if unsafe state.pointee.isSame(
-      state.pointee.fifoIdentity, state.pointee.fifoDescriptor)
-    {
-      _ = unsafe pm_close(state.pointee.fifoDescriptor)
+    DumpFile(capture).close()
+    if capture.isSame(capture.session.files.fifo) {
+      _ = pm_close(capture.session.files.fifo.descriptor)
     }
-    unsafe state.pointee.fifoDescriptor = -1
-    if unsafe state.pointee.isSame(
-      state.pointee.recordIdentity, state.pointee.recordDescriptor)
-    {
-      _ = unsafe pm_close(state.pointee.recordDescriptor)
+    capture.session.files.fifo.descriptor = -1
+    if capture.isSame(capture.session.runRecord.file) {
+      _ = pm_close(capture.session.runRecord.file.descriptor)
     }
-    unsafe state.pointee.recordDescriptor = -1
+    capture.session.runRecord.file.descriptor = -1
     // The kernel has kept the page from the child.
-    unsafe state.pointee.recordMapping = RecordMapping()
-    unsafe state.pointee.followsRun = false
-    unsafe state.pointee.hasTermination = false
-    unsafe state.pointee.isForkedChild = true
-    unsafe state.pointee.needsFile = true
-    unsafe state.pointee.run.isOfThisProcess = false
+    capture.session.runRecord.mapping = RecordMapping()
+    capture.session.runRecord.isFollowed = false
+    capture.session.runRecord.hasTermination = false
+    capture.shared.process.isForkedChild = true
+    capture.session.files.isMissing = true
+    capture.shared.process.run.isOfThisProcess = false
     // Another thread of the parent may have been capturing; it is not in the child.
-    unsafe Rearming(state).reset()
-    unsafe ThreadStopper(state).releaseAll()
-    unsafe WaitingCrashes(state).removeAll()
+    Rearming(capture).reset()
+    ThreadStopper(capture).releaseAll()
+    capture.shared.waiting.removeAll()
     pm_forget_entry_stacks()
-    unsafe state.pointee.dumpingThreads.removeAll()
+    capture.shared.dumpingThreads.removeAll()
     leaveHangDumps()
-    unsafe state.pointee.owner.store(0)
-    unsafe state.pointee.ending.store(0)
-    unsafe state.pointee.survivedCrashes = 0
-    unsafe state.pointee.knownFaults.removeAll()
-    unsafe state.pointee.abortingThread = 0
+    capture.shared.owner.store(0)
+    capture.shared.ending.store(0)
+    capture.shared.survived.count = 0
+    capture.shared.knownFaults.removeAll()
+    capture.shared.abortingThread = 0
     // Timers are not inherited.
-    if unsafe state.pointee.makes(CallBit.timers) {
-      unsafe state.pointee.timer = WatchdogTimer.make(signal: state.pointee.watchdogSignal)
+    if capture.makes(CallBit.timers) {
+      capture.session.time.timer = WatchdogTimer.make(signal: capture.installed.signals.watchdog)
     }
-    unsafe state.pointee.processID = pm_getpid()
+    capture.shared.process.id = pm_getpid()
   }
 
   /// Closes what of the parent's hangs the child has; the files are the parent's.
   @_noLocks
   private func leaveHangDumps() {
-    let dumps = unsafe state.pointee.hangDumps
+    let dumps = capture.shared.hangDumps
     var index = 0
     while index < HangDumps.capacity {
       if dumps.isValid(index) { dumps.close(index) }

@@ -16,7 +16,7 @@ struct OwnWriting {
 
   /// - Parameter signals: what else waits meanwhile, by bits.
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>, blocking signals: UInt64) {
+  init(_ capture: Capture, blocking signals: UInt64) {
     var mask = signals | OwnWriting.fileSizeSignal
     var previous: UInt64 = 0
     var pending: UInt64 = 0
@@ -24,7 +24,7 @@ struct OwnWriting {
     _ = unsafe pm_sigpending(&pending)
     previousMask = previous
     wasPending = pending & OwnWriting.fileSizeSignal != 0
-    limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
+    limit = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
   }
 
   /// - Parameter hasFailed: whether a write may have been refused for its size.

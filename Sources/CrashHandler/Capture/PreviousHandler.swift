@@ -13,11 +13,11 @@ struct PreviousHandler {
   private static var resetsHandler: UInt64 { @_noLocks get { 0x8000_0000 } }  // SA_RESETHAND
   private static var noDefer: UInt64 { @_noLocks get { 0x4000_0000 } }  // SA_NODEFER
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Calls it, and sees to what follows its return.
@@ -36,16 +36,16 @@ struct PreviousHandler {
     }
     let ours = wasSent ? actionsOfOurs() : 0
     unsafe call(signal, information, context)
-    unsafe state.pointee.knownFaults.noteReturn(fault)
-    if unsafe state.pointee.survivedCrashes == crash {
-      unsafe state.pointee.previousHandlerReturned = true
+    capture.shared.knownFaults.noteReturn(fault)
+    if capture.shared.survived.count == crash {
+      capture.shared.survived.handlerHasReturned = true
     }
     // After a fault the instruction runs again, and shows whether the cause is gone.
     guard wasSent, let information = unsafe information else { return }
     takeBack(ours, after: signal)
     // abort() goes on to end the process once its signal's handler returns.
-    if signal == 6, unsafe pm_siginfo_sender(information) == state.pointee.processID { return }
-    unsafe Survival(state).markIfFree(crash)
+    if signal == 6, unsafe pm_siginfo_sender(information) == capture.shared.process.id { return }
+    Survival(capture).markIfFree(crash)
   }
 
   /// Calls it; what it changed in the context holds when our handler returns.
@@ -53,7 +53,7 @@ struct PreviousHandler {
   func call(
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) {
-    let action = unsafe state.pointee.previousActions[Int(signal)]
+    let action = capture.shared.previousActions[signal]
     if action.flags & PreviousHandler.resetsHandler != 0 {
       var standard = pm_signal_action()
       _ = unsafe pm_sigaction(signal, &standard, nil)
@@ -83,8 +83,8 @@ struct PreviousHandler {
     var number: Int32 = 1
     while number < 32 {
       if changed & bit(number) != 0 {
-        unsafe state.pointee.previousActions[Int(number)] = pm_signal_action()
-        _ = unsafe pm_sigaction(number, &state.pointee.crashAction, nil)
+        capture.shared.previousActions[number] = pm_signal_action()
+        capture.installed.signals.installCrashHandler(number)
       }
       number &+= 1
     }
@@ -93,7 +93,7 @@ struct PreviousHandler {
   /// The crash signals whose action is our handler.
   @_noLocks
   func actionsOfOurs() -> UInt64 {
-    actions(handler: unsafe state.pointee.crashAction.handler)
+    actions(handler: capture.installed.signals.crashAction.handler)
   }
 
   /// The crash signals whose action is this handler; 0 stands for the default.
@@ -103,7 +103,7 @@ struct PreviousHandler {
     var number: Int32 = 1
     while number < 32 {
       var action = pm_signal_action()
-      if unsafe state.pointee.crashSignals & bit(number) != 0,
+      if capture.installed.signals.crashes & bit(number) != 0,
         unsafe pm_sigaction(number, nil, &action) == 0, action.handler == handler
       {
         result |= bit(number)

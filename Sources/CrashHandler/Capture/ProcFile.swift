@@ -29,6 +29,16 @@ struct ProcFile {
     return Int32(truncatingIfNeeded: result)
   }
 
+  @_noLocks
+  func open(_ path: StaticString, directory: Bool = false) -> Int32 {
+    unsafe open(ProcFile.characters(path), directory: directory)
+  }
+
+  @_noLocks
+  static func characters(_ path: StaticString) -> UnsafePointer<CChar> {
+    unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
+  }
+
   /// Reads an open file to its end, as much as there is room for; returns the bytes read.
   @_noLocks
   static func fill(
@@ -67,6 +77,11 @@ struct ProcFile {
     let filled = unsafe ProcFile.fill(place, capacity: capacity, from: descriptor)
     _ = pm_close(descriptor)
     return filled
+  }
+
+  @_noLocks
+  func read(_ path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
+    unsafe read(ProcFile.characters(path), into: place, capacity: capacity)
   }
 
   /// Reads `<process>/comm` without the line's end; 0 where it cannot be read.

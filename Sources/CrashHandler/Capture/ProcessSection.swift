@@ -6,37 +6,36 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @c(pm_write_process) @_noLocks
 func pm_write_process(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  unsafe state.pointee.writer.startMap(.process)
-  let parent = unsafe state.pointee.makes(CallBit.parent) ? pm_getppid() : -1
+  let capture = unsafe Capture(argument)
+  capture.session.writer.startMap(.process)
+  let parent = capture.makes(CallBit.parent) ? pm_getppid() : -1
   if parent >= 0 {
-    unsafe state.pointee.writer.unsigned(
+    capture.session.writer.unsigned(
       .parentProcessID, UInt64(UInt32(bitPattern: parent)), width: 4)
   }
   var times = pm_processor_times()
-  if unsafe state.pointee.makes(CallBit.processorTime) && pm_getrusage(&times) == 0 {
-    unsafe state.pointee.writer.unsigned(.userTime, times.user)
-    unsafe state.pointee.writer.unsigned(.systemTime, times.system)
+  if unsafe capture.makes(CallBit.processorTime) && pm_getrusage(&times) == 0 {
+    capture.session.writer.unsigned(.userTime, times.user)
+    capture.session.writer.unsigned(.systemTime, times.system)
   }
   let capacity = 16384
-  if let place = unsafe state.pointee.writer.beginProperty(.processStatus, capacity: capacity) {
-    let name: StaticString = "self/status"
-    let path = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-    let count = unsafe ProcFile(proc: state.pointee.procDescriptor).read(
+  if let place = unsafe capture.session.writer.beginProperty(.processStatus, capacity: capacity) {
+    let path: StaticString = "self/status"
+    let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).read(
       path, into: place, capacity: capacity)
-    if count > 0 { unsafe state.pointee.writer.finishProperty(count: count) }
+    if count > 0 { capture.session.writer.finishProperty(count: count) }
   }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.end()
 }
 
 /// When it happened, in a map of its own at the dump's beginning: a torn dump says it too.
 @_noLocks
-func writeCrashTime(_ state: UnsafeMutablePointer<HandlerState>) {
-  guard unsafe state.pointee.makes(CallBit.clocks) else { return }
+func writeCrashTime(_ capture: Capture) {
+  guard capture.makes(CallBit.clocks) else { return }
   let time = pm_wall_clock()
   let uptime = pm_boot_clock()
-  unsafe state.pointee.writer.startMap(.process)
-  if time != 0 { unsafe state.pointee.writer.signed(.crashTime, Int64(bitPattern: time)) }
-  if uptime != 0 { unsafe state.pointee.writer.unsigned(.crashUptime, uptime) }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.startMap(.process)
+  if time != 0 { capture.session.writer.signed(.crashTime, Int64(bitPattern: time)) }
+  if uptime != 0 { capture.session.writer.unsigned(.crashUptime, uptime) }
+  capture.session.writer.end()
 }

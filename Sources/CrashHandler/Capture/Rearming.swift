@@ -8,56 +8,53 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct Rearming {
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Lets the threads go, forgets this crash, and opens a new locked file; its owner is still the
   /// calling thread.
   @_noLocks
   func rearm() {
-    unsafe ThreadStopper(state).releaseAll()
-    unsafe Survival(state).remember()
-    unsafe state.pointee.followsRun = false
-    unsafe DumpFile(state).close()
+    ThreadStopper(capture).releaseAll()
+    Survival(capture).remember()
+    capture.session.runRecord.isFollowed = false
+    DumpFile(capture).close()
     reset()
-    guard unsafe state.pointee.makes(CallBit.files) else {
-      unsafe state.pointee.needsFile = true
+    guard capture.makes(CallBit.files) else {
+      capture.session.files.isMissing = true
       return
     }
     takeSpares()
-    let limit = unsafe FileSizeLimit(isRaised: state.pointee.makes(CallBit.fileSizeLimit))
-    if unsafe !DumpFile(state).makeNew() { unsafe state.pointee.needsFile = true }
+    let limit = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
+    if !DumpFile(capture).makeNew() { capture.session.files.isMissing = true }
     limit.restore()
   }
 
   /// Clears what belongs to one crash.
   @_noLocks
   func reset() {
-    unsafe state.pointee.landingPads[0].armed = 0
-    unsafe state.pointee.landingPads[1].armed = 0
-    unsafe state.pointee.landingPads[2].armed = 0
-    unsafe state.pointee.threads.removeAll()
-    unsafe state.pointee.mappings.removeAll()
-    unsafe state.pointee.writer.restart(on: -1)
-    unsafe state.pointee.sectionsAbandoned = 0
-    unsafe state.pointee.threadsReadFromKernel = 0
-    unsafe state.pointee.threadsOmitted = 0
-    unsafe state.pointee.isOutOfTime = false
-    unsafe state.pointee.isTicking = false
+    capture.session.landingPads.disarm()
+    capture.session.threads.removeAll()
+    capture.session.mappings.removeAll()
+    capture.session.writer.restart(on: -1)
+    capture.session.progress.abandoned = 0
+    capture.session.counts.threadsReadFromKernel = 0
+    capture.session.counts.threadsOmitted = 0
+    capture.session.time.phase = .sections
+    capture.session.time.isTicking = false
   }
 
   /// Holds two places in the descriptor table again, with the pending folder.
   @_noLocks
   private func takeSpares() {
-    let folder = unsafe state.pointee.folderDescriptor
-    unsafe state.pointee.spareDescriptors = (
-      Int32(truncatingIfNeeded: pm_duplicate(folder)),
-      Int32(truncatingIfNeeded: pm_duplicate(folder))
-    )
-    unsafe state.pointee.spareIdentity = FileIdentity(of: state.pointee.spareDescriptors.0)
+    let folder = capture.session.files.folder.descriptor
+    let first = HeldFile(Int32(truncatingIfNeeded: pm_duplicate(folder)))
+    let second = Int32(truncatingIfNeeded: pm_duplicate(folder))
+    capture.shared.spares = Shared.SpareDescriptors(
+      first: first, second: HeldFile(second, identity: first.identity))
   }
 }

@@ -24,19 +24,19 @@ struct RegisterMemory {
     }
   }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Writes the windows as regions of the array that is open.
   @_noLocks
   func write(registers: UnsafeRawPointer) {
     let count = unsafe sort(registers)
-    let addresses = unsafe state.pointee.scratch
-    let thread = unsafe ThreadWriter(state)
+    let addresses = unsafe capture.session.scratch.address
+    let thread = ThreadWriter(capture)
     var index = 0
     while index < count {
       let start =
@@ -59,7 +59,7 @@ struct RegisterMemory {
   /// - Returns: how many there are.
   @_noLocks
   private func sort(_ registers: UnsafeRawPointer) -> Int {
-    let place = unsafe state.pointee.scratch
+    let place = unsafe capture.session.scratch.address
     var count = 0
     var index = 0
     while index < RegisterMemory.count {

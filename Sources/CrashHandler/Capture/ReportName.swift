@@ -9,18 +9,18 @@ struct ReportName {
   /// Bytes of a UUID's text.
   static var textLength: Int { @_noLocks get { 36 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Fills `reportID`, and overwrites the UUID in all names.
   @_noLocks
   func choose() {
-    let bytes = unsafe state.pointee.reportID
-    if unsafe !state.pointee.makes(CallBit.random) || pm_getrandom(bytes, 16) != 16 {
+    let bytes = unsafe capture.session.names.reportID
+    if unsafe !capture.makes(CallBit.random) || pm_getrandom(bytes, 16) != 16 {
       // Before the kernel has entropy, or under a seccomp profile: unique by time and thread.
       unsafe bytes.storeBytes(of: pm_wall_clock(), as: UInt64.self)
       unsafe bytes.storeBytes(
@@ -30,26 +30,26 @@ struct ReportName {
     setBits(6, keeping: 0x0F, adding: 0x40)
     setBits(8, keeping: 0x3F, adding: 0x80)
     // All are "<identifier>@<uuid>…" and lie in the handler's own memory.
-    unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.lockedName))
-    unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.finishedName))
-    unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.runRecordName))
-    unsafe writeText(UnsafeMutableRawPointer(mutating: state.pointee.fifoName))
+    unsafe writeText(UnsafeMutableRawPointer(mutating: capture.session.names.locked))
+    unsafe writeText(UnsafeMutableRawPointer(mutating: capture.session.names.finished))
+    unsafe writeText(UnsafeMutableRawPointer(mutating: capture.session.names.runRecord))
+    unsafe writeText(UnsafeMutableRawPointer(mutating: capture.session.names.fifo))
   }
 
   @_noLocks
   private func setBits(_ index: Int, keeping mask: UInt8, adding bits: UInt8) {
-    let bytes = unsafe state.pointee.reportID
+    let bytes = unsafe capture.session.names.reportID
     let value = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
     unsafe bytes.storeBytes(of: value & mask | bits, toByteOffset: index, as: UInt8.self)
   }
 
   @_noLocks
   private func writeText(_ name: UnsafeMutableRawPointer) {
-    var place = unsafe state.pointee.reportIDOffset
+    var place = capture.session.names.reportIDOffset
     var index = 0
     while index < 16 {
       if index == 4 || index == 6 || index == 8 || index == 10 { place &+= 1 }
-      let byte = unsafe state.pointee.reportID.loadUnaligned(
+      let byte = unsafe capture.session.names.reportID.loadUnaligned(
         fromByteOffset: index, as: UInt8.self)
       unsafe name.storeBytes(of: digit(byte &>> 4), toByteOffset: place, as: UInt8.self)
       unsafe name.storeBytes(of: digit(byte & 15), toByteOffset: place &+ 1, as: UInt8.self)

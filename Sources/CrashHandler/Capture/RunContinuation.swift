@@ -10,15 +10,14 @@ internal import CSignalSafe
 /// Source: pthread_atfork(3), daemon(3).
 @c(pm_continue_run) @_noLocks
 func pm_continue_run() {
-  guard let address = unsafe pm_state() else { return }
-  let state = unsafe address.assumingMemoryBound(to: HandlerState.self)
-  guard unsafe OwnProcess(state).become() && state.pointee.isForkedChild,
-    unsafe state.pointee.needsFile && state.pointee.makes(CallBit.files)
+  guard let capture = Capture.ofHandler else { return }
+  guard OwnProcess(capture).become() && capture.shared.process.isForkedChild,
+    capture.session.files.isMissing && capture.makes(CallBit.files)
   else { return }
-  let writing = unsafe OwnWriting(state, blocking: ~state.pointee.openSignals)
+  let writing = OwnWriting(capture, blocking: ~capture.installed.signals.open)
   let places = StandardPlaces()
-  unsafe state.pointee.followsRun = state.pointee.encodedCourseCount > 0
-  if unsafe !DumpFile(state).prepare() { unsafe state.pointee.followsRun = false }
+  capture.session.runRecord.isFollowed = capture.installed.encoded.course.count > 0
+  if !DumpFile(capture).prepare() { capture.session.runRecord.isFollowed = false }
   places.giveBack()
   writing.finish(hasFailed: true)
 }
@@ -33,8 +32,7 @@ private struct StandardPlaces {
 
   @_noLocks
   init() {
-    let name: StaticString = "/dev/null"
-    let path = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+    let path = unsafe ProcFile.characters("/dev/null")
     var taken: UInt32 = 0
     while true {
       let descriptor = unsafe pm_openat(-100, path, 0x80000)  // AT_FDCWD, O_CLOEXEC

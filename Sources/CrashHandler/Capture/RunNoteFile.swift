@@ -10,16 +10,16 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
 @safe
 struct RunNoteFile {
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// True in the process whose run is followed.
   var isOurs: Bool {
-    @_noLocks get { unsafe state.pointee.followsRun && OwnProcess(state).isCurrent }
+    @_noLocks get { capture.session.runRecord.isFollowed && OwnProcess(capture).isCurrent }
   }
 
   /// Notes that the process ends by its own will.
@@ -32,7 +32,7 @@ struct RunNoteFile {
     var value = end
     if unsafe write(&value, 4, at: RunNotes.offset) { return }
     let folder = openFolder()
-    _ = unsafe pm_unlink(folder, state.pointee.runRecordName)
+    _ = unsafe pm_unlink(folder, capture.session.names.runRecord)
     close(folder)
   }
 
@@ -40,10 +40,10 @@ struct RunNoteFile {
   @_noLocks
   private func removeHangDumps() {
     guard
-      unsafe !state.pointee.isForkedChild && pm_getpid() == state.pointee.processID
-        && state.pointee.makes(CallBit.files)
+      !capture.shared.process.isForkedChild && pm_getpid() == capture.shared.process.id
+        && capture.makes(CallBit.files)
     else { return }
-    let dumps = unsafe state.pointee.hangDumps
+    let dumps = capture.shared.hangDumps
     var index = 0
     while index < HangDumps.capacity {
       if dumps.expectsExit(index) {
@@ -58,8 +58,8 @@ struct RunNoteFile {
   /// Notes the first signal that asks the process to end.
   @_noLocks
   func noteTermination(_ signal: Int32, reaction: UInt32) {
-    guard unsafe isOurs && !state.pointee.hasTermination else { return }
-    unsafe state.pointee.hasTermination = true
+    guard isOurs && !capture.session.runRecord.hasTermination else { return }
+    capture.session.runRecord.hasTermination = true
     var note = (UInt32(bitPattern: signal), reaction, pm_wall_clock())
     _ = unsafe write(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
   }
@@ -68,15 +68,15 @@ struct RunNoteFile {
   /// file sizes, or used up its descriptors.
   @_noLocks
   func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Bool {
-    let writing = unsafe OwnWriting(state, blocking: OwnWriting.fileSizeSignal)
+    let writing = OwnWriting(capture, blocking: OwnWriting.fileSizeSignal)
     var result = -1
-    if unsafe state.pointee.recordIdentity.isOf(state.pointee.recordDescriptor, linked: false) {
-      result = unsafe pm_pwrite(state.pointee.recordDescriptor, bytes, count, offset)
+    if capture.session.runRecord.file.isThere(linked: false) {
+      result = unsafe pm_pwrite(capture.session.runRecord.file.descriptor, bytes, count, offset)
     } else {
       let folder = openFolder()
       let descriptor = unsafe Int32(
         truncatingIfNeeded: pm_openat(
-          folder, state.pointee.runRecordName, DumpFile.writeOnly))
+          folder, capture.session.names.runRecord, DumpFile.writeOnly))
       if descriptor >= 0 {
         result = unsafe pm_pwrite(descriptor, bytes, count, offset)
         _ = pm_close(descriptor)
@@ -90,25 +90,24 @@ struct RunNoteFile {
   /// The pending folder's descriptor, opened again where the program has closed ours.
   @_noLocks
   private func openFolder() -> Int32 {
-    let folder = unsafe state.pointee.folderDescriptor
-    if unsafe state.pointee.folderIdentity.isOf(folder, linked: true) { return folder }
-    let opened = unsafe DumpFile(state).openFolder(state.pointee.folderPath)
-    if unsafe state.pointee.folderIdentity.isOf(opened, linked: true) { return opened }
+    let folder = capture.session.files.folder.descriptor
+    if capture.session.files.folder.identity.isOf(folder, linked: true) { return folder }
+    let opened = unsafe DumpFile(capture).openFolder(capture.installed.paths.folder)
+    if capture.session.files.folder.identity.isOf(opened, linked: true) { return opened }
     if opened >= 0 { _ = pm_close(opened) }
     return -1
   }
 
   @_noLocks
   private func close(_ folder: Int32) {
-    if unsafe folder >= 0 && folder != state.pointee.folderDescriptor { _ = pm_close(folder) }
+    if folder >= 0 && folder != capture.session.files.folder.descriptor { _ = pm_close(folder) }
   }
 }
 
 /// What `_exit` does first; see `pm_process_end.h`.
 @c(pm_note_process_end) @_noLocks
 func pm_note_process_end() {
-  guard let address = unsafe pm_state() else { return }
-  let state = unsafe address.assumingMemoryBound(to: HandlerState.self)
-  unsafe EndingThread(state).waitForCapture()
-  unsafe RunNoteFile(state).noteEnd(2)
+  guard let capture = Capture.ofHandler else { return }
+  EndingThread(capture).waitForCapture()
+  RunNoteFile(capture).noteEnd(2)
 }

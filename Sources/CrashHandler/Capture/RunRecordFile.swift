@@ -7,11 +7,11 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH. Source: `RunRecord`, which writes the first one.
 @safe
 struct RunRecordFile {
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Writes it to an open file.
@@ -20,21 +20,19 @@ struct RunRecordFile {
   /// - Returns: false if it did not become whole; a reader then takes it for none.
   @_noLocks
   func write(to descriptor: Int32, isMapped: Bool) -> Bool {
-    if unsafe state.pointee.isForkedChild && !state.pointee.run.isOfThisProcess { readProcess() }
-    let half = unsafe state.pointee.scratchSize / 2
-    let run = unsafe state.pointee.run
+    let half = capture.session.scratch.size / 2
+    let run = runFacts()
     var writer = unsafe IntermediateDumpWriter(
-      buffer: state.pointee.scratch + half, capacity: half, descriptor: descriptor,
+      buffer: capture.session.scratch.address + half, capacity: half, descriptor: descriptor,
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
     // First, because notes and beat are written over in place.
-    if unsafe state.pointee.followsRun {
-      unsafe writer.encoded(
-        state.pointee.encodedCourse, count: state.pointee.encodedCourseCount)
+    if capture.session.runRecord.isFollowed {
+      capture.installed.encoded.course.write(to: &writer)
     }
     writer.unsigned(
-      .ownerProcessID, UInt64(UInt32(bitPattern: unsafe state.pointee.processID)), width: 4)
+      .ownerProcessID, UInt64(UInt32(bitPattern: capture.shared.process.id)), width: 4)
     writer.unsigned(.ownerStartTime, run.startTime)
     writer.unsigned(.ownerStackStart, run.stackStart)
     unsafe writer.property(.ownerBootID, run.bootID, count: run.bootIDCount)
@@ -42,28 +40,40 @@ struct RunRecordFile {
     writer.signed(.ownerLaunchTime, run.launchTime)
     writer.unsigned(.ownerTimeNamespace, run.timeNamespace)
     writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
-    unsafe writer.unsigned(.ownerCrashSignals, state.pointee.crashSignals)
-    unsafe writer.unsigned(
-      .ownerStopSignal, UInt64(UInt32(bitPattern: state.pointee.stopSignal)), width: 4)
-    unsafe writer.unsigned(
-      .ownerWatchdogSignal, UInt64(UInt32(bitPattern: state.pointee.watchdogSignal)), width: 4)
-    if unsafe state.pointee.survivedCrashes > 0 {
-      unsafe writer.property(.continuesReport, state.pointee.precedingReport, count: 16)
+    writer.unsigned(.ownerCrashSignals, capture.installed.signals.crashes)
+    writer.unsigned(
+      .ownerStopSignal, UInt64(UInt32(bitPattern: capture.installed.signals.stop)), width: 4)
+    writer.unsigned(
+      .ownerWatchdogSignal, UInt64(UInt32(bitPattern: capture.installed.signals.watchdog)), width: 4
+    )
+    if capture.session.request.isCrash && capture.shared.survived.count > 0 {
+      unsafe writer.property(.continuesReport, capture.shared.survived.report, count: 16)
     }
     writer.end()
     return writer.endDocument()
   }
 
-  /// Reads who a forked child is, which its parent's record does not tell.
+  /// Who this process is, which its parent's record does not tell a forked child.
   @_noLocks
-  private func readProcess() {
-    let procFile = unsafe ProcFile(proc: state.pointee.procDescriptor)
-    unsafe state.pointee.run.startTime = 0
-    unsafe state.pointee.run.stackStart = 0
-    unsafe state.pointee.run.isOfThisProcess = true
-    let place = unsafe state.pointee.scratch
+  private func runFacts() -> RunFacts {
+    let known = capture.shared.process.run
+    guard capture.shared.process.isForkedChild && !known.isOfThisProcess else { return known }
+    let own = read(over: known)
+    // Any number of threads may take a dump without a crash, and read it for themselves.
+    if capture.session.request.isCrash { capture.shared.process.run = own }
+    return own
+  }
+
+  @_noLocks
+  private func read(over parent: RunFacts) -> RunFacts {
+    let procFile = ProcFile(proc: capture.session.files.proc.descriptor)
+    var run = parent
+    run.startTime = 0
+    run.stackStart = 0
+    run.isOfThisProcess = true
+    let place = unsafe capture.session.scratch.address
     let count = unsafe procFile.read(
-      literal("self/stat"), into: place, capacity: state.pointee.scratchSize / 2)
+      "self/stat", into: place, capacity: capture.session.scratch.size / 2)
     // Field 2, the name, may hold blanks and parentheses; no later field does.
     var start = count
     while start > 0,
@@ -75,34 +85,29 @@ struct RunRecordFile {
     var field = 3
     while field <= 28, !scanner.isAtEnd {
       scanner.skipBlanks()
-      if field == 22 { unsafe state.pointee.run.startTime = scanner.decimal() }
-      if field == 28 { unsafe state.pointee.run.stackStart = scanner.decimal() }
+      if field == 22 { run.startTime = scanner.decimal() }
+      if field == 28 { run.stackStart = scanner.decimal() }
       scanner.skipWord()
       field &+= 1
     }
     // A child can be the first process of a namespace that its parent made.
-    let parent = unsafe (state.pointee.run.processNamespace, state.pointee.run.timeNamespace)
-    unsafe state.pointee.run.processNamespace = namespace(
-      literal("self/ns/pid"), of: procFile, otherwise: parent.0)
-    unsafe state.pointee.run.timeNamespace = namespace(
-      literal("self/ns/time"), of: procFile, otherwise: parent.1)
+    run.processNamespace = namespace(
+      "self/ns/pid", of: procFile, otherwise: parent.processNamespace)
+    run.timeNamespace = namespace(
+      "self/ns/time", of: procFile, otherwise: parent.timeNamespace)
+    return run
   }
 
   /// A namespace's inode; 0 if it cannot be looked at, the other number if it cannot be opened.
   @_noLocks
   private func namespace(
-    _ path: UnsafePointer<CChar>, of procFile: ProcFile, otherwise: UInt64
+    _ path: StaticString, of procFile: ProcFile, otherwise: UInt64
   ) -> UInt64 {
-    let descriptor = unsafe procFile.open(path)
+    let descriptor = procFile.open(path)
     guard descriptor >= 0 else { return otherwise }
     var status = pm_file_status()
     let found = unsafe pm_fstat(descriptor, &status) == 0
     _ = pm_close(descriptor)
     return found ? status.inode : 0
-  }
-
-  @_noLocks
-  private func literal(_ text: StaticString) -> UnsafePointer<CChar> {
-    unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
   }
 }

@@ -16,11 +16,11 @@ struct StackTop {
   /// Pages above the stack pointer of an overflow that may be its guard.
   private static var guardPages: Int { @_noLocks get { 64 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Writes what the stack pointer points to, and what the frame pointer does where that is farther
@@ -30,9 +30,9 @@ struct StackTop {
   func write(_ context: UnsafeMutableRawPointer) {
     let stackPointer = unsafe pm_context_stack_pointer(context)
     let framePointer = unsafe pm_context_frame_pointer(context)
-    let limit = unsafe state.pointee.limits.crashingThreadStack
+    let limit = capture.installed.limits.crashingThreadStack
     var written = WrittenStack()
-    unsafe state.pointee.writer.startArray(.stack)
+    capture.session.writer.startArray(.stack)
     let start = firstReadable(from: ThreadWriter.stackStart(stackPointer))
     if start != 0 { written.first = writeInTwo(start, limit: limit) }
     // No frame is larger than 2 GiB; a pointer that is no frame pointer points anywhere.
@@ -41,8 +41,8 @@ struct StackTop {
     {
       written.second = write(framePointer & ~15, limit: limit &- written.first.count)
     }
-    unsafe state.pointee.writer.end()
-    unsafe state.pointee.stackTop = written
+    capture.session.writer.end()
+    capture.session.writtenStack = written
   }
 
   /// The address, or that of the next page above it that can be read; 0 if that is far.
@@ -52,7 +52,7 @@ struct StackTop {
     var page = 0
     while page <= StackTop.guardPages {
       var byte: UInt8 = 0
-      if unsafe state.pointee.memory.copy(place, to: &byte, count: 1) == 1 { return place }
+      if unsafe capture.memory.copy(place, to: &byte, count: 1) == 1 { return place }
       place = (place & ~4095) &+ 4096
       page &+= 1
     }
@@ -63,7 +63,7 @@ struct StackTop {
   private func writeInTwo(_ address: UInt64, limit: Int) -> AddressRange {
     let count = limit < StackTop.firstByteCount ? limit : StackTop.firstByteCount
     let first = write(address, limit: count)
-    if unsafe OwnDescriptors(state).check() { unsafe state.pointee.writer.flush() }
+    if OwnDescriptors(capture).check() { capture.session.writer.flush() }
     guard first.count == count, count < limit, count < StackTop.byteCount else { return first }
     let rest = StackTop.byteCount &- count
     let left = limit &- count
@@ -74,9 +74,9 @@ struct StackTop {
   @_noLocks
   private func write(_ address: UInt64, limit: Int) -> AddressRange {
     let count = limit < StackTop.byteCount ? limit : StackTop.byteCount
-    let allowed = unsafe state.pointee.memory.allowed(address, count: count)
+    let allowed = capture.memory.allowed(address, count: count)
     guard allowed > 0 else { return AddressRange() }
-    let copied = unsafe ThreadWriter(state).writeReadable(address, count: allowed)
+    let copied = ThreadWriter(capture).writeReadable(address, count: allowed)
     return AddressRange(start: address, count: copied)
   }
 }

@@ -15,36 +15,36 @@ struct StandIn {
     @_noLocks get { 1 &<< UInt64(truncatingIfNeeded: ThreadStopper.profileSignal &- 1) }
   }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Has all threads that stand or wait in the handler stay for the backtracer, and waits until they
   /// do, for a quarter of a second at most; on the capturing thread.
   @_noLocks
   func call() {
-    if unsafe state.pointee.parking.value != 0 {
-      unsafe state.pointee.parking.store(state.pointee.parking.value | 1)
-      unsafe state.pointee.parking.wakeAll()
+    if capture.shared.stops.parking.value != 0 {
+      capture.shared.stops.parking.store(capture.shared.stops.parking.value | 1)
+      capture.shared.stops.parking.wakeAll()
     }
-    unsafe CrashEnd(state).wakeWaiting()
-    let stopper = unsafe ThreadStopper(state)
+    CrashEnd(capture).wakeWaiting()
+    let stopper = ThreadStopper(capture)
     var rounds = 0
     var index = 0
-    let count = unsafe state.pointee.threads.count
+    let count = capture.session.threads.count
     while index < count, rounds < 250 {
-      let record = unsafe state.pointee.threads[index]
-      let isOurs = record.status == .stopped || record.status == .alsoCrashed
+      let record = capture.session.threads[index]
+      let isOurs = record.status.isStill
       if !isOurs || !stopper.readStatus(record) || isReady(record.blockedSignals) {
         index &+= 1
         continue
       }
       // Nobody wakes this; it passes a millisecond.
-      let turn = unsafe state.pointee.turn.value
-      unsafe state.pointee.turn.wait(while: turn, milliseconds: 1)
+      let turn = capture.shared.turn.value
+      capture.shared.turn.wait(while: turn, milliseconds: 1)
       rounds &+= 1
     }
   }
@@ -52,7 +52,7 @@ struct StandIn {
   /// True for a thread that waits for the signal, and blocks the one that stops threads.
   @_noLocks
   private func isReady(_ blocked: UInt64) -> Bool {
-    let stopSignal = unsafe state.pointee.stopSignal
+    let stopSignal = capture.installed.signals.stop
     guard blocked & StandIn.signal == 0 else { return false }
     return stopSignal == 0 || blocked &>> UInt64(truncatingIfNeeded: stopSignal &- 1) & 1 == 1
   }
@@ -64,8 +64,8 @@ struct StandIn {
   func stay(_ context: UnsafeMutableRawPointer?, while word: FutexWord, is value: UInt32) {
     // All that a thread in our handler has open, but for faults.
     var blocked = StandIn.signal
-    unsafe add(state.pointee.stopSignal, to: &blocked)
-    unsafe add(state.pointee.watchdogSignal, to: &blocked)
+    add(capture.installed.signals.stop, to: &blocked)
+    add(capture.installed.signals.watchdog, to: &blocked)
     var mask: UInt64 = 0
     let isBlocked = unsafe pm_sigprocmask(0, &blocked, &mask) == 0  // SIG_BLOCK
     while word.value == value {
@@ -94,7 +94,7 @@ struct StandIn {
   ) {
     var action = pm_signal_action()
     guard unsafe pm_sigaction(ThreadStopper.profileSignal, nil, &action) == 0,
-      unsafe action.handler &- state.pointee.backtracerCode < state.pointee.backtracerCodeSize
+      action.handler &- capture.shared.backtracer.code < capture.shared.backtracer.codeSize
     else { return }
     unsafe pm_call_previous_handler(
       action.handler, ThreadStopper.profileSignal, information, context)

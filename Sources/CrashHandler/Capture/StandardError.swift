@@ -5,10 +5,10 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @c(pm_write_standard_error) @_noLocks
 func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  guard unsafe state.pointee.isSame(state.pointee.lastWords.standardError, 2) else { return }
+  let capture = unsafe Capture(argument)
+  guard capture.isSame(capture.installed.lastWords.standardError) else { return }
   unsafe StandardError().write(
-    state.pointee.lastWords.memory, count: state.pointee.lastWords.count)
+    capture.installed.lastWords.memory, count: capture.session.lastWordsCount)
 }
 
 /// A descriptor that may be anything: a file, a terminal, a pipe that nobody reads, a socket whose

@@ -22,36 +22,35 @@ private func pm_in_stop(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
   pm_allow_unaligned_access()
-  guard let stateAddress = unsafe pm_state() else { return }
-  let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
-  let generation = unsafe state.pointee.parking.value & ~1
-  guard unsafe OwnProcess(state).isCurrent else { return }
+  guard let capture = Capture.ofHandler else { return }
+  let generation = capture.shared.stops.parking.value & ~1
+  guard OwnProcess(capture).isCurrent else { return }
   let threadID = pm_gettid()
   guard generation != 0 else {
-    if let context = unsafe context { unsafe state.pointee.stackOffers.answer(threadID, context) }
+    if let context = unsafe context { unsafe capture.shared.stackOffers.answer(threadID, context) }
     return
   }
-  guard unsafe UInt32(bitPattern: threadID) != state.pointee.owner.value else { return }
-  if let record = unsafe state.pointee.threads.find(threadID) {
+  guard UInt32(bitPattern: threadID) != capture.shared.owner.value else { return }
+  if let record = capture.shared.threads.find(threadID) {
     record.threadPointer = pm_thread_pointer()
     var place = unsafe context
     // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
-    if let dump = unsafe state.pointee.dumpingThreads.state(of: threadID),
-      let caller = unsafe dump.pointee.context
+    if let dump = capture.shared.dumpingThreads.capture(of: threadID),
+      let caller = unsafe dump.session.exception.context
     {
       unsafe place = caller
     }
     record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: place))
     record.setStatus(.stopped)
-    unsafe ThreadStopper.noteStop(state)
+    capture.shared.stops.noteStop()
   }
   while true {
-    let parking = unsafe state.pointee.parking.value
+    let parking = capture.shared.stops.parking.value
     guard parking & ~1 == generation else { return }
     if parking & 1 == 1 {
-      unsafe StandIn(state).stay(context, while: state.pointee.parking, is: parking)
+      unsafe StandIn(capture).stay(context, while: capture.shared.stops.parking, is: parking)
     } else {
-      unsafe state.pointee.parking.wait(while: parking, milliseconds: -1)
+      capture.shared.stops.parking.wait(while: parking, milliseconds: -1)
     }
   }
 }

@@ -16,11 +16,11 @@ internal import CSignalSafe
 /// stdlib/public/runtime/CrashHandlerLinux.cpp.
 @safe
 struct SwiftBacktracer {
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Whether it runs after this crash; where it does not, the default action takes its place.
@@ -30,11 +30,11 @@ struct SwiftBacktracer {
   @_noLocks
   func takePlace(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
     let isThere =
-      unsafe state.pointee.backtracerSignals &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
+      capture.shared.backtracer.signals &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
     guard isThere else { return false }
     guard let context = unsafe context, signal == 11 || signal == 7,
       unsafe pm_context_is_on_signal_stack(context) == 0,
-      unsafe state.pointee.stackOffers.isFirst(pm_context_signal_stack(context).pointee.size),
+      unsafe capture.shared.stackOffers.isFirst(pm_context_signal_stack(context).pointee.size),
       isReadable(UInt64(UInt(bitPattern: context))),
       unsafe !hasRoom(below: pm_context_stack_pointer(context))
     else { return true }
@@ -48,7 +48,7 @@ struct SwiftBacktracer {
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
   ) -> Bool {
     guard let information = unsafe information, let context = unsafe context else { return false }
-    if signal == 6 { return unsafe AbortCall(state).isUnderWay(signal, information, context) }
+    if signal == 6 { return unsafe AbortCall(capture).isUnderWay(signal, information, context) }
     let code = unsafe pm_siginfo_code(information)
     return code > 0 && comesAgain(signal, code: code)
   }
@@ -62,18 +62,18 @@ struct SwiftBacktracer {
     _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
     isEnd: Bool
   ) {
-    unsafe state.pointee.ending.store(CrashEnd.endsLater)
-    unsafe StandIn(state).call()
-    let previous = unsafe PreviousHandler(state)
+    capture.shared.ending.store(CrashEnd.endsLater)
+    StandIn(capture).call()
+    let previous = PreviousHandler(capture)
     let ours = previous.actionsOfOurs()
     unsafe previous.call(signal, information, context)
     forget()
     if isEnd { return }
-    let isRemembered = unsafe state.pointee.outcomeOffset > 0
-    if isRemembered { unsafe Rearming(state).rearm() }
+    let isRemembered = capture.session.exception.outcomeOffset > 0
+    if isRemembered { Rearming(capture).rearm() }
     previous.takeBack(ours, after: signal)
-    if isRemembered { unsafe Survival(state).markReturned(information) }
-    unsafe state.pointee.ending.store(0)
+    if isRemembered { unsafe Survival(capture).markReturned(information) }
+    capture.shared.ending.store(0)
   }
 
   /// True for a fault that the instruction raises again, whose signal it handles.
@@ -93,14 +93,14 @@ struct SwiftBacktracer {
   private func forget() {
     var number: Int32 = 1
     while number < 32 {
-      if unsafe state.pointee.backtracerSignals
+      if capture.shared.backtracer.signals
         &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1
       {
-        unsafe state.pointee.previousActions[Int(number)] = pm_signal_action()
+        capture.shared.previousActions[number] = pm_signal_action()
       }
       number &+= 1
     }
-    unsafe state.pointee.backtracerSignals = 0
+    capture.shared.backtracer.signals = 0
   }
 
   /// True if all of what the frame of a signal needs can be accessed.
@@ -108,7 +108,7 @@ struct SwiftBacktracer {
   /// Source: Linux arch/x86/kernel/signal.c, get_sigframe: below the red zone.
   @_noLocks
   private func hasRoom(below stackPointer: UInt64) -> Bool {
-    let size = unsafe 128 &+ state.pointee.signalFrameSize
+    let size = 128 &+ capture.installed.signals.frameSize
     var distance: UInt64 = 8
     while distance < size &+ 4096 {
       // The frame's two ends, and each page between them.
@@ -121,6 +121,6 @@ struct SwiftBacktracer {
   @_noLocks
   private func isReadable(_ address: UInt64) -> Bool {
     var byte: UInt8 = 0
-    return unsafe state.pointee.memory.copy(address, to: &byte, count: 1) == 1
+    return unsafe capture.memory.copy(address, to: &byte, count: 1) == 1
   }
 }

@@ -10,24 +10,24 @@ internal import IntermediateDump
 /// variable in stdlib/public/Concurrency/Task.cpp, class ActiveTask.
 @c(pm_write_tasks) @_noLocks
 func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let tasks = unsafe TaskWriter(state)
+  let capture = unsafe Capture(argument)
+  let tasks = TaskWriter(capture)
   guard tasks.areThere else { return }
-  unsafe state.pointee.writer.startArray(.tasks)
+  capture.session.writer.startArray(.tasks)
   // The capturing thread is the one in question, unless it captures another one's hang.
-  if unsafe state.pointee.request.kind != .hang {
-    tasks.add(thread: unsafe state.pointee.threadID, threadPointer: pm_thread_pointer())
+  if !capture.session.request.isHang {
+    tasks.add(thread: capture.session.exception.threadID, threadPointer: pm_thread_pointer())
   }
   var index = 0
-  let count = unsafe state.pointee.threads.count
+  let count = capture.session.threads.count
   while index < count, tasks.count < TaskWriter.limit {
-    let record = unsafe state.pointee.threads[index]
-    if record.status == .stopped || record.status == .alsoCrashed {
+    let record = capture.session.threads[index]
+    if record.status.isStill {
       tasks.add(thread: record.threadID, threadPointer: record.threadPointer)
     }
     index &+= 1
   }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.end()
   tasks.writeMemory()
 }
 
@@ -57,17 +57,17 @@ private struct TaskWriter {
   /// Bytes of a task itself: its fields, its result and its first function frames.
   private static var taskSize: Int { @_noLocks get { 512 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
   private let memory: SafeMemory
   private let scratch: UnsafeMutableRawPointer
   private let facts: pm_task_facts
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
-    memory = unsafe state.pointee.memory
-    unsafe scratch = state.pointee.scratch
-    facts = unsafe state.pointee.taskFacts
+  init(_ capture: Capture) {
+    self.capture = capture
+    memory = capture.memory
+    unsafe scratch = capture.session.scratch.address
+    facts = capture.installed.runtime.tasks
     // How many addresses there are, and how many candidates were followed.
     unsafe scratch.storeBytes(of: 0, as: UInt64.self)
     unsafe scratch.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
@@ -87,13 +87,13 @@ private struct TaskWriter {
     unsafe scratch.storeBytes(
       of: task, toByteOffset: TaskWriter.addressesOffset &+ index &* 8, as: UInt64.self)
     unsafe scratch.storeBytes(of: UInt64(truncatingIfNeeded: index &+ 1), as: UInt64.self)
-    unsafe state.pointee.writer.startMap(.task)
-    unsafe state.pointee.writer.unsigned(
+    capture.session.writer.startMap(.task)
+    capture.session.writer.unsigned(
       .taskThreadID, UInt64(UInt32(bitPattern: thread)), width: 4)
-    unsafe state.pointee.writer.unsigned(.taskAddress, task)
-    unsafe state.pointee.writer.unsigned(
+    capture.session.writer.unsigned(.taskAddress, task)
+    capture.session.writer.unsigned(
       .taskLayoutVersion, UInt64(facts.layout_version), width: 4)
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
   }
 
   /// The first word of the thread's block that points to a task.
@@ -124,12 +124,12 @@ private struct TaskWriter {
   @_noLocks
   func writeMemory() {
     let count = self.count
-    unsafe state.pointee.writer.startArray(.memory)
+    capture.session.writer.startArray(.memory)
     var index = 0
     while index < count {
       let task = unsafe scratch.loadUnaligned(
         fromByteOffset: TaskWriter.addressesOffset &+ index &* 8, as: UInt64.self)
-      unsafe ThreadWriter(state).writeRegion(task, count: TaskWriter.taskSize)
+      ThreadWriter(capture).writeRegion(task, count: TaskWriter.taskSize)
       if index == 0 {
         writeSlabs(of: task, limit: TaskWriter.slabLimit, walkLimit: TaskWriter.walkLimit)
       } else {
@@ -138,7 +138,7 @@ private struct TaskWriter {
       }
       index &+= 1
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
   }
 
   /// The slabs that the task's function frames lie in; of many the last ones, which hold the
@@ -162,7 +162,7 @@ private struct TaskWriter {
       let used = sizes &>> 32
       if index >= total &- limit, used > 0 {
         let kept = used < TaskWriter.slabSizeLimit ? used : TaskWriter.slabSizeLimit
-        unsafe ThreadWriter(state).writeRegion(
+        ThreadWriter(capture).writeRegion(
           slab, count: Int(truncatingIfNeeded: kept &+ 32))
       }
       index &+= 1

@@ -24,8 +24,8 @@ private func pm_in_termination(
 ) {
   pm_allow_unaligned_access()
   let processID = pm_getpid()
-  if let address = unsafe pm_state() {
-    let note = unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self))
+  if let capture = Capture.ofHandler {
+    let note = RunNoteFile(capture)
     note.noteTermination(signal, reaction: processID == 1 ? 2 : 1)
   }
   if processID == 1 { return }

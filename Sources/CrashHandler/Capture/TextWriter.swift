@@ -6,11 +6,11 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct TextWriter {
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// Writes the text at an address, as far as it can be read; nothing if it is empty or unreadable.
@@ -22,21 +22,21 @@ struct TextWriter {
   @_noLocks
   func write(_ key: IntermediateDumpKey, at address: UInt64, limit: Int) {
     guard address != 0,
-      let place = unsafe state.pointee.writer.beginProperty(key, capacity: limit)
+      let place = unsafe capture.session.writer.beginProperty(key, capacity: limit)
     else { return }
-    let count = unsafe state.pointee.memory.copyText(address, to: place, limit: limit)
-    if count > 0 { unsafe state.pointee.writer.finishProperty(count: count) }
+    let count = unsafe capture.memory.copyText(address, to: place, limit: limit)
+    if count > 0 { capture.session.writer.finishProperty(count: count) }
   }
 
   /// The same for the text that a pointer leads to, behind some bytes.
   @_noLocks
   func write(_ key: IntermediateDumpKey, atPointer pointer: UInt64, skipping: UInt64, limit: Int) {
     guard pointer != 0,
-      let place = unsafe state.pointee.writer.beginProperty(key, capacity: limit)
+      let place = unsafe capture.session.writer.beginProperty(key, capacity: limit)
     else { return }
-    let count = unsafe state.pointee.memory.copyText(
+    let count = unsafe capture.memory.copyText(
       atPointer: pointer, skipping: skipping, to: place, limit: limit)
-    if count > 0 { unsafe state.pointee.writer.finishProperty(count: count) }
+    if count > 0 { capture.session.writer.finishProperty(count: count) }
   }
 }
 

@@ -10,33 +10,38 @@ internal import CSignalSafe
 @safe
 struct ThreadRecord {
   /// What is known of the thread's stop.
-  struct Status: Equatable {
-    let code: UInt32
-
-    @_noLocks
-    init(code: UInt32) { self.code = code }
-
+  enum Status: UInt32 {
     /// Found, and not asked to stop: it blocks every signal that could, or is not to be stopped.
-    static var running: Status { @_noLocks get { Status(code: 0) } }
+    case running = 0
     /// Asked to stop.
-    static var signalled: Status { @_noLocks get { Status(code: 1) } }
+    case signalled = 1
     /// Stands still; its context is in the record.
-    static var stopped: Status { @_noLocks get { Status(code: 2) } }
+    case stopped = 2
     /// Was waiting in the handler with a crash of its own; its context is that crash's.
-    static var alsoCrashed: Status { @_noLocks get { Status(code: 3) } }
+    case alsoCrashed = 3
     /// Has ended since it was found.
-    static var gone: Status { @_noLocks get { Status(code: 4) } }
+    case gone = 4
     /// Could not be asked yet: libc keeps every signal from it, for a moment, or the kernel refused
     /// the signal.
-    static var closed: Status { @_noLocks get { Status(code: 5) } }
+    case closed = 5
     /// Was asked, and has not stopped in time: it may be in a call that no signal ends.
-    static var unresponsive: Status { @_noLocks get { Status(code: 6) } }
+    case unresponsive = 6
 
-    @_noLocks
-    static func == (left: Status, right: Status) -> Bool { left.code == right.code }
-    // The standard library's is generic over Equatable, which crash code cannot call.
-    @_noLocks
-    static func != (left: Status, right: Status) -> Bool { left.code != right.code }
+    /// True if the thread's context is in the record.
+    var isStill: Bool {
+      @_noLocks get {
+        switch self {
+        case .stopped, .alsoCrashed: true
+        case .running, .signalled, .gone, .closed, .unresponsive: false
+        }
+      }
+    }
+
+    var isGone: Bool {
+      @_noLocks get {
+        if case .gone = self { true } else { false }
+      }
+    }
   }
 
   private let base: UnsafeMutableRawPointer
@@ -50,15 +55,18 @@ struct ThreadRecord {
     @_noLocks get { unsafe FutexWord(base.assumingMemoryBound(to: UInt32.self)) }
   }
 
-  var status: Status { @_noLocks get { Status(code: statusWord.value) } }
+  var status: Status { @_noLocks get { Status(rawValue: statusWord.value) ?? .running } }
 
   @_noLocks
-  func setStatus(_ status: Status) { statusWord.store(status.code) }
+  func has(_ status: Status) -> Bool { statusWord.value == status.rawValue }
+
+  @_noLocks
+  func setStatus(_ status: Status) { statusWord.store(status.rawValue) }
 
   /// Sets it unless the thread itself has set another meanwhile.
   @_noLocks
   func setStatus(_ status: Status, insteadOf expected: Status) {
-    _ = statusWord.exchange(expected: expected.code, desired: status.code)
+    _ = statusWord.exchange(expected: expected.rawValue, desired: status.rawValue)
   }
 
   /// A thread that crashed too and waits: where it did.

@@ -8,12 +8,14 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread_top) @_noLocks
 func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  guard unsafe state.pointee.request.kind != .hang else { return }
-  unsafe state.pointee.writer.startMap(.crashingThread)
-  unsafe writeRegisters(state)
-  if let context = unsafe state.pointee.context { unsafe StackTop(state).write(context) }
-  unsafe state.pointee.writer.end()
+  let capture = unsafe Capture(argument)
+  guard !capture.session.request.isHang else { return }
+  capture.session.writer.startMap(.crashingThread)
+  writeRegisters(capture)
+  if let context = unsafe capture.session.exception.context {
+    unsafe StackTop(capture).write(context)
+  }
+  capture.session.writer.end()
 }
 
 /// The rest of the thread that crashed: what the kernel tells of it, the rest of its stack, and the
@@ -22,64 +24,66 @@ func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH.
 @c(pm_write_crashing_thread) @_noLocks
 func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  if unsafe state.pointee.request.kind == .hang {
-    unsafe writeHungThread(state)
+  let capture = unsafe Capture(argument)
+  if capture.session.request.isHang {
+    writeHungThread(capture)
     return
   }
-  let thread = unsafe ThreadWriter(state)
-  unsafe state.pointee.writer.startMap(.crashingThread)
+  let thread = ThreadWriter(capture)
+  capture.session.writer.startMap(.crashingThread)
   // Again, where the section that writes them was broken off.
-  if unsafe state.pointee.sectionsAbandoned & 1 &<< 20 != 0 { unsafe writeRegisters(state) }
+  if capture.session.progress.abandoned & 1 &<< 20 != 0 { writeRegisters(capture) }
   thread.writeOwnStatus()
-  if let context = unsafe state.pointee.context {
+  if let context = unsafe capture.session.exception.context {
     thread.writeStack(
-      from: unsafe CrashedStack(state).lowestAddress(context),
-      limit: unsafe state.pointee.limits.crashingThreadStack,
-      written: unsafe state.pointee.stackTop)
+      from: unsafe CrashedStack(capture).lowestAddress(context),
+      limit: capture.installed.limits.crashingThreadStack,
+      written: capture.session.writtenStack)
   }
-  unsafe state.pointee.writer.end()
-  if let context = unsafe state.pointee.context { unsafe writeMemory(state, around: context) }
+  capture.session.writer.end()
+  if let context = unsafe capture.session.exception.context {
+    unsafe writeMemory(capture, around: context)
+  }
 }
 
 @_noLocks
-private func writeRegisters(_ state: UnsafeMutablePointer<HandlerState>) {
-  let thread = unsafe ThreadWriter(state)
-  thread.writeIdentity(threadID: unsafe state.pointee.threadID, method: 1)
-  if let context = unsafe state.pointee.context {
-    unsafe state.pointee.writer.unsigned(.blockedSignals, pm_context_signal_mask(context))
+private func writeRegisters(_ capture: Capture) {
+  let thread = ThreadWriter(capture)
+  thread.writeIdentity(threadID: capture.session.exception.threadID, method: 1)
+  if let context = unsafe capture.session.exception.context {
+    unsafe capture.session.writer.unsigned(.blockedSignals, pm_context_signal_mask(context))
     thread.writeContext(UInt64(truncatingIfNeeded: UInt(bitPattern: context)))
   }
-  unsafe state.pointee.writer.unsigned(.threadPointer, pm_thread_pointer())
+  capture.session.writer.unsigned(.threadPointer, pm_thread_pointer())
 }
 
 /// The thread that hangs, which is not the one that captures.
 @_noLocks
-private func writeHungThread(_ state: UnsafeMutablePointer<HandlerState>) {
-  guard let record = unsafe state.pointee.threads.find(state.pointee.threadID),
-    record.status != .gone
+private func writeHungThread(_ capture: Capture) {
+  guard let record = capture.session.threads.find(capture.session.exception.threadID),
+    !record.status.isGone
   else { return }
-  unsafe ThreadWriter(state).writeThread(
-    record, limit: state.pointee.limits.crashingThreadStack, as: .crashingThread)
-  guard record.status == .stopped,
+  ThreadWriter(capture).writeThread(
+    record, limit: capture.installed.limits.crashingThreadStack, as: .crashingThread)
+  guard record.has(.stopped),
     let context = unsafe UnsafeMutableRawPointer(
       bitPattern: UInt(truncatingIfNeeded: record.context))
   else { return }
-  unsafe writeMemory(state, around: context)
+  unsafe writeMemory(capture, around: context)
 }
 
 /// The memory that a context's registers point at.
 @_noLocks
 private func writeMemory(
-  _ state: UnsafeMutablePointer<HandlerState>, around pointer: UnsafeMutableRawPointer
+  _ capture: Capture, around pointer: UnsafeMutableRawPointer
 ) {
-  let thread = unsafe ThreadWriter(state)
+  let thread = ThreadWriter(capture)
   let instruction = unsafe pm_context_instruction_pointer(pointer)
-  unsafe state.pointee.writer.startArray(.memory)
+  capture.session.writer.startArray(.memory)
   // Enough for the instructions before and behind it, at most in two pages.
   thread.writeRegion(instruction &- 256, count: 512)
-  unsafe RegisterMemory(state).write(registers: pm_context_general_registers(pointer))
-  unsafe state.pointee.writer.end()
+  unsafe RegisterMemory(capture).write(registers: pm_context_general_registers(pointer))
+  capture.session.writer.end()
 }
 
 /// Every other thread.
@@ -87,18 +91,18 @@ private func writeMemory(
 /// RUNS-DURING-CRASH.
 @c(pm_write_threads) @_noLocks
 func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
-  let state = unsafe argument.assumingMemoryBound(to: HandlerState.self)
-  let thread = unsafe ThreadWriter(state)
-  unsafe state.pointee.writer.startArray(.threads)
+  let capture = unsafe Capture(argument)
+  let thread = ThreadWriter(capture)
+  capture.session.writer.startArray(.threads)
   var index = 0
-  let count = unsafe state.pointee.threads.count
+  let count = capture.session.threads.count
   while index < count {
-    let record = unsafe state.pointee.threads[index]
+    let record = capture.session.threads[index]
     // A hung thread is written already.
-    if unsafe record.status != .gone && record.threadID != state.pointee.threadID {
-      thread.writeThread(record, limit: unsafe state.pointee.limits.otherThreadStack)
+    if !record.status.isGone && record.threadID != capture.session.exception.threadID {
+      thread.writeThread(record, limit: capture.installed.limits.otherThreadStack)
     }
     index &+= 1
   }
-  unsafe state.pointee.writer.end()
+  capture.session.writer.end()
 }

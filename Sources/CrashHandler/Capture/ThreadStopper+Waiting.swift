@@ -13,15 +13,15 @@ extension ThreadStopper {
     var rounds = 25
     var closedRounds = 20
     while true {
-      let stopped = unsafe state.pointee.stopped.value
+      let stopped = capture.shared.stops.stopped.value
       markWaiting()
       let asked = count(.signalled)
       let closed = Int(count(.closed))
       let awaitsClosed = closedRounds > 0 && closed > 0
       if asked == 0 && !awaitsClosed || rounds == 0 { break }
-      unsafe state.pointee.stopTarget.store(stopped &+ asked)
-      unsafe state.pointee.stopped.wait(while: stopped, milliseconds: awaitsClosed ? 1 : 10)
-      if unsafe state.pointee.stopped.value != stopped {
+      capture.shared.stops.target.store(stopped &+ asked)
+      capture.shared.stops.stopped.wait(while: stopped, milliseconds: awaitsClosed ? 1 : 10)
+      if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
         // Where a filter refuses every signal, asking a thousand threads again takes long.
@@ -40,9 +40,9 @@ extension ThreadStopper {
   private func count(_ status: ThreadRecord.Status) -> UInt32 {
     var result: UInt32 = 0
     var index = 0
-    let count = unsafe state.pointee.threads.count
+    let count = capture.session.threads.count
     while index < count {
-      if unsafe state.pointee.threads[index].status == status { result &+= 1 }
+      if capture.session.threads[index].has(status) { result &+= 1 }
       index &+= 1
     }
     return result
@@ -51,13 +51,13 @@ extension ThreadStopper {
   /// Marks those that crashed too and wait: nothing else is needed of them.
   @_noLocks
   func markWaiting() {
-    let waiting = unsafe WaitingCrashes(state)
+    let waiting = capture.shared.waiting
     var index = 0
     let count = waiting.count
     while index < count {
       let threadID = waiting.threadID(at: index)
-      if threadID != 0, let record = unsafe state.pointee.threads.find(threadID),
-        record.status != .alsoCrashed, let crash = waiting.crash(of: threadID)
+      if threadID != 0, let record = capture.session.threads.find(threadID),
+        !record.has(.alsoCrashed), let crash = waiting.crash(of: threadID)
       {
         record.setCrash(crash)
       }
@@ -69,10 +69,10 @@ extension ThreadStopper {
   @_noLocks
   private func askClosed() {
     var index = 0
-    let count = unsafe state.pointee.threads.count
+    let count = capture.session.threads.count
     while index < count {
-      let record = unsafe state.pointee.threads[index]
-      if record.status == .closed { askToStop(record) }
+      let record = capture.session.threads[index]
+      if record.has(.closed) { askToStop(record) }
       index &+= 1
     }
   }
@@ -81,10 +81,10 @@ extension ThreadStopper {
   @_noLocks
   private func findGone() {
     var index = 0
-    let count = unsafe state.pointee.threads.count
+    let count = capture.session.threads.count
     while index < count {
-      let record = unsafe state.pointee.threads[index]
-      if record.status == .signalled, !stillExists(record) {
+      let record = capture.session.threads[index]
+      if record.has(.signalled), !stillExists(record) {
         record.setStatus(.gone, insteadOf: .signalled)
       }
       index &+= 1
@@ -95,9 +95,9 @@ extension ThreadStopper {
   @_noLocks
   private func giveUp() {
     var index = 0
-    let count = unsafe state.pointee.threads.count
+    let count = capture.session.threads.count
     while index < count {
-      let record = unsafe state.pointee.threads[index]
+      let record = capture.session.threads[index]
       record.setStatus(.unresponsive, insteadOf: .signalled)
       record.setStatus(.running, insteadOf: .closed)
       index &+= 1
@@ -106,6 +106,6 @@ extension ThreadStopper {
 
   @_noLocks
   private func stillExists(_ record: ThreadRecord) -> Bool {
-    unsafe pm_tgkill(state.pointee.processID, record.threadID, 0) != -3  // ESRCH
+    pm_tgkill(capture.shared.process.id, record.threadID, 0) != -3  // ESRCH
   }
 }

@@ -9,13 +9,13 @@ struct ThreadStopper {
   /// leave open on their workers.
   static var profileSignal: Int32 { @_noLocks get { 27 } }
 
-  let state: UnsafeMutablePointer<HandlerState>
+  let capture: Capture
   private let procFile: ProcFile
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
-    procFile = unsafe ProcFile(proc: state.pointee.procDescriptor)
+  init(_ capture: Capture) {
+    self.capture = capture
+    procFile = ProcFile(proc: capture.session.files.proc.descriptor)
   }
 
   /// Stops all other threads, as far as they can be within a bound.
@@ -24,56 +24,46 @@ struct ThreadStopper {
   /// `stopped` and `alsoCrashed`.
   @_noLocks
   func stopAll() {
-    guard unsafe state.pointee.request.stops != .none else {
+    guard capture.session.request.stopsThreads else {
       findThreads()
       return
     }
-    unsafe state.pointee.stopped.store(0)
+    capture.shared.stops.stopped.store(0)
     // Out of reach until it is known how many are waited for.
-    unsafe state.pointee.stopTarget.store(UInt32.max)
+    capture.shared.stops.target.store(UInt32.max)
     // A number that no thread can still be waiting on since an earlier crash; its lowest bit is for
     // `StandIn.call`.
-    unsafe state.pointee.stopCount =
-      state.pointee.stopCount >= UInt32.max &- 1
-      ? 2 : state.pointee.stopCount &+ 2
-    unsafe state.pointee.parking.store(state.pointee.stopCount)
+    capture.shared.stops.number =
+      capture.shared.stops.number >= UInt32.max &- 1
+      ? 2 : capture.shared.stops.number &+ 2
+    capture.shared.stops.parking.store(capture.shared.stops.number)
     // A thread goes on making threads until it stands still, so only a list that was made when all
     // known ones do is whole.
     var pass = 0
     while pass < 8 {
-      let before = unsafe state.pointee.threads.count
+      let before = capture.session.threads.count
       findThreads()
-      if unsafe pass > 0 && state.pointee.threads.count == before { break }
-      if unsafe state.pointee.makes(CallBit.threadSignals) { waitUntilStopped() }
+      if pass > 0 && capture.session.threads.count == before { break }
+      if capture.makes(CallBit.threadSignals) { waitUntilStopped() }
       pass &+= 1
     }
     markWaiting()
   }
 
-  /// Tells the capturing thread, on another one, that this stands still now.
-  ///
-  /// Only the last one wakes it: a thousand wake-ups would cost more than the stops.
-  @_noLocks
-  static func noteStop(_ state: UnsafeMutablePointer<HandlerState>) {
-    if unsafe state.pointee.stopped.add(1) >= state.pointee.stopTarget.value {
-      unsafe state.pointee.stopped.wakeAll()
-    }
-  }
-
   /// Lets the threads go, for a process that will live or a previous handler that needs them.
   @_noLocks
   func releaseAll() {
-    unsafe state.pointee.parking.store(0)
-    unsafe state.pointee.parking.wakeAll()
-    guard unsafe state.pointee.hasProfileAction else { return }
+    capture.shared.stops.parking.store(0)
+    capture.shared.stops.parking.wakeAll()
+    guard capture.shared.stops.hasProfileAction else { return }
     // A stop signal still pending on a thread that blocks SIGPROF would kill the process under the
     // old action if that is the default. Ignoring a signal discards what is pending.
     var ignore = pm_signal_action()
     ignore.handler = 1
     _ = unsafe pm_sigaction(ThreadStopper.profileSignal, &ignore, nil)
     _ = unsafe pm_sigaction(
-      ThreadStopper.profileSignal, &state.pointee.previousProfileAction, nil)
-    unsafe state.pointee.hasProfileAction = false
+      ThreadStopper.profileSignal, &capture.shared.stops.previousProfileAction, nil)
+    capture.shared.stops.hasProfileAction = false
   }
 
   // MARK: - Finding
@@ -81,13 +71,13 @@ struct ThreadStopper {
   /// Adds each thread that is not in the table yet, and asks it to stop.
   @_noLocks
   private func findThreads() {
-    unsafe state.pointee.threadsOmitted = 0
+    capture.session.counts.threadsOmitted = 0
     let directory = unsafe procFile.open(taskFolder, directory: true)
     guard directory >= 0 else { return }
     // Half of the scratch memory is for names of threads, the other half for their status files.
-    let half = unsafe state.pointee.scratchSize / 2
+    let half = capture.session.scratch.size / 2
     var entries = unsafe DirectoryEntries(
-      directory, place: state.pointee.scratch, capacity: half)
+      directory, place: capture.session.scratch.address, capacity: half)
     while var name = entries.next() {
       let threadID = Int32(truncatingIfNeeded: name.decimal())
       if threadID > 0 { addThread(threadID) }
@@ -105,11 +95,11 @@ struct ThreadStopper {
   @_noLocks
   private func addThread(_ threadID: Int32) {
     // A hung thread is not the one that captures.
-    guard unsafe threadID != state.pointee.threadID || state.pointee.request.kind == .hang,
-      unsafe state.pointee.threads.find(threadID) == nil
+    guard threadID != capture.session.exception.threadID || capture.session.request.isHang,
+      capture.session.threads.find(threadID) == nil
     else { return }
-    guard let record = unsafe state.pointee.threads.add(threadID) else {
-      unsafe state.pointee.threadsOmitted &+= 1
+    guard let record = capture.session.threads.add(threadID) else {
+      capture.session.counts.threadsOmitted &+= 1
       return
     }
     askToStop(record)
@@ -122,16 +112,16 @@ struct ThreadStopper {
       record.setStatus(.gone)
       return
     }
-    if let crash = unsafe WaitingCrashes(state).crash(of: record.threadID) {
+    if let crash = capture.shared.waiting.crash(of: record.threadID) {
       record.setCrash(crash)
       return
     }
     if record.isBlocked, record.systemCallLength == 0,
-      unsafe state.pointee.threads.count <= ThreadTable.systemCallThreads
+      capture.session.threads.count <= ThreadTable.systemCallThreads
     {
       readSystemCall(record)
     }
-    guard isChosen(record), unsafe state.pointee.makes(CallBit.threadSignals) else { return }
+    guard isChosen(record), capture.makes(CallBit.threadSignals) else { return }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
       // A program cannot block 32: libc does, inside pthread_create and its like, and so do our own
@@ -155,7 +145,7 @@ struct ThreadStopper {
   /// with EAGAIN; those below 32 never do. Source: Linux kernel/signal.c, __send_signal_locked.
   @_noLocks
   private func send(_ signal: Int32, to record: ThreadRecord) -> Int {
-    let process = unsafe state.pointee.processID
+    let process = capture.shared.process.id
     let result = pm_tgkill(process, record.threadID, signal)
     let profile = ThreadStopper.profileSignal
     guard result == -11, signal != profile,  // EAGAIN
@@ -167,25 +157,27 @@ struct ThreadStopper {
   /// Whether this thread is to be stopped.
   @_noLocks
   private func isChosen(_ record: ThreadRecord) -> Bool {
-    let choice = unsafe state.pointee.request.stops
-    if choice == .all { return true }
-    guard choice != .none, !record.isBlocked else { return false }
-    // The thread that captures is in the table where it captures another one's hang.
-    if choice == .running {
-      return unsafe UInt32(bitPattern: record.threadID) != state.pointee.owner.value
+    let choice = capture.session.request.stops
+    switch choice {
+    case .none: return false
+    case .all: return true
+    case .running:
+      // The thread that captures is in the table where it captures another one's hang.
+      return !record.isBlocked && UInt32(bitPattern: record.threadID) != capture.shared.owner.value
+    case .hungIfRunning:
+      return !record.isBlocked && record.threadID == capture.session.exception.threadID
     }
-    return unsafe record.threadID == state.pointee.threadID
   }
 
   /// Name, state and blocked signals; false if the thread has ended.
   @_noLocks
   func readStatus(_ record: ThreadRecord) -> Bool {
-    let half = unsafe state.pointee.scratchSize / 2
-    let place = unsafe state.pointee.scratch + half
+    let half = capture.session.scratch.size / 2
+    let place = unsafe capture.session.scratch.address + half
     let count = unsafe procFile.readTask(record.threadID, "status", into: place, capacity: half)
     guard count > 0 else {
       // Without /proc nobody is known to have ended.
-      return unsafe state.pointee.procDescriptor < 0
+      return capture.session.files.proc.descriptor < 0
     }
     var scanner = unsafe TextScanner(place, count: count)
     if scanner.find("Name:") {
@@ -200,8 +192,8 @@ struct ThreadStopper {
   /// What a blocked thread waits in; once it has been asked to stop, it would be in our handler.
   @_noLocks
   func readSystemCall(_ record: ThreadRecord) {
-    let half = unsafe state.pointee.scratchSize / 2
-    let place = unsafe state.pointee.scratch + half
+    let half = capture.session.scratch.size / 2
+    let place = unsafe capture.session.scratch.address + half
     let count = unsafe procFile.readTask(record.threadID, "syscall", into: place, capacity: half)
     let scanner = unsafe TextScanner(place, count: count)
     if scanner.matches("running") {
@@ -214,7 +206,7 @@ struct ThreadStopper {
   /// The first signal that stops this thread; 0 if it blocks them all.
   @_noLocks
   private func stopSignal(for record: ThreadRecord) -> Int32 {
-    let realTime = unsafe state.pointee.stopSignal
+    let realTime = capture.installed.signals.stop
     if realTime != 0, !isBlocked(realTime, in: record.blockedSignals) { return realTime }
     guard !isBlocked(ThreadStopper.profileSignal, in: record.blockedSignals) else { return 0 }
     return takeProfileSignal() ? ThreadStopper.profileSignal : 0
@@ -228,16 +220,12 @@ struct ThreadStopper {
   /// Puts the stop handler in for SIGPROF, once; the action it replaces is kept.
   @_noLocks
   private func takeProfileSignal() -> Bool {
-    if unsafe state.pointee.hasProfileAction { return true }
+    if capture.shared.stops.hasProfileAction { return true }
     // In a program that takes every real-time signal there is no handler to put in, and SIGPROF with
     // its default action would end the process.
-    guard unsafe state.pointee.stopSignal != 0 else { return false }
-    guard
-      unsafe pm_sigaction(
-        ThreadStopper.profileSignal, &state.pointee.stopAction,
-        &state.pointee.previousProfileAction) == 0
-    else { return false }
-    unsafe state.pointee.hasProfileAction = true
-    return true
+    guard capture.installed.signals.stop != 0 else { return false }
+    capture.shared.stops.hasProfileAction = capture.installed.signals.installStopHandler(
+      ThreadStopper.profileSignal, previous: &capture.shared.stops.previousProfileAction)
+    return capture.shared.stops.hasProfileAction
   }
 }

@@ -9,27 +9,27 @@ struct ThreadWriter {
   /// Bytes of memory in one region at most; a longer stack is several.
   private static var chunkSize: Int { @_noLocks get { 65536 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// A thread of the table; `ThreadSnapshot.CaptureMethod` gives the numbers their meaning.
   @_noLocks
   func writeThread(_ record: ThreadRecord, limit: Int, as key: IntermediateDumpKey = .thread) {
-    unsafe state.pointee.writer.startMap(key)
+    capture.session.writer.startMap(key)
     // One that could not be stopped may have crashed since.
-    if record.status != .stopped, record.status != .alsoCrashed,
-      let crash = unsafe WaitingCrashes(state).crash(of: record.threadID)
+    if !record.status.isStill,
+      let crash = capture.shared.waiting.crash(of: record.threadID)
     {
       record.setCrash(crash)
     }
-    if record.status == .stopped || record.status == .alsoCrashed {
-      writeIdentity(threadID: record.threadID, method: record.status == .stopped ? 2 : 3)
+    if record.status.isStill {
+      writeIdentity(threadID: record.threadID, method: record.has(.stopped) ? 2 : 3)
       writeStatus(record)
-      unsafe state.pointee.writer.unsigned(.threadPointer, record.threadPointer)
+      capture.session.writer.unsigned(.threadPointer, record.threadPointer)
       writeContext(record.context)
       if let context = unsafe UnsafeMutableRawPointer(
         bitPattern: UInt(truncatingIfNeeded: record.context))
@@ -40,7 +40,7 @@ struct ThreadWriter {
     } else {
       writeUnstopped(record, limit: limit)
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
   }
 
   /// A thread that did not stop: the kernel tells where a blocked one stands, without waking it.
@@ -50,8 +50,8 @@ struct ThreadWriter {
   @_noLocks
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
     // Where nobody was stopped the thread may have gone on since it was found.
-    if unsafe record.systemCallLength == 0 || state.pointee.request.kind != .crash {
-      unsafe ThreadStopper(state).readSystemCall(record)
+    if record.systemCallLength == 0 || !capture.session.request.isCrash {
+      ThreadStopper(capture).readSystemCall(record)
     }
     var scanner = unsafe TextScanner(record.systemCall, count: record.systemCallLength)
     guard record.systemCallLength > 0 else {
@@ -72,31 +72,31 @@ struct ThreadWriter {
     let instructionPointer = scanner.hexadecimal()
     writeIdentity(threadID: record.threadID, method: 4)
     writeStatus(record)
-    unsafe state.pointee.threadsReadFromKernel &+= 1
-    unsafe state.pointee.writer.unsigned(.threadStackPointer, stackPointer)
-    unsafe state.pointee.writer.unsigned(.threadInstructionPointer, instructionPointer)
+    capture.session.counts.threadsReadFromKernel &+= 1
+    capture.session.writer.unsigned(.threadStackPointer, stackPointer)
+    capture.session.writer.unsigned(.threadInstructionPointer, instructionPointer)
     writeStack(from: stackPointer, limit: limit)
   }
 
   @_noLocks
   func writeIdentity(threadID: Int32, method: UInt64) {
-    unsafe state.pointee.writer.unsigned(
+    capture.session.writer.unsigned(
       .threadID, UInt64(UInt32(bitPattern: threadID)), width: 4)
-    unsafe state.pointee.writer.unsigned(.captureMethod, method, width: 1)
+    capture.session.writer.unsigned(.captureMethod, method, width: 1)
   }
 
   /// Name, state and blocked signals, as they were before the thread was asked to stop.
   @_noLocks
   private func writeStatus(_ record: ThreadRecord) {
-    unsafe state.pointee.writer.property(
+    unsafe capture.session.writer.property(
       .threadName, record.name, count: record.nameLength)
     if record.stateLetter != 0 {
-      unsafe state.pointee.writer.unsigned(
+      capture.session.writer.unsigned(
         .threadState, UInt64(record.stateLetter), width: 1)
     }
-    unsafe state.pointee.writer.unsigned(.blockedSignals, record.blockedSignals)
+    capture.session.writer.unsigned(.blockedSignals, record.blockedSignals)
     if record.systemCallLength > 0 {
-      unsafe state.pointee.writer.property(
+      unsafe capture.session.writer.property(
         .systemCall, record.systemCall, count: record.systemCallLength)
     }
     writeScheduling(of: record.threadID)
@@ -104,16 +104,16 @@ struct ThreadWriter {
 
   @_noLocks
   private func writeScheduling(of threadID: Int32) {
-    guard unsafe state.pointee.makes(CallBit.scheduling) else { return }
+    guard capture.makes(CallBit.scheduling) else { return }
     let policy = pm_sched_getscheduler(threadID)
     if policy >= 0 {
       // Bit 30 is SCHED_RESET_ON_FORK.
-      unsafe state.pointee.writer.unsigned(
+      capture.session.writer.unsigned(
         .schedulingPolicy, UInt64(truncatingIfNeeded: policy & 0xFF), width: 1)
     }
     let priority = pm_getpriority(threadID)
     if priority > 0 {
-      unsafe state.pointee.writer.signed(
+      capture.session.writer.signed(
         .niceValue, Int64(truncatingIfNeeded: 20 &- priority), width: 4)
     }
   }
@@ -121,17 +121,17 @@ struct ThreadWriter {
   /// The same for the capturing thread, which ran when it crashed; its mask is with its registers.
   @_noLocks
   func writeOwnStatus() {
-    let capacity = unsafe state.pointee.scratchSize
-    let place = unsafe state.pointee.scratch
-    let count = unsafe ProcFile(proc: state.pointee.procDescriptor).readTask(
-      state.pointee.threadID, "status", into: place, capacity: capacity)
+    let capacity = capture.session.scratch.size
+    let place = unsafe capture.session.scratch.address
+    let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readTask(
+      capture.session.exception.threadID, "status", into: place, capacity: capacity)
     var scanner = unsafe TextScanner(place, count: count)
     if scanner.find("Name:") {
-      unsafe state.pointee.writer.property(
+      unsafe capture.session.writer.property(
         .threadName, scanner.address, count: scanner.lengthOfLine)
     }
-    unsafe state.pointee.writer.unsigned(.threadState, 0x52, width: 1)  // "R"
-    unsafe writeScheduling(of: state.pointee.threadID)
+    capture.session.writer.unsigned(.threadState, 0x52, width: 1)  // "R"
+    writeScheduling(of: capture.session.exception.threadID)
   }
 
   // MARK: - Registers
@@ -144,22 +144,22 @@ struct ThreadWriter {
     else { return }
     // The signal frame is the kernel's own writing: it can be read without a net, but its pointers
     // are checked.
-    unsafe state.pointee.writer.property(
+    unsafe capture.session.writer.property(
       .generalRegisters, pm_context_general_registers(pointer),
       count: Int(PM_GENERAL_REGISTERS_SIZE))
     let area = UInt64(
       truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(pointer)))
-    let memory = unsafe state.pointee.memory
+    let memory = capture.memory
     let capacity = 16384
     guard area != 0,
-      let place = unsafe state.pointee.writer.beginProperty(
+      let place = unsafe capture.session.writer.beginProperty(
         .floatingPointState, capacity: capacity)
     else { return }
     guard unsafe memory.copy(area, to: place, count: 512) == 512 else { return }
     let size = Int(truncatingIfNeeded: unsafe pm_floating_point_size(place))
     guard size > 0, size <= capacity else { return }
     let copied = unsafe memory.copy(area, to: place, count: size)
-    if copied >= 512 { unsafe state.pointee.writer.finishProperty(count: copied) }
+    if copied >= 512 { capture.session.writer.finishProperty(count: copied) }
   }
 
   // MARK: - Stack
@@ -176,7 +176,7 @@ struct ThreadWriter {
   func writeStack(
     from stackPointer: UInt64, limit: Int, written: WrittenStack = WrittenStack()
   ) {
-    let mappings = unsafe state.pointee.mappings
+    let mappings = capture.session.mappings
     let wanted = ThreadWriter.stackStart(stackPointer)
     guard mappings.count > 0 else {
       writeStackWithoutMappings(from: wanted, limit: limit, written: written)
@@ -189,20 +189,20 @@ struct ThreadWriter {
     let start = mapping.start > wanted ? mapping.start : wanted
     // A pointer far below any mapping is not a stack pointer at all.
     guard start &- wanted <= 1 &<< 30 else { return }
-    unsafe state.pointee.writer.unsigned(.stackRegionStart, mapping.start)
-    unsafe state.pointee.writer.unsigned(.stackRegionEnd, mapping.end)
+    capture.session.writer.unsigned(.stackRegionStart, mapping.start)
+    capture.session.writer.unsigned(.stackRegionEnd, mapping.end)
     let size = Int(truncatingIfNeeded: mapping.end &- start)
     let top = size <= limit ? size : limit / 4 &* 3 & ~15
     let bottom = size <= limit ? 0 : (limit &- top) & ~15
     let topEnd = start &+ UInt64(truncatingIfNeeded: top)
     let bottomStart = mapping.end &- UInt64(truncatingIfNeeded: bottom)
-    unsafe state.pointee.writer.startArray(.stack)
+    capture.session.writer.startArray(.stack)
     writeMemory(from: start, to: topEnd, except: written)
     if bottom > 0 { writeMemory(from: bottomStart, to: mapping.end, except: written) }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
     let omitted = size &- top &- bottom &- written.count(from: topEnd, to: bottomStart)
     if omitted > 0 {
-      unsafe state.pointee.writer.unsigned(
+      capture.session.writer.unsigned(
         .stackBytesOmitted, UInt64(truncatingIfNeeded: omitted))
     }
   }
@@ -220,17 +220,17 @@ struct ThreadWriter {
   private func writeStackWithoutMappings(
     from address: UInt64, limit: Int, written: WrittenStack
   ) {
-    unsafe state.pointee.writer.startArray(.stack)
+    capture.session.writer.startArray(.stack)
     var done = Int(truncatingIfNeeded: written.end(around: address) &- address)
     while done < limit {
       let rest = limit &- done
       let piece = rest < ThreadWriter.chunkSize ? rest : ThreadWriter.chunkSize
       let start = address &+ UInt64(truncatingIfNeeded: done)
-      let allowed = unsafe state.pointee.memory.allowed(start, count: piece)
+      let allowed = capture.memory.allowed(start, count: piece)
       guard allowed > 0, writeReadable(start, count: allowed) == piece else { break }
       done &+= piece
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
   }
 
   /// A range, but for what is written already.
@@ -265,7 +265,7 @@ struct ThreadWriter {
   /// A window that begins below a mapping is tried once more from the next page on.
   @_noLocks
   func writeRegion(_ address: UInt64, count: Int) {
-    let allowed = unsafe state.pointee.memory.allowed(address, count: count)
+    let allowed = capture.memory.allowed(address, count: count)
     guard allowed > 0 else { return }
     if writeReadable(address, count: allowed) > 0 { return }
     let toNextPage = 4096 &- Int(truncatingIfNeeded: address & 4095)
@@ -279,14 +279,14 @@ struct ThreadWriter {
   @_noLocks
   func writeReadable(_ address: UInt64, count: Int) -> Int {
     var copied = 0
-    unsafe state.pointee.writer.startMap(.memoryRegion)
-    unsafe state.pointee.writer.unsigned(.regionAddress, address)
-    unsafe state.pointee.writer.unsigned(.regionSize, UInt64(truncatingIfNeeded: count))
-    if let place = unsafe state.pointee.writer.beginProperty(.regionData, capacity: count) {
-      copied = unsafe state.pointee.memory.copy(address, to: place, count: count)
-      if copied > 0 { unsafe state.pointee.writer.finishProperty(count: copied) }
+    capture.session.writer.startMap(.memoryRegion)
+    capture.session.writer.unsigned(.regionAddress, address)
+    capture.session.writer.unsigned(.regionSize, UInt64(truncatingIfNeeded: count))
+    if let place = unsafe capture.session.writer.beginProperty(.regionData, capacity: count) {
+      copied = unsafe capture.memory.copy(address, to: place, count: count)
+      if copied > 0 { capture.session.writer.finishProperty(count: copied) }
     }
-    unsafe state.pointee.writer.end()
+    capture.session.writer.end()
     return copied
   }
 }

@@ -17,15 +17,15 @@ struct WaitingBound {
   private static var waits: Int { @_noLocks get { 100 } }
   private static var time: UInt64 { @_noLocks get { 10_000_000_000 } }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
   private(set) var isBegun = false
   private var ending: UInt32 = 0
   private var count = 0
   private var start: UInt64 = 0
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(_ capture: Capture) {
+    self.capture = capture
   }
 
   /// True once the thread waits no longer.
@@ -36,17 +36,17 @@ struct WaitingBound {
   @_noLocks
   mutating func begin() {
     isBegun = true
-    ending = unsafe state.pointee.ending.value
+    ending = capture.shared.ending.value
     count = 0
-    start = unsafe state.pointee.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+    start = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
   }
 
   /// Counts a wait.
   @_noLocks
   mutating func add() {
     count &+= 1
-    if unsafe state.pointee.ending.value != ending { return begin() }
-    if ending == CrashEnd.ends, isLate { unsafe LateEnd(state).end() }
+    if capture.shared.ending.value != ending { return begin() }
+    if ending == CrashEnd.ends, isLate { LateEnd(capture).end() }
   }
 
   private var isLate: Bool {

@@ -5,7 +5,7 @@ internal import CSignalSafe
 ///
 /// They are not asked to stop: they stand still as it is, and on a small alternate stack the kernel
 /// would find no room for a second signal. So the stop signals are blocked while a thread waits, and
-/// what would have been read in the stop handler is here. A fixed table behind the state, as long
+/// what would have been read in the stop handler is here. A fixed table, as long
 /// as that of the threads.
 ///
 /// RUNS-DURING-CRASH.
@@ -31,17 +31,18 @@ struct WaitingCrashes {
   @_noLocks
   static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let base: UnsafeMutableRawPointer
+  private let capacity: Int
 
   @_noLocks
-  init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
+  init(base: UnsafeMutableRawPointer, capacity: Int) {
+    unsafe self.base = base
+    self.capacity = capacity
   }
 
-  /// Adds the calling thread, if there is room, and tells whoever is stopping threads.
+  /// Adds the calling thread; false if there is no room.
   @_noLocks
-  func add(_ threadID: Int32, context: UnsafeMutableRawPointer?) {
-    let capacity = unsafe state.pointee.threads.capacity
+  func add(_ threadID: Int32, context: UnsafeMutableRawPointer?) -> Bool {
     var index = 0
     while index < capacity {
       let word = word(index)
@@ -54,11 +55,11 @@ struct WaitingCrashes {
         unsafe entry.storeBytes(of: pm_thread_pointer(), toByteOffset: 16, as: UInt64.self)
         noteUse(of: index)
         _ = word.exchange(expected: UInt32.max, desired: UInt32(bitPattern: threadID))
-        if unsafe state.pointee.parking.value != 0 { unsafe ThreadStopper.noteStop(state) }
-        return
+        return true
       }
       index &+= 1
     }
+    return false
   }
 
   /// Takes the calling thread out: it waits no more.
@@ -117,7 +118,7 @@ struct WaitingCrashes {
 
   private var countWord: FutexWord {
     @_noLocks get {
-      unsafe FutexWord(state.pointee.waiting.assumingMemoryBound(to: UInt32.self))
+      unsafe FutexWord(base.assumingMemoryBound(to: UInt32.self))
     }
   }
 
@@ -146,7 +147,7 @@ struct WaitingCrashes {
 
   @_noLocks
   private func entry(_ index: Int) -> UnsafeMutableRawPointer {
-    unsafe state.pointee.waiting + (index &+ 1) &* WaitingCrashes.stride
+    unsafe base + (index &+ 1) &* WaitingCrashes.stride
   }
 
   @_noLocks

@@ -26,60 +26,54 @@ private func pm_in_watchdog(
   _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
 ) {
   pm_allow_unaligned_access()
-  guard let stateAddress = unsafe pm_state() else { return }
-  let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
-  let owner = unsafe Int32(bitPattern: state.pointee.owner.value)
-  guard owner != 0, unsafe OwnProcess(state).isCurrent else { return }
-  if unsafe state.pointee.ending.value == CrashEnd.ends {
+  guard let capture = Capture.ofHandler else { return }
+  let owner = Int32(bitPattern: capture.shared.owner.value)
+  guard owner != 0, OwnProcess(capture).isCurrent else { return }
+  if capture.shared.ending.value == CrashEnd.ends {
     // Not one that was still under way when the dump was done.
-    if unsafe state.pointee.time.hasPassed(state.pointee.clock) { unsafe LateEnd(state).end() }
+    if capture.session.time.left.hasPassed(capture.clock) { LateEnd(capture).end() }
     return
   }
   guard owner == pm_gettid() else {
     if let information = unsafe information {
-      _ = unsafe pm_tgsigqueueinfo(state.pointee.processID, owner, signal, information)
+      _ = unsafe pm_tgsigqueueinfo(capture.shared.process.id, owner, signal, information)
     }
     return
   }
   // A dump without a crash that stops threads has the same bound.
-  let capture = unsafe state.pointee.dumpingThreads.state(of: owner) ?? state
-  guard unsafe capture.pointee.time.isOver(atTick: capture.pointee.clock) else { return }
-  let pads = unsafe capture.pointee.landingPads
-  let isLast = unsafe capture.pointee.isFinishing || capture.pointee.isOutOfTime
-  if isLast {
-    unsafe capture.pointee.isOver = true
-  } else {
-    unsafe capture.pointee.isOutOfTime = true
-    unsafe capture.pointee.time.begin(
-      milliseconds: capture.pointee.captureTime.finish, at: capture.pointee.clock)
+  let subject = capture.shared.dumpingThreads.capture(of: owner) ?? capture
+  guard subject.session.time.left.isOver(atTick: subject.clock) else { return }
+  switch subject.session.time.phase {
+  case .sections:
+    subject.session.time.phase = .cut
+    subject.session.time.left.begin(
+      milliseconds: subject.session.time.division.finish, at: subject.clock)
+    unsafe subject.session.landingPads.breakOffSection(signal, context)
+  case .cut, .finish, .over:
+    subject.session.time.phase = .over
+    unsafe subject.session.landingPads.breakOffDump(signal, context)
   }
-  let pad = unsafe pads[0].armed != 0 && !isLast ? pads : pads + 2
-  guard let context = unsafe context, unsafe pad.pointee.armed != 0 else { return }
-  unsafe pad.pointee.armed = 0
-  unsafe pads[0].armed = 0
-  unsafe pads[1].armed = 0
-  unsafe pm_context_land(context, pad, signal)
 }
 
 /// Gives the capturing thread so much time from now on; 0 stops the timer.
 @_noLocks
-func arm(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
-  guard unsafe state.pointee.hasFaultStack else { return }
-  unsafe state.pointee.time.begin(milliseconds: milliseconds, at: state.pointee.clock)
-  if milliseconds > 0, unsafe state.pointee.isTicking { return }
+func arm(_ capture: Capture, milliseconds: Int) {
+  guard capture.session.hasFaultStack else { return }
+  capture.session.time.left.begin(milliseconds: milliseconds, at: capture.clock)
+  if milliseconds > 0, capture.session.time.isTicking { return }
   let interval = milliseconds > 0 ? WatchdogTime.tick : 0
-  let isSet = unsafe WatchdogTimer.set(
-    state.pointee.timer, milliseconds: interval, interval: interval)
-  unsafe state.pointee.isTicking = isSet && milliseconds > 0
+  let isSet = WatchdogTimer.set(
+    capture.session.time.timer, milliseconds: interval, interval: interval)
+  capture.session.time.isTicking = isSet && milliseconds > 0
 }
 
 /// Sends the signal once, after so long by the clock.
 @_noLocks
-func armOnce(_ state: UnsafeMutablePointer<HandlerState>, milliseconds: Int) {
-  guard unsafe state.pointee.hasFaultStack else { return }
-  unsafe state.pointee.time.begin(milliseconds: milliseconds, at: state.pointee.clock)
-  unsafe state.pointee.isTicking = false
-  _ = unsafe WatchdogTimer.set(state.pointee.timer, milliseconds: milliseconds, interval: 0)
+func armOnce(_ capture: Capture, milliseconds: Int) {
+  guard capture.session.hasFaultStack else { return }
+  capture.session.time.left.begin(milliseconds: milliseconds, at: capture.clock)
+  capture.session.time.isTicking = false
+  _ = WatchdogTimer.set(capture.session.time.timer, milliseconds: milliseconds, interval: 0)
 }
 
 /// The timer behind it, disarmed until a crash.
@@ -101,9 +95,4 @@ struct WatchdogTimer {
       && pm_timer_set(
         timer, Int64(truncatingIfNeeded: milliseconds), Int64(truncatingIfNeeded: interval)) == 0
   }
-}
-
-extension HandlerState {
-  /// The monotonic clock; 0 where it is not asked.
-  var clock: UInt64 { @_noLocks get { makes(CallBit.clocks) ? pm_monotonic_clock() : 0 } }
 }

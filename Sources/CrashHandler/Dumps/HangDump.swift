@@ -64,7 +64,7 @@ package struct HangDump: Sendable {
     let dump = try LiveDump(
       request, name: description.name, subject: description.threadID ?? pm_gettid(),
       suffix: ".hang")
-    let dumps = unsafe dump.state.pointee.hangDumps
+    let dumps = dump.capture.shared.hangDumps
     let index = dumps.take()
     guard index >= 0 else {
       throw CrashHandlerError(.dumpFailed, "\(HangDumps.capacity) hangs have dumps already")
@@ -75,16 +75,16 @@ package struct HangDump: Sendable {
       dumps.close(index)
       throw error
     }
-    unsafe dumps.fill(index, from: dump.state)
+    dumps.fill(index, from: dump.capture)
     // The entry's from now on.
-    unsafe dump.state.pointee.fileDescriptor = -1
-    unsafe dump.state.pointee.fifoDescriptor = -1
-    recordMapping = unsafe dump.state.pointee.recordMapping
-    unsafe dump.state.pointee.recordMapping = RecordMapping()
+    dump.capture.session.files.dump.descriptor = -1
+    dump.capture.session.files.fifo.descriptor = -1
+    recordMapping = dump.capture.session.runRecord.mapping
+    dump.capture.session.runRecord.mapping = RecordMapping()
     processID = pm_getpid()
     self.index = index
-    timeOffset = unsafe dump.state.pointee.request.timeOffset
-    processorTimeOffset = unsafe dump.state.pointee.request.processorTimeOffset
+    timeOffset = dump.capture.session.request.timeOffset
+    processorTimeOffset = dump.capture.session.request.processorTimeOffset
   }
 
   /// Writes how long it has hung by now, in nanoseconds; nothing if the file is gone.
@@ -123,22 +123,17 @@ package struct HangDump: Sendable {
 
   private var dumps: HangDumps? {
     guard processID == pm_getpid() else { return nil }
-    return unsafe pm_state().map {
-      unsafe $0.assumingMemoryBound(to: HandlerState.self).pointee.hangDumps
-    }
+    return Capture.ofHandler?.shared.hangDumps
   }
 
   private static var folder: Int32? {
-    unsafe pm_state().map {
-      unsafe $0.assumingMemoryBound(to: HandlerState.self).pointee.folderDescriptor
-    }
+    Capture.ofHandler?.session.files.folder.descriptor
   }
 }
 
 /// Keeps the program's signals from a thread of ours, but for those of the handler.
 package func blockProgramSignals() {
-  guard let address = unsafe pm_state() else { return }
-  let state = unsafe address.assumingMemoryBound(to: HandlerState.self)
-  var mask = unsafe ~state.pointee.openSignals
+  guard let capture = Capture.ofHandler else { return }
+  var mask = ~capture.installed.signals.open
   _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
 }

@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// One dump without a crash: a state, memory and a file of its own beside the handler's.
+/// One dump without a crash: a session, memory and a file of its own beside the handler's.
 ///
 /// Ordinary code, but for `take`, which calls crash code and makes no other calls while threads
 /// stand still. Dropping it unmaps the memory and closes what it opened.
@@ -12,10 +12,11 @@ struct LiveDump: ~Copyable {
   private static let patience: UInt64 = 60_000_000_000
 
   private let memory: HandlerMemory
-  private let main: UnsafeMutablePointer<HandlerState>
-  let state: UnsafeMutablePointer<HandlerState>
+  let capture: Capture
   private let context: UnsafeMutableRawPointer
   private let threadID: Int32
+  /// The handler's, which are not this dump's to close.
+  private let borrowed: (folder: Int32, proc: Int32)
 
   /// Prepares a dump.
   ///
@@ -27,40 +28,27 @@ struct LiveDump: ~Copyable {
   init(
     _ request: DumpRequest, name: String = "", subject: Int32? = nil, suffix: String = ""
   ) throws(CrashHandlerError) {
-    guard let address = unsafe pm_state() else {
-      throw CrashHandlerError.handlerNotStarted
-    }
-    let main = unsafe address.assumingMemoryBound(to: HandlerState.self)
-    guard unsafe OwnProcess(main).become() else {
+    guard let handlers = Capture.ofHandler else { throw CrashHandlerError.handlerNotStarted }
+    guard OwnProcess(handlers).become() else {
       throw CrashHandlerError(
         .notStarted, "this process runs in another one's memory, and has its handler")
     }
     let threadID = pm_gettid()
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize)
-    let state = unsafe try memory.pages(MemoryLayout<HandlerState>.size)
-      .bindMemory(to: HandlerState.self, capacity: 1)
     let context = unsafe try memory.pages(Int(PM_CAPTURED_CONTEXT_SIZE))
-    // Threads that are stopped find themselves in the handler's own table.
-    let threads =
-      unsafe try request.stops == .none
-      ? memory.threads(
-        capacity: main.pointee.threads.capacity,
-        countWord: FutexWord(memory.pages(4).bindMemory(to: UInt32.self, capacity: 1)))
-      : main.pointee.threads
-    unsafe try Self.fill(state, from: main, threads: threads, suffix: suffix, memory: &memory)
     let bytes = Array(name.utf8.prefix(128))
-    unsafe state.pointee.writer.asksFile = main.pointee.writer.asksFile
-    unsafe state.pointee.mapsRecords = main.pointee.mapsRecords
-    unsafe state.pointee.filesOwner = main.pointee.filesOwner
-    unsafe state.pointee.timer = Self.timer(request, main, for: threadID)
-    unsafe state.pointee.request = request
-    unsafe state.pointee.request.name = try memory.bytes(bytes)
-    unsafe state.pointee.request.nameCount = bytes.count
-    unsafe state.pointee.threadID = subject ?? threadID
-    if subject == nil { unsafe state.pointee.context = context }
+    let capture = try Self.session(for: request, of: handlers, suffix, memory: &memory)
+    capture.session.time.timer = Self.timer(request, handlers, for: threadID)
+    capture.session.request = request
+    unsafe capture.session.request.name = try memory.bytes(bytes)
+    capture.session.request.nameCount = bytes.count
+    capture.session.exception.threadID = subject ?? threadID
+    if subject == nil { unsafe capture.session.exception.context = context }
+    borrowed = (
+      handlers.session.files.folder.descriptor, handlers.session.files.proc.descriptor
+    )
     self.threadID = threadID
-    unsafe self.main = main
-    unsafe self.state = state
+    self.capture = capture
     unsafe self.context = context
     self.memory = memory
   }
@@ -68,96 +56,63 @@ struct LiveDump: ~Copyable {
   /// One whose signal goes to the dumping thread alone: it comes every 10 ms, and would end calls of
   /// threads that are not stopped.
   private static func timer(
-    _ request: DumpRequest, _ main: UnsafeMutablePointer<HandlerState>, for threadID: Int32
+    _ request: DumpRequest, _ handlers: Capture, for threadID: Int32
   ) -> Int32 {
     var timer: Int32 = -1
-    guard request.stops != .none, unsafe main.pointee.timer >= 0,
-      unsafe pm_timer_create(main.pointee.watchdogSignal, threadID, &timer) == 0
+    guard request.stopsThreads, handlers.session.time.timer >= 0,
+      unsafe pm_timer_create(handlers.installed.signals.watchdog, threadID, &timer) == 0
     else { return -1 }
     return timer
   }
 
-  private static func fill(
-    _ state: UnsafeMutablePointer<HandlerState>, from main: UnsafeMutablePointer<HandlerState>,
-    threads: ThreadTable, suffix: String, memory: inout HandlerMemory
-  ) throws(CrashHandlerError) {
-    let stack = unsafe try memory.stack(HandlerMemory.captureStackSize)
+  /// Makes the dump's own session beside the handler's.
+  private static func session(
+    for request: DumpRequest, of handlers: Capture, _ suffix: String,
+    memory: inout HandlerMemory
+  ) throws(CrashHandlerError) -> Capture {
+    let names = handlers.session.names
     // The report ID in them is chosen by the dump.
-    let finished = unsafe String(cString: main.pointee.finishedName) + suffix
-    unsafe state.initialize(
-      to: try HandlerState(
-        processID: main.pointee.processID, copyMark: main.pointee.copyMark,
-        wipesMark: main.pointee.wipesMark, isForkedChild: main.pointee.isForkedChild,
-        needsFile: true, hasNewReportID: true, run: main.pointee.run,
-        limits: main.pointee.limits, forgone: main.pointee.forgone,
-        databasePath: main.pointee.databasePath,
-        folderPath: main.pointee.folderPath,
-        lockedName: memory.text(String(cString: main.pointee.lockedName)),
-        finishedName: memory.text(finished),
-        runRecordName: memory.text(String(cString: main.pointee.runRecordName)),
-        fifoName: memory.text(String(cString: main.pointee.fifoName)),
-        reportIDOffset: main.pointee.reportIDOffset, reportID: memory.pages(16),
-        fileDescriptor: -1, fileIdentity: FileIdentity(of: -1),
-        folderDescriptor: main.pointee.folderDescriptor,
-        folderIdentity: main.pointee.folderIdentity,
-        fifoDescriptor: -1, fifoIdentity: FileIdentity(of: -1),
-        procDescriptor: main.pointee.procDescriptor, procIdentity: main.pointee.procIdentity,
-        timeLimit: main.pointee.timeLimit, watchdogSignal: main.pointee.watchdogSignal,
-        timer: -1, spareDescriptors: (-1, -1),
-        spareIdentity: FileIdentity(of: -1), stopAction: main.pointee.stopAction,
-        stopSignal: main.pointee.stopSignal, previousActions: main.pointee.previousActions,
-        crashSignals: main.pointee.crashSignals, openSignals: main.pointee.openSignals,
-        environmentStart: main.pointee.environmentStart,
-        environmentEnd: main.pointee.environmentEnd,
-        fatalMessageBuffer: main.pointee.fatalMessageBuffer,
-        abortMessagePointer: main.pointee.abortMessagePointer,
-        taskFacts: main.pointee.taskFacts, exceptionFacts: main.pointee.exceptionFacts,
-        stackOffers: main.pointee.stackOffers, controlGroup: main.pointee.controlGroup,
-        linkDebugAddress: main.pointee.linkDebugAddress,
-        dynamicSection: main.pointee.dynamicSection,
-        dynamicSectionSize: main.pointee.dynamicSectionSize,
-        encodedProcess: main.pointee.encodedProcess,
-        encodedProcessCount: main.pointee.encodedProcessCount,
-        encodedCourse: main.pointee.encodedCourse, encodedCourseCount: 0,
-        encodedFacts: main.pointee.encodedFacts,
-        encodedFactsCount: main.pointee.encodedFactsCount,
-        captureStackTop: stack + HandlerMemory.captureStackSize,
-        faultStack: main.pointee.faultStack, faultStackSize: main.pointee.faultStackSize,
-        landingPads: memory.landingPads(),
-        threads: threads,
-        mappings: memory.mappings(), scratch: memory.pages(HandlerMemory.scratchSize),
-        scratchSize: HandlerMemory.scratchSize, lastWords: main.pointee.lastWords,
-        owner: main.pointee.owner, turn: main.pointee.turn, ending: main.pointee.ending,
-        parking: main.pointee.parking, stopped: main.pointee.stopped,
-        stopTarget: main.pointee.stopTarget, waiting: main.pointee.waiting,
-        dumpingThreads: main.pointee.dumpingThreads, hangDumps: main.pointee.hangDumps,
-        writer: memory.writer(to: -1, limits: main.pointee.limits),
-        precedingReport: main.pointee.precedingReport,
-        precedingName: main.pointee.precedingName,
-        knownFaults: main.pointee.knownFaults))
+    let finished = unsafe String(cString: names.finished) + suffix
+    // Threads that are stopped find themselves in the table that all share.
+    let threads =
+      unsafe try request.stopsThreads
+      ? handlers.shared.threads
+      : memory.threads(
+        capacity: handlers.shared.threads.capacity,
+        countWord: FutexWord(memory.pages(4).bindMemory(to: UInt32.self, capacity: 1)))
+    return unsafe try memory.session(
+      beside: handlers,
+      names: DumpNames(
+        locked: memory.text(String(cString: names.locked)), finished: memory.text(finished),
+        runRecord: memory.text(String(cString: names.runRecord)),
+        fifo: memory.text(String(cString: names.fifo)), reportIDOffset: names.reportIDOffset,
+        reportID: memory.pages(16), areNew: true),
+      files: SessionFiles(
+        dump: HeldFile(), folder: handlers.session.files.folder, fifo: HeldFile(),
+        proc: handlers.session.files.proc, isMissing: true),
+      threads: threads)
   }
 
   deinit {
-    if unsafe state.pointee.timer >= 0 { _ = unsafe pm_timer_delete(state.pointee.timer) }
-    unsafe DumpFile(state).close()
-    unsafe state.pointee.recordMapping.remove()
-    if unsafe state.pointee.fifoIdentity.isOf(state.pointee.fifoDescriptor, linked: false) {
-      close(unsafe state.pointee.fifoDescriptor)
-    }
+    let timer = capture.session.time.timer
+    if timer >= 0 { _ = pm_timer_delete(timer) }
+    DumpFile(capture).close()
+    capture.session.runRecord.mapping.remove()
+    let files = capture.session.files
+    if files.fifo.isThere() { close(files.fifo.descriptor) }
     // Opened again by the dump, where the handler's own are not its own any more.
-    let (folder, proc) = unsafe (state.pointee.folderDescriptor, state.pointee.procDescriptor)
-    if unsafe folder >= 0 && folder != main.pointee.folderDescriptor { close(folder) }
-    if unsafe proc >= 0 && proc != main.pointee.procDescriptor { close(proc) }
+    let (folder, proc) = (files.folder.descriptor, files.proc.descriptor)
+    if folder >= 0 && folder != borrowed.folder { close(folder) }
+    if proc >= 0 && proc != borrowed.proc { close(proc) }
   }
 
   /// Makes the dump go to an open file instead of the pending folder.
   func redirect(to descriptor: Int32) {
-    unsafe ReportName(state).choose()
-    unsafe state.pointee.needsFile = false
-    unsafe state.pointee.request.isRenamed = false
-    unsafe state.pointee.fileDescriptor = descriptor
-    unsafe state.pointee.fileIdentity = FileIdentity(of: descriptor)
-    unsafe state.pointee.writer.redirect(to: descriptor)
+    ReportName(capture).choose()
+    capture.session.files.isMissing = false
+    capture.session.request.isRenamed = false
+    capture.session.files.dump = HeldFile(descriptor)
+    capture.session.writer.redirect(to: descriptor)
   }
 
   /// Takes the dump.
@@ -168,7 +123,7 @@ struct LiveDump: ~Copyable {
   ///
   /// - Throws: `CrashHandlerError.dumpFailed` if the file did not become whole; it is removed then.
   func take() throws(CrashHandlerError) -> ReportID {
-    var mask = unsafe ~state.pointee.openSignals
+    var mask = ~capture.installed.signals.open
     var previous: UInt64 = 0
     var pending: UInt64 = 0
     // SIG_SETMASK
@@ -176,7 +131,7 @@ struct LiveDump: ~Copyable {
     _ = unsafe pm_sigpending(&pending)
     defer {
       var fileSize: UInt64 = 1 << 24  // XFSZ, of our own write
-      if unsafe pending & fileSize == 0 && state.pointee.outcome.failure == EFBIG {
+      if pending & fileSize == 0 && capture.session.outcome.failure == EFBIG {
         _ = unsafe pm_take_signal(&fileSize)
       }
       _ = unsafe pm_sigprocmask(2, &previous, nil)
@@ -185,22 +140,22 @@ struct LiveDump: ~Copyable {
     unsafe pm_capture_context(context)
     unsafe pm_context_set_signal_mask(context, previous)
     enter()
-    defer { unsafe main.pointee.dumpingThreads.remove(threadID) }
-    let stops = unsafe state.pointee.request.stops != .none
+    defer { capture.shared.dumpingThreads.remove(threadID) }
+    let stops = capture.session.request.stopsThreads
     if stops { try becomeOwner() }
-    unsafe state.pointee.entryTime = pm_monotonic_clock()
+    capture.session.exception.entryTime = pm_monotonic_clock()
     unsafe pm_call_on_stack(
-      state.pointee.captureStackTop, pm_capture_dump, UnsafeMutableRawPointer(state))
+      capture.session.stackTop, pm_capture_dump, capture.argument)
     if stops { leave() }
     return try result()
   }
 
   /// Waits for an entry in the table of threads that dump.
   private func enter() {
-    let threads = unsafe main.pointee.dumpingThreads
+    let threads = capture.shared.dumpingThreads
     while true {
       let freed = threads.freed.value
-      if unsafe threads.add(threadID, state) { return }
+      if threads.add(threadID, capture) { return }
       threads.freed.wait(while: freed, milliseconds: 100)
     }
   }
@@ -210,40 +165,37 @@ struct LiveDump: ~Copyable {
     let thread = UInt32(bitPattern: threadID)
     let deadline = pm_monotonic_clock() + Self.patience
     while true {
-      let turn = unsafe main.pointee.turn.value
+      let turn = capture.shared.turn.value
       // A crash that waits comes first: it waits for ten seconds at most.
-      if unsafe WaitingCrashes(main).isEmpty,
-        unsafe main.pointee.owner.exchange(expected: 0, desired: thread) == 0
+      if capture.shared.waiting.isEmpty,
+        capture.shared.owner.exchange(expected: 0, desired: thread) == 0
       {
         break
       }
-      guard unsafe main.pointee.ending.value == 0, pm_monotonic_clock() < deadline else {
+      guard capture.shared.ending.value == 0, pm_monotonic_clock() < deadline else {
         throw CrashHandlerError(.dumpFailed, "others stop threads: a crash, or other dumps")
       }
-      unsafe main.pointee.turn.wait(while: turn, milliseconds: 100)
+      capture.shared.turn.wait(while: turn, milliseconds: 100)
     }
-    unsafe main.pointee.threads.removeAll()
-    // Stops are numbered, by whoever stops.
-    unsafe state.pointee.stopCount = main.pointee.stopCount
+    capture.shared.threads.removeAll()
   }
 
   private func leave() {
-    unsafe main.pointee.stopCount = state.pointee.stopCount
-    unsafe main.pointee.threads.removeAll()
-    unsafe main.pointee.owner.store(0)
-    unsafe CrashEnd(main).wakeWaiting()
+    capture.shared.threads.removeAll()
+    capture.shared.owner.store(0)
+    CrashEnd(capture).wakeWaiting()
   }
 
   private func result() throws(CrashHandlerError) -> ReportID {
-    let outcome = unsafe state.pointee.outcome
+    let outcome = capture.session.outcome
     let isWhole =
-      unsafe outcome.isComplete && (outcome.isRenamed || !state.pointee.request.isRenamed)
+      outcome.isComplete && (outcome.isRenamed || !capture.session.request.isRenamed)
     guard isWhole else {
-      if unsafe outcome.hasFile && state.pointee.request.isRenamed { removeFiles() }
+      if outcome.hasFile && capture.session.request.isRenamed { removeFiles() }
       throw CrashHandlerError(
         .dumpFailed, "the dump could not be written", errorNumber: outcome.failure)
     }
-    let bytes = unsafe UnsafeRawBufferPointer(start: state.pointee.reportID, count: 16)
+    let bytes = unsafe UnsafeRawBufferPointer(start: capture.session.names.reportID, count: 16)
     guard let reportID = unsafe ReportID(bytes: Array(bytes)) else {
       throw CrashHandlerError(.dumpFailed, "no report ID; this is a bug")
     }
@@ -251,9 +203,9 @@ struct LiveDump: ~Copyable {
   }
 
   private func removeFiles() {
-    let folder = unsafe state.pointee.folderDescriptor
-    unsafe unlinkat(folder, state.pointee.lockedName, 0)
-    unsafe unlinkat(folder, state.pointee.runRecordName, 0)
-    unsafe unlinkat(folder, state.pointee.fifoName, 0)
+    let folder = capture.session.files.folder.descriptor
+    unsafe unlinkat(folder, capture.session.names.locked, 0)
+    unsafe unlinkat(folder, capture.session.names.runRecord, 0)
+    unsafe unlinkat(folder, capture.session.names.fifo, 0)
   }
 }

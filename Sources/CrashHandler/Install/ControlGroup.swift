@@ -30,7 +30,7 @@ struct ControlGroup {
   /// at its root, so the root is tried last.
   private static func open(
     _ unified: String, _ name: String, or path: String?, _ controller: String, _ oldName: String
-  ) -> ControlGroupFile {
+  ) -> HeldFile {
     let root = ControlGroupText.root
     var candidates = ["\(root)\(unified)/\(name)"]
     if let path { candidates.append("\(root)/\(controller)\(path)/\(oldName)") }
@@ -38,10 +38,9 @@ struct ControlGroup {
     for candidate in candidates {
       let descriptor = unsafe Glibc.open(candidate, O_RDONLY | O_CLOEXEC)
       if descriptor >= 0 {
-        return ControlGroupFile(
-          descriptor: descriptor, identity: FileIdentity(of: descriptor))
+        return HeldFile(descriptor)
       }
     }
-    return ControlGroupFile(descriptor: -1, identity: FileIdentity(of: -1))
+    return HeldFile()
   }
 }

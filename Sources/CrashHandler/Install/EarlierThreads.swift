@@ -19,7 +19,7 @@ struct EarlierThreads {
   /// nothing else to do.
   private static let patience = 1000
 
-  private let state: UnsafeMutablePointer<HandlerState>
+  private let capture: Capture
   private let offers: StackOffers
   private var deadline: UInt64 = 0
   private var done: Set<Int32> = []
@@ -27,18 +27,18 @@ struct EarlierThreads {
   private var previousProfileAction: pm_signal_action?
 
   /// Returns when each of them has answered, blocks the signals, or has had its time.
-  static func giveStacks(_ state: UnsafeMutablePointer<HandlerState>) {
+  static func giveStacks(_ capture: Capture) {
     // Without a stop signal there is no handler to send either signal to.
-    guard unsafe state.pointee.stopSignal != 0 else { return }
-    var threads = unsafe EarlierThreads(state)
+    guard capture.installed.signals.stop != 0 else { return }
+    var threads = EarlierThreads(capture)
     threads.find()
     threads.waitForAnswers()
     threads.settle()
   }
 
-  private init(_ state: UnsafeMutablePointer<HandlerState>) {
-    unsafe self.state = state
-    offers = unsafe state.pointee.stackOffers
+  private init(_ capture: Capture) {
+    self.capture = capture
+    offers = capture.shared.stackOffers
     done = [pm_gettid()]
   }
 
@@ -103,14 +103,14 @@ struct EarlierThreads {
       stacks.append(stack)
       return
     }
-    _ = unsafe pm_tgkill(state.pointee.processID, thread, signal)
+    _ = pm_tgkill(capture.shared.process.id, thread, signal)
   }
 
   /// Read as in a crash: strings would take longer than the threads have.
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }
-      let file = unsafe ProcFile(proc: state.pointee.procDescriptor)
+      let file = ProcFile(proc: capture.session.files.proc.descriptor)
       let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
       var scanner = unsafe TextScanner(place, count: count)
       // io_uring's workers run no code of the program, and block everything for good.
@@ -126,12 +126,12 @@ struct EarlierThreads {
   }
 
   private mutating func signal(openIn mask: UInt64) -> Int32? {
-    let stopSignal = unsafe state.pointee.stopSignal
+    let stopSignal = capture.installed.signals.stop
     if !Self.isBlocked(stopSignal, in: mask) { return stopSignal }
     guard !Self.isBlocked(SIGPROF, in: mask) else { return nil }
     if previousProfileAction == nil {
       var previous = pm_signal_action()
-      guard unsafe pm_sigaction(SIGPROF, &state.pointee.stopAction, &previous) == 0 else {
+      guard capture.installed.signals.installStopHandler(SIGPROF, previous: &previous) else {
         return nil
       }
       previousProfileAction = previous

@@ -30,15 +30,14 @@ enum ExitNotes {
   /// the run's end.
   static func cleanUpAtExit() {
     _ = atexit {
-      guard let address = unsafe pm_state() else { return }
-      let state = unsafe address.assumingMemoryBound(to: HandlerState.self)
+      guard let capture = Capture.ofHandler else { return }
       // A child that made no files has the names of its parent's.
-      guard unsafe OwnProcess(state).isCurrent,
-        unsafe !state.pointee.isForkedChild || !state.pointee.needsFile
+      guard OwnProcess(capture).isCurrent,
+        !capture.shared.process.isForkedChild || !capture.session.files.isMissing
       else { return }
-      unsafe EndingThread(state).waitForCapture()
-      unsafe RunNoteFile(state).noteEnd(RunNotes.End.exit.rawValue)
-      unsafe ExitNotes.removeFiles(state)
+      EndingThread(capture).waitForCapture()
+      RunNoteFile(capture).noteEnd(RunNotes.End.exit.rawValue)
+      ExitNotes.removeFiles(capture)
     }
     _ = at_quick_exit { pm_note_process_end() }
   }
@@ -46,26 +45,26 @@ enum ExitNotes {
   /// Removes the locked file and what lies beside it, unless a crash is being captured.
   ///
   /// A crash of a later exit handler makes a file of its own.
-  private static func removeFiles(_ state: UnsafeMutablePointer<HandlerState>) {
+  private static func removeFiles(_ capture: Capture) {
     // A signal that is sent now must not find this thread as the one that captures.
     var (all, previous) = (UInt64.max, UInt64(0))
     _ = unsafe pm_sigprocmask(2, &all, &previous)  // SIG_SETMASK
     defer { _ = unsafe pm_sigprocmask(2, &previous, nil) }
     let thread = UInt32(bitPattern: pm_gettid())
-    guard unsafe state.pointee.ending.value == 0,
-      unsafe state.pointee.owner.exchange(expected: 0, desired: thread) == 0
+    guard capture.shared.ending.value == 0,
+      capture.shared.owner.exchange(expected: 0, desired: thread) == 0
     else { return }
-    let folder = unsafe state.pointee.folderDescriptor
+    let folder = capture.session.files.folder.descriptor
     // Without files of our own to make, the crash of a later handler would have no place.
-    if unsafe state.pointee.makes(CallBit.files),
-      unsafe state.pointee.folderIdentity.isOf(folder, linked: true)
+    if capture.makes(CallBit.files),
+      capture.session.files.folder.identity.isOf(folder, linked: true)
     {
-      unsafe state.pointee.needsFile = true
-      _ = unsafe pm_unlink(folder, state.pointee.lockedName)
-      _ = unsafe pm_unlink(folder, state.pointee.fifoName)
-      _ = unsafe pm_unlink(folder, state.pointee.runRecordName)
+      capture.session.files.isMissing = true
+      _ = unsafe pm_unlink(folder, capture.session.names.locked)
+      _ = unsafe pm_unlink(folder, capture.session.names.fifo)
+      _ = unsafe pm_unlink(folder, capture.session.names.runRecord)
     }
-    unsafe state.pointee.owner.store(0)
-    unsafe CrashEnd(state).wakeWaiting()
+    capture.shared.owner.store(0)
+    CrashEnd(capture).wakeWaiting()
   }
 }

@@ -29,9 +29,10 @@ extension HandlerMemory {
   }
 
   /// Cuts off the three landing pads.
-  mutating func landingPads() throws(CrashHandlerError) -> UnsafeMutablePointer<pm_landing_pad> {
-    unsafe try pages(3 * MemoryLayout<pm_landing_pad>.stride)
-      .bindMemory(to: pm_landing_pad.self, capacity: 3)
+  mutating func landingPads() throws(CrashHandlerError) -> LandingPads {
+    unsafe LandingPads(
+      try pages(3 * MemoryLayout<pm_landing_pad>.stride)
+        .bindMemory(to: pm_landing_pad.self, capacity: 3))
   }
 
   /// Makes a writer with a buffer of 256 KiB.
@@ -42,5 +43,41 @@ extension HandlerMemory {
     return unsafe IntermediateDumpWriter(
       buffer: try pages(size), capacity: size, descriptor: descriptor,
       byteLimit: UInt64(max(limits.dump, 0)))
+  }
+
+  /// Cuts off a copy of encoded tokens; none for those that could not be encoded.
+  mutating func tokens(_ tokens: [UInt8]?) throws(CrashHandlerError) -> EncodedTokens {
+    unsafe EncodedTokens(try bytes(tokens ?? []), count: tokens?.count ?? 0)
+  }
+
+  /// Cuts off a session with memory of its own, for a dump without a crash.
+  mutating func session(
+    beside handlers: Capture, names: DumpNames, files: SessionFiles, threads: ThreadTable
+  ) throws(CrashHandlerError) -> Capture {
+    unsafe try session(
+      handlers.session.installed, handlers.session.shared, names: names, files: files,
+      threads: threads, limits: handlers.installed.limits,
+      asksFile: handlers.session.writer.asksFile)
+  }
+
+  /// Cuts off a session with memory of its own.
+  ///
+  /// - Parameter asksFile: see `IntermediateDumpWriter`.
+  mutating func session(
+    _ installed: UnsafeMutablePointer<Installed>, _ shared: UnsafeMutablePointer<Shared>,
+    names: DumpNames, files: SessionFiles, threads: ThreadTable, limits: CaptureLimits,
+    asksFile: Bool
+  ) throws(CrashHandlerError) -> Capture {
+    let session = unsafe try pages(MemoryLayout<Session>.size)
+      .bindMemory(to: Session.self, capacity: 1)
+    unsafe session.initialize(
+      to: try Session(
+        installed: installed, shared: shared, names: names, files: files,
+        writer: writer(to: files.dump.descriptor, limits: limits),
+        stackTop: stack(Self.captureStackSize) + Self.captureStackSize,
+        landingPads: landingPads(), threads: threads, mappings: mappings(),
+        scratch: Scratch(address: pages(Self.scratchSize), size: Self.scratchSize)))
+    unsafe session.pointee.writer.asksFile = asksFile
+    return unsafe Capture(session)
   }
 }

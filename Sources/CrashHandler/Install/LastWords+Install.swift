@@ -13,7 +13,7 @@ extension LastWords {
     unsafe LastWords(
       signals: options.writesLastWords && hasStandardError && pm_is_secure() == 0
         ? signals.mask : 0,
-      standardError: FileIdentity(of: STDERR_FILENO),
+      standardError: HeldFile(STDERR_FILENO),
       product: try memory.text(facts.product ?? ""),
       version: try memory.text(facts.version ?? ""),
       memory: try memory.pages(LastWords.byteCount))

@@ -9,8 +9,8 @@ package import IntermediateDump
 ///
 /// - Parameter hangReport: the dump of a hang that lasts.
 package func writeBeat(hangReport: ReportID?) {
-  guard let address = unsafe pm_state() else { return }
-  let file = unsafe RunNoteFile(address.assumingMemoryBound(to: HandlerState.self))
+  guard let capture = Capture.ofHandler else { return }
+  let file = RunNoteFile(capture)
   guard file.isOurs else { return }
   var evidence = RunEvidence.current()
   evidence.hangReport = hangReport

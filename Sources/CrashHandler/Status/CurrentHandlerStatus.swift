@@ -13,15 +13,14 @@ internal import Glibc
 ///
 /// Source: sigaction(2), proc_pid_status(5).
 public func handlerStatus() -> HandlerStatus {
-  guard let stateAddress = unsafe pm_state() else {
+  guard let capture = Capture.ofHandler else {
     return HandlerStatus(findings: [
       HandlerStatus.Finding(.notStarted, "startHandler has not succeeded in this process")
     ])
   }
-  let state = unsafe stateAddress.assumingMemoryBound(to: HandlerState.self)
   var findings: [HandlerStatus.Finding] = []
-  let ours = unsafe state.pointee.crashAction.handler
-  for signal in unsafe SignalSet(mask: state.pointee.crashSignals).signals {
+  let ours = capture.installed.signals.crashAction.handler
+  for signal in SignalSet(mask: capture.installed.signals.crashes).signals {
     guard let other = otherHandler(of: signal, than: ours) else { continue }
     findings.append(
       HandlerStatus.Finding(
@@ -31,9 +30,9 @@ public func handlerStatus() -> HandlerStatus {
   let watchdog: @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
     unsafe pm_handle_watchdog
   let signals = unsafe [
-    (state.pointee.stopSignal, state.pointee.stopAction.handler, "stops threads"),
+    (capture.installed.signals.stop, capture.installed.signals.stopAction.handler, "stops threads"),
     (
-      state.pointee.watchdogSignal,
+      capture.installed.signals.watchdog,
       UInt64(unsafeBitCast(pm_watchdog_entry(watchdog), to: UInt.self)), "bounds the time"
     ),
   ]

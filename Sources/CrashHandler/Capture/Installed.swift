@@ -1,0 +1,149 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Decided and allocated at launch, and the same ever after.
+///
+/// RUNS-DURING-CRASH: read there; made by `HandlerInstaller`.
+@safe
+struct Installed: ~Copyable {
+  let limits: CaptureLimits
+  /// The bound on our own time, in milliseconds.
+  let timeLimit: Int
+  /// `SystemCalls` that are not made, as bits.
+  let forgone: UInt32
+  let paths: Paths
+  var signals: InstalledSignals
+  /// Where the arguments, environment and auxiliary vector are on the main thread's stack.
+  let environment: EnvironmentRange
+  let runtime: RuntimePlaces
+  let linker: LinkerPlaces
+  let controlGroup: ControlGroupFiles
+  let encoded: EncodedFacts
+  /// The stack for faults inside the handler.
+  let faultStack: FaultStack
+  let lastWords: LastWords
+  /// User and group that files made in a crash are given to, in root's processes with a database of
+  /// another user; 0 for none.
+  let filesOwner: (UInt32, UInt32)
+  /// Whether the run record of a file that is made later is mapped too; see `RecordMapping`.
+  let mapsRecords: Bool
+
+  /// The database and the folder of pending dumps in it, absolute, NUL-terminated.
+  @safe
+  struct Paths {
+    let database: UnsafePointer<CChar>
+    let folder: UnsafePointer<CChar>
+  }
+
+  @safe
+  struct FaultStack {
+    let base: UnsafeMutableRawPointer
+    let size: Int
+
+    /// Makes it the calling thread's alternate stack; false if the kernel refuses.
+    @_noLocks
+    func use() -> Bool { unsafe pm_set_signal_stack(base, size) == 0 }
+  }
+
+  /// The dynamic linker's `struct r_debug`, and the executable's dynamic section; 0 in a static
+  /// executable.
+  struct LinkerPlaces {
+    let debugAddress: UInt64
+    let dynamicSection: UInt64
+    let dynamicSectionSize: Int
+  }
+
+  /// Where libraries keep what a dump tells of them.
+  struct RuntimePlaces {
+    /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
+    let fatalMessageBuffer: UInt64
+    let abortMessagePointer: UInt64
+    /// Where the runtimes keep each thread's task and its C++ exceptions.
+    let tasks: pm_task_facts
+    let exceptions: pm_exception_facts
+    /// Where abort() lies; its size is 0 where that is not known.
+    let abortStart: UInt64
+    let abortSize: UInt64
+  }
+
+  /// Tokens encoded at launch: the first process map; what a run record says of the run; system and
+  /// annotations.
+  struct EncodedFacts {
+    let process: EncodedTokens
+    /// Empty where nothing is to be said of how a run ends.
+    let course: EncodedTokens
+    let system: EncodedTokens
+  }
+}
+
+/// Tokens that were encoded before a crash, which only copies them.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct EncodedTokens {
+  private let bytes: UnsafeRawPointer
+  let count: Int
+
+  @_noLocks
+  init(_ bytes: UnsafeRawPointer, count: Int) {
+    unsafe self.bytes = bytes
+    self.count = count
+  }
+
+  @_noLocks
+  func write(to writer: inout IntermediateDumpWriter) {
+    unsafe writer.encoded(bytes, count: count)
+  }
+}
+
+/// The signals that the handler has, and those that it needs; bit n - 1 stands for signal n.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct InstalledSignals {
+  /// Those of crashes whose handler is ours.
+  let crashes: UInt64
+  /// Those that must reach a thread of the handler's or one that takes a dump: faults, the stop
+  /// signals, the watchdog's.
+  let open: UInt64
+  /// The real-time signal that stops threads; 0 if every one was taken.
+  let stop: Int32
+  /// The signal that says that the time is over; 0 if there is none.
+  let watchdog: Int32
+  /// What a stop signal is installed with, SIGPROF in a crash included.
+  let stopAction: pm_signal_action
+  /// What our handler is installed with.
+  var crashAction = pm_signal_action()
+  /// The most bytes that the kernel needs to call a handler.
+  let frameSize: UInt64
+
+  /// What a thread that crashed must get, which waits or ends: faults.
+  ///
+  /// No stop signal: a small alternate stack has no room for one.
+  var faults: UInt64 {
+    @_noLocks get { open & ~(bit(ThreadStopper.profileSignal) | bit(stop) | bit(watchdog)) }
+  }
+
+  /// What the capturing thread must get: faults and the watchdog's signal.
+  var capture: UInt64 { @_noLocks get { faults | bit(watchdog) } }
+
+  /// Installs our handler of crashes.
+  @_noLocks
+  func installCrashHandler(_ signal: Int32) {
+    var action = crashAction
+    _ = unsafe pm_sigaction(signal, &action, nil)
+  }
+
+  /// Installs the stop handler; false if the kernel refuses.
+  @_noLocks
+  func installStopHandler(_ signal: Int32, previous: inout pm_signal_action) -> Bool {
+    var action = stopAction
+    return unsafe pm_sigaction(signal, &action, &previous) == 0
+  }
+
+  /// None for 0, which is no signal.
+  @_noLocks
+  private func bit(_ signal: Int32) -> UInt64 {
+    signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
+  }
+}

@@ -1,0 +1,265 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// One dump: why it is taken, where it goes, how far it is, and the memory that it needs.
+///
+/// The handler has one for crashes, used again by the next where one is survived. Each dump without
+/// a crash makes its own.
+///
+/// RUNS-DURING-CRASH, on the thread that takes the dump.
+@safe
+struct Session: ~Copyable {
+  let installed: UnsafeMutablePointer<Installed>
+  let shared: UnsafeMutablePointer<Shared>
+
+  var exception = CapturedException()
+  var request = DumpRequest()
+  var names: DumpNames
+  var files: SessionFiles
+  var runRecord = SessionRunRecord()
+  var writer: IntermediateDumpWriter
+  var progress = Progress()
+  var time = CaptureClock()
+  var outcome = DumpOutcome()
+  var counts = Counts()
+  /// What of the crashing thread's stack is in the dump already.
+  var writtenStack = WrittenStack()
+  /// False if a fault in the handler would overwrite the frame of the crash.
+  var hasFaultStack = false
+  /// Bytes of the last words that are ready to be written.
+  var lastWordsCount = 0
+
+  /// The top of the stack that the dump is taken on.
+  let stackTop: UnsafeMutableRawPointer
+  let landingPads: LandingPads
+  /// `Shared.threads`, or a table of its own for a dump that stops no threads.
+  let threads: ThreadTable
+  let mappings: MappingTable
+  let scratch: Scratch
+
+  @_noLocks
+  init(
+    installed: UnsafeMutablePointer<Installed>, shared: UnsafeMutablePointer<Shared>,
+    names: DumpNames, files: SessionFiles, writer: consuming IntermediateDumpWriter,
+    stackTop: UnsafeMutableRawPointer, landingPads: LandingPads,
+    threads: ThreadTable, mappings: MappingTable, scratch: Scratch
+  ) {
+    unsafe self.installed = installed
+    unsafe self.shared = shared
+    self.names = names
+    self.files = files
+    self.writer = writer
+    unsafe self.stackTop = stackTop
+    self.landingPads = landingPads
+    self.threads = threads
+    self.mappings = mappings
+    self.scratch = scratch
+  }
+
+  /// How many threads the dump has in a lesser way, or not.
+  struct Counts {
+    var threadsReadFromKernel: UInt64 = 0
+    var threadsOmitted: UInt64 = 0
+
+    @_noLocks
+    init() {}
+  }
+}
+
+/// The crash that a dump is of; of a dump without one, the thread in question and where it called.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct CapturedException {
+  var signal: Int32 = 0
+  var information: UnsafeMutableRawPointer?
+  var context: UnsafeMutableRawPointer?
+  var threadID: Int32 = 0
+  var entryTime: UInt64 = 0
+  var fate = CrashFate.ends
+  /// Whether Swift's backtracer runs after this crash.
+  var isBacktraced = false
+  /// True for a fault that has come again.
+  var isRepetition = false
+  /// The number of the fault; 0 for none.
+  var faultNumber: UInt32 = 0
+  /// Where the byte is in the dump that says what became of the process; 0 where there is none.
+  var outcomeOffset: Int64 = 0
+
+  @_noLocks
+  init() {}
+}
+
+/// The names of a dump and of what lies beside it, NUL-terminated, each "<identifier>@<uuid>…".
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct DumpNames {
+  let locked: UnsafePointer<CChar>
+  let finished: UnsafePointer<CChar>
+  let runRecord: UnsafePointer<CChar>
+  let fifo: UnsafePointer<CChar>
+  /// Where the report ID's text begins in these names, in bytes.
+  let reportIDOffset: Int
+  /// The 16 bytes of the report ID.
+  let reportID: UnsafeMutableRawPointer
+  /// True once the report ID is another than the one that was encoded at launch.
+  var areNew = false
+}
+
+/// What a dump goes to and what it needs to be found and read, held open so that a chroot does not
+/// matter; with what each was, because a program may close it and open another under its number.
+///
+/// RUNS-DURING-CRASH.
+struct SessionFiles {
+  var dump: HeldFile
+  /// The folder of pending dumps.
+  var folder: HeldFile
+  /// Read end of the FIFO beside the dump.
+  var fifo: HeldFile
+  /// `/proc`.
+  var proc: HeldFile
+  /// True while there is no locked file, which the dump then makes.
+  ///
+  /// In a forked child, where the next one could not be made after a crash that was survived, and
+  /// in a dump without a crash.
+  var isMissing = false
+  /// True if no other thread can change this one's descriptors.
+  var hasOwnDescriptors = false
+}
+
+/// The run record beside the locked file.
+///
+/// RUNS-DURING-CRASH.
+struct SessionRunRecord {
+  /// True in a process whose end is to be told by the next start; no longer after a crash that may
+  /// be survived, whose report is told already.
+  var isFollowed = false
+  /// True once a signal that asks the process to end was noted.
+  var hasTermination = false
+  /// Open for writing.
+  var file = HeldFile()
+  /// The page of it that shows others that this process lives.
+  var mapping = RecordMapping()
+
+  @_noLocks
+  init() {}
+}
+
+/// A descriptor, and what it was when it was opened.
+///
+/// RUNS-DURING-CRASH.
+struct HeldFile {
+  var descriptor: Int32
+  var identity: FileIdentity
+
+  /// What a descriptor is now; none for -1.
+  @_noLocks
+  init(_ descriptor: Int32 = -1) {
+    self.descriptor = descriptor
+    identity = FileIdentity(of: descriptor)
+  }
+
+  @_noLocks
+  init(_ descriptor: Int32, identity: FileIdentity) {
+    self.descriptor = descriptor
+    self.identity = identity
+  }
+
+  /// True if the descriptor still is that of this file and, where `linked`, it still has a name.
+  @_noLocks
+  func isThere(linked: Bool = false) -> Bool { identity.isOf(descriptor, linked: linked) }
+}
+
+/// Memory for text of /proc and for ELF headers.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct Scratch {
+  let address: UnsafeMutableRawPointer
+  let size: Int
+}
+
+/// How far a dump is.
+///
+/// RUNS-DURING-CRASH.
+struct Progress {
+  /// What of the dump is in its file.
+  enum File {
+    /// No file is known to be ours yet.
+    case none
+    /// There is one, without the first tokens.
+    case open
+    case begun
+    /// Another thread has put another file in its place.
+    case lost
+  }
+
+  var file = File.none
+  /// How often the dump was begun again because it had lost its file.
+  var timesBegunAgain: UInt8 = 0
+  /// Bit n stands for section n.
+  var begun: UInt64 = 0
+  var abandoned: UInt64 = 0
+  /// The bit of the section that began last.
+  var current: UInt64 = 0
+
+  @_noLocks
+  init() {}
+
+  /// Forgets all but the sections that write nothing.
+  @_noLocks
+  mutating func beginAgain() {
+    timesBegunAgain &+= 1
+    file = .none
+    let kept = Section.stopThreads.bit | Section.readMappings.bit
+    begun &= kept
+    abandoned &= kept
+  }
+
+  var hasLostFile: Bool {
+    @_noLocks get {
+      if case .lost = file { true } else { false }
+    }
+  }
+}
+
+/// The time that a dump has.
+///
+/// RUNS-DURING-CRASH.
+struct CaptureClock {
+  /// How far it has gone.
+  enum Phase {
+    /// Sections are written.
+    case sections
+    /// Their time is over: those that have not begun are left out.
+    case cut
+    /// The last part is written, which has a time of its own.
+    case finish
+    /// That is over too.
+    case over
+  }
+
+  var phase = Phase.sections
+  var division = CaptureTime(limit: 0)
+  /// What is left of the time, and whether the timer runs.
+  var left = WatchdogTime()
+  var isTicking = false
+  /// The timer that sends the watchdog's signal; -1 if there is none.
+  var timer: Int32 = -1
+
+  @_noLocks
+  init() {}
+
+  var isCut: Bool {
+    @_noLocks get {
+      if case .cut = phase { true } else { false }
+    }
+  }
+
+  var isOver: Bool {
+    @_noLocks get {
+      if case .over = phase { true } else { false }
+    }
+  }
+}

@@ -1,0 +1,135 @@
+internal import CSignalSafe
+
+/// Common to all threads and all dumps of the process, and kept from crash to crash.
+///
+/// Words are changed by any thread; the rest by the one that captures a crash, or stops threads.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct Shared: ~Copyable {
+  /// The ID of the thread that captures, or stops threads; 0 while none does.
+  let owner: FutexWord
+  /// Counts the crashes whose handling is over; threads that wait for the owner wait for the next.
+  let turn: FutexWord
+  /// Not 0 once the dump is finished and the process is on its way out; see `CrashEnd`.
+  let ending: FutexWord
+  /// The mark that a copy of the process finds wiped; see `OwnProcess`.
+  let copyMark: FutexWord
+  /// Whether the kernel does that.
+  let wipesMark: Bool
+  var stops: Stops
+  /// The threads that are stopped find themselves here.
+  let threads: ThreadTable
+  /// Threads that crashed while another one captured.
+  let waiting: WaitingCrashes
+  /// Threads that take a dump without a crash, and the dumps of hangs that last.
+  let dumpingThreads: DumpingThreads
+  let hangDumps: HangDumps
+  /// Alternate stacks for the threads that `startHandler` finds.
+  let stackOffers: StackOffers
+  var process: ProcessFacts
+  let previousActions: PreviousActions
+  var backtracer: Backtracer
+  var survived: SurvivedCrashes
+  let knownFaults: KnownFaults
+  /// How often a crash that was handed on has come back to us.
+  var timesReturned: UInt32 = 0
+  /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
+  var abortingThread: Int32 = 0
+  var spares: SpareDescriptors
+
+  /// Stopping the threads, which one thread does at a time.
+  struct Stops {
+    /// Not 0 while threads are to stay stopped: the number of the stop.
+    let parking: FutexWord
+    /// Threads that have stopped.
+    let stopped: FutexWord
+    /// The count of stopped threads that the stopping one waits for; set before it waits.
+    let target: FutexWord
+    /// The number of the last stop.
+    var number: UInt32 = 0
+    /// SIGPROF's action, while ours is in its place.
+    var previousProfileAction = pm_signal_action()
+    var hasProfileAction = false
+
+    /// Tells the stopping thread, on another one, that this stands still now.
+    ///
+    /// Only the last one wakes it: a thousand wake-ups would cost more than the stops.
+    @_noLocks
+    func noteStop() {
+      if stopped.add(1) >= target.value { stopped.wakeAll() }
+    }
+  }
+
+  /// The process that installed the handler, or the copy of it that has it now; see `OwnProcess`.
+  struct ProcessFacts {
+    var id: Int32
+    /// True in a forked child, whose report and process IDs are not those encoded at launch.
+    var isForkedChild = false
+    var run: RunFacts
+  }
+
+  /// Swift's backtracer, where it is a previous handler.
+  struct Backtracer {
+    /// Bit n - 1 stands for signal n: those whose previous handler it is; none once it has run.
+    var signals: UInt64
+    /// The code of the module that it is in.
+    let code: UInt64
+    let codeSize: UInt64
+  }
+
+  /// Dumps after which the process went on, or may have.
+  @safe
+  struct SurvivedCrashes {
+    var count: UInt32 = 0
+    /// The report ID of the last of them (16 bytes), and the name of its dump.
+    let report: UnsafeMutableRawPointer
+    let name: UnsafeMutablePointer<CChar>
+    /// Where the byte is in it that says what became of the process; 0 where there is none.
+    var outcomeOffset: Int64 = 0
+    /// The thread of that crash.
+    var thread: Int32 = 0
+    /// True once its previous handler has returned.
+    var handlerHasReturned = false
+    /// False where the byte's value is final.
+    var isOpen = false
+  }
+
+  /// Descriptors that hold two places in the table; closed in a crash so that /proc can be read in
+  /// a process that has used them all up.
+  struct SpareDescriptors {
+    let first: HeldFile
+    let second: HeldFile
+
+    @_noLocks
+    init(first: HeldFile, second: HeldFile) {
+      self.first = first
+      self.second = second
+    }
+  }
+}
+
+/// The actions of the crash signals before ours, one for each signal number.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct PreviousActions {
+  private let actions: UnsafeMutablePointer<pm_signal_action>
+
+  @_noLocks
+  init(_ actions: UnsafeMutablePointer<pm_signal_action>) {
+    unsafe self.actions = actions
+  }
+
+  @_noLocks
+  subscript(signal: Int32) -> pm_signal_action {
+    @_noLocks get { unsafe actions[Int(signal)] }
+    @_noLocks nonmutating set { unsafe actions[Int(signal)] = newValue }
+  }
+
+  /// Puts the action back that a signal had; false if the kernel refuses.
+  @_noLocks
+  func restore(_ signal: Int32) -> Bool {
+    unsafe pm_sigaction(signal, actions + Int(signal), nil) == 0
+  }
+}
