@@ -7,7 +7,7 @@ import Testing
 struct HostileDumpTests {
   /// How many dumps; `POSTMORTEM_EXTREME_DUMPS` says otherwise.
   private static let count =
-    UInt64(ProcessInfo.processInfo.environment["POSTMORTEM_EXTREME_DUMPS"] ?? "") ?? 20_000
+    UInt64(ProcessInfo.processInfo.environment["POSTMORTEM_EXTREME_DUMPS"] ?? "") ?? 4_000
   private static let batch: UInt64 = 5_000
   /// Behind those of the everyday tests.
   private static let first: UInt64 = 1_000_000
