@@ -165,9 +165,10 @@ let package = Package(
     .executableTarget(
       name: "proofs",
       dependencies: [
-        "ConverterRacer", "CrashCatalogue", "CrashConverter", "CrashLab", "CrashReport",
-        "CrashReportDatabase", "CrashTestSupport", "EndVictim", "ExtremeDumps", "FaultInjector",
-        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "LiveDumpVictim", "Minidump",
+        "ConverterRacer", "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab",
+        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "EndVictim", "ExtremeDumps",
+        "FaultInjector", "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump",
+        "LiveDumpVictim", "Minidump",
         "PostmortemTool", "ProcessSnapshot", "SelfProcessingVictim", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.

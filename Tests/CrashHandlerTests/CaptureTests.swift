@@ -433,26 +433,25 @@ private func forkAndWait(_ body: () -> Void) {
 
 /// Sits in a section that never ends, as the capturing thread, until the timer ends it.
 private func hangInSection() throws {
-  let state = unsafe try #require(pm_state()).assumingMemoryBound(to: HandlerState.self)
-  unsafe state.pointee.owner.store(UInt32(bitPattern: pm_gettid()))
-  let timer = unsafe state.pointee.timer
+  let capture = try #require(Capture.ofHandler)
+  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
+  let timer = capture.session.time.timer
   #expect(timer >= 0)
   let hanging: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in
     while true { pause() }
   }
   // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
-  unsafe unblock(state.pointee.captureSignals)
-  unsafe state.pointee.hasFaultStack = true
+  unblock(capture.installed.signals.capture)
+  capture.session.hasFaultStack = true
   for _ in 0..<2 {
-    unsafe state.pointee.isOutOfTime = false
-    unsafe arm(state, milliseconds: 20)
-    let result = unsafe pm_run_section(state.pointee.landingPads, hanging, pm_state()!)
-    let expected = unsafe state.pointee.watchdogSignal
+    capture.session.time.phase = .sections
+    arm(capture, milliseconds: 20)
+    let result = unsafe capture.session.landingPads.runSection(hanging, capture)
+    let expected = capture.installed.signals.watchdog
     #expect(result == expected)
   }
-  unsafe arm(state, milliseconds: 0)
-  let isOutOfTime = unsafe state.pointee.isOutOfTime
-  #expect(isOutOfTime)
+  arm(capture, milliseconds: 0)
+  #expect(capture.session.time.isCut)
 }
 
 private typealias ThreadBody =
@@ -528,33 +527,33 @@ private func startBusyDispatchWorker() {
 
 /// Runs sections as the capturing thread would, one good and two that fault.
 private func runSections() throws {
-  let state = unsafe try #require(pm_state()).assumingMemoryBound(to: HandlerState.self)
-  unsafe state.pointee.owner.store(UInt32(bitPattern: pm_gettid()))
+  let capture = try #require(Capture.ofHandler)
+  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
   var word: UInt64 = 0
   let good: @convention(c) (UnsafeMutableRawPointer) -> Void = { argument in
     unsafe argument.storeBytes(of: 1, as: UInt64.self)
   }
   let faulting: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in writeTo(16) }
-  let pads = unsafe state.pointee.landingPads
-  var result = unsafe pm_run_section(pads, good, &word)
+  let pad = unsafe capture.session.landingPads.section
+  var result = unsafe pm_run_section(pad, good, &word)
   #expect(result == 0)
   #expect(word == 1)
   for _ in 0..<2 {
-    result = unsafe pm_run_section(pads, faulting, &word)
+    result = unsafe pm_run_section(pad, faulting, &word)
     #expect(result == SIGSEGV)
   }
 }
 
 /// Copies from three pages, the middle one of which cannot be read, without the system call.
 private func copyGuarded() throws {
-  let state = unsafe try #require(pm_state()).assumingMemoryBound(to: HandlerState.self)
-  unsafe state.pointee.owner.store(UInt32(bitPattern: pm_gettid()))
+  let capture = try #require(Capture.ofHandler)
+  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
   let pages = unsafe mmap(
     nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
-  unsafe state.pointee.hasFaultStack = true
+  capture.session.hasFaultStack = true
   unsafe memset(pages, 0x5A, 3 * 4096)
   unsafe mprotect(pages + 4096, 4096, PROT_NONE)
-  let memory = unsafe state.pointee.memory
+  let memory = capture.memory
   let place = UnsafeMutableRawPointer.allocate(byteCount: 8192, alignment: 16)
   defer { unsafe place.deallocate() }
   var copied = unsafe memory.copyGuarded(pages + 4000, to: place, count: 200)

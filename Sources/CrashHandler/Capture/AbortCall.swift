@@ -19,23 +19,17 @@ struct AbortCall {
 
   /// True only if it is certain: not where nobody tells where abort() lies.
   @_noLocks
-  func isUnderWay(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
-  ) -> Bool {
-    guard let information = unsafe information, let context = unsafe context, signal == 6 else {
-      return false
-    }
-    let code = unsafe pm_siginfo_code(information)
-    let sender = unsafe pm_siginfo_sender(information)
+  func isUnderWay(_ signal: DeliveredSignal) -> Bool {
+    guard let information = signal.information, let context = signal.context, signal.number == 6
+    else { return false }
+    let (code, sender) = (information.code, information.sender)
     // Or SI_USER of nobody: with RLIMIT_SIGPENDING used up the kernel drops what tgkill said.
     // Source: Linux kernel/signal.c, collect_signal.
-    guard
-      code == -6 && sender == capture.shared.process.id  // SI_TKILL
-        || code == 0 && sender == 0
+    guard code == -6 && sender == capture.shared.process.id || code == 0 && sender == 0  // SI_TKILL
     else { return false }
     let start = capture.installed.runtime.abortStart
     let size = capture.installed.runtime.abortSize
-    var address = unsafe pm_context_stack_pointer(context)
+    var address = context.stackPointer
     var index = 0
     while index < AbortCall.words {
       guard let word = capture.memory.word(address) else { return false }

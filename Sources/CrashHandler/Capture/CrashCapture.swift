@@ -10,7 +10,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   capture.beginAnew()
   setFaultStack(capture)
   let wordsTime = capture.installed.lastWords.time(
-    of: capture.installed.timeLimit, for: capture.session.exception.signal)
+    of: capture.installed.timeLimit, for: capture.session.exception.signal.number)
   capture.session.time.division = CaptureTime(limit: capture.installed.timeLimit &- wordsTime)
   arm(capture, milliseconds: capture.session.time.division.sections)
   OwnDescriptors(capture).take()

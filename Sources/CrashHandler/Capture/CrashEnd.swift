@@ -23,15 +23,12 @@ struct CrashEnd {
   ///
   /// - Parameter isKernels: as in `end`.
   @_noLocks
-  func land(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
-    isKernels: Bool
-  ) {
-    if unsafe capture.session.landingPads.landFault(signal, context) { return }
+  func land(_ signal: DeliveredSignal, isKernels: Bool) {
+    if capture.session.landingPads.landFault(signal) { return }
     // A fault before the first section or behind the last, or the crash again. What was flushed is
     // on disk; end as we would have ended.
     capture.shared.timesReturned &+= 1
-    unsafe end(signal, information, context, isKernels: isKernels)
+    end(signal, isKernels: isKernels)
   }
 
   /// Ends the process by the crash of the calling thread, which stays the owner.
@@ -42,13 +39,10 @@ struct CrashEnd {
   ///
   /// - Parameter isKernels: true if the kernel has called our handler, which then returns to it.
   @_noLocks
-  func end(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
-    isKernels: Bool
-  ) {
+  func end(_ signal: DeliveredSignal, isKernels: Bool) {
     capture.shared.ending.store(CrashEnd.ends)
-    if isKernels { unsafe LateEnd(capture).prepare(context) }
-    unsafe passOn(signal, information, context)
+    if isKernels { LateEnd(capture).prepare(signal.context) }
+    passOn(signal)
   }
 
   /// Makes the calling thread the one that captures, once no other does.
@@ -58,7 +52,7 @@ struct CrashEnd {
   ///
   /// - Returns: false if the other one is not done after ten seconds.
   @_noLocks
-  func becomeOwner(_ threadID: Int32, context: UnsafeMutableRawPointer?) -> Bool {
+  func becomeOwner(_ threadID: Int32, context: SignalContext?) -> Bool {
     let waiting = capture.shared.waiting
     var bound = WaitingBound(capture)
     while true {
@@ -74,12 +68,12 @@ struct CrashEnd {
         return false
       }
       if !bound.isBegun {
-        let isKnown = unsafe waiting.add(threadID, context: context)
+        let isKnown = waiting.add(threadID, context: context)
         if isKnown, capture.shared.stops.parking.value != 0 { capture.shared.stops.noteStop() }
         bound.begin()
       }
       if capture.shared.ending.value == CrashEnd.endsLater {
-        unsafe StandIn(capture).stay(context, while: capture.shared.ending, is: CrashEnd.endsLater)
+        StandIn(capture).stay(context, while: capture.shared.ending, is: CrashEnd.endsLater)
         continue
       }
       while capture.shared.turn.value == turn && !bound.isOver {
@@ -100,26 +94,10 @@ struct CrashEnd {
   ///
   /// - Parameter isKernels: true if the kernel has called our handler.
   @_noLocks
-  func fate(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, isKernels: Bool
-  ) -> CrashFate {
-    if capture.shared.previousActions[signal].handler > 1 { return .handled }
-    if let information = unsafe information, capture.shared.process.id == 1,
-      unsafe CrashEnd.wasSent(signal, code: pm_siginfo_code(information))
-    {
-      return .discarded
-    }
+  func fate(_ signal: DeliveredSignal, isKernels: Bool) -> CrashFate {
+    if capture.shared.previousActions[signal.number].handler > 1 { return .handled }
+    if FirstProcess(capture).discards(signal) { return .discarded }
     return isKernels ? .ends : .delegated
-  }
-
-  /// True for a signal that a process or the kernel sent, false for one that an instruction raised.
-  ///
-  /// The kernel sends XCPU as SI_KERNEL, XFSZ and PIPE in the name of the process itself; for the
-  /// first process of a PID namespace it discards all of these under the default action. Source:
-  /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
-  @_noLocks
-  static func wasSent(_ signal: Int32, code: Int32) -> Bool {
-    code <= 0 || signal == 24 || signal == 25 || signal == 13 || signal == 3
   }
 
   /// Restores the previous action of the signal and makes it happen again, with its own siginfo,
@@ -128,47 +106,42 @@ struct CrashEnd {
   /// The other signals stay ours: a thread that crashes by one of them before the process has ended
   /// waits, and does not end it by that.
   @_noLocks
-  func passOn(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
-  ) {
-    var code: Int32 = 0
-    if let information = unsafe information { code = unsafe pm_siginfo_code(information) }
+  func passOn(_ signal: DeliveredSignal) {
+    let number = signal.number
     // While our handlers are in: where process_vm_readv is denied, the look is a load that may fault.
-    let faultsAgain =
-      unsafe recurs(signal, code: code) && !isMended(signal, code: code, information)
-    restore(signal)
+    let faultsAgain = recurs(number, code: signal.code) && !isMended(signal)
+    restore(number)
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
     // without us.
     if faultsAgain {
       // It came back to us: rt_sigaction is kept from us. A fault whose signal is blocked gets the
       // default action from the kernel. Source: Linux kernel/signal.c, force_sig_info_to_task.
-      if let context = unsafe context, capture.shared.timesReturned > 2 {
-        unsafe pm_context_block_signal(context, signal)
-      }
+      if capture.shared.timesReturned > 2 { signal.context?.block(number) }
       return
     }
-    if capture.shared.timesReturned > 8 { _ = pm_exit_group(128 &+ signal) }
-    if mustEndFirstProcess(signal, code: code) {
-      if unsafe rewind(signal, context) { return }
-      _ = pm_exit_group(128 &+ signal)
+    if capture.shared.timesReturned > 8 { _ = pm_exit_group(128 &+ number) }
+    let first = FirstProcess(capture)
+    if first.mustBeEnded(by: signal) {
+      if first.rewind(signal) { return }
+      _ = pm_exit_group(128 &+ number)
     }
     // Blocked first, so that it is delivered at the return from this handler, with the registers of
     // the crash.
-    var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
+    var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: number &- 1)
     _ = unsafe pm_sigprocmask(0, &mask, nil)  // SIG_BLOCK
     let answer = pm_getpid()
     let process = answer < 0 ? capture.shared.process.id : answer
     let thread = pm_gettid()
-    if let information = unsafe information,
-      unsafe pm_tgsigqueueinfo(process, thread, signal, information) == 0
+    if let information = signal.information,
+      information.queue(number, for: thread, of: process)
     {
       return
     }
     // A kernel or a seccomp profile without rt_tgsigqueueinfo: the siginfo is lost, the signal is
     // not.
-    if pm_tgkill(process, thread, signal) == 0 { return }
-    if pm_kill(process, signal) == 0 { return }
-    _ = pm_exit_group(128 &+ signal)
+    if pm_tgkill(process, thread, number) == 0 { return }
+    if pm_kill(process, number) == 0 { return }
+    _ = pm_exit_group(128 &+ number)
   }
 
   /// Does what the default action stands for, as far as a function can that another handler has
@@ -176,13 +149,11 @@ struct CrashEnd {
   ///
   /// abort() goes on by itself.
   @_noLocks
-  func delegate(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
-  ) {
-    if unsafe AbortCall(capture).isUnderWay(signal, information, context) {
-      restore(signal)
+  func delegate(_ signal: DeliveredSignal) {
+    if AbortCall(capture).isUnderWay(signal) {
+      restore(signal.number)
     } else {
-      unsafe passOn(signal, information, context)
+      passOn(signal)
     }
   }
 
@@ -194,42 +165,6 @@ struct CrashEnd {
       if capture.shared.previousActions.restore(number) { return }
       attempts &+= 1
     }
-  }
-
-  /// True where the kernel itself would have ended the first process of a PID namespace, but
-  /// discards the signal when it is queued: one that it forces, by an instruction, under the
-  /// default action.
-  ///
-  /// Signals that were sent are another matter: the kernel would have discarded those too.
-  @_noLocks
-  private func mustEndFirstProcess(_ signal: Int32, code: Int32) -> Bool {
-    guard signal == 5 || signal == 31, code > 0, pm_getpid() == 1 else { return false }
-    return capture.shared.previousActions[signal].handler == 0
-  }
-
-  /// Goes back to the instruction behind which the thread stands, to run into it again; false if
-  /// that is not a breakpoint or a system call.
-  ///
-  /// At a system call that seccomp trapped, the kernel has put the registers back as they were
-  /// before it. Source: Linux kernel/seccomp.c, SECCOMP_RET_TRAP.
-  @_noLocks
-  private func rewind(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
-    guard let context = unsafe context else { return false }
-    #if arch(arm64)
-      // svc #0; a breakpoint recurs as it is.
-      let (size, expected): (Int, UInt32) = (4, 0xD400_0001)
-    #else
-      // int3, or syscall.
-      let (size, expected): (Int, UInt32) = signal == 5 ? (1, 0xCC) : (2, 0x050F)
-    #endif
-    let address =
-      unsafe pm_context_instruction_pointer(context) &- UInt64(truncatingIfNeeded: size)
-    var instruction: UInt32 = 0
-    guard unsafe capture.memory.copy(address, to: &instruction, count: size) == size,
-      instruction == expected
-    else { return false }
-    unsafe pm_context_set_instruction_pointer(context, address)
-    return true
   }
 
   /// True for faults that the same instruction raises again.
@@ -251,18 +186,14 @@ struct CrashEnd {
   /// True where the memory that was not there is there now: another thread has mapped it meanwhile,
   /// or a first-chance handler, and running the instruction again would go on.
   @_noLocks
-  private func isMended(
-    _ signal: Int32, code: Int32, _ information: UnsafeMutableRawPointer?
-  ) -> Bool {
+  private func isMended(_ signal: DeliveredSignal) -> Bool {
     // SEGV_MAPERR, BUS_ADRERR; only at the end of the crash that was captured.
-    guard signal == 11 && code == 1 || signal == 7 && code == 2,
-      let information = unsafe information,
+    guard signal.number == 11 && signal.code == 1 || signal.number == 7 && signal.code == 2,
+      let information = signal.information,
       capture.shared.ending.value != 0,
       capture.shared.owner.value == UInt32(bitPattern: pm_gettid())
     else { return false }
-    var byte: UInt8 = 0
-    return unsafe capture.memory.copy(
-      pm_siginfo_address(information), to: &byte, count: 1) == 1
+    return capture.memory.isReadable(information.faultAddress)
   }
 
   /// An arm64 thread stands at its breakpoint, an x86 one behind it.

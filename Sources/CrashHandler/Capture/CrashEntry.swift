@@ -27,58 +27,54 @@ private func pm_in_crash(
   guard let capture = Capture.ofHandler else { return }
   let entryTime = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
   let end = CrashEnd(capture)
+  let crash = unsafe DeliveredSignal(signal, information, context)
   // If not, a handler that was installed after ours has called it, and goes on when it returns.
-  var isKernels = false
-  if let context = unsafe context {
-    isKernels = unsafe pm_is_kernels_call(context, entryStackPointer) != 0
-  }
+  let isKernels = crash.context?.isOfKernelsCall(entryStackPointer) ?? false
   var mask: UInt64 = 0
   if !isKernels { _ = unsafe pm_sigprocmask(0, nil, &mask) }
   // In a child of vfork, which runs in its parent's memory, the calls below this line would write
   // the parent's dump.
   guard OwnProcess(capture).become() else {
-    unsafe end.passOn(signal, information, context)
+    end.passOn(crash)
     return
   }
   let threadID = pm_gettid()
   if let dump = capture.shared.dumpingThreads.capture(of: threadID) {
     let interrupted = InterruptedDump(dump)
-    if unsafe interrupted.land(signal, information, context) { return }
+    if interrupted.land(crash) { return }
     interrupted.abandon(threadID)
   }
   if capture.shared.owner.value == UInt32(bitPattern: threadID) {
     unblock(capture.installed.signals.capture)
-    unsafe end.land(signal, information, context, isKernels: isKernels)
+    end.land(crash, isKernels: isKernels)
     return
   }
   // Not for a fault on an alternate stack: that is one of a signal handler, the first-chance
   // handler among them, which would be called for its own faults until the stack ends.
-  if let context = unsafe context, unsafe pm_context_is_on_signal_stack(context) == 0,
+  if let context = crash.context, !context.isOnSignalStack,
     pm_has_first_chance_handler()
   {
     // Which may take long: the stop signals are let through meanwhile.
-    setMask(unsafe pm_context_signal_mask(context) | ~capture.installed.signals.open)
-    if unsafe pm_call_first_chance_handler(signal, information, context) { return }
+    setMask(context.signalMask | ~capture.installed.signals.open)
+    if unsafe pm_call_first_chance_handler(signal, information, context.address) { return }
     setMask(~capture.installed.signals.faults)
   }
   unblock(capture.installed.signals.faults)
-  guard unsafe end.becomeOwner(threadID, context: context) else {
-    unsafe end.passOn(signal, information, context)
+  guard end.becomeOwner(threadID, context: crash.context) else {
+    end.passOn(crash)
     return
   }
   unblock(capture.installed.signals.capture)
-  capture.session.exception.signal = signal
-  unsafe capture.session.exception.information = information
-  unsafe capture.session.exception.context = context
+  capture.session.exception.signal = crash
   capture.session.exception.threadID = threadID
   capture.session.exception.entryTime = entryTime
   capture.session.exception.outcomeOffset = 0
   let backtracer = SwiftBacktracer(capture)
-  let isBacktraced = unsafe backtracer.takePlace(signal, context)
+  let isBacktraced = backtracer.takePlace(crash)
   let isEnd =
-    unsafe isBacktraced && isKernels && backtracer.isEnd(signal, information, context)
+    isBacktraced && isKernels && backtracer.isEnd(crash)
   let fate: CrashFate =
-    isEnd ? .ends : unsafe end.fate(signal, information, isKernels: isKernels)
+    isEnd ? .ends : end.fate(crash, isKernels: isKernels)
   capture.session.exception.isBacktraced = isBacktraced
   capture.session.exception.fate = fate
   let survival = Survival(capture)
@@ -88,12 +84,12 @@ private func pm_in_crash(
     unsafe pm_call_on_stack(capture.session.stackTop, pm_capture_crash, capture.argument)
     if !fate.isEnd && !isBacktraced { Rearming(capture).rearm() }
   }
-  if isBacktraced { unsafe backtracer.run(signal, information, context, isEnd: isEnd) }
+  if isBacktraced { backtracer.run(crash, isEnd: isEnd) }
   if fate.isEnd {
-    unsafe end.end(signal, information, context, isKernels: isKernels)
+    end.end(crash, isKernels: isKernels)
     return
   }
-  let crash = capture.shared.survived.count
+  let count = capture.shared.survived.count
   // The fault comes again although the default action was put back: rt_sigaction is kept from us.
   if case .delegated = fate {
     capture.shared.timesReturned =
@@ -102,12 +98,12 @@ private func pm_in_crash(
   capture.shared.owner.store(0)
   end.wakeWaiting()
   if case .handled = fate, !isBacktraced {
-    unsafe PreviousHandler(capture).run(signal, information, context, crash: crash, fault: fault)
+    PreviousHandler(capture).run(crash, crash: count, fault: fault)
   }
-  if !isKernels { unsafe goBack(context, mask: mask) }
+  if !isKernels { goBack(crash.context, mask: mask) }
   if case .delegated = fate {
     capture.shared.knownFaults.noteReturn(fault)
-    unsafe end.delegate(signal, information, context)
+    end.delegate(crash)
   }
 }
 
@@ -116,9 +112,9 @@ private func pm_in_crash(
 ///
 /// It may leave by siglongjmp instead.
 @_noLocks
-private func goBack(_ context: UnsafeMutableRawPointer?, mask: UInt64) {
+private func goBack(_ context: SignalContext?, mask: UInt64) {
   var mask = mask
-  if let context = unsafe context { _ = unsafe pm_restore_signal_stack(context) }
+  context?.restoreSignalStack()
   _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
 }
 

@@ -19,9 +19,9 @@ struct CrashedStack {
   /// What to capture from: the stack pointer, or the beginning of the thread's own stack if that
   /// lies above and the frame pointer is in it.
   @_noLocks
-  func lowestAddress(_ context: UnsafeMutableRawPointer) -> UInt64 {
-    let stackPointer = unsafe pm_context_stack_pointer(context)
-    let framePointer = unsafe pm_context_frame_pointer(context)
+  func lowestAddress(_ context: SignalContext) -> UInt64 {
+    let stackPointer = context.stackPointer
+    let framePointer = context.framePointer
     guard stackPointer < framePointer else { return stackPointer }
     let mappings = capture.session.mappings
     let index = mappings.index(endingAbove: framePointer)

@@ -35,13 +35,8 @@ struct InterruptedDump {
 
   /// True if it was a fault of a section, which is broken off; false for a crash.
   @_noLocks
-  func land(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
-  ) -> Bool {
-    guard let information = unsafe information,
-      unsafe !CrashEnd.wasSent(signal, code: pm_siginfo_code(information))
-    else { return false }
-    return unsafe dump.session.landingPads.landFault(signal, context)
+  func land(_ signal: DeliveredSignal) -> Bool {
+    signal.isFault && dump.session.landingPads.landFault(signal)
   }
 
   /// Gives up what the dump holds of the handler's, because the thread crashed.

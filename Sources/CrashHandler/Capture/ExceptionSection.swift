@@ -16,14 +16,14 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
     capture.session.writer.end()
     return
   }
-  capture.session.writer.signed(.signalNumber, Int64(capture.session.exception.signal), width: 4)
-  if let information = unsafe capture.session.exception.information {
-    unsafe capture.session.writer.signed(
-      .signalCode, Int64(pm_siginfo_code(information)), width: 4)
-    unsafe capture.session.writer.unsigned(.faultAddress, pm_siginfo_address(information))
+  capture.session.writer.signed(
+    .signalNumber, Int64(capture.session.exception.signal.number), width: 4)
+  if let information = capture.session.exception.signal.information {
+    capture.session.writer.signed(.signalCode, Int64(information.code), width: 4)
+    capture.session.writer.unsigned(.faultAddress, information.faultAddress)
     // siginfo_t is 128 bytes by the kernel's ABI.
-    unsafe capture.session.writer.property(.signalInfo, information, count: 128)
-    unsafe writeSenderName(capture, information)
+    unsafe capture.session.writer.property(.signalInfo, information.address, count: 128)
+    writeSenderName(capture, information)
   }
   let text = TextWriter(capture)
   let limit = 16384
@@ -39,13 +39,10 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
 
 /// What the process that sent the signal is called, while it still is there.
 @_noLocks
-private func writeSenderName(
-  _ capture: Capture, _ information: UnsafeRawPointer
-) {
-  let code = unsafe pm_siginfo_code(information)
+private func writeSenderName(_ capture: Capture, _ information: SignalInformation) {
+  let (code, sender) = (information.code, information.sender)
   // SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL have a sender, in si_pid.
   guard code == 0 || code == -1 || code == -3 || code == -6 else { return }
-  let sender = unsafe information.loadUnaligned(fromByteOffset: 16, as: Int32.self)
   guard sender > 0, sender != capture.shared.process.id,
     let place = unsafe capture.session.writer.beginProperty(.senderName, capacity: 64)
   else { return }

@@ -25,15 +25,14 @@ struct FaultIdentity {
   @_noLocks
   init(_ capture: Capture) {
     self.init()
-    guard let information = unsafe capture.session.exception.information,
-      let context = unsafe capture.session.exception.context,
-      unsafe !CrashEnd.wasSent(capture.session.exception.signal, code: pm_siginfo_code(information))
+    let exception = capture.session.exception
+    guard exception.signal.isFault, let information = exception.signal.information,
+      let context = exception.signal.context
     else { return }
     self.init(
-      signal: capture.session.exception.signal, threadID: capture.session.exception.threadID,
-      instructionPointer: unsafe pm_context_instruction_pointer(context),
-      stackPointer: unsafe pm_context_stack_pointer(context),
-      address: unsafe pm_siginfo_address(information))
+      signal: exception.signal.number, threadID: exception.threadID,
+      instructionPointer: context.instructionPointer, stackPointer: context.stackPointer,
+      address: information.faultAddress)
   }
 
   @_noLocks

@@ -39,22 +39,22 @@ struct FrameTrail {
   ///   - scratch: `scanSize` bytes, apart from those that `code` has.
   @_noLocks
   init(
-    context: UnsafeRawPointer, mappings: MappingTable, code: CodeMemory, memory: SafeMemory,
+    context: SignalContext, mappings: MappingTable, code: CodeMemory, memory: SafeMemory,
     place: UnsafeMutableRawPointer, scratch: UnsafeMutableRawPointer
   ) {
     self.code = code
     self.memory = memory
     unsafe self.place = place
     unsafe self.scratch = scratch
-    address = unsafe pm_context_instruction_pointer(context)
-    stackPointer = unsafe pm_context_stack_pointer(context)
-    framePointer = unsafe pm_context_frame_pointer(context)
+    address = context.instructionPointer
+    stackPointer = context.stackPointer
+    framePointer = context.framePointer
     // After an overflow the stack pointer lies in the guard page or right below the mapping.
     var index = mappings.index(endingAbove: stackPointer)
     while index < mappings.count, !mappings[index].has(Mapping.isReadable) { index &+= 1 }
     stackEnd = index < mappings.count ? mappings[index].end : 0
     #if arch(arm64)
-      linkRegister = unsafe pm_context_link_register(context)
+      linkRegister = context.linkRegister
     #endif
   }
 

@@ -37,29 +37,29 @@ struct LandingPads {
 
   /// Lands a fault on the innermost pad that is armed; false if none is.
   @_noLocks
-  func landFault(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
-    if unsafe land(copy, signal, context) { return true }
-    if unsafe land(section, signal, context) { return true }
-    return unsafe land(dump, signal, context)
+  func landFault(_ signal: DeliveredSignal) -> Bool {
+    if unsafe land(copy, signal) { return true }
+    if unsafe land(section, signal) { return true }
+    return unsafe land(dump, signal)
   }
 
   /// Breaks off the section that runs, or what is between two; false if neither is.
   @_noLocks @discardableResult
-  func breakOffSection(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
+  func breakOffSection(_ signal: DeliveredSignal) -> Bool {
     guard unsafe section.pointee.armed != 0 else {
-      return unsafe breakOffDump(signal, context)
+      return breakOffDump(signal)
     }
     unsafe copy.pointee.armed = 0
-    return unsafe land(section, signal, context)
+    return unsafe land(section, signal)
   }
 
   /// Breaks off the dump, in a section or not; false if it is over.
   @_noLocks @discardableResult
-  func breakOffDump(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
-    guard unsafe context != nil, unsafe dump.pointee.armed != 0 else { return false }
+  func breakOffDump(_ signal: DeliveredSignal) -> Bool {
+    guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }
     unsafe section.pointee.armed = 0
     unsafe copy.pointee.armed = 0
-    return unsafe land(dump, signal, context)
+    return unsafe land(dump, signal)
   }
 
   @_noLocks
@@ -71,12 +71,11 @@ struct LandingPads {
 
   @_noLocks
   private func land(
-    _ pad: UnsafeMutablePointer<pm_landing_pad>, _ signal: Int32,
-    _ context: UnsafeMutableRawPointer?
+    _ pad: UnsafeMutablePointer<pm_landing_pad>, _ signal: DeliveredSignal
   ) -> Bool {
-    guard let context = unsafe context, unsafe pad.pointee.armed != 0 else { return false }
+    guard let context = signal.context, unsafe pad.pointee.armed != 0 else { return false }
     unsafe pad.pointee.armed = 0
-    unsafe pm_context_land(context, pad, signal)
+    unsafe pm_context_land(context.address, pad, signal.number)
     return true
   }
 }

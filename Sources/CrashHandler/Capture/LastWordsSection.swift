@@ -111,13 +111,13 @@ private struct LastWordsBlock {
 
   @_noLocks
   private mutating func appendSignal() {
-    let signal = capture.session.exception.signal
+    let signal = capture.session.exception.signal.number
     begin("signal ")
     text.append(decimal: Int64(signal))
     text.append(" ")
     SignalWords.append(signal: signal, to: &text)
-    if let information = unsafe capture.session.exception.information {
-      let code = unsafe pm_siginfo_code(information)
+    if let information = capture.session.exception.signal.information {
+      let code = information.code
       text.append(" code ")
       text.append(decimal: Int64(code))
       text.append(" ")
@@ -127,7 +127,7 @@ private struct LastWordsBlock {
         signal == 4 || signal == 5 || signal == 7 || signal == 8 || signal == 11
       if isFault, code > 0, code != 0x80 {
         text.append(" address 0x")
-        text.append(hexadecimal: unsafe pm_siginfo_address(information))
+        text.append(hexadecimal: information.faultAddress)
       }
     }
     end()
@@ -225,7 +225,7 @@ private struct LastWordsBlock {
 
   @_noLocks
   mutating func appendFrames() {
-    guard let context = unsafe capture.session.exception.context else { return }
+    guard let context = capture.session.exception.signal.context else { return }
     let mappings = capture.session.mappings
     let memory = capture.memory
     let scratch = unsafe capture.session.scratch.address

@@ -28,9 +28,9 @@ struct LateEnd {
   /// A core file that takes longer is written all the same: the kernel keeps every signal but KILL
   /// from a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
   @_noLocks
-  func prepare(_ context: UnsafeMutableRawPointer?) {
-    if let context = unsafe context, capture.installed.signals.watchdog != 0 {
-      unsafe pm_context_unblock_signal(context, capture.installed.signals.watchdog)
+  func prepare(_ context: SignalContext?) {
+    if capture.installed.signals.watchdog != 0 {
+      context?.unblock(capture.installed.signals.watchdog)
     }
     armOnce(capture, milliseconds: LateEnd.time)
   }
@@ -38,7 +38,7 @@ struct LateEnd {
   /// Ends the process by the signal of its crash.
   @_noLocks
   func end() {
-    let signal = capture.session.exception.signal
+    let signal = capture.session.exception.signal.number
     var standard = pm_signal_action()
     _ = unsafe pm_sigaction(signal, &standard, nil)
     var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)

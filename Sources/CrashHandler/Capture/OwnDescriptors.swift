@@ -32,7 +32,7 @@ struct OwnDescriptors {
   func take() {
     capture.session.files.hasOwnDescriptors = false
     guard case .ends = capture.session.exception.fate, capture.makes(CallBit.descriptorTable),
-      capture.shared.previousActions[capture.session.exception.signal].handler == 0
+      capture.shared.previousActions[capture.session.exception.signal.number].handler == 0
     else { return }
     capture.session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
   }

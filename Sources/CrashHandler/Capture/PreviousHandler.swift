@@ -26,46 +26,39 @@ struct PreviousHandler {
   ///   - crash: the number of this crash, to know it by afterwards.
   ///   - fault: that of its fault.
   @_noLocks
-  func run(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?,
-    _ context: UnsafeMutableRawPointer?, crash: UInt32, fault: UInt32
-  ) {
-    var wasSent = false
-    if let information = unsafe information {
-      wasSent = unsafe CrashEnd.wasSent(signal, code: pm_siginfo_code(information))
-    }
-    let ours = wasSent ? actionsOfOurs() : 0
-    unsafe call(signal, information, context)
+  func run(_ signal: DeliveredSignal, crash: UInt32, fault: UInt32) {
+    let ours = signal.wasSent ? actionsOfOurs() : 0
+    call(signal)
     capture.shared.knownFaults.noteReturn(fault)
     if capture.shared.survived.count == crash {
       capture.shared.survived.handlerHasReturned = true
     }
     // After a fault the instruction runs again, and shows whether the cause is gone.
-    guard wasSent, let information = unsafe information else { return }
-    takeBack(ours, after: signal)
+    guard signal.wasSent, let information = signal.information else { return }
+    takeBack(ours, after: signal.number)
     // abort() goes on to end the process once its signal's handler returns.
-    if signal == 6, unsafe pm_siginfo_sender(information) == capture.shared.process.id { return }
+    if signal.number == 6, information.sender == capture.shared.process.id { return }
     Survival(capture).markIfFree(crash)
   }
 
   /// Calls it; what it changed in the context holds when our handler returns.
   @_noLocks
-  func call(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
-  ) {
-    let action = capture.shared.previousActions[signal]
+  func call(_ signal: DeliveredSignal) {
+    let number = signal.number
+    let action = capture.shared.previousActions[number]
     if action.flags & PreviousHandler.resetsHandler != 0 {
       var standard = pm_signal_action()
-      _ = unsafe pm_sigaction(signal, &standard, nil)
+      _ = unsafe pm_sigaction(number, &standard, nil)
     }
-    if let context = unsafe context {
+    if let context = signal.context {
       // Capture left a stack of its own in; only a handler that returns would get the thread's back.
-      _ = unsafe pm_restore_signal_stack(context)
-      var mask = unsafe pm_context_signal_mask(context) | action.mask
-      if action.flags & PreviousHandler.noDefer == 0 { mask |= bit(signal) }
+      context.restoreSignalStack()
+      var mask = context.signalMask | action.mask
+      if action.flags & PreviousHandler.noDefer == 0 { mask |= bit(number) }
       _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
     }
-    unsafe pm_call_previous_handler(action.handler, signal, information, context)
+    unsafe pm_call_previous_handler(
+      action.handler, number, signal.information?.address, signal.context?.address)
   }
 
   /// Installs our handler again where the previous one has left the default behind, as Swift's

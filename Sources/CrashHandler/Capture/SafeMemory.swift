@@ -83,6 +83,20 @@ struct SafeMemory {
     return done
   }
 
+  @_noLocks
+  func isReadable(_ address: UInt64) -> Bool {
+    var byte: UInt8 = 0
+    return unsafe copy(address, to: &byte, count: 1) == 1
+  }
+
+  /// An instruction of at most 4 bytes; nil if it cannot be read.
+  @_noLocks
+  func instruction(at address: UInt64, size: Int) -> UInt32? {
+    var value: UInt32 = 0
+    guard size <= 4, unsafe copy(address, to: &value, count: size) == size else { return nil }
+    return value
+  }
+
   /// A 64-bit word; nil if it cannot be read.
   @_noLocks
   func word(_ address: UInt64) -> UInt64? {

@@ -69,11 +69,8 @@ struct Session: ~Copyable {
 /// The crash that a dump is of; of a dump without one, the thread in question and where it called.
 ///
 /// RUNS-DURING-CRASH.
-@safe
 struct CapturedException {
-  var signal: Int32 = 0
-  var information: UnsafeMutableRawPointer?
-  var context: UnsafeMutableRawPointer?
+  var signal = DeliveredSignal(context: nil)
   var threadID: Int32 = 0
   var entryTime: UInt64 = 0
   var fate = CrashFate.ends

@@ -84,19 +84,19 @@ struct StackOffers {
   ///
   /// Returning from the handler makes it the thread's own.
   @_noLocks
-  func answer(_ threadID: Int32, _ context: UnsafeMutableRawPointer) {
+  func answer(_ threadID: Int32, _ context: SignalContext) {
     let count = Int(truncatingIfNeeded: self.count.value)
     var index = 0
     while index < count, self.threadID(index) != threadID { index &+= 1 }
     guard index < count else { return }
-    let hasOne = unsafe pm_context_has_signal_stack(context, sufficientSize) != 0
+    let hasOne = context.hasSignalStack(sufficientSize)
     let answer = hasOne ? State.declined : State.taken
     guard state(index).exchange(expected: State.offered, desired: answer) == State.offered
     else { return }
     if !hasOne {
-      let isFirst = unsafe pm_context_has_signal_stack(context, 1) == 0
-      unsafe pm_context_set_signal_stack(
-        context, base(index), isFirst ? StackOffers.firstSize(stackSize) : stackSize)
+      let isFirst = !context.hasSignalStack(1)
+      context.setSignalStack(
+        base(index), size: isFirst ? StackOffers.firstSize(stackSize) : stackSize)
     }
     answers.add(1)
     answers.wakeAll()

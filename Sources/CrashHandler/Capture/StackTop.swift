@@ -27,9 +27,9 @@ struct StackTop {
   /// up: a frame may be larger than all of it, and an overflow by such a frame leaves the stack
   /// pointer in other memory.
   @_noLocks
-  func write(_ context: UnsafeMutableRawPointer) {
-    let stackPointer = unsafe pm_context_stack_pointer(context)
-    let framePointer = unsafe pm_context_frame_pointer(context)
+  func write(_ context: SignalContext) {
+    let stackPointer = context.stackPointer
+    let framePointer = context.framePointer
     let limit = capture.installed.limits.crashingThreadStack
     var written = WrittenStack()
     capture.session.writer.startArray(.stack)
@@ -51,8 +51,7 @@ struct StackTop {
     var place = address
     var page = 0
     while page <= StackTop.guardPages {
-      var byte: UInt8 = 0
-      if unsafe capture.memory.copy(place, to: &byte, count: 1) == 1 { return place }
+      if capture.memory.isReadable(place) { return place }
       place = (place & ~4095) &+ 4096
       page &+= 1
     }

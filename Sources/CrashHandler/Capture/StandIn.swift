@@ -61,7 +61,7 @@ struct StandIn {
   ///
   /// - Parameter context: where the thread is to be found.
   @_noLocks
-  func stay(_ context: UnsafeMutableRawPointer?, while word: FutexWord, is value: UInt32) {
+  func stay(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
     // All that a thread in our handler has open, but for faults.
     var blocked = StandIn.signal
     add(capture.installed.signals.stop, to: &blocked)
@@ -90,13 +90,13 @@ struct StandIn {
   /// Calls the signal's handler, if it is the backtracer's.
   @_noLocks
   private func callHandler(
-    _ information: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer?
+    _ information: UnsafeMutableRawPointer, _ context: SignalContext?
   ) {
     var action = pm_signal_action()
     guard unsafe pm_sigaction(ThreadStopper.profileSignal, nil, &action) == 0,
       action.handler &- capture.shared.backtracer.code < capture.shared.backtracer.codeSize
     else { return }
     unsafe pm_call_previous_handler(
-      action.handler, ThreadStopper.profileSignal, information, context)
+      action.handler, ThreadStopper.profileSignal, information, context?.address)
   }
 }

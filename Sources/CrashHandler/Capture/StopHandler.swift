@@ -26,21 +26,22 @@ private func pm_in_stop(
   let generation = capture.shared.stops.parking.value & ~1
   guard OwnProcess(capture).isCurrent else { return }
   let threadID = pm_gettid()
+  let context = unsafe SignalContext(context)
   guard generation != 0 else {
-    if let context = unsafe context { unsafe capture.shared.stackOffers.answer(threadID, context) }
+    if let context { capture.shared.stackOffers.answer(threadID, context) }
     return
   }
   guard UInt32(bitPattern: threadID) != capture.shared.owner.value else { return }
   if let record = capture.shared.threads.find(threadID) {
     record.threadPointer = pm_thread_pointer()
-    var place = unsafe context
+    var place = context
     // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
     if let dump = capture.shared.dumpingThreads.capture(of: threadID),
-      let caller = unsafe dump.session.exception.context
+      let caller = dump.session.exception.signal.context
     {
-      unsafe place = caller
+      place = caller
     }
-    record.context = UInt64(truncatingIfNeeded: UInt(bitPattern: place))
+    record.context = place?.number ?? 0
     record.setStatus(.stopped)
     capture.shared.stops.noteStop()
   }
@@ -48,7 +49,7 @@ private func pm_in_stop(
     let parking = capture.shared.stops.parking.value
     guard parking & ~1 == generation else { return }
     if parking & 1 == 1 {
-      unsafe StandIn(capture).stay(context, while: capture.shared.stops.parking, is: parking)
+      StandIn(capture).stay(context, while: capture.shared.stops.parking, is: parking)
     } else {
       capture.shared.stops.parking.wait(while: parking, milliseconds: -1)
     }

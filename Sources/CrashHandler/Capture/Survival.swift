@@ -29,33 +29,12 @@ struct Survival {
     capture.session.exception.faultNumber = faults.add(fault)
     let fate = capture.session.exception.fate
     if fate.isEnd {
-      guard isLastResortOfAbort() else { return true }
+      guard FirstProcess(capture).isLastResortOfAbort() else { return true }
       mark(CrashFate.ended)
       return false
     }
     if isRepeated { return false }
     return Int(capture.shared.survived.count) < capture.installed.limits.survivedCrashes
-  }
-
-  /// True where abort(), whose signal the kernel discarded, ends the first process of a PID
-  /// namespace by an instruction that faults.
-  ///
-  /// Source: glibc stdlib/abort.c, ABORT_INSTRUCTION.
-  @_noLocks
-  private func isLastResortOfAbort() -> Bool {
-    guard capture.session.exception.threadID == capture.shared.abortingThread,
-      let context = unsafe capture.session.exception.context
-    else { return false }
-    #if arch(arm64)
-      let (signal, instruction, size): (Int32, UInt32, Int) = (5, 0xD420_7D00, 4)  // brk 1000
-    #else
-      let (signal, instruction, size): (Int32, UInt32, Int) = (11, 0xF4, 1)  // hlt
-    #endif
-    guard capture.session.exception.signal == signal else { return false }
-    var found: UInt32 = 0
-    let address = unsafe pm_context_instruction_pointer(context)
-    return unsafe capture.memory.copy(address, to: &found, count: size) == size
-      && found == instruction
   }
 
   // MARK: - What dumps say
@@ -77,7 +56,7 @@ struct Survival {
     var hasHandler = isBacktraced
     if case .handled = fate { hasHandler = true }
     if hasHandler {
-      let action = capture.shared.previousActions[capture.session.exception.signal]
+      let action = capture.shared.previousActions[capture.session.exception.signal.number]
       capture.session.writer.unsigned(.previousHandler, action.handler)
     }
     if hasPreceding {
@@ -104,8 +83,7 @@ struct Survival {
     }
     capture.shared.survived.thread = capture.session.exception.threadID
     capture.shared.survived.handlerHasReturned = false
-    capture.shared.abortingThread =
-      mayBeAbortOfFirstProcess ? capture.session.exception.threadID : 0
+    FirstProcess(capture).noteAbort()
     unsafe pm_copy_bytes(capture.shared.survived.report, capture.session.names.reportID, 16)
     unsafe pm_copy_bytes(
       capture.shared.survived.name, capture.session.names.finished,
@@ -128,26 +106,13 @@ struct Survival {
   /// Notes that the previous handler of the crash just remembered has returned; on the thread that
   /// captures still.
   @_noLocks
-  func markReturned(_ information: UnsafeMutableRawPointer?) {
+  func markReturned(_ signal: DeliveredSignal) {
     capture.shared.survived.handlerHasReturned = true
-    let signal = capture.session.exception.signal
-    guard let information = unsafe information,
-      unsafe CrashEnd.wasSent(signal, code: pm_siginfo_code(information)),
+    guard signal.wasSent, let information = signal.information,
       // abort() goes on to end the process.
-      unsafe signal != 6 || pm_siginfo_sender(information) != capture.shared.process.id
+      signal.number != 6 || information.sender != capture.shared.process.id
     else { return }
     markWentOn()
-  }
-
-  /// True for a signal that abort() may have raised: it goes on when the kernel has discarded that,
-  /// or the signal's handler has returned, and the kernel discards its second one too.
-  private var mayBeAbortOfFirstProcess: Bool {
-    @_noLocks get {
-      guard capture.session.exception.signal == 6 && capture.shared.process.id == 1,
-        let information = unsafe capture.session.exception.information
-      else { return false }
-      return unsafe pm_siginfo_sender(information) == 1
-    }
   }
 
   /// True if the previous handler of the earlier crash is known to have been left: it returned, or
@@ -158,10 +123,10 @@ struct Survival {
   private func isEarlierCrashOver() -> Bool {
     if capture.shared.survived.handlerHasReturned { return true }
     guard capture.session.exception.threadID == capture.shared.survived.thread,
-      let context = unsafe capture.session.exception.context,
-      unsafe pm_context_signal_stack(context).pointee.size > 0
+      let context = capture.session.exception.signal.context,
+      context.signalStackSize > 0
     else { return false }
-    return unsafe pm_context_is_on_signal_stack(context) == 0
+    return !context.isOnSignalStack
   }
 
   /// Says in the preceding dump that the process went on, if that is not said yet.

@@ -28,15 +28,15 @@ struct SwiftBacktracer {
   /// Not for a stack that is over, on a thread that has its first alternate stack from us: without
   /// us the kernel would have ended the process, for it had no place to call any handler on.
   @_noLocks
-  func takePlace(_ signal: Int32, _ context: UnsafeMutableRawPointer?) -> Bool {
+  func takePlace(_ signal: DeliveredSignal) -> Bool {
     let isThere =
-      capture.shared.backtracer.signals &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
+      capture.shared.backtracer.signals &>> UInt64(truncatingIfNeeded: signal.number &- 1) & 1 == 1
     guard isThere else { return false }
-    guard let context = unsafe context, signal == 11 || signal == 7,
-      unsafe pm_context_is_on_signal_stack(context) == 0,
-      unsafe capture.shared.stackOffers.isFirst(pm_context_signal_stack(context).pointee.size),
-      isReadable(UInt64(UInt(bitPattern: context))),
-      unsafe !hasRoom(below: pm_context_stack_pointer(context))
+    guard let context = signal.context, signal.number == 11 || signal.number == 7,
+      !context.isOnSignalStack,
+      capture.shared.stackOffers.isFirst(context.signalStackSize),
+      capture.memory.isReadable(context.number),
+      !hasRoom(below: context.stackPointer)
     else { return true }
     forget()
     return false
@@ -44,13 +44,10 @@ struct SwiftBacktracer {
 
   /// Whether the process ends once it has returned.
   @_noLocks
-  func isEnd(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
-  ) -> Bool {
-    guard let information = unsafe information, let context = unsafe context else { return false }
-    if signal == 6 { return unsafe AbortCall(capture).isUnderWay(signal, information, context) }
-    let code = unsafe pm_siginfo_code(information)
-    return code > 0 && comesAgain(signal, code: code)
+  func isEnd(_ signal: DeliveredSignal) -> Bool {
+    if signal.number == 6 { return AbortCall(capture).isUnderWay(signal) }
+    return signal.context != nil && signal.code > 0
+      && comesAgain(signal.number, code: signal.code)
   }
 
   /// Runs it, and makes the default actions those that follow.
@@ -58,21 +55,18 @@ struct SwiftBacktracer {
   /// - Parameter isEnd: whether the process ends once it has returned. If not, the handler is ready
   ///   for the next crash afterwards.
   @_noLocks
-  func run(
-    _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
-    isEnd: Bool
-  ) {
+  func run(_ signal: DeliveredSignal, isEnd: Bool) {
     capture.shared.ending.store(CrashEnd.endsLater)
     StandIn(capture).call()
     let previous = PreviousHandler(capture)
     let ours = previous.actionsOfOurs()
-    unsafe previous.call(signal, information, context)
+    previous.call(signal)
     forget()
     if isEnd { return }
     let isRemembered = capture.session.exception.outcomeOffset > 0
     if isRemembered { Rearming(capture).rearm() }
-    previous.takeBack(ours, after: signal)
-    if isRemembered { unsafe Survival(capture).markReturned(information) }
+    previous.takeBack(ours, after: signal.number)
+    if isRemembered { Survival(capture).markReturned(signal) }
     capture.shared.ending.store(0)
   }
 
@@ -112,15 +106,11 @@ struct SwiftBacktracer {
     var distance: UInt64 = 8
     while distance < size &+ 4096 {
       // The frame's two ends, and each page between them.
-      guard isReadable(stackPointer &- (distance < size ? distance : size)) else { return false }
+      guard capture.memory.isReadable(stackPointer &- (distance < size ? distance : size)) else {
+        return false
+      }
       distance &+= 4096
     }
     return true
-  }
-
-  @_noLocks
-  private func isReadable(_ address: UInt64) -> Bool {
-    var byte: UInt8 = 0
-    return unsafe capture.memory.copy(address, to: &byte, count: 1) == 1
   }
 }

@@ -31,8 +31,8 @@ private func pm_in_termination(
   if processID == 1 { return }
   var action = pm_signal_action()
   _ = unsafe pm_sigaction(signal, &action, nil)
-  if let information = unsafe information,
-    unsafe pm_tgsigqueueinfo(processID, pm_gettid(), signal, information) == 0
+  if let information = unsafe SignalInformation(information),
+    information.queue(signal, for: pm_gettid(), of: processID)
   {
     return
   }

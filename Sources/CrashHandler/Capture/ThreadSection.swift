@@ -12,8 +12,8 @@ func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   guard !capture.session.request.isHang else { return }
   capture.session.writer.startMap(.crashingThread)
   writeRegisters(capture)
-  if let context = unsafe capture.session.exception.context {
-    unsafe StackTop(capture).write(context)
+  if let context = capture.session.exception.signal.context {
+    StackTop(capture).write(context)
   }
   capture.session.writer.end()
 }
@@ -34,15 +34,15 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   // Again, where the section that writes them was broken off.
   if capture.session.progress.abandoned & 1 &<< 20 != 0 { writeRegisters(capture) }
   thread.writeOwnStatus()
-  if let context = unsafe capture.session.exception.context {
+  if let context = capture.session.exception.signal.context {
     thread.writeStack(
-      from: unsafe CrashedStack(capture).lowestAddress(context),
+      from: CrashedStack(capture).lowestAddress(context),
       limit: capture.installed.limits.crashingThreadStack,
       written: capture.session.writtenStack)
   }
   capture.session.writer.end()
-  if let context = unsafe capture.session.exception.context {
-    unsafe writeMemory(capture, around: context)
+  if let context = capture.session.exception.signal.context {
+    writeMemory(capture, around: context)
   }
 }
 
@@ -50,9 +50,9 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
 private func writeRegisters(_ capture: Capture) {
   let thread = ThreadWriter(capture)
   thread.writeIdentity(threadID: capture.session.exception.threadID, method: 1)
-  if let context = unsafe capture.session.exception.context {
-    unsafe capture.session.writer.unsigned(.blockedSignals, pm_context_signal_mask(context))
-    thread.writeContext(UInt64(truncatingIfNeeded: UInt(bitPattern: context)))
+  if let context = capture.session.exception.signal.context {
+    capture.session.writer.unsigned(.blockedSignals, context.signalMask)
+    thread.writeContext(context)
   }
   capture.session.writer.unsigned(.threadPointer, pm_thread_pointer())
 }
@@ -66,23 +66,22 @@ private func writeHungThread(_ capture: Capture) {
   ThreadWriter(capture).writeThread(
     record, limit: capture.installed.limits.crashingThreadStack, as: .crashingThread)
   guard record.has(.stopped),
-    let context = unsafe UnsafeMutableRawPointer(
-      bitPattern: UInt(truncatingIfNeeded: record.context))
+    let context = SignalContext(number: record.context)
   else { return }
-  unsafe writeMemory(capture, around: context)
+  writeMemory(capture, around: context)
 }
 
 /// The memory that a context's registers point at.
 @_noLocks
 private func writeMemory(
-  _ capture: Capture, around pointer: UnsafeMutableRawPointer
+  _ capture: Capture, around context: SignalContext
 ) {
   let thread = ThreadWriter(capture)
-  let instruction = unsafe pm_context_instruction_pointer(pointer)
+  let instruction = context.instructionPointer
   capture.session.writer.startArray(.memory)
   // Enough for the instructions before and behind it, at most in two pages.
   thread.writeRegion(instruction &- 256, count: 512)
-  unsafe RegisterMemory(capture).write(registers: pm_context_general_registers(pointer))
+  unsafe RegisterMemory(capture).write(registers: context.generalRegisters)
   capture.session.writer.end()
 }
 

@@ -30,12 +30,9 @@ struct ThreadWriter {
       writeIdentity(threadID: record.threadID, method: record.has(.stopped) ? 2 : 3)
       writeStatus(record)
       capture.session.writer.unsigned(.threadPointer, record.threadPointer)
-      writeContext(record.context)
-      if let context = unsafe UnsafeMutableRawPointer(
-        bitPattern: UInt(truncatingIfNeeded: record.context))
-      {
-        writeStack(
-          from: unsafe pm_context_stack_pointer(context), limit: limit)
+      if let context = SignalContext(number: record.context) {
+        writeContext(context)
+        writeStack(from: context.stackPointer, limit: limit)
       }
     } else {
       writeUnstopped(record, limit: limit)
@@ -138,17 +135,10 @@ struct ThreadWriter {
 
   /// General registers, and the floating-point and vector state as the kernel saved it.
   @_noLocks
-  func writeContext(_ context: UInt64) {
-    guard
-      let pointer = unsafe UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: context))
-    else { return }
-    // The signal frame is the kernel's own writing: it can be read without a net, but its pointers
-    // are checked.
+  func writeContext(_ context: SignalContext) {
     unsafe capture.session.writer.property(
-      .generalRegisters, pm_context_general_registers(pointer),
-      count: Int(PM_GENERAL_REGISTERS_SIZE))
-    let area = UInt64(
-      truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(pointer)))
+      .generalRegisters, context.generalRegisters, count: Int(PM_GENERAL_REGISTERS_SIZE))
+    let area = context.floatingPoint
     let memory = capture.memory
     let capacity = 16384
     guard area != 0,

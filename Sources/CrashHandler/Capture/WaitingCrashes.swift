@@ -42,7 +42,7 @@ struct WaitingCrashes {
 
   /// Adds the calling thread; false if there is no room.
   @_noLocks
-  func add(_ threadID: Int32, context: UnsafeMutableRawPointer?) -> Bool {
+  func add(_ threadID: Int32, context: SignalContext?) -> Bool {
     var index = 0
     while index < capacity {
       let word = word(index)
@@ -50,8 +50,7 @@ struct WaitingCrashes {
       if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
         let entry = unsafe entry(index)
         unsafe entry.storeBytes(
-          of: UInt64(truncatingIfNeeded: UInt(bitPattern: context)), toByteOffset: 8,
-          as: UInt64.self)
+          of: context?.number ?? 0, toByteOffset: 8, as: UInt64.self)
         unsafe entry.storeBytes(of: pm_thread_pointer(), toByteOffset: 16, as: UInt64.self)
         noteUse(of: index)
         _ = word.exchange(expected: UInt32.max, desired: UInt32(bitPattern: threadID))

@@ -35,23 +35,23 @@ private func pm_in_watchdog(
     return
   }
   guard owner == pm_gettid() else {
-    if let information = unsafe information {
-      _ = unsafe pm_tgsigqueueinfo(capture.shared.process.id, owner, signal, information)
-    }
+    _ = unsafe SignalInformation(information)?.queue(
+      signal, for: owner, of: capture.shared.process.id)
     return
   }
   // A dump without a crash that stops threads has the same bound.
   let subject = capture.shared.dumpingThreads.capture(of: owner) ?? capture
   guard subject.session.time.left.isOver(atTick: subject.clock) else { return }
+  let tick = unsafe DeliveredSignal(signal, information, context)
   switch subject.session.time.phase {
   case .sections:
     subject.session.time.phase = .cut
     subject.session.time.left.begin(
       milliseconds: subject.session.time.division.finish, at: subject.clock)
-    unsafe subject.session.landingPads.breakOffSection(signal, context)
+    subject.session.landingPads.breakOffSection(tick)
   case .cut, .finish, .over:
     subject.session.time.phase = .over
-    unsafe subject.session.landingPads.breakOffDump(signal, context)
+    subject.session.landingPads.breakOffDump(tick)
   }
 }
 

@@ -43,7 +43,9 @@ struct LiveDump: ~Copyable {
     unsafe capture.session.request.name = try memory.bytes(bytes)
     capture.session.request.nameCount = bytes.count
     capture.session.exception.threadID = subject ?? threadID
-    if subject == nil { unsafe capture.session.exception.context = context }
+    if subject == nil {
+      capture.session.exception.signal = unsafe DeliveredSignal(context: SignalContext(context))
+    }
     borrowed = (
       handlers.session.files.folder.descriptor, handlers.session.files.proc.descriptor
     )

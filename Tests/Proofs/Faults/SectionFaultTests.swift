@@ -1,3 +1,4 @@
+import CrashHandler
 import CrashTestSupport
 import ProcessSnapshot
 import Testing
@@ -5,36 +6,27 @@ import Testing
 /// The handler's own code faults or never ends: that part is abandoned and marked, the next goes on.
 @Suite("Faults in the handler itself")
 struct SectionFaultTests {
-  /// A part of a dump: its bit in `sectionsAbandoned`, and the function that writes it.
-  struct Section: Sendable, CustomTestStringConvertible {
-    let number: Int
-    let symbol: String
+  /// A section of a dump, as crash code has it.
+  struct Part: Sendable, CustomTestStringConvertible {
+    let section: Section
     var testDescription: String { symbol }
 
-    init(_ number: Int, _ symbol: String) {
-      self.number = number
-      self.symbol = symbol
-    }
+    static let all = Section.allCases.filter(\.isOfDump).map(Part.init)
 
-    static let all: [Section] = [
-      Section(1, "pm_write_exception"), Section(2, "pm_stop_threads"),
-      Section(3, "pm_read_mappings"), Section(4, "pm_write_crashing_thread"),
-      Section(20, "pm_write_crashing_thread_top"),
-      Section(5, "pm_write_process"), Section(6, "pm_write_mappings"),
-      Section(7, "pm_write_modules"), Section(8, "pm_write_facts"),
-      Section(9, "pm_write_threads"), Section(10, "pm_write_capture"),
-      Section(11, "pm_write_resources"), Section(12, "pm_write_link_map"),
-      Section(18, "pm_write_cxx_exception"), Section(19, "pm_write_tasks"),
-    ]
+    /// The function that writes it.
+    var symbol: String { section.symbol }
+
+    /// Its bit in `sectionsAbandoned`.
+    var number: UInt64 { UInt64(section.entry.number) }
 
     /// The section that says which were abandoned.
-    var isCapture: Bool { number == 10 }
+    var isCapture: Bool { section == .writeCapture }
   }
 
   private static let scene = Scene(kind: "abort")
 
-  @Test("A section that faults, at once and in its middle", arguments: Section.all)
-  func fault(_ section: Section) async throws {
+  @Test("A section that faults, at once and in its middle", arguments: Part.all)
+  func fault(_ section: Part) async throws {
     for steps in [0, 37, 400] {
       let run = try await InjectedRun(
         Self.scene, .faults([(section.symbol, steps)]))
@@ -42,15 +34,15 @@ struct SectionFaultTests {
     }
   }
 
-  @Test("A second fault while the first is handled", arguments: Section.all)
-  func faultInHandler(_ section: Section) async throws {
+  @Test("A second fault while the first is handled", arguments: Part.all)
+  func faultInHandler(_ section: Part) async throws {
     let run = try await InjectedRun(
       Self.scene, .faults([(section.symbol, 20), ("pm_handle_crash", 0)]))
     try check(run, section, hits: 2)
   }
 
-  @Test("A second fault where the first landed, and a third", arguments: Section.all)
-  func faultAfterLanding(_ section: Section) async throws {
+  @Test("A second fault where the first landed, and a third", arguments: Part.all)
+  func faultAfterLanding(_ section: Part) async throws {
     // What a landing calls first, and what the next one does.
     let recover = "IntermediateDump0aB6WriterV7recoveryyF"
     let run = try await InjectedRun(
@@ -58,8 +50,8 @@ struct SectionFaultTests {
     try check(run, section, hits: 3)
   }
 
-  @Test("A section that never ends", arguments: Section.all)
-  func hang(_ section: Section) async throws {
+  @Test("A section that never ends", arguments: Part.all)
+  func hang(_ section: Part) async throws {
     let run = try await InjectedRun(Self.scene, .hangs([section.symbol]))
     #expect(run.report.hits == [section.symbol])
     #expect(!run.report.isHung)
@@ -100,7 +92,7 @@ struct SectionFaultTests {
     #expect(run.writtenDumps == 0 && run.keptWhatWasWritten)
   }
 
-  private func check(_ run: InjectedRun, _ section: Section, hits: Int) throws {
+  private func check(_ run: InjectedRun, _ section: Part, hits: Int) throws {
     #expect(run.report.hits.count == hits)
     #expect(!run.report.isHung)
     #expect(run.report.end.signal == 6)
@@ -108,10 +100,10 @@ struct SectionFaultTests {
     if !section.isCapture { try checkMarked(run, section) }
   }
 
-  private func checkMarked(_ run: InjectedRun, _ section: Section) throws {
+  private func checkMarked(_ run: InjectedRun, _ section: Part) throws {
     #expect(run.hasCompleteReport)
     let capture = try #require(run.reports.snapshots.first).capture
     let abandoned = try #require(capture.sectionsAbandoned)
-    #expect(abandoned >> UInt64(section.number) & 1 == 1, "\(capture)")
+    #expect(abandoned >> section.number & 1 == 1, "\(capture)")
   }
 }

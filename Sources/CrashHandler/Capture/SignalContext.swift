@@ -1,0 +1,97 @@
+internal import CSignalSafe
+
+/// A thread as the kernel saved it when it called a handler: its `ucontext_t`.
+///
+/// The kernel's own writing, on the thread's stack: it can be read without a net. Whatever its
+/// registers point at is checked.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct SignalContext {
+  let address: UnsafeMutableRawPointer
+
+  @_noLocks
+  init?(_ address: UnsafeMutableRawPointer?) {
+    guard let address = unsafe address else { return nil }
+    unsafe self.address = address
+  }
+
+  /// From the number by which a record of ours has it; nil for 0.
+  @_noLocks
+  init?(number: UInt64) {
+    unsafe self.init(UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: number)))
+  }
+
+  var number: UInt64 {
+    @_noLocks get { UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe address)) }
+  }
+
+  // MARK: - Registers
+
+  var instructionPointer: UInt64 {
+    @_noLocks get { unsafe pm_context_instruction_pointer(address) }
+    @_noLocks nonmutating set { unsafe pm_context_set_instruction_pointer(address, newValue) }
+  }
+  var stackPointer: UInt64 { @_noLocks get { unsafe pm_context_stack_pointer(address) } }
+  var framePointer: UInt64 { @_noLocks get { unsafe pm_context_frame_pointer(address) } }
+  #if arch(arm64)
+    var linkRegister: UInt64 { @_noLocks get { unsafe pm_context_link_register(address) } }
+  #endif
+  /// `PM_GENERAL_REGISTERS_SIZE` bytes.
+  var generalRegisters: UnsafeRawPointer {
+    @_noLocks get { unsafe pm_context_general_registers(address) }
+  }
+  /// Where the floating-point and vector state is, as the context says.
+  var floatingPoint: UInt64 {
+    @_noLocks get {
+      UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(address)))
+    }
+  }
+
+  // MARK: - Signals
+
+  /// The mask that returning from the handler restores.
+  var signalMask: UInt64 { @_noLocks get { unsafe pm_context_signal_mask(address) } }
+
+  @_noLocks
+  func block(_ signal: Int32) { unsafe pm_context_block_signal(address, signal) }
+
+  @_noLocks
+  func unblock(_ signal: Int32) { unsafe pm_context_unblock_signal(address, signal) }
+
+  /// Whether the kernel has called our handler, or another handler has.
+  ///
+  /// - Parameter entryStackPointer: that of our handler's entry.
+  @_noLocks
+  func isOfKernelsCall(_ entryStackPointer: UInt64) -> Bool {
+    unsafe pm_is_kernels_call(address, entryStackPointer) != 0
+  }
+
+  // MARK: - The alternate stack
+
+  /// 0 where the thread has none.
+  var signalStackSize: UInt64 {
+    @_noLocks get { unsafe pm_context_signal_stack(address).pointee.size }
+  }
+
+  /// True if the interrupted code ran on it, in a signal handler.
+  var isOnSignalStack: Bool {
+    @_noLocks get { unsafe pm_context_is_on_signal_stack(address) != 0 }
+  }
+
+  /// Whether the thread has one of so many bytes, or stands on one.
+  @_noLocks
+  func hasSignalStack(_ size: Int) -> Bool {
+    unsafe pm_context_has_signal_stack(address, size) != 0
+  }
+
+  /// Gives the thread one when the handler returns.
+  @_noLocks
+  func setSignalStack(_ base: UInt64, size: Int) {
+    unsafe pm_context_set_signal_stack(address, base, size)
+  }
+
+  /// Installs it now, for a handler that may never return.
+  @_noLocks
+  func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }
+}

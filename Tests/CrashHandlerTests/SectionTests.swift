@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+@testable import CrashHandler
+
+/// The sections of a dump, and what the format's document says of them.
+@Suite("Sections")
+struct SectionTests {
+  /// The document, its line ends taken for blanks.
+  private static func document() throws -> String {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let path = root.appending(path: "Docs/IntermediateDumpFormat.md")
+    return try String(contentsOf: path, encoding: .utf8).split(separator: "\n")
+      .joined(separator: " ")
+  }
+
+  private static let ofDump = Section.allCases.filter(\.isOfDump)
+  private static let behind = Section.allCases.filter { !$0.isOfDump }
+
+  /// "1 exception, 2 stopping the threads".
+  private static func numbered(_ sections: [Section]) -> String {
+    sections.map(\.entry).sorted { $0.number < $1.number }
+      .map { "\($0.number) \($0.name)" }.joined(separator: ", ")
+  }
+
+  private static func named(_ sections: [Section]) -> String {
+    sections.map { "\($0.entry.name)" }.joined(separator: ", ")
+  }
+
+  @Test("Each has a number of its own, which no other one ever had")
+  func numbers() {
+    let numbers = Section.allCases.map(\.entry.number)
+    #expect(Set(numbers).count == numbers.count)
+    #expect(numbers.allSatisfy { 1...20 ~= $0 })
+  }
+
+  @Test("They follow each other in the order of the cases")
+  func order() {
+    var found: [Section] = []
+    var next = Section.first
+    while let section = next {
+      found.append(section)
+      next = section.next
+    }
+    #expect(found == Section.allCases)
+    // What breaks off the dump's last section must not break off one behind the end mark.
+    #expect(Self.ofDump.last == .writeCapture)
+  }
+
+  @Test("The document has their numbers")
+  func documentedNumbers() throws {
+    let document = try Self.document()
+    #expect(document.contains("Sections: \(Self.numbered(Self.ofDump)). "))
+    #expect(document.contains("Behind the end mark: \(Self.numbered(Self.behind)). "))
+  }
+
+  @Test("The document has their order")
+  func documentedOrder() throws {
+    let document = try Self.document()
+    #expect(document.contains("Its sections: \(Self.named(Self.ofDump)). "))
+    #expect(document.contains("Behind the end mark, in a crash: \(Self.named(Self.behind)). "))
+  }
+}

@@ -1,0 +1,8 @@
+import CrashHandler
+
+extension Section {
+  /// The function that writes it: `pm_` and the words of the case.
+  var symbol: String {
+    "pm_" + "\(self)".map { $0.isUppercase ? "_" + $0.lowercased() : String($0) }.joined()
+  }
+}
