@@ -47,18 +47,19 @@ private struct ClientWriter {
   @_noLocks
   func writeSimpleAnnotations() {
     let table = memory.simpleAnnotations
-    let place = unsafe capture.session.scratch.address
+    let place = capture.session.scratch
     capture.session.writer.startArray(.simpleAnnotations)
     var index = 0
     while index < table.count {
-      let reading = unsafe table.cell(index).read(into: place)
+      let reading = unsafe table.cell(index).read(into: place.address)
       index &+= 1
       guard reading.kind != .empty else { continue }
       capture.session.writer.startMap(.annotation)
       if reading.kind == .value {
-        unsafe capture.session.writer.property(.annotationName, place, count: reading.keyCount)
-        unsafe capture.session.writer.property(
-          .annotationValue, place + reading.keyCount, count: reading.count &- reading.keyCount)
+        capture.session.writer.property(.annotationName, place.bytes(count: reading.keyCount))
+        capture.session.writer.property(
+          .annotationValue,
+          place.bytes(reading.keyCount, count: reading.count &- reading.keyCount))
       }
       annotationState(reading)
       capture.session.writer.end()
@@ -70,12 +71,12 @@ private struct ClientWriter {
   @_noLocks
   func writeAnnotations() {
     let list = memory.annotations
-    let place = unsafe capture.session.scratch.address
+    let place = capture.session.scratch
     capture.session.writer.startArray(.annotationObjects)
     var next = list.first
     var index = 0
     while index < AnnotationList.maximumCount, let node = list.node(next) {
-      let reading = unsafe node.cell.read(into: place)
+      let reading = unsafe node.cell.read(into: place.address)
       next = node.next
       index &+= 1
       guard reading.kind != .empty else { continue }
@@ -83,7 +84,7 @@ private struct ClientWriter {
       unsafe capture.session.writer.property(.annotationName, node.name, count: node.nameCount)
       capture.session.writer.unsigned(.annotationType, UInt64(node.type), width: 1)
       if reading.kind == .value {
-        unsafe capture.session.writer.property(.annotationData, place, count: reading.count)
+        capture.session.writer.property(.annotationData, place.bytes(count: reading.count))
       }
       annotationState(reading)
       capture.session.writer.end()
@@ -96,25 +97,25 @@ private struct ClientWriter {
   @_noLocks
   func writeBreadcrumbs() {
     let ring = memory.breadcrumbs
-    let place = unsafe capture.session.scratch.address
+    let place = capture.session.scratch
     let end = ring.leftCount
     let kept = UInt64(truncatingIfNeeded: BreadcrumbRing.count)
     var number = end > kept ? end &- kept : 0
     var torn: UInt64 = 0
     capture.session.writer.startArray(.breadcrumbs)
     while number < end {
-      let count = unsafe ring.read(number, into: place)
+      let count = unsafe ring.read(number, into: place.address)
       number &+= 1
       guard count >= 0 else {
         torn &+= 1
         continue
       }
       capture.session.writer.startMap(.breadcrumb)
-      unsafe capture.session.writer.property(.breadcrumbTime, place + 8, count: 8)
-      unsafe capture.session.writer.property(.breadcrumbUptime, place + 16, count: 8)
-      unsafe capture.session.writer.property(.breadcrumbThreadID, place + 24, count: 4)
-      unsafe capture.session.writer.property(
-        .breadcrumbText, place + BreadcrumbRing.textOffset, count: count)
+      capture.session.writer.property(.breadcrumbTime, place.bytes(8, count: 8))
+      capture.session.writer.property(.breadcrumbUptime, place.bytes(16, count: 8))
+      capture.session.writer.property(.breadcrumbThreadID, place.bytes(24, count: 4))
+      capture.session.writer.property(
+        .breadcrumbText, place.bytes(BreadcrumbRing.textOffset, count: count))
       capture.session.writer.end()
     }
     capture.session.writer.end()
@@ -125,15 +126,15 @@ private struct ClientWriter {
   @_noLocks
   func writeAttachments() {
     let table = memory.attachments
-    let place = unsafe capture.session.scratch.address
+    let place = capture.session.scratch
     capture.session.writer.startArray(.attachments)
     var index = 0
     while index < table.count {
-      let reading = unsafe table.cell(index).read(into: place)
+      let reading = unsafe table.cell(index).read(into: place.address)
       index &+= 1
       guard reading.kind == .value else { continue }
       capture.session.writer.startMap(.attachment)
-      unsafe capture.session.writer.property(.attachmentPath, place, count: reading.count)
+      capture.session.writer.property(.attachmentPath, place.bytes(count: reading.count))
       capture.session.writer.end()
     }
     capture.session.writer.end()
@@ -149,18 +150,18 @@ func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let table = ClientMemory.ofProcess.memoryRanges
   let writer = ThreadWriter(capture)
-  let place = unsafe capture.session.scratch.address
+  let place = capture.session.scratch
   let limit = capture.installed.limits.extraMemory
   var left = limit > 0 ? UInt64(truncatingIfNeeded: limit) : 0
   var omitted: UInt64 = 0
   capture.session.writer.startArray(.extraMemory)
   var index = 0
   while index < table.count {
-    let reading = unsafe table.cell(index).read(into: place)
+    let reading = unsafe table.cell(index).read(into: place.address)
     index &+= 1
     guard reading.kind == .value && reading.count == ClientMemory.rangeCapacity else { continue }
-    let address = unsafe place.loadUnaligned(as: UInt64.self)
-    let size = unsafe place.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    let address = place.word(0)
+    let size = place.word(8)
     let taken = size < left ? size : left
     writer.writeMemory(address, count: Int(truncatingIfNeeded: taken))
     left &-= taken

@@ -52,14 +52,11 @@ struct CodeMemory {
 
   @_noLocks
   private func isSamePath(_ one: Mapping, _ other: Mapping) -> Bool {
-    guard one.pathLength == other.pathLength else { return false }
+    let (first, second) = (mappings.path(of: one), mappings.path(of: other))
+    guard first.count == second.count else { return false }
     var index = 0
-    while index < one.pathLength {
-      let first = unsafe mappings.text.loadUnaligned(
-        fromByteOffset: one.pathOffset &+ index, as: UInt8.self)
-      let second = unsafe mappings.text.loadUnaligned(
-        fromByteOffset: other.pathOffset &+ index, as: UInt8.self)
-      if first != second { return false }
+    while index < first.count {
+      if first[index] != second[index] { return false }
       index &+= 1
     }
     return true

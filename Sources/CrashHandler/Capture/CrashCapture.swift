@@ -130,21 +130,6 @@ extension Capture {
   }
 }
 
-/// How the time is divided: three quarters for the sections, the rest for the end.
-///
-/// RUNS-DURING-CRASH.
-struct CaptureTime {
-  /// In milliseconds.
-  let sections: Int
-  let finish: Int
-
-  @_noLocks
-  init(limit: Int) {
-    finish = limit >= 4 ? limit / 4 : 1
-    sections = limit &- finish > 0 ? limit &- finish : 1
-  }
-}
-
 /// A fault from here on gets a stack of its own; without this the kernel would start again at the
 /// top of the alternate stack that the signal frame is on.
 ///

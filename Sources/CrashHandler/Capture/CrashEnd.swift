@@ -127,8 +127,7 @@ struct CrashEnd {
     }
     // Blocked first, so that it is delivered at the return from this handler, with the registers of
     // the crash.
-    var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: number &- 1)
-    _ = unsafe pm_sigprocmask(0, &mask, nil)  // SIG_BLOCK
+    SignalMask.block(SignalMask.bit(number))
     let answer = pm_getpid()
     let process = answer < 0 ? capture.shared.process.id : answer
     let thread = pm_gettid()

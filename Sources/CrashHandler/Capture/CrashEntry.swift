@@ -30,8 +30,7 @@ private func pm_in_crash(
   let crash = unsafe DeliveredSignal(signal, information, context)
   // If not, a handler that was installed after ours has called it, and goes on when it returns.
   let isKernels = crash.context?.isOfKernelsCall(entryStackPointer) ?? false
-  var mask: UInt64 = 0
-  if !isKernels { _ = unsafe pm_sigprocmask(0, nil, &mask) }
+  let mask = isKernels ? 0 : SignalMask.current
   // In a child of vfork, which runs in its parent's memory, the calls below this line would write
   // the parent's dump.
   guard OwnProcess(capture).become() else {
@@ -113,9 +112,8 @@ private func pm_in_crash(
 /// It may leave by siglongjmp instead.
 @_noLocks
 private func goBack(_ context: SignalContext?, mask: UInt64) {
-  var mask = mask
   context?.restoreSignalStack()
-  _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
+  SignalMask.set(mask)
 }
 
 /// Lets signals through to a thread in our handler.
@@ -124,14 +122,12 @@ private func goBack(_ context: SignalContext?, mask: UInt64) {
 /// real-time signal. Returning from the handler restores the thread's mask.
 @_noLocks
 func unblock(_ signals: UInt64) {
-  var mask = signals
   var attempts = 0
-  while unsafe attempts < 3 && pm_sigprocmask(1, &mask, nil) != 0 { attempts &+= 1 }  // SIG_UNBLOCK
+  while attempts < 3 && !SignalMask.unblock(signals) { attempts &+= 1 }
 }
 
 @_noLocks
 private func setMask(_ signals: UInt64) {
-  var mask = signals
   var attempts = 0
-  while unsafe attempts < 3 && pm_sigprocmask(2, &mask, nil) != 0 { attempts &+= 1 }  // SIG_SETMASK
+  while attempts < 3 && !SignalMask.set(signals) { attempts &+= 1 }
 }

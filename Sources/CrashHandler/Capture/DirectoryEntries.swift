@@ -6,17 +6,15 @@ internal import CSignalSafe
 @safe
 struct DirectoryEntries {
   private let descriptor: Int32
-  private let place: UnsafeMutableRawPointer
-  private let capacity: Int
+  private let scratch: Scratch
   private var filled = 0
   private var offset = 0
 
-  /// Reads from an open folder into memory that is overwritten.
+  /// Reads from an open folder.
   @_noLocks
-  init(_ descriptor: Int32, place: UnsafeMutableRawPointer, capacity: Int) {
+  init(_ descriptor: Int32, in scratch: Scratch) {
     self.descriptor = descriptor
-    unsafe self.place = place
-    self.capacity = capacity
+    self.scratch = scratch
   }
 
   /// The next name, "." and ".." among them; nil at the end.
@@ -26,16 +24,16 @@ struct DirectoryEntries {
     if offset &+ 19 >= filled {
       var attempts = 0
       repeat {
-        filled = unsafe pm_getdents64(descriptor, place, capacity)
+        filled = unsafe pm_getdents64(descriptor, scratch.address, scratch.size)
         attempts &+= 1
       } while filled < 0 && attempts < 3
       offset = 0
       guard filled > 19 else { return nil }
     }
-    let entry = unsafe place + offset
-    let length = Int(unsafe entry.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
+    let length = Int(
+      unsafe scratch.address.loadUnaligned(fromByteOffset: offset &+ 16, as: UInt16.self))
     guard length > 19, offset &+ length <= filled else { return nil }
-    offset &+= length
-    return unsafe TextScanner(entry + 19, count: length &- 19)
+    defer { offset &+= length }
+    return scratch.bytes(offset &+ 19, count: length &- 19).text
   }
 }

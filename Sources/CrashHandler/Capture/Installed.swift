@@ -121,18 +121,15 @@ struct InstalledSignals {
   ///
   /// No stop signal: a small alternate stack has no room for one.
   var faults: UInt64 {
-    @_noLocks get { open & ~(bit(ThreadStopper.profileSignal) | bit(stop) | bit(watchdog)) }
+    @_noLocks get {
+      open
+        & ~(SignalMask.bit(ThreadStopper.profileSignal) | SignalMask.bit(stop)
+        | SignalMask.bit(watchdog))
+    }
   }
 
   /// What the capturing thread must get: faults and the watchdog's signal.
-  var capture: UInt64 { @_noLocks get { faults | bit(watchdog) } }
-
-  /// Installs our handler of crashes.
-  @_noLocks
-  func installCrashHandler(_ signal: Int32) {
-    var action = crashAction
-    _ = unsafe pm_sigaction(signal, &action, nil)
-  }
+  var capture: UInt64 { @_noLocks get { faults | SignalMask.bit(watchdog) } }
 
   /// Installs the stop handler; false if the kernel refuses.
   @_noLocks
@@ -141,9 +138,4 @@ struct InstalledSignals {
     return unsafe pm_sigaction(signal, &action, &previous) == 0
   }
 
-  /// None for 0, which is no signal.
-  @_noLocks
-  private func bit(_ signal: Int32) -> UInt64 {
-    signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
-  }
 }

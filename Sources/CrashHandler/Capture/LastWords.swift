@@ -22,26 +22,25 @@ struct LastWords {
   let signals: UInt64
   /// What descriptor 2 was.
   let standardError: HeldFile
-  /// As given to `startHandler`, NUL-terminated; empty for none.
-  let product: UnsafePointer<CChar>
-  let version: UnsafePointer<CChar>
-  let memory: UnsafeMutableRawPointer
+  /// As given to `startHandler`; empty for none.
+  let product: Bytes
+  let version: Bytes
+  private let memory: Scratch
 
   @_noLocks
   init(
-    signals: UInt64, standardError: HeldFile, product: UnsafePointer<CChar>,
-    version: UnsafePointer<CChar>, memory: UnsafeMutableRawPointer
+    signals: UInt64, standardError: HeldFile, product: Bytes, version: Bytes, memory: Scratch
   ) {
     self.signals = signals
     self.standardError = standardError
-    unsafe self.product = product
-    unsafe self.version = version
-    unsafe self.memory = memory
+    self.product = product
+    self.version = version
+    self.memory = memory
   }
 
   @_noLocks
   func areWanted(for signal: Int32) -> Bool {
-    signal > 0 && signals &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
+    SignalMask.has(signals, signal)
   }
 
   /// Milliseconds to keep of the time limit for the block.
@@ -51,16 +50,21 @@ struct LastWords {
     return limit / 4 < LastWords.maximumTime ? limit / 4 : LastWords.maximumTime
   }
 
-  var message: UnsafeMutableRawPointer {
-    @_noLocks get { unsafe memory + LastWords.blockSize }
+  /// The lines.
+  var block: Scratch {
+    @_noLocks get { unsafe Scratch(memory.address, size: LastWords.blockSize) }
   }
-  var frames: UnsafeMutableRawPointer {
-    @_noLocks get { unsafe message + LastWords.messageSize }
+  var message: Scratch {
+    @_noLocks get {
+      unsafe Scratch(
+        memory.dropFirst(LastWords.blockSize).address, size: LastWords.messageSize)
+    }
+  }
+  var frames: Scratch {
+    @_noLocks get { memory.dropFirst(LastWords.blockSize &+ LastWords.messageSize) }
   }
   /// Where each module begins that the block has named, 8 bytes each.
-  var modules: UnsafeMutableRawPointer {
-    @_noLocks get { unsafe frames + FrameTrail.byteCount }
-  }
+  var modules: Scratch { @_noLocks get { frames.dropFirst(FrameTrail.byteCount) } }
 }
 
 /// What became of the dump, for the last words.

@@ -45,7 +45,8 @@ private struct LastWordsBlock {
   init(_ capture: Capture) {
     self.capture = capture
     unsafe text = TextBuffer(
-      capture.installed.lastWords.memory, capacity: LastWords.blockSize &- LastWordsBlock.endSize)
+      capture.installed.lastWords.block.address,
+      capacity: LastWords.blockSize &- LastWordsBlock.endSize)
   }
 
   // MARK: - Lines
@@ -91,8 +92,8 @@ private struct LastWordsBlock {
       text.append("x86_64")
     #endif
     end()
-    unsafe appendNamed("product ", capture.installed.lastWords.product)
-    unsafe appendNamed("version ", capture.installed.lastWords.version)
+    appendNamed("product ", capture.installed.lastWords.product)
+    appendNamed("version ", capture.installed.lastWords.version)
     appendSignal()
     appendMessage("message ", at: capture.installed.runtime.fatalMessageBuffer, skipping: 0)
     // Behind its size, see pm_abort_message_pointer.
@@ -102,10 +103,10 @@ private struct LastWordsBlock {
   }
 
   @_noLocks
-  private mutating func appendNamed(_ word: StaticString, _ name: UnsafePointer<CChar>) {
-    guard unsafe name[0] != 0 else { return }
+  private mutating func appendNamed(_ word: StaticString, _ name: Bytes) {
+    guard name.count > 0 else { return }
     begin(word)
-    unsafe appendText(name, limit: LastWordsBlock.nameLimit)
+    text.append(escaping: name, limit: LastWordsBlock.nameLimit)
     end()
   }
 
@@ -138,18 +139,15 @@ private struct LastWordsBlock {
   private mutating func appendMessage(
     _ word: StaticString, at pointer: UInt64, skipping: UInt64
   ) {
-    let place = unsafe capture.installed.lastWords.message
+    let place = capture.installed.lastWords.message
     var count = unsafe capture.memory.copyText(
-      atPointer: pointer, skipping: skipping, to: place, limit: LastWords.messageSize)
+      atPointer: pointer, skipping: skipping, to: place.address, limit: place.size)
+    let message = place.bytes(count: count)
     // The line feeds at its end say nothing.
-    while count > 0,
-      unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
-    {
-      count &-= 1
-    }
+    while count > 0, message[count &- 1] == 0x0A { count &-= 1 }
     guard count > 0 else { return }
     begin(word)
-    unsafe text.append(escaping: place, count: count, limit: LastWordsBlock.messageLimit)
+    text.append(escaping: place.bytes(count: count), limit: LastWordsBlock.messageLimit)
     end()
   }
 
@@ -158,13 +156,14 @@ private struct LastWordsBlock {
     let thread = capture.session.exception.threadID
     begin("thread ")
     text.append(decimal: Int64(thread))
-    let place = unsafe capture.session.scratch.address
-    var count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readTask(
-      thread, "comm", into: place, capacity: 64)
-    if count > 0 { count &-= 1 }  // its line feed
-    if count > 0 {
+    let scratch = capture.session.scratch
+    let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readTask(
+      thread, "comm", into: scratch.address, capacity: 64)
+    // Its last byte is its line feed.
+    if count > 1 {
       text.append(" ")
-      unsafe text.append(escaping: place, count: count, limit: LastWordsBlock.nameLimit)
+      text.append(
+        escaping: scratch.bytes(count: count &- 1), limit: LastWordsBlock.nameLimit)
     }
     end()
   }
@@ -232,7 +231,7 @@ private struct LastWordsBlock {
     let code = unsafe CodeMemory(mappings: mappings, memory: memory, scratch: scratch)
     var trail = unsafe FrameTrail(
       context: context, mappings: mappings, code: code, memory: memory,
-      place: capture.installed.lastWords.frames, scratch: scratch + ModuleImage.scratchSize)
+      place: capture.installed.lastWords.frames.address, scratch: scratch + ModuleImage.scratchSize)
     trail.walk()
     var index = 0
     while index < trail.count, index < FrameTrail.capacity &- 1 {
@@ -273,8 +272,7 @@ private struct LastWordsBlock {
   private func numberOfModule(_ start: UInt64) -> Int {
     var index = 0
     while index < moduleCount {
-      let known = unsafe capture.installed.lastWords.modules.loadUnaligned(
-        fromByteOffset: index &* 8, as: UInt64.self)
+      let known = capture.installed.lastWords.modules.word(index &* 8)
       if known == start { return index }
       index &+= 1
     }
@@ -291,36 +289,28 @@ private struct LastWordsBlock {
       at: mapping.start, memory: capture.memory, scratch: capture.session.scratch.address)
     var written = 0
     if let image {
-      let buildID = unsafe image.buildID()
-      while unsafe written < buildID.count {
-        let byte = unsafe buildID.bytes.loadUnaligned(fromByteOffset: written, as: UInt8.self)
-        text.append(hexadecimal: UInt64(byte), digits: 2)
+      let buildID = image.buildID()
+      while written < buildID.count {
+        text.append(hexadecimal: UInt64(buildID[written]), digits: 2)
         written &+= 1
       }
     }
     if written == 0 { text.append("-") }
     text.append(" ")
-    unsafe text.append(
-      escaping: capture.session.mappings.text + mapping.pathOffset, count: mapping.pathLength,
-      limit: LastWordsBlock.pathLimit)
+    text.append(
+      escaping: capture.session.mappings.path(of: mapping), limit: LastWordsBlock.pathLimit)
     guard end() else { return false }
-    unsafe capture.installed.lastWords.modules.storeBytes(
-      of: mapping.start, toByteOffset: moduleCount &* 8, as: UInt64.self)
+    capture.installed.lastWords.modules.setWord(moduleCount &* 8, mapping.start)
     moduleCount &+= 1
     return true
   }
 
   @_noLocks
   private mutating func appendBaseName(_ mapping: Mapping) {
-    let path = unsafe capture.session.mappings.text + mapping.pathOffset
-    var start = mapping.pathLength
-    while start > 0,
-      unsafe path.loadUnaligned(fromByteOffset: start &- 1, as: UInt8.self) != 0x2F
-    {
-      start &-= 1
-    }
-    unsafe text.append(
-      escaping: path + start, count: mapping.pathLength &- start, limit: LastWordsBlock.nameLimit)
+    let path = capture.session.mappings.path(of: mapping)
+    var start = path.count
+    while start > 0, path[start &- 1] != 0x2F { start &-= 1 }
+    text.append(escaping: path.dropFirst(start), limit: LastWordsBlock.nameLimit)
   }
 
   @_noLocks

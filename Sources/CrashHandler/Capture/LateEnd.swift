@@ -39,10 +39,8 @@ struct LateEnd {
   @_noLocks
   func end() {
     let signal = capture.session.exception.signal.number
-    var standard = pm_signal_action()
-    _ = unsafe pm_sigaction(signal, &standard, nil)
-    var mask: UInt64 = 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
-    _ = unsafe pm_sigprocmask(1, &mask, nil)  // SIG_UNBLOCK
+    pm_signal_action().install(signal)
+    SignalMask.unblock(SignalMask.bit(signal))
     if capture.makes(CallBit.threadSignals) {
       _ = pm_tgkill(capture.shared.process.id, pm_gettid(), signal)
     } else {

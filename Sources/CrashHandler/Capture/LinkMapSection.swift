@@ -44,11 +44,8 @@ func pm_write_link_map(_ argument: UnsafeMutableRawPointer) {
 
 @_noLocks
 private func writeDynamicSection(_ capture: Capture) {
-  let address = capture.installed.linker.dynamicSection
-  let size = capture.installed.linker.dynamicSectionSize
-  guard address != 0, size > 0,
-    let place = unsafe capture.session.writer.beginProperty(.dynamicData, capacity: size)
-  else { return }
-  let copied = unsafe capture.memory.copy(address, to: place, count: size)
-  if copied > 0 { capture.session.writer.finishProperty(count: copied) }
+  let linker = capture.installed.linker
+  guard linker.dynamicSection != 0, linker.dynamicSectionSize > 0 else { return }
+  capture.session.writer.property(
+    .dynamicData, of: capture.memory, at: linker.dynamicSection, count: linker.dynamicSectionSize)
 }

@@ -7,8 +7,7 @@ internal import IntermediateDump
 @c(pm_read_mappings) @_noLocks
 func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  let path: StaticString = "self/maps"
-  let descriptor = ProcFile(proc: capture.session.files.proc.descriptor).open(path)
+  let descriptor = ProcFile(proc: capture.session.files.proc.descriptor).open(named: "self/maps")
   guard descriptor >= 0 else { return }
   capture.session.mappings.fill(from: descriptor)
   _ = pm_close(descriptor)
@@ -27,7 +26,8 @@ func pm_write_mappings(_ argument: UnsafeMutableRawPointer) {
     let rest = mappings.textCount &- offset
     let piece = rest < 65536 ? rest : 65536
     capture.session.writer.startMap(.mappingsChunk)
-    unsafe capture.session.writer.property(.mappingsText, mappings.text + offset, count: piece)
+    capture.session.writer.property(
+      .mappingsText, mappings.wholeText.bytes(offset, count: piece))
     capture.session.writer.end()
     offset &+= piece
   }

@@ -46,6 +46,15 @@ struct MappingTable {
     }
   }
 
+  /// The path of a mapping's file.
+  @_noLocks
+  func path(of mapping: Mapping) -> Bytes {
+    unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
+  }
+
+  /// The text as the kernel gave it.
+  var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
+
   /// Reads the whole file and finds its lines; what does not fit is left out.
   @_noLocks
   func fill(from descriptor: Int32) {

@@ -9,7 +9,7 @@ internal import CSignalSafe
 struct ModuleImage {
   /// Where the ELF header lies.
   let start: UInt64
-  let programHeaders: UnsafeRawPointer
+  let programHeaders: Bytes
   let programHeaderCount: Int
   private let notes: UnsafeMutableRawPointer
   private let memory: SafeMemory
@@ -39,7 +39,7 @@ struct ModuleImage {
     self.start = start
     self.memory = memory
     programHeaderCount = count
-    unsafe programHeaders = UnsafeRawPointer(scratch + offset)
+    programHeaders = unsafe Bytes(scratch + offset, count: count &* 56)
     unsafe notes = scratch + 4096
   }
 
@@ -55,7 +55,7 @@ struct ModuleImage {
     var found: UnsafeRawPointer? = nil
     var number = 0
     while number < programHeaderCount {
-      let header = unsafe programHeaders + number &* 56
+      let header = unsafe programHeaders.address + number &* 56
       number &+= 1
       let headerType = unsafe header.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
       if headerType == 1, !hasBias {  // PT_LOAD; the lowest comes first
@@ -79,25 +79,23 @@ struct ModuleImage {
 
   /// The GNU build ID, at most 64 bytes, of the first PT_NOTE segment that has one.
   ///
-  /// - Returns: its bytes and their count; a count of 0 if there is none.
+  /// - Returns: its bytes; none if there is none.
   @_noLocks
-  func buildID() -> (bytes: UnsafeRawPointer, count: Int) {
+  func buildID() -> Bytes {
     var index = 0
     while index < programHeaderCount, let segment = segment(4, index) {  // PT_NOTE
-      let found = unsafe buildID(inNotes: segment.address, size: segment.size)
-      if unsafe found.count > 0 { return unsafe found }
+      let found = buildID(inNotes: segment.address, size: segment.size)
+      if found.count > 0 { return found }
       index &+= 1
     }
-    return unsafe (UnsafeRawPointer(notes), 0)
+    return unsafe Bytes(notes, count: 0)
   }
 
   /// One note segment.
   ///
   /// Source: elf(5), "Notes (Nhdr)": name size 0, description size 4, type 8, name, description.
   @_noLocks
-  private func buildID(
-    inNotes address: UInt64, size: UInt64
-  ) -> (bytes: UnsafeRawPointer, count: Int) {
+  private func buildID(inNotes address: UInt64, size: UInt64) -> Bytes {
     let wanted = size < 4096 ? Int(truncatingIfNeeded: size) : 4096
     let readable = unsafe memory.copy(address, to: notes, count: wanted)
     var offset = 0
@@ -113,10 +111,10 @@ struct ModuleImage {
       if type == 3, nameSize == 4, descriptionSize <= 64,
         unsafe note.loadUnaligned(fromByteOffset: 12, as: UInt32.self) == 0x0055_4E47
       {
-        return unsafe (UnsafeRawPointer(note + description), descriptionSize)
+        return unsafe Bytes(note + description, count: descriptionSize)
       }
       offset &+= end
     }
-    return unsafe (UnsafeRawPointer(notes), 0)
+    return unsafe Bytes(notes, count: 0)
   }
 }

@@ -48,16 +48,12 @@ private struct ModuleWriter {
       let image = unsafe ModuleImage(
         at: mapping.start, memory: capture.memory, scratch: capture.session.scratch.address)
     else { return false }
-    let path = unsafe capture.session.mappings.text + mapping.pathOffset
     capture.session.writer.startMap(.module)
     capture.session.writer.unsigned(.moduleAddress, mapping.start)
-    unsafe capture.session.writer.property(.modulePath, path, count: mapping.pathLength)
-    unsafe capture.session.writer.property(
-      .moduleProgramHeaders, image.programHeaders, count: image.programHeaderCount &* 56)
-    let buildID = unsafe image.buildID()
-    if unsafe buildID.count > 0 {
-      unsafe capture.session.writer.property(.moduleBuildID, buildID.bytes, count: buildID.count)
-    }
+    capture.session.writer.property(.modulePath, capture.session.mappings.path(of: mapping))
+    capture.session.writer.property(.moduleProgramHeaders, image.programHeaders)
+    let buildID = image.buildID()
+    if buildID.count > 0 { capture.session.writer.property(.moduleBuildID, buildID) }
     capture.session.writer.end()
     return true
   }

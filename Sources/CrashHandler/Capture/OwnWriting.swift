@@ -17,13 +17,8 @@ struct OwnWriting {
   /// - Parameter signals: what else waits meanwhile, by bits.
   @_noLocks
   init(_ capture: Capture, blocking signals: UInt64) {
-    var mask = signals | OwnWriting.fileSizeSignal
-    var previous: UInt64 = 0
-    var pending: UInt64 = 0
-    _ = unsafe pm_sigprocmask(0, &mask, &previous)  // SIG_BLOCK
-    _ = unsafe pm_sigpending(&pending)
-    previousMask = previous
-    wasPending = pending & OwnWriting.fileSizeSignal != 0
+    previousMask = SignalMask.block(signals | OwnWriting.fileSizeSignal) ?? 0
+    wasPending = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
     limit = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
   }
 
@@ -31,11 +26,7 @@ struct OwnWriting {
   @_noLocks
   func finish(hasFailed: Bool) {
     limit.restore()
-    if hasFailed && !wasPending {
-      var signal = OwnWriting.fileSizeSignal
-      _ = unsafe pm_take_signal(&signal)
-    }
-    var mask = previousMask
-    _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
+    if hasFailed && !wasPending { SignalMask.take(OwnWriting.fileSizeSignal) }
+    SignalMask.set(previousMask)
   }
 }

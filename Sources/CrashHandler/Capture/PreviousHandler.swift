@@ -47,15 +47,14 @@ struct PreviousHandler {
     let number = signal.number
     let action = capture.shared.previousActions[number]
     if action.flags & PreviousHandler.resetsHandler != 0 {
-      var standard = pm_signal_action()
-      _ = unsafe pm_sigaction(number, &standard, nil)
+      pm_signal_action().install(number)
     }
     if let context = signal.context {
       // Capture left a stack of its own in; only a handler that returns would get the thread's back.
       context.restoreSignalStack()
       var mask = context.signalMask | action.mask
-      if action.flags & PreviousHandler.noDefer == 0 { mask |= bit(number) }
-      _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
+      if action.flags & PreviousHandler.noDefer == 0 { mask |= SignalMask.bit(number) }
+      SignalMask.set(mask)
     }
     unsafe pm_call_previous_handler(
       action.handler, number, signal.information?.address, signal.context?.address)
@@ -70,14 +69,13 @@ struct PreviousHandler {
   /// - Parameter ours: the signals whose action was our handler before.
   @_noLocks
   func takeBack(_ ours: UInt64, after signal: Int32) {
-    var pending: UInt64 = 0
-    guard unsafe pm_sigpending(&pending) == 0, pending & bit(signal) == 0 else { return }
+    guard let pending = SignalMask.pending, !SignalMask.has(pending, signal) else { return }
     let changed = ours & actions(handler: 0)
     var number: Int32 = 1
     while number < 32 {
-      if changed & bit(number) != 0 {
+      if SignalMask.has(changed, number) {
         capture.shared.previousActions[number] = pm_signal_action()
-        capture.installed.signals.installCrashHandler(number)
+        capture.installed.signals.crashAction.install(number)
       }
       number &+= 1
     }
@@ -95,19 +93,13 @@ struct PreviousHandler {
     var result: UInt64 = 0
     var number: Int32 = 1
     while number < 32 {
-      var action = pm_signal_action()
-      if capture.installed.signals.crashes & bit(number) != 0,
-        unsafe pm_sigaction(number, nil, &action) == 0, action.handler == handler
+      if SignalMask.has(capture.installed.signals.crashes, number),
+        let action = pm_signal_action.current(number), action.handler == handler
       {
-        result |= bit(number)
+        result |= SignalMask.bit(number)
       }
       number &+= 1
     }
     return result
-  }
-
-  @_noLocks
-  private func bit(_ signal: Int32) -> UInt64 {
-    1 &<< UInt64(truncatingIfNeeded: signal &- 1)
   }
 }

@@ -30,7 +30,7 @@ struct ProcFile {
   }
 
   @_noLocks
-  func open(_ path: StaticString, directory: Bool = false) -> Int32 {
+  func open(named path: StaticString, directory: Bool = false) -> Int32 {
     unsafe open(ProcFile.characters(path), directory: directory)
   }
 
@@ -80,8 +80,21 @@ struct ProcFile {
   }
 
   @_noLocks
-  func read(_ path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
+  func read(named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
     unsafe read(ProcFile.characters(path), into: place, capacity: capacity)
+  }
+
+  /// Reads a file into scratch memory; empty if it cannot be read.
+  @_noLocks
+  func text(_ path: StaticString, in scratch: Scratch) -> TextScanner {
+    scratch.text(count: unsafe read(named: path, into: scratch.address, capacity: scratch.size))
+  }
+
+  /// The same of `self/task/<thread>/<name>`.
+  @_noLocks
+  func text(ofTask threadID: Int32, _ name: StaticString, in scratch: Scratch) -> TextScanner {
+    scratch.text(
+      count: unsafe readTask(threadID, name, into: scratch.address, capacity: scratch.size))
   }
 
   /// Reads `<process>/comm` without the line's end; 0 where it cannot be read.

@@ -20,9 +20,8 @@ func pm_write_process(_ argument: UnsafeMutableRawPointer) {
   }
   let capacity = 16384
   if let place = unsafe capture.session.writer.beginProperty(.processStatus, capacity: capacity) {
-    let path: StaticString = "self/status"
     let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).read(
-      path, into: place, capacity: capacity)
+      named: "self/status", into: place, capacity: capacity)
     if count > 0 { capture.session.writer.finishProperty(count: count) }
   }
   capture.session.writer.end()

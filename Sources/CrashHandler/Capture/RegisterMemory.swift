@@ -33,19 +33,17 @@ struct RegisterMemory {
 
   /// Writes the windows as regions of the array that is open.
   @_noLocks
-  func write(registers: UnsafeRawPointer) {
-    let count = unsafe sort(registers)
-    let addresses = unsafe capture.session.scratch.address
+  func write(_ registers: Bytes) {
+    let count = sort(registers)
+    let addresses = capture.session.scratch
     let thread = ThreadWriter(capture)
     var index = 0
     while index < count {
-      let start =
-        unsafe addresses.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
-        &- RegisterMemory.bytesBelow
+      let start = addresses.word(index &* 8) &- RegisterMemory.bytesBelow
       var end = start &+ RegisterMemory.bytesBelow &+ RegisterMemory.bytesAbove
       index &+= 1
       while index < count {
-        let next = unsafe addresses.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
+        let next = addresses.word(index &* 8)
         guard next &- RegisterMemory.bytesBelow <= end else { break }
         end = next &+ RegisterMemory.bytesAbove
         index &+= 1
@@ -58,24 +56,23 @@ struct RegisterMemory {
   ///
   /// - Returns: how many there are.
   @_noLocks
-  private func sort(_ registers: UnsafeRawPointer) -> Int {
-    let place = unsafe capture.session.scratch.address
+  private func sort(_ registers: Bytes) -> Int {
+    let place = capture.session.scratch
     var count = 0
     var index = 0
     while index < RegisterMemory.count {
-      let value = unsafe registers.loadUnaligned(fromByteOffset: index &* 8, as: UInt64.self)
+      let value = registers.word(index &* 8)
       index &+= 1
       // Nothing is mapped in the first 64 KiB, nor above the user's half of the address space.
       guard value >= 0x10000, value < 0x0001_0000_0000_0000 else { continue }
       var slot = count
       while slot > 0 {
-        let previous = unsafe place.loadUnaligned(
-          fromByteOffset: (slot &- 1) &* 8, as: UInt64.self)
+        let previous = place.word((slot &- 1) &* 8)
         if previous <= value { break }
-        unsafe place.storeBytes(of: previous, toByteOffset: slot &* 8, as: UInt64.self)
+        place.setWord(slot &* 8, previous)
         slot &-= 1
       }
-      unsafe place.storeBytes(of: value, toByteOffset: slot &* 8, as: UInt64.self)
+      place.setWord(slot &* 8, value)
       count &+= 1
     }
     return count

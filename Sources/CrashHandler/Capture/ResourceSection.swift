@@ -44,8 +44,7 @@ private struct ResourceWriter {
     guard let place = unsafe capture.session.writer.beginProperty(key, capacity: capacity) else {
       return
     }
-    let path = unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-    var count = unsafe procFile.read(path, into: place, capacity: capacity)
+    var count = unsafe procFile.read(named: name, into: place, capacity: capacity)
     if count > 0,
       unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
     {
@@ -57,11 +56,9 @@ private struct ResourceWriter {
   /// Open descriptors, by the names in /proc/self/fd.
   @_noLocks
   func writeDescriptorCount() {
-    let path: StaticString = "self/fd"
-    let directory = procFile.open(path, directory: true)
+    let directory = procFile.open(named: "self/fd", directory: true)
     guard directory >= 0 else { return }
-    var entries = unsafe DirectoryEntries(
-      directory, place: capture.session.scratch.address, capacity: capture.session.scratch.size)
+    var entries = DirectoryEntries(directory, in: capture.session.scratch)
     var count: UInt64 = 0
     while count < 65536, let name = entries.next() {
       // Not "." and "..".
@@ -74,14 +71,11 @@ private struct ResourceWriter {
   /// A number in a file of the control group, held open since install; nothing for "max".
   @_noLocks
   func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
-    guard
-      capture.makes(CallBit.controlGroup)
-        && capture.isSame(file)
-    else { return }
-    let place = unsafe capture.session.scratch.address
-    let count = unsafe pm_pread(file.descriptor, place, 64, 0)
+    guard capture.makes(CallBit.controlGroup) && capture.isSame(file) else { return }
+    let scratch = capture.session.scratch
+    let count = unsafe pm_pread(file.descriptor, scratch.address, 64, 0)
     guard count > 0 else { return }
-    var scanner = unsafe TextScanner(place, count: count)
+    var scanner = scratch.text(count: count)
     guard scanner.current >= 0x30, scanner.current <= 0x39 else { return }
     let value = scanner.decimal()
     // Version 1 says "no limit" with the largest multiple of a page.

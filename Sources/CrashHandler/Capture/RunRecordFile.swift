@@ -71,17 +71,14 @@ struct RunRecordFile {
     run.startTime = 0
     run.stackStart = 0
     run.isOfThisProcess = true
-    let place = unsafe capture.session.scratch.address
+    let scratch = capture.session.scratch.firstHalf
     let count = unsafe procFile.read(
-      "self/stat", into: place, capacity: capture.session.scratch.size / 2)
+      named: "self/stat", into: scratch.address, capacity: scratch.size)
+    let text = scratch.bytes(count: count)
     // Field 2, the name, may hold blanks and parentheses; no later field does.
     var start = count
-    while start > 0,
-      unsafe place.loadUnaligned(fromByteOffset: start &- 1, as: UInt8.self) != 0x29
-    {
-      start &-= 1
-    }
-    var scanner = unsafe TextScanner(place + start, count: count &- start)
+    while start > 0, text[start &- 1] != 0x29 { start &-= 1 }
+    var scanner = text.dropFirst(start).text
     var field = 3
     while field <= 28, !scanner.isAtEnd {
       scanner.skipBlanks()
@@ -103,7 +100,7 @@ struct RunRecordFile {
   private func namespace(
     _ path: StaticString, of procFile: ProcFile, otherwise: UInt64
   ) -> UInt64 {
-    let descriptor = procFile.open(path)
+    let descriptor = procFile.open(named: path)
     guard descriptor >= 0 else { return otherwise }
     var status = pm_file_status()
     let found = unsafe pm_fstat(descriptor, &status) == 0

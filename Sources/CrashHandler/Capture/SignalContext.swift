@@ -37,9 +37,10 @@ struct SignalContext {
   #if arch(arm64)
     var linkRegister: UInt64 { @_noLocks get { unsafe pm_context_link_register(address) } }
   #endif
-  /// `PM_GENERAL_REGISTERS_SIZE` bytes.
-  var generalRegisters: UnsafeRawPointer {
-    @_noLocks get { unsafe pm_context_general_registers(address) }
+  var generalRegisters: Bytes {
+    @_noLocks get {
+      unsafe Bytes(pm_context_general_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
+    }
   }
   /// Where the floating-point and vector state is, as the context says.
   var floatingPoint: UInt64 {

@@ -12,7 +12,7 @@ internal import CSignalSafe
 @safe
 struct StandIn {
   private static var signal: UInt64 {
-    @_noLocks get { 1 &<< UInt64(truncatingIfNeeded: ThreadStopper.profileSignal &- 1) }
+    @_noLocks get { SignalMask.bit(ThreadStopper.profileSignal) }
   }
 
   private let capture: Capture
@@ -54,7 +54,7 @@ struct StandIn {
   private func isReady(_ blocked: UInt64) -> Bool {
     let stopSignal = capture.installed.signals.stop
     guard blocked & StandIn.signal == 0 else { return false }
-    return stopSignal == 0 || blocked &>> UInt64(truncatingIfNeeded: stopSignal &- 1) & 1 == 1
+    return stopSignal == 0 || SignalMask.has(blocked, stopSignal)
   }
 
   /// Stays as long as a word has a value.
@@ -63,11 +63,9 @@ struct StandIn {
   @_noLocks
   func stay(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
     // All that a thread in our handler has open, but for faults.
-    var blocked = StandIn.signal
-    add(capture.installed.signals.stop, to: &blocked)
-    add(capture.installed.signals.watchdog, to: &blocked)
-    var mask: UInt64 = 0
-    let isBlocked = unsafe pm_sigprocmask(0, &blocked, &mask) == 0  // SIG_BLOCK
+    let mask = SignalMask.block(
+      StandIn.signal | SignalMask.bit(capture.installed.signals.stop)
+        | SignalMask.bit(capture.installed.signals.watchdog))
     while word.value == value {
       var set = StandIn.signal
       var information = pm_signal_information()
@@ -79,12 +77,7 @@ struct StandIn {
         word.wait(while: value, milliseconds: 100)
       }
     }
-    if isBlocked { _ = unsafe pm_sigprocmask(2, &mask, nil) }  // SIG_SETMASK
-  }
-
-  @_noLocks
-  private func add(_ signal: Int32, to mask: inout UInt64) {
-    if signal != 0 { mask |= 1 &<< UInt64(truncatingIfNeeded: signal &- 1) }
+    if let mask { SignalMask.set(mask) }
   }
 
   /// Calls the signal's handler, if it is the backtracer's.
@@ -92,8 +85,7 @@ struct StandIn {
   private func callHandler(
     _ information: UnsafeMutableRawPointer, _ context: SignalContext?
   ) {
-    var action = pm_signal_action()
-    guard unsafe pm_sigaction(ThreadStopper.profileSignal, nil, &action) == 0,
+    guard let action = pm_signal_action.current(ThreadStopper.profileSignal),
       action.handler &- capture.shared.backtracer.code < capture.shared.backtracer.codeSize
     else { return }
     unsafe pm_call_previous_handler(

@@ -7,8 +7,8 @@ internal import CSignalSafe
 func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.isSame(capture.installed.lastWords.standardError) else { return }
-  unsafe StandardError().write(
-    capture.installed.lastWords.memory, count: capture.session.lastWordsCount)
+  StandardError().write(
+    capture.installed.lastWords.block.bytes(count: capture.session.lastWordsCount))
 }
 
 /// A descriptor that may be anything: a file, a terminal, a pipe that nobody reads, a socket whose
@@ -29,26 +29,25 @@ struct StandardError {
   init() {}
 
   @_noLocks
-  func write(_ bytes: UnsafeRawPointer, count: Int) {
+  func write(_ bytes: Bytes) {
     // SIGPIPE and SIGXFSZ, which a write may raise. Blocked in the handler, they would wait for
     // its end and be the process's.
     let raised: UInt64 = 1 &<< 12 | 1 &<< 24
-    var before: UInt64 = 0
-    guard unsafe pm_sigpending(&before) == 0 else { return }
+    guard let before = SignalMask.pending else { return }
     var done = 0
     var attempt = 0
-    while done < count, attempt < StandardError.attempts {
+    while done < bytes.count, attempt < StandardError.attempts {
       let events = pm_wait_writable(2, StandardError.patience)
       // POLLERR, POLLHUP, POLLNVAL: nobody is there.
       if events > 0, events & (8 | 16 | 32) != 0 { return }
       attempt &+= 1
       guard events > 0 else { continue }
-      let result = unsafe pm_write(2, bytes + done, count &- done)
+      let result = unsafe pm_write(2, bytes.address + done, bytes.count &- done)
       if result > 0 {
         done &+= result
       } else if result != -4 && result != -11 {  // EINTR, EAGAIN
-        var taken = raised & ~before
-        if result < 0, taken != 0 { _ = unsafe pm_take_signal(&taken) }
+        let taken = raised & ~before
+        if result < 0, taken != 0 { SignalMask.take(taken) }
         return
       }
     }

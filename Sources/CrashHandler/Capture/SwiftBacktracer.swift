@@ -29,9 +29,7 @@ struct SwiftBacktracer {
   /// us the kernel would have ended the process, for it had no place to call any handler on.
   @_noLocks
   func takePlace(_ signal: DeliveredSignal) -> Bool {
-    let isThere =
-      capture.shared.backtracer.signals &>> UInt64(truncatingIfNeeded: signal.number &- 1) & 1 == 1
-    guard isThere else { return false }
+    guard SignalMask.has(capture.shared.backtracer.signals, signal.number) else { return false }
     guard let context = signal.context, signal.number == 11 || signal.number == 7,
       !context.isOnSignalStack,
       capture.shared.stackOffers.isFirst(context.signalStackSize),
@@ -87,9 +85,7 @@ struct SwiftBacktracer {
   private func forget() {
     var number: Int32 = 1
     while number < 32 {
-      if capture.shared.backtracer.signals
-        &>> UInt64(truncatingIfNeeded: number &- 1) & 1 == 1
-      {
+      if SignalMask.has(capture.shared.backtracer.signals, number) {
         capture.shared.previousActions[number] = pm_signal_action()
       }
       number &+= 1

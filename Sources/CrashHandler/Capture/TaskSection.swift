@@ -59,24 +59,24 @@ private struct TaskWriter {
 
   private let capture: Capture
   private let memory: SafeMemory
-  private let scratch: UnsafeMutableRawPointer
+  private let scratch: Scratch
   private let facts: pm_task_facts
 
   @_noLocks
   init(_ capture: Capture) {
     self.capture = capture
     memory = capture.memory
-    unsafe scratch = capture.session.scratch.address
+    scratch = capture.session.scratch
     facts = capture.installed.runtime.tasks
     // How many addresses there are, and how many candidates were followed.
-    unsafe scratch.storeBytes(of: 0, as: UInt64.self)
-    unsafe scratch.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
+    scratch.setWord(0, 0)
+    scratch.setWord(8, 0)
   }
 
   var areThere: Bool { @_noLocks get { facts.task_metadata != 0 } }
 
   var count: Int {
-    @_noLocks get { Int(truncatingIfNeeded: unsafe scratch.loadUnaligned(as: UInt64.self)) }
+    @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) }
   }
 
   /// Writes the task that a thread runs, if it runs one.
@@ -84,9 +84,8 @@ private struct TaskWriter {
   func add(thread: Int32, threadPointer: UInt64) {
     guard threadPointer != 0, let task = task(at: threadPointer) else { return }
     let index = count
-    unsafe scratch.storeBytes(
-      of: task, toByteOffset: TaskWriter.addressesOffset &+ index &* 8, as: UInt64.self)
-    unsafe scratch.storeBytes(of: UInt64(truncatingIfNeeded: index &+ 1), as: UInt64.self)
+    scratch.setWord(TaskWriter.addressesOffset &+ index &* 8, task)
+    scratch.setWord(0, UInt64(truncatingIfNeeded: index &+ 1))
     capture.session.writer.startMap(.task)
     capture.session.writer.unsigned(
       .taskThreadID, UInt64(UInt32(bitPattern: thread)), width: 4)
@@ -105,19 +104,19 @@ private struct TaskWriter {
     let block = threadPointer &+ UInt64(bitPattern: facts.block_offset)
     let limit = UInt64(truncatingIfNeeded: TaskWriter.blockLimit)
     let size = facts.block_size < limit ? facts.block_size : limit
-    let copy = unsafe scratch + TaskWriter.blockOffset
-    let count = unsafe memory.copy(block, to: copy, count: Int(truncatingIfNeeded: size))
-    var followed = unsafe scratch.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    let copy = scratch.dropFirst(TaskWriter.blockOffset)
+    let count = memory.copy(block, to: copy, count: Int(truncatingIfNeeded: size))
+    var followed = scratch.word(8)
     var offset = 0
     var found: UInt64?
     while offset &+ 8 <= count, followed < TaskWriter.candidateLimit, found == nil {
-      let candidate = unsafe copy.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      let candidate = copy.word(offset)
       offset &+= 8
       guard candidate >= 0x10000, candidate & 15 == 0 else { continue }
       followed &+= 1
       if memory.word(candidate) == facts.task_metadata { found = candidate }
     }
-    unsafe scratch.storeBytes(of: followed, toByteOffset: 8, as: UInt64.self)
+    scratch.setWord(8, followed)
     return found
   }
 
@@ -127,8 +126,7 @@ private struct TaskWriter {
     capture.session.writer.startArray(.memory)
     var index = 0
     while index < count {
-      let task = unsafe scratch.loadUnaligned(
-        fromByteOffset: TaskWriter.addressesOffset &+ index &* 8, as: UInt64.self)
+      let task = scratch.word(TaskWriter.addressesOffset &+ index &* 8)
       ThreadWriter(capture).writeRegion(task, count: TaskWriter.taskSize)
       if index == 0 {
         writeSlabs(of: task, limit: TaskWriter.slabLimit, walkLimit: TaskWriter.walkLimit)

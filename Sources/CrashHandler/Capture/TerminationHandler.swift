@@ -29,8 +29,7 @@ private func pm_in_termination(
     note.noteTermination(signal, reaction: processID == 1 ? 2 : 1)
   }
   if processID == 1 { return }
-  var action = pm_signal_action()
-  _ = unsafe pm_sigaction(signal, &action, nil)
+  pm_signal_action().install(signal)
   if let information = unsafe SignalInformation(information),
     information.queue(signal, for: pm_gettid(), of: processID)
   {

@@ -93,6 +93,11 @@ struct TextBuffer {
   ///
   /// - Parameter limit: the most bytes to append; longer text ends in "...".
   @_noLocks
+  mutating func append(escaping bytes: Bytes, limit: Int) {
+    unsafe append(escaping: bytes.address, count: bytes.count, limit: limit)
+  }
+
+  @_noLocks
   mutating func append(escaping bytes: UnsafeRawPointer, count length: Int, limit: Int) {
     let end = count &+ limit
     var index = 0

@@ -23,6 +23,11 @@ struct TextScanner {
     }
   }
 
+  var isEmpty: Bool { @_noLocks get { count == 0 } }
+
+  /// What is left of the line.
+  var line: Bytes { @_noLocks get { unsafe Bytes(address, count: lengthOfLine) } }
+
   /// Where the position is in memory.
   var address: UnsafeRawPointer { @_noLocks get { unsafe text + position } }
 

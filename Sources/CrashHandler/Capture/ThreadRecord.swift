@@ -132,13 +132,13 @@ struct ThreadRecord {
     @_noLocks get { Int(unsafe base.loadUnaligned(fromByteOffset: 34, as: UInt8.self)) }
   }
 
-  var name: UnsafeRawPointer { @_noLocks get { unsafe UnsafeRawPointer(base + 40) } }
+  var name: Bytes { @_noLocks get { unsafe Bytes(base + 40, count: nameLength) } }
 
   @_noLocks
-  func setName(_ bytes: UnsafeRawPointer, count: Int) {
-    let kept = count < ThreadTable.nameCapacity ? count : ThreadTable.nameCapacity
+  func setName(_ name: Bytes) {
+    let kept = name.count < ThreadTable.nameCapacity ? name.count : ThreadTable.nameCapacity
     guard kept >= 0 else { return }
-    unsafe pm_copy_bytes(base + 40, bytes, kept)
+    unsafe pm_copy_bytes(base + 40, name.address, kept)
     unsafe base.storeBytes(of: UInt8(truncatingIfNeeded: kept), toByteOffset: 34, as: UInt8.self)
   }
 
@@ -147,13 +147,16 @@ struct ThreadRecord {
   }
 
   /// The text of proc_pid_syscall(5), read before the thread was asked to stop.
-  var systemCall: UnsafeRawPointer { @_noLocks get { unsafe UnsafeRawPointer(base + 104) } }
+  var systemCall: Bytes {
+    @_noLocks get { unsafe Bytes(base + 104, count: systemCallLength) }
+  }
 
   @_noLocks
-  func setSystemCall(_ bytes: UnsafeRawPointer, count: Int) {
-    guard count > 0, count <= ThreadTable.systemCallCapacity else { return }
-    unsafe pm_copy_bytes(base + 104, bytes, count)
-    unsafe base.storeBytes(of: UInt8(truncatingIfNeeded: count), toByteOffset: 35, as: UInt8.self)
+  func setSystemCall(_ text: Bytes) {
+    guard text.count > 0, text.count <= ThreadTable.systemCallCapacity else { return }
+    unsafe pm_copy_bytes(base + 104, text.address, text.count)
+    unsafe base.storeBytes(
+      of: UInt8(truncatingIfNeeded: text.count), toByteOffset: 35, as: UInt8.self)
   }
 
   @_noLocks

@@ -81,7 +81,7 @@ private func writeMemory(
   capture.session.writer.startArray(.memory)
   // Enough for the instructions before and behind it, at most in two pages.
   thread.writeRegion(instruction &- 256, count: 512)
-  unsafe RegisterMemory(capture).write(registers: context.generalRegisters)
+  RegisterMemory(capture).write(context.generalRegisters)
   capture.session.writer.end()
 }
 

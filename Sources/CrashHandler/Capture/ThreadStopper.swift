@@ -60,9 +60,8 @@ struct ThreadStopper {
     // old action if that is the default. Ignoring a signal discards what is pending.
     var ignore = pm_signal_action()
     ignore.handler = 1
-    _ = unsafe pm_sigaction(ThreadStopper.profileSignal, &ignore, nil)
-    _ = unsafe pm_sigaction(
-      ThreadStopper.profileSignal, &capture.shared.stops.previousProfileAction, nil)
+    ignore.install(ThreadStopper.profileSignal)
+    capture.shared.stops.previousProfileAction.install(ThreadStopper.profileSignal)
     capture.shared.stops.hasProfileAction = false
   }
 
@@ -72,24 +71,15 @@ struct ThreadStopper {
   @_noLocks
   private func findThreads() {
     capture.session.counts.threadsOmitted = 0
-    let directory = unsafe procFile.open(taskFolder, directory: true)
+    let directory = procFile.open(named: "self/task", directory: true)
     guard directory >= 0 else { return }
     // Half of the scratch memory is for names of threads, the other half for their status files.
-    let half = capture.session.scratch.size / 2
-    var entries = unsafe DirectoryEntries(
-      directory, place: capture.session.scratch.address, capacity: half)
+    var entries = DirectoryEntries(directory, in: capture.session.scratch.firstHalf)
     while var name = entries.next() {
       let threadID = Int32(truncatingIfNeeded: name.decimal())
       if threadID > 0 { addThread(threadID) }
     }
     _ = pm_close(directory)
-  }
-
-  private var taskFolder: UnsafePointer<CChar> {
-    @_noLocks get {
-      let name: StaticString = "self/task"
-      return unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-    }
   }
 
   @_noLocks
@@ -126,7 +116,7 @@ struct ThreadStopper {
     guard signal != 0 else {
       // A program cannot block 32: libc does, inside pthread_create and its like, and so do our own
       // handlers. What the program itself closes stays closed, and the kernel tells as much at once.
-      let isClosed = isBlocked(32, in: record.blockedSignals) && !record.isKernelWorker
+      let isClosed = SignalMask.has(record.blockedSignals, 32) && !record.isKernelWorker
       record.setStatus(isClosed ? .closed : .running)
       return
     }
@@ -149,7 +139,7 @@ struct ThreadStopper {
     let result = pm_tgkill(process, record.threadID, signal)
     let profile = ThreadStopper.profileSignal
     guard result == -11, signal != profile,  // EAGAIN
-      !isBlocked(profile, in: record.blockedSignals), takeProfileSignal()
+      !SignalMask.has(record.blockedSignals, profile), takeProfileSignal()
     else { return result }
     return pm_tgkill(process, record.threadID, profile)
   }
@@ -172,16 +162,14 @@ struct ThreadStopper {
   /// Name, state and blocked signals; false if the thread has ended.
   @_noLocks
   func readStatus(_ record: ThreadRecord) -> Bool {
-    let half = capture.session.scratch.size / 2
-    let place = unsafe capture.session.scratch.address + half
-    let count = unsafe procFile.readTask(record.threadID, "status", into: place, capacity: half)
-    guard count > 0 else {
+    var scanner = procFile.text(
+      ofTask: record.threadID, "status", in: capture.session.scratch.secondHalf)
+    guard !scanner.isEmpty else {
       // Without /proc nobody is known to have ended.
       return capture.session.files.proc.descriptor < 0
     }
-    var scanner = unsafe TextScanner(place, count: count)
     if scanner.find("Name:") {
-      unsafe record.setName(scanner.address, count: scanner.lengthOfLine)
+      record.setName(scanner.line)
       record.isKernelWorker = scanner.matches("iou-")
     }
     if scanner.find("State:") { record.stateLetter = scanner.current }
@@ -192,14 +180,12 @@ struct ThreadStopper {
   /// What a blocked thread waits in; once it has been asked to stop, it would be in our handler.
   @_noLocks
   func readSystemCall(_ record: ThreadRecord) {
-    let half = capture.session.scratch.size / 2
-    let place = unsafe capture.session.scratch.address + half
-    let count = unsafe procFile.readTask(record.threadID, "syscall", into: place, capacity: half)
-    let scanner = unsafe TextScanner(place, count: count)
+    let scanner = procFile.text(
+      ofTask: record.threadID, "syscall", in: capture.session.scratch.secondHalf)
     if scanner.matches("running") {
       record.removeSystemCall()
     } else {
-      unsafe record.setSystemCall(scanner.address, count: scanner.lengthOfLine)
+      record.setSystemCall(scanner.line)
     }
   }
 
@@ -207,14 +193,9 @@ struct ThreadStopper {
   @_noLocks
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     let realTime = capture.installed.signals.stop
-    if realTime != 0, !isBlocked(realTime, in: record.blockedSignals) { return realTime }
-    guard !isBlocked(ThreadStopper.profileSignal, in: record.blockedSignals) else { return 0 }
+    if realTime != 0, !SignalMask.has(record.blockedSignals, realTime) { return realTime }
+    guard !SignalMask.has(record.blockedSignals, ThreadStopper.profileSignal) else { return 0 }
     return takeProfileSignal() ? ThreadStopper.profileSignal : 0
-  }
-
-  @_noLocks
-  private func isBlocked(_ signal: Int32, in mask: UInt64) -> Bool {
-    mask &>> UInt64(truncatingIfNeeded: signal &- 1) & 1 == 1
   }
 
   /// Puts the stop handler in for SIGPROF, once; the action it replaces is kept.

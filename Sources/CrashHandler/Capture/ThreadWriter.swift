@@ -50,7 +50,7 @@ struct ThreadWriter {
     if record.systemCallLength == 0 || !capture.session.request.isCrash {
       ThreadStopper(capture).readSystemCall(record)
     }
-    var scanner = unsafe TextScanner(record.systemCall, count: record.systemCallLength)
+    var scanner = record.systemCall.text
     guard record.systemCallLength > 0 else {
       writeIdentity(threadID: record.threadID, method: 5)
       writeStatus(record)
@@ -85,16 +85,14 @@ struct ThreadWriter {
   /// Name, state and blocked signals, as they were before the thread was asked to stop.
   @_noLocks
   private func writeStatus(_ record: ThreadRecord) {
-    unsafe capture.session.writer.property(
-      .threadName, record.name, count: record.nameLength)
+    capture.session.writer.property(.threadName, record.name)
     if record.stateLetter != 0 {
       capture.session.writer.unsigned(
         .threadState, UInt64(record.stateLetter), width: 1)
     }
     capture.session.writer.unsigned(.blockedSignals, record.blockedSignals)
     if record.systemCallLength > 0 {
-      unsafe capture.session.writer.property(
-        .systemCall, record.systemCall, count: record.systemCallLength)
+      capture.session.writer.property(.systemCall, record.systemCall)
     }
     writeScheduling(of: record.threadID)
   }
@@ -118,15 +116,9 @@ struct ThreadWriter {
   /// The same for the capturing thread, which ran when it crashed; its mask is with its registers.
   @_noLocks
   func writeOwnStatus() {
-    let capacity = capture.session.scratch.size
-    let place = unsafe capture.session.scratch.address
-    let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readTask(
-      capture.session.exception.threadID, "status", into: place, capacity: capacity)
-    var scanner = unsafe TextScanner(place, count: count)
-    if scanner.find("Name:") {
-      unsafe capture.session.writer.property(
-        .threadName, scanner.address, count: scanner.lengthOfLine)
-    }
+    var scanner = ProcFile(proc: capture.session.files.proc.descriptor).text(
+      ofTask: capture.session.exception.threadID, "status", in: capture.session.scratch)
+    if scanner.find("Name:") { capture.session.writer.property(.threadName, scanner.line) }
     capture.session.writer.unsigned(.threadState, 0x52, width: 1)  // "R"
     writeScheduling(of: capture.session.exception.threadID)
   }
@@ -136,8 +128,7 @@ struct ThreadWriter {
   /// General registers, and the floating-point and vector state as the kernel saved it.
   @_noLocks
   func writeContext(_ context: SignalContext) {
-    unsafe capture.session.writer.property(
-      .generalRegisters, context.generalRegisters, count: Int(PM_GENERAL_REGISTERS_SIZE))
+    capture.session.writer.property(.generalRegisters, context.generalRegisters)
     let area = context.floatingPoint
     let memory = capture.memory
     let capacity = 16384
@@ -268,14 +259,11 @@ struct ThreadWriter {
   /// Writes a region; returns how much of it could be read: 0 leaves a region without data.
   @_noLocks
   func writeReadable(_ address: UInt64, count: Int) -> Int {
-    var copied = 0
     capture.session.writer.startMap(.memoryRegion)
     capture.session.writer.unsigned(.regionAddress, address)
     capture.session.writer.unsigned(.regionSize, UInt64(truncatingIfNeeded: count))
-    if let place = unsafe capture.session.writer.beginProperty(.regionData, capacity: count) {
-      copied = unsafe capture.memory.copy(address, to: place, count: count)
-      if copied > 0 { capture.session.writer.finishProperty(count: copied) }
-    }
+    let copied = capture.session.writer.property(
+      .regionData, of: capture.memory, at: address, count: count)
     capture.session.writer.end()
     return copied
   }

@@ -134,6 +134,5 @@ package struct HangDump: Sendable {
 /// Keeps the program's signals from a thread of ours, but for those of the handler.
 package func blockProgramSignals() {
   guard let capture = Capture.ofHandler else { return }
-  var mask = ~capture.installed.signals.open
-  _ = unsafe pm_sigprocmask(2, &mask, nil)  // SIG_SETMASK
+  SignalMask.set(~capture.installed.signals.open)
 }

@@ -125,18 +125,14 @@ struct LiveDump: ~Copyable {
   ///
   /// - Throws: `CrashHandlerError.dumpFailed` if the file did not become whole; it is removed then.
   func take() throws(CrashHandlerError) -> ReportID {
-    var mask = ~capture.installed.signals.open
-    var previous: UInt64 = 0
-    var pending: UInt64 = 0
-    // SIG_SETMASK
-    _ = unsafe pm_sigprocmask(2, &mask, &previous)
-    _ = unsafe pm_sigpending(&pending)
+    let previous = SignalMask.exchange(~capture.installed.signals.open)
+    let pending = SignalMask.pending ?? 0
     defer {
-      var fileSize: UInt64 = 1 << 24  // XFSZ, of our own write
-      if pending & fileSize == 0 && capture.session.outcome.failure == EFBIG {
-        _ = unsafe pm_take_signal(&fileSize)
+      // XFSZ, of our own write.
+      if !SignalMask.has(pending, SIGXFSZ) && capture.session.outcome.failure == EFBIG {
+        SignalMask.take(SignalMask.bit(SIGXFSZ))
       }
-      _ = unsafe pm_sigprocmask(2, &previous, nil)
+      SignalMask.set(previous)
     }
     // Before the thread is known as one that dumps: a crash shows it by this context.
     unsafe pm_capture_context(context)

@@ -47,9 +47,8 @@ enum ExitNotes {
   /// A crash of a later exit handler makes a file of its own.
   private static func removeFiles(_ capture: Capture) {
     // A signal that is sent now must not find this thread as the one that captures.
-    var (all, previous) = (UInt64.max, UInt64(0))
-    _ = unsafe pm_sigprocmask(2, &all, &previous)  // SIG_SETMASK
-    defer { _ = unsafe pm_sigprocmask(2, &previous, nil) }
+    let previous = SignalMask.exchange(.max)
+    defer { SignalMask.set(previous) }
     let thread = UInt32(bitPattern: pm_gettid())
     guard capture.shared.ending.value == 0,
       capture.shared.owner.exchange(expected: 0, desired: thread) == 0

@@ -45,6 +45,12 @@ extension HandlerMemory {
       byteLimit: UInt64(max(limits.dump, 0)))
   }
 
+  /// Cuts off a copy of a text's bytes; none for nil.
+  mutating func ownBytes(_ text: String?) throws(CrashHandlerError) -> Bytes {
+    let utf8 = Array((text ?? "").utf8)
+    return unsafe Bytes(try bytes(utf8), count: utf8.count)
+  }
+
   /// Cuts off a copy of encoded tokens; none for those that could not be encoded.
   mutating func tokens(_ tokens: [UInt8]?) throws(CrashHandlerError) -> EncodedTokens {
     unsafe EncodedTokens(try bytes(tokens ?? []), count: tokens?.count ?? 0)
@@ -76,7 +82,7 @@ extension HandlerMemory {
         writer: writer(to: files.dump.descriptor, limits: limits),
         stackTop: stack(Self.captureStackSize) + Self.captureStackSize,
         landingPads: landingPads(), threads: threads, mappings: mappings(),
-        scratch: Scratch(address: pages(Self.scratchSize), size: Self.scratchSize)))
+        scratch: Scratch(pages(Self.scratchSize), size: Self.scratchSize)))
     unsafe session.pointee.writer.asksFile = asksFile
     return unsafe Capture(session)
   }

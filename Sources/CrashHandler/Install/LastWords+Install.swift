@@ -14,8 +14,7 @@ extension LastWords {
       signals: options.writesLastWords && hasStandardError && pm_is_secure() == 0
         ? signals.mask : 0,
       standardError: HeldFile(STDERR_FILENO),
-      product: try memory.text(facts.product ?? ""),
-      version: try memory.text(facts.version ?? ""),
-      memory: try memory.pages(LastWords.byteCount))
+      product: try memory.ownBytes(facts.product), version: try memory.ownBytes(facts.version),
+      memory: Scratch(try memory.pages(LastWords.byteCount), size: LastWords.byteCount))
   }
 }

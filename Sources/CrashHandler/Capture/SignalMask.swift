@@ -1,0 +1,83 @@
+internal import CSignalSafe
+
+/// The calling thread's signal mask and the signals that wait; bit n - 1 stands for signal n.
+///
+/// RUNS-DURING-CRASH. Source: sigprocmask(2), sigpending(2), rt_sigtimedwait(2).
+enum SignalMask {
+  /// None for 0, which is no signal.
+  @_noLocks
+  static func bit(_ signal: Int32) -> UInt64 {
+    signal == 0 ? 0 : 1 &<< UInt64(truncatingIfNeeded: signal &- 1)
+  }
+
+  @_noLocks
+  static func has(_ mask: UInt64, _ signal: Int32) -> Bool { mask & bit(signal) != 0 }
+
+  static var current: UInt64 {
+    @_noLocks get {
+      var mask: UInt64 = 0
+      _ = unsafe pm_sigprocmask(0, nil, &mask)
+      return mask
+    }
+  }
+
+  /// Replaces the mask.
+  @_noLocks @discardableResult
+  static func set(_ mask: UInt64) -> Bool {
+    var mask = mask
+    return unsafe pm_sigprocmask(2, &mask, nil) == 0  // SIG_SETMASK
+  }
+
+  /// Replaces the mask; returns the one before, 0 if the kernel refuses.
+  @_noLocks
+  static func exchange(_ mask: UInt64) -> UInt64 {
+    var (mask, previous) = (mask, UInt64(0))
+    _ = unsafe pm_sigprocmask(2, &mask, &previous)  // SIG_SETMASK
+    return previous
+  }
+
+  /// Adds to the mask; returns the one before, nil if the kernel refuses.
+  @_noLocks @discardableResult
+  static func block(_ signals: UInt64) -> UInt64? {
+    var (mask, previous) = (signals, UInt64(0))
+    return unsafe pm_sigprocmask(0, &mask, &previous) == 0 ? previous : nil  // SIG_BLOCK
+  }
+
+  /// Takes from the mask.
+  @_noLocks @discardableResult
+  static func unblock(_ signals: UInt64) -> Bool {
+    var mask = signals
+    return unsafe pm_sigprocmask(1, &mask, nil) == 0  // SIG_UNBLOCK
+  }
+
+  /// The signals that wait to be delivered; nil if the kernel does not tell.
+  static var pending: UInt64? {
+    @_noLocks get {
+      var signals: UInt64 = 0
+      return unsafe pm_sigpending(&signals) == 0 ? signals : nil
+    }
+  }
+
+  /// Takes away one of these signals that waits.
+  @_noLocks
+  static func take(_ signals: UInt64) {
+    var signals = signals
+    _ = unsafe pm_take_signal(&signals)
+  }
+}
+
+extension pm_signal_action {
+  /// A signal's present action; nil if the kernel does not tell.
+  @_noLocks
+  static func current(_ signal: Int32) -> pm_signal_action? {
+    var action = pm_signal_action()
+    return unsafe pm_sigaction(signal, nil, &action) == 0 ? action : nil
+  }
+
+  /// Makes it a signal's; false if the kernel refuses.
+  @_noLocks @discardableResult
+  func install(_ signal: Int32) -> Bool {
+    var action = self
+    return unsafe pm_sigaction(signal, &action, nil) == 0
+  }
+}
