@@ -44,6 +44,8 @@ struct DeliveredSignal {
     }
   }
 
+  /// True for what a process or the kernel sends.
+  ///
   /// The kernel sends XCPU as SI_KERNEL, XFSZ and PIPE in the name of the process itself; for the
   /// first process of a PID namespace it discards all of these under the default action. Source:
   /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The threads that take a dump without a crash, each with the state it works on.
+/// The threads that take a dump without a crash, each with the capture it works on.
 ///
 /// A fault in a section of such a dump belongs to the section, not to the program, and comes to the
 /// crash handler all the same: it finds the landing pad here. Only a thread itself adds, removes
@@ -10,7 +10,13 @@ internal import CSignalSafe
 @safe
 struct DumpingThreads {
   static var capacity: Int { @_noLocks get { 64 } }
-  /// Bytes of the table: thread ID (8) and state (8) each.
+  private struct Entry {
+    /// 0 if nobody has it.
+    let threadID: UInt32
+    var capture: Capture?
+  }
+
+  /// Bytes of the table, 16 for an entry.
   static var byteCount: Int { @_noLocks get { 64 &* 16 } }
 
   private let base: UnsafeMutableRawPointer
@@ -28,10 +34,9 @@ struct DumpingThreads {
   func add(_ threadID: Int32, _ capture: Capture) -> Bool {
     var index = 0
     while index < DumpingThreads.capacity {
-      // Taken with a number that is no thread's; the thread ID last, when the state is there.
+      // Taken with a number that is no thread's; the thread ID last, when the rest is there.
       if word(index).exchange(expected: 0, desired: UInt32.max) == 0 {
-        unsafe (base + index &* 16).storeBytes(
-          of: UInt64(UInt(bitPattern: capture.argument)), toByteOffset: 8, as: UInt64.self)
+        unsafe entry(index).pointee.capture = capture
         word(index).store(UInt32(bitPattern: threadID))
         return true
       }
@@ -65,13 +70,7 @@ struct DumpingThreads {
   func capture(of threadID: Int32) -> Capture? {
     let index = index(of: threadID)
     guard index >= 0 else { return nil }
-    let address = unsafe (base + index &* 16).loadUnaligned(
-      fromByteOffset: 8, as: UInt64.self)
-    guard
-      let session = unsafe UnsafeMutablePointer<Session>(
-        bitPattern: UInt(truncatingIfNeeded: address))
-    else { return nil }
-    return unsafe Capture(session)
+    return unsafe entry(index).pointee.capture
   }
 
   /// -1 if there is none.
@@ -83,6 +82,11 @@ struct DumpingThreads {
       index &+= 1
     }
     return -1
+  }
+
+  @_noLocks
+  private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
+    unsafe (base + index &* 16).assumingMemoryBound(to: Entry.self)
   }
 
   @_noLocks

@@ -8,8 +8,16 @@ internal import IntermediateDump
 @safe
 struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
-  /// Bytes of an entry: word 0 (0 free, 1 being filled, 2 valid, 3 valid until exit), descriptors of dump and FIFO 4
-  /// and 8, their identities from 16, names from 64: dump, run record, FIFO.
+  /// What an entry begins with; behind it the names of dump, run record and FIFO.
+  private struct Entry {
+    /// 0 free, 1 being filled, 2 valid, 3 valid until exit.
+    let state: UInt32
+    var dump: HeldFile
+    var fifo: HeldFile
+  }
+
+  private static var namesOffset: Int { @_noLocks get { 64 } }
+  /// Bytes of an entry.
   static var stride: Int { @_noLocks get { 64 &+ 3 &* 256 } }
   static var byteCount: Int { @_noLocks get { 8 &* (64 &+ 3 &* 256) } }
 
@@ -31,16 +39,11 @@ struct HangDumps {
     return -1
   }
 
-  /// Fills an entry from the state of a finished dump, whose descriptors are the entry's now.
+  /// Fills an entry from a finished dump, whose descriptors are the entry's now.
   @_noLocks
   func fill(_ index: Int, from dump: Capture) {
-    let entry = unsafe entry(index)
-    unsafe entry.storeBytes(of: dump.session.files.dump.descriptor, toByteOffset: 4, as: Int32.self)
-    unsafe entry.storeBytes(of: dump.session.files.fifo.descriptor, toByteOffset: 8, as: Int32.self)
-    unsafe entry.storeBytes(
-      of: dump.session.files.dump.identity, toByteOffset: 16, as: FileIdentity.self)
-    unsafe entry.storeBytes(
-      of: dump.session.files.fifo.identity, toByteOffset: 32, as: FileIdentity.self)
+    unsafe entry(index).pointee.dump = dump.session.files.dump
+    unsafe entry(index).pointee.fifo = dump.session.files.fifo
     unsafe copyName(dump.session.names.finished, to: name(index, 0))
     unsafe copyName(dump.session.names.runRecord, to: name(index, 1))
     unsafe copyName(dump.session.names.fifo, to: name(index, 2))
@@ -50,18 +53,18 @@ struct HangDumps {
   /// Writes a value of 8 bytes over that of the dump, if the file is still ours.
   @_noLocks
   func overwrite(_ index: Int, _ value: UInt64, at offset: Int64) {
-    let descriptor = descriptor(index, 4)
-    guard offset > 0, identity(index, 16).isOf(descriptor, linked: true) else { return }
+    let dump = unsafe entry(index).pointee.dump
+    guard offset > 0, dump.isThere(linked: true) else { return }
     var value = value
-    _ = unsafe pm_pwrite(descriptor, &value, 8, offset)
+    _ = unsafe pm_pwrite(dump.descriptor, &value, 8, offset)
   }
 
   /// Closes the dump and its FIFO, and gives the entry back.
   @_noLocks
   func close(_ index: Int) {
-    let (file, fifo) = (descriptor(index, 4), descriptor(index, 8))
-    if identity(index, 16).isOf(file, linked: false) { _ = pm_close(file) }
-    if identity(index, 32).isOf(fifo, linked: false) { _ = pm_close(fifo) }
+    let entry = unsafe entry(index).pointee
+    if entry.dump.isThere() { _ = pm_close(entry.dump.descriptor) }
+    if entry.fifo.isThere() { _ = pm_close(entry.fifo.descriptor) }
     word(index).store(0)
   }
 
@@ -88,7 +91,8 @@ struct HangDumps {
   /// The name of the dump (0), its run record (1) or its FIFO (2), NUL-terminated.
   @_noLocks
   func name(_ index: Int, _ kind: Int) -> UnsafeMutablePointer<CChar> {
-    unsafe (entry(index) + (64 &+ kind &* 256)).assumingMemoryBound(to: CChar.self)
+    unsafe (base + (index &* HangDumps.stride &+ HangDumps.namesOffset &+ kind &* 256))
+      .assumingMemoryBound(to: CChar.self)
   }
 
   @_noLocks
@@ -105,23 +109,13 @@ struct HangDumps {
   }
 
   @_noLocks
-  private func entry(_ index: Int) -> UnsafeMutableRawPointer {
-    unsafe base + index &* HangDumps.stride
+  private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
+    unsafe (base + index &* HangDumps.stride).assumingMemoryBound(to: Entry.self)
   }
 
   @_noLocks
   private func word(_ index: Int) -> FutexWord {
-    unsafe FutexWord(entry(index).assumingMemoryBound(to: UInt32.self))
-  }
-
-  @_noLocks
-  private func descriptor(_ index: Int, _ offset: Int) -> Int32 {
-    unsafe entry(index).loadUnaligned(fromByteOffset: offset, as: Int32.self)
-  }
-
-  @_noLocks
-  private func identity(_ index: Int, _ offset: Int) -> FileIdentity {
-    unsafe entry(index).loadUnaligned(fromByteOffset: offset, as: FileIdentity.self)
+    unsafe FutexWord((base + index &* HangDumps.stride).assumingMemoryBound(to: UInt32.self))
   }
 }
 

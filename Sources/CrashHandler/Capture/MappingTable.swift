@@ -6,8 +6,16 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
 @safe
 struct MappingTable {
-  /// Bytes of one entry: start 0 (8), end 8 (8), path offset 16 (4), path length 20 (2), flags 22
-  /// (1).
+  private struct Entry {
+    let start: UInt64
+    let end: UInt64
+    let pathOffset: UInt32
+    /// PATH_MAX is 4,096.
+    let pathLength: UInt16
+    let flags: UInt8
+  }
+
+  /// Bytes of one entry.
   static var stride: Int { @_noLocks get { 24 } }
 
   /// Room for the text, and how much of it is filled.
@@ -36,13 +44,10 @@ struct MappingTable {
   @_noLocks
   subscript(index: Int) -> Mapping {
     @_noLocks get {
-      let entry = unsafe entries + index &* MappingTable.stride
+      let entry = unsafe entry(index).pointee
       return Mapping(
-        start: unsafe entry.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
-        end: unsafe entry.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
-        pathOffset: Int(unsafe entry.loadUnaligned(fromByteOffset: 16, as: UInt32.self)),
-        pathLength: Int(unsafe entry.loadUnaligned(fromByteOffset: 20, as: UInt16.self)),
-        flags: unsafe entry.loadUnaligned(fromByteOffset: 22, as: UInt8.self))
+        start: entry.start, end: entry.end, pathOffset: Int(entry.pathOffset),
+        pathLength: Int(entry.pathLength), flags: entry.flags)
     }
   }
 
@@ -99,16 +104,15 @@ struct MappingTable {
     let path = scanner.position
     let length = scanner.lengthOfLine
     guard end > start else { return }
-    let entry = unsafe entries + index &* MappingTable.stride
-    unsafe entry.storeBytes(of: start, toByteOffset: 0, as: UInt64.self)
-    unsafe entry.storeBytes(of: end, toByteOffset: 8, as: UInt64.self)
-    unsafe entry.storeBytes(
-      of: UInt32(truncatingIfNeeded: path), toByteOffset: 16, as: UInt32.self)
-    // PATH_MAX is 4,096, so that 16 bits are enough.
-    unsafe entry.storeBytes(
-      of: UInt16(truncatingIfNeeded: length), toByteOffset: 20, as: UInt16.self)
-    unsafe entry.storeBytes(of: flags, toByteOffset: 22, as: UInt8.self)
+    unsafe entry(index).pointee = Entry(
+      start: start, end: end, pathOffset: UInt32(truncatingIfNeeded: path),
+      pathLength: UInt16(truncatingIfNeeded: length), flags: flags)
     unsafe counts[1] = index &+ 1
+  }
+
+  @_noLocks
+  private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
+    unsafe (entries + index &* MappingTable.stride).assumingMemoryBound(to: Entry.self)
   }
 
   /// The index of the first mapping that ends above an address; `count` if none does.

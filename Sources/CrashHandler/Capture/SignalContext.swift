@@ -16,12 +16,6 @@ struct SignalContext {
     unsafe self.address = address
   }
 
-  /// From the number by which a record of ours has it; nil for 0.
-  @_noLocks
-  init?(number: UInt64) {
-    unsafe self.init(UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: number)))
-  }
-
   var number: UInt64 {
     @_noLocks get { UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe address)) }
   }

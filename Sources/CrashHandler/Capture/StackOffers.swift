@@ -9,7 +9,15 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH: `answer` may run while another thread crashes.
 @safe
 struct StackOffers {
-  /// Bytes of one record: its state (`State`), the thread, the stack's base.
+  private struct Record {
+    /// A `State`, which the thread itself changes too.
+    let state: UInt32
+    var threadID: Int32
+    /// The stack's.
+    var base: UInt64
+  }
+
+  /// Bytes of one record.
   static var stride: Int { @_noLocks get { 16 } }
 
   /// What has become of an offer.
@@ -48,12 +56,17 @@ struct StackOffers {
 
   @_noLocks
   func threadID(_ index: Int) -> Int32 {
-    unsafe records.loadUnaligned(fromByteOffset: index &* StackOffers.stride &+ 4, as: Int32.self)
+    unsafe record(index).pointee.threadID
   }
 
   @_noLocks
   func base(_ index: Int) -> UInt64 {
-    unsafe records.loadUnaligned(fromByteOffset: index &* StackOffers.stride &+ 8, as: UInt64.self)
+    unsafe record(index).pointee.base
+  }
+
+  @_noLocks
+  private func record(_ index: Int) -> UnsafeMutablePointer<Record> {
+    unsafe (records + index &* StackOffers.stride).assumingMemoryBound(to: Record.self)
   }
 
   /// Offers a stack to a thread; false if the table is full.
@@ -61,9 +74,8 @@ struct StackOffers {
   func add(_ threadID: Int32, base: UInt64) -> Bool {
     let index = Int(truncatingIfNeeded: count.value)
     guard index < capacity else { return false }
-    let offset = index &* StackOffers.stride
-    unsafe records.storeBytes(of: threadID, toByteOffset: offset &+ 4, as: Int32.self)
-    unsafe records.storeBytes(of: base, toByteOffset: offset &+ 8, as: UInt64.self)
+    unsafe record(index).pointee.threadID = threadID
+    unsafe record(index).pointee.base = base
     state(index).store(State.offered)
     count.add(1)
     return true

@@ -38,7 +38,7 @@ struct StandIn {
     while index < count, rounds < 250 {
       let record = capture.session.threads[index]
       let isOurs = record.status.isStill
-      if !isOurs || !stopper.readStatus(record) || isReady(record.blockedSignals) {
+      if !isOurs || !stopper.readStatus(record) || isReady(record.fields.blockedSignals) {
         index &+= 1
         continue
       }

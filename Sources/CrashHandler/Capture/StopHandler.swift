@@ -33,7 +33,7 @@ private func pm_in_stop(
   }
   guard UInt32(bitPattern: threadID) != capture.shared.owner.value else { return }
   if let record = capture.shared.threads.find(threadID) {
-    record.threadPointer = pm_thread_pointer()
+    record.fields.threadPointer = pm_thread_pointer()
     var place = context
     // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
     if let dump = capture.shared.dumpingThreads.capture(of: threadID),
@@ -41,7 +41,7 @@ private func pm_in_stop(
     {
       place = caller
     }
-    record.context = place?.number ?? 0
+    record.fields.context = place
     record.setStatus(.stopped)
     capture.shared.stops.noteStop()
   }

@@ -23,7 +23,7 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
   while index < count, tasks.count < TaskWriter.limit {
     let record = capture.session.threads[index]
     if record.status.isStill {
-      tasks.add(thread: record.threadID, threadPointer: record.threadPointer)
+      tasks.add(thread: record.threadID, threadPointer: record.fields.threadPointer)
     }
     index &+= 1
   }

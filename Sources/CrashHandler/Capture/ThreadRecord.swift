@@ -1,10 +1,6 @@
 internal import CSignalSafe
 
-/// One record of the thread table, at a fixed layout in raw memory.
-///
-/// Layout: status 0 (4), thread ID 4 (4), context 8, thread pointer 16, blocked signals 24, state
-/// letter 32 (1), worker of the kernel 33 (1), name length 34 (1), system call's length 35 (1), name
-/// 40 (64), system call 104 (192).
+/// One record of the thread table, in memory that the capturing thread and the stopped one share.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -44,11 +40,45 @@ struct ThreadRecord {
     }
   }
 
+  /// What lies there; behind it the texts of the name and of the system call.
+  struct Fields {
+    /// A `Status`, which the thread itself changes too.
+    fileprivate let status: UInt32
+    fileprivate let threadID: Int32
+    /// On the thread's own stack; nil until it has stopped.
+    var context: SignalContext?
+    var threadPointer: UInt64 = 0
+    var blockedSignals: UInt64 = 0
+    /// The letter of proc(5), before the thread was asked to stop; 0 if unknown.
+    var stateLetter: UInt8 = 0
+    /// True for a thread that the kernel made for io_uring: it runs no code of the program, and
+    /// blocks everything for good.
+    var isKernelWorker = false
+    fileprivate var nameLength: UInt8 = 0
+    fileprivate var systemCallLength: UInt8 = 0
+
+    @_noLocks
+    fileprivate init(_ threadID: Int32) {
+      status = 0
+      self.threadID = threadID
+    }
+  }
+
+  private static var nameOffset: Int { @_noLocks get { 40 } }
+  private static var systemCallOffset: Int { @_noLocks get { 104 } }
+
   private let base: UnsafeMutableRawPointer
 
   @_noLocks
   init(base: UnsafeMutableRawPointer) {
     unsafe self.base = base
+  }
+
+  var fields: Fields {
+    @_noLocks unsafeAddress { unsafe UnsafePointer(base.assumingMemoryBound(to: Fields.self)) }
+    @_noLocks nonmutating unsafeMutableAddress {
+      unsafe base.assumingMemoryBound(to: Fields.self)
+    }
   }
 
   private var statusWord: FutexWord {
@@ -72,108 +102,55 @@ struct ThreadRecord {
   /// A thread that crashed too and waits: where it did.
   @_noLocks
   func setCrash(_ crash: WaitingCrashes.Crash) {
-    context = crash.context
-    threadPointer = crash.threadPointer
+    fields.context = crash.context
+    fields.threadPointer = crash.threadPointer
     setStatus(.alsoCrashed)
   }
 
-  var threadID: Int32 {
-    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 4, as: Int32.self) }
-  }
-
-  /// The thread's ucontext_t, on its own stack; 0 until it has stopped.
-  var context: UInt64 {
-    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
-    @_noLocks nonmutating set {
-      unsafe base.storeBytes(of: newValue, toByteOffset: 8, as: UInt64.self)
-    }
-  }
-
-  var threadPointer: UInt64 {
-    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 16, as: UInt64.self) }
-    @_noLocks nonmutating set {
-      unsafe base.storeBytes(of: newValue, toByteOffset: 16, as: UInt64.self)
-    }
-  }
-
-  var blockedSignals: UInt64 {
-    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 24, as: UInt64.self) }
-    @_noLocks nonmutating set {
-      unsafe base.storeBytes(of: newValue, toByteOffset: 24, as: UInt64.self)
-    }
-  }
-
-  /// The letter of proc(5), before the thread was asked to stop; 0 if unknown.
-  var stateLetter: UInt8 {
-    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 32, as: UInt8.self) }
-    @_noLocks nonmutating set {
-      unsafe base.storeBytes(of: newValue, toByteOffset: 32, as: UInt8.self)
-    }
-  }
-
-  /// True for a thread that the kernel made for io_uring: it runs no code of the program, and
-  /// blocks everything for good.
-  var isKernelWorker: Bool {
-    @_noLocks get { unsafe base.loadUnaligned(fromByteOffset: 33, as: UInt8.self) != 0 }
-    @_noLocks nonmutating set {
-      unsafe base.storeBytes(of: newValue ? 1 : 0, toByteOffset: 33, as: UInt8.self)
-    }
-  }
+  var threadID: Int32 { @_noLocks get { fields.threadID } }
 
   /// True if the thread waited, was in the kernel or was stopped: S, D, T or t.
   var isBlocked: Bool {
     @_noLocks get {
-      let letter = stateLetter
+      let letter = fields.stateLetter
       return letter == 0x53 || letter == 0x44 || letter == 0x54 || letter == 0x74
     }
   }
 
-  var nameLength: Int {
-    @_noLocks get { Int(unsafe base.loadUnaligned(fromByteOffset: 34, as: UInt8.self)) }
+  var name: Bytes {
+    @_noLocks get {
+      unsafe Bytes(base + ThreadRecord.nameOffset, count: Int(fields.nameLength))
+    }
   }
-
-  var name: Bytes { @_noLocks get { unsafe Bytes(base + 40, count: nameLength) } }
 
   @_noLocks
   func setName(_ name: Bytes) {
     let kept = name.count < ThreadTable.nameCapacity ? name.count : ThreadTable.nameCapacity
     guard kept >= 0 else { return }
-    unsafe pm_copy_bytes(base + 40, name.address, kept)
-    unsafe base.storeBytes(of: UInt8(truncatingIfNeeded: kept), toByteOffset: 34, as: UInt8.self)
+    unsafe pm_copy_bytes(base + ThreadRecord.nameOffset, name.address, kept)
+    fields.nameLength = UInt8(truncatingIfNeeded: kept)
   }
 
-  var systemCallLength: Int {
-    @_noLocks get { Int(unsafe base.loadUnaligned(fromByteOffset: 35, as: UInt8.self)) }
-  }
-
-  /// The text of proc_pid_syscall(5), read before the thread was asked to stop.
+  /// The text of proc_pid_syscall(5), read before the thread was asked to stop; empty if unknown.
   var systemCall: Bytes {
-    @_noLocks get { unsafe Bytes(base + 104, count: systemCallLength) }
+    @_noLocks get {
+      unsafe Bytes(base + ThreadRecord.systemCallOffset, count: Int(fields.systemCallLength))
+    }
   }
 
   @_noLocks
   func setSystemCall(_ text: Bytes) {
     guard text.count > 0, text.count <= ThreadTable.systemCallCapacity else { return }
-    unsafe pm_copy_bytes(base + 104, text.address, text.count)
-    unsafe base.storeBytes(
-      of: UInt8(truncatingIfNeeded: text.count), toByteOffset: 35, as: UInt8.self)
+    unsafe pm_copy_bytes(base + ThreadRecord.systemCallOffset, text.address, text.count)
+    fields.systemCallLength = UInt8(truncatingIfNeeded: text.count)
   }
 
   @_noLocks
-  func removeSystemCall() {
-    unsafe base.storeBytes(of: 0, toByteOffset: 35, as: UInt8.self)
-  }
+  func removeSystemCall() { fields.systemCallLength = 0 }
 
   @_noLocks
   func reset(threadID: Int32) {
-    unsafe base.storeBytes(of: threadID, toByteOffset: 4, as: Int32.self)
-    context = 0
-    threadPointer = 0
-    blockedSignals = 0
-    stateLetter = 0
-    isKernelWorker = false
-    unsafe base.storeBytes(of: 0, toByteOffset: 34, as: UInt8.self)
-    unsafe base.storeBytes(of: 0, toByteOffset: 35, as: UInt8.self)
+    fields = Fields(threadID)
     setStatus(.running)
   }
 }

@@ -66,7 +66,7 @@ private func writeHungThread(_ capture: Capture) {
   ThreadWriter(capture).writeThread(
     record, limit: capture.installed.limits.crashingThreadStack, as: .crashingThread)
   guard record.has(.stopped),
-    let context = SignalContext(number: record.context)
+    let context = record.fields.context
   else { return }
   writeMemory(capture, around: context)
 }

@@ -106,7 +106,7 @@ struct ThreadStopper {
       record.setCrash(crash)
       return
     }
-    if record.isBlocked, record.systemCallLength == 0,
+    if record.isBlocked, record.systemCall.count == 0,
       capture.session.threads.count <= ThreadTable.systemCallThreads
     {
       readSystemCall(record)
@@ -116,7 +116,8 @@ struct ThreadStopper {
     guard signal != 0 else {
       // A program cannot block 32: libc does, inside pthread_create and its like, and so do our own
       // handlers. What the program itself closes stays closed, and the kernel tells as much at once.
-      let isClosed = SignalMask.has(record.blockedSignals, 32) && !record.isKernelWorker
+      let isClosed =
+        SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running)
       return
     }
@@ -139,7 +140,7 @@ struct ThreadStopper {
     let result = pm_tgkill(process, record.threadID, signal)
     let profile = ThreadStopper.profileSignal
     guard result == -11, signal != profile,  // EAGAIN
-      !SignalMask.has(record.blockedSignals, profile), takeProfileSignal()
+      !SignalMask.has(record.fields.blockedSignals, profile), takeProfileSignal()
     else { return result }
     return pm_tgkill(process, record.threadID, profile)
   }
@@ -170,10 +171,10 @@ struct ThreadStopper {
     }
     if scanner.find("Name:") {
       record.setName(scanner.line)
-      record.isKernelWorker = scanner.matches("iou-")
+      record.fields.isKernelWorker = scanner.matches("iou-")
     }
-    if scanner.find("State:") { record.stateLetter = scanner.current }
-    if scanner.find("SigBlk:") { record.blockedSignals = scanner.hexadecimal() }
+    if scanner.find("State:") { record.fields.stateLetter = scanner.current }
+    if scanner.find("SigBlk:") { record.fields.blockedSignals = scanner.hexadecimal() }
     return true
   }
 
@@ -193,8 +194,10 @@ struct ThreadStopper {
   @_noLocks
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     let realTime = capture.installed.signals.stop
-    if realTime != 0, !SignalMask.has(record.blockedSignals, realTime) { return realTime }
-    guard !SignalMask.has(record.blockedSignals, ThreadStopper.profileSignal) else { return 0 }
+    if realTime != 0, !SignalMask.has(record.fields.blockedSignals, realTime) { return realTime }
+    guard !SignalMask.has(record.fields.blockedSignals, ThreadStopper.profileSignal) else {
+      return 0
+    }
     return takeProfileSignal() ? ThreadStopper.profileSignal : 0
   }
 

@@ -29,8 +29,8 @@ struct ThreadWriter {
     if record.status.isStill {
       writeIdentity(threadID: record.threadID, method: record.has(.stopped) ? 2 : 3)
       writeStatus(record)
-      capture.session.writer.unsigned(.threadPointer, record.threadPointer)
-      if let context = SignalContext(number: record.context) {
+      capture.session.writer.unsigned(.threadPointer, record.fields.threadPointer)
+      if let context = record.fields.context {
         writeContext(context)
         writeStack(from: context.stackPointer, limit: limit)
       }
@@ -47,11 +47,11 @@ struct ThreadWriter {
   @_noLocks
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
     // Where nobody was stopped the thread may have gone on since it was found.
-    if record.systemCallLength == 0 || !capture.session.request.isCrash {
+    if record.systemCall.count == 0 || !capture.session.request.isCrash {
       ThreadStopper(capture).readSystemCall(record)
     }
     var scanner = record.systemCall.text
-    guard record.systemCallLength > 0 else {
+    guard record.systemCall.count > 0 else {
       writeIdentity(threadID: record.threadID, method: 5)
       writeStatus(record)
       return
@@ -86,12 +86,12 @@ struct ThreadWriter {
   @_noLocks
   private func writeStatus(_ record: ThreadRecord) {
     capture.session.writer.property(.threadName, record.name)
-    if record.stateLetter != 0 {
+    if record.fields.stateLetter != 0 {
       capture.session.writer.unsigned(
-        .threadState, UInt64(record.stateLetter), width: 1)
+        .threadState, UInt64(record.fields.stateLetter), width: 1)
     }
-    capture.session.writer.unsigned(.blockedSignals, record.blockedSignals)
-    if record.systemCallLength > 0 {
+    capture.session.writer.unsigned(.blockedSignals, record.fields.blockedSignals)
+    if record.systemCall.count > 0 {
       capture.session.writer.property(.systemCall, record.systemCall)
     }
     writeScheduling(of: record.threadID)

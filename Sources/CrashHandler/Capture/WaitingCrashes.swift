@@ -13,18 +13,24 @@ internal import CSignalSafe
 struct WaitingCrashes {
   /// What the capturing thread needs to know of one that waits.
   struct Crash {
-    /// The thread's `ucontext_t`, in its signal frame.
-    let context: UInt64
+    /// In its signal frame.
+    let context: SignalContext?
     let threadPointer: UInt64
 
     @_noLocks
-    init(context: UInt64, threadPointer: UInt64) {
+    init(context: SignalContext?, threadPointer: UInt64) {
       self.context = context
       self.threadPointer = threadPointer
     }
   }
 
-  /// Bytes of one entry: thread ID (8), context (8), thread pointer (8), unused (8).
+  private struct Entry {
+    /// 0 if nobody has it.
+    let threadID: UInt32
+    var crash: Crash
+  }
+
+  /// Bytes of one entry.
   private static var stride: Int { @_noLocks get { 32 } }
 
   /// Bytes of a table: the number of entries that were ever used comes first.
@@ -48,10 +54,8 @@ struct WaitingCrashes {
       let word = word(index)
       // Taken with a number that is no thread's; the thread ID last, when the rest is there.
       if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
-        let entry = unsafe entry(index)
-        unsafe entry.storeBytes(
-          of: context?.number ?? 0, toByteOffset: 8, as: UInt64.self)
-        unsafe entry.storeBytes(of: pm_thread_pointer(), toByteOffset: 16, as: UInt64.self)
+        unsafe entry(index).pointee.crash = Crash(
+          context: context, threadPointer: pm_thread_pointer())
         noteUse(of: index)
         _ = word.exchange(expected: UInt32.max, desired: UInt32(bitPattern: threadID))
         return true
@@ -97,10 +101,7 @@ struct WaitingCrashes {
   func crash(of threadID: Int32) -> Crash? {
     let index = index(of: threadID)
     guard index >= 0 else { return nil }
-    let entry = unsafe entry(index)
-    return Crash(
-      context: unsafe entry.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
-      threadPointer: unsafe entry.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
+    return unsafe entry(index).pointee.crash
   }
 
   /// The thread of an entry; 0 if nobody has it.
@@ -145,12 +146,13 @@ struct WaitingCrashes {
   }
 
   @_noLocks
-  private func entry(_ index: Int) -> UnsafeMutableRawPointer {
-    unsafe base + (index &+ 1) &* WaitingCrashes.stride
+  private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
+    unsafe (base + (index &+ 1) &* WaitingCrashes.stride).assumingMemoryBound(to: Entry.self)
   }
 
   @_noLocks
   private func word(_ index: Int) -> FutexWord {
-    unsafe FutexWord(entry(index).assumingMemoryBound(to: UInt32.self))
+    unsafe FutexWord(
+      UnsafeMutableRawPointer(entry(index)).assumingMemoryBound(to: UInt32.self))
   }
 }
