@@ -39,7 +39,7 @@ struct LateEnd {
   @_noLocks
   func end() {
     let signal = capture.session.exception.signal.number
-    pm_signal_action().install(signal)
+    SignalAction.set(signal, pm_signal_action())
     SignalMask.unblock(SignalMask.bit(signal))
     if capture.makes(CallBit.threadSignals) {
       _ = pm_tgkill(capture.shared.process.id, pm_gettid(), signal)

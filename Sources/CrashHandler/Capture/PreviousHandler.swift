@@ -47,7 +47,7 @@ struct PreviousHandler {
     let number = signal.number
     let action = capture.shared.previousActions[number]
     if action.flags & PreviousHandler.resetsHandler != 0 {
-      pm_signal_action().install(number)
+      SignalAction.set(number, pm_signal_action())
     }
     if let context = signal.context {
       // Capture left a stack of its own in; only a handler that returns would get the thread's back.
@@ -75,7 +75,7 @@ struct PreviousHandler {
     while number < 32 {
       if SignalMask.has(changed, number) {
         capture.shared.previousActions[number] = pm_signal_action()
-        capture.installed.signals.crashAction.install(number)
+        SignalAction.set(number, capture.installed.signals.crashAction)
       }
       number &+= 1
     }
@@ -94,7 +94,7 @@ struct PreviousHandler {
     var number: Int32 = 1
     while number < 32 {
       if SignalMask.has(capture.installed.signals.crashes, number),
-        let action = pm_signal_action.current(number), action.handler == handler
+        let action = SignalAction.current(number), action.handler == handler
       {
         result |= SignalMask.bit(number)
       }

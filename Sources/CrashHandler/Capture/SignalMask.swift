@@ -66,7 +66,11 @@ enum SignalMask {
   }
 }
 
-extension pm_signal_action {
+/// What signals do. Of its own, and no extension of the kernel's structure: the audit knows the
+/// handler's functions by their module's name.
+///
+/// RUNS-DURING-CRASH. Source: sigaction(2).
+enum SignalAction {
   /// A signal's present action; nil if the kernel does not tell.
   @_noLocks
   static func current(_ signal: Int32) -> pm_signal_action? {
@@ -74,10 +78,10 @@ extension pm_signal_action {
     return unsafe pm_sigaction(signal, nil, &action) == 0 ? action : nil
   }
 
-  /// Makes it a signal's; false if the kernel refuses.
+  /// Makes an action a signal's; false if the kernel refuses.
   @_noLocks @discardableResult
-  func install(_ signal: Int32) -> Bool {
-    var action = self
+  static func set(_ signal: Int32, _ action: pm_signal_action) -> Bool {
+    var action = action
     return unsafe pm_sigaction(signal, &action, nil) == 0
   }
 }

@@ -85,7 +85,7 @@ struct StandIn {
   private func callHandler(
     _ information: UnsafeMutableRawPointer, _ context: SignalContext?
   ) {
-    guard let action = pm_signal_action.current(ThreadStopper.profileSignal),
+    guard let action = SignalAction.current(ThreadStopper.profileSignal),
       action.handler &- capture.shared.backtracer.code < capture.shared.backtracer.codeSize
     else { return }
     unsafe pm_call_previous_handler(

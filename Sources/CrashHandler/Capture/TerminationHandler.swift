@@ -29,7 +29,7 @@ private func pm_in_termination(
     note.noteTermination(signal, reaction: processID == 1 ? 2 : 1)
   }
   if processID == 1 { return }
-  pm_signal_action().install(signal)
+  SignalAction.set(signal, pm_signal_action())
   if let information = unsafe SignalInformation(information),
     information.queue(signal, for: pm_gettid(), of: processID)
   {

@@ -60,8 +60,8 @@ struct ThreadStopper {
     // old action if that is the default. Ignoring a signal discards what is pending.
     var ignore = pm_signal_action()
     ignore.handler = 1
-    ignore.install(ThreadStopper.profileSignal)
-    capture.shared.stops.previousProfileAction.install(ThreadStopper.profileSignal)
+    SignalAction.set(ThreadStopper.profileSignal, ignore)
+    SignalAction.set(ThreadStopper.profileSignal, capture.shared.stops.previousProfileAction)
     capture.shared.stops.hasProfileAction = false
   }
 

@@ -57,12 +57,14 @@ struct Disassembly {
     let lines = try Self.run(
       "llvm-objdump", ["-d", "--no-show-raw-insn", "--disassemble-symbols=" + list, program])
     var current: (name: String, end: UInt64)?
+    var recent: [String] = []
     for line in lines {
       if line.hasSuffix(">:"), let open = line.firstIndex(of: "<") {
         let name = String(line[line.index(after: open)...].dropLast(2))
         let place = places[name]
         current = place.map { (name, $0.start + $0.size) }
         result[name] = result[name] ?? Function()
+        recent = []
         continue
       }
       let parts = line.split(separator: ":", maxSplits: 1)
@@ -71,10 +73,42 @@ struct Disassembly {
         let address = UInt64(parts[0].trimmingCharacters(in: .whitespaces), radix: 16),
         address < end
       else { continue }
-      Self.read(
-        parts[1].trimmingCharacters(in: .whitespaces), of: name,
-        into: &result[name, default: .init()])
+      let instruction = parts[1].trimmingCharacters(in: .whitespaces)
+      if !Self.isSwitch(instruction, after: recent) {
+        Self.read(instruction, of: name, into: &result[name, default: .init()])
+      }
+      recent = recent.suffix(7) + [instruction]
     }
+  }
+
+  /// Whether an instruction jumps through the table of a `switch`: to the table's own address, which
+  /// is a constant, and one of its offsets. Such a jump stays inside the function.
+  ///
+  ///     leaq 2934088(%rip), %rsi
+  ///     movslq (%rsi,%rcx,4), %rcx
+  ///     addq %rsi, %rcx
+  ///     jmpq *%rcx
+  private static func isSwitch(_ instruction: String, after recent: [String]) -> Bool {
+    guard let jump = instruction.wholeMatch(of: /jmpq\s+\*(%r[a-z0-9]+)/) else { return false }
+    // What runs right before it, without another way in or out.
+    let straight = recent.reversed().prefix { !$0.hasPrefix("j") && !$0.hasPrefix("call") }
+    for (index, line) in straight.enumerated() {
+      guard
+        let sum = line.wholeMatch(of: /addq\s+(%r[a-z0-9]+),\s+(%r[a-z0-9]+)/), sum.2 == jump.1
+      else { continue }
+      let before = straight.dropFirst(index + 1)
+      for line in before {
+        guard
+          let load = line.wholeMatch(
+            of: /movslq\s+\((%r[a-z0-9]+),%r[a-z0-9]+,4\),\s+(%r[a-z0-9]+)/),
+          Set([load.1, load.2]) == Set([sum.1, sum.2])
+        else { continue }
+        return before.contains {
+          $0.hasPrefix("leaq") && $0.contains("(%rip), \(load.1)")
+        }
+      }
+    }
+    return false
   }
 
   private static func read(_ instruction: String, of name: String, into function: inout Function) {

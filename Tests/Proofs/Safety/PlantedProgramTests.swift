@@ -17,11 +17,23 @@ import Testing
     __attribute__((noinline)) void pm_indirect(void) { pointer(); bytes[1]++; }
     __attribute__((noinline)) void pm_binds(void) { memset(bytes, 1, size); bytes[2]++; }
     __attribute__((noinline)) void pm_bind_now(void) { memcpy(bytes, bytes + 32, size); bytes[3]++; }
+    __attribute__((noinline)) void pm_chooses(void) {
+      switch (size) {
+        case 0: bytes[5]++; break;
+        case 1: bytes[6] ^= 3; break;
+        case 2: pm_harmless(); break;
+        case 3: bytes[7] -= bytes[8]; break;
+        case 4: bytes[9] *= 5; break;
+        case 5: bytes[10] = bytes[11] | 2; break;
+        case 6: pm_harmless(), bytes[12]++; break;
+      }
+      bytes[13]++;
+    }
     __attribute__((noinline)) void pm_outer(void) {
       pm_harmless(), pm_allocates(), pm_thread_local(), pm_indirect(), pm_binds(), pm_bind_now();
       bytes[4]++;
     }
-    int main(void) { return pm_outer(), 0; }
+    int main(void) { return pm_outer(), pm_chooses(), 0; }
     """
 
   private static func audit(from root: String) async throws -> CallGraphAudit {
@@ -29,7 +41,8 @@ import Testing
     let (text, program) = (folder.path + "/planted.c", folder.path + "/planted")
     try source.write(toFile: text, atomically: true, encoding: .utf8)
     let compiler = try await ChildProcess.run(
-      try Toolchain.path(of: "clang"), ["-O1", "-fno-builtin", text, "-o", program],
+      try Toolchain.path(of: "clang"),
+      ["-O1", "-fno-builtin", "-fPIE", "-pie", text, "-o", program],
       in: folder.path)
     guard compiler.end.exitCode == 0 else { throw OutsideToolError(compiler.standardError) }
     var audit = CallGraphAudit(try Disassembly(of: program), allowed: try .kept())
@@ -51,6 +64,13 @@ import Testing
   @Test func whatBreaksNoRuleIsLeftAlone() async throws {
     #expect(try await Self.audit(from: "pm_harmless").violations.isEmpty)
     #expect(try await Self.audit(from: "pm_bind_now").violations.isEmpty)
+  }
+
+  @Test("The table of a switch is no call through a register, and what its cases call is found")
+  func theTableOfASwitchIsKnown() async throws {
+    let audit = try await Self.audit(from: "pm_chooses")
+    #expect(audit.violations.isEmpty, "\(audit.violations)")
+    #expect(audit.reached.contains("pm_harmless"))
   }
 
   @Test func aRootThatIsNotThereIsFound() async throws {
