@@ -42,8 +42,9 @@ package enum Section: UInt8, CaseIterable, Sendable {
     }
   }
 
+  // Where it is inlined into a loop, the audit does not know the table of the switch.
   package var entry: Entry {
-    @_noLocks get {
+    @inline(never) @_noLocks get {
       switch self {
       case .writeException: unsafe Entry(1, "exception", pm_write_exception)
       case .writeCrashingThreadTop:

@@ -66,8 +66,10 @@ enum SignalMask {
   }
 }
 
-/// What signals do. Of its own, and no extension of the kernel's structure: the audit knows the
-/// handler's functions by their module's name.
+/// Reads and changes what a signal does.
+///
+/// No extension of the kernel's structure: the audit knows the handler's functions by the name of
+/// their module, which such an extension does not begin with.
 ///
 /// RUNS-DURING-CRASH. Source: sigaction(2).
 enum SignalAction {

@@ -81,8 +81,9 @@ struct Disassembly {
     }
   }
 
-  /// Whether an instruction jumps through the table of a `switch`: to the table's own address, which
-  /// is a constant, and one of its offsets. Such a jump stays inside the function.
+  /// True for a jump through the table of a `switch`, which stays inside the function.
+  ///
+  /// It goes to the table's own address, which is a constant, plus one of the table's offsets:
   ///
   ///     leaq 2934088(%rip), %rsi
   ///     movslq (%rsi,%rcx,4), %rcx
