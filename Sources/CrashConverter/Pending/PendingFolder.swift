@@ -131,19 +131,20 @@ struct PendingFolder: ~Copyable {
         try removeAll(of: file.name, dump: file.name)
         return .gone
       }
-    case .claimed(let previous, let processID, _, _, _):
+    case .claimed(let previous, let processID, let startTime, _, let witness):
       if case .alive(let reason, let still) = claimVerdict(file) {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
       // What was given back has no process.
-      followsDeath = processID != 0
+      followsDeath =
+        processID != 0 && !crashedElsewhere(processID, startTime: startTime, witness)
     case .runRecord, .fifo: return .gone
     }
     let claimed = file.name.with(
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
-        place: host.place, witness: witness.number(in: folder, host: host)))
+        place: host.place, witness: witness.witness(in: folder, host: host)))
     // Another file of this report, which this process could not give back.
     guard folder.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
@@ -241,14 +242,15 @@ struct DumpClaim: Sendable {
   let name: PendingDumpName
   /// 1 for the first.
   let attempt: UInt32
-  /// True if the converter of the attempt before ended while it worked on it.
+  /// True if the converter of the attempt before ended while it worked on it, and is not known to
+  /// have ended by anything else.
   let followsDeath: Bool
   /// How the run ended, where the dump is empty.
   var run: EndedRun?
 
   /// True if it is not to be read any more: it goes to quarantine as it is.
   var isSetAside: Bool {
-    attempt > PendingFolder.maximumAttempts
-      || (attempt == PendingFolder.maximumAttempts && followsDeath)
+    attempt > PendingFolder.maximumInterruptions
+      || (attempt >= PendingFolder.maximumAttempts && followsDeath)
   }
 }
