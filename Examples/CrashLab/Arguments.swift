@@ -48,6 +48,19 @@ struct Arguments {
     return words
   }
 
+  /// The case that a word names.
+  ///
+  /// - Throws: an error that lists all, where the word is none of them.
+  static func choice<Choice: CaseIterable & RawRepresentable<String>>(
+    _ word: String
+  ) throws(UsageError) -> Choice {
+    guard let choice = Choice(rawValue: word) else {
+      let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw UsageError("'\(word)' is none of \(names)")
+    }
+    return choice
+  }
+
   /// - Throws: where it is missing.
   var database: String {
     get throws(UsageError) {

@@ -5,18 +5,18 @@ internal import Synchronization
 
 /// Something that is watched by a hang monitor, and hangs.
 struct Hang: Subcommand {
-  private enum Target: String {
+  private enum Target: String, CaseIterable {
     case main, queue, actor, heartbeat
   }
 
-  private enum Manner: String {
+  private enum Manner: String, CaseIterable {
     /// Asleep, or in a loop.
     case idle, busy
     /// Does not hang.
     case never
   }
 
-  private enum Outcome: String {
+  private enum Outcome: String, CaseIterable {
     /// Hangs until it is killed.
     case killed
     /// Crashes once the hang is dumped.
@@ -42,10 +42,9 @@ struct Hang: Subcommand {
 
   init(_ arguments: Arguments) throws(UsageError) {
     let words = try arguments.words("TARGET", "MANNER", "OUTCOME")
-    guard let target = Target(rawValue: words[0]), let manner = Manner(rawValue: words[1]),
-      let outcome = Outcome(rawValue: words[2])
-    else { throw UsageError("no such hang: \(words.joined(separator: " "))") }
-    (self.target, self.manner, self.outcome) = (target, manner, outcome)
+    target = try Arguments.choice(words[0])
+    manner = try Arguments.choice(words[1])
+    outcome = try Arguments.choice(words[2])
     database = try arguments.database
   }
 

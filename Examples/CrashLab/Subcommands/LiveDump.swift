@@ -33,14 +33,13 @@ struct LiveDump: Subcommand {
   private let database: String
 
   init(_ arguments: Arguments) throws(UsageError) {
-    guard let name = arguments.words.first, let scene = Scene(rawValue: name) else {
-      let scenes = Scene.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError("live-dump knows \(scenes)")
+    scene = try Arguments.choice(arguments.words.first ?? "")
+    switch scene {
+    case .toPath, .processPath: path = try arguments.words("SCENE", "PATH")[1]
+    default:
+      _ = try arguments.words("SCENE")
+      path = ""
     }
-    self.scene = scene
-    let takesPath = [.toPath, .processPath].contains(scene)
-    path = takesPath ? try arguments.words("SCENE", "PATH")[1] : ""
-    if !takesPath { _ = try arguments.words("SCENE") }
     database = try arguments.database
   }
 

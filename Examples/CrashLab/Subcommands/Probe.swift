@@ -4,7 +4,7 @@ internal import Postmortem
 
 /// What a test asks of a process whose handler is in and that does not crash.
 struct Probe: Subcommand {
-  private enum Kind: String {
+  private enum Kind: String, CaseIterable {
     case idle
     case startAgain = "start-again"
     case status
@@ -16,10 +16,7 @@ struct Probe: Subcommand {
 
   init(_ arguments: Arguments) throws(UsageError) {
     _ = try arguments.words()
-    guard let kind = Kind(rawValue: arguments.name) else {
-      throw UsageError("unknown probe \(arguments.name)")
-    }
-    self.kind = kind
+    kind = try Arguments.choice(arguments.name)
     database = try arguments.database
   }
 

@@ -9,9 +9,7 @@ struct ProcessingItself: Subcommand {
   private let database: String
 
   init(_ arguments: Arguments) throws(UsageError) {
-    let name = try arguments.words("DEED")[0]
-    guard let deed = Deed(rawValue: name) else { throw UsageError("unknown deed \(name)") }
-    self.deed = deed
+    deed = try Arguments.choice(try arguments.words("DEED")[0])
     database = try arguments.database
   }
 
