@@ -139,7 +139,8 @@ let package = Package(
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
-        "CrashReport", "CrashTestSupport", "HandlerOnlyVictim", "PostmortemTool", "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
+        "PostmortemTool", "Stackwalk",
       ], exclude: ["CollectorClient.py"]),
 
     // Runs victims and debuggers for tests and proofs, and what both need; never a product.
@@ -168,8 +169,9 @@ let package = Package(
       name: "proofs",
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashLab", "CrashReport", "CrashReportDatabase",
-        "CrashTestSupport", "FaultInjector", "FoundationVictim", "HandlerOnlyVictim",
-        "IntermediateDump", "Minidump", "PostmortemTool", "ProcessSnapshot", "Stackwalk",
+        "CrashTestSupport", "ExtremeDumps", "FaultInjector", "FoundationVictim",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PostmortemTool", "ProcessSnapshot",
+        "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(

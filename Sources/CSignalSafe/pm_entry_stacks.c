@@ -18,7 +18,7 @@ struct entry_stack {
 // One of the two handlers is NULL.
 struct entry {
   pm_crash_handler crash_handler;
-  pm_signal_handler stop_handler;
+  pm_signal_handler handler;
   void *information;
   void *context;
   uint64_t entry_stack_pointer;
@@ -28,7 +28,7 @@ struct entry {
 static struct entry_stack stacks[PM_ENTRY_STACKS];
 static char *memory = NULL;
 static pm_crash_handler crash_handler = NULL;
-static pm_signal_handler stop_handler = NULL;
+static pm_signal_handler stop_handler = NULL, watchdog_handler = NULL;
 
 static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_stack *stack) {
   return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * PM_ENTRY_STACK_SIZE;
@@ -55,7 +55,7 @@ PM_NOT_INSTRUMENTED static void pm_run_entry(void *argument) {
   if (entry->crash_handler) {
     entry->crash_handler(entry->signal, entry->information, entry->context, entry->entry_stack_pointer);
   } else {
-    entry->stop_handler(entry->signal, entry->information, entry->context);
+    entry->handler(entry->signal, entry->information, entry->context);
   }
 }
 
@@ -89,7 +89,7 @@ PM_NOT_INSTRUMENTED static void pm_run_crash_entry(int signal, void *information
   pm_allow_unaligned_access();
   struct entry entry;
   entry.crash_handler = crash_handler;
-  entry.stop_handler = NULL;
+  entry.handler = NULL;
   entry.information = information;
   entry.context = context;
   entry.entry_stack_pointer = entry_stack_pointer;
@@ -97,16 +97,25 @@ PM_NOT_INSTRUMENTED static void pm_run_crash_entry(int signal, void *information
   pm_enter(&entry);
 }
 
-PM_NOT_INSTRUMENTED static void pm_run_stop_entry(int signal, void *information, void *context) {
+static inline __attribute__((always_inline)) void enter_with(pm_signal_handler handler, int signal, void *information,
+                                                             void *context) {
   pm_allow_unaligned_access();
   struct entry entry;
   entry.crash_handler = NULL;
-  entry.stop_handler = stop_handler;
+  entry.handler = handler;
   entry.information = information;
   entry.context = context;
   entry.entry_stack_pointer = 0;
   entry.signal = signal;
   pm_enter(&entry);
+}
+
+PM_NOT_INSTRUMENTED static void pm_run_stop_entry(int signal, void *information, void *context) {
+  enter_with(stop_handler, signal, information, context);
+}
+
+PM_NOT_INSTRUMENTED static void pm_run_watchdog_entry(int signal, void *information, void *context) {
+  enter_with(watchdog_handler, signal, information, context);
 }
 
 pm_crash_handler pm_crash_entry(pm_crash_handler handler) {
@@ -117,6 +126,11 @@ pm_crash_handler pm_crash_entry(pm_crash_handler handler) {
 pm_signal_handler pm_stop_entry(pm_signal_handler handler) {
   stop_handler = handler;
   return pm_run_stop_entry;
+}
+
+pm_signal_handler pm_watchdog_entry(pm_signal_handler handler) {
+  watchdog_handler = handler;
+  return pm_run_watchdog_entry;
 }
 
 void pm_set_entry_stacks(void *place) { memory = place; }

@@ -8,7 +8,8 @@ internal import IntermediateDump
 /// Reads, converts and waits for the disk: tens of milliseconds a dump. Any number of threads and
 /// processes may do it at once; each dump becomes one report. A dump is removed only once its
 /// report would survive a power cut. A dump that cannot be converted stays and is tried again at
-/// the next call; the third failure moves it to the quarantine folder.
+/// the next call; the third failure moves it to the quarantine folder, and so does a third attempt
+/// where the one before ended its process, unread.
 ///
 /// As root on another user's database it works, on a thread of its own, with that user's rights to
 /// files; `userStreams` and `progress` are called there.

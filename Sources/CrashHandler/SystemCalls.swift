@@ -28,12 +28,14 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let parent = SystemCalls(rawValue: CallBit.parent)
   /// `clock_gettime`: reports lack the time of the crash and the capture's own.
   public static let clocks = SystemCalls(rawValue: CallBit.clocks)
-  /// `openat`, `read`, `getdents64`, `close`, `mknodat`, `fallocate`, `mmap`, `madvise`,
+  /// `openat`, `read`, `getdents64`, `close`, `mknodat`, `fallocate`, `fchown`, `mmap`, `madvise`,
   /// `munmap`, `fcntl`, `pwrite64` and `unlinkat`: nothing of `/proc` is read, so that reports lack
-  /// modules, mappings and other threads; no file is made in a crash, in place of one that was closed or removed, for a forked
-  /// child, or for the crash after one that was survived; and the dump of a hang stays.
+  /// modules, mappings and other threads; no file is made in a crash, in place of one that was
+  /// closed or removed, for a forked child, or for the crash after one that was survived; and the
+  /// dump of a hang stays.
   public static let files = SystemCalls(rawValue: CallBit.files)
-  /// `pread64`: reports lack what the control group used.
+  /// `pread64`: reports lack what the control group used; a dump whose file is removed while it is
+  /// written is lost.
   public static let controlGroup = SystemCalls(rawValue: CallBit.controlGroup)
   /// `fstat`: descriptors are used unchecked; if the program has closed them and opened others, the
   /// dump goes into those.

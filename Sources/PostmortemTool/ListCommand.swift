@@ -19,8 +19,8 @@ enum ListCommand: Subcommand {
     ended. Dumps that are not processed yet are no reports: see postmortem process.
 
     With --group, puts crashes of one program and one signature (Docs/Signatures.md) together, the most
-    frequent first: how many, when first and last, in which versions. It reads every dump for that, and
-    takes names as postmortem show does.
+    frequent first: how many, when first and last, in which versions. It reads every dump for that, in a
+    process of its own, and takes names as postmortem show does.
 
       --group        print groups of crashes and not reports
       --symbols DIR  with --group, as for postmortem show

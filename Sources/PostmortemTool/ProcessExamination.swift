@@ -44,14 +44,17 @@ struct ProcessExamination {
     if folder == nil {
       find("the descriptor of \(file.path.parent) was closed")
     }
-    let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
-    if !links.values.contains(fifo) {
-      find("the FIFO \(fifo) is not held: in another container its owner looks dead")
-    }
     // Through the process's own descriptor, which is right in another mount namespace too.
     let place = folder.map { "/proc/\(processID)/fd/\($0.key)" } ?? file.path.parent
-    let record = place + "/" + file.name.with(role: .runRecord).description
-    examineSignals(of: process, record: Self.owner(at: record))
+    let record = Self.owner(at: place + "/" + file.name.with(role: .runRecord).description)
+    let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
+    // A mapping of its run record says that it lives, too.
+    if !links.values.contains(fifo), record?.isMapped != true {
+      find(
+        "the FIFO \(fifo) is not held: another container sees this process's end after a day at the "
+          + "least")
+    }
+    examineSignals(of: process, record: record)
     for finding in HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "\(processID)")) {
       find(finding.description)
     }

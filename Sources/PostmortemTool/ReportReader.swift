@@ -17,13 +17,13 @@ final class ReportReader {
 
   /// - Parameter symbolFolders: as for `show`.
   init(symbolFolders: [String]) {
-    arguments = symbolFolders.flatMap { ["--symbols", $0] }
+    arguments = [Worker.name] + symbolFolders.flatMap { ["--symbols", $0] }
   }
 
   /// What a report is put into a group by.
   func facts(of path: String) throws(ToolError) -> ReportFacts {
     let child: Child
-    if let known = self.child { child = known } else { child = try start() }
+    if let known = self.child { child = known } else { child = try Child(arguments) }
     self.child = child
     // As a C string: a path holds no NUL.
     if child.send(path), let line = child.line(),
@@ -36,43 +36,51 @@ final class ReportReader {
     throw ToolError(path: path, "reading it ended a process (\(child.end()))")
   }
 
-  private func start() throws(ToolError) -> Child {
-    do {
-      return try Child([Self.Worker.name] + arguments)
-    } catch {
-      throw ToolError("cannot start a process to read reports: \(error.localizedDescription)")
-    }
-  }
-
-  /// The process and a socket that is its standard input and output.
+  /// The process, and a socket that is its standard input and output.
   private final class Child {
-    private let process = Process()
-    private let ended = DispatchSemaphore(value: 0)
+    private let processID: pid_t
     private let socket: Int32
     private var received: [UInt8] = []
+    private var status: Int32?
 
-    init(_ arguments: [String]) throws {
+    init(_ arguments: [String]) throws(ToolError) {
       var ends: [Int32] = [-1, -1]
       let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
       guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
         throw ToolError(unsafe String(cString: strerror(errno)))
       }
-      socket = ends[0]
-      let theirs = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
-      process.executableURL = URL(fileURLWithPath: OwnProgram.path)
-      process.arguments = arguments
-      process.standardInput = theirs
-      process.standardOutput = theirs
+      defer { close(ends[1]) }
+      var actions = unsafe posix_spawn_file_actions_t()
+      unsafe posix_spawn_file_actions_init(&actions)
+      defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+      unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
+      unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
       // What the runtime says of a trap says nothing to a user.
-      process.standardError = FileHandle.nullDevice
-      process.environment = OwnProgram.quietEnvironment
-      process.terminationHandler = { [ended] _ in ended.signal() }
-      try process.run()
+      unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+      let path = OwnProgram.path
+      let words = unsafe Self.strings([path] + arguments)
+      let variables = unsafe Self.strings(OwnProgram.quietEnvironment.map { "\($0)=\($1)" })
+      defer { unsafe (words + variables).forEach { unsafe free($0) } }
+      var processID = pid_t()
+      let failure = unsafe posix_spawn(&processID, path, &actions, nil, words, variables)
+      guard failure == 0 else {
+        close(ends[0])
+        throw ToolError(
+          "cannot start a process to read reports: \(unsafe String(cString: strerror(failure)))")
+      }
+      self.processID = processID
+      socket = ends[0]
+    }
+
+    /// As the C library takes them; the caller frees them.
+    private static func strings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+      unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 
     deinit {
       // It ends with its input.
       close(socket)
+      wait()
     }
 
     func send(_ text: String) -> Bool {
@@ -106,13 +114,19 @@ final class ReportReader {
     /// Waits for the end, and says how it was.
     func end() -> String {
       shutdown(socket, Int32(SHUT_RDWR))
-      ended.wait()
-      guard process.terminationReason == .uncaughtSignal else {
-        return "it exited with status \(process.terminationStatus)"
-      }
-      let signal = process.terminationStatus
+      wait()
+      let status = status ?? 0
+      let signal = status & 0x7F
+      guard signal != 0 else { return "it exited with status \(status >> 8 & 0xFF)" }
       if signal == SIGPROF { return "it took more than \(ReportReader.patience) s of CPU time" }
       return "signal \(signal), \(unsafe String(cString: strsignal(signal)))"
+    }
+
+    private func wait() {
+      guard status == nil else { return }
+      var status: Int32 = 0
+      while unsafe waitpid(processID, &status, 0) < 0, errno == EINTR {}
+      self.status = status
     }
   }
 

@@ -3,7 +3,7 @@
 /// Its number comes out of a dump or a file, and can be any. So there is no `+` and no `-`, which
 /// would end the process at the ends of the address space: each operation says what happens there,
 /// and none traps. A test keeps the trapping ones out of the modules that read dumps
-/// (`Tests/HouseTests/TrappingArithmetic.swift`).
+/// (`Tests/Proofs/Readers/TrappingArithmetic.swift`).
 public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var value: UInt64
 

@@ -77,6 +77,8 @@ extension CrashCondition {
         "in-processing", .moments, "inside `processIntermediateDumps`, which has taken a dump",
         surrounds: true),
     ]
+    conditions[6].excluded["cxx-exception"] =
+      "goes up to the destructor, which lets none out: the function is gone by then"
     conditions[7].dumpsBefore = 1
     conditions[7].excluded["seccomp"] = "is how the condition is made"
     for index in 2...3 {
@@ -160,7 +162,6 @@ extension CrashCondition {
   private static let bare: Set = [
     "null-read", "null-write", "null-call", "wild-pointer", "non-canonical", "execute-data",
     "write-to-code", "divide-by-zero", "illegal-instruction", "builtin-trap", "breakpoint",
-    "integer-overflow",
   ]
 
   private static let signalStacks: [CrashCondition] = {
@@ -264,6 +265,25 @@ extension CrashCondition {
     condition.losesSenders = true
     return condition
   }
+
+  /// A converter judges the process while it lives.
+  ///
+  /// Whatever it makes of that, the crash is one report.
+  static let converters: [CrashCondition] = {
+    var conditions = [
+      made(
+        "converted-elsewhere", .containers,
+        "close_range(3, ~0), then a converter in another PID namespace"),
+      made(
+        "converted-in-another-time", .containers, "after a converter in another time namespace"),
+      made(
+        "taken-for-dead", .sharing,
+        "after a converter that took the process for dead, and reported the end of its run"),
+    ]
+    conditions[0].needsRoot = true
+    conditions[1].needsRoot = true
+    return conditions
+  }()
 
   static let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 

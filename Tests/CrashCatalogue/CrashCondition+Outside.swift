@@ -117,14 +117,17 @@ extension CrashCondition {
   ]
 
   /// Allocators in the place of libc's.
-  static let allocators: [CrashCondition] = [
-    ("jemalloc", OutsideTool.jemalloc), ("tcmalloc", OutsideTool.tcmalloc),
-  ].map { name, library in
-    CrashCondition(
-      name: name, group: .handlers, summary: "\(library.rawValue) is preloaded",
-      environment: ["LD_PRELOAD": library.rawValue],
-      tool: library, excluded: ["double-free": "is found by glibc's own allocator"])
-  }
+  static let allocators: [CrashCondition] = {
+    var conditions = [("jemalloc", OutsideTool.jemalloc), ("tcmalloc", OutsideTool.tcmalloc)]
+      .map { name, library in
+        CrashCondition(
+          name: name, group: .handlers, summary: "\(library.rawValue) is preloaded",
+          environment: ["LD_PRELOAD": library.rawValue], tool: library,
+          excluded: ["double-free": "is found by glibc's own allocator"])
+      }
+    conditions[0].excluded["allocation-failure"] = "gets as much as it asks for"
+    return conditions
+  }()
 
   static let sharing: [CrashCondition] = [
     CrashCondition(
@@ -164,8 +167,8 @@ extension CrashCondition {
       summary: "a setuid program of root's, run by nobody: the database is root's alone",
       launch: .script(
         """
-        cp "$1" "$DATABASE-setuid" && chmod 4755 "$DATABASE-setuid" && shift &&
-        exec \(nobody.joined(separator: " ")) "$DATABASE-setuid" "$@"
+        copy=$(mktemp "$DATABASE-XXXXXX") && cp "$1" "$copy" && chmod 4755 "$copy" && shift &&
+        exec \(nobody.joined(separator: " ")) "$copy" "$@"
         """),
       needsRoot: true),
   ]

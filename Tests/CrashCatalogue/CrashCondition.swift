@@ -89,7 +89,7 @@ public struct CrashCondition: Sendable {
 
   public static let all =
     places + locks + moments + threads + modules + resources + children + containers + handlers
-    + allocators + sharing
+    + allocators + sharing + converters
 
   public static func named(_ name: String) -> CrashCondition? { all.first { $0.name == name } }
 }

@@ -43,6 +43,12 @@ import Testing
         "a@U.4294967295-4294967295-18446744073709551615-ffffffff.claimed",
         .claimed(attempt: .max, processID: .max, startTime: .max, place: .max)
       ),
+      (
+        "a@U.1-2-3-0-a-ffffffffffffffff.claimed",
+        .claimed(
+          attempt: 1, processID: 2, startTime: 3, place: 0,
+          witness: PendingDumpName.Witness(boot: 10, number: .max))
+      ),
     ] as [(String, PendingDumpName.Role)])
   func namesAreReadAndMade(template: String, role: PendingDumpName.Role) throws {
     let fileName = template.replacing("U", with: Self.uuid)
@@ -61,12 +67,27 @@ import Testing
     "a@U.claimed", "a@U..claimed", "a@U.1-2-3.claimed", "a@U.01-2-3-4.claimed",
     "a@U.1-2-3-04.claimed", "a@U.1-2-3-AB.claimed", "a@U.+1-2-3-4.claimed",
     "a@U.1--2-3-4.claimed", "a@U.-1-2-3-4.claimed", "a@U.4294967296-2-3-4.claimed",
-    "a@U.1-2-3-100000000.claimed", "a@U.1-2-3-4-5.claimed", "a@U.tmp", "\u{212A}@U", "ä@U",
+    "a@U.1-2-3-100000000.claimed", "a@U.1-2-3-4-5.claimed", "a@U.1-2-3-4-05-6.claimed",
+    "a@U.1-2-3-4-5-6-7.claimed", "a@U.1-2-3-4-100000000-6.claimed", "a@U.1-2-3-4--6.claimed",
+    "a@U.tmp", "\u{212A}@U", "ä@U",
     "a\u{0}@U", "a@U\u{0}", "a@\u{301}U", "a\u{FFFD}@U", "a@0123abcd-4567-489a-8bcd-ef012345678",
     "a@0123ABCD-4567-489a-8bcd-ef0123456789",
   ])
   func otherNamesAreNil(template: String) {
     #expect(PendingDumpName(fileName: template.replacing("U", with: Self.uuid)) == nil)
+  }
+
+  @Test func anotherDumpOfAnIDHasAnIDOfItsOwnAndAlwaysTheSame() throws {
+    let id = try #require(ReportID(Self.uuid))
+    #expect(id.other(for: 1) == id.other(for: 1))
+    #expect(Set([id, id.other(for: 1), id.other(for: 2), ReportID().other(for: 1)]).count == 4)
+    // RFC 9562, version 8, and the variant.
+    #expect(id.other(for: 1).bytes[6] >> 4 == 8 && id.other(for: 1).bytes[8] >> 6 == 2)
+    // FNV-1a of no bytes, of "a" and of "foobar".
+    let known: [(String, UInt64)] = [
+      ("", 0xCBF2_9CE4_8422_2325), ("a", 0xAF63_DC4C_8601_EC8C), ("foobar", 0x8594_4171_F739_67E8),
+    ]
+    for (text, digest) in known { #expect(DumpDigest.of(Array(text.utf8)) == digest) }
   }
 
   @Test func identifiersAreReducedToWhatANameMayHold() throws {
@@ -82,7 +103,9 @@ import Testing
     let name = try #require(
       PendingDumpName(
         identifier: long, reportID: ReportID(),
-        role: .claimed(attempt: .max, processID: .max, startTime: .max, place: .max)))
+        role: .claimed(
+          attempt: .max, processID: .max, startTime: .max, place: .max,
+          witness: PendingDumpName.Witness(boot: .max, number: .max))))
     #expect(name.description.utf8.count <= 255)
   }
 }

@@ -15,6 +15,8 @@ import Testing
     course.followsExits = true
     course.executablePath = "/usr/bin/server"
     record.course = course
+    record.timeNamespace = 12
+    record.isMapped = true
     return record
   }
 
@@ -24,6 +26,25 @@ import Testing
     var plain = record
     plain.course = nil
     #expect(RunRecord(bytes: try #require(plain.encoded())) == plain)
+  }
+
+  @Test func aRecordOfAnEarlierVersionIsRead() throws {
+    // As it was written before these were known.
+    let bytes = IntermediateDumpEncoding.encode { writer in
+      writer.header()
+      writer.startMap(.owner)
+      writer.unsigned(.ownerProcessID, 42, width: 4)
+      writer.unsigned(.ownerStartTime, 7)
+      writer.unsigned(.ownerStackStart, 8)
+      writer.text(.ownerBootID, "boot")
+      writer.unsigned(.ownerProcessNamespace, 9)
+      writer.signed(.ownerLaunchTime, 10)
+      writer.end()
+      _ = writer.endDocument()
+    }
+    let record = try #require(RunRecord(bytes: bytes ?? []))
+    #expect(record.processID == 42 && record.bootID == "boot" && record.processNamespace == 9)
+    #expect(record.timeNamespace == nil && !record.isMapped)
   }
 
   @Test func notesAndBeatLieWhereTheyAreWritten() throws {

@@ -1,5 +1,7 @@
+import CrashReportDatabase
 import CrashTestSupport
 import Foundation
+import Glibc
 import Testing
 
 @testable import PostmortemTool
@@ -60,6 +62,38 @@ import Testing
     #expect(last.standardOutput.contains("moved to quarantine"))
     #expect(try await run("process", database).end.exitCode == 0)
     #expect(try await statistics().quarantine == StatsCommand.Amount(count: 1, bytes: 3))
+  }
+
+  @Test func processSaysWhatItLeavesAndUntilWhen() async throws {
+    try await crash(2)
+    let pending = database + "/pending-serialized-dumps"
+    let names = folder.names("db/pending-serialized-dumps").filter { !$0.contains(".") }
+    try #require(names.count == 2)
+    // A process of another place, and this one, at work on them.
+    let stat = try KernelFile.text("/proc/\(getpid())/stat")
+    let start = try #require(
+      stat.split(separator: ")").last?.split(separator: " ").dropFirst(19).first)
+    let place = HostIdentity.current().place
+    let claims = ["1-4242-1-1", "1-\(getpid())-\(start)-\(String(place, radix: 16))"]
+    for (name, claim) in zip(names, claims) {
+      try FileManager.default.moveItem(
+        atPath: "\(pending)/\(name)", toPath: "\(pending)/\(name).\(claim).claimed")
+    }
+    let child = try await run("process", database, "--json")
+    #expect(child.end.exitCode == 2)
+    #expect(child.standardError.contains("2 of 2 dumps are left for later"))
+    let entries = try JSONDecoder().decode(
+      [ProcessedEntry].self, from: Data(child.standardOutput.utf8))
+    #expect(entries.map(\.outcome) == ["left", "left"])
+    let unseen = try #require(entries.first { names[0].contains($0.reportID) })
+    #expect(unseen.reason == "claimed by a process that is not to be seen from here")
+    #expect(unseen.until?.wholeMatch(of: /[0-9]{4}-.*Z/) != nil)
+    let seen = try #require(entries.first { names[1].contains($0.reportID) })
+    #expect(seen.reason == "converter \(getpid()) is at work on it" && seen.until == nil)
+    let text = try await run("process", database)
+    #expect(text.end.exitCode == 2)
+    #expect(text.standardOutput.contains("left for now, until \(unseen.until?.prefix(13) ?? "?")"))
+    #expect(folder.names("db/pending-serialized-dumps").count == 2)
   }
 
   @Test func statsCountsWhatIsThereAndChangesNothing() async throws {

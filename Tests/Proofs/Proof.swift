@@ -42,7 +42,12 @@ extension Proof {
       suites: ["CauseTests", "TaskTests", "SignatureTests", "LastWordsTests", "TellingTests"]),
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
-      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests", "TrappingArithmeticTests"]),
+      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
+    Proof(
+      name: "hostile",
+      summary: "no number in a dump ends what reads it, nor one dump a start twice",
+      suites: ["TrappingArithmeticTests", "HostileDumpTests", "QuarantineTests"],
+      full: .environment(name: "POSTMORTEM_EXTREME_DUMPS", value: "200000")),
     Proof(
       name: "live-dumps", summary: "dumps of processes that live on or hang",
       suites: ["LiveDumpTests", "HangTests"]),

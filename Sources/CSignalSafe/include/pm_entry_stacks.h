@@ -19,10 +19,12 @@ enum {
   PM_ENOUGH_STACK = 16 << 10,
 };
 
-// What to install so that `handler` has stack enough: one function for crashes, one for stops. Once, in ordinary code; with
-// all stacks taken, and before pm_set_entry_stacks, the handler runs where it was entered.
+// What to install so that `handler` has stack enough: one function for crashes, one for stops, one for the watchdog's timer,
+// whose signal comes to the process, and so to any thread that does not stand still yet. In ordinary code; with all stacks
+// taken, and before pm_set_entry_stacks, the handler runs where it was entered.
 pm_crash_handler _Nonnull pm_crash_entry(pm_crash_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_stop_entry(pm_signal_handler _Nonnull handler);
+pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler);
 
 // Memory for all of them; NULL takes it away while no handler is installed. Ordinary code.
 void pm_set_entry_stacks(void *_Nullable memory);

@@ -88,8 +88,9 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     unsafe Survival(state).write()
     unsafe state.pointee.isBegun = true
   }
-  unsafe sections.run(1, pm_write_exception)
-  // Before anything that takes time: the process may be killed meanwhile, or end itself.
+  // Before anything that takes time, for the process may be killed meanwhile or end itself, and both
+  // in one write: a dump that says what happened says where.
+  unsafe sections.run(1, flushes: false, pm_write_exception)
   unsafe sections.run(20, pm_write_crashing_thread_top)
   unsafe sections.run(2, pm_stop_threads)
   unsafe sections.run(3, pm_read_mappings)

@@ -13,16 +13,20 @@ struct SectionRunner {
     unsafe self.state = state
   }
 
-  /// Runs one section, and flushes what it wrote.
+  /// Runs one section, and flushes what it wrote, unless the next one does.
   ///
   /// Left out if the time is over. A fault in it ends the section, not the dump: maps that it left
   /// open are closed, the fault is noted, and the next section follows.
   ///
   /// - Parameters:
   ///   - number: the section's bit in `sectionsAbandoned`.
+  ///   - flushes: false for one that shares its write with the next.
   ///   - body: called with the state. May hold nothing that needs to be given back.
   @_noLocks
-  func run(_ number: UInt64, _ body: @convention(c) (UnsafeMutableRawPointer) -> Void) {
+  func run(
+    _ number: UInt64, flushes: Bool = true,
+    _ body: @convention(c) (UnsafeMutableRawPointer) -> Void
+  ) {
     let bit: UInt64 = 1 &<< number
     // After a fault between the sections they are gone through again.
     guard unsafe state.pointee.sectionsBegun & bit == 0,
@@ -40,7 +44,7 @@ struct SectionRunner {
       unsafe state.pointee.writer.recover()
       unsafe state.pointee.writer.close(toDepth: depth)
     }
-    if unsafe OwnDescriptors(state).check() { unsafe state.pointee.writer.flush() }
+    if flushes, unsafe OwnDescriptors(state).check() { unsafe state.pointee.writer.flush() }
   }
 }
 

@@ -11,6 +11,8 @@ internal import IntermediateDump
 @safe
 struct StackTop {
   private static var byteCount: Int { @_noLocks get { 65536 } }
+  /// As much of it as is flushed first, together with the exception: a few microseconds.
+  private static var firstByteCount: Int { @_noLocks get { 8192 } }
   /// Pages above the stack pointer of an overflow that may be its guard.
   private static var guardPages: Int { @_noLocks get { 64 } }
 
@@ -32,7 +34,7 @@ struct StackTop {
     var written = WrittenStack()
     unsafe state.pointee.writer.startArray(.stack)
     let start = firstReadable(from: ThreadWriter.stackStart(stackPointer))
-    if start != 0 { written.first = write(start, limit: limit) }
+    if start != 0 { written.first = writeInTwo(start, limit: limit) }
     // No frame is larger than 2 GiB; a pointer that is no frame pointer points anywhere.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
@@ -55,6 +57,18 @@ struct StackTop {
       page &+= 1
     }
     return 0
+  }
+
+  @_noLocks
+  private func writeInTwo(_ address: UInt64, limit: Int) -> AddressRange {
+    let count = limit < StackTop.firstByteCount ? limit : StackTop.firstByteCount
+    let first = write(address, limit: count)
+    if unsafe OwnDescriptors(state).check() { unsafe state.pointee.writer.flush() }
+    guard first.count == count, count < limit, count < StackTop.byteCount else { return first }
+    let rest = StackTop.byteCount &- count
+    let left = limit &- count
+    let second = write(first.end, limit: left < rest ? left : rest)
+    return AddressRange(start: address, count: first.count &+ second.count)
   }
 
   @_noLocks

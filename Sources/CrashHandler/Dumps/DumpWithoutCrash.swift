@@ -7,7 +7,7 @@ public import IntermediateDump
 /// The report says "dump requested by the program"; it counts as no crash. The calling thread comes
 /// first in it, as it stands in this call. Other threads are read without a signal: of one that
 /// waits the stack is there, from the kernel's word on where it waits; of one that runs there are
-/// name and state only. Takes milliseconds, some 10 MB of address space meanwhile, and a file of a
+/// name and state only. Takes milliseconds, 16 MiB of address space meanwhile, and a file of a
 /// few hundred kilobytes. Any number of threads may dump at once; a crash during it is captured
 /// as ever. Never call it from a signal handler.
 ///

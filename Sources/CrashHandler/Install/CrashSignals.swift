@@ -103,7 +103,8 @@ struct CrashSignals {
         @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
           unsafe pm_handle_watchdog
       _ = unsafe pm_install_handler(
-        watchdogSignal, watchdog, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
+        watchdogSignal, pm_watchdog_entry(watchdog), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
+        ~Self.faults)
     }
     for (signal, previous) in previous.sorted(by: { $0.key < $1.key }) {
       // Whether a call that is interrupted goes on is for the program to choose, if it lives on; a

@@ -33,8 +33,8 @@ public func handlerStatus() -> HandlerStatus {
   let signals = unsafe [
     (state.pointee.stopSignal, state.pointee.stopAction.handler, "stops threads"),
     (
-      state.pointee.watchdogSignal, UInt64(unsafeBitCast(watchdog, to: UInt.self)),
-      "bounds the time"
+      state.pointee.watchdogSignal,
+      UInt64(unsafeBitCast(pm_watchdog_entry(watchdog), to: UInt.self)), "bounds the time"
     ),
   ]
   for (signal, handler, purpose) in signals where signal != 0 {

@@ -66,7 +66,7 @@ package struct DatabaseOwner: Sendable, Equatable {
     return CrashReportDatabaseError(
       .foreignOwner,
       "the database belongs to user \(user), whose rights this process cannot take; run it as that "
-        + "user", errno: Int32(-failure))
+        + "user", errno: Int32(truncatingIfNeeded: -failure))
   }
 }
 

@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
 internal import Glibc
+internal import IntermediateDump
 
 /// A body of type `multipart/form-data`, written piece by piece so that it is never in memory.
 ///
@@ -61,7 +62,7 @@ struct MultipartForm: Sendable {
         case .bytes(let bytes): Int64(bytes.count)
         case .file(let file): file.size
         }
-      return sum + Int64(start(of: part).utf8.count) + size + 2
+      return sum.clampedAdding(size).clampedAdding(Int64(start(of: part).utf8.count + 2))
     }
   }
 
@@ -96,13 +97,14 @@ struct MultipartForm: Sendable {
   ) throws(CrashReportDatabaseError) {
     var offset: Int64 = 0
     while offset < file.size {
-      let piece = try file.file.read(at: offset, count: Int(min(file.size - offset, 256 << 10)))
+      let piece = try file.file.read(
+        at: offset, count: Int(clamping: min(file.size &- offset, 256 << 10)))
       guard !piece.isEmpty else {
         throw CrashReportDatabaseError(
           .fileSystemError, "\(file.file.path) became shorter while it was read")
       }
       try write(piece)
-      offset += Int64(piece.count)
+      offset &+= Int64(piece.count)
     }
   }
 

@@ -89,19 +89,20 @@ struct StandingUploads: Sendable {
       return (a.attempts, left.creationTime, left.id) < (b.attempts, right.creationTime, right.id)
     }
     guard let first else {
-      return .wait(max(1, (due.map(\.time).min() ?? now) - now))
+      return .wait(max(1, (due.map(\.time).min() ?? now).clampedSubtracting(now)))
     }
-    let free =
-      (try engine.database.lastUploadAttemptTime() ?? 0) + Int64(engine.target.options.interval)
+    // One later than now comes from a clock that was wrong, or a damaged file.
+    let last = min(try engine.database.lastUploadAttemptTime() ?? 0, now)
+    let free = last.clampedAdding(Int64(engine.target.options.interval))
     // Nothing is sent by finishing what a dead process has sent.
-    guard free <= now || first.upload.isUploaded else { return .wait(free - now) }
+    guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
     return .report(first)
   }
 
   /// A time farther away than anybody sets it comes from a clock that was wrong.
   private func dueTime(of report: StoredReport, _ now: Int64) -> Int64 {
     let time = max(report.upload.nextAttemptTime ?? 0, heldUntil)
-    return time > now + UploadVerdict.longestDelay ? 0 : time
+    return time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
   }
 
   /// The pending reports that may be sent: all with consent, else those that were asked for.

@@ -11,6 +11,6 @@ enum UploadBackoff {
     let doublings = min(max(failures, 1) - 1, 16)
     let full = min(shortest << Int64(doublings), longest)
     let share = (0...1).contains(random) ? random : 1
-    return full / 2 + Int64(Double(full - full / 2) * share)
+    return full / 2 &+ (Int64(exactly: (Double(full &- full / 2) * share).rounded(.down)) ?? 0)
   }
 }

@@ -75,7 +75,7 @@ struct UploadEngine: Sendable {
     case .retry(let after, let reason, let holdsAll):
       let delay = max(
         1, after ?? UploadBackoff.delay(failures: failures, random: clock.random()))
-      let time = clock.now() + delay
+      let time = clock.now().clampedAdding(delay)
       try database.delayUpload(id, until: time, because: reason)
       emit(.delayed(id, until: time, reason: reason))
       return .delayed(until: time, holdsAll: holdsAll)

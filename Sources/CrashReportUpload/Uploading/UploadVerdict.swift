@@ -1,4 +1,5 @@
 internal import Foundation
+internal import IntermediateDump
 
 /// What an answer means for a report.
 enum UploadVerdict: Sendable, Equatable {
@@ -48,7 +49,8 @@ enum UploadVerdict: Sendable, Equatable {
     format.timeZone = TimeZone(secondsFromGMT: 0)
     format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
     guard let date = format.date(from: text) else { return nil }
-    return min(max(0, Int64(date.timeIntervalSince1970) - now), longestDelay)
+    let time = Int64(exactly: date.timeIntervalSince1970.rounded()) ?? now
+    return min(max(0, time.clampedSubtracting(now)), longestDelay)
   }
 
   /// What the server called the report: the first line, without Socorro's prefix.

@@ -9,7 +9,7 @@ package struct RunNotes: Sendable, Equatable {
   package enum End: UInt32, Sendable {
     /// exit(3), or the return from main.
     case exit = 1
-    /// `_exit`, `_Exit` or daemon(3), which run no exit handlers.
+    /// `_exit`, `_Exit`, quick_exit(3) or the parent of daemon(3), which run no exit handlers.
     case immediateExit = 2
   }
 

@@ -39,7 +39,18 @@ import Testing
       let names = Set(made.map { SystemCallNames.name($0) ?? "\($0)" })
       let listed = try Self.listed()
       #expect(names.subtracting(listed) == [], "made but not listed")
-      #expect(listed.subtracting(names) == [], "listed but never made")
+      // What maps a run record, which on overlayfs shows nobody that a process lives.
+      let unmade: Set = try Self.isOnOverlay ? ["mmap", "madvise", "munmap"] : []
+      #expect(listed.subtracting(names) == unmade, "listed but never made")
+    }
+
+    private static var isOnOverlay: Bool {
+      get throws {
+        var system = statfs()
+        let folder = try TemporaryFolder()
+        try #require(unsafe statfs(folder.path, &system) == 0)
+        return system.f_type == 0x794c_7630  // OVERLAYFS_SUPER_MAGIC
+      }
     }
 
     /// The names in the first column of the table.

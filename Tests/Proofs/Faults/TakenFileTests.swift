@@ -25,8 +25,12 @@ struct TakenFileTests {
     let indices = Set(1...12).union(calls.map(\.index)).sorted()
     let problems = try await sweep.run(
       indices.map { Disturbance.command(.crashing, $0, command) }
-    ) { run, _ in
-      if run.report.commands != 1 { return "it was not taken" }
+    ) { run, disturbance in
+      guard case .command(_, let index, _) = disturbance else { return "no command" }
+      if run.report.commands != 1 {
+        // Waiting and the watchdog's ticks make more calls in one run than in another.
+        return index > run.report.count(.crashing) ? nil : "it was not taken"
+      }
       if run.report.end != sweep.calm.report.end { return "\(run.report.end)" }
       return run.hasCompleteReport
         ? nil : "\(run.reports.processed) \(run.reports.leftovers)"

@@ -30,6 +30,7 @@ struct TrappingArithmetic {
     Module(name: "CrashReport"), Module(name: "CrashReportDatabase"),
     Module(name: "CrashConverter"),
     Module(name: "PostmortemTool", checksConversions: false),
+    Module(name: "CrashReportUpload", checksConversions: false),
   ]
 
   private static let mark = "trapping:"

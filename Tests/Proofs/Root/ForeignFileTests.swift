@@ -37,7 +37,8 @@ struct ForeignFileTests {
     let refused = try processIntermediateDumps(database: dumps.path)
     #expect(refused.map(\.reportID) == [foreign])
     #expect(refused.first?.outcome != .complete)
-    try #require(unsafe chown(dumps.path(of: "app@\(foreign)"), 65534, 65534) == 0)
+    let name = try #require(dumps.names.first { $0.hasPrefix("app@\(foreign)") })
+    try #require(unsafe chown(dumps.path(of: name), 65534, 65534) == 0)
     #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
   }
 }

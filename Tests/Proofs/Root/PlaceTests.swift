@@ -84,20 +84,54 @@ struct PlaceTests {
     #expect(pending == [])
   }
 
+  /// A mapping of a file on an overlay does not show: only the owner itself can find that out.
+  @Test func onAnOverlayAClosedFIFOIsNoProofOfDeathEither() async throws {
+    let script = """
+      set -e
+      mount -t tmpfs none . && cd . && cd "$PWD"
+      mkdir low up work merged
+      mount -t overlay none -o lowerdir=low,upperdir=up,workdir=work merged
+      mkfifo gate
+      "$1" merged/db close-all-and-wait <gate >out &
+      exec 3>gate
+      while ! grep -q started out; do sleep 0.05; done
+      unshare --pid --fork --mount-proc "$2" process --database merged/db --identifier HandlerOnlyVictim </dev/null
+      echo files $(ls merged/db/pending-serialized-dumps | wc -l)
+      exec 3>&-
+      wait || true
+      "$2" process --database merged/db --identifier HandlerOnlyVictim </dev/null
+      echo files $(ls merged/db/pending-serialized-dumps | wc -l)
+      """
+    let child = try await ChildProcess.run(
+      "/usr/bin/unshare",
+      [
+        "--mount", "/bin/sh", "-c", script, "sh",
+        try BuiltProducts.besideTests("HandlerOnlyVictim"),
+        try BuiltProducts.besideTests("crash-lab"),
+      ], in: folder.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let lines = child.standardOutput.split(separator: "\n")
+    #expect(lines.count == 3, "\(child.standardOutput) \(child.standardError)")
+    #expect(lines.first == "files 3" && lines.last == "files 0")
+    #expect(lines.dropFirst().first?.hasSuffix(": complete") == true, "\(lines)")
+  }
+
   /// A crash loop under a supervisor that starts a container anew each time: each start converts on
   /// one thread and crashes on another one, mostly in the midst of that.
   @Test func aCrashLoopOfContainersLeavesNothingClaimed() throws {
+    var lines: [String] = []
     for _ in 0..<15 {
       let start = try Racer(
         processingItself: "crash-while-processing", database: database, inNamespace: true)
-      _ = try start.lines()
+      lines += try start.lines()
     }
-    var lines: [String] = []
     // Those that were claimed by the dead are taken now, each once.
     lines += try process(inNamespace: true)
     #expect(pending == [])
     let reports = try CrashReportDatabase(path: database).reports()
-    #expect(reports.filter { $0.state == .pending }.count == 15, "\(lines)")
+    // One that three starts died of, as it looked to them, is kept where no start reads it; and said.
+    let setAside = lines.count { $0.contains("moved to quarantine") }
+    #expect(reports.filter { $0.state == .pending }.count + setAside == 15, "\(lines)")
+    #expect(setAside < 8, "\(lines)")
     #expect(try process(inNamespace: true) == [])
   }
 

@@ -191,7 +191,7 @@ struct RootCommandTests {
     #expect(try await victim("abort").end.signal == SIGABRT)
     // As versions did that worked as root.
     for name in ["new", "pending", "completed", "attachments"] {
-      try #require(unsafe mkdir(database + "/" + name, 0o700) == 0)
+      try #require(unsafe chown(database + "/" + name, 0, 0) == 0)
     }
     let child = try await tool("process", database)
     #expect(child.end.exitCode == 1)

@@ -1,0 +1,38 @@
+internal import Foundation
+
+/// Runs of `ExtremeDumps`, each in a process of its own.
+package enum ExtremeDumpRun {
+  /// Does with the dumps of some seeds whatever is done with dumps.
+  ///
+  /// A process that ends before the last one has died of the dump whose seed it noted; another one
+  /// goes on behind that.
+  ///
+  /// - Parameters:
+  ///   - program: the path of `ExtremeDumps`.
+  ///   - samples: a folder of real dumps, which are changed.
+  ///   - patience: seconds for all of them.
+  /// - Returns: a line for each dump that ended a process, ten at most.
+  package static func failures(
+    of seeds: Range<UInt64>, program: String, samples: String? = nil,
+    patience: Int = ChildProcess.patience
+  ) async throws -> [String] {
+    let folder = try SharedFolder(inMemory: true)
+    var failures: [String] = []
+    var first = seeds.lowerBound
+    while first < seeds.upperBound, failures.count < 10 {
+      let arguments = [folder.path, "\(first)", "\(seeds.upperBound - first)"]
+      let child = try await ChildProcess.run(
+        program, arguments + [samples].compactMap { $0 }, in: folder.path,
+        environment: ["SWIFT_BACKTRACE": "enable=no"], patience: patience)
+      if child.end.exitCode == 0 { break }
+      let bytes = folder.bytes("seed") ?? []
+      let seed = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      let words = (child.standardError + child.standardOutput).prefix(300)
+      failures.append(
+        "seed \(seed) ended it (\(child.end)): \(words); see it with: \(program) --write \(seed)"
+          + " FILE \((arguments + [samples].compactMap { $0 }).joined(separator: " "))")
+      first = max(seed, first) + 1
+    }
+    return failures
+  }
+}

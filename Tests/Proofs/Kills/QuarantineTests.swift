@@ -1,0 +1,96 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+/// What ends its converter again and again ends it twice, and is set aside at the third start.
+@Suite("Quarantine", .needs(.strace))
+struct QuarantineTests {
+  /// What a process left, by the suffix of its file.
+  enum Left: String, CaseIterable, CustomTestStringConvertible {
+    case finished = ""
+    case locked = ".locked"
+    /// Of a run that ended without a dump: its record is read.
+    case empty = ".locked and empty"
+
+    var testDescription: String { "\(self)" }
+
+    func put(in dumps: PendingDumps) throws -> ReportID {
+      let isEmpty = self == .empty
+      let id = try dumps.putDump(
+        isEmpty ? [] : PendingDumps.complete, suffix: self == .finished ? "" : ".locked")
+      try dumps.putRecord(id, processID: 1, startTime: 1, bootID: "another", namespace: 1)
+      return id
+    }
+  }
+
+  /// A copy of a database, on which another converter may do the same first.
+  private func copy(_ dumps: PendingDumps) throws -> SharedFolder {
+    let folder = try SharedFolder(inMemory: true)
+    for name in try FileManager.default.contentsOfDirectory(atPath: dumps.path) {
+      // Everything with its times: they tell whose turn it is.
+      let status = unsafe system("cp -a '\(dumps.path)/\(name)' '\(folder.path)/'")
+      try #require(status == 0)
+    }
+    return folder
+  }
+
+  @Test("Nothing of a dump is read before its attempt is counted", arguments: Left.allCases)
+  func order(_ left: Left) async throws {
+    let dumps = try PendingDumps(inMemory: true)
+    let id = try left.put(in: dumps)
+    let trace = try await SystemCallTrace(database: dumps.path)
+    let claim = try #require(trace.index(of: "renameat", "renameat2", with: "app@\(id).1-"))
+    let before = trace.calls[..<claim].filter {
+      $0.name == "openat" && $0.line.contains("app@\(id)")
+    }
+    // The record tells whether the owner lives.
+    #expect(
+      before.allSatisfy { left != .finished && $0.line.contains("app@\(id).run\"") },
+      "\(before.map(\.line))")
+    let first = trace.calls[claim...].first {
+      $0.name == "openat" && $0.line.contains("app@\(id).")
+    }
+    #expect(first?.line.contains(left == .empty ? ".run\"" : ".claimed\"") == true)
+  }
+
+  @Test("What ends two converters is set aside at the third start", arguments: Left.allCases)
+  func third(_ left: Left) async throws {
+    let dumps = try PendingDumps(inMemory: true)
+    let id = try left.put(in: dumps)
+    for attempt in 1...2 {
+      let sample = try copy(dumps)
+      let trace = try await SystemCallTrace(database: sample.path)
+      let claim = try #require(
+        trace.index(of: "renameat", "renameat2", with: ".\(attempt)-"), "attempt \(attempt)")
+      let reading = try #require(
+        trace.calls[claim...].first {
+          $0.name == "openat"
+            && $0.line.contains(left == .empty ? "app@\(id).run\"" : ".claimed\"")
+        }, "attempt \(attempt)")
+      #expect(try await SystemCallTrace.kill(at: reading, database: dumps.path))
+      #expect(dumps.names.contains { $0.contains("app@\(id).\(attempt)-") }, "\(dumps.names)")
+      #expect(dumps.folder.names("quarantine") == [])
+    }
+    // Another dump of the same program is none the worse for it.
+    let other = try dumps.putDump()
+    let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
+    #expect(processed.count == 2, "\(processed)")
+    for dump in processed {
+      switch dump.outcome {
+      case .quarantined(let reason):
+        #expect(dump.reportID == id)
+        #expect(reason.contains("2 attempts before, the last of which ended its converter"))
+      case .complete: #expect(dump.reportID == other)
+      default: Issue.record("\(dump)")
+      }
+    }
+    let quarantine = dumps.folder.names("quarantine")
+    #expect(quarantine == ["app@\(id)", "app@\(id).reason", "app@\(id).run"])
+    #expect(dumps.names == [])
+    #expect(try dumps.reports.map(\.id) == [other])
+  }
+}

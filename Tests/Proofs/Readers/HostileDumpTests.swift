@@ -1,0 +1,51 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// Many dumps that no process ever leaves: whatever their numbers, nothing that reads them ends.
+@Suite("Hostile dumps")
+struct HostileDumpTests {
+  /// How many dumps; `POSTMORTEM_EXTREME_DUMPS` says otherwise.
+  private static let count =
+    UInt64(ProcessInfo.processInfo.environment["POSTMORTEM_EXTREME_DUMPS"] ?? "") ?? 20_000
+  private static let batch: UInt64 = 5_000
+  /// Behind those of the everyday tests.
+  private static let first: UInt64 = 1_000_000
+
+  /// Dumps of real crashes.
+  private static func samples(in folder: String) async throws -> String {
+    let samples = folder + "/samples"
+    try FileManager.default.createDirectory(
+      atPath: samples, withIntermediateDirectories: true)
+    for kind in ["null-read", "abort", "precondition"] {
+      let database = "\(folder)/\(kind)"
+      _ = try await ChildProcess.run(
+        try BuiltProducts.besideTests("crash-lab"), [kind, "--database", database], in: folder,
+        environment: ["SWIFT_BACKTRACE": "enable=no"])
+      let pending = database + "/pending-serialized-dumps"
+      let names = try FileManager.default.contentsOfDirectory(atPath: pending)
+      let dump = try #require(names.first { !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo") })
+      try FileManager.default.copyItem(atPath: "\(pending)/\(dump)", toPath: "\(samples)/\(kind)")
+    }
+    return samples
+  }
+
+  @Test("Extreme and damaged dumps, real ones too, are read, shown and written")
+  func many() async throws {
+    let program = try await BuiltProducts.shared.executable("ExtremeDumps", .release)
+    let folder = try SharedFolder()
+    let samples = try await Self.samples(in: folder.path)
+    let firsts = stride(from: Self.first, to: Self.first + Self.count, by: Int(Self.batch))
+    let failures = try await withThrowingTaskGroup(of: [String].self) { group in
+      for first in firsts {
+        let end = min(first + Self.batch, Self.first + Self.count)
+        group.addTask {
+          try await ExtremeDumpRun.failures(
+            of: first..<end, program: program, samples: samples, patience: 1200)
+        }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    #expect(failures == [])
+  }
+}
