@@ -14,6 +14,11 @@ struct CatalogueReports: Sendable {
   /// - Parameter before: the dumps that were there before.
   func failures(database: String, before: Set<ReportID>) throws -> [String] {
     var failures: [String] = []
+    let folder = database + "/" + PendingDumpName.folder
+    // The next start works with the owner's rights, also where root makes it.
+    for place in [database, folder] {
+      try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: place)
+    }
     // Reports on runs that were killed are no crashes, and lie among the completed ones.
     let processed = try processIntermediateDumps(database: database, storingSymbols: false)
       .filter { dump in if case .ended = dump.outcome { false } else { true } }
@@ -25,7 +30,6 @@ struct CatalogueReports: Sendable {
     let reports = try CrashReportDatabase(path: database).reports()
       .filter { $0.state == .pending }
     if reports.count != processed.count { failures.append("\(reports.count) reports") }
-    let folder = database + "/" + PendingDumpName.folder
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     if !files.isEmpty { failures.append("left in the pending folder: \(files)") }
     guard case .crash(let crash) = testCase.death else { return failures }
