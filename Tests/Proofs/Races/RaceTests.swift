@@ -68,6 +68,7 @@ import Testing
     for name in dumps.folder.names("quarantine") where PendingDumpName(fileName: name) != nil {
       try FileManager.default.moveItem(
         atPath: "\(dumps.path)/quarantine/\(name)", toPath: dumps.path(of: name))
+      try FileManager.default.removeItem(atPath: "\(dumps.path)/quarantine/\(name).reason")
     }
     _ = try processIntermediateDumps(database: dumps.path, identifier: "app")
     // A killed converter may have left a half-written report, which is not one.
