@@ -69,6 +69,22 @@ import Testing
     #expect(try isQuarantined(outcomes()[id]))
   }
 
+  @Test("Nothing is set aside that has its report", arguments: [true, false])
+  func reported(isSame: Bool) throws {
+    let id = try dumps.putDump()
+    #expect(try outcomes() == [id: .complete])
+    let role = PendingDumpName.Role.claimed(
+      attempt: 2, processID: 77, startTime: 99, place: 1,
+      witness: PendingDumpName.Witness(boot: host.boot, number: 1))
+    let name = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
+    try dumps.put(PendingDumps.complete + (isSame ? [] : [0]), name.description)
+    let outcome = try outcomes()[id]
+    #expect(isSame ? outcome == nil : isQuarantined(outcome))
+    #expect(dumps.names == [])
+    #expect(dumps.folder.names("quarantine").isEmpty == isSame)
+    #expect(try dumps.reports.map(\.id) == [id])
+  }
+
   private func isQuarantined(_ outcome: ProcessedDump.Outcome?) -> Bool {
     if case .quarantined = outcome { true } else { false }
   }
