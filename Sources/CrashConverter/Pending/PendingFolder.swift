@@ -113,7 +113,7 @@ struct PendingFolder: ~Copyable {
   /// Takes a dump if it is there to be taken.
   func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
     var attempt: UInt32 = 1
-    var followsDeath = false
+    var preceding = DumpClaim.Attempt.none
     switch file.name.role {
     case .finished: break
     case .locked, .hang:
@@ -137,8 +137,14 @@ struct PendingFolder: ~Copyable {
       }
       attempt = previous.clampedAdding(1)
       // What was given back has no process.
-      followsDeath =
-        processID != 0 && !crashedElsewhere(processID, startTime: startTime, witness)
+      preceding =
+        if processID == 0 {
+          .failed
+        } else if crashedElsewhere(processID, startTime: startTime, witness) {
+          .interrupted
+        } else {
+          .ended
+        }
     case .runRecord, .fifo: return .gone
     }
     let claimed = file.name.with(
@@ -153,7 +159,7 @@ struct PendingFolder: ~Copyable {
     let result = try folder.rename(
       file.name.description, to: folder, claimed.description, replacing: true)
     guard result == .done else { return .gone }
-    var claim = DumpClaim(name: claimed, attempt: attempt, followsDeath: followsDeath)
+    var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
     // Only now, with the attempt in the name, is looked into what a dead run left.
     guard file.name.role != .finished, !claim.isSetAside,
       folder.status(of: claimed.description)?.size == 0
@@ -238,19 +244,32 @@ enum Taking: Sendable {
 
 /// A dump that this process has taken.
 struct DumpClaim: Sendable {
+  /// How the attempt before came to its end.
+  enum Attempt: Sendable {
+    case none
+    /// The dump was given back.
+    case failed
+    /// The converter ended while it worked on the dump.
+    case ended
+    /// The same, by a crash on another thread.
+    case interrupted
+  }
+
   /// Under which it lies now.
   let name: PendingDumpName
   /// 1 for the first.
   let attempt: UInt32
-  /// True if the converter of the attempt before ended while it worked on it, and is not known to
-  /// have ended by anything else.
-  let followsDeath: Bool
+  let preceding: Attempt
   /// How the run ended, where the dump is empty.
   var run: EndedRun?
 
   /// True if it is not to be read any more: it goes to quarantine as it is.
   var isSetAside: Bool {
-    attempt > PendingFolder.maximumInterruptions
-      || (attempt >= PendingFolder.maximumAttempts && followsDeath)
+    switch preceding {
+    case .none: false
+    case .failed: attempt > PendingFolder.maximumAttempts
+    case .ended: attempt >= PendingFolder.maximumAttempts
+    case .interrupted: attempt > PendingFolder.maximumInterruptions
+    }
   }
 }
