@@ -110,9 +110,12 @@ let package = Package(
       name: "ReportingService", dependencies: ["Postmortem", "PostmortemUpload"],
       path: "Examples/ReportingService"),
     .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
+    // What the victim does that HandlerOnlyVictim does too.
+    .target(
+      name: "CrashLabDeeds", dependencies: ["PostmortemHandler"], path: "Examples/CrashLab/Deeds"),
     .executableTarget(
-      name: "CrashLab", dependencies: ["CCrashLab", "Postmortem"], path: "Examples/CrashLab",
-      exclude: ["C", "Module"]),
+      name: "CrashLab", dependencies: ["CCrashLab", "CrashLabDeeds", "Postmortem"],
+      path: "Examples/CrashLab", exclude: ["C", "Deeds", "Module"]),
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
@@ -136,8 +139,8 @@ let package = Package(
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
-        "ConverterRacer", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "HandlerOnlyVictim", "PostmortemTool", "SelfProcessingVictim", "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
+        "PostmortemTool", "Stackwalk",
       ], exclude: ["CollectorClient.py"]),
 
     // Runs victims and debuggers for tests and proofs, and what both need; never a product.
@@ -158,26 +161,21 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashReport", "CrashReportDatabase",
-        "CrashTestSupport", "HandlerOnlyVictim", "LiveDumpVictim", "Minidump", "ProcessSnapshot",
+        "CrashTestSupport", "HandlerOnlyVictim", "Minidump", "ProcessSnapshot",
       ]),
     // All checks that are long, or need a debugger, ptrace, root or a build of their own:
     // `swift run proofs`. Never a product. The programs are dependencies so that they are built.
     .executableTarget(
       name: "proofs",
       dependencies: [
-        "ConverterRacer", "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab",
-        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "EndVictim", "ExtremeDumps",
-        "FaultInjector", "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump",
-        "LiveDumpVictim", "Minidump",
-        "PostmortemTool", "ProcessSnapshot", "SelfProcessingVictim", "Stackwalk",
+        "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab", "CrashReport",
+        "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps", "FaultInjector",
+        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PostmortemTool",
+        "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
-    // A program that dumps without a crash, and hangs.
-    .executableTarget(
-      name: "LiveDumpVictim", dependencies: ["CCrashLab", "Postmortem"],
-      path: "Tests/LiveDumpVictim"),
     .testTarget(name: "HouseTests", dependencies: ["CrashTestSupport"]),
     .testTarget(
       name: "CrashReportDatabaseTests",
@@ -192,14 +190,8 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ConverterRacer", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
-        "ProcessSnapshot", "SelfProcessingVictim",
+        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
       ]),
-    // A program that ends in the ways that leave no dump.
-    .executableTarget(name: "EndVictim", dependencies: ["Postmortem"], path: "Tests/EndVictim"),
-    // A converter that the tests can race and kill.
-    .executableTarget(
-      name: "ConverterRacer", dependencies: ["CrashConverter"], path: "Tests/ConverterRacer"),
     // Makes extreme and damaged dumps, and does with each whatever is done with dumps.
     .executableTarget(
       name: "ExtremeDumps",
@@ -207,15 +199,10 @@ let package = Package(
         "CrashReport", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
       ],
       path: "Tests/ExtremeDumps"),
-    // Two programs that share a database: one that links the handler alone, one that processes too.
-    .target(
-      name: "VictimDeeds", dependencies: ["HangDetection"], path: "Tests/VictimDeeds"),
+    // A program that links the handler alone, and shares databases with programs that convert.
     .executableTarget(
-      name: "HandlerOnlyVictim", dependencies: ["PostmortemHandler", "VictimDeeds"],
+      name: "HandlerOnlyVictim", dependencies: ["CrashLabDeeds", "PostmortemHandler"],
       path: "Tests/HandlerOnlyVictim"),
-    .executableTarget(
-      name: "SelfProcessingVictim", dependencies: ["Postmortem", "VictimDeeds"],
-      path: "Tests/SelfProcessingVictim"),
     // Disturbs a victim's crash handler from outside, by ptrace.
     .executableTarget(name: "FaultInjector", path: "Tests/FaultInjector"),
   ],

@@ -17,9 +17,9 @@ struct Crash {
   /// Whether a line on standard output tells that the crash comes now.
   let isAnnounced: Bool
 
-  init(
-    name: String, conditions names: [String], options: [String: String]
-  ) throws(UsageError) {
+  init(_ arguments: Arguments) throws(UsageError) {
+    _ = try arguments.words()
+    let (name, options) = (arguments.name, arguments.options)
     guard let kind = CrashKind.all.first(where: { $0.name == name }) else {
       throw UsageError("unknown kind \(name)")
     }
@@ -30,7 +30,7 @@ struct Crash {
       throw UsageError("\(name) is not possible on \(place)")
     }
     var conditions: [Condition] = []
-    for name in names {
+    for name in arguments.conditions {
       guard let condition = Condition.all.first(where: { $0.name == name }) else {
         throw UsageError("unknown condition \(name)")
       }

@@ -1,4 +1,3 @@
-internal import CCrashLab
 internal import Glibc
 internal import Postmortem
 
@@ -17,14 +16,8 @@ struct CrashLab {
     case .help: print(Command.usage)
     case .list: list(CrashKind.all.map { ($0.name, $0.summary) })
     case .listConditions: list(Condition.all.map { ($0.name, $0.summary) })
-    case .process(let database, let storingSymbols):
-      process(database, storingSymbols: storingSymbols)
-    case .probe(let probe, let database): run(probe, database)
-    case .chain(let scene, let database): chain(scene, database)
-    case .tell(let telling): telling.run()
-    case .library(let crash):
-      try crash.run()
-      exit(Command.survived)
+    case .listEnds: list(WayToEnd.all.map { ($0.name, $0.summary) })
+    case .subcommand(let subcommand): run(subcommand)
     case .crash(let crash):
       try crash.run {
         guard let database = crash.database else { return }
@@ -44,9 +37,22 @@ struct CrashLab {
     }
   }
 
-  private static func start(_ database: String, _ options: HandlerOptions = HandlerOptions()) {
+  private static func run(_ subcommand: any Subcommand) {
     do {
-      try startHandler(
+      try subcommand.run()
+    } catch {
+      standardError("crash-lab: \(error)\n")
+      exit(EX_SOFTWARE)
+    }
+  }
+
+  /// Starts the handler; a process that cannot exits.
+  @discardableResult
+  static func start(
+    _ database: String, _ options: HandlerOptions = HandlerOptions()
+  ) -> Handler {
+    do {
+      return try startHandler(
         database: database, product: "CrashLab", version: "1.0", environment: "test",
         annotations: ["purpose": "crash"], options: options)
     } catch {
@@ -54,41 +60,4 @@ struct CrashLab {
       exit(EX_CANTCREAT)
     }
   }
-
-  private static func chain(_ scene: String, _ database: String?) {
-    guard unsafe crashlab_prepare_scene(scene) else {
-      standardError("crash-lab: unknown scene \(scene)\n")
-      exit(EX_USAGE)
-    }
-    if let database { start(database) }
-    if scene.hasPrefix("first-chance") { unsafe setFirstChanceHandler(crashlab_first_chance()) }
-    unsafe crashlab_run_scene(scene)
-    exit(0)
-  }
-
-  private static func process(_ database: String, storingSymbols: Bool) {
-    do {
-      let processed = try processIntermediateDumps(
-        database: database, storingSymbols: storingSymbols)
-      for dump in processed { print(dump) }
-    } catch {
-      standardError("crash-lab: \(error)\n")
-      exit(EX_IOERR)
-    }
-  }
-
-  private static func run(_ probe: Probe, _ database: String) {
-    start(database)
-    do {
-      try probe.run(database: database)
-    } catch {
-      standardError("crash-lab: \(error)\n")
-      exit(EX_SOFTWARE)
-    }
-  }
-}
-
-func standardError(_ text: String) {
-  var text = text
-  text.withUTF8 { bytes in _ = unsafe write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
 }

@@ -11,7 +11,8 @@ struct Thread {
   }
 
   /// - Parameter stackSize: in bytes; nil for the system's default.
-  static func start(stackSize: Int?, _ run: @escaping @Sendable () -> Void) -> Thread {
+  @discardableResult
+  static func start(stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void) -> Thread {
     var attributes = pthread_attr_t()
     unsafe pthread_attr_init(&attributes)
     defer { unsafe pthread_attr_destroy(&attributes) }

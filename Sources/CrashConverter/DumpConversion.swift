@@ -83,6 +83,24 @@ struct DumpConversion: ~Copyable {
       isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
   }
 
+  /// True if the database has a report of a dump that is not to be read any more: its converter ended
+  /// between storing the one and removing the other.
+  ///
+  /// Goes through its bytes in pieces, and looks into none.
+  func isReported(_ claim: DumpClaim, in folder: borrowing Folder) -> Bool {
+    guard let file = try? folder.open(claim.name.description) else { return false }
+    var digest = DumpDigest()
+    var offset: Int64 = 0
+    while offset <= Self.maximumSize {
+      guard let piece = try? file.read(at: offset, count: 1 << 20) else { return false }
+      if piece.isEmpty { break }
+      digest.add(piece)
+      offset &+= Int64(piece.count)
+    }
+    let id = claim.name.reportID
+    return (try? ReportedDump.isSame(id, in: database, digest: digest.value)) == true
+  }
+
   /// Under which ID a dump is reported, or is to be: an ID that another report has is none.
   private func target(
     of id: ReportID, _ snapshot: ProcessSnapshot, _ digest: UInt64

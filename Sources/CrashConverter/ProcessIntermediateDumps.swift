@@ -131,6 +131,13 @@ private func process(
   _ pending: borrowing PendingFolder
 ) -> (ProcessedDump.Outcome?, ReportID?) {
   do throws(DumpConversion.Failure) {
+    // Once: a start that ends in this, too, leaves the dump to the next one, which sets it aside.
+    if claim.isSetAside, claim.attempt == PendingFolder.maximumAttempts,
+      conversion.isReported(claim, in: pending.folder)
+    {
+      try? pending.removeAll(of: claim.name, dump: claim.name)
+      return (nil, nil)
+    }
     guard !claim.isSetAside else {
       throw DumpConversion.Failure(
         reason: "not read again: \(claim.attempt &- 1) attempts before, the last of which ended its"

@@ -2,9 +2,10 @@
 /// touch it.
 ///
 /// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
-/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>.claimed` while a
-/// converter works on it (without the last two where it has no FIFO); `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record (`.run`) and FIFO
-/// (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
+/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed`
+/// while a converter works on it (without the last three where it has no FIFO);
+/// `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record
+/// (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
 public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The folder below the database that holds pending dumps.
   public static let folder = "pending-serialized-dumps"
@@ -36,10 +37,13 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
     public let boot: UInt32
     /// The number in the FIFO's name.
     public let number: UInt64
+    /// The thread that works on the dump; 0 where nothing is known of it.
+    public let thread: UInt32
 
-    public init(boot: UInt32, number: UInt64) {
+    public init(boot: UInt32, number: UInt64, thread: UInt32 = 0) {
       self.boot = boot
       self.number = number
+      self.thread = thread
     }
   }
 
@@ -90,6 +94,7 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
         ".\(attempt)-\(processID)-\(startTime)-\(String(place, radix: 16))"
           + (witness.map {
             "-\(String($0.boot, radix: 16))-\(String($0.number, radix: 16))"
+              + ($0.thread == 0 ? "" : "-\($0.thread)")
           } ?? "") + ".claimed"
       case .runRecord: ".run"
       case .fifo: ".fifo"
@@ -109,15 +114,16 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       guard suffix.hasPrefix("."), suffix.hasSuffix(".claimed") else { return nil }
       let parts = suffix.dropFirst().dropLast(8).split(
         separator: "-", omittingEmptySubsequences: false)
-      guard parts.count == 4 || parts.count == 6, let attempt = UInt32(parts[0]),
+      guard [4, 6, 7].contains(parts.count), let attempt = UInt32(parts[0]),
         let processID = UInt32(parts[1]), let startTime = UInt64(parts[2]),
         let place = UInt32(parts[3], radix: 16)
       else { return nil }
       var witness: Witness?
-      if parts.count == 6 {
-        guard let boot = UInt32(parts[4], radix: 16), let number = UInt64(parts[5], radix: 16)
+      if parts.count > 4 {
+        guard let boot = UInt32(parts[4], radix: 16), let number = UInt64(parts[5], radix: 16),
+          let thread = parts.count == 7 ? UInt32(parts[6]) : 0
         else { return nil }
-        witness = Witness(boot: boot, number: number)
+        witness = Witness(boot: boot, number: number, thread: thread)
       }
       return .claimed(
         attempt: attempt, processID: processID, startTime: startTime, place: place,

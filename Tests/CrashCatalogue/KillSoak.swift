@@ -33,7 +33,10 @@ public struct KillSoak {
     }
   }
 
-  /// Bytes from the stack pointer up that a torn dump must hold, where the stack has them.
+  /// Bytes from the stack pointer up that a torn dump must hold.
+  ///
+  /// A thread of its own crashes: the main thread's stack may have fewer below the environment, which
+  /// no dump holds.
   private static let leastStack = 2048
 
   private let executable: String
@@ -130,7 +133,7 @@ public struct KillSoak {
     let child = try Spawn.start(
       executable,
       [
-        "crash-lab", "null-read", "--database", folder.path + "/database",
+        "crash-lab", "null-read", "--on", "pthread", "--database", folder.path + "/database",
         "--threads", "\(threads - 1)", "--announce", "--no-last-words",
       ], environment: ["SWIFT_BACKTRACE": "enable=no"], output: .file(fifo),
       errors: .file(folder.path + "/errors"))

@@ -23,7 +23,7 @@ import Testing
       return bytes.range(of: Data("14CrashConverter".utf8)) != nil
     }
     #expect(try !hasConverter("HandlerOnlyVictim"))
-    #expect(try hasConverter("SelfProcessingVictim"))
+    #expect(try hasConverter("crash-lab"))
   }
 
   @Test func anotherProgramProcessesForIt() throws {
@@ -35,7 +35,7 @@ import Testing
     }
     #expect(crashed.count == 2)
     #expect(!FileManager.default.fileExists(atPath: database + "/pending"))
-    let lines = try Racer("SelfProcessingVictim", [database, "exit"]).lines()
+    let lines = try Racer(processingItself: "exit", database: database).lines()
     #expect(lines.filter { $0.hasSuffix(": complete") }.count == 2, "\(lines)")
     let processIDs = try CrashReportDatabase(path: database).reports()
       // Those that are completed tell how the others ended.
@@ -49,7 +49,7 @@ import Testing
     // What the program itself left, and nothing of the others.
     #expect(
       folder.names("db/pending-serialized-dumps").allSatisfy {
-        $0.hasPrefix("SelfProcessingVictim@")
+        $0.hasPrefix("crash-lab@")
       })
   }
 }

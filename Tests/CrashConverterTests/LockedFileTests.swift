@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test func aProcessWhoseMainThreadHasEndedLives() throws {
-    let racer = try Racer(database: dumps.path, identifier: "--end-main-thread")
+    let racer = try Racer("crash-lab", ["end", "main-thread", "--no-handler"])
     // The racer writes a line once its main thread has ended, and lives on until it is let go.
     #expect(try racer.firstLine() == "main thread ended")
     guard case .found(let found) = ProcessProbe.look(at: racer.processID) else {

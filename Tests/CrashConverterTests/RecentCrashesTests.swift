@@ -16,7 +16,7 @@ import Testing
   @Test func crashesOfOneProgramAreCountedBeforeAndAfterProcessing() throws {
     let name = "HandlerOnlyVictim"
     #expect(try recentCrashes(database: database, identifier: name) == [])
-    for deed in ["abort", "exit", "killed", "childCrashes", "abort"] {
+    for deed in ["abort", "exit", "killed", "child-crashes", "abort"] {
       _ = try Racer(name, [database, deed]).lines()
     }
     let before = try recentCrashes(database: database, identifier: name)
@@ -28,14 +28,15 @@ import Testing
     #expect(
       try recentCrashes(database: database, identifier: name, limit: 2) == Array(before.prefix(2)))
     // A program that asks sees its own, and not those of others; then it processes all.
-    #expect(try Racer("SelfProcessingVictim", [database, "abort"]).lines().contains("recent 0"))
-    #expect(try Racer("SelfProcessingVictim", [database, "exit"]).lines().contains("recent 1"))
+    #expect(
+      try Racer(processingItself: "abort", database: database).lines().contains("recent 0"))
+    #expect(try Racer(processingItself: "exit", database: database).lines().contains("recent 1"))
     // And says how the one that was killed ended.
     let reports = try CrashReportDatabase(path: database).reports()
     #expect(reports.filter { $0.state == .pending }.count == 4)
     #expect(reports.filter { $0.state == .completed }.count == 1)
     #expect(try recentCrashes(database: database, identifier: name) == before)
-    #expect(try recentCrashes(database: database, identifier: "SelfProcessingVictim").count == 1)
+    #expect(try recentCrashes(database: database, identifier: "crash-lab").count == 1)
   }
 
   @Test func aCrashThatIsBeingProcessedIsOneCrash() throws {

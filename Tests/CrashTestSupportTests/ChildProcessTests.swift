@@ -49,7 +49,11 @@ struct ChildProcessTests {
   func leftBehind() async throws {
     let folder = try TemporaryFolder()
     let child = try await ChildProcess.run(
-      "/bin/sh", ["-c", "sleep 600 & echo $!"], in: folder.path, leadsGroup: true)
+      "/bin/sh",
+      [
+        // Until the fork of the shell has become another program.
+        "-c", "sleep 600 & until [ \"$(cat /proc/$!/comm)\" = sleep ]; do :; done; echo $!",
+      ], in: folder.path, leadsGroup: true)
     #expect(child.leftBehind == ["sleep"])
     let processID = try #require(
       pid_t(child.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)))

@@ -59,11 +59,11 @@ struct CrashFamilyTests {
   }
 
   @Test func aHangIsAReport() async throws {
-    let victim = try BuiltProducts.besideTests("LiveDumpVictim")
+    let victim = try BuiltProducts.besideTests("crash-lab")
     let child = try await ChildProcess.run(
-      victim, ["heartbeat-idle-kept", database], in: folder.path,
+      victim, ["hang", "heartbeat", "idle", "kept", "--database", database], in: folder.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
-    #expect(child.end.exitCode == 0, "\(child.standardOutput)")
+    #expect(child.end.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     _ = try processIntermediateDumps(database: database, storingSymbols: false)
     let report = CrashReport(snapshot: try onlySnapshot(), symbolicating: false)
     #expect(report.request?.kind == "hang")

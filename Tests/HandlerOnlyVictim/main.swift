@@ -1,8 +1,8 @@
 // A program that links the handler alone, and leaves what becomes of its dumps to others:
 // `HandlerOnlyVictim DATABASE DEED [ATTACHMENT...]`.
+internal import CrashLabDeeds
 internal import Glibc
 internal import PostmortemHandler
-internal import VictimDeeds
 
 guard CommandLine.arguments.count >= 3, let deed = Deed(rawValue: CommandLine.arguments[2]) else {
   exit(64)
@@ -14,4 +14,4 @@ let handler = try startHandler(
 deed.perform(
   lockedFile:
     "\(handler.database)/pending-serialized-dumps/\(handler.identifier)@\(handler.reportID).locked",
-  arguments: CommandLine.arguments)
+  restart: [CommandLine.arguments[0], CommandLine.arguments[1], Deed.abort.rawValue])

@@ -49,6 +49,12 @@ import Testing
           attempt: 1, processID: 2, startTime: 3, place: 0,
           witness: PendingDumpName.Witness(boot: 10, number: .max))
       ),
+      (
+        "a@U.1-2-3-0-a-1-4294967295.claimed",
+        .claimed(
+          attempt: 1, processID: 2, startTime: 3, place: 0,
+          witness: PendingDumpName.Witness(boot: 10, number: 1, thread: .max))
+      ),
     ] as [(String, PendingDumpName.Role)])
   func namesAreReadAndMade(template: String, role: PendingDumpName.Role) throws {
     let fileName = template.replacing("U", with: Self.uuid)
@@ -68,7 +74,8 @@ import Testing
     "a@U.1-2-3-04.claimed", "a@U.1-2-3-AB.claimed", "a@U.+1-2-3-4.claimed",
     "a@U.1--2-3-4.claimed", "a@U.-1-2-3-4.claimed", "a@U.4294967296-2-3-4.claimed",
     "a@U.1-2-3-100000000.claimed", "a@U.1-2-3-4-5.claimed", "a@U.1-2-3-4-05-6.claimed",
-    "a@U.1-2-3-4-5-6-7.claimed", "a@U.1-2-3-4-100000000-6.claimed", "a@U.1-2-3-4--6.claimed",
+    "a@U.1-2-3-4-5-6-7-8.claimed", "a@U.1-2-3-4-5-6-0.claimed",
+    "a@U.1-2-3-4-100000000-6.claimed", "a@U.1-2-3-4--6.claimed",
     "a@U.tmp", "\u{212A}@U", "ä@U",
     "a\u{0}@U", "a@U\u{0}", "a@\u{301}U", "a\u{FFFD}@U", "a@0123abcd-4567-489a-8bcd-ef012345678",
     "a@0123ABCD-4567-489a-8bcd-ef0123456789",

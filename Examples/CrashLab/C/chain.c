@@ -436,7 +436,8 @@ static void run_later_sent(void) {
 }
 static void leave_later(int signal, void (*crash)(void)) {
   stack_t stack, after;
-  sigset_t mask, mask_after;
+  // The kernel fills in 8 of their 128 bytes.
+  sigset_t mask = {0}, mask_after = {0};
   sigaltstack(NULL, &stack);
   pthread_sigmask(SIG_BLOCK, NULL, &mask);
   install_later(signal, pass_on_then_leave);

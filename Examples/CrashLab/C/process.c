@@ -12,6 +12,8 @@
 
 void crashlab_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+int crashlab_fork(void) { return fork(); }
+
 int crashlab_fork_idle(void) {
   pid_t parent = getpid();
   pid_t child = fork();

@@ -7,6 +7,9 @@ extension PendingFolder {
   /// Attempts at a dump, the last of which sets it aside: when it fails, or without reading it where
   /// the one before has ended its converter, by a trap, a kill or a hang that somebody ended.
   static let maximumAttempts: UInt32 = 3
+  /// Attempts in all, those included that ended with their converter by a crash elsewhere in it: that
+  /// may have come of the conversion all the same, as memory that is used up does.
+  static let maximumInterruptions: UInt32 = 30
 
   /// True if a claimed file is empty still.
   func isEmpty(_ claim: DumpClaim) -> Bool {

@@ -113,7 +113,7 @@ struct PendingFolder: ~Copyable {
   /// Takes a dump if it is there to be taken.
   func claim(_ file: File) throws(CrashReportDatabaseError) -> Taking {
     var attempt: UInt32 = 1
-    var followsDeath = false
+    var preceding = DumpClaim.Attempt.none
     switch file.name.role {
     case .finished: break
     case .locked, .hang:
@@ -131,19 +131,26 @@ struct PendingFolder: ~Copyable {
         try removeAll(of: file.name, dump: file.name)
         return .gone
       }
-    case .claimed(let previous, let processID, _, _, _):
+    case .claimed(let previous, let processID, let startTime, _, let witness):
       if case .alive(let reason, let still) = claimVerdict(file) {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
       // What was given back has no process.
-      followsDeath = processID != 0
+      preceding =
+        if processID == 0 {
+          .failed
+        } else if crashedElsewhere(processID, startTime: startTime, witness) {
+          .interrupted
+        } else {
+          .ended
+        }
     case .runRecord, .fifo: return .gone
     }
     let claimed = file.name.with(
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
-        place: host.place, witness: witness.number(in: folder, host: host)))
+        place: host.place, witness: witness.witness(in: folder, host: host)))
     // Another file of this report, which this process could not give back.
     guard folder.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
@@ -152,7 +159,7 @@ struct PendingFolder: ~Copyable {
     let result = try folder.rename(
       file.name.description, to: folder, claimed.description, replacing: true)
     guard result == .done else { return .gone }
-    var claim = DumpClaim(name: claimed, attempt: attempt, followsDeath: followsDeath)
+    var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
     // Only now, with the attempt in the name, is looked into what a dead run left.
     guard file.name.role != .finished, !claim.isSetAside,
       folder.status(of: claimed.description)?.size == 0
@@ -237,18 +244,32 @@ enum Taking: Sendable {
 
 /// A dump that this process has taken.
 struct DumpClaim: Sendable {
+  /// How the attempt before came to its end.
+  enum Attempt: Sendable {
+    case none
+    /// The dump was given back.
+    case failed
+    /// The converter ended while it worked on the dump.
+    case ended
+    /// The same, by a crash on another thread.
+    case interrupted
+  }
+
   /// Under which it lies now.
   let name: PendingDumpName
   /// 1 for the first.
   let attempt: UInt32
-  /// True if the converter of the attempt before ended while it worked on it.
-  let followsDeath: Bool
+  let preceding: Attempt
   /// How the run ended, where the dump is empty.
   var run: EndedRun?
 
   /// True if it is not to be read any more: it goes to quarantine as it is.
   var isSetAside: Bool {
-    attempt > PendingFolder.maximumAttempts
-      || (attempt == PendingFolder.maximumAttempts && followsDeath)
+    switch preceding {
+    case .none: false
+    case .failed: attempt > PendingFolder.maximumAttempts
+    case .ended: attempt >= PendingFolder.maximumAttempts
+    case .interrupted: attempt > PendingFolder.maximumInterruptions
+    }
   }
 }

@@ -40,6 +40,17 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
+  /// True if the report under this ID was made of just these bytes.
+  static func isSame(
+    _ id: ReportID, in database: CrashReportDatabase, digest: UInt64
+  ) throws(CrashReportDatabaseError) -> Bool {
+    guard try database.synchronize(id), let report = try database.report(id),
+      report.state != .new
+    else { return false }
+    let document = try summary(of: report, in: database)
+    return document?.root.map(.process)?.unsigned(.dumpDigest) == digest
+  }
+
   /// True if a report under this ID tells already how the run ended: by a crash.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase

@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 package import IntermediateDump
 
@@ -34,13 +35,15 @@ package final class ClaimWitness {
     close(descriptor)
   }
 
-  /// The number that stands for it in the names of claims; nil where none can be made.
+  /// What stands for it, and for the calling thread, in the names of claims; nil where none can be
+  /// made.
   ///
   /// The first call makes it.
-  package func number(in place: borrowing Folder, host: HostIdentity) -> PendingDumpName.Witness? {
+  package func witness(in place: borrowing Folder, host: HostIdentity) -> PendingDumpName.Witness? {
     if number == nil { make(in: place) }
     guard descriptor >= 0, let number, host.boot != 0 else { return nil }
-    return PendingDumpName.Witness(boot: host.boot, number: number)
+    return PendingDumpName.Witness(
+      boot: host.boot, number: number, thread: UInt32(bitPattern: pm_gettid()))
   }
 
   private func make(in place: borrowing Folder) {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// A helper process that was built beside the tests, and that waits for the end of its input.
+/// A process of a program that was built beside the tests, which may wait for the end of its input.
 ///
 /// Not by Foundation, whose one thread for all children waits for one that has closed its
 /// descriptors, and learns of the end of no other meanwhile.
@@ -11,12 +11,22 @@ package final class Racer {
   private let input = Pipe()
   private let output = Pipe()
 
-  /// Starts a `ConverterRacer`, which converts once it is let go.
+  /// Starts a converter, which waits until it is let go.
   package convenience init(
-    database: String, identifier: String = "app", inNamespace: Bool = false
+    database: String, identifier: String = "app", through: [String] = []
   ) throws {
     try self.init(
-      "ConverterRacer", [database, identifier], through: inNamespace ? Self.namespace : [])
+      "crash-lab", ["process", "--wait", "--database", database, "--identifier", identifier],
+      through: through)
+  }
+
+  /// Starts a program that converts what is there, and then does a deed.
+  package convenience init(
+    processingItself deed: String, database: String, inNamespace: Bool = false
+  ) throws {
+    try self.init(
+      "crash-lab", ["process-itself", deed, "--database", database],
+      through: inNamespace ? Self.namespace : [])
   }
 
   /// What makes a program the first process of a PID namespace of its own; needs root.

@@ -14,11 +14,11 @@ import Testing
 
   init() throws { folder = try EndFolder() }
 
-  private func run(_ way: String, mode: String = "") throws -> EndVictim {
-    try EndVictim(folder.database, way, mode: mode)
+  private func run(_ way: String, mode: EndingVictim.Mode = .handled) throws -> EndingVictim {
+    try EndingVictim(folder.database, way, mode: mode)
   }
 
-  private func started(_ way: String, mode: String = "") throws -> EndVictim {
+  private func started(_ way: String, mode: EndingVictim.Mode = .handled) throws -> EndingVictim {
     let victim = try run(way, mode: mode)
     try #require(victim.waitForLine("waiting"))
     return victim
@@ -33,8 +33,8 @@ import Testing
     try #require(ends.count == 1)
     // Never uploaded unless somebody asks.
     #expect(ends[0].state == .completed)
-    #expect(ends[0].snapshot.process.product == "end victim")
-    #expect(ends[0].snapshot.process.executablePath?.hasSuffix("/EndVictim") == true)
+    #expect(ends[0].snapshot.process.product == "CrashLab")
+    #expect(ends[0].snapshot.process.executablePath?.hasSuffix("/crash-lab") == true)
     return ends[0].end
   }
 
@@ -45,13 +45,13 @@ import Testing
 
   @Test("An end by the program's own will is as without us, and never reported", arguments: ownWays)
   func ownWill(way: String) throws {
-    let plain = try run(way, mode: "none").end()
+    let plain = try run(way, mode: .alone).end()
     let victim = try run(way)
     let end = victim.end()
     #expect(end == plain)
     if way.hasPrefix("daemon") {
       let daemon = try #require(victim.daemonProcessID())
-      try #require(EndVictim.waitForEnd(of: daemon))
+      try #require(EndingVictim.waitForEnd(of: daemon))
     }
     #expect(try folder.process() == [])
     #expect(try folder.ends().isEmpty)
@@ -68,7 +68,7 @@ import Testing
     "A signal that asks a process to end ends it as without us, and is never reported",
     arguments: [SIGTERM, SIGINT, SIGHUP, SIGPIPE])
   func defaultAction(signal: Int32) throws {
-    let ends = try ["none", ""].map { mode in
+    let ends = try [EndingVictim.Mode.alone, .handled].map { mode in
       let victim = try started("wait", mode: mode)
       victim.signal(signal)
       return victim.end()
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func anIgnoredSignalStaysIgnored() throws {
-    let victim = try EndVictim(
+    let victim = try EndingVictim(
       folder.database, "wait", through: ["/usr/bin/nohup"])
     try #require(victim.waitForLine("waiting"))
     // Both are there when it goes on: HUP, were it not ignored, would be taken first.
@@ -124,7 +124,7 @@ import Testing
     #expect(victim.end().exitCode == 0)
     let daemon = try #require(victim.daemonProcessID())
     kill(daemon, SIGKILL)
-    try #require(EndVictim.waitForEnd(of: daemon))
+    try #require(EndingVictim.waitForEnd(of: daemon))
     let end = try verdict()
     // Whoever collects orphans may have asked for it already.
     #expect([.killed, .unexplained].contains(end.kind))
@@ -135,7 +135,7 @@ import Testing
     let victim = try run("daemon-exit")
     victim.end()
     let daemon = try #require(victim.daemonProcessID())
-    try #require(EndVictim.waitForEnd(of: daemon))
+    try #require(EndingVictim.waitForEnd(of: daemon))
     // Its parent's: daemon(3) ends by _exit.
     #expect(folder.pending.count { $0.hasSuffix(".locked") } == 1)
     let records = folder.pending.filter { $0.hasSuffix(".run") }
@@ -159,7 +159,7 @@ import Testing
   }
 
   @Test func nothingIsSaidWhereTheProgramDoesNotWantIt() throws {
-    let victim = try started("wait", mode: "off")
+    let victim = try started("wait", mode: .withoutUncleanEnds)
     victim.signal(SIGKILL)
     victim.end()
     #expect(try folder.process() == [])
@@ -251,7 +251,7 @@ import Testing
     "The first process of a namespace goes on after a signal, and may then be killed",
     .enabled("needs root") { geteuid() == 0 })
   func firstProcess() throws {
-    let victim = try EndVictim(
+    let victim = try EndingVictim(
       folder.database, "wait", through: Racer.namespace)
     try #require(victim.waitForLine("waiting"))
     // unshare's child.
@@ -271,7 +271,7 @@ import Testing
   @Test("A process that eats its group's memory", .enabled("needs a memory group") { canMakeGroup })
   func outOfMemory() throws {
     let group = try MemoryLimit(megabytes: 64)
-    let victim = try EndVictim(
+    let victim = try EndingVictim(
       folder.database, "eat",
       through: ["/bin/sh", "-c", "echo $$ > \(group.path)/cgroup.procs && exec \"$@\"", "sh"])
     #expect(victim.end().signal == SIGKILL)
@@ -290,7 +290,7 @@ import Testing
   func groupIsGone() throws {
     var group: MemoryLimit? = try MemoryLimit(megabytes: 64)
     let path = try #require(group?.path)
-    let victim = try EndVictim(
+    let victim = try EndingVictim(
       folder.database, "wait",
       through: ["/bin/sh", "-c", "echo $$ > \(path)/cgroup.procs && exec \"$@\"", "sh"])
     try #require(victim.waitForLine("waiting"))

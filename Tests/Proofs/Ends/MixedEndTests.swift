@@ -41,7 +41,7 @@ import Testing
     var last = 0
     for number in 0..<count {
       let way = Self.ways[number % Self.ways.count]
-      let victim = try EndVictim(folder.database, way.name)
+      let victim = try EndingVictim(folder.database, way.name)
       if !way.signals.isEmpty { try #require(victim.waitForLine("waiting"), "\(way.name)") }
       for signal in way.signals {
         usleep(way.pause)

@@ -60,7 +60,10 @@ struct SystemCallTrace {
     return try await ChildProcess.run(
       strace,
       ["-f", "-qq", "-e", "signal=none", "-e", "trace=\(set)"] + options
-        + [try BuiltProducts.besideTests("ConverterRacer"), database, "app"], in: folder,
+        + [
+          try BuiltProducts.besideTests("crash-lab"), "process", "--database", database,
+          "--identifier", "app",
+        ], in: folder,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 

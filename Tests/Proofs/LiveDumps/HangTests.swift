@@ -12,14 +12,14 @@ import Testing
   @Test(arguments: targets, ["idle", "busy"])
   func aHangThatWasKilledIsReported(_ target: String, _ manner: String) async throws {
     let victim = try await LiveVictim()
-    let child = try victim.start("\(target)-\(manner)-killed")
+    let child = try victim.start("hang", target, manner, "killed")
     _ = try await victim.waitForFile(endingIn: ".hang")
     // Nobody takes it while the process lives.
-    let left = try await victim.lines("process")
+    let left = try await victim.process()
     #expect(left.count == 1 && left[0].contains(": left for now: its owner may still write"))
     try await Task.sleep(for: .seconds(1))
     child.kill()
-    let processed = try await victim.lines("process")
+    let processed = try await victim.process()
     // The hang, and how the run ended.
     #expect(processed.count == 2, "\(processed)")
     #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
@@ -52,11 +52,11 @@ import Testing
   @Test(arguments: ["main", "heartbeat"])
   func aHangWhoseWatchWasStoppedIsReportedIfTheProcessIsKilled(_ target: String) async throws {
     let victim = try await LiveVictim()
-    let child = try victim.start("\(target)-idle-stopped")
+    let child = try victim.start("hang", target, "idle", "stopped")
     try child.waitForLine("stopped")
     #expect(try await victim.waitForBeat().hangReport != nil)
     child.kill()
-    let processed = try await victim.lines("process")
+    let processed = try await victim.process()
     #expect(processed.count == 2, "\(processed)")
     #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
     let report = try victim.onlyReport()
@@ -67,14 +67,14 @@ import Testing
       })
   }
 
-  @Test(arguments: ["main", "heartbeat"], ["stoppedExits", "stoppedQuits", "stoppedRecovers"])
+  @Test(arguments: ["main", "heartbeat"], ["stopped-exits", "stopped-quits", "stopped-recovers"])
   func aHangWhoseWatchWasStoppedLeavesNothingOtherwise(
     _ target: String, _ end: String
   ) async throws {
     let victim = try await LiveVictim()
-    let child = try await victim.run("\(target)-idle-\(end)")
+    let child = try await victim.run("hang", target, "idle", end)
     #expect(child.end.exitCode == 0, "\(child.standardOutput)")
-    #expect(try await victim.lines("process").isEmpty)
+    #expect(try await victim.process().isEmpty)
     #expect(try victim.reports().isEmpty)
     #expect(try victim.pendingFiles().isEmpty)
   }
@@ -82,24 +82,24 @@ import Testing
   @Test(arguments: targets)
   func aHangThatEndsLeavesNothing(_ target: String) async throws {
     let victim = try await LiveVictim()
-    let lines = try await victim.lines("\(target)-idle-recovers")
+    let lines = try await victim.lines("hang", target, "idle", "recovers")
     #expect(lines.contains("dump is gone"), "\(lines)")
-    #expect(try await victim.lines("process").isEmpty)
+    #expect(try await victim.process().isEmpty)
     #expect(try victim.reports().isEmpty)
   }
 
   @Test func aHangThatEndsIsKeptIfAsked() async throws {
     let victim = try await LiveVictim()
-    _ = try await victim.lines("heartbeat-idle-kept")
-    _ = try await victim.lines("process")
+    _ = try await victim.lines("hang", "heartbeat", "idle", "kept")
+    _ = try await victim.process()
     #expect(try victim.onlyReport().request?.kind == "hang")
   }
 
   @Test func aCrashOvertakesAHang() async throws {
     let victim = try await LiveVictim()
-    let child = try await victim.run("heartbeat-idle-crashes")
+    let child = try await victim.run("hang", "heartbeat", "idle", "crashes")
     #expect(child.end.signal == SIGSEGV, "\(child.standardOutput)")
-    _ = try await victim.lines("process")
+    _ = try await victim.process()
     let report = try victim.onlyReport()
     #expect(report.request == nil)
     #expect(report.exception?.signal == SIGSEGV)
@@ -109,7 +109,7 @@ import Testing
   @Test(arguments: targets)
   func aStandstillIsNoHang(_ target: String) async throws {
     let victim = try await LiveVictim()
-    let child = try victim.start("\(target)-never-watched")
+    let child = try victim.start("hang", target, "never", "watched")
     _ = try await victim.waitForFile(endingIn: ".locked")
     try await Task.sleep(for: .seconds(1))
     child.signal(SIGSTOP)
@@ -117,7 +117,7 @@ import Testing
     child.signal(SIGCONT)
     #expect(try child.finish() == 0)
     // A hang that was seen and ended would have been kept.
-    #expect(try await victim.lines("process").isEmpty)
+    #expect(try await victim.process().isEmpty)
     #expect(try victim.reports().isEmpty)
   }
 }

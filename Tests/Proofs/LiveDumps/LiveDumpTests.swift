@@ -15,7 +15,7 @@ import Testing
 
   @Test func nowIsAReportInTheSameCall() async throws {
     let victim = try await LiveVictim()
-    let lines = try await victim.lines("dump-now")
+    let lines = try await victim.lines("live-dump", "now")
     let report = try victim.onlyReport()
     #expect(lines == ["dumped", report.reportID])
     #expect(report.request?.kind == "program")
@@ -27,7 +27,7 @@ import Testing
     #expect(isStack(first, through: "dumpFromHere"), "\(first.frames.map(\.function))")
     #expect(first.stackEnd == "bottom")
     #expect(
-      report.signature?.hasPrefix("dump | LiveDumpVictim.dumpFromHere") == true,
+      report.signature?.hasPrefix("dump | CrashLab.dumpFromHere") == true,
       "\(report.signature ?? "")")
     // Nothing is left but what the run itself had.
     let names = try victim.pendingFiles()
@@ -36,38 +36,38 @@ import Testing
 
   @Test func deferredIsAReportOfTheNextStart() async throws {
     let victim = try await LiveVictim()
-    let lines = try await victim.lines("dump-deferred")
+    let lines = try await victim.lines("live-dump", "deferred")
     #expect(try victim.reports().isEmpty)
     // Neither it nor its report is a crash.
-    #expect(try await victim.lines("recent") == ["0"])
-    let processed = try await victim.lines("process")
+    #expect(try victim.recentCrashes() == 0)
+    let processed = try await victim.process()
     #expect(processed.count == 1 && processed[0].contains("complete"), "\(processed)")
     #expect(try victim.onlyReport().reportID == lines.last)
-    #expect(try await victim.lines("recent") == ["0"])
+    #expect(try victim.recentCrashes() == 0)
   }
 
   @Test func aPathIsProcessedOrDropped() async throws {
     let victim = try await LiveVictim()
     let path = victim.folder.path + "/dump"
-    let lines = try await victim.lines("dump-path", path)
+    let lines = try await victim.lines("live-dump", "to-path", path)
     // The next start knows nothing of it.
-    #expect(try await victim.lines("process").isEmpty)
-    let processed = try await victim.lines("process-path", path)
+    #expect(try await victim.process().isEmpty)
+    let processed = try await victim.lines("live-dump", "process-path", path)
     #expect(processed.first?.hasSuffix("complete") == true, "\(processed)")
     #expect(try victim.onlyReport().reportID == lines.last)
     #expect(!FileManager.default.fileExists(atPath: path))
     // What is there is not overwritten.
     try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
-    let refused = try await victim.run("dump-path", path)
-    #expect(refused.end.exitCode == 70 && refused.standardOutput.contains("cannot make the file"))
+    let refused = try await victim.run("live-dump", "to-path", path)
+    #expect(refused.end.exitCode == 70 && refused.standardError.contains("cannot make the file"))
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("mine".utf8))
   }
 
   @Test func interruptsNobody() async throws {
     let victim = try await LiveVictim()
-    let lines = try await victim.lines("dump-server")
+    let lines = try await victim.lines("live-dump", "server")
     #expect(lines.last == "interrupted 0", "\(lines)")
-    _ = try await victim.lines("process")
+    _ = try await victim.process()
     let reports = try victim.reports()
     #expect(reports.count == 3)
     for report in reports {
@@ -85,8 +85,8 @@ import Testing
 
   @Test func stopsThreadsIfAsked() async throws {
     let victim = try await LiveVictim()
-    _ = try await victim.lines("dump-stopping")
-    _ = try await victim.lines("process")
+    _ = try await victim.lines("live-dump", "server-stopped")
+    _ = try await victim.process()
     let reports = try victim.reports()
     #expect(reports.count == 3)
     for report in reports {
@@ -98,18 +98,18 @@ import Testing
 
   @Test func manyThreadsDumpAtOnce() async throws {
     let victim = try await LiveVictim()
-    let lines = try await victim.lines("dump-32")
+    let lines = try await victim.lines("live-dump", "many-threads")
     #expect(Set(lines).count == 32, "\(lines)")
-    _ = try await victim.lines("process")
+    _ = try await victim.process()
     #expect(Set(try victim.reports().map { $0.id.description }) == Set(lines))
   }
 
-  @Test(arguments: ["crash-while-dumping", "crash-while-stopping"])
+  @Test(arguments: ["crash", "crash-stopped"])
   func aCrashWhileThreadsDumpIsCaptured(_ scene: String) async throws {
     let victim = try await LiveVictim()
-    let child = try await victim.run(scene)
+    let child = try await victim.run("live-dump", scene)
     #expect(child.end.signal == SIGSEGV, "\(child.end) \(child.standardOutput)")
-    _ = try await victim.run("process")
+    _ = try await victim.process()
     let snapshots = try victim.reports().map { try victim.snapshot(of: $0) }
     let crashes = snapshots.filter { $0.request == nil }
     try #require(crashes.count == 1)
@@ -123,9 +123,9 @@ import Testing
 
   @Test func aFaultOfADumpIsNoCrash() async throws {
     let victim = try await LiveVictim()
-    let lines = try await victim.lines("dump-faulting")
+    let lines = try await victim.lines("live-dump", "faulting")
     #expect(lines.first == "dumped")
-    _ = try await victim.lines("process")
+    _ = try await victim.process()
     let report = try victim.onlyReport()
     #expect(report.reportID == lines.last)
     #expect(report.complete)
@@ -134,7 +134,7 @@ import Testing
   @Test(.needs(.lldb))
   func lldbOpensTheMinidump() async throws {
     let victim = try await LiveVictim()
-    _ = try await victim.lines("dump-now")
+    _ = try await victim.lines("live-dump", "now")
     let report = try #require(try victim.reports().first)
     let view = try await LLDB.view(dump: report.path, folder: victim.folder.path)
     #expect(view.frames.contains { $0.function?.contains("dumpFromHere") == true })

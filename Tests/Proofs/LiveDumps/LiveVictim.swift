@@ -1,3 +1,4 @@
+import CrashConverter
 import CrashReport
 import CrashReportDatabase
 import CrashTestSupport
@@ -7,36 +8,47 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// LiveDumpVictim in a folder of its own.
+/// crash-lab, dumping and hanging, in a folder of its own.
 final class LiveVictim {
   let folder = try! TemporaryFolder()
   let executable: String
 
   init() async throws {
-    executable = try await BuiltProducts.shared.executable("LiveDumpVictim", .asTested)
+    executable = try await BuiltProducts.shared.executable("crash-lab", .asTested)
   }
 
   var database: String { folder.path + "/database" }
 
-  /// Runs a scene to its end.
-  func run(_ scene: String, _ arguments: String...) async throws -> ChildProcess {
+  /// Runs it to its end, with the database for its last argument.
+  func run(_ arguments: String...) async throws -> ChildProcess { try await run(arguments) }
+
+  private func run(_ arguments: [String]) async throws -> ChildProcess {
     try await ChildProcess.run(
-      executable, [scene, database] + arguments, in: folder.path,
+      executable, arguments + ["--database", database], in: folder.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
-  /// Runs a scene that ends well, and gives its lines.
-  func lines(_ scene: String, _ arguments: String...) async throws -> [String] {
-    let child = try await ChildProcess.run(
-      executable, [scene, database] + arguments, in: folder.path,
-      environment: ["SWIFT_BACKTRACE": "enable=no"])
-    try #require(child.end.exitCode == 0, "\(child.end) \(child.standardOutput)")
+  /// Runs what ends well, and gives its lines.
+  func lines(_ arguments: String...) async throws -> [String] { try await lines(arguments) }
+
+  private func lines(_ arguments: [String]) async throws -> [String] {
+    let child = try await run(arguments)
+    try #require(
+      child.end.exitCode == 0, "\(child.end) \(child.standardOutput)\(child.standardError)")
     return child.standardOutput.split(separator: "\n").map(String.init)
   }
 
-  /// Starts a scene that ends only when it is told.
-  func start(_ scene: String) throws -> RunningVictim {
-    try RunningVictim(executable, [scene, database])
+  /// The next start: converts what is pending, one line for each dump.
+  func process() async throws -> [String] { try await lines("process", "--no-symbols") }
+
+  /// How many crashes its next start would know of.
+  func recentCrashes() throws -> Int {
+    try CrashConverter.recentCrashes(database: database, identifier: "crash-lab").count
+  }
+
+  /// Starts what ends only when it is told.
+  func start(_ arguments: String...) throws -> RunningVictim {
+    try RunningVictim(executable, arguments + ["--database", database])
   }
 
   /// Without those on runs that were killed, which nothing uploads.

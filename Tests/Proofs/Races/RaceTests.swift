@@ -68,6 +68,7 @@ import Testing
     for name in dumps.folder.names("quarantine") where PendingDumpName(fileName: name) != nil {
       try FileManager.default.moveItem(
         atPath: "\(dumps.path)/quarantine/\(name)", toPath: dumps.path(of: name))
+      try FileManager.default.removeItem(atPath: "\(dumps.path)/quarantine/\(name).reason")
     }
     _ = try processIntermediateDumps(database: dumps.path, identifier: "app")
     // A killed converter may have left a half-written report, which is not one.
@@ -124,7 +125,8 @@ import Testing
         attempt: attempt, processID: isGivenBack ? 0 : dead.processID, startTime: 0,
         place: isGivenBack ? 0 : host.place)
       let name = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
-      try dumps.put(PendingDumps.complete, name.description)
+      // The report of the very same dump would be all there is to be had of it.
+      try dumps.put(PendingDumps.complete + (isTaken ? [] : [0]), name.description)
       let outcome = try processIntermediateDumps(database: dumps.path).first?.outcome
       if isTaken {
         #expect(outcome == .complete, "\(attempt) \(isGivenBack)")

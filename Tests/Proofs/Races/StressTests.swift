@@ -122,14 +122,18 @@ import Testing
     _ database: String, _ worker: Int, _ generator: inout Generator, _ tally: borrowing Mutex<Tally>
   ) throws {
     let deeds = [
-      "exit", "abort", "killed", "childCrashes", "bothCrash", "restart", "waitAndAbort",
-      "impatient", "hang", "hangAndAbort",
+      "exit", "abort", "killed", "child-crashes", "both-crash", "restart", "wait-and-abort",
+      "impatient", "hang", "hang-and-abort",
     ]
     let deed = deeds[Int(generator.next() % UInt64(deeds.count))]
-    let program = worker.isMultiple(of: 2) ? "HandlerOnlyVictim" : "SelfProcessingVictim"
     let isImpatient = deed == "impatient"
-    let victim = try Racer(program, [database, isImpatient ? "waitAndAbort" : deed])
-    if isImpatient || deed == "waitAndAbort" {
+    let name = isImpatient ? "wait-and-abort" : deed
+    let hasConverter = !worker.isMultiple(of: 2)
+    let victim =
+      hasConverter
+      ? try Racer(processingItself: name, database: database)
+      : try Racer("HandlerOnlyVictim", [database, name])
+    if isImpatient || deed == "wait-and-abort" {
       // Alive for a while, and then killed wherever it is, or let go to crash.
       usleep(UInt32(generator.next() % 60_000))
       if isImpatient { victim.kill() } else { try victim.letGo() }
@@ -140,9 +144,9 @@ import Testing
     }
     let crashed = numbers("crashing ")
     let expected: [String: (signal: Int32?, crashes: Int)] = [
-      "exit": (nil, 0), "abort": (SIGABRT, 1), "killed": (SIGKILL, 0), "childCrashes": (nil, 1),
-      "bothCrash": (SIGABRT, 2), "restart": (SIGABRT, 1), "waitAndAbort": (SIGABRT, 1),
-      "impatient": (SIGKILL, 0), "hang": (SIGKILL, 0), "hangAndAbort": (SIGABRT, 1),
+      "exit": (nil, 0), "abort": (SIGABRT, 1), "killed": (SIGKILL, 0), "child-crashes": (nil, 1),
+      "both-crash": (SIGABRT, 2), "restart": (SIGABRT, 1), "wait-and-abort": (SIGABRT, 1),
+      "impatient": (SIGKILL, 0), "hang": (SIGKILL, 0), "hang-and-abort": (SIGABRT, 1),
     ]
     tally.withLock { tally in
       tally.runs += 1
@@ -153,7 +157,9 @@ import Testing
       if victim.endSignal != expected[deed]?.signal || crashed.count != expected[deed]?.crashes
         || (victim.endSignal == nil && victim.endStatus != 0)
       {
-        tally.problems.append("\(program) \(deed): \(victim.endStatus) \(lines)")
+        tally.problems.append(
+          "\(hasConverter ? "crash-lab" : "HandlerOnlyVictim") \(deed): \(victim.endStatus) \(lines)"
+        )
       }
     }
   }

@@ -22,7 +22,7 @@ struct ForeignFileTests {
     try #require(unsafe chmod(dumps.path(of: "app@\(foreign)"), 0o600) == 0)
     for round in 1...5 {
       let racer = try Racer(
-        "ConverterRacer", [dumps.path, "app"],
+        database: dumps.path,
         through: ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"])
       try racer.letGo()
       let lines = try racer.lines()

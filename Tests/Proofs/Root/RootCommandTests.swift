@@ -40,7 +40,7 @@ struct RootCommandTests {
   private func victim(_ deed: String, asRoot: Bool = false) async throws -> ChildProcess {
     try await run(
       (asRoot ? [] : Self.asUser) + [
-        try BuiltProducts.besideTests("SelfProcessingVictim"), database, deed,
+        try BuiltProducts.besideTests("crash-lab"), "process-itself", deed, "--database", database,
       ])
   }
 
@@ -100,7 +100,10 @@ struct RootCommandTests {
     #expect(try await victim("abort").end.signal == SIGABRT)
     // It says who it is before and after; a process that is not dumpable leaves no core file.
     let child = try await run(
-      [try BuiltProducts.besideTests("ConverterRacer"), database, "--identity"])
+      [
+        try BuiltProducts.besideTests("crash-lab"), "process", "--database", database,
+        "--show-identity",
+      ])
     let lines = child.standardOutput.split(separator: "\n").map(String.init)
     #expect(lines.contains { $0.hasSuffix(": complete") }, "\(lines)")
     let identities = lines.filter { $0.hasPrefix("identity ") }
@@ -112,7 +115,7 @@ struct RootCommandTests {
     // Started as root with the user's database, as before it gives up its rights.
     try #require(unsafe mkdir(database, 0o700) == 0)
     try #require(unsafe chown(database, Self.user, Self.user) == 0)
-    for deed in ["abort", "childCrashes"] {
+    for deed in ["abort", "child-crashes"] {
       _ = try await run([try BuiltProducts.besideTests("HandlerOnlyVictim"), database, deed])
       #expect(foreign == [], "\(deed)")
     }
@@ -125,7 +128,9 @@ struct RootCommandTests {
   @Test func theDatabaseIsMadeForTheUserThatTheCommandWillHave() async throws {
     let path = folder.path + "/data/crashes"
     let command =
-      Self.asUser + [try BuiltProducts.besideTests("SelfProcessingVictim"), path, "abort"]
+      Self.asUser + [
+        try BuiltProducts.besideTests("crash-lab"), "process-itself", "abort", "--database", path,
+      ]
     let refused = try await run(
       [try BuiltProducts.besideTests("postmortem"), "run", "--database", path, "--"] + command)
     #expect(refused.end.exitCode == 64)

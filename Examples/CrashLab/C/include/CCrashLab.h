@@ -44,6 +44,9 @@ void crash_pure_virtual(void);
 void crash_huge_frame(void);
 void crash_alloca(void);
 
+// fork(2), which Swift does not import.
+int crashlab_fork(void);
+
 // Forks a child that ends when its parent does; its process ID.
 int crashlab_fork_idle(void);
 

@@ -1,29 +1,29 @@
 internal import Glibc
-internal import HangDetection
+internal import PostmortemHandler
 
-/// What a victim of the tests does once its handler is in.
-public enum Deed: String, CaseIterable {
+/// What a program does once its handler is in, whether it converts its dumps itself or not.
+public enum Deed: String, CaseIterable, Sendable {
   /// A clean end.
   case exit
   case abort
   /// By itself, as if from outside.
   case killed
   /// A child crashes; the parent ends well.
-  case childCrashes
+  case childCrashes = "child-crashes"
   /// A child crashes, then the parent.
-  case bothCrash
+  case bothCrash = "both-crash"
   /// Starts itself again by exec, and that run crashes.
   case restart
   /// Stops answering for longer than its hang monitor stands, then is killed as if from outside.
   case hang
   /// The same, but crashes.
-  case hangAndAbort
+  case hangAndAbort = "hang-and-abort"
   /// Crashes on another thread, while the program processes what earlier runs left.
-  case crashWhileProcessing
+  case crashWhileProcessing = "crash-while-processing"
   /// Waits for the end of its input, then crashes.
-  case waitAndAbort
+  case waitAndAbort = "wait-and-abort"
   /// The same, once it has closed all descriptors but the standard ones, as daemons do.
-  case closeAllAndWait
+  case closeAllAndWait = "close-all-and-wait"
   /// Forks two workers and waits for ever; each worker waits for the end of its input, then crashes.
   case prefork
 
@@ -31,8 +31,8 @@ public enum Deed: String, CaseIterable {
   ///
   /// - Parameters:
   ///   - lockedFile: the handler's file. If it is not what it was, the process exits with 99.
-  ///   - arguments: of this program, with the deed as the last.
-  public func perform(lockedFile: String, arguments: [String]) -> Never {
+  ///   - restart: the command line of a run of this program that aborts, for `restart`.
+  public func perform(lockedFile: String, restart: [String]) -> Never {
     if self == .closeAllAndWait { closeAll() }
     let before = identity(of: lockedFile)
     guard before != 0 else { _exit(98) }
@@ -46,7 +46,7 @@ public enum Deed: String, CaseIterable {
     guard identity(of: lockedFile) == before else { _exit(99) }
     switch self {
     case .exit: Glibc.exit(0)
-    case .abort, .waitAndAbort, .closeAllAndWait: crash()
+    case .abort, .waitAndAbort, .closeAllAndWait: Self.crash()
     case .killed: killItself()
     case .crashWhileProcessing:
       while true { pause() }
@@ -55,14 +55,14 @@ public enum Deed: String, CaseIterable {
       killItself()
     case .hangAndAbort:
       stopAnswering()
-      crash()
+      Self.crash()
     case .childCrashes:
-      forkAndWait { crash() }
+      forkAndWait { Self.crash() }
       Glibc.exit(0)
     case .bothCrash:
-      forkAndWait { crash() }
-      crash()
-    case .restart: startAgain(arguments.dropLast() + [Deed.abort.rawValue])
+      forkAndWait { Self.crash() }
+      Self.crash()
+    case .restart: startAgain(restart)
     case .prefork: _exit(97)
     }
   }
@@ -76,11 +76,17 @@ public enum Deed: String, CaseIterable {
       if fork() == 0 {
         say("worker \(getpid())")
         waitForEndOfInput()
-        crash()
+        Self.crash()
       }
     }
     say("forked")
     while true { pause() }
+  }
+
+  /// Aborts; prints `crashing PID` first.
+  public static func crash() -> Never {
+    say("crashing \(getpid())")
+    Glibc.abort()
   }
 }
 
@@ -102,11 +108,6 @@ private func stopAnswering() {
   monitor.beat()
   usleep(400_000)
   withExtendedLifetime(monitor) {}
-}
-
-private func crash() -> Never {
-  say("crashing \(getpid())")
-  abort()
 }
 
 private func waitForEndOfInput() {
@@ -133,6 +134,7 @@ private func fork() -> Int32 {
   return unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
 }
 
+/// The file's inode; 0 for none.
 private func identity(of path: String) -> UInt64 {
   var status = stat()
   return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
@@ -142,23 +144,4 @@ private func identity(of path: String) -> UInt64 {
 private func say(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = unsafe write(1, bytes, bytes.count)
-}
-
-/// Crashes on a thread of its own, after a while.
-public func startCrash(afterMicroseconds delay: UInt32) {
-  var thread = pthread_t()
-  let box = unsafe Unmanaged.passRetained(Delay(delay)).toOpaque()
-  unsafe pthread_create(
-    &thread, nil,
-    { argument in
-      if let argument = unsafe argument {
-        usleep(unsafe Unmanaged<Delay>.fromOpaque(argument).takeRetainedValue().microseconds)
-      }
-      crash()
-    }, box)
-}
-
-private final class Delay: Sendable {
-  let microseconds: UInt32
-  init(_ microseconds: UInt32) { self.microseconds = microseconds }
 }

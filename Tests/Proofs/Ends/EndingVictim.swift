@@ -7,19 +7,33 @@ import IntermediateDump
 import Minidump
 import ProcessSnapshot
 
-/// A run of the program EndVictim, with its raw wait status.
-final class EndVictim {
+/// A run of `crash-lab end`, with its raw wait status.
+final class EndingVictim {
+  /// Which handler of ours it has.
+  enum Mode {
+    case handled
+    /// One that does not follow the run's end.
+    case withoutUncleanEnds
+    /// None.
+    case alone
+  }
+
   let processID: pid_t
   private let output: String
   private var status: Int32?
 
-  /// - Parameters:
-  ///   - through: a command that runs the program, as env(1) does.
-  ///   - mode: "" for a handler as by default, "off" for one that does not follow the run's end,
-  ///     "none" for none.
-  init(_ database: String, _ way: String, mode: String = "", through: [String] = []) throws {
+  /// - Parameter through: a command that runs the program, as env(1) does.
+  init(
+    _ database: String, _ way: String, mode: Mode = .handled, through: [String] = []
+  ) throws {
     output = "\(database).out-\(UUID().uuidString)"
-    let words = through + [try BuiltProducts.besideTests("EndVictim"), database, way, mode]
+    let options =
+      switch mode {
+      case .handled: ["--database", database]
+      case .withoutUncleanEnds: ["--database", database, "--no-unclean-ends"]
+      case .alone: ["--no-handler"]
+      }
+    let words = through + [try BuiltProducts.besideTests("crash-lab"), "end", way] + options
     processID = try Spawn.start(
       words[0], words,
       environment: ProcessInfo.processInfo.environment.merging(
@@ -104,7 +118,7 @@ struct EndFolder {
 
   func process() throws -> [ProcessedDump] {
     try processIntermediateDumps(
-      database: database, identifier: "EndVictim", storingSymbols: false)
+      database: database, identifier: "crash-lab", storingSymbols: false)
   }
 
   /// All reports on ends, oldest first, with where they lie.

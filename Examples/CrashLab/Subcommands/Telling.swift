@@ -1,9 +1,10 @@
+internal import CCrashLab
 internal import Dispatch
 internal import Glibc
 internal import Postmortem
 
 /// Tells the handler everything it can be told, and then ends as its scene says.
-struct Telling {
+struct Telling: Subcommand {
   private let scene: String
   private let database: String
   /// For the program's own files; the name of a stream where dumps are processed.
@@ -17,12 +18,11 @@ struct Telling {
   private let gone = Annotation<String>("gone")
   private let storm = Annotation<String>("storm", capacity: 4096)
 
-  /// - Parameter arguments: scene, database, folder.
-  init(_ arguments: [String]) throws(UsageError) {
-    guard arguments.count == 3 else { throw UsageError("tell SCENE DIR FOLDER") }
-    scene = arguments[0]
-    database = arguments[1]
-    folder = arguments[2]
+  init(_ arguments: Arguments) throws(UsageError) {
+    let words = try arguments.words("SCENE", "DIR", "FOLDER")
+    scene = words[0]
+    database = words[1]
+    folder = words[2]
   }
 
   func run() {
@@ -131,9 +131,7 @@ struct Telling {
         sleep(1)
       } catch { Self.fail("\(error)") }
     case "fork":
-      // fork(2), which Swift does not import.
-      typealias Fork = @convention(c) () -> Int32
-      let child = unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)()
+      let child = crashlab_fork()
       if child == 0 {
         SimpleAnnotations.set("tenant", "child")
         connections.set(1)

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Postmortem
 
 /// A crash in a library that a test compiled, in one of several ways.
-struct LibraryCrash {
+struct LibraryCrash: Subcommand {
   private typealias Run = @convention(c) (Int32) -> Void
 
   private let database: String
@@ -10,22 +10,23 @@ struct LibraryCrash {
   private let number: Int32
   private let place: Place
 
-  /// - Parameter arguments: database, library, number of the crash in it, place.
-  init(_ arguments: [String]) throws(UsageError) {
-    guard arguments.count == 4, let number = Int32(arguments[2]),
-      let place = Place(rawValue: arguments[3])
-    else { throw UsageError("library DIR FILE NUMBER PLACE") }
-    database = arguments[0]
-    library = arguments[1]
+  init(_ arguments: Arguments) throws(UsageError) {
+    let words = try arguments.words("DIR", "FILE", "NUMBER", "PLACE")
+    guard let number = Int32(words[2]), let place = Place(rawValue: words[3]) else {
+      throw UsageError("no number \(words[2]) or place \(words[3])")
+    }
+    database = words[0]
+    library = words[1]
     self.number = number
     self.place = place
   }
 
-  /// Comes back where the library does not die, or is not one.
+  /// Exits where the library does not die, or is not one.
   func run() throws {
     try startHandler(database: database, identifier: "shop", product: "shop")
     let (library, number) = (library, number)
     try place.run({ Self.crash(number, in: library) }, stackSize: nil, earlier: nil)
+    exit(Command.survived)
   }
 
   private static func crash(_ number: Int32, in path: String) {

@@ -3,14 +3,26 @@ internal import Glibc
 internal import Postmortem
 
 /// What a test asks of a process whose handler is in and that does not crash.
-enum Probe: String {
-  case idle
-  case startAgain = "start-again"
-  case status
-  case forked
+struct Probe: Subcommand {
+  private enum Kind: String, CaseIterable {
+    case idle
+    case startAgain = "start-again"
+    case status
+    case forked
+  }
 
-  func run(database: String) throws {
-    switch self {
+  private let kind: Kind
+  private let database: String
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    _ = try arguments.words()
+    kind = try Arguments.choice(arguments.name)
+    database = try arguments.database
+  }
+
+  func run() throws {
+    CrashLab.start(database)
+    switch kind {
     case .idle: try printWhatRuns()
     case .startAgain: try startTwiceMore(database)
     case .status: printStatus()

@@ -1,0 +1,76 @@
+internal import Glibc
+internal import Postmortem
+
+// Programs that print `waiting` and are ended from outside.
+
+extension WayToEnd {
+  static let waits: [WayToEnd] = [
+    WayToEnd("wait", "waits") { _ in
+      say("waiting")
+      waitForEver()
+    },
+    WayToEnd("handles-term", "exits at SIGTERM by a handler of its own") { _ in
+      signal(SIGTERM) { _ in _exit(0) }
+      say("waiting")
+      waitForEver()
+    },
+    WayToEnd("ignores-term", "ignores SIGTERM") { _ in
+      signal(SIGTERM, SIG_IGN)
+      say("waiting")
+      waitForEver()
+    },
+    WayToEnd("slow-term", "notes SIGTERM, prints 'noted' and goes on") { _ in
+      signal(SIGTERM) { _ in
+        noteTermination()
+        _ = unsafe write(STDOUT_FILENO, "noted\n", 6)
+      }
+      say("waiting")
+      waitForEver()
+    },
+    WayToEnd("beat", "beats under a hang monitor") { _ in
+      say("waiting")
+      try beat()
+    },
+    WayToEnd("hang", "beats once under a hang monitor, and never again") { _ in
+      say("waiting")
+      let monitor = try startMonitor()
+      withExtendedLifetime(monitor) { waitForEver() }
+    },
+    WayToEnd("lock-beat", "beats while it holds a lock on the file 'locked' of its database") {
+      end in
+      let file = unsafe open((end.database ?? "") + "/locked", O_RDWR | O_CREAT, 0o600)
+      guard file >= 0, flock(file, LOCK_EX) == 0 else { _exit(94) }
+      say("waiting")
+      try beat()
+    },
+    WayToEnd("eat", "uses more and more memory") { _ in
+      say("waiting")
+      while true {
+        let size = 1 << 20
+        let memory = unsafe mmap(
+          nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let memory = unsafe memory, unsafe memory != MAP_FAILED else { _exit(93) }
+        unsafe memset(memory, 1, size)
+      }
+    },
+    WayToEnd("main-thread", "ends its main thread, and waits for the end of its input") { _ in
+      endMainThread()
+    },
+  ]
+}
+
+/// A monitor of its own, which has seen one beat.
+private func startMonitor() throws -> HangMonitor {
+  let monitor = try HangMonitor.heartbeat(
+    name: "loop", options: .init(threshold: .milliseconds(200)))
+  monitor.beat()
+  return monitor
+}
+
+private func beat() throws {
+  let monitor = try startMonitor()
+  while true {
+    monitor.beat()
+    usleep(20_000)
+  }
+}

@@ -1,0 +1,33 @@
+internal import Glibc
+internal import Postmortem
+
+/// A program that ends, or waits to be ended, in a way that leaves no dump.
+struct End: Subcommand {
+  private let way: WayToEnd
+  /// Nil for no handler of ours.
+  let database: String?
+  private let reportsUncleanEnds: Bool
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    let name = try arguments.words("WAY")[0]
+    guard let way = WayToEnd.all.first(where: { $0.name == name }) else {
+      throw UsageError("unknown way to end \(name)")
+    }
+    self.way = way
+    database = try arguments.databaseOfHandler
+    reportsUncleanEnds = !arguments.has("--no-unclean-ends")
+  }
+
+  func run() throws {
+    if let database {
+      var options = HandlerOptions()
+      options.reportsUncleanEnds = reportsUncleanEnds
+      CrashLab.start(database, options)
+    }
+    try way.run(self)
+  }
+}
+
+func waitForEver() -> Never {
+  while true { pause() }
+}

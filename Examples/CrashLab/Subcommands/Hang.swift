@@ -1,0 +1,171 @@
+internal import Dispatch
+internal import Glibc
+internal import Postmortem
+internal import Synchronization
+
+/// Something that is watched by a hang monitor, and hangs.
+struct Hang: Subcommand {
+  private enum Target: String, CaseIterable {
+    case main, queue, actor, heartbeat
+  }
+
+  private enum Manner: String, CaseIterable {
+    /// Asleep, or in a loop.
+    case idle, busy
+    /// Does not hang.
+    case never
+  }
+
+  private enum Outcome: String, CaseIterable {
+    /// Hangs until it is killed.
+    case killed
+    /// Crashes once the hang is dumped.
+    case crashes
+    /// Recovers once the hang is dumped, and exits once the dump is gone.
+    case recovers
+    /// The same; the dump is to be kept, and stays.
+    case kept
+    /// Stops the monitor once the hang is dumped, and hangs until it is killed.
+    case stopped
+    /// The same, and ends by exit or _exit; or recovers.
+    case stoppedExits = "stopped-exits"
+    case stoppedQuits = "stopped-quits"
+    case stoppedRecovers = "stopped-recovers"
+    /// Exits after a line of input; a hang would be kept.
+    case watched
+  }
+
+  private let target: Target
+  private let manner: Manner
+  private let outcome: Outcome
+  private let database: String
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    let words = try arguments.words("TARGET", "MANNER", "OUTCOME")
+    target = try Arguments.choice(words[0])
+    manner = try Arguments.choice(words[1])
+    outcome = try Arguments.choice(words[2])
+    database = try arguments.database
+  }
+
+  func run() throws {
+    CrashLab.start(database)
+    // What should not be a hang leaves a report if it is taken for one.
+    let options = HangMonitor.Options(
+      threshold: .milliseconds(400), keepsRecovered: [.watched, .kept].contains(outcome))
+    let hang: @Sendable () -> Void = self.hang
+    var stop: @Sendable () -> Void = {}
+    switch target {
+    case .main:
+      let monitor = try HangMonitor.mainThread(options: options)
+      stop = { monitor.stop() }
+      DispatchQueue.main.asyncAfter(deadline: .now() + .milliseconds(300)) { hang() }
+      startEnd(stop)
+      dispatchMain()
+    case .queue:
+      let queue = DispatchQueue(label: "crash-lab.watched")
+      try HangMonitor.queue(queue, options: options)
+      queue.asyncAfter(deadline: .now() + .milliseconds(300)) { hang() }
+    case .actor:
+      let actor = Worker()
+      try HangMonitor.actor(actor, name: "worker", options: options)
+      Task {
+        try await Task.sleep(for: .milliseconds(300))
+        await actor.run(hang)
+      }
+    case .heartbeat:
+      let monitor = try HangMonitor.heartbeat(name: "loop", options: options)
+      stop = { monitor.stop() }
+      Thread.start {
+        for _ in 0..<10 {
+          monitor.beat()
+          usleep(20_000)
+        }
+        hang()
+        while true {
+          monitor.beat()
+          usleep(20_000)
+        }
+      }
+    }
+    startEnd(stop)
+    waitForEver()
+  }
+
+  private func hang() {
+    guard manner != .never else { return }
+    say("hanging")
+    if manner == .busy { hangBusily() } else { hangIdly() }
+    say("recovered")
+  }
+
+  private var lasts: Bool { ![.recovers, .kept, .stoppedRecovers].contains(outcome) }
+
+  @inline(never)
+  private func hangBusily() {
+    var value: UInt64 = 1
+    while lasts || value & 0xFFF_FFFF != 0 { value = value &* 6_364_136_223_846_793_005 &+ 1 }
+    say(value)
+  }
+
+  @inline(never)
+  private func hangIdly() {
+    if lasts {
+      while true { sleep(600) }
+    }
+    // Until the dump is there: the test must not depend on how fast this machine is.
+    while !hasDump { usleep(20_000) }
+    while outcome == .stoppedRecovers, !isStopped.load(ordering: .acquiring) { usleep(20_000) }
+    say("dump is there")
+  }
+
+  /// Ends the process as the outcome says, from a thread of its own.
+  private func startEnd(_ stop: @escaping @Sendable () -> Void) {
+    Thread.start {
+      switch outcome {
+      case .killed: break
+      case .crashes:
+        while !hasDump { usleep(20_000) }
+        unsafe UnsafeMutablePointer<Int>(bitPattern: 0x10)?.pointee = 1
+      case .recovers, .kept:
+        while !hasDump { usleep(5_000) }
+        while hasDump { usleep(20_000) }
+        say("dump is gone")
+        exit(0)
+      case .stopped, .stoppedExits, .stoppedQuits, .stoppedRecovers:
+        while !hasDump { usleep(5_000) }
+        stop()
+        isStopped.store(true, ordering: .releasing)
+        say("stopped")
+        if outcome == .stoppedExits { exit(0) }
+        if outcome == .stoppedQuits { _exit(0) }
+        while outcome == .stoppedRecovers, hasDump { usleep(20_000) }
+        if outcome == .stoppedRecovers { exit(hasDump ? EX_SOFTWARE : 0) }
+      case .watched:
+        say("watching \(target)")
+        // Ended by a line that the test sends after the standstill.
+        _ = readLine()
+        usleep(1_500_000)
+        exit(0)
+      }
+    }
+  }
+
+  private var hasDump: Bool {
+    guard let folder = unsafe opendir(database + "/pending-serialized-dumps") else { return false }
+    defer { unsafe closedir(folder) }
+    while let entry = unsafe readdir(folder) {
+      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name.hasSuffix(".hang") { return true }
+    }
+    return false
+  }
+}
+
+private let isStopped = Atomic(false)
+
+private actor Worker {
+  func run(_ body: @Sendable () -> Void) { body() }
+}

@@ -1,0 +1,24 @@
+/// What crash-lab does where its first word is not a way to die.
+protocol Subcommand: Sendable {
+  init(_ arguments: Arguments) throws(UsageError)
+
+  /// Does it; the process exits with 0 where this comes back.
+  func run() throws
+}
+
+extension Command {
+  static let subcommands: [String: any Subcommand.Type] = [
+    "chain": ChainScene.self,
+    "end": End.self,
+    "forked": Probe.self,
+    "hang": Hang.self,
+    "idle": Probe.self,
+    "library": LibraryCrash.self,
+    "live-dump": LiveDump.self,
+    "process": Processing.self,
+    "process-itself": ProcessingItself.self,
+    "start-again": Probe.self,
+    "status": Probe.self,
+    "tell": Telling.self,
+  ]
+}

@@ -1,0 +1,61 @@
+extension Command {
+  static let usage = """
+    usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
+                          [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
+                          [--condition NAME]... [--no-last-words]
+                          [--milliseconds N] [--forgo CALLS] [--announce]
+           crash-lab end WAY (--database DIR [--no-unclean-ends] | --no-handler)
+           crash-lab hang TARGET MANNER OUTCOME --database DIR
+           crash-lab live-dump SCENE [PATH] --database DIR
+           crash-lab process --database DIR [--identifier NAME] [--no-symbols] [--wait]
+                             [--show-identity]
+           crash-lab process-itself DEED --database DIR
+           crash-lab chain SCENE (--database DIR | --no-handler)
+           crash-lab library DIR FILE NUMBER PLACE
+           crash-lab tell SCENE DIR FOLDER
+           crash-lab idle|start-again|status|forked --database DIR
+           crash-lab --list|--list-conditions|--list-ends
+
+    what it does:
+      KIND            dies in this way; --list names them
+      end             ends in a way that leaves no dump, or waits to be ended; --list-ends names them
+      hang            hangs under a monitor: TARGET is main, queue, actor or heartbeat, MANNER idle, busy
+                      or never; Subcommands/Hang.swift says what each OUTCOME is
+      live-dump       takes dumps and lives on; Subcommands/LiveDump.swift says what each SCENE is
+      process         converts what earlier runs left behind, one line for each dump
+      process-itself  starts the handler, converts what is there, and then does its deed;
+                      Deeds/Deed.swift says what each DEED is
+      chain           plays a program that had signal handlers of its own before; C/chain.c has them
+      library         crashes in a library that a test compiled, with its reports in DIR
+      tell            tells the handler all it can be told, with its reports in DIR and its own files in
+                      FOLDER, and then ends as SCENE says; Subcommands/Telling.swift has them
+      idle            starts the handler, prints what runs in the process, and exits
+      start-again     starts the handler twice more, with the same folder and with another
+      status          prints what handlerStatus finds, before and after the handler was spoiled
+      forked          forks a child that does nothing as long as its parent lives, and prints its ID
+
+    its handler:
+      --no-handler    has no handler of ours
+      --no-last-words
+                      prints nothing
+      --no-unclean-ends
+                      keeps no record of how the run ends
+      --milliseconds  has so much time
+      --forgo         leaves out these system calls; as in the conditions that end in "-killed"
+
+    a crash:
+      --on            the thread that crashes; main if not given
+      --condition     what surrounds the crash; --list-conditions names them
+      --threads       more threads, all asleep, started before the crash
+      --stack         bytes of stack for each pthread
+      --announce      writes a line to standard output right before the crash
+
+    a conversion:
+      --identifier    in the name of this program; crash-lab if not given
+      --no-symbols    keeps no names and lines with the reports, which takes seconds where this program
+                      was built without optimisation
+      --wait          begins once standard input has ended
+      --show-identity
+                      prints users, groups and capabilities before and after
+    """
+}

@@ -1,0 +1,48 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// Attempts that were cut off by a crash of the program that converts, on another thread.
+///
+/// In a crash loop each start may convert what the one before left, and crash in the midst of it. A
+/// dump that had no part in that is not to be set aside for it.
+extension PendingFolder {
+  /// Bytes of a dump in which its exception is found: the sections before it are short.
+  private static let beginning = 64 << 10
+
+  /// True if a dump tells that a claim's converter crashed on another thread than the one that worked
+  /// on the claim.
+  ///
+  /// The dump lies in this folder still: it is younger than what its process had claimed, and so is
+  /// converted after that. Where it is gone, or says nothing, false.
+  func crashedElsewhere(
+    _ processID: UInt32, startTime: UInt64, _ witness: PendingDumpName.Witness?
+  ) -> Bool {
+    guard let witness, witness.thread != 0, startTime != 0, let files = try? files() else {
+      return false
+    }
+    for file in files where file.name.role == .runRecord {
+      guard let record = runRecord(of: file.name), record.processID == processID,
+        record.startTime == startTime, HostIdentity.boot(of: record.bootID) == witness.boot
+      else { continue }
+      for role in [.finished, .locked] as [PendingDumpName.Role] {
+        if let thread = crashedThread(of: file.name.with(role: role)), thread != witness.thread {
+          return true
+        }
+      }
+    }
+    return false
+  }
+
+  /// The thread of a dump's exception; nil where there is no dump, or none of a crash.
+  private func crashedThread(of name: PendingDumpName) -> UInt64? {
+    guard let file = try? folder.open(name.description),
+      let bytes = try? file.read(at: 0, count: Self.beginning),
+      let document = try? IntermediateDumpDocument(parsing: bytes)
+    else { return nil }
+    for case (let key, .map(let map)) in document.root.entries.map({ ($0.key, $0.value) })
+    where key == IntermediateDumpKey.exception.rawValue {
+      return map.unsigned(.exceptionThreadID)
+    }
+    return nil
+  }
+}

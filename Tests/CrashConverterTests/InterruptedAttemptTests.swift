@@ -1,0 +1,91 @@
+import CrashConverter
+import CrashReportDatabase
+import CrashTestSupport
+import IntermediateDump
+import Testing
+
+/// A program in a crash loop converts at each start what the one before left, and is cut off.
+@Suite struct InterruptedAttemptTests {
+  /// The thread of the exception in `PendingDumps.complete`.
+  private static let crashed: UInt32 = 4242
+
+  private let dumps: PendingDumps
+  private let host = HostIdentity.current()
+
+  init() throws {
+    dumps = try PendingDumps()
+  }
+
+  /// A dump whose converter, which nobody sees any more, ended in an attempt at it.
+  private func putClaimed(attempt: UInt32, thread: UInt32) throws -> ReportID {
+    let id = ReportID()
+    let role = PendingDumpName.Role.claimed(
+      attempt: attempt, processID: 77, startTime: 99, place: 1,
+      witness: PendingDumpName.Witness(boot: host.boot, number: 1, thread: thread))
+    let name = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
+    try dumps.put(PendingDumps.complete, name.description, age: 10)
+    return id
+  }
+
+  /// What the converter's own crash left.
+  private func putCrash(of processID: UInt32 = 77, startTime: UInt64 = 99) throws -> ReportID {
+    let id = try dumps.putDump()
+    try dumps.putRecord(
+      id, processID: processID, startTime: startTime, bootID: host.bootID ?? "", namespace: 1)
+    return id
+  }
+
+  private func outcomes() throws -> [ReportID: ProcessedDump.Outcome] {
+    let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
+    return Dictionary(uniqueKeysWithValues: processed.map { ($0.reportID, $0.outcome) })
+  }
+
+  @Test("A crash on another thread sets nothing aside", arguments: [2, 3, 20] as [UInt32])
+  func another(_ attempt: UInt32) throws {
+    let id = try putClaimed(attempt: attempt, thread: Self.crashed + 1)
+    let crash = try putCrash()
+    #expect(try outcomes() == [id: .complete, crash: .complete])
+    #expect(dumps.names == [])
+  }
+
+  @Test("A crash of the thread that converted does")
+  func same() throws {
+    let id = try putClaimed(attempt: 2, thread: Self.crashed)
+    _ = try putCrash()
+    #expect(try isQuarantined(outcomes()[id]))
+  }
+
+  @Test("So does an end that is not known", arguments: [(78, 99), (77, 98)] as [(UInt32, UInt64)])
+  func unknown(processID: UInt32, startTime: UInt64) throws {
+    let id = try putClaimed(attempt: 2, thread: Self.crashed + 1)
+    _ = try putCrash(of: processID, startTime: startTime)
+    #expect(try isQuarantined(outcomes()[id]))
+  }
+
+  @Test("No dump is tried for ever")
+  func bound() throws {
+    let id = try putClaimed(attempt: 30, thread: Self.crashed + 1)
+    _ = try putCrash()
+    #expect(try isQuarantined(outcomes()[id]))
+  }
+
+  @Test("Nothing is set aside that has its report", arguments: [true, false])
+  func reported(isSame: Bool) throws {
+    let id = try dumps.putDump()
+    #expect(try outcomes() == [id: .complete])
+    let role = PendingDumpName.Role.claimed(
+      attempt: 2, processID: 77, startTime: 99, place: 1,
+      witness: PendingDumpName.Witness(boot: host.boot, number: 1))
+    let name = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
+    try dumps.put(PendingDumps.complete + (isSame ? [] : [0]), name.description)
+    let outcome = try outcomes()[id]
+    #expect(isSame ? outcome == nil : isQuarantined(outcome))
+    #expect(dumps.names == [])
+    #expect(dumps.folder.names("quarantine").isEmpty == isSame)
+    #expect(try dumps.reports.map(\.id) == [id])
+  }
+
+  private func isQuarantined(_ outcome: ProcessedDump.Outcome?) -> Bool {
+    if case .quarantined = outcome { true } else { false }
+  }
+}
