@@ -17,7 +17,7 @@ import Testing
     let sections = disassembly.symbols.filter {
       $0.hasPrefix("pm_write_") || $0 == "pm_read_mappings" || $0 == "pm_stop_threads"
         || $0 == "pm_remove_hang_dumps"
-        // What the program's handlers are called by, where it is not inlined.
+        // They call the program's handlers, where they are not inlined.
         || $0 == "pm_run_previous_handler" || $0 == "pm_run_first_chance_handler"
     }
     // Without optimisation the wrappers of system calls stand as functions, pm_write among them.
