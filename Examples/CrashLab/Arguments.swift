@@ -79,7 +79,7 @@ struct Arguments {
   }
 }
 
-/// What is wrong with a command line.
+/// Tells of a command line that makes no sense.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

@@ -103,7 +103,7 @@ struct CatalogueReports: Sendable {
   }
 
   private func textFailures(_ report: CrashReport, _ crash: KnownCrash) -> [String] {
-    // What is said of a signal that the process sent itself is said of no other.
+    // Without a sender nothing is said of a signal that the process sent itself.
     guard !hasNoSender(crash) else { return [] }
     var failures: [String] = []
     if let message = crash.message, report.message?.contains(message) != true {

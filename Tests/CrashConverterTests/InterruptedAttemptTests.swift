@@ -27,7 +27,7 @@ import Testing
     return id
   }
 
-  /// What the converter's own crash left.
+  /// Puts the dump of the converter's own crash.
   private func putCrash(of processID: UInt32 = 77, startTime: UInt64 = 99) throws -> ReportID {
     let id = try dumps.putDump()
     try dumps.putRecord(

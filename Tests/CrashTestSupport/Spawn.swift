@@ -2,7 +2,7 @@ public import Foundation
 
 /// posix_spawn(3) with a clean slate of signals.
 public enum Spawn {
-  /// Where a standard stream of a child comes from or goes to.
+  /// The other end of a standard stream of a child.
   public enum Stream {
     case null
     /// A file, made anew.

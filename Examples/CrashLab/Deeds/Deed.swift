@@ -1,7 +1,7 @@
 internal import Glibc
 internal import PostmortemHandler
 
-/// What a program does once its handler is in, whether it converts its dumps itself or not.
+/// A program's deed once its handler is in, whether it converts its dumps itself or not.
 public enum Deed: String, CaseIterable, Sendable {
   /// A clean end.
   case exit

@@ -50,7 +50,7 @@ struct Hang: Subcommand {
 
   func run() throws {
     CrashLab.start(database)
-    // What should not be a hang leaves a report if it is taken for one.
+    // Leaves a report if it is taken for a hang, which it is not.
     let options = HangMonitor.Options(
       threshold: .milliseconds(400), keepsRecovered: [.watched, .kept].contains(outcome))
     let hang: @Sendable () -> Void = self.hang

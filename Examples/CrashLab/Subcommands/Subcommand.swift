@@ -1,4 +1,4 @@
-/// What crash-lab does where its first word is not a way to die.
+/// Something that crash-lab does where its first word is not a way to die.
 protocol Subcommand: Sendable {
   init(_ arguments: Arguments) throws(UsageError)
 

@@ -19,7 +19,7 @@ enum {
   PM_ENOUGH_STACK = 16 << 10,
 };
 
-// What to install so that `handler` has stack enough: one function for crashes, one for stops, one for the watchdog's timer,
+// Gives the function to install so that `handler` has stack enough: one for crashes, one for stops, one for the watchdog's timer,
 // whose signal comes to the process, and so to any thread that does not stand still yet. In ordinary code; with all stacks
 // taken, and before pm_set_entry_stacks, the handler runs where it was entered.
 pm_crash_handler _Nonnull pm_crash_entry(pm_crash_handler _Nonnull handler);

@@ -244,7 +244,7 @@ enum Taking: Sendable {
 
 /// A dump that this process has taken.
 struct DumpClaim: Sendable {
-  /// How the attempt before came to its end.
+  /// The end of the attempt before.
   enum Attempt: Sendable {
     case none
     /// The dump was given back.

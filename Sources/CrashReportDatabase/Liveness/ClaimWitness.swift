@@ -35,8 +35,7 @@ package final class ClaimWitness {
     close(descriptor)
   }
 
-  /// What stands for it, and for the calling thread, in the names of claims; nil where none can be
-  /// made.
+  /// Stands for it, and for the calling thread, in the names of claims; nil where none can be made.
   ///
   /// The first call makes it.
   package func witness(in place: borrowing Folder, host: HostIdentity) -> PendingDumpName.Witness? {

@@ -92,7 +92,9 @@ struct PreviousHandlerTests {
       Self.stacks(in: handled.standardError), Self.stacks(in: alone.standardError)
     )
     #expect(stacks.count > Victim.sleepers)
-    #expect(Set(stacks.keys) == Set(expected.keys))
+    // Alone it misses one of them now and then, on a busy machine; ours has them all, and no other.
+    let sleepers = (1...Victim.sleepers).map { "sleeper-\($0)" }
+    #expect(Set(stacks.keys) == Set(expected.keys).union(sleepers))
     for (thread, functions) in stacks {
       let ours = ["pm_handle", "pm_enter", "StandIn", "FutexWord"]
       #expect(!functions.contains { name in ours.contains { name.contains($0) } }, "\(functions)")

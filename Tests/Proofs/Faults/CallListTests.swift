@@ -39,7 +39,7 @@ import Testing
       let names = Set(made.map { SystemCallNames.name($0) ?? "\($0)" })
       let listed = try Self.listed()
       #expect(names.subtracting(listed) == [], "made but not listed")
-      // What maps a run record, which on overlayfs shows nobody that a process lives.
+      // These map a run record, which on overlayfs shows nobody that a process lives.
       let unmade: Set = try await Self.isOnOverlay ? ["mmap", "madvise", "munmap"] : []
       #expect(listed.subtracting(names) == unmade, "listed but never made")
     }

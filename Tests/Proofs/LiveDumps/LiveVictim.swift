@@ -41,7 +41,7 @@ final class LiveVictim {
   /// The next start: converts what is pending, one line for each dump.
   func process() async throws -> [String] { try await lines("process", "--no-symbols") }
 
-  /// How many crashes its next start would know of.
+  /// The number of crashes that its next start would know of.
   func recentCrashes() throws -> Int {
     try CrashConverter.recentCrashes(database: database, identifier: "crash-lab").count
   }

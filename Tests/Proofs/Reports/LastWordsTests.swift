@@ -182,7 +182,7 @@ struct LastWordsTests {
     let victim = try await Victim(.asTested)
     let folder = try victim.folder("program")
     let script = """
-      cp "$0" "$1/crash-lab" && chmod 4755 "$1/crash-lab" && chmod 711 "$1" "${1%/*}" "${1%/*}/.." &&
+      cp "$0" "$1/crash-lab" && chmod 4755 "$1/crash-lab" && chmod 711 "$1" "${1%/*}" &&
       exec setpriv --reuid=65534 --regid=65534 --clear-groups "$1/crash-lab" null-read --database "$2"
       """
     let child = try await ChildProcess.run(

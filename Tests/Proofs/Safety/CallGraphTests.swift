@@ -17,9 +17,9 @@ import Testing
     ]
     let sections = Section.allCases.map(\.symbol)
     let others = disassembly.symbols.filter {
-      // What is around the sections.
+      // They surround the sections.
       $0.hasPrefix("pm_write_") && !sections.contains($0)
-        // What the program's handlers are called by, where it is not inlined.
+        // They call the program's handlers, where they are not inlined.
         || $0 == "pm_run_previous_handler" || $0 == "pm_run_first_chance_handler"
     }
     // Without optimisation the wrappers of system calls stand as functions, pm_write among them.
