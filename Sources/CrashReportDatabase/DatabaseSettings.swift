@@ -1,4 +1,5 @@
-internal import IntermediateDump
+internal import Glibc
+public import IntermediateDump
 
 /// The database's own settings: who this client is, and whether it may upload.
 ///
@@ -59,5 +60,114 @@ struct DatabaseSettings: Sendable, Equatable {
   /// Turns the first three fields of an ID (4, 2 and 2 bytes) around; its own inverse.
   private static func reordered(_ bytes: [UInt8]) -> [UInt8] {
     Array(bytes[0..<4].reversed() + bytes[4..<6].reversed() + bytes[6..<8].reversed() + bytes[8...])
+  }
+}
+
+extension CrashReportDatabase {
+  /// The random ID that all reports of this database share; made at the first call.
+  ///
+  /// Settings that are torn or of another version are replaced, and the database's client gets a
+  /// new ID: the old one cannot be known. Threads and processes that find no settings at the same
+  /// moment get the same ID.
+  ///
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written.
+  public func clientID() throws(CrashReportDatabaseError) -> ReportID {
+    try settings().clientID
+  }
+
+  func settings() throws(CrashReportDatabaseError) -> DatabaseSettings {
+    let database = try open()
+    let workshop = try database.subfolder(StoredReport.State.new.rawValue)
+    let name = DatabaseSettings.fileName
+    // Each turn ends with settings, or with one step of somebody towards them.
+    for _ in 0..<100 {
+      guard let status = database.status(of: name) else {
+        let settings = DatabaseSettings(clientID: ReportID())
+        if try database.put(settings.bytes, as: name, by: workshop, replacing: false) {
+          return settings
+        }
+        continue
+      }
+      if status.kind == .regular {
+        do {
+          let bytes = try database.contents(of: name, limit: DatabaseSettings.size)
+          if let settings = DatabaseSettings(bytes: bytes) { return settings }
+        } catch  where error.code != .tooLarge {
+          // Removed by somebody who found it damaged, or not readable at all.
+          if database.status(of: name)?.isSameFile(as: status) == true { throw error }
+          continue
+        } catch {}
+      }
+      try setAside(name, status, database)
+    }
+    throw CrashReportDatabaseError(
+      .notARegularFile, "\(path)/\(name) does not stay what it is; remove it")
+  }
+
+  /// Renames damaged settings away, unless somebody else has done so and put good ones there.
+  private func setAside(
+    _ name: String, _ damaged: FileStatus, _ database: borrowing Folder
+  ) throws(CrashReportDatabaseError) {
+    let aside = "\(name).\(UInt64.random(in: .min ... .max)).damaged"
+    guard try database.rename(name, to: database, aside, replacing: true) == .done,
+      let moved = database.status(of: aside)
+    else { return }
+    if moved.isSameFile(as: damaged) {
+      if moved.kind == .regular { try database.remove(aside) }
+    } else {
+      _ = try database.rename(aside, to: database, name, replacing: false)
+    }
+  }
+}
+
+extension CrashReportDatabase {
+  /// Whether reports may be uploaded; false until somebody enables it.
+  ///
+  /// Settings that are torn, or of a version that this code does not know, say nothing: then it is
+  /// false, and stays so until it is enabled again.
+  ///
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; take that as false.
+  public func uploadsEnabled() throws(CrashReportDatabaseError) -> Bool {
+    try settings().uploadsEnabled
+  }
+
+  /// Enables or disables uploads for every process that shares the database, at once and durably.
+  ///
+  /// Of two processes that do so at the same moment one wins. Nothing else ever enables uploads, nor
+  /// writes the settings in a way that could undo this.
+  ///
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are as they were.
+  public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
+    var settings = try settings()
+    settings.uploadsEnabled = enabled
+    let database = try open()
+    let workshop = try database.subfolder(StoredReport.State.new.rawValue)
+    _ = try database.put(
+      settings.bytes, as: DatabaseSettings.fileName, by: workshop, replacing: true)
+  }
+
+  /// When an upload was last tried, in seconds since 1970.
+  ///
+  /// - Returns: nil if never, and for a time in the future, which a clock set back or damage left.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
+  public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Int64? {
+    let time = try settings().lastUploadAttemptTime
+    return time > 0 && time <= Int64(Glibc.time(nil)) ? time : nil
+  }
+
+  /// Notes that an upload is being tried.
+  ///
+  /// Writes these eight bytes alone, in place: settings that were replaced by others meanwhile, with
+  /// uploads disabled for one, are not brought back.
+  ///
+  /// - Parameter time: seconds since 1970.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be written.
+  public func recordUploadAttempt(at time: Int64) throws(CrashReportDatabaseError) {
+    // Makes them if there are none.
+    _ = try settings()
+    var bytes: [UInt8] = []
+    LittleEndian.append(time, to: &bytes)
+    try open().open(DatabaseSettings.fileName, forWriting: true)
+      .write(bytes, at: DatabaseSettings.attemptOffset)
   }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 package import IntermediateDump
 
 /// Whether the converter that a claim names may still be at work.
@@ -53,5 +54,36 @@ package enum ClaimLiveness {
       ? .dead("claimed more than an hour ago, by a process that is not to be seen from here")
       : .alive(
         "claimed by a process that is not to be seen from here", still: unjudgedLimit &- magnitude)
+  }
+}
+
+/// Whether somebody may still need a file, and how that is known.
+package enum OwnerVerdict: Sendable, Equatable {
+  /// With the nanoseconds after which it will be taken for dead; nil where only its end ends it.
+  case alive(String, still: Int64? = nil)
+  case dead(String)
+
+  package var isDead: Bool {
+    if case .dead = self { true } else { false }
+  }
+}
+
+/// What can be learned about a process by its ID.
+package enum ProcessProbe: Sendable, Equatable {
+  /// No process has this ID.
+  case missing
+  /// One has, but `/proc` does not tell more of it.
+  case unreadable
+  case found(ProcessStatistics)
+
+  /// Looks at a process of this PID namespace.
+  package static func look(at processID: UInt32) -> ProcessProbe {
+    guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
+    if let text = ProcFile.contents("/proc/\(processID)/stat") {
+      guard let statistics = ProcessStatistics(statText: text) else { return .unreadable }
+      return .found(statistics)
+    }
+    // A mount option can hide other users' processes in /proc; the kernel still knows them.
+    return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 }
