@@ -1,7 +1,7 @@
 internal import Glibc
 public import IntermediateDump
 
-/// The database's own settings: who this client is, and whether it may upload.
+/// The database's own settings: the client ID and the consent to uploads.
 ///
 /// Layout, little-endian, 40 bytes: magic (4), version 1 (4), options (4, bit 0: uploads enabled),
 /// padding (4), last upload attempt in seconds since 1970 (8), client ID (16, its first three
@@ -14,15 +14,15 @@ struct DatabaseSettings: Sendable, Equatable {
   /// The character constant 'CPds', which lies backwards in a little-endian file.
   static let magic: UInt32 = 0x4350_6473
 
-  /// Where the time lies that is written alone.
+  /// The offset of the last upload attempt, which is written alone.
   static let attemptOffset: Int64 = 16
 
-  /// Bit 0 says that uploads are enabled; bits that are not known are kept.
+  /// Bit 0: uploads are enabled; unknown bits are kept.
   private var options: UInt32 = 0
   var lastUploadAttemptTime: Int64 = 0
   var clientID: ReportID
 
-  /// Uploads are off until the program's user says otherwise.
+  /// Uploads are disabled.
   init(clientID: ReportID) {
     self.clientID = clientID
   }
@@ -66,9 +66,8 @@ struct DatabaseSettings: Sendable, Equatable {
 extension CrashReportDatabase {
   /// The random ID that all reports of this database share; made at the first call.
   ///
-  /// Settings that are torn or of another version are replaced, and the database's client gets a
-  /// new ID: the old one cannot be known. Threads and processes that find no settings at the same
-  /// moment get the same ID.
+  /// Settings that are torn or of another version are replaced, with a new ID. Threads and processes
+  /// that find no settings at the same moment get the same ID.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written.
   public func clientID() throws(CrashReportDatabaseError) -> ReportID {
@@ -77,9 +76,9 @@ extension CrashReportDatabase {
 
   func settings() throws(CrashReportDatabaseError) -> DatabaseSettings {
     let database = try open()
-    let workshop = try database.subfolder(StoredReport.State.new.rawValue)
+    let workshop = try database.subfolder(.new)
     let name = DatabaseSettings.fileName
-    // Each turn ends with settings, or with one step of somebody towards them.
+    // Each turn ends with settings, or with a step towards them.
     for _ in 0..<100 {
       guard let status = database.status(of: name) else {
         let settings = DatabaseSettings(clientID: ReportID())
@@ -93,7 +92,7 @@ extension CrashReportDatabase {
           let bytes = try database.contents(of: name, limit: DatabaseSettings.size)
           if let settings = DatabaseSettings(bytes: bytes) { return settings }
         } catch  where error.code != .tooLarge {
-          // Removed by somebody who found it damaged, or not readable at all.
+          // Removed by another process as damaged, or not readable.
           if database.status(of: name)?.isSameFile(as: status) == true { throw error }
           continue
         } catch {}
@@ -104,7 +103,7 @@ extension CrashReportDatabase {
       .notARegularFile, "\(path)/\(name) does not stay what it is; remove it")
   }
 
-  /// Renames damaged settings away, unless somebody else has done so and put good ones there.
+  /// Renames damaged settings, unless another process has replaced them.
   private func setAside(
     _ name: String, _ damaged: FileStatus, _ database: borrowing Folder
   ) throws(CrashReportDatabaseError) {
@@ -121,10 +120,9 @@ extension CrashReportDatabase {
 }
 
 extension CrashReportDatabase {
-  /// Whether reports may be uploaded; false until somebody enables it.
+  /// Returns true if reports may be uploaded, which has to be enabled first.
   ///
-  /// Settings that are torn, or of a version that this code does not know, say nothing: then it is
-  /// false, and stays so until it is enabled again.
+  /// False for settings that are torn or of an unknown version, until it is enabled again.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; take that as false.
   public func uploadsEnabled() throws(CrashReportDatabaseError) -> Bool {
@@ -133,32 +131,32 @@ extension CrashReportDatabase {
 
   /// Enables or disables uploads for every process that shares the database, at once and durably.
   ///
-  /// Of two processes that do so at the same moment one wins. Nothing else ever enables uploads, nor
-  /// writes the settings in a way that could undo this.
+  /// Of two processes at the same moment one wins. Nothing else enables uploads, or writes the settings
+  /// in a way that undoes this.
   ///
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are as they were.
   public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
     var settings = try settings()
     settings.uploadsEnabled = enabled
     let database = try open()
-    let workshop = try database.subfolder(StoredReport.State.new.rawValue)
+    let workshop = try database.subfolder(.new)
     _ = try database.put(
       settings.bytes, as: DatabaseSettings.fileName, by: workshop, replacing: true)
   }
 
-  /// When an upload was last tried, in seconds since 1970.
+  /// The time of the last upload attempt, in seconds since 1970.
   ///
-  /// - Returns: nil if never, and for a time in the future, which a clock set back or damage left.
+  /// - Returns: nil for none, and for a time in the future, left by a wrong clock or by damage.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
   public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Int64? {
     let time = try settings().lastUploadAttemptTime
     return time > 0 && time <= Int64(Glibc.time(nil)) ? time : nil
   }
 
-  /// Notes that an upload is being tried.
+  /// Records an upload attempt.
   ///
-  /// Writes these eight bytes alone, in place: settings that were replaced by others meanwhile, with
-  /// uploads disabled for one, are not brought back.
+  /// Writes these eight bytes alone, in place, so that it does not undo a change of the settings by
+  /// another process.
   ///
   /// - Parameter time: seconds since 1970.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written.

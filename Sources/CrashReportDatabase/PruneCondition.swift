@@ -1,22 +1,22 @@
 internal import Glibc
 public import IntermediateDump
 
-/// Which reports are too many: those that are too old, and the oldest of more bytes than wanted.
+/// The limits of a database: the age of reports, and their bytes in all.
 ///
 /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCondition::GetDefault.
 public struct PruneCondition: Sendable, Equatable {
-  /// A report goes when it has been in the database for more days than this.
+  /// Reports that are older, in days, are removed.
   public var maximumAgeInDays = 365
-  /// A report goes when it and the newer ones come to more bytes than this.
+  /// A report is removed when it and the newer ones have more bytes than this.
   ///
-  /// Minidump and attachments, each report rounded up to whole KiB. The newest report stays, however
-  /// large it is.
+  /// Counts minidumps and attachments, each report rounded up to whole KiB. The newest report stays,
+  /// however large it is.
   public var maximumSize: Int64 = 128 << 20
 
   /// The defaults: 365 days, 128 MiB.
   public init() {}
 
-  /// The reports that go, oldest last.
+  /// The reports to be removed, oldest last.
   ///
   /// A report from the future, after the clock was set back, counts as new.
   ///
@@ -46,15 +46,14 @@ public struct PruneCondition: Sendable, Equatable {
 }
 
 extension CrashReportDatabase {
-  /// Removes the reports that a condition says are too many, pending ones too, and what dead
-  /// processes left behind: half-written reports, metadata and attachments without a report.
+  /// Removes the reports beyond a condition, pending ones too, and remains of dead processes:
+  /// half-written reports, metadata and attachments without a report.
   ///
-  /// Takes time in proportion to the number of reports. Nothing that was left behind is touched
-  /// before it is three days old.
+  /// Remains are removed when they are three days old.
   ///
-  /// - Returns: the reports that went, newest first. One that could not be removed is not among
-  ///   them, and is not an error: the next call finds it again.
-  /// - Throws: `CrashReportDatabaseError` only where the folders cannot be read.
+  /// - Returns: the removed reports, newest first. A report that could not be removed is not an error:
+  ///   the next call tries again.
+  /// - Throws: `CrashReportDatabaseError` only where the directories cannot be read.
   ///
   /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCrashReportDatabase;
   /// `client/crash_report_database_generic.cc`, CleanDatabase.
@@ -87,8 +86,7 @@ extension CrashReportDatabase {
 
   /// Removes a pending or completed report with its metadata and attachments.
   ///
-  /// After this returns it is gone for good, a power cut included. A dump of it that is still
-  /// pending becomes the same report again.
+  /// Durably. A dump of it that is still pending becomes the same report again.
   ///
   /// - Returns: false if the database has no such report.
   /// - Throws: `CrashReportDatabaseError` where the system refuses.
@@ -96,10 +94,9 @@ extension CrashReportDatabase {
   public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
     var isFound = false
-    // In the order in which reports move on, and the minidump first: the rest without it is
-    // nothing, and is found again by the next prune.
+    // In the order in which reports move, and the minidump first: the next prune removes the rest.
     for state in [.pending, .completed] as [StoredReport.State] {
-      let folder = try database.subfolder(state.rawValue)
+      let folder = try database.subfolder(state)
       guard folder.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
       isFound = true
       try folder.remove(StoredReport.fileName(id))
@@ -110,17 +107,17 @@ extension CrashReportDatabase {
     return isFound
   }
 
-  /// What was left behind must be this old, in nanoseconds: it may belong to a process at work.
+  /// The age of remains, in nanoseconds: younger ones may belong to a process at work.
   static let leftoverAge: Int64 = 259_200_000_000_000
 
   private func removeLeftovers() throws(CrashReportDatabaseError) {
     let database = try open()
     let oldest = Self.now &- Self.leftoverAge
-    try removeOld(in: database.subfolder(StoredReport.State.new.rawValue), before: oldest) {
+    try removeOld(in: database.subfolder(.new), before: oldest) {
       $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp")
     }
     for state in [.pending, .completed] as [StoredReport.State] {
-      let folder = try database.subfolder(state.rawValue)
+      let folder = try database.subfolder(state)
       try removeOld(in: folder, before: oldest) { name in
         guard let id = StoredReport.id(metadataName: name) else { return false }
         return folder.status(of: StoredReport.fileName(id)) == nil
@@ -136,8 +133,8 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Removes the regular files of a folder, and the folders of such, that are not needed and have
-  /// not changed since a time.
+  /// Removes the regular files of a directory, and directories of such, that are remains and have not
+  /// changed since a time.
   func removeOld(
     in folder: borrowing Folder, before time: Int64, where isLeftover: (String) -> Bool
   ) throws(CrashReportDatabaseError) {
@@ -147,7 +144,7 @@ extension CrashReportDatabase {
       else { continue }
       switch status.kind {
       case .regular: try? folder.remove(name)
-      // An uploader that was killed as it made its claim's folder.
+      // Of an uploader that was killed as it made its claim's directory.
       case .directory: try? folder.removeFolder(name)
       default: continue
       }
@@ -163,7 +160,7 @@ extension CrashReportDatabase {
 }
 
 extension Folder {
-  /// Bytes of the regular files in a folder of this one; 0 where there is none.
+  /// Bytes of the regular files in a subdirectory; 0 where there is none.
   func sizeOfFiles(in name: String) -> Int64 {
     guard status(of: name)?.kind == .directory, let folder = try? subfolder(name),
       let names = try? folder.names()
@@ -174,9 +171,9 @@ extension Folder {
     }
   }
 
-  /// Removes a folder of this one and the files in it; one that is not there is not an error.
+  /// Removes a subdirectory and the files in it; a missing one is not an error.
   ///
-  /// - Throws: also where it holds folders, which none of ours does.
+  /// - Throws: also where it holds directories.
   func removeFolder(_ name: String) throws(CrashReportDatabaseError) {
     guard status(of: name)?.kind == .directory else { return }
     do {

@@ -2,10 +2,9 @@ internal import Glibc
 public import IntermediateDump
 
 extension CrashReportDatabase {
-  /// Asks for the upload of one report, whether uploads are enabled or not, and at once.
+  /// Requests the upload of one report at once, even where uploads are disabled.
   ///
-  /// A skipped report becomes pending again. It goes when an uploader is at work in any process of
-  /// the database.
+  /// A skipped report becomes pending again. An uploader in any process of the database sends it.
   ///
   /// - Returns: false if the database has no such report, or the server has it already.
   /// - Throws: `CrashReportDatabaseError` where the system refuses.
@@ -22,7 +21,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Notes that an upload begins, durably, before the first byte goes out.
+  /// Records the beginning of an upload, durably, before the first byte is sent.
   package func beginUpload(_ id: ReportID, at time: Int64) throws(CrashReportDatabaseError) {
     try recordUploadAttempt(at: time)
     try change(id) { metadata in
@@ -31,7 +30,7 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Keeps a pending report back until a time, and says why.
+  /// Delays a pending report until a time, and records the reason.
   package func delayUpload(
     _ id: ReportID, until time: Int64, because note: String
   ) throws(CrashReportDatabaseError) {
@@ -45,7 +44,7 @@ extension CrashReportDatabase {
   package func completeUpload(
     _ id: ReportID, serverID: String
   ) throws(CrashReportDatabaseError) {
-    // First said where the report lies: whoever finds it there pending only has to move it.
+    // Recorded before the move: a process that finds it pending only has to move it.
     try change(id) { metadata in
       metadata.attributes.insert(.uploaded)
       metadata.serverID = serverID
@@ -55,12 +54,12 @@ extension CrashReportDatabase {
     try finishUpload(id)
   }
 
-  /// Moves a pending report of which its metadata says that the server has it.
+  /// Moves a pending report that is recorded as uploaded.
   package func finishUpload(_ id: ReportID) throws(CrashReportDatabaseError) {
     try move(id, from: .pending, to: .completed) { _ in }
   }
 
-  /// Completes a report that is not to be uploaded, and keeps the reason.
+  /// Completes a report that is not to be uploaded, and records the reason.
   package func skipUpload(
     _ id: ReportID, because note: String
   ) throws(CrashReportDatabaseError) {
@@ -79,10 +78,10 @@ extension CrashReportDatabase {
     }
   }
 
-  /// Changes a report's metadata, and the folder it lies in if wanted.
+  /// Changes a report's metadata, and its directory if wanted.
   ///
   /// The metadata goes first, then the minidump, then the old metadata, so that the minidump has its
-  /// metadata wherever a process dies; metadata alone is nothing, and goes with a later prune.
+  /// metadata wherever a process dies; a later prune removes metadata alone.
   ///
   /// - Returns: false if there is no such report in that state.
   @discardableResult
@@ -91,9 +90,9 @@ extension CrashReportDatabase {
     _ body: (inout ReportMetadata) -> Void
   ) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
-    let old = try database.subfolder(state.rawValue)
-    let new = try database.subfolder(newState.rawValue)
-    let workshop = try database.subfolder(StoredReport.State.new.rawValue)
+    let old = try database.subfolder(state)
+    let new = try database.subfolder(newState)
+    let workshop = try database.subfolder(.new)
     let name = StoredReport.fileName(id)
     guard let status = old.status(of: name), status.kind == .regular else { return false }
     var metadata =
@@ -103,7 +102,7 @@ extension CrashReportDatabase {
     let metadataName = StoredReport.metadataName(id)
     _ = try new.put(metadata.bytes, as: metadataName, by: workshop, replacing: true)
     guard newState != state else { return true }
-    // One step: a report with two names for a moment could be left so.
+    // One step: a process that died between two would leave the report in both states.
     guard try old.rename(name, to: new, name, replacing: true) == .done else { return false }
     try old.remove(metadataName)
     try new.synchronize()
@@ -113,7 +112,7 @@ extension CrashReportDatabase {
 }
 
 extension Folder {
-  /// What the file beside a report says; nil where it is missing or damaged.
+  /// The metadata of a report; nil where it is missing or damaged.
   func metadata(of id: ReportID) -> ReportMetadata? {
     let bytes = try? contents(
       of: StoredReport.metadataName(id), limit: ReportMetadata.maximumFileSize)

@@ -14,7 +14,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
   /// The longest name, in characters.
   static let maximumNameCount = 100
 
-  /// Whether a name is one that a copy may have; files of other names are not listed.
+  /// True for a name that a copy may have; files of other names are not listed.
   ///
   /// Source: Crashpad `client/crash_report_database.cc`, AttachmentNameIsOK.
   static func isSafe(_ name: String) -> Bool {
@@ -29,15 +29,15 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The names that files get beside a report, in their order: each path's last part with what is
-  /// not safe replaced, and a number in front where another one has that name already.
+  /// The names of copies, in the order of their paths: each path's last part, with unsafe characters
+  /// replaced, and with a number in front where the name is taken.
   package static func names(for paths: [String]) -> [String] {
     var used: Set<String> = []
     return paths.map { path in
       let base = path.split(separator: "/").last ?? ""
       var safe = String(base.unicodeScalars.map { isSafe($0) ? Character($0) : "_" })
       if safe.isEmpty || safe.hasPrefix(".") { safe = "_" + safe }
-      // The end, which tells the kind of file; with room for a number.
+      // The end has the file's extension; with room for a number.
       safe = String(safe.suffix(maximumNameCount - 8))
       if safe.hasPrefix(".") { safe = "_" + safe }
       var name = safe
@@ -54,10 +54,10 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 extension CrashReportDatabase {
   /// The files that were copied into the database with a report, by name.
   ///
-  /// They go when the report is deleted or pruned, and count for its size there.
+  /// They are deleted and pruned with the report, and count for its size.
   ///
-  /// - Returns: nothing where the report has none or is not there.
-  /// - Throws: `CrashReportDatabaseError` where the folder cannot be read.
+  /// - Returns: an empty array also where there is no such report.
+  /// - Throws: `CrashReportDatabaseError` where the directory cannot be read.
   public func attachments(
     of id: ReportID
   ) throws(CrashReportDatabaseError) -> [StoredAttachment] {
@@ -75,23 +75,21 @@ extension CrashReportDatabase {
 }
 
 extension CrashReportDatabase {
-  /// What became of a file that was to be copied.
+  /// The outcome of a copy.
   package struct AttachmentCopy: Sendable, Equatable {
-    /// Bytes that were copied, and those before them that were left out.
+    /// Bytes that were copied, and bytes before them that were left out.
     package let size: Int64
     package let bytesOmitted: Int64
   }
 
-  /// Copies a file beside a report, which need not be there yet; its end where it is too long.
+  /// Copies a file beside a report, which need not exist yet.
   ///
-  /// The copy is there whole or not at all, a power cut included. Copies of reports that never come
-  /// are removed by `prune`.
+  /// The copy is whole or missing, a power cut included. `prune` removes copies without a report.
   ///
   /// - Parameters:
-  ///   - path: absolute. The last part may not be a symbolic link: the program has named a file,
-  ///     not whatever somebody puts in its place.
-  ///   - name: one that `StoredAttachment.names` gave.
-  ///   - limit: the most bytes; of a longer file the last ones, where a log tells of the crash.
+  ///   - path: absolute. Its last part must not be a symbolic link, which could be exchanged.
+  ///   - name: one of `StoredAttachment.names`.
+  ///   - limit: the most bytes; of a longer file the last ones, where a log has the crash.
   package func attach(
     _ path: String, as name: String, to id: ReportID, limit: Int64
   ) throws(CrashReportDatabaseError) -> AttachmentCopy {
@@ -101,7 +99,7 @@ extension CrashReportDatabase {
     let source = try Self.openSource(path)
     let all = try open().subfolder(Self.attachmentsFolder)
     let folder = try all.subfolder(id.description, create: true)
-    // A dot: such a file is not listed, and goes with the folder.
+    // Names with a dot in front are not listed, and are removed with the directory.
     let temporaryName = ".\(name).\(UInt64.random(in: .min ... .max)).tmp"
     guard let file = try folder.create(temporaryName) else {
       throw CrashReportDatabaseError(

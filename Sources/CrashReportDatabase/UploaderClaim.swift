@@ -3,16 +3,16 @@ package import IntermediateDump
 
 /// The right to upload the reports of a database, which one process at a time has.
 ///
-/// A folder holds one file for good, named as the claim of a dump is: whoever renames it to his own
-/// name has the right, and the report in the name is the one that is being sent. A dead holder is
-/// told by `ClaimLiveness`, as a dead converter is. No lock is held.
+/// A directory always holds one file, named as the claim of a dump is. The process that renames it to
+/// a name of its own has the right; the report in the name is the one that is being sent.
+/// `ClaimLiveness` finds a dead holder, as it finds a dead converter. No lock is held.
 package struct UploaderClaim: ~Copyable, Sendable {
   static let folderName = "uploader"
   private static let identifier = "uploader"
   /// Stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
 
-  /// While nobody has the right: process 0, which gives dumps back too.
+  /// The name while nobody has the right: process 0, as in a dump that was given back.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
   private let folder: Folder
@@ -37,7 +37,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     if root.status(of: folderName) == nil { try makeFolder(in: root) }
     let folder = try root.subfolder(folderName)
     guard let (current, status) = try find(in: folder) else {
-      // Somebody has emptied it; the same step as the first makes it whole.
+      // Emptied by another program; the first step makes it whole again.
       try makeFolder(in: root)
       return nil
     }
@@ -50,17 +50,16 @@ package struct UploaderClaim: ~Copyable, Sendable {
           attempt: UInt32.random(in: 1 ... .max), processID: host.processID,
           startTime: host.startTime ?? 0, place: host.place))
     else { return nil }
-    // Of two that try, the second finds the old name gone.
+    // Of two processes, the second finds the old name gone.
     guard
       try folder.rename(current.description, to: folder, mine.description, replacing: true) == .done
     else { return nil }
     return UploaderClaim(folder: folder, name: mine)
   }
 
-  /// Says which report is being sent, and that the holder is alive; nil for none.
+  /// Records the report that is being sent, nil for none, and that the holder lives.
   ///
-  /// - Returns: false if the right was taken away, which happens only where nobody could see that
-  ///   this process lives, after an hour.
+  /// - Returns: false if the right was taken away, after an hour without a sign of this process.
   package mutating func note(_ report: ReportID?) throws(CrashReportDatabaseError) -> Bool {
     guard
       let next = PendingDumpName(
@@ -90,7 +89,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     return current.reportID
   }
 
-  /// The one file; nil where there is none, or it is on its way from one name to the next.
+  /// The one file; nil where there is none, or it is being renamed.
   private static func find(
     in folder: borrowing Folder
   ) throws(CrashReportDatabaseError) -> (PendingDumpName, FileStatus)? {
@@ -116,10 +115,10 @@ package struct UploaderClaim: ~Copyable, Sendable {
       age: CrashReportDatabase.now.subtractingReportingOverflow(time).partialValue)
   }
 
-  /// Puts the folder with its file in place in one step, which only the first of many does: a folder
-  /// that has a file is never replaced by a rename.
+  /// Puts the directory with its file in place in one step, in which the first of many succeeds: a
+  /// rename does not replace a directory with a file in it.
   private static func makeFolder(in root: borrowing Folder) throws(CrashReportDatabaseError) {
-    let workshop = try root.subfolder(StoredReport.State.new.rawValue)
+    let workshop = try root.subfolder(.new)
     let temporary = "\(folderName).\(UInt64.random(in: .min ... .max)).tmp"
     let folder = try workshop.subfolder(temporary, create: true)
     _ = try folder.create(freeName)

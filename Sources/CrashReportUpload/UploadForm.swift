@@ -173,7 +173,7 @@ struct UploadBody: ~Copyable, Sendable {
   init(
     _ form: UploadForm, of id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) {
-    let folder = try database.open().subfolder(StoredReport.State.new.rawValue)
+    let folder = try database.open().subfolder(.new)
     let name = "\(id).\(UInt64.random(in: .min ... .max))\(Self.suffix)"
     guard let file = try folder.create(name) else {
       throw CrashReportDatabaseError(.fileSystemError, "\(folder.path)/\(name) is there already")
@@ -198,7 +198,7 @@ struct UploadBody: ~Copyable, Sendable {
   static func removeLeftovers(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) {
-    let folder = try database.open().subfolder(StoredReport.State.new.rawValue)
+    let folder = try database.open().subfolder(.new)
     for name in try folder.names() where name.hasSuffix(suffix) { try? folder.remove(name) }
   }
 }

@@ -12,10 +12,9 @@ package import IntermediateDump
 /// - Returns: the number of them that the server does not have.
 /// - Throws: `UploadError`, also where another uploader is at work.
 package func uploadReports(
-  _ ids: [ReportID]?, database path: String, to url: String, options: UploadOptions,
+  _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   emit: @escaping @Sendable (UploadEvent) -> Void
 ) async throws(UploadError) -> Int {
-  let target = try UploadTarget(url: url, options: options)
   let reports: [StoredReport]
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -78,10 +77,9 @@ extension UploadEngine {
 ///   - write: takes each request as text: its first line, the uploader's headers and the body, with
 ///     path and size of each file in place of its bytes.
 package func describeUploads(
-  _ ids: [ReportID]?, database path: String, to url: String, options: UploadOptions,
+  _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   write: (String) -> Void
 ) throws(UploadError) {
-  let target = try UploadTarget(url: url, options: options)
   do throws(CrashReportDatabaseError) {
     let database = try CrashReportDatabase(path: path)
     let engine = UploadEngine(database: database, target: target, emit: { _ in })
@@ -89,8 +87,8 @@ package func describeUploads(
     for report in try database.reports() {
       guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
       described.insert(report.id)
-      let form = try UploadForm(report, in: database, fields: options.fields)
-      write("POST \(url)\n")
+      let form = try UploadForm(report, in: database, fields: target.options.fields)
+      write("POST \(target.url)\n")
       for (name, value) in engine.headers(of: form).sorted(by: { $0.key < $1.key }) {
         write("\(name): \(value)\n")
       }

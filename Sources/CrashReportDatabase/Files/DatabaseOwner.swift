@@ -1,24 +1,24 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// The user that a database belongs to, where this process is root and that is another one.
+/// The owner of a database, where this process is root and the owner is another user.
 ///
-/// What root makes in the database of a user locks the user out of it, and what a user's dump names
+/// Files of root in a user's database lock the user out of it, and files that a user's dump names
 /// (attachments, modules) must not be opened with root's rights.
 package struct DatabaseOwner: Sendable, Equatable {
   package let user: UInt32
-  /// The primary group; the folder's where the system does not know the user.
+  /// The primary group; the directory's where the system does not know the user.
   package let group: UInt32
   /// Supplementary ones.
   package let groups: [UInt32]
 
-  /// More than the system's limit for each user, where it has not been raised.
+  /// More than the default limit for each user.
   private static let maximumGroups = 1024
   /// Stands for users outside a user namespace.
   private static let unmapped: UInt32 = 65534
 
-  /// The owner of a folder; nil where this process has its rights already, or is not root, and where
-  /// there is no folder.
+  /// The owner of a directory; nil where this process has its rights already, or is not root, or
+  /// there is no directory.
   package init?(of path: String) {
     var status = stat()
     guard geteuid() == 0, pm_file_user() == 0, unsafe stat(path, &status) == 0,
@@ -37,13 +37,13 @@ package struct DatabaseOwner: Sendable, Equatable {
     self.groups = Array(groups.prefix(count))
   }
 
-  /// Runs something on a thread of its own that has this user's rights to files, and waits for it.
+  /// Runs a closure on a thread of its own with this user's rights to files, and waits for it.
   ///
-  /// Not in a child process: a process with threads may do next to nothing in one. The thread takes
+  /// Not in a child process, where a process with threads may call almost nothing. The thread takes
   /// none of the program's signals, whose handlers would run with the wrong rights.
   ///
-  /// - Throws: `CrashReportDatabaseError` if root has not the right to change rights, as in a container without
-  ///   CAP_SETUID, or there is no thread to be had. Then nothing was run.
+  /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without
+  ///   CAP_SETUID, or a thread cannot be made. Then nothing was run.
   package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
     try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
       var result: Swift.Result<Value, CrashReportDatabaseError>?
@@ -61,7 +61,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   private func takeRights() -> CrashReportDatabaseError? {
     let failure = unsafe pm_take_file_rights(user, group, groups, groups.count)
     if failure == 0 { return nil }
-    // A user outside this user namespace, whose rights nobody here can have: as ever.
+    // A user outside this user namespace, whose rights no process here can have.
     if user == Self.unmapped, pm_file_user() == 0 { return nil }
     return CrashReportDatabaseError(
       .foreignOwner,
@@ -70,7 +70,7 @@ package struct DatabaseOwner: Sendable, Equatable {
   }
 }
 
-/// A closure for another thread, whose maker waits for it.
+/// A closure for another thread; its maker waits for it.
 private final class Work {
   private let body: () -> Void
 

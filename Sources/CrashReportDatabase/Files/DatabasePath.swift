@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Judges and makes the folder that a database lives in.
+/// Checks and makes the directory of a database.
 enum DatabasePath {
   /// The path from the root, without slashes at its end.
   static func absolute(_ path: String) throws(CrashReportDatabaseError) -> String {
@@ -15,17 +15,18 @@ enum DatabasePath {
       var buffer = [CChar](repeating: 0, count: 4096)
       guard unsafe getcwd(&buffer, buffer.count) != nil else {
         throw CrashReportDatabaseError(
-          systemCall: "finding the current folder for \(path); give an absolute path", errno: errno)
+          systemCall: "finding the current directory for \(path); give an absolute path",
+          errno: errno)
       }
       let current = buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
       result = String(decoding: current, as: UTF8.self) + "/" + path
     }
-    // A slash at the end would make the system follow a link before it could be looked at.
+    // With a slash at the end the system would follow a link before it is checked.
     while result.utf8.count > 1, result.hasSuffix("/") { result.removeLast() }
     return result
   }
 
-  /// Makes the folder and those above it that are missing.
+  /// Makes the directory and missing ones above it.
   static func makeFolders(_ path: String) throws(CrashReportDatabaseError) {
     if unsafe mkdir(path, 0o700) == 0 {
       // The umask may have taken away the owner's own permissions.
@@ -40,19 +41,19 @@ enum DatabasePath {
         return
       }
     }
-    // Whether what is there will do is judged when it is opened.
+    // A file of that name is checked when it is opened.
     var status = stat()
     guard unsafe lstat(path, &status) != 0 else { return }
-    throw CrashReportDatabaseError(systemCall: "making the folder \(path)", errno: failure)
+    throw CrashReportDatabaseError(systemCall: "making the directory \(path)", errno: failure)
   }
 
-  /// True if anything lies there, or the system does not tell.
+  /// True if there is a file of any kind, or the system does not say.
   static func exists(_ path: String) -> Bool {
     var status = stat()
     return unsafe lstat(path, &status) == 0 || errno != ENOENT
   }
 
-  /// Opens the folder if nobody else but root could have put it there or can exchange it.
+  /// Opens the directory if no other user but root made it or can exchange it.
   static func open(_ path: String) throws(CrashReportDatabaseError) -> Folder {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {
@@ -66,7 +67,7 @@ enum DatabasePath {
     }
     do {
       let folder = try Folder(path: path)
-      try checkOwner(try folder.status(), "the folder \(path)")
+      try checkOwner(try folder.status(), "the directory \(path)")
       return folder
     } catch  where error.errno == ENOTDIR {
       throw notADirectory(path)
@@ -75,10 +76,10 @@ enum DatabasePath {
 
   private static func notADirectory(_ path: String) -> CrashReportDatabaseError {
     CrashReportDatabaseError(
-      .notADirectory, "\(path) is not a folder; name one, or a path where one can be made")
+      .notADirectory, "\(path) is not a directory; name one, or a path where one can be made")
   }
 
-  /// Root's folders are a container's usual volumes; 65534 stands for users outside a user
+  /// Directories of root are a container's usual volumes; 65534 stands for users outside a user
   /// namespace.
   private static func checkOwner(
     _ status: FileStatus, _ what: String

@@ -23,10 +23,10 @@ package struct OpenFile: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// Returns when the file's bytes, or the folder's entries, would survive a power cut.
+  /// Returns when the file's bytes, or the directory's entries, are on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     while fsync(descriptor) != 0 {
-      // EINVAL: a file system on which this kind of file has nothing to wait for.
+      // EINVAL: the file system does not synchronise this kind of file.
       if errno == EINVAL || errno == EROFS { return }
       guard errno == EINTR else {
         throw CrashReportDatabaseError(systemCall: "writing \(path) to the disk", errno: errno)
@@ -53,7 +53,7 @@ package struct OpenFile: ~Copyable, Sendable {
 
   /// Reads from the file's position to its end.
   ///
-  /// - Parameter limit: the most bytes that may come; a file that turns out longer is an error.
+  /// - Parameter limit: the most bytes; a longer file is an error.
   package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
     let expected = max(0, min(Int(clamping: try status().size), limit)) + 1
     var bytes: [UInt8] = []
@@ -81,7 +81,7 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Reads bytes at a place, fewer where the file ends.
+  /// Reads bytes at an offset, fewer where the file ends.
   package func read(at offset: Int64, count: Int) throws(CrashReportDatabaseError) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -97,7 +97,7 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Writes a few bytes at a place in one system call.
+  /// Writes a few bytes at an offset in one system call.
   package func write(_ bytes: [UInt8], at offset: Int64) throws(CrashReportDatabaseError) {
     var written = -1
     repeat {
@@ -110,7 +110,7 @@ package struct OpenFile: ~Copyable, Sendable {
   }
 }
 
-/// What stat(2) says of a file, as far as this package asks.
+/// The part of stat(2) that this package uses.
 package struct FileStatus: Sendable, Equatable {
   package enum Kind: Sendable {
     case regular
@@ -148,7 +148,7 @@ package struct FileStatus: Sendable, Equatable {
     inode = UInt64(status.st_ino)
   }
 
-  // A file system can hold any number of seconds, years past the range of nanoseconds in 64 bits.
+  // A file system can hold any number of seconds, beyond the range of nanoseconds in 64 bits.
   private static func nanoseconds(_ time: timespec) -> Int64 {
     let seconds = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
     guard !seconds.overflow else { return time.tv_sec < 0 ? .min : .max }
@@ -156,7 +156,7 @@ package struct FileStatus: Sendable, Equatable {
     return sum.overflow ? .max : sum.partialValue
   }
 
-  /// True if nobody has written to the file between two looks.
+  /// True if the file was not written to between two looks.
   package func isUnchanged(since other: FileStatus) -> Bool {
     size == other.size && modificationTime == other.modificationTime
   }

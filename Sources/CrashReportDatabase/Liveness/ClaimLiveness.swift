@@ -1,13 +1,12 @@
 internal import Glibc
 package import IntermediateDump
 
-/// Whether the converter that a claim names may still be at work.
+/// Decides whether the converter that a claim names may still be at work.
 package enum ClaimLiveness {
-  /// How long a claim stands whose converter cannot be judged from here, in nanoseconds.
+  /// The time for which a claim is valid whose converter cannot be examined, in nanoseconds.
   package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
-  /// Decides: by the process where it can be seen from here, else by its witness in the same boot,
-  /// else by age.
+  /// Decides by the process where it is visible, else by its witness in the same boot, else by age.
   ///
   /// - Parameters:
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
@@ -29,7 +28,7 @@ package enum ClaimLiveness {
         guard found.startTime == startTime, !found.hasEnded else {
           return .dead("converter \(processID) has ended")
         }
-        // This process itself: a call that could not give the dump back.
+        // A call of this process that could not give the dump back.
         if processID == host.processID, let witness, witness.boot == host.boot,
           witnessProbe(witness.number) == .free
         {
@@ -57,9 +56,9 @@ package enum ClaimLiveness {
   }
 }
 
-/// Whether somebody may still need a file, and how that is known.
+/// The state of a file's owner, and the evidence.
 package enum OwnerVerdict: Sendable, Equatable {
-  /// With the nanoseconds after which it will be taken for dead; nil where only its end ends it.
+  /// With the nanoseconds after which it is taken for dead; nil for never.
   case alive(String, still: Int64? = nil)
   case dead(String)
 
@@ -68,11 +67,11 @@ package enum OwnerVerdict: Sendable, Equatable {
   }
 }
 
-/// What can be learned about a process by its ID.
+/// The facts about a process by its ID.
 package enum ProcessProbe: Sendable, Equatable {
   /// No process has this ID.
   case missing
-  /// One has, but `/proc` does not tell more of it.
+  /// One has, but `/proc` does not show it.
   case unreadable
   case found(ProcessStatistics)
 
@@ -83,7 +82,7 @@ package enum ProcessProbe: Sendable, Equatable {
       guard let statistics = ProcessStatistics(statText: text) else { return .unreadable }
       return .found(statistics)
     }
-    // A mount option can hide other users' processes in /proc; the kernel still knows them.
+    // A mount option can hide other users' processes in /proc.
     return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 }

@@ -98,16 +98,13 @@ private struct UploadAfterRun {
   /// For the upload as a whole, in seconds: the end of a container must not wait longer.
   private static let patience = 30
 
-  private let url: String
-  private let options: UploadOptions
+  private let target: UploadTarget
 
   init(url: String, headers: [String: String]) throws(UploadError) {
-    self.url = url
     var options = UploadOptions()
     options.headers = headers
     options.timeout = Self.patience
-    self.options = options
-    _ = try UploadTarget(url: url, options: options)
+    target = try UploadTarget(url: url, options: options)
   }
 
   func send(from path: String) {
@@ -122,10 +119,10 @@ private struct UploadAfterRun {
     } catch {
       return Terminal.printError(error.description)
     }
-    let (url, options) = (url, options)
+    let target = target
     let failure = AwaitedTask.run(seconds: Self.patience) { () async -> UploadError? in
       do throws(UploadError) {
-        _ = try await uploadReports(nil, database: path, to: url, options: options) { event in
+        _ = try await uploadReports(nil, database: path, to: target) { event in
           switch event {
           case .began, .progressed: break
           default: Terminal.printError(event.description.escapedForMessage)

@@ -57,7 +57,7 @@ enum UploadCommand: Subcommand {
       }
       return id
     }
-    let options = try options(arguments)
+    let target = try UploadTarget(url: url, options: try options(arguments))
     let database = try ReportDatabase.open(path)
     guard try !ids.isEmpty || arguments.has("--dry-run") || database.uploadsEnabled() else {
       throw ToolError(
@@ -65,11 +65,11 @@ enum UploadCommand: Subcommand {
     }
     let named = ids.isEmpty ? nil : ids
     if arguments.has("--dry-run") {
-      return try describeUploads(named, database: path, to: url, options: options) {
+      return try describeUploads(named, database: path, to: target) {
         Terminal.print($0)
       }
     }
-    try send(named, path, url, options)
+    try send(named, path, target)
   }
 
   private static func options(_ arguments: Arguments) throws -> UploadOptions {
@@ -90,12 +90,12 @@ enum UploadCommand: Subcommand {
   }
 
   private static func send(
-    _ ids: [ReportID]?, _ path: String, _ url: String, _ options: UploadOptions
+    _ ids: [ReportID]?, _ path: String, _ target: UploadTarget
   ) throws {
     let result = AwaitedTask.run { () async -> Result<Int, UploadError> in
       do throws(UploadError) {
         let left = try await uploadReports(
-          ids, database: path, to: url, options: options, emit: Self.printEvent)
+          ids, database: path, to: target, emit: Self.printEvent)
         return .success(left)
       } catch {
         return .failure(error)
