@@ -70,9 +70,11 @@ public struct CatalogueTable {
     """
     ## Left out
 
-    A condition that takes seconds is run with one kind of each sort: \(list(CrashCondition.representatives)). A kind is not run
-    on a thread on which it cannot happen, and one that is another thread's crash not where the crashing thread itself makes the
-    condition. Conditions that need root, a tool or a kernel that is not there are not run, and the table says so. Beyond that:
+    A condition that takes seconds is run with one kind of each sort:
+    \(list(CrashCondition.representatives)).
+    A kind is not run on a thread on which it cannot happen, and one that is another thread's crash not where the crashing
+    thread itself makes the condition. Conditions that need root, a tool or a kernel that is not there are not run, and the
+    table says so. Beyond that:
 
     | conditions | kinds | reason |
     |---|---|---|

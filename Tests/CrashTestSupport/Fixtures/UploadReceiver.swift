@@ -42,9 +42,8 @@ package final class UploadReceiver {
         let client = accept(listener, nil, nil)
         // Shut down.
         guard client >= 0 else { break }
-        let handle = FileHandle(fileDescriptor: client, closeOnDealloc: true)
-        let answer = Self.answer(to: handle, secret, received)
-        try? handle.write(contentsOf: Data(answer.utf8))
+        Self.send(Self.answer(to: client, secret, received), to: client)
+        close(client)
       }
       close(listener)
     }
@@ -58,27 +57,27 @@ package final class UploadReceiver {
   package var forms: [Form] { received.forms.withLock { $0 } }
 
   private static func answer(
-    to client: FileHandle, _ secret: String?, _ received: Received
+    to client: Int32, _ secret: String?, _ received: Received
   ) -> String {
     func response(_ status: String, _ body: String) -> String {
       "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)"
     }
     var bytes = Data()
     var head: Range<Data.Index>?
-    while head == nil, let piece = try? client.read(upToCount: 1 << 16), !piece.isEmpty {
+    while head == nil, let piece = receive(from: client) {
       bytes += piece
       head = bytes.range(of: Data("\r\n\r\n".utf8))
     }
     guard let head else { return response("400 Bad Request", "no head") }
-    let headers = String(decoding: bytes[..<head.lowerBound], as: UTF8.self)
+    let headers = String(decoding: bytes[..<(head.lowerBound + 2)], as: UTF8.self)
     guard let length = headers.firstMatch(of: /\r\nContent-Length: (\d+)/).flatMap({ Int($0.1) }),
       let boundary = headers.firstMatch(of: /boundary=(\S+)/)?.1
     else { return response("400 Bad Request", "no form") }
     if headers.contains("\r\nExpect: ") {
-      try? client.write(contentsOf: Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+      send("HTTP/1.1 100 Continue\r\n\r\n", to: client)
     }
     bytes.removeSubrange(..<head.upperBound)
-    while bytes.count < length, let piece = try? client.read(upToCount: 1 << 16), !piece.isEmpty {
+    while bytes.count < length, let piece = receive(from: client) {
       bytes += piece
     }
     if let secret, !headers.contains("\r\nAuthorization: Bearer \(secret)\r\n") {
@@ -89,6 +88,18 @@ package final class UploadReceiver {
     }
     received.forms.withLock { $0.append(form) }
     return response("200 OK", form.fields["report_id"] ?? "")
+  }
+
+  /// Nil at the end.
+  private static func receive(from client: Int32) -> [UInt8]? {
+    var piece = [UInt8](repeating: 0, count: 64 << 10)
+    let count = unsafe recv(client, &piece, piece.count, 0)
+    return count > 0 ? Array(piece.prefix(count)) : nil
+  }
+
+  /// An answer is shorter than the socket's buffer.
+  private static func send(_ text: String, to client: Int32) {
+    _ = unsafe Glibc.send(client, text, text.utf8.count, Int32(MSG_NOSIGNAL))
   }
 
   /// Takes a form apart, as the uploader writes it.
