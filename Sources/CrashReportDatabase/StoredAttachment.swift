@@ -1,4 +1,3 @@
-internal import Glibc
 public import IntermediateDump
 
 /// A file that was copied into the database with a report, such as a log.
@@ -100,20 +99,16 @@ extension CrashReportDatabase {
     let all = try open().subfolder(Self.attachmentsFolder)
     let folder = try all.subfolder(id.description, create: true)
     // Names with a dot in front are not listed, and are removed with the directory.
-    let temporaryName = ".\(name).\(UInt64.random(in: .min ... .max)).tmp"
-    guard let file = try folder.create(temporaryName) else {
-      throw CrashReportDatabaseError(
-        systemCall: "making \(folder.path)/\(temporaryName)", errno: EEXIST)
-    }
+    let file = try folder.createTemporary(".\(name)")
     do throws(CrashReportDatabaseError) {
       let copy = try Self.copy(source, to: file, limit: max(0, limit))
       try file.synchronize()
-      _ = try folder.rename(temporaryName, to: folder, name, replacing: true)
+      _ = try folder.rename(file.name, to: folder, name, replacing: true)
       try folder.synchronize()
       try all.synchronize()
       return copy
     } catch {
-      try? folder.remove(temporaryName)
+      try? folder.remove(file.name)
       throw error
     }
   }

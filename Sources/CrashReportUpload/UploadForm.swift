@@ -174,20 +174,17 @@ struct UploadBody: ~Copyable, Sendable {
     _ form: UploadForm, of id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) {
     let folder = try database.open().subfolder(.new)
-    let name = "\(id).\(UInt64.random(in: .min ... .max))\(Self.suffix)"
-    guard let file = try folder.create(name) else {
-      throw CrashReportDatabaseError(.fileSystemError, "\(folder.path)/\(name) is there already")
-    }
+    let file = try folder.createTemporary("\(id)", suffix: Self.suffix)
     do throws(CrashReportDatabaseError) {
       try form.write(to: { (piece) throws(CrashReportDatabaseError) in try file.write(piece) })
     } catch {
-      try? folder.remove(name)
+      try? folder.remove(file.name)
       throw error
     }
-    path = "\(folder.path)/\(name)"
+    path = file.path
+    name = file.name
     size = form.size
     self.folder = folder
-    self.name = name
   }
 
   deinit {

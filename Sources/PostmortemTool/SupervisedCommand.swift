@@ -12,8 +12,8 @@ enum SupervisedCommand {
 
   /// Runs it to its end.
   ///
-  /// - Parameter count: how many of this process's last arguments are the command: these are passed
-  ///   on as the bytes they are, UTF-8 or not.
+  /// - Parameter count: the number of this process's last arguments that are the command; they are
+  ///   passed on as bytes, UTF-8 or not.
   /// - Throws: `ToolError` with status 126 or 127 if it could not be started.
   static func run(lastArguments count: Int) throws(ToolError) -> CommandEnd {
     var signals = sigset_t()

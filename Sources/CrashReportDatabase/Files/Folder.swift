@@ -154,6 +154,17 @@ package struct Folder: ~Copyable, Sendable {
     return OpenFile(descriptor: result, path: path)
   }
 
+  /// Makes a file of a name that no other process uses: the stem, a random number and the suffix.
+  package func createTemporary(
+    _ stem: String, suffix: String = ".tmp"
+  ) throws(CrashReportDatabaseError) -> OpenFile {
+    let name = "\(stem).\(UInt64.random(in: .min ... .max))\(suffix)"
+    guard let file = try create(name) else {
+      throw CrashReportDatabaseError(systemCall: "making \(path)/\(name)", errno: EEXIST)
+    }
+    return file
+  }
+
   /// Removes a file; a missing one is not an error.
   package func remove(_ name: String) throws(CrashReportDatabaseError) {
     guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
@@ -216,26 +227,22 @@ extension Folder {
   package func put(
     _ bytes: [UInt8], as name: String, by workshop: borrowing Folder, replacing: Bool
   ) throws(CrashReportDatabaseError) -> Bool {
-    let temporaryName = "\(name).\(UInt64.random(in: .min ... .max)).tmp"
-    guard let file = try workshop.create(temporaryName) else {
-      throw CrashReportDatabaseError(
-        systemCall: "making \(workshop.path)/\(temporaryName)", errno: EEXIST)
-    }
+    let file = try workshop.createTemporary(name)
     do throws(CrashReportDatabaseError) {
       try file.write(bytes)
       try file.synchronize()
-      switch try workshop.rename(temporaryName, to: self, name, replacing: replacing) {
+      switch try workshop.rename(file.name, to: self, name, replacing: replacing) {
       case .done:
         try synchronize()
         return true
       case .targetExists:
-        try workshop.remove(temporaryName)
+        try workshop.remove(file.name)
         return false
       case .sourceMissing:
-        throw CrashReportDatabaseError(.newReportLost, "\(workshop.path)/\(temporaryName)")
+        throw CrashReportDatabaseError(.newReportLost, file.path)
       }
     } catch {
-      try? workshop.remove(temporaryName)
+      try? workshop.remove(file.name)
       throw error
     }
   }

@@ -5,6 +5,8 @@ package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// For messages.
   package let path: String
+  /// The last part of the path.
+  package var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
 
   init(descriptor: Int32, path: String) {
     self.descriptor = descriptor

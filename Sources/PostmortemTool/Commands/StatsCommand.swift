@@ -22,7 +22,7 @@ enum StatsCommand: Subcommand {
 
     """
 
-  /// How many of a kind, and their bytes.
+  /// A count of files and their bytes.
   struct Amount: Codable, Equatable {
     var count = 0
     var bytes: Int64 = 0

@@ -42,7 +42,7 @@ enum Terminal {
     return Int(size.ws_col)
   }
 
-  /// Whether standard output is a terminal on which colour is not turned off.
+  /// True if standard output is a terminal on which colour is not turned off.
   ///
   /// Source: no-color.org.
   static var usesColor: Bool {
