@@ -29,12 +29,12 @@ enum SymbolicateCommand: Subcommand {
     let directories = arguments.values(of: "--symbols")
     for directory in directories { try InputFile.requireDirectory(directory) }
     // Notes name files by absolute paths, as modules have.
-    let symbolicator = CrashSummarySymbolicator(
+    let symbolicator = LoggedSummarySymbolicator(
       source: SymbolSource(folders: directories.map { URL(fileURLWithPath: $0).path }))
-    var reader = CrashSummaryReader()
+    var reader = LoggedSummaryReader()
     var lines = StandardInputLines()
     var count = 0
-    func show(_ summaries: [CrashSummary]) {
+    func show(_ summaries: [LoggedSummary]) {
       for summary in summaries {
         Terminal.print((count > 0 ? "\n" : "") + symbolicator.text(of: summary))
         count += 1
@@ -50,10 +50,10 @@ enum SymbolicateCommand: Subcommand {
 }
 
 /// Prints summaries with the names of their functions.
-struct CrashSummarySymbolicator {
+struct LoggedSummarySymbolicator {
   let source: SymbolSource
 
-  func text(of summary: CrashSummary) -> String {
+  func text(of summary: LoggedSummary) -> String {
     if summary.isLine {
       let line =
         "Process \(summary.processID): Report \(summary.reportID ?? ""): "
@@ -70,11 +70,22 @@ struct CrashSummarySymbolicator {
     if let id = summary.reportID { lines.append("Report \(id): " + Self.text(ofDump: summary)) }
     lines.append("")
     var notes: [Int: String] = [:]
-    for frame in summary.frames {
-      lines.append(text(of: frame, in: summary, notes: &notes))
+    let entries = summary.frames.map { frame in
+      CandidateFrames.Entry(
+        address: Address(frame.offset),
+        module: frame.module.flatMap { summary.modules[$0] }.map(Self.snapshot),
+        evidence: frame.evidence, place: frame.place, savedPointer: frame.savedPointer)
+    }
+    let sorted = CandidateFrames(
+      entries, architecture: summary.architecture == "arm64" ? .arm64 : .x86_64, source: source)
+    for (number, index) in sorted.kept.enumerated() {
+      var frame = summary.frames[index]
+      frame.number = number
+      let isOpen = sorted.undecided.contains(index)
+      lines.append(text(of: frame, isUndecided: isOpen, in: summary, notes: &notes))
     }
     if summary.hasMoreFrames { lines.append("  ... and frames further out") }
-    if summary.frames.contains(where: \.isGuessed) {
+    if !sorted.undecided.isEmpty {
       lines.append("? found by a scan of the stack; may be left over from an earlier call")
     }
     for (_, note) in notes.sorted(by: { $0.key < $1.key }) { lines.append(note) }
@@ -90,7 +101,7 @@ struct CrashSummarySymbolicator {
     return text
   }
 
-  private static func text(ofDump summary: CrashSummary) -> String {
+  private static func text(ofDump summary: LoggedSummary) -> String {
     let path = summary.dumpPath ?? ""
     let failure = summary.dumpFailure.map { " (\($0))" } ?? ""
     switch summary.dump {
@@ -102,11 +113,12 @@ struct CrashSummarySymbolicator {
   }
 
   private func text(
-    of frame: CrashSummary.Frame, in summary: CrashSummary, notes: inout [Int: String]
+    of frame: LoggedSummary.Frame, isUndecided: Bool, in summary: LoggedSummary,
+    notes: inout [Int: String]
   ) -> String {
     let number = "#\(frame.number)"
     let start =
-      (frame.isGuessed ? "? " : "  ") + number
+      (isUndecided ? "? " : "  ") + number
       + String(repeating: " ", count: max(1, 4 - number.count))
     let offset = "0x" + String(frame.offset, radix: 16)
     guard let index = frame.module else { return start + offset }
@@ -121,14 +133,18 @@ struct CrashSummarySymbolicator {
 
   /// The function; else why there is none.
   private func symbol(
-    for frame: CrashSummary.Frame, in module: CrashSummary.Module
+    for frame: LoggedSummary.Frame, in module: LoggedSummary.Module
   ) -> (FrameSymbol?, note: String?) {
     let walked = StackFrame(
       address: Address(frame.offset), isReturnAddress: frame.number > 0, trust: .context)
+    let whole = Self.snapshot(of: module)
+    return (source.symbol(for: walked, in: whole), source.note(on: whole))
+  }
+
+  private static func snapshot(of module: LoggedSummary.Module) -> ModuleSnapshot {
     let deleted = " (deleted)"
     let path =
       module.path.hasSuffix(deleted) ? String(module.path.dropLast(deleted.count)) : module.path
-    let whole = ModuleSnapshot(address: 0, size: .max, path: path, buildID: module.buildID)
-    return (source.symbol(for: walked, in: whole), source.note(on: whole))
+    return ModuleSnapshot(address: 0, size: .max, path: path, buildID: module.buildID)
   }
 }

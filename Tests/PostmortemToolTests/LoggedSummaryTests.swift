@@ -4,19 +4,19 @@ import Testing
 @testable import PostmortemTool
 
 /// Crash summaries found again in logs of any kind.
-@Suite struct CrashSummaryTests {
+@Suite struct LoggedSummaryTests {
   private static let lines = [
-    "last-words 1 x86_64", "product Shop", "version 1.2",
+    "crash-summary 2 x86_64", "product Shop", "version 1.2",
     "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
     #"message first\nsecond \\ \x1b[31m"#, "thread 4712 worker 1",
     "report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1", "dump torn ENOSPC /var/crashes/a b@id.locked",
-    "module 0 00ff /srv/shop", "frame 0 0+0x1f2a shop", "frame 1 0?0x1000 shop",
-    "frame 2 -+0x7f00 ",
+    "module 0 00ff /srv/shop", "frame 0 0+0x1f2a shop", "frame 1 0?0x1000@0x18 shop",
+    "frame 2 -~0x7f00@0x40^0x10 ",
     "more-frames", "end",
   ]
 
-  private func blocks(_ lines: [String]) -> [CrashSummary] {
-    var reader = CrashSummaryReader()
+  private func blocks(_ lines: [String]) -> [LoggedSummary] {
+    var reader = LoggedSummaryReader()
     for line in lines { reader.take(Array(line.utf8)) }
     return reader.finish()
   }
@@ -45,7 +45,9 @@ import Testing
     #expect(block.dumpPath == "/var/crashes/a b@id.locked")
     #expect(block.modules == [0: .init(buildID: [0, 255], path: "/srv/shop")])
     #expect(block.frames.map(\.offset) == [0x1f2a, 0x1000, 0x7f00])
-    #expect(block.frames.map(\.isGuessed) == [false, true, false])
+    #expect(block.frames.map(\.place) == [.unknown, .stack(0x18), .stack(0x40)])
+    #expect(block.frames.map(\.evidence) == [.framePointer, .candidate, .savedPointer])
+    #expect(block.frames.map(\.savedPointer) == [nil, nil, 0x10])
     #expect(block.frames.map(\.module) == [0, 0, nil])
     #expect(block.hasMoreFrames)
   }
@@ -61,7 +63,7 @@ import Testing
     #expect(block.reportID == "3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1")
     #expect(block.dump == "complete" && block.dumpFailure == nil)
     #expect(block.dumpPath == "/var/a b@id")
-    let text = CrashSummarySymbolicator(source: SymbolSource(folders: [])).text(of: block)
+    let text = LoggedSummarySymbolicator(source: SymbolSource(folders: [])).text(of: block)
     #expect(
       text == "Process 7: Report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1: in /var/a b@id\n")
     #expect(blocks(["postmortem[7]: crash-report", "postmortem[7]: crash-report x"]).count == 2)
@@ -95,11 +97,11 @@ import Testing
         bytes[Int(generator.next() % UInt64(bytes.count))] = UInt8(
           truncatingIfNeeded: generator.next())
       }
-      var reader = CrashSummaryReader()
+      var reader = LoggedSummaryReader()
       for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
         reader.take(Array(line))
       }
-      let symbolicator = CrashSummarySymbolicator(source: SymbolSource())
+      let symbolicator = LoggedSummarySymbolicator(source: SymbolSource())
       for block in reader.finish() { #expect(!symbolicator.text(of: block).contains("\u{1B}")) }
     }
   }
@@ -115,8 +117,8 @@ import Testing
   }
 
   @Test func whatIsNoEscapeStaysAsItIs() {
-    #expect(CrashSummary.unescaped(#"\q \x \x4 \xzz \"#) == #"\q \x \x4 \xzz \"#)
-    #expect(CrashSummary.unescaped(#"\xc3\xbc"#) == "ü")
+    #expect(LoggedSummary.unescaped(#"\q \x \x4 \xzz \"#) == #"\q \x \x4 \xzz \"#)
+    #expect(LoggedSummary.unescaped(#"\xc3\xbc"#) == "ü")
   }
 
   private struct Numbers {
