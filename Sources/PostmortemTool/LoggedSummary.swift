@@ -5,7 +5,7 @@ internal import Stackwalk
 /// Logs of version 1 begin it with `last-words`.
 ///
 /// Source: Docs/Reports.md, which describes the lines.
-struct CrashSummary: Equatable {
+struct LoggedSummary: Equatable {
   struct Module: Equatable {
     /// Lower case; empty where the image has none.
     var buildID: [UInt8]
@@ -54,15 +54,15 @@ struct CrashSummary: Equatable {
 /// container's name.
 ///
 /// Skips every other line; lines and open summaries of a process are bounded.
-struct CrashSummaryReader {
+struct LoggedSummaryReader {
   private static let mark = Array("postmortem[".utf8)
   /// The handler writes fewer.
   private static let maximumLines = 512
   /// Summaries that may be open at a time.
   private static let maximumOpen = 256
 
-  private var open: [(summary: CrashSummary, lines: Int)] = []
-  private var finished: [CrashSummary] = []
+  private var open: [(summary: LoggedSummary, lines: Int)] = []
+  private var finished: [LoggedSummary] = []
 
   /// Takes one line, without its line feed.
   mutating func take(_ line: [UInt8]) {
@@ -75,12 +75,12 @@ struct CrashSummaryReader {
       let (version, architecture) = Self.split(rest)
       guard version == (word == "last-words" ? "1" : "2") else { return }
       if open.count == Self.maximumOpen { finished.append(open.removeFirst().summary) }
-      open.append((CrashSummary(processID: processID, architecture: architecture), 0))
+      open.append((LoggedSummary(processID: processID, architecture: architecture), 0))
       return
     }
     if word == "crash-report" {
       close(processID)
-      finished.append(CrashSummary(processID: processID, line: rest))
+      finished.append(LoggedSummary(processID: processID, line: rest))
       return
     }
     guard let index = open.firstIndex(where: { $0.summary.processID == processID }) else { return }
@@ -94,13 +94,13 @@ struct CrashSummaryReader {
   }
 
   /// The summaries so far that no more lines can be added to.
-  mutating func takeFinished() -> [CrashSummary] {
+  mutating func takeFinished() -> [LoggedSummary] {
     defer { finished = [] }
     return finished
   }
 
   /// All that are left, at the end of the log.
-  mutating func finish() -> [CrashSummary] {
+  mutating func finish() -> [LoggedSummary] {
     finished += open.map(\.summary)
     open = []
     return takeFinished()
@@ -138,10 +138,10 @@ struct CrashSummaryReader {
   }
 }
 
-extension CrashSummary {
+extension LoggedSummary {
   fileprivate init(processID: Int32, line: String) {
     self.init(processID: processID)
-    let (reportID, dump) = CrashSummaryReader.split(line)
+    let (reportID, dump) = LoggedSummaryReader.split(line)
     add("report", reportID)
     add("dump", dump)
     isWhole = true
@@ -150,7 +150,7 @@ extension CrashSummary {
 
   /// Adds a line; leaves out one that is damaged, or of a newer version.
   fileprivate mutating func add(_ word: String, _ text: String) {
-    let (first, rest) = CrashSummaryReader.split(text)
+    let (first, rest) = LoggedSummaryReader.split(text)
     switch word {
     case "product": product = Self.unescaped(text)
     case "version": version = Self.unescaped(text)
@@ -161,16 +161,16 @@ extension CrashSummary {
       threadName = rest.isEmpty ? nil : Self.unescaped(rest)
     case "report": reportID = text
     case "dump":
-      let (failure, path) = CrashSummaryReader.split(rest)
+      let (failure, path) = LoggedSummaryReader.split(rest)
       dump = first
       dumpFailure = failure == "-" ? nil : failure
       dumpPath = Self.unescaped(path)
     case "module":
-      let (buildID, path) = CrashSummaryReader.split(rest)
+      let (buildID, path) = LoggedSummaryReader.split(rest)
       guard let number = Int(first), let bytes = Self.bytes(ofHexadecimal: buildID) else { return }
       modules[number] = Module(buildID: bytes, path: Self.unescaped(path))
     case "frame":
-      let (place, name) = CrashSummaryReader.split(rest)
+      let (place, name) = LoggedSummaryReader.split(rest)
       guard let number = Int(first), number >= 0, let frame = Self.frame(number, place, name)
       else { return }
       frames.append(frame)
