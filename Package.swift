@@ -141,7 +141,7 @@ let package = Package(
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
         "PostmortemTool", "Stackwalk",
-      ], exclude: ["CollectorClient.py"]),
+      ]),
 
     // Runs victims and debuggers for tests and proofs, and what both need; never a product.
     .target(
