@@ -1,31 +1,32 @@
 internal import ProcessSnapshot
 
-/// Follows the call frame information that compilers write for exceptions and debuggers.
+/// Follows call frame information, which tells for every instruction where the caller's registers
+/// are.
 ///
-/// It tells for every instruction where the caller's registers are, so that nothing is guessed; it
-/// can still be led astray by a damaged stack, and then the other methods are asked. Source: DWARF
-/// 5, 6.4.3 (call frame instruction usage).
-struct CallFrameMethod: UnwindMethod {
+/// Leaves a result that makes no sense, as on a damaged stack, to other methods.
+///
+/// Source: DWARF 5, 6.4.3 (call frame instruction usage).
+struct CFIMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
-    guard let lookup = state.lookupAddress, let row = process.frameRow(at: lookup) else {
+    guard let lookup = state.lookupAddress, let row = process.cfiRow(at: lookup) else {
       return .unknown
     }
     let context = FrameContext(registers: state.registers, process: process, loadBias: row.loadBias)
     if row.rules[row.returnAddressRegister] == .undefined { return .bottom }
-    guard let frameAddress = context.frameAddress(row),
-      let word = context.value(of: row.returnAddressRegister, row, frameAddress)
+    guard let cfa = context.cfa(row),
+      let word = context.value(of: row.returnAddressRegister, row, cfa)
     else { return .unknown }
     let returnAddress = process.codeAddress(word)
-    // What calls nothing leaves behind: the first function of a coroutine or of hand-made stacks.
+    // The first function of a coroutine or of a hand-made stack.
     if returnAddress == 0, !row.isSignalFrame { return .bottom }
     guard row.isSignalFrame || isPlausible(returnAddress, in: process) else { return .unknown }
     var caller = UnwindRegisters(map: process.registers)
     for number in 0..<process.registers.count {
-      caller[number] = context.value(of: number, row, frameAddress)
+      caller[number] = context.value(of: number, row, cfa)
     }
     caller.programCounter = returnAddress
     if row.rules[process.registers.stackPointer] == .unspecified {
-      caller.stackPointer = frameAddress
+      caller.stackPointer = cfa
     }
     if let saved = caller.framePointer { caller.framePointer = FrameRecord.withoutMark(saved) }
     return .caller(
@@ -34,28 +35,28 @@ struct CallFrameMethod: UnwindMethod {
         isReturnAddress: !row.isSignalFrame))
   }
 
-  /// The stack pointer before the call that made a frame; nil where it is not described.
-  func frameAddress(of state: UnwindState, in process: UnwindProcess) -> Address? {
-    guard let lookup = state.lookupAddress, let row = process.frameRow(at: lookup) else {
+  /// Computes the canonical frame address (CFA) of a frame, the stack pointer before its call.
+  func cfa(of state: UnwindState, in process: UnwindProcess) -> Address? {
+    guard let lookup = state.lookupAddress, let row = process.cfiRow(at: lookup) else {
       return nil
     }
     return FrameContext(registers: state.registers, process: process, loadBias: row.loadBias)
-      .frameAddress(row)
+      .cfa(row)
   }
 
-  /// Whether a return address is one: behind a call, a signal handler's return, or a function that
-  /// is there to be returned to and has no caller, as makecontext(3) leaves it.
+  /// Accepts an address behind a call, a signal trampoline, and a function that is returned to
+  /// without having called, as makecontext(3) sets it up.
   private func isPlausible(_ address: Address, in process: UnwindProcess) -> Bool {
     if process.check(returnAddress: address) != .notBehindCall { return true }
     if SignalFrameMethod.isTrampoline(at: address, in: process) { return true }
-    guard process.isExecutable(address), let row = process.frameRow(at: address &- 1) else {
+    guard process.isExecutable(address), let row = process.cfiRow(at: address &- 1) else {
       return false
     }
     return row.isSignalFrame || row.rules[row.returnAddressRegister] == .undefined
   }
 }
 
-/// The registers and the memory that the rules of one frame refer to.
+/// The registers and the memory that rules refer to.
 private struct FrameContext: ExpressionContext {
   let registers: UnwindRegisters
   let process: UnwindProcess
@@ -71,10 +72,9 @@ private struct FrameContext: ExpressionContext {
 
   func spend() -> Bool { process.spend(1) }
 
-  /// The canonical frame address: the stack pointer before the call.
-  func frameAddress(_ row: FrameRow) -> Address? {
+  func cfa(_ row: CFIRow) -> Address? {
     let word =
-      switch row.frameAddress {
+      switch row.cfa {
       case .register(let number, let offset):
         register(number).map { $0 &+ UInt64(bitPattern: offset) }
       case .expression(let bytes): DWARFExpression.evaluate(bytes, initial: [], in: self)
@@ -83,20 +83,20 @@ private struct FrameContext: ExpressionContext {
     return word.map { Address($0) }
   }
 
-  /// What a register holds in the caller.
-  func value(of number: Int, _ row: FrameRow, _ frameAddress: Address) -> UInt64? {
+  /// Restores the caller's value of a register.
+  func value(of number: Int, _ row: CFIRow, _ cfa: Address) -> UInt64? {
     switch row.rules[number] {
     case .unspecified: process.registers.isPreserved(number) ? registers[number] : nil
     case .undefined: nil
     case .sameValue: registers[number]
-    case .offset(let offset): process.word(at: frameAddress &+ UInt64(bitPattern: offset))
-    case .valueOffset(let offset): (frameAddress &+ UInt64(bitPattern: offset)).value
+    case .offset(let offset): process.word(at: cfa &+ UInt64(bitPattern: offset))
+    case .valueOffset(let offset): (cfa &+ UInt64(bitPattern: offset)).value
     case .register(let other): register(other)
     case .expression(let bytes):
-      DWARFExpression.evaluate(bytes, initial: [frameAddress.value], in: self)
+      DWARFExpression.evaluate(bytes, initial: [cfa.value], in: self)
         .flatMap { process.word(at: Address($0)) }
     case .valueExpression(let bytes):
-      DWARFExpression.evaluate(bytes, initial: [frameAddress.value], in: self)
+      DWARFExpression.evaluate(bytes, initial: [cfa.value], in: self)
     }
   }
 }

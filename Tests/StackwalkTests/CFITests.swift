@@ -4,22 +4,22 @@ import Testing
 @testable import Stackwalk
 
 /// Call frame information written by hand, byte by byte after DWARF 5, 6.4 and 7.24.
-@Suite struct CallFrameTests {
-  /// The row at an offset into a function at 0x1000 with the usual common information.
-  private func row(_ instructions: [UInt8], at offset: UInt64 = 0x80) -> FrameRow? {
-    var section = FrameBytes()
-    section.common()
-    section.description(0x1000..<0x1100, instructions: instructions)
+@Suite struct CFITests {
+  /// The row at an offset into a function at 0x1000 with the usual CIE.
+  private func row(_ instructions: [UInt8], at offset: UInt64 = 0x80) -> CFIRow? {
+    var section = CFIBytes()
+    section.cie()
+    section.fde(0x1000..<0x1100, instructions: instructions)
     return row(section.table, at: 0x1000 + offset)
   }
 
-  private func row(_ table: CallFrameTable, at address: UInt64, registers: Int = 17) -> FrameRow? {
+  private func row(_ table: CFITable, at address: UInt64, registers: Int = 17) -> CFIRow? {
     table.row(at: Address(address), loadBias: 0, registerCount: registers)
   }
 
-  @Test func startsFromTheCommonInstructions() throws {
+  @Test func startsFromTheCIE() throws {
     let row = try #require(self.row([]))
-    #expect(row.frameAddress == .register(7, offset: 8))
+    #expect(row.cfa == .register(7, offset: 8))
     #expect(row.rules[16] == .offset(-8))
     #expect(row.rules[3] == .unspecified)
     #expect(row.returnAddressRegister == 16)
@@ -31,14 +31,14 @@ import Testing
     let program: [UInt8] = [
       0x41, 0x0E, 16, 0x86, 2, 0x43, 0x0D, 6, 0x02, 0x1C, 0x0C, 7, 8,
     ]
-    #expect(row(program, at: 0)?.frameAddress == .register(7, offset: 8))
+    #expect(row(program, at: 0)?.cfa == .register(7, offset: 8))
     #expect(row(program, at: 0)?.rules[6] == .unspecified)
-    #expect(row(program, at: 1)?.frameAddress == .register(7, offset: 16))
+    #expect(row(program, at: 1)?.cfa == .register(7, offset: 16))
     #expect(row(program, at: 1)?.rules[6] == .offset(-16))
-    #expect(row(program, at: 3)?.frameAddress == .register(7, offset: 16))
-    #expect(row(program, at: 4)?.frameAddress == .register(6, offset: 16))
-    #expect(row(program, at: 0x1F)?.frameAddress == .register(6, offset: 16))
-    #expect(row(program, at: 0x20)?.frameAddress == .register(7, offset: 8))
+    #expect(row(program, at: 3)?.cfa == .register(7, offset: 16))
+    #expect(row(program, at: 4)?.cfa == .register(6, offset: 16))
+    #expect(row(program, at: 0x1F)?.cfa == .register(6, offset: 16))
+    #expect(row(program, at: 0x20)?.cfa == .register(7, offset: 8))
   }
 
   static let programs: [([UInt8], Int, RegisterRule)] = [
@@ -53,7 +53,7 @@ import Testing
     ([0x16, 3, 1, 0x30], 3, .valueExpression([0x30])),
     ([0x2F, 3, 2], 3, .offset(16)),
     ([0x83, 4], 3, .offset(-32)),
-    // Restored to what the common instructions said: nothing for rbx, rip at CFA - 8.
+    // Restored to what the CIE said: nothing for rbx, rip at CFA - 8.
     ([0x83, 4, 0xC3], 3, .unspecified),
     ([0x90, 4, 0xD0], 16, .offset(-8)),
     ([0x05, 16, 4, 0x06, 16], 16, .offset(-8)),
@@ -69,7 +69,7 @@ import Testing
     #expect(try #require(self.row(program)).rules[register] == rule)
   }
 
-  static let frameAddresses: [([UInt8], FrameAddressRule)] = [
+  static let frameAddresses: [([UInt8], CFARule)] = [
     ([0x0C, 6, 0x80, 1], .register(6, offset: 128)),
     ([0x12, 6, 0x7E], .register(6, offset: 16)),
     ([0x0D, 6], .register(6, offset: 8)),
@@ -80,8 +80,8 @@ import Testing
   ]
 
   @Test(arguments: frameAddresses)
-  func frameAddress(_ program: [UInt8], _ rule: FrameAddressRule) throws {
-    #expect(try #require(self.row(program)).frameAddress == rule)
+  func cfa(_ program: [UInt8], _ rule: CFARule) throws {
+    #expect(try #require(self.row(program)).cfa == rule)
   }
 
   @Test(
@@ -90,19 +90,19 @@ import Testing
       [0x50, 0x0E, 16],
     ] as [[UInt8]])
   func advances(_ program: [UInt8]) {
-    #expect(row(program, at: 0xF)?.frameAddress == .register(7, offset: 8))
-    #expect(row(program, at: 0x10)?.frameAddress == .register(7, offset: 16))
+    #expect(row(program, at: 0xF)?.cfa == .register(7, offset: 8))
+    #expect(row(program, at: 0x10)?.cfa == .register(7, offset: 16))
   }
 
   @Test func setsTheLocation() throws {
-    var section = FrameBytes()
-    section.common()
+    var section = CFIBytes()
+    section.cie()
     // The operand lies 18 bytes into the entry and counts from there.
-    let operand = FrameBytes.address + UInt64(section.bytes.count) + 18
-    section.description(
-      0x1000..<0x1100, instructions: [0x01] + FrameBytes.little(0x1040 &- operand, 4) + [0x0E, 16])
-    #expect(row(section.table, at: 0x103F)?.frameAddress == .register(7, offset: 8))
-    #expect(row(section.table, at: 0x1040)?.frameAddress == .register(7, offset: 16))
+    let operand = CFIBytes.address + UInt64(section.bytes.count) + 18
+    section.fde(
+      0x1000..<0x1100, instructions: [0x01] + CFIBytes.little(0x1040 &- operand, 4) + [0x0E, 16])
+    #expect(row(section.table, at: 0x103F)?.cfa == .register(7, offset: 8))
+    #expect(row(section.table, at: 0x1040)?.cfa == .register(7, offset: 16))
   }
 
   @Test(
@@ -115,22 +115,22 @@ import Testing
   }
 
   @Test func readsEveryAugmentation() throws {
-    var section = FrameBytes()
+    var section = CFIBytes()
     // Version 3, code alignment 4, return address in 30; the personality absolute.
-    let common = section.common(
+    let cie = section.cie(
       [3] + Array("zPLRSBG".utf8) + [0, 4, 0x78, 30, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x1B, 0x1B]
         + [0x0C, 31, 0])
-    section.description(0x1000..<0x1100, common: common, instructions: [0x42, 0x2D, 0x42, 0x2D])
+    section.fde(0x1000..<0x1100, cie: cie, instructions: [0x42, 0x2D, 0x42, 0x2D])
     let table = section.table
-    let description = try #require(table.description(at: 0x1000))
-    #expect(description.common.codeAlignment == 4)
-    #expect(description.common.returnAddressRegister == 30)
-    #expect(row(table, at: 0x1007, registers: 33)?.isReturnAddressSigned == false)
-    let signed = row(table, at: 0x1008, registers: 33)
-    #expect(signed?.frameAddress == .register(31, offset: 0))
-    #expect(signed?.isReturnAddressSigned == true)
-    #expect(signed?.isSignalFrame == true)
-    #expect(row(table, at: 0x1010, registers: 33)?.isReturnAddressSigned == false)
+    let fde = try #require(table.fde(at: 0x1000))
+    #expect(fde.cie.codeAlignment == 4)
+    #expect(fde.cie.returnAddressRegister == 30)
+    // AARCH64_negate_ra_state changes no rule.
+    for address: UInt64 in [0x1007, 0x1008, 0x1010] {
+      let row = row(table, at: address, registers: 33)
+      #expect(row?.cfa == .register(31, offset: 0))
+      #expect(row?.isSignalFrame == true)
+    }
   }
 
   @Test(
@@ -139,61 +139,60 @@ import Testing
       [2, 0, 1, 0x78, 16], [5, 0, 8, 0, 1, 0x78, 16], [1, 0x7A, 0x58, 0, 1, 0x78, 16, 1, 0],
       [1, 0x52, 0, 1, 0x78, 16, 0x1B], [4, 0, 4, 0, 1, 0x78, 16], [1, 0x7A],
     ] as [[UInt8]])
-  func refusesUnknownCommonInformation(_ body: [UInt8]) {
-    var section = FrameBytes()
-    section.common(body)
-    section.description(0x1000..<0x1100, instructions: [])
-    #expect(section.table.description(at: 0x1000) == nil)
+  func refusesAnUnknownCIE(_ body: [UInt8]) {
+    var section = CFIBytes()
+    section.cie(body)
+    section.fde(0x1000..<0x1100, instructions: [])
+    #expect(section.table.fde(at: 0x1000) == nil)
   }
 
   @Test(arguments: [1, 3, 4] as [UInt8])
   func readsDebugFrame(_ version: UInt8) throws {
-    var section = FrameBytes(section: .debugFrame)
+    var section = CFIBytes(section: .debugFrame)
     // Version 4 has sizes of an address and of a segment.
     let sizes: [UInt8] = version == 4 ? [8, 0] : []
-    let common = section.common([version, 0] + sizes + [1, 0x78, 16, 0x0C, 7, 8, 0x90, 1])
-    section.description(0x1000..<0x1100, common: common, instructions: [0x0E, 16])
-    section.description(0x2000..<0x2100, common: common, instructions: [0x0E, 24])
+    let cie = section.cie([version, 0] + sizes + [1, 0x78, 16, 0x0C, 7, 8, 0x90, 1])
+    section.fde(0x1000..<0x1100, cie: cie, instructions: [0x0E, 16])
+    section.fde(0x2000..<0x2100, cie: cie, instructions: [0x0E, 24])
     let table = section.table
-    #expect(row(table, at: 0x1000)?.frameAddress == .register(7, offset: 16))
-    #expect(row(table, at: 0x20FF)?.frameAddress == .register(7, offset: 24))
+    #expect(row(table, at: 0x1000)?.cfa == .register(7, offset: 16))
+    #expect(row(table, at: 0x20FF)?.cfa == .register(7, offset: 24))
     for address: UInt64 in [0, 0xFFF, 0x1100, 0x1FFF, 0x2100, .max] {
-      #expect(table.description(at: Address(address)) == nil)
+      #expect(table.fde(at: Address(address)) == nil)
     }
   }
 
   @Test func reads64BitEntries() {
-    var section = FrameBytes(section: .debugFrame)
+    var section = CFIBytes(section: .debugFrame)
     func entry(_ body: [UInt8]) -> [UInt8] {
-      FrameBytes.little(0xFFFF_FFFF, 4) + FrameBytes.little(UInt64(body.count), 8) + body
+      CFIBytes.little(0xFFFF_FFFF, 4) + CFIBytes.little(UInt64(body.count), 8) + body
     }
     section.bytes += entry(
-      FrameBytes.little(.max, 8) + [4, 0, 8, 0, 1, 0x78, 16, 0x0C, 7, 8, 0x90, 1])
+      CFIBytes.little(.max, 8) + [4, 0, 8, 0, 1, 0x78, 16, 0x0C, 7, 8, 0x90, 1])
     section.bytes += entry(
-      [UInt8](repeating: 0, count: 8) + FrameBytes.little(0x1000, 8) + FrameBytes.little(0x100, 8)
+      [UInt8](repeating: 0, count: 8) + CFIBytes.little(0x1000, 8) + CFIBytes.little(0x100, 8)
         + [0x0E, 16])
-    #expect(row(section.table, at: 0x1080)?.frameAddress == .register(7, offset: 16))
+    #expect(row(section.table, at: 0x1080)?.cfa == .register(7, offset: 16))
   }
 
   @Test func findsByTheHeadersTable() throws {
-    var section = FrameBytes()
-    section.common()
+    var section = CFIBytes()
+    section.cie()
     var entries: [(start: UInt64, position: UInt64)] = []
     for index in 0..<100 {
       let start = 0x1_0000 + UInt64(index) * 0x100
-      entries.append((start, FrameBytes.address + UInt64(section.bytes.count)))
-      section.description(start..<start + 0x80, instructions: [0x0E, UInt8(16 + index)])
+      entries.append((start, CFIBytes.address + UInt64(section.bytes.count)))
+      section.fde(start..<start + 0x80, instructions: [0x0E, UInt8(16 + index)])
     }
-    let header = FrameBytes.address + UInt64(section.bytes.count)
-    section.bytes += FrameBytes.header(entries, at: header, section: FrameBytes.address)
-    let end = FrameBytes.address + UInt64(section.bytes.count)
+    let header = CFIBytes.address + UInt64(section.bytes.count)
+    section.bytes += CFIBytes.header(entries, at: header, section: CFIBytes.address)
+    let end = CFIBytes.address + UInt64(section.bytes.count)
     let range = AddressRange(from: Address(header), to: Address(end))
-    let table = CallFrameTable(CallFrameTable.Places(header: range), from: section)
-    #expect(table.header.frameSection == FrameBytes.address)
+    let table = CFITable(CFITable.Places(header: range), from: section)
     for (index, entry) in entries.enumerated() {
       #expect(table.functionStart(of: Address(entry.start + 0x90))?.value == entry.start)
       let row = try #require(self.row(table, at: entry.start + 0x7F))
-      #expect(row.frameAddress == .register(7, offset: Int64(16 + index)))
+      #expect(row.cfa == .register(7, offset: Int64(16 + index)))
       // Between two functions nothing is described.
       #expect(self.row(table, at: entry.start + 0x80) == nil)
     }

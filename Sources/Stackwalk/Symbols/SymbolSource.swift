@@ -2,10 +2,9 @@ public import ProcessSnapshot
 
 /// Functions and lines for addresses, from the modules' files on this machine.
 ///
-/// A module's file is opened when it is first asked for, and used only if its build ID is the one
-/// in the dump; so is its split debug file. Stays in memory for as long as this object lives: some
-/// 24 bytes a function of each module, and up to 96 MiB of each module's debug information, of
-/// which only what was asked for is read.
+/// Opens a module's file and its split debug file on first use, and only if the build ID is that in
+/// the dump. Keeps some 24 bytes a function of each module, and up to 96 MiB of each module's debug
+/// information.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
@@ -17,7 +16,7 @@ public final class SymbolSource {
     case failed(StackwalkError)
   }
 
-  /// Modules of last words are known by their files only, and all begin at 0.
+  /// An address in a module; all modules of a crash summary begin at 0.
   private struct Place: Hashable {
     let module: Key
     let base: Address
@@ -35,12 +34,14 @@ public final class SymbolSource {
   /// Base addresses of modules without a file whose code the dump does not hold either.
   private var modulesWithoutCode: Set<Address> = []
 
+  /// Makes a source that has opened nothing yet.
+  ///
   /// - Parameters:
-  ///   - folders: where to look for files of the same build, besides the modules' own paths, what
-  ///     their `.gnu_debuglink` says and `/usr/lib/debug`.
-  ///   - stored: what was stored with the report, for modules whose files are gone.
-  ///   - readsFiles: false to use only what was stored.
-  ///   - timeLimit: seconds from now after which nothing more is read; nil for no limit.
+  ///   - folders: directories to search for files of the same build, besides the modules' own paths,
+  ///     their `.gnu_debuglink` and `/usr/lib/debug`.
+  ///   - stored: symbols of the report, for modules whose files are gone.
+  ///   - readsFiles: false to use stored symbols only.
+  ///   - timeLimit: seconds from now after which no more is read; nil for no limit.
   public init(
     folders: [String] = [], stored: StoredSymbols? = nil, readsFiles: Bool = true,
     timeLimit: Double? = nil
@@ -51,9 +52,9 @@ public final class SymbolSource {
     limit = WorkLimit(seconds: timeLimit)
   }
 
-  /// Turns to another process, whose modules lie elsewhere; files that were read stay.
+  /// Turns to another process, keeping open files.
   ///
-  /// - Parameter stored: what was stored with its report.
+  /// - Parameter stored: symbols of its report.
   public func begin(stored: StoredSymbols?) {
     self.stored = stored
     known = [:]
@@ -61,8 +62,8 @@ public final class SymbolSource {
     modulesWithoutCode = []
   }
 
-  /// Why a module has no names, or what is uncertain about them; nil where all is well or it was
-  /// never asked for.
+  /// Says why a module's names are missing or uncertain; nil where they are neither, or the module
+  /// was not needed.
   public func note(on module: ModuleSnapshot) -> String? {
     let key = Key(path: module.path, buildID: module.buildID)
     var notes: [String] = []
@@ -84,15 +85,15 @@ public final class SymbolSource {
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
-  /// Remembers that a module without a file, such as the vDSO, was on a stack.
+  /// Notes that a module without a file, such as the vDSO, was on a stack.
   func noteMissingCode(of module: ModuleSnapshot) { modulesWithoutCode.insert(module.address) }
 
-  /// The frame with its function and line, and in front of it the calls inlined into it.
+  /// Names a frame, and puts the calls inlined into it in front.
   ///
   /// - Parameters:
   ///   - frame: a frame without names, in `module`.
   ///   - module: the module around its address.
-  /// - Returns: innermost first; the frame alone where nothing is known.
+  /// - Returns: innermost first; the frame alone if nothing is known.
   public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
     let calls = calls(at: frame.lookupAddress, in: module)
     guard calls.isEmpty else {
@@ -138,18 +139,17 @@ public final class SymbolSource {
       address: address)
     if let calls = known[place] { return calls }
     let calls = symbols(of: module)?.frames(at: address, in: module) ?? []
-    // A hostile stack must not grow the cache without end.
+    // The bound is for hostile stacks.
     if known.count < 1 << 16 { known[place] = calls }
     return calls
   }
 
-  /// The function that a frame is in, inlined calls aside; nil if its module has no names, or none
-  /// there.
+  /// Finds the function of a frame, inlined calls aside; nil if nothing names it.
   public func symbol(for frame: StackFrame, in module: ModuleSnapshot) -> FrameSymbol? {
     frames(at: frame, in: module).last?.symbol
   }
 
-  /// The name of the function around an address, inlined calls aside.
+  /// Finds the linkage name of the function around an address, inlined calls aside.
   func linkageName(of address: Address, in module: ModuleSnapshot) -> String? {
     symbols(of: module)?.function(at: address, in: module)?.name
       ?? stored?.functions[address]?.last?.linkageName
@@ -159,8 +159,8 @@ public final class SymbolSource {
     symbols(of: module)?.functionStart(of: address, in: module)
   }
 
-  func frameRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
-    symbols(of: module)?.frameRow(at: address, in: module, registerCount: registerCount)
+  func cfiRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> CFIRow? {
+    symbols(of: module)?.cfiRow(at: address, in: module, registerCount: registerCount)
   }
 
   func code(at address: Address, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
@@ -168,7 +168,7 @@ public final class SymbolSource {
   }
 
   private func symbols(of module: ModuleSnapshot) -> ModuleSymbols? {
-    // The vDSO has no file; "[heap]" and the like are no modules.
+    // The vDSO has no file.
     guard readsFiles, module.path.hasPrefix("/") else { return nil }
     let key = Key(path: module.path, buildID: module.buildID)
     if case .symbols(let symbols)? = loaded[key] { return symbols }

@@ -1,27 +1,25 @@
 internal import ProcessSnapshot
 
-/// Follows the function frames of a task through captured memory.
+/// Follows the async contexts of a task through captured memory.
 ///
-/// An asynchronous function's frame begins with its caller's and the address at which the caller
-/// goes on. Where the innermost one is, the processor's registers tell: the function keeps it where
-/// its frame pointer points at, or in the register that it came in.
+/// A context begins with the caller's and the address at which the caller goes on. The innermost
+/// one is below the frame pointer's target, or in the register that it was passed in.
 ///
 /// Source: swift include/swift/ABI/Task.h, class AsyncContext; LLVM docs/LangRef, `swiftasync`.
 struct AsyncContexts {
-  /// Frames that are followed.
+  /// The most contexts that are followed.
   private static let limit = 65_536
-  /// Words of an asynchronous function's part of the stack that are tried.
+  /// The most words of the function's stack that are tried.
   private static let wordLimit = 256
 
   let process: UnwindProcess
 
-  /// The callers' resume addresses, innermost first; nil where no frame was found.
+  /// Finds the callers' resume addresses, innermost first; nil where no context was found.
   ///
   /// - Parameters:
   ///   - state: a function of the task.
   ///   - end: the stack pointer of its caller; nil if it is not known.
   func callers(of state: UnwindState, end: Address?) -> Chain? {
-    // Where it must be, first.
     if let frame = state.registers.framePointer,
       let place = process.word(at: frame &- 8), let chain = chain(from: Address(place))
     {
@@ -35,7 +33,7 @@ struct AsyncContexts {
     let own = state.lookupAddress.flatMap(process.asyncFunction)
     for place in candidates(state, end) {
       guard let chain = chain(from: place) else { continue }
-      // A frame made for a call has this function as the caller; its own is the next.
+      // A context made for a call has this function as the caller; its own comes next.
       if let first = chain.addresses.first, own != nil, process.asyncFunction(first) == own {
         return self.chain(from: Address(process.word(at: place) ?? 0))
       }
@@ -44,7 +42,7 @@ struct AsyncContexts {
     return nil
   }
 
-  /// Registers that outlive calls, then the function's part of the stack.
+  /// Lists preserved registers, then the words of the function's stack.
   private func candidates(_ state: UnwindState, _ end: Address?) -> [Address] {
     var places = (0..<process.registers.count).filter(process.registers.isPreserved)
       .compactMap { state.registers[$0].map { Address($0) } }
@@ -60,11 +58,11 @@ struct AsyncContexts {
 
   struct Chain {
     var addresses: [Address] = []
-    /// True if memory of it is not in the dump.
+    /// True if it ends in memory that is not in the dump.
     var isCut = false
   }
 
-  /// Nil for a place where no function's frame is.
+  /// Follows a chain; nil where no context is.
   private func chain(from place: Address) -> Chain? {
     var chain = Chain()
     var context = place
@@ -77,7 +75,7 @@ struct AsyncContexts {
         break
       }
       guard process.isExecutable(resume), seen.insert(context).inserted else { return nil }
-      // A word that points at code is on many a stack; the caller of a function of a task is one.
+      // Many words point at code; that of a context points into an asynchronous function.
       if chain.addresses.isEmpty, !process.isAsynchronous(resume) { return nil }
       chain.addresses.append(resume)
       context = Address(parent)

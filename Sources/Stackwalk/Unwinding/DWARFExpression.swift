@@ -1,15 +1,15 @@
-/// What an expression may ask of the crashed process.
+/// The crashed process, as an expression sees it.
 protocol ExpressionContext {
   func register(_ number: UInt64) -> UInt64?
-  /// 1 to 8 bytes as a number.
+  /// Reads a little-endian number of 1 to 8 bytes.
   func memory(at address: UInt64, width: Int) -> UInt64?
-  /// What is added to the file's addresses.
+  /// The difference between addresses of the process and of the file.
   var loadBias: UInt64 { get }
-  /// False where there has been enough work.
+  /// Takes from the work that is left; false if there is none.
   func spend() -> Bool
 }
 
-/// Evaluates the stack machine of DWARF expressions, as far as call frame information may use it.
+/// Evaluates DWARF expressions, as far as call frame information may use them.
 ///
 /// Source: DWARF 5, 2.5.1 and 6.4.2 (which operations are left out), 7.7.1.
 struct DWARFExpression {
@@ -20,13 +20,13 @@ struct DWARFExpression {
   private var cursor: DWARFCursor
   private var stack: [UInt64]
 
-  /// The value on top of the stack at the end.
+  /// Runs an expression.
   ///
   /// - Parameters:
   ///   - bytes: the operations.
-  ///   - initial: what is on the stack at the start: the canonical frame address for a register's
-  ///     rule.
-  /// - Returns: nil where an operation is not known or asks for what is not known.
+  ///   - initial: the stack at the start, with the CFA for a register's rule.
+  /// - Returns: the value on top of the stack; nil if an operation or a value that it needs is
+  ///   unknown.
   static func evaluate(
     _ bytes: ArraySlice<UInt8>, initial: [UInt64], in context: some ExpressionContext
   ) -> UInt64? {

@@ -1,10 +1,36 @@
 internal import ProcessSnapshot
 
+/// Crosses a signal handler by the registers that the kernel saved on the stack.
+///
+/// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
+struct SignalFrameMethod: UnwindMethod {
+  func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
+    guard state.isReturnAddress, let address = state.registers.programCounter,
+      let stackPointer = state.registers.stackPointer, Self.isTrampoline(at: address, in: process)
+    else { return .unknown }
+    var interrupted = UnwindRegisters(map: process.registers)
+    for (number, offset) in process.registers.signalFrameOffsets.enumerated() {
+      interrupted[number] = process.word(at: stackPointer &+ offset)
+    }
+    guard interrupted.programCounter != nil, interrupted.stackPointer != nil else {
+      return .unknown
+    }
+    return .caller(
+      UnwindState(registers: interrupted, trust: .signalFrame, isReturnAddress: false))
+  }
+
+  /// Recognises the code that signal handlers return to, which no call comes before.
+  static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
+    let trampoline = process.registers.signalTrampoline
+    guard process.isExecutable(address) else { return false }
+    return process.code(at: address, count: trampoline.count) == trampoline
+  }
+}
+
 /// Finds the caller of a function that had not made its frame when it was interrupted.
 ///
-/// Covers a call of or jump to an address with no code (null call), the first instructions of a
-/// function, a bare `ret`, and on arm64 leaf functions. Only for a frame that was interrupted; a
-/// frame that made a call is past this.
+/// Covers a call of an address without code (null call), the first instructions of a function, a
+/// bare `ret`, and on arm64 leaf functions.
 struct ReturnAddressMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,

@@ -4,7 +4,7 @@ import Testing
 @testable import Stackwalk
 
 /// Whatever is in a frame section, reading it ends and does not trap.
-@Suite struct FrameDamageTests {
+@Suite struct CFIDamageTests {
   /// The start of the C library's own section, with as many functions as make the test quick, and
   /// their last addresses.
   private static let real: (bytes: [UInt8], address: UInt64, functions: [Address])? = {
@@ -15,35 +15,34 @@ import Testing
     let source = Damaged(address: section.address.value, bytes: bytes)
     var functions: [Address] = []
     var position = section.address.value
-    while let entry = FrameEntry(of: .exceptionFrame, at: position, from: source) {
+    while let entry = CFIEntry(of: .ehFrame, at: position, from: source) {
       position = entry.next
-      guard case .description(let common) = entry.kind,
-        let information = FrameEntry(of: .exceptionFrame, at: common, from: source)
-          .flatMap(CommonInformation.init),
-        let description = FrameDescription(entry, common: information)
+      guard case .fde(let position) = entry.kind,
+        let cie = CFIEntry(of: .ehFrame, at: position, from: source).flatMap(CIE.init),
+        let fde = FDE(entry, cie: cie)
       else { continue }
-      if let last = description.range.last { functions.append(last) }
+      if let last = fde.range.last { functions.append(last) }
     }
     return (bytes, section.address.value, functions)
   }()
 
-  private struct Damaged: FrameSource {
+  private struct Damaged: CFISource {
     var address: UInt64
     var bytes: [UInt8]
 
-    func frameBytes(of section: FrameSection, at position: UInt64, count: Int) -> [UInt8]? {
-      guard section == .exceptionFrame, position >= address,
+    func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]? {
+      guard section == .ehFrame, position >= address,
         position - address <= UInt64(bytes.count), count >= 0,
         count <= bytes.count - Int(position - address)
       else { return nil }
       return Array(bytes[Int(position - address)..<Int(position - address) + count])
     }
 
-    var table: CallFrameTable {
-      var places = CallFrameTable.Places()
-      places.exceptionFrame = AddressRange(
+    var table: CFITable {
+      var places = CFITable.Places()
+      places.ehFrame = AddressRange(
         start: Address(address), byteCount: UInt64(bytes.count))
-      return CallFrameTable(places, from: self)
+      return CFITable(places, from: self)
     }
   }
 
@@ -57,7 +56,7 @@ import Testing
     }
   }
 
-  @Test(.enabled("apt-get install libc6, for x86_64") { FrameDamageTests.real != nil })
+  @Test(.enabled("apt-get install libc6, for x86_64") { CFIDamageTests.real != nil })
   func everyByteChanged() throws {
     let real = try #require(Self.real)
     #expect(try use(real.bytes) == real.functions.count)
@@ -71,7 +70,7 @@ import Testing
     }
   }
 
-  @Test(.enabled("apt-get install libc6, for x86_64") { FrameDamageTests.real != nil })
+  @Test(.enabled("apt-get install libc6, for x86_64") { CFIDamageTests.real != nil })
   func cutAnywhere() throws {
     let real = try #require(Self.real)
     for count in 0..<real.bytes.count { try use(Array(real.bytes[..<count])) }
@@ -79,18 +78,18 @@ import Testing
 
   /// Every byte of a header and its table.
   @Test func everyByteOfAHeader() {
-    var section = FrameBytes()
-    section.common()
-    let position = FrameBytes.address + UInt64(section.bytes.count)
-    section.description(0x1_0000..<0x1_0100, instructions: [0x0E, 16])
+    var section = CFIBytes()
+    section.cie()
+    let position = CFIBytes.address + UInt64(section.bytes.count)
+    section.fde(0x1_0000..<0x1_0100, instructions: [0x0E, 16])
     let offset = section.bytes.count
-    let header = FrameBytes.address + UInt64(offset)
-    section.bytes += FrameBytes.header(
-      [(0x1_0000, position)], at: header, section: FrameBytes.address)
-    func row(_ section: FrameBytes) -> FrameRow? {
-      let end = FrameBytes.address + UInt64(section.bytes.count)
-      return CallFrameTable(
-        CallFrameTable.Places(header: AddressRange(from: Address(header), to: Address(end))),
+    let header = CFIBytes.address + UInt64(offset)
+    section.bytes += CFIBytes.header(
+      [(0x1_0000, position)], at: header, section: CFIBytes.address)
+    func row(_ section: CFIBytes) -> CFIRow? {
+      let end = CFIBytes.address + UInt64(section.bytes.count)
+      return CFITable(
+        CFITable.Places(header: AddressRange(from: Address(header), to: Address(end))),
         from: section
       )
       .row(at: 0x1_0080, loadBias: 0, registerCount: 17)

@@ -1,55 +1,53 @@
 internal import ProcessSnapshot
 
-/// Runs the instructions of a frame description up to one address.
+/// Runs call frame instructions up to one address.
 ///
 /// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding); Linux Standard Base
 /// Core, 10.5.2 (GNU extensions); DWARF for the Arm 64-bit Architecture, 4.4.
-struct CallFrameProgram {
-  /// More than any compiler nests.
+struct CFIProgram {
+  /// The most nested DW_CFA_remember_state: more than compilers write.
   private static let maximumDepth = 64
 
-  private let common: CommonInformation
+  private let cie: CIE
   private let target: Address
-  private var row: FrameRow
-  private var initial: FrameRow?
-  private var remembered: [FrameRow] = []
+  private var row: CFIRow
+  private var initial: CFIRow?
+  private var remembered: [CFIRow] = []
   private var location: Address
   private var origin: UInt64
 
-  /// The rules that hold at an address; nil for instructions that are damaged or not known.
-  ///
-  /// - Parameter target: an address within the description's range.
+  /// Computes the rules at an address in the FDE's range; nil for damaged or unknown instructions.
   static func row(
-    of description: FrameDescription, at target: Address, registerCount: Int
-  ) -> FrameRow? {
-    let common = description.common
-    var program = CallFrameProgram(
-      common: common, target: target, row: FrameRow(registerCount: registerCount),
-      location: description.range.start, origin: common.origin)
-    guard program.run(common.instructions) else { return nil }
+    of fde: FDE, at target: Address, registerCount: Int
+  ) -> CFIRow? {
+    let cie = fde.cie
+    var program = CFIProgram(
+      cie: cie, target: target, row: CFIRow(registerCount: registerCount),
+      location: fde.range.start, origin: cie.origin)
+    guard program.run(cie.instructions) else { return nil }
     program.initial = program.row
     program.remembered = []
-    program.origin = description.origin
-    program.location = description.range.start
-    guard program.run(description.instructions), program.row.frameAddress != nil,
-      let register = Int(exactly: common.returnAddressRegister), register < registerCount
+    program.origin = fde.origin
+    program.location = fde.range.start
+    guard program.run(fde.instructions), program.row.cfa != nil,
+      let register = Int(exactly: cie.returnAddressRegister), register < registerCount
     else { return nil }
     program.row.returnAddressRegister = register
-    program.row.isSignalFrame = common.isSignalFrame
+    program.row.isSignalFrame = cie.isSignalFrame
     return program.row
   }
 
   private init(
-    common: CommonInformation, target: Address, row: FrameRow, location: Address, origin: UInt64
+    cie: CIE, target: Address, row: CFIRow, location: Address, origin: UInt64
   ) {
-    self.common = common
+    self.cie = cie
     self.target = target
     self.row = row
     self.location = location
     self.origin = origin
   }
 
-  /// Stops at the first instruction that holds only behind the target; false for damage.
+  /// Stops at the first instruction for a later address than the target; false for damage.
   private mutating func run(_ instructions: DWARFCursor) -> Bool {
     var cursor = instructions
     while !cursor.isAtEnd {
@@ -72,7 +70,7 @@ struct CallFrameProgram {
     switch instruction {
     case 0x00: return true
     case 0x01...0x04: return moveLocation(instruction, &cursor)
-    case 0x0C...0x0F, 0x12, 0x13: return defineFrameAddress(instruction, &cursor)
+    case 0x0C...0x0F, 0x12, 0x13: return defineCFA(instruction, &cursor)
     case 0x0A:
       guard remembered.count < Self.maximumDepth else { return false }
       remembered.append(row)
@@ -81,12 +79,9 @@ struct CallFrameProgram {
       guard let last = remembered.popLast() else { return false }
       row = last
       return true
-    // DW_CFA_AARCH64_negate_ra_state and its variant with the address; on x86_64 nobody writes
-    // SPARC's window save, which has the first one's number.
-    case 0x2D, 0x2C:
-      row.isReturnAddressSigned.toggle()
-      return true
-    // DW_CFA_GNU_args_size: what the caller pushed; only landing pads need it.
+    // DW_CFA_AARCH64_negate_ra_state and its variant with the PC: signatures are stripped anyway.
+    case 0x2D, 0x2C: return true
+    // DW_CFA_GNU_args_size, which only landing pads need.
     case 0x2E: return cursor.readULEB() != nil
     default:
       guard let register = cursor.readULEB() else { return false }
@@ -98,8 +93,8 @@ struct CallFrameProgram {
     switch instruction {
     case 0x01:
       let bases = PointerEncoding.Bases(section: origin, data: nil, function: nil)
-      guard !common.pointerEncoding.isIndirect,
-        let address = cursor.readPointer(common.pointerEncoding, bases: bases)
+      guard !cie.pointerEncoding.isIndirect,
+        let address = cursor.readPointer(cie.pointerEncoding, bases: bases)
       else { return false }
       location = Address(address)
     default:
@@ -110,37 +105,37 @@ struct CallFrameProgram {
     return true
   }
 
-  private mutating func defineFrameAddress(
+  private mutating func defineCFA(
     _ instruction: UInt8, _ cursor: inout DWARFCursor
   ) -> Bool {
     switch instruction {
     case 0x0C:
       guard let register = cursor.readULEB(), let offset = cursor.readULEB() else { return false }
-      row.frameAddress = .register(register, offset: Int64(bitPattern: offset))
+      row.cfa = .register(register, offset: Int64(bitPattern: offset))
     case 0x12:
       guard let register = cursor.readULEB(), let factor = cursor.readSLEB() else { return false }
-      row.frameAddress = .register(register, offset: factor &* common.dataAlignment)
+      row.cfa = .register(register, offset: factor &* cie.dataAlignment)
     case 0x0D:
       guard let register = cursor.readULEB(),
-        case .register(_, let offset)? = row.frameAddress
+        case .register(_, let offset)? = row.cfa
       else { return false }
-      row.frameAddress = .register(register, offset: offset)
+      row.cfa = .register(register, offset: offset)
     case 0x0E:
-      guard let offset = cursor.readULEB(), case .register(let register, _)? = row.frameAddress
+      guard let offset = cursor.readULEB(), case .register(let register, _)? = row.cfa
       else { return false }
-      row.frameAddress = .register(register, offset: Int64(bitPattern: offset))
+      row.cfa = .register(register, offset: Int64(bitPattern: offset))
     case 0x13:
-      guard let factor = cursor.readSLEB(), case .register(let register, _)? = row.frameAddress
+      guard let factor = cursor.readSLEB(), case .register(let register, _)? = row.cfa
       else { return false }
-      row.frameAddress = .register(register, offset: factor &* common.dataAlignment)
+      row.cfa = .register(register, offset: factor &* cie.dataAlignment)
     default:
       guard let expression = readBlock(&cursor) else { return false }
-      row.frameAddress = .expression(expression)
+      row.cfa = .expression(expression)
     }
     return true
   }
 
-  /// The instructions whose first operand is a register.
+  /// Runs an instruction whose first operand is a register.
   private mutating func setRule(
     _ instruction: UInt8, _ register: UInt64, _ cursor: inout DWARFCursor
   ) -> Bool {
@@ -154,9 +149,9 @@ struct CallFrameProgram {
     case 0x08: rule = .sameValue
     case 0x09: rule = cursor.readULEB().map { .register($0) }
     case 0x10: rule = readBlock(&cursor).map { .expression($0) }
-    case 0x11: rule = cursor.readSLEB().map { .offset($0 &* common.dataAlignment) }
+    case 0x11: rule = cursor.readSLEB().map { .offset($0 &* cie.dataAlignment) }
     case 0x14: rule = cursor.readULEB().map { .valueOffset(factored($0)) }
-    case 0x15: rule = cursor.readSLEB().map { .valueOffset($0 &* common.dataAlignment) }
+    case 0x15: rule = cursor.readSLEB().map { .valueOffset($0 &* cie.dataAlignment) }
     case 0x16: rule = readBlock(&cursor).map { .valueExpression($0) }
     // DW_CFA_GNU_negative_offset_extended.
     case 0x2F: rule = cursor.readULEB().map { .offset(0 &- factored($0)) }
@@ -168,11 +163,11 @@ struct CallFrameProgram {
   }
 
   private func factored(_ factor: UInt64) -> Int64 {
-    Int64(bitPattern: factor) &* common.dataAlignment
+    Int64(bitPattern: factor) &* cie.dataAlignment
   }
 
   private mutating func advance(_ delta: UInt64) {
-    location = location &+ delta &* common.codeAlignment
+    location = location &+ delta &* cie.codeAlignment
   }
 
   private func readBlock(_ cursor: inout DWARFCursor) -> ArraySlice<UInt8>? {
@@ -187,5 +182,46 @@ struct CallFrameProgram {
   private mutating func restore(_ register: UInt64) {
     guard let index = Int(exactly: register), index < row.rules.count else { return }
     row.rules[index] = initial?.rules[index] ?? .unspecified
+  }
+}
+
+/// The way to restore one register of the caller.
+///
+/// Source: DWARF 5, 6.4.1 (register rules).
+enum RegisterRule: Equatable {
+  /// Without a rule: the calling convention decides.
+  case unspecified
+  case undefined
+  case sameValue
+  /// Saved in memory at the CFA plus this.
+  case offset(Int64)
+  /// The CFA plus this.
+  case valueOffset(Int64)
+  case register(UInt64)
+  /// Saved in memory at the address that an expression computes.
+  case expression(ArraySlice<UInt8>)
+  /// The value that an expression computes.
+  case valueExpression(ArraySlice<UInt8>)
+}
+
+/// The way to compute the canonical frame address (CFA): the stack pointer before the call.
+enum CFARule: Equatable {
+  case register(UInt64, offset: Int64)
+  case expression(ArraySlice<UInt8>)
+}
+
+/// The rules at one address.
+struct CFIRow {
+  var cfa: CFARule?
+  /// By DWARF number, tracked registers only.
+  var rules: [RegisterRule]
+  /// The column of the return address.
+  var returnAddressRegister: Int = 0
+  var isSignalFrame = false
+  /// The difference between addresses of the process and of the file.
+  var loadBias: UInt64 = 0
+
+  init(registerCount: Int) {
+    rules = Array(repeating: .unspecified, count: registerCount)
   }
 }
