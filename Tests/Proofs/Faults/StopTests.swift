@@ -60,6 +60,21 @@ struct StopTests {
     #expect(deaf.allSatisfy { $0.captureMethod == .kernel && !$0.stack.isEmpty })
   }
 
+  @Test("A thread whose signals libc blocks is stopped once it has had its processor")
+  func starvedThread() async throws {
+    let folder = try TemporaryFolder()
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    _ = try await ChildProcess.run(
+      victim,
+      ["null-read", "--database", folder.path + "/database", "--condition", "starved-thread"],
+      in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let reports = try ReportFolder(folder.path + "/database")
+    #expect(reports.hasOneCompleteReport, "\(reports.processed)")
+    let threads = try #require(reports.snapshots.first).threads
+    let starved = try #require(threads.first { $0.name == "starved" })
+    #expect(starved.captureMethod == .stopped && starved.context != nil)
+  }
+
   @Test("A signal that is refused once is sent again")
   func refusedOnce() async throws {
     let scene = Self.crowd(3)

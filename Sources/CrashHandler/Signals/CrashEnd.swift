@@ -206,3 +206,92 @@ struct CrashEnd {
     }
   }
 }
+
+/// What becomes of a process after a dump.
+///
+/// RUNS-DURING-CRASH.
+enum CrashFate {
+  /// The default action ends it.
+  case ends
+  /// A handler that was there before ours runs; whether the process lives is up to that.
+  case handled
+  /// The kernel would have discarded the signal: it was sent to the first process of a PID
+  /// namespace.
+  case discarded
+  /// A handler that was installed after ours has called it: the default action stands behind ours,
+  /// and follows if that handler goes back to the crash.
+  case delegated
+
+  /// As a dump says it, see `SurvivalOutcome`.
+  var outcome: UInt64 {
+    @_noLocks get {
+      switch self {
+      case .ends: 0
+      case .handled, .delegated: 1
+      case .discarded: 3
+      }
+    }
+  }
+
+  var isEnd: Bool {
+    @_noLocks get {
+      if case .ends = self { true } else { false }
+    }
+  }
+
+  /// What takes the place of `handled` once the process is known to have gone on.
+  static var wentOn: UInt8 { @_noLocks get { 2 } }
+  /// What takes the place of any of them once the process is known to end all the same.
+  static var ended: UInt8 { @_noLocks get { 0 } }
+}
+
+/// Ends a process that lives on after its end: the faulting instruction ran again and its fault did
+/// not come again, because another thread has changed a mapping meanwhile.
+///
+/// All other threads stand still then; without this the process would stand for ever, or go on with
+/// one thread where the kernel would have ended it. Seen with 64 threads that map, unmap and read
+/// pages at once.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct LateEnd {
+  /// In milliseconds: long enough for a loaded machine to run one instruction.
+  private static var time: Int { @_noLocks get { 1000 } }
+
+  private let capture: Capture
+
+  @_noLocks
+  init(_ capture: Capture) {
+    self.capture = capture
+  }
+
+  /// Starts the watchdog's timer once more, whose signal the thread takes also behind the handler.
+  ///
+  /// Only where the kernel has called the handler, so that its return is the end. Another handler
+  /// that called ours goes on for as long as it likes.
+  ///
+  /// A core file that takes longer is written all the same: the kernel keeps every signal but KILL
+  /// from a process that dumps core. Source: Linux kernel/signal.c, prepare_signal.
+  @_noLocks
+  func prepare(_ context: SignalContext?) {
+    if capture.installed.signals.watchdog != 0 {
+      context?.unblock(capture.installed.signals.watchdog)
+    }
+    armOnce(capture, milliseconds: LateEnd.time)
+  }
+
+  /// Ends the process by the signal of its crash.
+  @_noLocks
+  func end() {
+    let signal = capture.session.exception.signal.number
+    SignalAction.set(signal, pm_signal_action())
+    SignalMask.unblock(SignalMask.bit(signal))
+    if capture.makes(CallBit.threadSignals) {
+      _ = pm_tgkill(capture.shared.process.id, pm_gettid(), signal)
+    } else {
+      _ = pm_kill(capture.shared.process.id, signal)
+    }
+    // The first process of a PID namespace: the kernel discards the default action.
+    _ = pm_exit_group(128 &+ signal)
+  }
+}

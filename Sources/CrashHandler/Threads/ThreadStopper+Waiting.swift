@@ -9,15 +9,17 @@ extension ThreadStopper {
   func waitUntilStopped() {
     // 25 rounds of 10 ms without a thread that stops. A processor that is busy for longer than that
     // is rarer than a thread that never will (state D or T), for which every crash would wait this
-    // long. libc lets signals through again within microseconds.
+    // long. libc lets signals through again within microseconds of work; on a busy machine a new
+    // thread, whose signals it blocks until it runs, was seen to wait longer than 20 ms for that work.
     var rounds = 25
-    var closedRounds = 20
+    var closedRounds = 250
     while true {
       let stopped = capture.shared.stops.stopped.value
       markWaiting()
       let asked = count(.signalled)
       let closed = Int(count(.closed))
-      let awaitsClosed = closedRounds > 0 && closed > 0
+      let awaitsClosed =
+        closed > 0 && (closedRounds > 230 || closedRounds > 0 && hasRunnableClosed())
       if asked == 0 && !awaitsClosed || rounds == 0 { break }
       capture.shared.stops.target.store(stopped &+ asked)
       capture.shared.stops.stopped.wait(while: stopped, milliseconds: awaitsClosed ? 1 : 10)
@@ -46,6 +48,23 @@ extension ThreadStopper {
       index &+= 1
     }
     return result
+  }
+
+  /// True if a thread that libc keeps every signal from has or wants a processor.
+  @_noLocks
+  private func hasRunnableClosed() -> Bool {
+    var index = 0
+    let count = capture.session.threads.count
+    while index < count {
+      let record = capture.session.threads[index]
+      if record.has(.closed), record.fields.stateLetter == 0x52,  // R
+        SignalMask.has(record.fields.blockedSignals, 32)
+      {
+        return true
+      }
+      index &+= 1
+    }
+    return false
   }
 
   /// Marks those that crashed too and wait: nothing else is needed of them.

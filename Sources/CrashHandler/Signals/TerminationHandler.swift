@@ -1,5 +1,44 @@
 internal import CSignalSafe
 
+/// The handler of TERM, INT, HUP and PIPE where their action was the default: notes the time, then lets
+/// the default action follow.
+///
+/// The signal is sent again to the same thread with its own siginfo, so that the process ends as
+/// without us. The first process of a PID namespace goes on: there the kernel discards the default
+/// action.
+///
+/// RUNS-DURING-CRASH, on any thread, in a child too. Source: sigaction(2), pid_namespaces(7).
+@c(pm_handle_termination) @_noLocks
+func pm_handle_termination(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
+  unsafe pm_run_handler(pm_in_termination, signal, information, context)
+}
+
+/// The rest of it, where the thread's control block can be read.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_in_termination) @_noLocks
+private func pm_in_termination(
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+) {
+  pm_allow_unaligned_access()
+  let processID = pm_getpid()
+  if let capture = Capture.ofHandler {
+    let note = RunNoteFile(capture)
+    note.noteTermination(signal, reaction: processID == 1 ? 2 : 1)
+  }
+  if processID == 1 { return }
+  SignalAction.set(signal, pm_signal_action())
+  if let information = unsafe SignalInformation(information),
+    information.queue(signal, for: pm_gettid(), of: processID)
+  {
+    return
+  }
+  if pm_kill(processID, signal) == 0 { return }
+  _ = pm_exit_group(128 &+ signal)
+}
+
 /// A thread that ends the process while another one's crash is captured.
 ///
 /// Alone, the crash would have ended the process before; so the thread waits until the capture is

@@ -156,3 +156,60 @@ struct WaitingCrashes {
       UnsafeMutableRawPointer(entry(index)).assumingMemoryBound(to: UInt32.self))
   }
 }
+
+/// How long a thread that crashed waits while another one captures.
+///
+/// Ten seconds, more than three times what a capture may take. Without a bound while Swift's
+/// backtracer runs, as that runs without us. Once the process ends there is no leaving: a thread
+/// that went on would end it by another signal. If it lives on for ten seconds all the same, because
+/// there is no timer or its signal does not come, it is ended by the signal of the dump.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct WaitingBound {
+  /// Milliseconds of one wait, which may end early, or not begin at all under a filter.
+  static var milliseconds: Int { @_noLocks get { 100 } }
+  /// So many waits make the bound, and so many nanoseconds: the clock goes on while the process is
+  /// stopped, and waits that do not begin take no time.
+  private static var waits: Int { @_noLocks get { 100 } }
+  private static var time: UInt64 { @_noLocks get { 10_000_000_000 } }
+
+  private let capture: Capture
+  private(set) var isBegun = false
+  private var ending: UInt32 = 0
+  private var count = 0
+  private var start: UInt64 = 0
+
+  @_noLocks
+  init(_ capture: Capture) {
+    self.capture = capture
+  }
+
+  /// True once the thread waits no longer.
+  var isOver: Bool {
+    @_noLocks get { isBegun && ending == 0 && isLate }
+  }
+
+  @_noLocks
+  mutating func begin() {
+    isBegun = true
+    ending = capture.shared.ending.value
+    count = 0
+    start = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+  }
+
+  /// Counts a wait.
+  @_noLocks
+  mutating func add() {
+    count &+= 1
+    if capture.shared.ending.value != ending { return begin() }
+    if ending == CrashEnd.ends, isLate { LateEnd(capture).end() }
+  }
+
+  private var isLate: Bool {
+    @_noLocks get {
+      guard count >= WaitingBound.waits else { return false }
+      return start == 0 || pm_monotonic_clock() &- start > WaitingBound.time
+    }
+  }
+}

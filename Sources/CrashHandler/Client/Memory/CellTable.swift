@@ -1,3 +1,96 @@
+internal import CSignalSafe
+
+/// A fixed number of keys with a value each, set and removed by any thread.
+///
+/// Two threads that set the same new key at once may both find a free cell. Readers take the first
+/// cell that has a key, and setting it again clears the others.
+///
+/// Lies in `ClientMemory`. RUNS-DURING-CRASH; set by the program.
+@safe
+struct CellTable {
+  private let base: UnsafeMutableRawPointer
+  let count: Int
+  let capacity: Int
+  /// Counts what found no room.
+  private let omitted: FutexWord
+
+  @_noLocks
+  static func byteCount(count: Int, capacity: Int) -> Int {
+    count &* ValueCell.byteCount(capacity: capacity)
+  }
+
+  @_noLocks
+  init(_ base: UnsafeMutableRawPointer, count: Int, capacity: Int, omitted: FutexWord) {
+    unsafe self.base = base
+    self.count = count
+    self.capacity = capacity
+    self.omitted = omitted
+  }
+
+  var omittedCount: UInt32 { @_noLocks get { omitted.value } }
+
+  @_noLocks
+  func cell(_ index: Int) -> ValueCell {
+    unsafe ValueCell(base + index &* ValueCell.byteCount(capacity: capacity), capacity: capacity)
+  }
+
+  /// Gives a key a value.
+  ///
+  /// - Returns: false if it found no room, which is counted, or was given up because others are in
+  ///   the middle of setting it.
+  @_noLocks
+  func set(
+    key: UnsafeRawPointer, keyCount: Int, value: UnsafeRawPointer? = nil, valueCount: Int = 0
+  ) -> Bool {
+    while true {
+      var target = -1
+      var version: UInt64 = 0
+      var isFound = false
+      var index = 0
+      while index < count && !isFound {
+        let state = cell(index).state
+        isFound = unsafe cell(index).hasKey(key, count: keyCount, in: state)
+        if isFound || (target < 0 && !state.hasValue) {
+          target = index
+          version = state.version
+        }
+        index &+= 1
+      }
+      guard target >= 0 else {
+        omitted.add(1)
+        return false
+      }
+      let result = unsafe cell(target).set(
+        key: key, keyCount: keyCount, value: value, valueCount: valueCount, replacing: version)
+      if result == .overtaken { continue }
+      guard result == .done else {
+        if !isFound { omitted.add(1) }
+        return false
+      }
+      if isFound { unsafe clear(key, keyCount, from: target &+ 1) }
+      return true
+    }
+  }
+
+  /// Takes a key away.
+  @_noLocks
+  func remove(key: UnsafeRawPointer, keyCount: Int) {
+    unsafe clear(key, keyCount, from: 0)
+  }
+
+  @_noLocks
+  private func clear(_ key: UnsafeRawPointer, _ keyCount: Int, from first: Int) {
+    var index = first
+    while index < count {
+      let state = cell(index).state
+      if unsafe cell(index).hasKey(key, count: keyCount, in: state) {
+        cell(index).clear(replacing: state.version)
+      }
+      index &+= 1
+    }
+  }
+}
+
 /// The word of a `ValueCell`.
 ///
 /// Bits 0 to 3: the buffers that are being written. 4 and 5: the one that holds the value. 6: there
