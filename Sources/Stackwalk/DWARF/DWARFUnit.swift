@@ -176,40 +176,6 @@ struct DWARFUnitIndex {
   }
 }
 
-/// The tables of abbreviations that were read; units share them.
-final class DWARFAbbreviationCache {
-  private struct Key: Hashable {
-    let offset: UInt64
-    let offsetSize: Int
-    let addressSize: Int
-  }
-
-  private let section: DebugSection?
-  private var tables: [Key: DWARFAbbreviations] = [:]
-  private var cost = 0
-  private static let maximumCost = 16 << 20
-
-  init(_ section: DebugSection?) { self.section = section }
-
-  func table(of unit: DWARFUnit) -> DWARFAbbreviations? {
-    let key = Key(
-      offset: unit.abbreviationOffset, offsetSize: unit.format.offsetSize,
-      addressSize: unit.format.addressSize)
-    if let known = tables[key] { return known }
-    guard let section,
-      let table = DWARFAbbreviations(
-        of: section, at: key.offset, offsetSize: key.offsetSize, addressSize: key.addressSize)
-    else { return nil }
-    if cost + table.cost > Self.maximumCost {
-      tables = [:]
-      cost = 0
-    }
-    cost += table.cost
-    tables[key] = table
-    return table
-  }
-}
-
 /// Reads the addresses and address ranges of entries.
 ///
 /// Source: DWARF 5, 2.17, 7.25 and 7.27; DWARF 4, 2.17.3.
@@ -318,24 +284,23 @@ struct DWARFRanges {
     var base = unit.baseAddress
     while true {
       let kind = cursor.u8()
-      var range: (low: Address?, high: Address?)
+      var range: (low: Address?, high: Address?) = (nil, nil)
       switch kind {
-      case 0: return !cursor.hasFailed
-      case 1:
+      case 0: return !cursor.hasFailed  // DW_RLE_end_of_list
+      case 1:  // DW_RLE_base_addressx
         base = address(index: cursor.uleb(), in: unit) ?? 0
-        range = (nil, nil)
-      case 2:
+      case 2:  // DW_RLE_startx_endx
         range = (address(index: cursor.uleb(), in: unit), address(index: cursor.uleb(), in: unit))
-      case 3:
+      case 3:  // DW_RLE_startx_length
         let low = address(index: cursor.uleb(), in: unit)
         let size = cursor.uleb()
         range = (low, low.map { $0 &+ size })
-      case 4: range = (base &+ cursor.uleb(), base &+ cursor.uleb())
-      case 5:
+      case 4: range = (base &+ cursor.uleb(), base &+ cursor.uleb())  // DW_RLE_offset_pair
+      case 5:  // DW_RLE_base_address
         base = Address(cursor.unsigned(width))
-        range = (nil, nil)
-      case 6: range = (Address(cursor.unsigned(width)), Address(cursor.unsigned(width)))
-      case 7:
+      case 6:  // DW_RLE_start_end
+        range = (Address(cursor.unsigned(width)), Address(cursor.unsigned(width)))
+      case 7:  // DW_RLE_start_length
         let low = Address(cursor.unsigned(width))
         range = (low, low &+ cursor.uleb())
       default: return true

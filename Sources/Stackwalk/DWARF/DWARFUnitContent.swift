@@ -249,3 +249,37 @@ final class DWARFAbbreviations {
     }
   }
 }
+
+/// Tables of abbreviations, which units share; bounded in memory.
+final class DWARFAbbreviationCache {
+  private struct Key: Hashable {
+    let offset: UInt64
+    let offsetSize: Int
+    let addressSize: Int
+  }
+
+  private let section: DebugSection?
+  private var tables: [Key: DWARFAbbreviations] = [:]
+  private var cost = 0
+  private static let maximumCost = 16 << 20
+
+  init(_ section: DebugSection?) { self.section = section }
+
+  func table(of unit: DWARFUnit) -> DWARFAbbreviations? {
+    let key = Key(
+      offset: unit.abbreviationOffset, offsetSize: unit.format.offsetSize,
+      addressSize: unit.format.addressSize)
+    if let known = tables[key] { return known }
+    guard let section,
+      let table = DWARFAbbreviations(
+        of: section, at: key.offset, offsetSize: key.offsetSize, addressSize: key.addressSize)
+    else { return nil }
+    if cost + table.cost > Self.maximumCost {
+      tables = [:]
+      cost = 0
+    }
+    cost += table.cost
+    tables[key] = table
+    return table
+  }
+}

@@ -133,11 +133,8 @@ enum DWARFValue {
 /// Source: DWARF 5, 7.5.3 to 7.5.6, 7.22 and 7.25; the GNU ones from binutils' `include/dwarf2.def`.
 enum DWARFTag {
   static let lexicalBlock: UInt64 = 0x0B
-  static let compileUnit: UInt64 = 0x11
   static let inlinedSubroutine: UInt64 = 0x1D
   static let subprogram: UInt64 = 0x2E
-  static let partialUnit: UInt64 = 0x3C
-  static let skeletonUnit: UInt64 = 0x4A
 }
 
 /// Attributes of functions and units.

@@ -138,17 +138,17 @@ struct LineProgram {
 
   private mutating func standard(_ opcode: UInt8, _ cursor: inout DWARFReader) {
     switch opcode {
-    case 1: emit()
-    case 2: advance(cursor.uleb())
-    case 3: addLines(cursor.sleb())
-    case 4: file = cursor.uleb()
-    case 5: column = cursor.uleb()
-    case 6, 7, 10, 11: break
-    case 8: advance(UInt64(255 &- header.opcodeBase) / header.lineRange)
-    case 9: address = address &+ UInt64(cursor.u16())
-    case 12: _ = cursor.uleb()
+    case 1: emit()  // DW_LNS_copy
+    case 2: advance(cursor.uleb())  // DW_LNS_advance_pc
+    case 3: addLines(cursor.sleb())  // DW_LNS_advance_line
+    case 4: file = cursor.uleb()  // DW_LNS_set_file
+    case 5: column = cursor.uleb()  // DW_LNS_set_column
+    case 6, 7, 10, 11: break  // Statements, basic blocks, prologues and epilogues.
+    case 8: advance(UInt64(255 &- header.opcodeBase) / header.lineRange)  // DW_LNS_const_add_pc
+    case 9: address = address &+ UInt64(cursor.u16())  // DW_LNS_fixed_advance_pc
+    case 12: _ = cursor.uleb()  // DW_LNS_set_isa
     default:
-      // An operation of a later version, whose operands the header counts.
+      // An opcode of a later version, whose operands the header counts.
       for _ in 0..<header.operandCounts[Int(opcode) - 1] { _ = cursor.uleb() }
     }
   }
@@ -163,10 +163,10 @@ struct LineProgram {
     }
     let end = cursor.offset + length
     switch cursor.u8() {
-    case 1:
+    case 1:  // DW_LNE_end_sequence
       endSequence()
       (address, file, line, column) = (0, 1, 1, 0)
-    case 2: address = Address(cursor.unsigned(min(8, length - 1)))
+    case 2: address = Address(cursor.unsigned(min(8, length - 1)))  // DW_LNE_set_address
     default: break
     }
     cursor.seek(to: end)
@@ -187,7 +187,8 @@ struct LineProgram {
       sequenceStart = rows.count
       isSorted = true
     }
-    if !isSorted { sortSequence() }
+    // The sort is stable: rows at one address stay in order.
+    if !isSorted { rows[sequenceStart...].sort { $0.address < $1.address } }
     guard sequenceStart < rows.count, rows[sequenceStart].address < address,
       ranges.code.contains(where: { $0.contains(rows[sequenceStart].address) })
     else {
@@ -198,12 +199,6 @@ struct LineProgram {
       .init(
         range: AddressRange(from: rows[sequenceStart].address, to: address),
         payload: sequenceStart..<rows.count))
-  }
-
-  private mutating func sortSequence() {
-    // The sort is stable: rows at one address stay in order.
-    let sorted = rows[sequenceStart...].sorted { $0.address < $1.address }
-    rows.replaceSubrange(sequenceStart..., with: sorted)
   }
 }
 
@@ -268,7 +263,8 @@ struct LineHeader {
     var tables = DWARFReader(bytes, from: cursor.offset, to: programStart)
     self.bytes = Array(bytes[..<programStart])
     if version >= 5 {
-      readTables(&tables)
+      directories = readEntries(&tables).map(\.name)
+      files = readEntries(&tables)
     } else {
       readOldTables(&tables)
     }
@@ -292,12 +288,6 @@ struct LineHeader {
       _ = cursor.uleb()
       files.append(File(name: .text(name), directory: Int(clamping: directory)))
     }
-  }
-
-  private mutating func readTables(_ cursor: inout DWARFReader) {
-    let directoryEntries = readEntries(&cursor)
-    directories = directoryEntries.map(\.name)
-    files = readEntries(&cursor)
   }
 
   private func readEntries(_ cursor: inout DWARFReader) -> [File] {

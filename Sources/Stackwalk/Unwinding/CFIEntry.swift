@@ -246,10 +246,10 @@ extension DWARFCursor {
     let place = bases.section &+ UInt64(position)
     guard let value = readPointerValue(encoding) else { return nil }
     switch encoding.rawValue & 0x70 {
-    case 0x00: return value
-    case 0x10: return place &+ value
-    case 0x30: return bases.data.map { $0 &+ value }
-    case 0x40: return bases.function.map { $0 &+ value }
+    case 0x00: return value  // DW_EH_PE_absptr
+    case 0x10: return place &+ value  // DW_EH_PE_pcrel
+    case 0x30: return bases.data.map { $0 &+ value }  // DW_EH_PE_datarel
+    case 0x40: return bases.function.map { $0 &+ value }  // DW_EH_PE_funcrel
     // DW_EH_PE_textrel, which no linker of either architecture writes.
     default: return nil
     }

@@ -14,37 +14,31 @@ struct CFIProgram {
   private var initial: CFIRow?
   private var remembered: [CFIRow] = []
   private var location: Address
+  /// The position of index 0 of the instructions.
   private var origin: UInt64
 
   /// Computes the rules at an address in the FDE's range; nil for damaged or unknown instructions.
-  static func row(
-    of fde: FDE, at target: Address, registerCount: Int
-  ) -> CFIRow? {
-    let cie = fde.cie
-    var program = CFIProgram(
-      cie: cie, target: target, row: CFIRow(registerCount: registerCount),
-      location: fde.range.start, origin: cie.origin)
-    guard program.run(cie.instructions) else { return nil }
+  static func row(of fde: FDE, at target: Address, registerCount: Int) -> CFIRow? {
+    var program = CFIProgram(of: fde, at: target, registerCount: registerCount)
+    guard program.run(fde.cie.instructions) else { return nil }
     program.initial = program.row
     program.remembered = []
     program.origin = fde.origin
     program.location = fde.range.start
     guard program.run(fde.instructions), program.row.cfa != nil,
-      let register = Int(exactly: cie.returnAddressRegister), register < registerCount
+      let register = Int(exactly: fde.cie.returnAddressRegister), register < registerCount
     else { return nil }
     program.row.returnAddressRegister = register
-    program.row.isSignalFrame = cie.isSignalFrame
+    program.row.isSignalFrame = fde.cie.isSignalFrame
     return program.row
   }
 
-  private init(
-    cie: CIE, target: Address, row: CFIRow, location: Address, origin: UInt64
-  ) {
-    self.cie = cie
+  private init(of fde: FDE, at target: Address, registerCount: Int) {
+    cie = fde.cie
     self.target = target
-    self.row = row
-    self.location = location
-    self.origin = origin
+    row = CFIRow(registerCount: registerCount)
+    location = fde.range.start
+    origin = fde.cie.origin
   }
 
   /// Stops at the first instruction for a later address than the target; false for damage.
@@ -54,11 +48,11 @@ struct CFIProgram {
       guard let instruction = cursor.read(UInt8.self) else { return false }
       let operand = UInt64(instruction & 0x3F)
       switch instruction & 0xC0 {
-      case 0x40: advance(operand)
-      case 0x80:
+      case 0x40: advance(operand)  // DW_CFA_advance_loc
+      case 0x80:  // DW_CFA_offset
         guard let factor = cursor.readULEB() else { return false }
         set(operand, .offset(factored(factor)))
-      case 0xC0: restore(operand)
+      case 0xC0: restore(operand)  // DW_CFA_restore
       default: guard execute(instruction, &cursor) else { return false }
       }
       if location > target { return true }
@@ -68,14 +62,14 @@ struct CFIProgram {
 
   private mutating func execute(_ instruction: UInt8, _ cursor: inout DWARFCursor) -> Bool {
     switch instruction {
-    case 0x00: return true
+    case 0x00: return true  // DW_CFA_nop
     case 0x01...0x04: return moveLocation(instruction, &cursor)
     case 0x0C...0x0F, 0x12, 0x13: return defineCFA(instruction, &cursor)
-    case 0x0A:
+    case 0x0A:  // DW_CFA_remember_state
       guard remembered.count < Self.maximumDepth else { return false }
       remembered.append(row)
       return true
-    case 0x0B:
+    case 0x0B:  // DW_CFA_restore_state
       guard let last = remembered.popLast() else { return false }
       row = last
       return true
@@ -91,13 +85,13 @@ struct CFIProgram {
 
   private mutating func moveLocation(_ instruction: UInt8, _ cursor: inout DWARFCursor) -> Bool {
     switch instruction {
-    case 0x01:
+    case 0x01:  // DW_CFA_set_loc
       let bases = PointerEncoding.Bases(section: origin, data: nil, function: nil)
       guard !cie.pointerEncoding.isIndirect,
         let address = cursor.readPointer(cie.pointerEncoding, bases: bases)
       else { return false }
       location = Address(address)
-    default:
+    default:  // DW_CFA_advance_loc1, 2 and 4
       let width = instruction == 0x02 ? 1 : instruction == 0x03 ? 2 : 4
       guard let delta = cursor.readUnsigned(width: width) else { return false }
       advance(delta)
@@ -105,30 +99,28 @@ struct CFIProgram {
     return true
   }
 
-  private mutating func defineCFA(
-    _ instruction: UInt8, _ cursor: inout DWARFCursor
-  ) -> Bool {
+  private mutating func defineCFA(_ instruction: UInt8, _ cursor: inout DWARFCursor) -> Bool {
     switch instruction {
-    case 0x0C:
+    case 0x0C:  // DW_CFA_def_cfa
       guard let register = cursor.readULEB(), let offset = cursor.readULEB() else { return false }
       row.cfa = .register(register, offset: Int64(bitPattern: offset))
-    case 0x12:
+    case 0x12:  // DW_CFA_def_cfa_sf
       guard let register = cursor.readULEB(), let factor = cursor.readSLEB() else { return false }
       row.cfa = .register(register, offset: factor &* cie.dataAlignment)
-    case 0x0D:
+    case 0x0D:  // DW_CFA_def_cfa_register
       guard let register = cursor.readULEB(),
         case .register(_, let offset)? = row.cfa
       else { return false }
       row.cfa = .register(register, offset: offset)
-    case 0x0E:
+    case 0x0E:  // DW_CFA_def_cfa_offset
       guard let offset = cursor.readULEB(), case .register(let register, _)? = row.cfa
       else { return false }
       row.cfa = .register(register, offset: Int64(bitPattern: offset))
-    case 0x13:
+    case 0x13:  // DW_CFA_def_cfa_offset_sf
       guard let factor = cursor.readSLEB(), case .register(let register, _)? = row.cfa
       else { return false }
       row.cfa = .register(register, offset: factor &* cie.dataAlignment)
-    default:
+    default:  // DW_CFA_def_cfa_expression
       guard let expression = readBlock(&cursor) else { return false }
       row.cfa = .expression(expression)
     }
@@ -142,7 +134,7 @@ struct CFIProgram {
     let rule: RegisterRule?
     switch instruction {
     case 0x05: rule = cursor.readULEB().map { .offset(factored($0)) }
-    case 0x06:
+    case 0x06:  // DW_CFA_restore_extended
       restore(register)
       return true
     case 0x07: rule = .undefined

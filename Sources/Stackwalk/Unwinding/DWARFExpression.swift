@@ -50,20 +50,22 @@ struct DWARFExpression {
   private mutating func step(_ context: some ExpressionContext) -> Bool {
     guard let operation = cursor.read(UInt8.self) else { return false }
     switch operation {
-    case 0x30...0x4F: return push(UInt64(operation &- 0x30))
+    case 0x30...0x4F: return push(UInt64(operation &- 0x30))  // DW_OP_lit0 to 31
     case 0x50...0x6F: return false  // DW_OP_reg0 to 31 are places, not values.
-    case 0x70...0x8F: return pushRegister(UInt64(operation &- 0x70), context)
-    case 0x92:
+    case 0x70...0x8F:  // DW_OP_breg0 to 31
+      return pushRegister(UInt64(operation &- 0x70), context)
+    case 0x92:  // DW_OP_bregx
       guard let number = cursor.readULEB() else { return false }
       return pushRegister(number, context)
-    case 0x03: return push(cursor.read(UInt64.self).map { $0 &+ context.loadBias })
+    case 0x03:  // DW_OP_addr
+      return push(cursor.read(UInt64.self).map { $0 &+ context.loadBias })
     case 0x06, 0x94: return dereference(operation, context)
     case 0x08...0x11: return push(constant(operation))
     case 0x12...0x17: return shuffle(operation)
     case 0x19, 0x1F, 0x20, 0x23: return unary(operation)
     case 0x1A...0x27, 0x29...0x2E: return binary(operation)
     case 0x28, 0x2F: return branch(operation)
-    case 0x96: return true
+    case 0x96: return true  // DW_OP_nop
     default: return false
     }
   }
@@ -106,16 +108,16 @@ struct DWARFExpression {
   private mutating func shuffle(_ operation: UInt8) -> Bool {
     let count = stack.count
     switch operation {
-    case 0x12: return push(stack.last)
-    case 0x13: return stack.popLast() != nil
-    case 0x14: return count >= 2 && push(stack[count - 2])
-    case 0x15:
+    case 0x12: return push(stack.last)  // DW_OP_dup
+    case 0x13: return stack.popLast() != nil  // DW_OP_drop
+    case 0x14: return count >= 2 && push(stack[count - 2])  // DW_OP_over
+    case 0x15:  // DW_OP_pick
       guard let index = cursor.read(UInt8.self), Int(index) < count else { return false }
       return push(stack[count - 1 - Int(index)])
-    case 0x16:
+    case 0x16:  // DW_OP_swap
       guard count >= 2 else { return false }
       stack.swapAt(count - 1, count - 2)
-    default:
+    default:  // DW_OP_rot
       guard count >= 3 else { return false }
       // The top goes below the next two.
       let top = stack.removeLast()
