@@ -19,7 +19,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // In a time of its own, so that it can say that the time was over. The end mark follows.
   case writeCapture
   // Behind the dump, in a crash only.
-  case removeHangDumps, writeLastWords, writeStandardError
+  case removeHangDumps, writeSummary, writeStandardError
 
   /// One section, as code and documents know it.
   @safe
@@ -67,9 +67,9 @@ package enum Section: UInt8, CaseIterable, Sendable {
       case .writeLinkMap: unsafe Entry(12, "link map", pm_write_link_map)
       case .writeCapture: unsafe Entry(10, "capture", pm_write_capture)
       case .removeHangDumps: unsafe Entry(15, "removing the dumps of hangs", pm_remove_hang_dumps)
-      case .writeLastWords: unsafe Entry(13, "last words", pm_write_last_words)
+      case .writeSummary: unsafe Entry(13, "crash summary", pm_write_summary)
       case .writeStandardError:
-        unsafe Entry(14, "last words on standard error", pm_write_standard_error)
+        unsafe Entry(14, "crash summary on standard error", pm_write_standard_error)
       }
     }
   }

@@ -26,8 +26,8 @@ struct Session: ~Copyable {
   var writtenStack = WrittenStack()
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
-  /// Bytes of the last words that are ready to be written.
-  var lastWordsCount = 0
+  /// Bytes of the crash summary that are ready to be written.
+  var summarySize = 0
 
   /// The top of the stack that the dump is taken on.
   let stackTop: UnsafeMutableRawPointer

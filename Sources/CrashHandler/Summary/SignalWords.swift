@@ -1,3 +1,5 @@
+internal import CSignalSafe
+
 /// Names for numbers, as words of one text: a table that needs no memory of its own and no jump.
 ///
 /// RUNS-DURING-CRASH. Source: signal(7); sigaction(2), "The si_code field"; Linux
@@ -42,8 +44,7 @@ struct SignalWords {
       lines.skipLine()
     }
     lines.skipBlanks()
-    unsafe append(
-      code, of: lines.address, count: lines.lengthOfLine, orElse: code, to: &text)
+    append(code, of: lines.line, orElse: code, to: &text)
   }
 
   /// The name of an errno below 33, those that files give.
@@ -62,29 +63,27 @@ struct SignalWords {
   private static func append(
     _ number: Int32, of words: StaticString, orElse value: Int32, to text: inout TextBuffer
   ) {
-    unsafe append(
-      number, of: UnsafeRawPointer(words.utf8Start), count: words.utf8CodeUnitCount,
-      orElse: value, to: &text)
+    append(
+      number, of: unsafe Bytes(words.utf8Start, count: words.utf8CodeUnitCount), orElse: value,
+      to: &text)
   }
 
   /// Appends the `number`th word, counted from 1, or a number where there is none.
   @_noLocks
   private static func append(
-    _ number: Int32, of words: UnsafeRawPointer, count: Int, orElse value: Int32,
-    to text: inout TextBuffer
+    _ number: Int32, of words: Bytes, orElse value: Int32, to text: inout TextBuffer
   ) {
-    var scanner = unsafe TextScanner(words, count: count)
+    var scanner = words.text
     var index: Int32 = 1
     while index < number, !scanner.isAtEnd {
       scanner.skipWord()
       scanner.skipBlanks()
       index &+= 1
     }
-    let start = unsafe scanner.address
-    let from = scanner.position
+    let start = scanner.position
     scanner.skipWord()
-    if number > 0, scanner.position > from {
-      unsafe text.append(start, count: scanner.position &- from)
+    if number > 0, scanner.position > start {
+      unsafe text.append(words.address + start, count: scanner.position &- start)
     } else {
       text.append(decimal: Int64(value))
     }

@@ -1,14 +1,14 @@
 internal import CSignalSafe
 
-/// Writes the last words to descriptor 2.
+/// Writes the summary to descriptor 2.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_standard_error) @_noLocks
 func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  guard capture.isSame(capture.installed.lastWords.standardError) else { return }
+  guard capture.isSame(capture.installed.summary.standardError) else { return }
   StandardError().write(
-    capture.installed.lastWords.block.bytes(count: capture.session.lastWordsCount))
+    capture.installed.summary.text.bytes(count: capture.session.summarySize))
 }
 
 /// A descriptor that may be anything: a file, a terminal, a pipe that nobody reads, a socket whose

@@ -18,7 +18,7 @@ struct StopTests {
   private static func crowd(_ sleepers: Int, _ condition: String...) -> Scene {
     Scene(
       kind: "null-read", sleepers: sleepers,
-      more: ["--no-last-words"] + condition.flatMap { ["--condition", $0] })
+      more: ["--no-summary"] + condition.flatMap { ["--condition", $0] })
   }
 
   @Test("Only the last one to stop wakes the thread that captures")

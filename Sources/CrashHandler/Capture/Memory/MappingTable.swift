@@ -126,6 +126,34 @@ struct MappingTable {
     }
     return low
   }
+
+  @_noLocks
+  func isExecutable(_ address: UInt64) -> Bool {
+    let index = index(endingAbove: address)
+    return index < count && self[index].start <= address
+      && self[index].has(Mapping.isExecutable)
+  }
+
+  /// The index of the mapping with which the file around an address begins; -1 if there is none.
+  @_noLocks
+  func fileStart(around address: UInt64) -> Int {
+    var index = index(endingAbove: address)
+    guard index < count, self[index].start <= address, self[index].pathLength > 0 else {
+      return -1
+    }
+    let path = path(of: self[index])
+    // A linker makes four segments of a file, rarely more than eight, and there may be mappings
+    // without a name between them.
+    var steps = 0
+    while index >= 0, steps < 64 {
+      if self[index].has(Mapping.startsFile), self.path(of: self[index]).isEqual(to: path) {
+        return index
+      }
+      index &-= 1
+      steps &+= 1
+    }
+    return -1
+  }
 }
 
 /// One mapping of the table.

@@ -91,6 +91,11 @@ struct Bytes {
     return unsafe Bytes(address + offset, count: count &- offset)
   }
 
+  @_noLocks
+  func isEqual(to other: Bytes) -> Bool {
+    unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
+  }
+
   var text: TextScanner { @_noLocks get { unsafe TextScanner(address, count: count) } }
 }
 

@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The exception: who, which signal, and the last words of the runtime and of libc.
+/// The exception: who, which signal, and what the runtime and libc said last.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_exception) @_noLocks

@@ -2,9 +2,9 @@ import CrashReport
 import CrashTestSupport
 import Testing
 
-/// Where nobody is to read them, nothing is done for the last words.
-@Suite("Last words for nobody")
-struct LastWordsCallTests {
+/// Where nobody is to read them, nothing is done for the summary.
+@Suite("Crash summary for nobody")
+struct SummaryCallTests {
   /// The calls that the crashing thread makes once its dump has its name.
   private func calls(
     _ arguments: [String], after shell: String? = nil

@@ -7,7 +7,7 @@ import Testing
 @testable import CrashHandler
 
 /// Blocks of crashes that crash-lab does not know.
-@Suite struct LastWordsTests {
+@Suite struct CrashSummaryTests {
   @Test func textOfTheProgramStaysOnItsLineAndSteersNoTerminal() async throws {
     let folder = try TemporaryFolder()
     let database = folder.database
@@ -87,7 +87,7 @@ import Testing
       while true { pause() }
     }
     let lines = try blocks(of: result)
-    #expect(lines.filter { $0.hasPrefix("last-words ") }.count == 1)
+    #expect(lines.filter { $0.hasPrefix("crash-summary ") }.count == 1)
     #expect(lines.filter { $0 == "end" }.count == 1)
   }
 

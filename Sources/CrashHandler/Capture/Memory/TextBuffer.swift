@@ -97,8 +97,17 @@ struct TextBuffer {
     unsafe append(escaping: bytes.address, count: bytes.count, limit: limit)
   }
 
+  /// NUL-terminated text of the handler's own.
   @_noLocks
-  mutating func append(escaping bytes: UnsafeRawPointer, count length: Int, limit: Int) {
+  mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
+    var count = 0
+    // With a bound, which keeps the compiler from calling strlen.
+    while count < limit, unsafe text[count] != 0 { count &+= 1 }
+    unsafe append(escaping: UnsafeRawPointer(text), count: count, limit: limit)
+  }
+
+  @_noLocks
+  private mutating func append(escaping bytes: UnsafeRawPointer, count length: Int, limit: Int) {
     let end = count &+ limit
     var index = 0
     while index < length {
