@@ -112,7 +112,7 @@ final class DWARFUnitContent {
     guard let entry = abbreviations.entry(cursor.uleb()) else { return [] }
     var chain = [die(entry, &cursor)]
     guard entry.hasChildren else { return chain }
-    // Depths below the function: of the next entry, and of the entries in the chain's last.
+    // Depths below the function: `depth` of the next entry, `floor` of those in the chain's last.
     var depth = 1
     var floor = 1
     while depth >= floor, !cursor.isAtEnd {

@@ -96,8 +96,8 @@ public struct CandidateFrames {
   ) -> Caller {
     let lookup = isCall ? entry.address.clampedSubtracting(1) : entry.address
     guard let module = entry.module,
-      let row = source.frameRow(at: lookup, in: module, registerCount: registers.count),
-      case .register(let register, let offset)? = row.frameAddress
+      let row = source.cfiRow(at: lookup, in: module, registerCount: registers.count),
+      case .register(let register, let offset)? = row.cfa
     else { return .unknown }
     let rule = row.rules[row.returnAddressRegister]
     if rule == .undefined { return .none }
