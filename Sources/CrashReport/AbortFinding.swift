@@ -78,7 +78,7 @@ struct AbortFinding {
 
   private func exceptionFinding(_ sent: String) -> Finding? {
     guard let exception = snapshot.cxxException, let type = exception.typeName else { return nil }
-    let name = CxxTypeName.readable(type)
+    let name = Demangler.cxxTypeName(type)
     let fact = "the thread's last caught C++ exception is of type \(name)"
     // Without names on the stack nothing tells it from an abort() in a catch block.
     guard isUncaught else {
@@ -108,7 +108,7 @@ struct AbortFinding {
       isUncaught || !hasNames
     else { return nil }
     let text = exception.message?.trimmed ?? ""
-    return "Uncaught C++ exception of type \(CxxTypeName.readable(type))"
+    return "Uncaught C++ exception of type \(Demangler.cxxTypeName(type))"
       + (text.isEmpty ? "" : ": \(text)")
   }
 

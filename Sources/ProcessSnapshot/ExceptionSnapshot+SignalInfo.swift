@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 // The fields of the kernel's siginfo_t. Source: sigaction(2); Linux
 // include/uapi/asm-generic/siginfo.h, the same on x86_64 and arm64: signal 0, code 8, then by kind
 // of signal from byte 16 on.

@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 extension ProcessSnapshot {
   /// The address of the program's own module among some: that with its entry point, as the
   /// auxiliary vector tells, or else the one of the executable's path.

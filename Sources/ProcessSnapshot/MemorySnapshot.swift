@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// Bytes of the crashed process at the address they had there.
 public struct MemoryRegion: Sendable, Equatable {
   public var address: Address
@@ -72,13 +74,7 @@ public struct MemorySnapshot: Sendable, Equatable {
   }
 
   private func firstIndex(startingAbove address: Address) -> Int {
-    var low = 0
-    var high = regions.count
-    while low < high {
-      let middle = (low + high) / 2
-      if regions[middle].address <= address { low = middle + 1 } else { high = middle }
-    }
-    return low
+    regions.partitioningIndex { $0.address > address }
   }
 
   /// `count` bytes at an address; nil unless all of them were captured.
@@ -97,6 +93,6 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   /// A little-endian 64-bit word; nil unless it was captured whole.
   public func word(at address: Address) -> UInt64? {
-    bytes(at: address, count: 8)?.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    bytes(at: address, count: 8)?.littleEndian(at: 0, as: UInt64.self)
   }
 }

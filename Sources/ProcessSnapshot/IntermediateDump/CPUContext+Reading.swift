@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 extension CPUContext {
   /// Takes registers as the kernel laid them out in a signal frame; nil where they are missing or
   /// too short.
