@@ -7,7 +7,7 @@ extension StoredReport {
   /// Reports on ends are a few kilobytes; larger ones are not read for it.
   private static var endSize: Int64 { 64 << 10 }
 
-  /// How the run ended, in the word of `CrashReport.End.kind`, if this is a report of one that left
+  /// How the run ended, in the word of the JSON schema, if this is a report of one that left
   /// no dump.
   var endKind: String? {
     guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
@@ -15,6 +15,6 @@ extension StoredReport {
         Array(bytes.dropFirst(Int(clamping: offset)).prefix(count))
       })
     else { return nil }
-    return CrashReport.End(ProcessSnapshot(summarizing: document).end).map { $0.kind ?? "unknown" }
+    return ProcessSnapshot(summarizing: document).end.map { $0.kind?.word ?? "unknown" }
   }
 }
