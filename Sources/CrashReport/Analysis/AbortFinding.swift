@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// What the C library or a failed assertion says before it ends the process.
+/// A failure that the C library or an assertion reports before it ends the process.
 package enum LibraryFailure: String, Sendable {
   case assertion = "c-assertion"
   case stackSmashing = "stack-smashing"

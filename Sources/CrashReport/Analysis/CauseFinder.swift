@@ -84,7 +84,7 @@ extension ProcessSnapshot {
     return Int64(sender.processID) == Int64(own)
   }
 
-  /// What the kernel said of the signal.
+  /// The signal, its code and address, as evidence.
   var signalEvidence: [Evidence] {
     guard let exception, let signal = exception.signal else { return [] }
     return [.signal(signal, code: exception.code, exception.address)]
@@ -92,10 +92,10 @@ extension ProcessSnapshot {
 }
 
 extension ExceptionSnapshot {
-  /// What Swift's runtime said; nil for blank words.
+  /// The message of Swift's runtime; nil for blank words.
   var swiftMessage: String? { fatalMessage?.trimmed }
 
-  /// What the C library said; nil for blank words.
+  /// The message of the C library; nil for blank words.
   var libraryMessage: String? { abortMessage?.trimmed }
 }
 

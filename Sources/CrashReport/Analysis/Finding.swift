@@ -2,7 +2,7 @@ package import ProcessSnapshot
 
 /// The cause of a crash as the dump shows it, in values; `Text/CauseText.swift` puts it into words.
 package struct Finding: Sendable, Equatable {
-  /// How far it can be believed.
+  /// The degree of belief.
   package enum Certainty: String, Sendable {
     /// The processor, the kernel or the program's own runtime said so.
     case certain
@@ -17,7 +17,7 @@ package struct Finding: Sendable, Equatable {
   package var evidence: [Evidence]
 }
 
-/// Why a process crashed.
+/// The reason of a crash.
 package enum Cause: Sendable, Equatable {
   // SIGSEGV
   case nullDereference(MemoryAccess?, Address)
@@ -50,7 +50,7 @@ package enum Cause: Sendable, Equatable {
   case dispatchAssertion
   case actorIsolation
 
-  // What runtimes say, or names on the stack
+  // By messages of runtimes, or names on the stack
   case swiftFailure(SwiftFailure, SwiftEnd)
   case libraryFailure(LibraryFailure)
   case pureVirtualCall
@@ -77,7 +77,7 @@ package enum Cause: Sendable, Equatable {
     package var value: UInt64
   }
 
-  /// How Swift's runtime or a check of the compiler ends the process.
+  /// The way in which Swift's runtime or a check of the compiler ends the process.
   package enum SwiftEnd: Sendable, Equatable {
     case abort
     case trap

@@ -60,7 +60,7 @@ package enum FunctionName {
     return nil
   }
 
-  /// Where `separator` first stands outside all brackets.
+  /// The first place of `separator` outside all brackets.
   private static func topLevel(_ separator: String, in text: ArraySlice<Character>) -> Int? {
     let wanted = Array(separator)
     var depth = 0

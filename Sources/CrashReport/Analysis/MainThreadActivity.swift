@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// What the main thread did when the process was ended from outside.
+/// The main thread's state when the process was ended from outside.
 package enum MainThreadActivity: Sendable, Equatable {
   /// Blocked in a system call; the name is nil for one that is not known.
   case blocked(Int, String?)
@@ -19,7 +19,7 @@ package enum MainThreadActivity: Sendable, Equatable {
     guard let id = snapshot.process.processID,
       let thread = snapshot.threads.first(where: { $0.id == id })
     else { return nil }
-    // The signal's own thread ran when it was captured; what it did before, its code tells.
+    // The thread that took the signal ran when it was captured; its code tells what it did before.
     let activity =
       snapshot.exception?.threadID == id
       ? Self.interrupted(thread, snapshot) : Self.blocked(thread, snapshot)

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import ProcessSnapshot
 
-/// What a faulting instruction tried to do.
+/// The kind of access of a faulting instruction.
 package enum MemoryAccess: String, Sendable {
   case read
   case write

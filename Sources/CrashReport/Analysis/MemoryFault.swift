@@ -9,9 +9,10 @@ struct MemoryFault {
 
   /// Addresses below this are never mapped: /proc/sys/vm/mmap_min_addr is 64 KiB almost everywhere.
   private static let nullPageEnd: Address = 0x1_0000
-  /// How far below the stack a fault may lie and still be its overflow; guards are a page to 1 MiB.
+  /// The largest distance below the stack of a fault that is its overflow; guards have a page to
+  /// 1 MiB.
   private static let guardSize: UInt64 = 1 << 20
-  /// How far below the stack pointer a signal's frame may reach: the red zone and AT_MINSIGSTKSZ,
+  /// The most that a signal's frame takes below the stack pointer: the red zone and AT_MINSIGSTKSZ,
   /// which is 11 KiB with the largest registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
   /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).

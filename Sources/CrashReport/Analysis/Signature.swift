@@ -56,11 +56,11 @@ struct Signature: Sendable {
   }
 
   private func names(of frames: [StackFrame]) -> [String] {
-    // What was found behind a gap or by a scan may be left over from another call.
+    // A frame behind a gap or found by a scan may be left over from another call.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
       let own = frames.filter(isOwn).compactMap(\.function).map(SignatureName.init)
-      // Where a thread begins says nothing of the cause, unless there is nothing else.
+      // The first function of a thread says nothing of the cause, unless there is nothing else.
       for names in [own.filter { !$0.isEntry }, own] where !names.isEmpty {
         return Self.innermost(names.map(\.text))
       }
@@ -135,7 +135,7 @@ struct SignatureName: Sendable, Equatable {
     "property wrapper backing initializer of ", "static ",
   ]
 
-  /// Where a program or a thread begins: it calls everything.
+  /// True for the first function of a program or a thread: it calls everything.
   var isEntry: Bool {
     text == "main" || text == "async_Main" || text.hasSuffix("_main")
       || text.hasSuffix(".main()") || text.hasSuffix(".$main()")

@@ -21,7 +21,7 @@ package enum SwiftFailure: String, Sendable {
   /// A text of the program's own.
   case fatalError = "swift-fatal-error"
 
-  /// How texts begin, once what stands in front of them is taken away.
+  /// Beginnings of texts, without the prefixes that `init(message:)` takes away.
   private static let beginnings: [(words: String, failure: SwiftFailure)] = [
     ("index out of range", .indexOutOfRange),
     ("array index is out of range", .indexOutOfRange),
@@ -65,8 +65,8 @@ package enum SwiftFailure: String, Sendable {
     self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
   }
 
-  /// How the compiler names a failed check that leaves no message: by a function without code that
-  /// it puts around the trap in the debug information.
+  /// The prefix of the function without code that the compiler puts around a trap in the debug
+  /// information: it names a failed check that leaves no message.
   ///
   /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
   static let trapPrefix = "Swift runtime failure: "

@@ -62,7 +62,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// What a folded thread does: its innermost function.
+  /// The innermost function of a folded thread, which mostly tells what it does.
   private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
     thread.frames.lazy.compactMap(\.function).first.map(FunctionName.short)
   }

@@ -2,7 +2,7 @@ internal import ProcessSnapshot
 
 /// A report as one HTML page that needs nothing else: no network, no script, no font.
 ///
-/// What a reader needs first comes first on a telephone too: what happened, the signal with its code
+/// The most important comes first, on a narrow screen too: what happened, the signal with its code
 /// and sender, the crashing thread. Everything from the dump is escaped, and the page forbids itself
 /// scripts and every request, so that an escape that is missing could not do much.
 package struct HTMLReport: Sendable {
@@ -94,7 +94,7 @@ package struct HTMLReport: Sendable {
     let line = [programName, process.version, process.environment, time]
     html.element(
       "p", ["class": "program"], text: line.compactMap { $0 }.joined(separator: " \u{B7} "))
-    // A long one would push the signal off a telephone's first screen.
+    // A long one would push the signal off a narrow screen.
     let isLong = head.sentence.utf8.count > 120
     html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
     html.element("dl", ["class": "signs"]) { html in

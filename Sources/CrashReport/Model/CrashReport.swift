@@ -9,9 +9,9 @@ package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
   /// The crashing thread first.
   package var threads: [Thread]
-  /// Why frames have no names or uncertain ones, for each of the snapshot's modules.
+  /// The reason why frames have no names or uncertain ones, for each of the snapshot's modules.
   package var symbolNotes: [String?]
-  /// What the runtime or the C library said before it ended the process, else the type and text of
+  /// The message of the runtime or the C library that ended the process, else the type and text of
   /// an uncaught C++ exception.
   package var message: String?
   /// Nil where the dump shows no cause, and where nothing crashed.

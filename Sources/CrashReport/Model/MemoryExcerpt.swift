@@ -5,9 +5,9 @@ package struct MemoryExcerpt: Sendable, Equatable {
   /// "fault" for the faulting address, "instructions", "stack" for the top of the crashing
   /// thread's, else the register that points there.
   package var about: String
-  /// What it is about; within `bytes`.
+  /// The address that it is about; within `bytes`.
   package var target: Address
-  /// Where `bytes` begin.
+  /// The address of the first byte.
   package var address: Address
   package var bytes: [UInt8]
 
@@ -27,7 +27,7 @@ extension ProcessSnapshot {
     var found: [MemoryExcerpt] = []
     func add(_ about: String, _ target: Address?, before: UInt64, behind: UInt64) {
       guard let target, let region = memory.region(containing: target),
-        // What is shown already says nothing new.
+        // Shown already.
         !found.contains(where: { $0.range.contains(target) })
       else { return }
       let low = target.clampedSubtracting(before).alignedDown(to: 16)

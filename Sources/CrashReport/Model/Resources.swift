@@ -1,6 +1,6 @@
 package import ProcessSnapshot
 
-/// What the process used of what it may use.
+/// The resources of the process: used, and allowed.
 package struct Resources: Sendable, Equatable {
   /// A count or a size, and its limit; nil for what is not known, the limit also where there is
   /// none.

@@ -186,7 +186,7 @@ extension Finding {
 }
 
 extension MemoryAccess? {
-  /// How a sentence begins.
+  /// The beginning of a sentence.
   fileprivate var subject: String {
     switch self {
     case .read: "A read of"
@@ -243,7 +243,7 @@ extension StackOverflow {
     return sentences.joined(separator: " ")
   }
 
-  /// How many calls are on it, and how far it may grow.
+  /// The number of calls on it, and the size to which it may grow.
   private var bounds: String? {
     let calls = depth.map { depth in
       let about = depth.estimated > 0 ? "About " : depth.isWhole ? "" : "At least "

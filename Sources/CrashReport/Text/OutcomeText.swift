@@ -1,6 +1,6 @@
 package import ProcessSnapshot
 
-// How a dump without a crash, an end without a dump and what follows a dump are told.
+// Sentences on a dump without a crash, an end without a dump, and what follows a dump.
 
 extension DumpRequest {
   /// The report in one or two sentences.
@@ -74,12 +74,12 @@ extension RunEnd {
 }
 
 extension Survival {
-  /// What followed the dump, in words; nil where the crash ended the process.
+  /// Tells what followed the dump; nil where the crash ended the process.
   ///
   /// - Parameter module: the file name of the module that the previous handler lies in.
   func outcomeText(handlerIn module: String?) -> String? {
     switch outcome {
-    // Of Swift's own handler everybody knows what it is for.
+    // Swift's handler is known to return.
     case nil where module == "libswiftCore.so",
       .previousHandlerRan where module == "libswiftCore.so":
       return "Swift's backtracer ran after the dump"
@@ -97,7 +97,7 @@ extension Survival {
     }
   }
 
-  /// What came before; nil for the first crash.
+  /// Tells of earlier crashes; nil for the first.
   var earlierText: String? {
     guard let count = survivedCrashes, count > 0 else { return nil }
     let last = precedingReport.map { ", the last report \($0)" } ?? ""

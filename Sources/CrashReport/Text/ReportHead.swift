@@ -9,11 +9,11 @@ extension CrashReport {
   struct Head: Sendable, Equatable {
     /// The message, else the explanation.
     var sentence: String
-    /// What else must not be missed, a paragraph each.
+    /// Paragraphs that must not be missed.
     var paragraphs: [String]
     /// The signal, the cause, and what became of the process.
     var signs: [ReportField]
-    /// Who crashed, when and on what.
+    /// Process, time and system.
     var facts: [ReportField]
   }
 

@@ -8,7 +8,7 @@ struct ReportSection: Sendable, Equatable {
   enum Row: Sendable, Equatable {
     /// A fact under its name; the names of a section are as wide as the longest.
     case field(ReportField)
-    /// A value that the program gave a name of its own.
+    /// A value under a name that the program gave it.
     case assignment(name: String, value: String)
     /// Words on a line of their own.
     case text(String)
@@ -87,7 +87,7 @@ extension CrashReport {
     let value: String
   }
 
-  /// What is to be said of values that are not simply the last ones.
+  /// Notes on values that are not simply the last ones.
   private var annotationMarks: [AnnotationPair: String] {
     var marks: [AnnotationPair: String] = [:]
     for annotation in snapshot.client.annotations + snapshot.client.simpleAnnotations {
@@ -143,7 +143,7 @@ extension CrashReport {
     return ReportSection("Extra memory", rows: rows)
   }
 
-  /// What found no room or could not be added.
+  /// Everything that found no room or could not be added.
   private var omissionSection: ReportSection? {
     let client = snapshot.client
     let counts = [

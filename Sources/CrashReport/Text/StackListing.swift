@@ -7,9 +7,9 @@ struct StackListing {
   enum Item {
     /// The number is nil where a gap further in leaves it unknown.
     case frame(StackFrame, number: Int?)
-    /// What stands in place of frames.
+    /// A line in place of frames.
     case elision(String)
-    /// What is said behind the frames.
+    /// A line behind the frames.
     case note(String)
   }
 
@@ -157,7 +157,7 @@ struct ThreadGroup {
     var groups: [ThreadGroup] = []
     var known: [[Address]: Int] = [:]
     for thread in threads {
-      // What is missing belongs to a thread of its own.
+      // Threads with missing frames may differ in those.
       let trace = thread.trace
       let isWhole = !trace.frames.isEmpty && trace.omittedCount == 0 && !trace.hasGap
       let key = trace.frames.map(\.address)

@@ -1,7 +1,7 @@
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// What text and page say of threads, frames, modules and the capture; raw, as the words of a section.
+// Words of text and page for threads, frames, modules and the capture; raw, as those of a section.
 
 extension CrashReport {
   /// Such as "Thread 12 "worker" crashed (state R)".
@@ -24,7 +24,7 @@ extension CrashReport {
     return [how, state, call, policy, nice].compactMap { $0 }
   }
 
-  /// What the first thread did.
+  /// The verb for the first thread.
   private var verb: String {
     guard let request = snapshot.request else { return "crashed" }
     guard request.kind == .hang else { return "requested the dump" }
@@ -35,7 +35,7 @@ extension CrashReport {
     }
   }
 
-  /// Why frames of a thread have no names, as that a file is of another build.
+  /// Reasons why frames of a thread have no names, as that a file is of another build.
   func symbolNotes(on thread: Thread) -> [String] {
     let nameless = Set(thread.frames.filter { $0.function == nil }.compactMap(\.moduleIndex))
     return nameless.sorted().compactMap { symbolNotes.indices.contains($0) ? symbolNotes[$0] : nil }
@@ -44,9 +44,10 @@ extension CrashReport {
   /// The modules that frames lie in, as indices.
   var modulesOnStacks: Set<Int> {
     Set(threads.flatMap { $0.frames.compactMap(\.moduleIndex) })
+      .intersection(snapshot.modules.indices)
   }
 
-  /// Which threads are not there; a sentence each.
+  /// Sentences on threads that are not there.
   var missingThreads: [String] {
     let capture = snapshot.capture
     var sentences: [String] = []
@@ -59,7 +60,7 @@ extension CrashReport {
     return sentences
   }
 
-  /// How much of the process the handler got, in a sentence; nil where nothing is known.
+  /// A sentence on how much of the process was captured; nil where nothing is known.
   var captureText: String? {
     let capture = snapshot.capture
     var notes: [String] = []

@@ -5,6 +5,7 @@ import Foundation
 import IntermediateDump
 import Minidump
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 /// Dumps without a crash, of processes that live on.
