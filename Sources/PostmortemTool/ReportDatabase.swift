@@ -18,15 +18,15 @@ extension StoredReport {
   /// Reports on ends are a few kilobytes; larger ones are not read for it.
   private static var endSize: Int64 { 64 << 10 }
 
-  /// The way in which a run ended that left no dump, in the word of `CrashReport.End.kind`; nil for
-  /// the report of a dump.
+  /// The way in which a run ended that left no dump, in the word of the JSON schema; nil for the
+  /// report of a dump.
   var endKind: String? {
     guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
       let document = MinidumpSummary.document(read: { offset, count in
         Array(bytes.dropFirst(Int(clamping: offset)).prefix(count))
       })
     else { return nil }
-    return CrashReport.End(ProcessSnapshot(summarizing: document).end).map { $0.kind ?? "unknown" }
+    return ProcessSnapshot(summarizing: document).end.map { $0.kind?.word ?? "unknown" }
   }
 }
 
