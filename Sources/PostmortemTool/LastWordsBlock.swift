@@ -16,9 +16,9 @@ struct LastWordsBlock: Equatable {
     var module: Int?
     /// From the module's start, or the address itself where there is no module.
     var offset: UInt64
+    var evidence: CandidateFrames.Entry.Evidence
     var place: CandidateFrames.Entry.Place
-    /// True if no frame pointer led there: it may be left over from an earlier call.
-    var isCandidate: Bool
+    var savedPointer: UInt64?
     /// The module's file name, as the frame's line says it.
     var moduleName: String
   }
@@ -177,26 +177,34 @@ extension LastWordsBlock {
     }
   }
 
-  /// `3+0x12ab@0x40`, `3?0x12ab@0x18`, `3?0x12ab@lr` or `-+0x7f0012ab`; version 1 has no places.
+  /// `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`; version 1 has no
+  /// places.
   private static func frame(_ number: Int, _ place: String, _ name: String) -> Frame? {
-    guard let sign = place.firstIndex(where: { $0 == "+" || $0 == "?" }),
-      place[sign...].dropFirst().hasPrefix("0x")
-    else { return nil }
-    let words = place[sign...].dropFirst(3).split(
-      separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let offset = UInt64(words[0], radix: 16) else { return nil }
+    guard let sign = place.firstIndex(where: { "+~?".contains($0) }) else { return nil }
+    let saved = place[sign...].dropFirst().split(separator: "^", maxSplits: 1)
+    let words = saved.first?.split(separator: "@", maxSplits: 1) ?? []
+    guard let offset = words.first.flatMap(Self.number) else { return nil }
     let module = Int(place[..<sign])
     guard module != nil || place[..<sign] == "-" else { return nil }
     var found = CandidateFrames.Entry.Place.unknown
     if words.count == 2 {
-      if words[1] == "lr" { found = .linkRegister }
-      if words[1].hasPrefix("0x"), let slot = UInt64(words[1].dropFirst(2), radix: 16) {
-        found = .stack(slot)
-      }
+      found =
+        words[1] == "lr" ? .linkRegister : Self.number(words[1]).map { .stack($0) } ?? .unknown
     }
+    let evidence: CandidateFrames.Entry.Evidence =
+      switch place[sign] {
+      case "+": .framePointer
+      case "~": .savedPointer
+      default: .candidate
+      }
     return Frame(
-      number: number, module: module, offset: offset, place: found,
-      isCandidate: place[sign] == "?", moduleName: unescaped(name))
+      number: number, module: module, offset: offset, evidence: evidence, place: found,
+      savedPointer: saved.count == 2 ? Self.number(saved[1]) : nil, moduleName: unescaped(name))
+  }
+
+  /// `0x12ab`.
+  private static func number(_ text: Substring) -> UInt64? {
+    text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
   }
 
   private static func bytes(ofHexadecimal text: String) -> [UInt8]? {

@@ -75,7 +75,7 @@ struct LastWordsSymbolicator {
       CandidateFrames.Entry(
         address: Address(frame.offset),
         module: frame.module.flatMap { block.modules[$0] }.map(Self.snapshot),
-        place: frame.place, isCandidate: frame.isCandidate)
+        evidence: frame.evidence, place: frame.place, savedPointer: frame.savedPointer)
     }
     let sorted = CandidateFrames(
       entries, architecture: block.architecture == "arm64" ? .arm64 : .x86_64, source: source)

@@ -10,22 +10,32 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 @safe
 struct FrameChain {
+  /// How an entry was found.
+  enum Evidence {
+    // Numbers, which are stored.
+    /// It is the crash itself, or the frame pointer led there.
+    static var framePointer: UInt64 { @_noLocks get { 0 } }
+    /// A frame pointer led there that a function seems to have saved.
+    static var savedPointer: UInt64 { @_noLocks get { 1 } }
+    /// It is a word that points into code.
+    static var candidate: UInt64 { @_noLocks get { 2 } }
+  }
+
   /// The most entries that are found.
   static var capacity: Int { @_noLocks get { 65 } }
-  /// Bytes of room for them: address (8), place (8).
-  static var byteCount: Int { @_noLocks get { 65 &* 16 } }
+  /// Bytes of room for them: address (8), place (8), evidence (8), place of the saved pointer (8).
+  static var byteCount: Int { @_noLocks get { 65 &* 32 } }
   /// Bytes of stack among which candidates are looked for: glibc's largest frame on the way to abort
   /// is smaller.
   private static var scanSize: Int { @_noLocks get { 16384 } }
   private static var maximumCandidates: Int { @_noLocks get { 24 } }
-  /// Words between a saved frame pointer and the return address: six registers and padding.
-  private static var savedWords: Int { @_noLocks get { 7 } }
+  /// Words below a return address where its function saves registers.
+  private static var savedWords: Int { @_noLocks get { 6 } }
 
-  /// The lowest bit of a candidate's place.
-  private static var candidate: UInt64 { @_noLocks get { 1 } }
-  // What stands for the place of an entry that lies in none.
-  static var register: UInt64 { @_noLocks get { UInt64.max & ~7 } }
-  static var linkRegister: UInt64 { @_noLocks get { UInt64.max & ~15 } }
+  // What stands for the place of an entry that lies in none, and of a pointer that nobody saved.
+  static var register: UInt64 { @_noLocks get { UInt64.max } }
+  static var linkRegister: UInt64 { @_noLocks get { UInt64.max &- 1 } }
+  static var none: UInt64 { @_noLocks get { UInt64.max } }
 
   private let context: SignalContext
   private let mappings: MappingTable
@@ -57,45 +67,53 @@ struct FrameChain {
   }
 
   @_noLocks
-  func address(_ index: Int) -> UInt64 { entries.word(index &* 16) }
+  func address(_ index: Int) -> UInt64 { entries.word(index &* 32) }
 
   /// Bytes from the stack pointer to where the entry lies; `register`, or `linkRegister`.
   @_noLocks
-  func place(_ index: Int) -> UInt64 {
-    entries.word(index &* 16 &+ 8) & ~FrameChain.candidate
-  }
+  func place(_ index: Int) -> UInt64 { entries.word(index &* 32 &+ 8) }
 
   @_noLocks
-  func isCandidate(_ index: Int) -> Bool {
-    entries.word(index &* 16 &+ 8) & FrameChain.candidate != 0
-  }
+  func evidence(_ index: Int) -> UInt64 { entries.word(index &* 32 &+ 16) }
+
+  /// Bytes from the stack pointer to the saved frame pointer that led there; `none` if none did.
+  @_noLocks
+  func savedPointer(_ index: Int) -> UInt64 { entries.word(index &* 32 &+ 24) }
 
   /// Finds the entries.
   @_noLocks
   mutating func walk() {
     var lowest = context.stackPointer
-    add(context.instructionPointer, FrameChain.register)
+    add(context.instructionPointer, FrameChain.register, Evidence.framePointer)
     // A call of an address without code leaves its caller where every call does.
     let isCall = !mappings.isExecutable(context.instructionPointer)
     #if arch(arm64)
       let caller = context.linkRegister
       if mappings.isExecutable(caller) {
-        add(caller, isCall ? FrameChain.linkRegister : FrameChain.linkRegister | 1)
+        add(
+          caller, FrameChain.linkRegister, isCall ? Evidence.framePointer : Evidence.candidate)
       }
     #else
       if isCall, let caller = memory.word(lowest), mappings.isExecutable(caller) {
-        add(caller, 0)
+        add(caller, 0, Evidence.framePointer)
         lowest &+= 8
       }
     #endif
     var record = context.framePointer
+    var evidence = Evidence.framePointer
     while count < FrameChain.capacity {
-      record = scan(from: lowest, toRecord: record)
+      var saved = FrameChain.none
+      if !isRecord(record, notBelow: lowest) {
+        evidence = Evidence.savedPointer
+        record = 0
+      }
+      addCandidates(from: lowest, to: &record, savedAt: &saved)
       guard isRecord(record, notBelow: lowest) else { return }
       while count < FrameChain.capacity, isRecord(record, notBelow: lowest),
         let next = memory.word(record), let target = memory.word(record &+ 8)
       {
-        add(target, record &+ 8 &- context.stackPointer)
+        add(target, record &+ 8 &- context.stackPointer, evidence, saved)
+        saved = FrameChain.none
         lowest = record &+ 16
         // Bit 60 marks the record of a Swift async function.
         record = next & ~(1 &<< 60)
@@ -104,10 +122,14 @@ struct FrameChain {
   }
 
   @_noLocks
-  private mutating func add(_ address: UInt64, _ place: UInt64) {
+  private mutating func add(
+    _ address: UInt64, _ place: UInt64, _ evidence: UInt64, _ saved: UInt64 = FrameChain.none
+  ) {
     guard count < FrameChain.capacity else { return }
-    entries.setWord(count &* 16, address)
-    entries.setWord(count &* 16 &+ 8, place)
+    entries.setWord(count &* 32, address)
+    entries.setWord(count &* 32 &+ 8, place)
+    entries.setWord(count &* 32 &+ 16, evidence)
+    entries.setWord(count &* 32 &+ 24, saved)
     count &+= 1
   }
 
@@ -120,42 +142,49 @@ struct FrameChain {
     return mappings.isExecutable(target)
   }
 
-  /// Adds the candidates below the next record; returns where that is.
-  ///
-  /// A function that uses the frame pointer for something else has saved its caller's: the record
-  /// that a word leads to is taken for the next where a return address lies near above the word.
+  /// Adds the candidates below a record; below the first one that a function has saved a pointer to,
+  /// where the record is 0.
   @_noLocks
-  private mutating func scan(from lowest: UInt64, toRecord known: UInt64) -> UInt64 {
-    guard lowest & 7 == 0, lowest < stackEnd else { return known }
-    var record = isRecord(known, notBelow: lowest) ? known : 0
+  private mutating func addCandidates(
+    from lowest: UInt64, to record: inout UInt64, savedAt saved: inout UInt64
+  ) {
+    guard lowest & 7 == 0, lowest < stackEnd else { return }
     let room = (record != 0 ? record : stackEnd) &- lowest
     let size = FrameChain.scanSize < scratch.size ? FrameChain.scanSize : scratch.size
     let wanted = room < UInt64(size) ? Int(truncatingIfNeeded: room) : size
     let readable = memory.copy(lowest, to: scratch, count: wanted)
+    let base = lowest &- context.stackPointer
     var offset = 0
     while offset &+ 8 <= readable, candidates < FrameChain.maximumCandidates {
       let place = lowest &+ UInt64(truncatingIfNeeded: offset)
-      if record != 0, place >= record { break }
+      if record != 0, place >= record { return }
       let word = scratch.word(offset)
       if mappings.isExecutable(word) {
-        add(word, (place &- context.stackPointer) | FrameChain.candidate)
+        add(word, place &- context.stackPointer, Evidence.candidate)
         candidates &+= 1
-      } else if record == 0, isRecord(word, notBelow: place &+ 8), isSaved(at: offset) {
-        record = word
+        if record == 0 {
+          let found = offsetOfSavedPointer(below: offset, from: lowest)
+          if found >= 0 {
+            record = scratch.word(found)
+            saved = base &+ UInt64(truncatingIfNeeded: found)
+          }
+        }
       }
       offset &+= 8
     }
-    return record
   }
 
-  /// True if a return address lies near above a place in the scratch memory.
+  /// The nearest word below a return address that points to a record above it; negative for none.
   @_noLocks
-  private func isSaved(at offset: Int) -> Bool {
+  private func offsetOfSavedPointer(below offset: Int, from lowest: UInt64) -> Int {
+    let above = lowest &+ UInt64(truncatingIfNeeded: offset &+ 8)
     var words = 1
-    while words <= FrameChain.savedWords {
-      if mappings.isExecutable(scratch.word(offset &+ words &* 8)) { return true }
+    while words <= FrameChain.savedWords, words &* 8 <= offset {
+      if isRecord(scratch.word(offset &- words &* 8), notBelow: above) {
+        return offset &- words &* 8
+      }
       words &+= 1
     }
-    return false
+    return -1
   }
 }

@@ -224,7 +224,11 @@ private struct SummaryLines {
     text.append(decimal: Int64(number))
     text.append(" ")
     if known < 0 { text.append("-") } else { text.append(decimal: Int64(known)) }
-    text.append(chain.isCandidate(number) ? "?0x" : "+0x")
+    switch chain.evidence(number) {
+    case FrameChain.Evidence.framePointer: text.append("+0x")
+    case FrameChain.Evidence.savedPointer: text.append("~0x")
+    default: text.append("?0x")
+    }
     text.append(hexadecimal: chain.address(number) &- start)
     let place = chain.place(number)
     if place == FrameChain.linkRegister {
@@ -232,6 +236,10 @@ private struct SummaryLines {
     } else if place != FrameChain.register {
       text.append("@0x")
       text.append(hexadecimal: place)
+    }
+    if chain.savedPointer(number) != FrameChain.none {
+      text.append("^0x")
+      text.append(hexadecimal: chain.savedPointer(number))
     }
     if module >= 0 {
       text.append(" ")

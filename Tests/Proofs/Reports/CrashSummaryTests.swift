@@ -82,7 +82,6 @@ struct CrashSummaryTests {
       rest = rest[((index ?? rest.startIndex) + (index == nil ? 0 : 1))...]
     }
     let chained = entries.filter { !$0.isCandidate }.map(\.address)
-    #expect(chained.count >= 4)
     #expect(Set(chained.prefix(8)).isSubset(of: expected), "\(lines)\n\(lldb.transcript)")
     let shown = try await checkSymbolication(of: handled, kind, victim)
     let decided = shown.matches(of: /(?m)^  #[0-9]+ .*?\(?([^ ()+]+)\+0x([0-9a-f]+)\)?$/).compactMap
@@ -91,14 +90,13 @@ struct CrashSummaryTests {
       let module = snapshot.modules.first { $0.path.hasSuffix("/" + match.1) }
       return module.flatMap { base in UInt64(match.2, radix: 16).map { base.address.value + $0 } }
     }
-    // All that LLDB finds, but for an address without code.
+    // What is decided is right: LLDB finds the same, but for an address without code.
     let known = expected.filter { $0 > 0xFFFF }
     let compared = min(decided.count, known.count)
     #expect(compared >= (kind.name == "stack-overflow" ? 8 : 7))
     #expect(
       Array(decided.prefix(compared)) == Array(known.prefix(compared)), "\(shown)\(lldb.transcript)"
     )
-    #expect(!shown.contains("\n? #"), "\(shown)")
   }
 
   /// As it comes out of a container's log, with other lines between.
@@ -292,7 +290,7 @@ struct CrashSummaryTests {
     let printed = Self.block(in: child.standardError, processID: child.processID)
     // Stack words that point into code are others from build to build.
     func shapes(_ lines: [String]) -> [String] {
-      lines.filter { !$0.contains("?0x") }.map(Self.shape)
+      lines.filter { !$0.contains("?0x") && !$0.contains("~0x") }.map(Self.shape)
     }
     #expect(sample.contains { $0.contains("?0x") } && printed.contains { $0.contains("?0x") })
     #expect(shapes(sample) == shapes(printed))
@@ -320,9 +318,9 @@ struct CrashSummaryTests {
     for line in lines {
       if let match = line.wholeMatch(of: /module ([0-9]+) (?:[0-9a-f]+|-) (.*)/) {
         bases[match.1] = try base(String(match.2))
-      } else if let match = line.wholeMatch(of: /frame [0-9]+ ([0-9]+|-)([+?])0x([0-9a-f]+).*/) {
+      } else if let match = line.wholeMatch(of: /frame [0-9]+ ([0-9]+|-)([+~?])0x([0-9a-f]+).*/) {
         let start = match.1 == "-" ? 0 : try #require(bases[match.1])
-        entries.append((start + (try #require(UInt64(match.3, radix: 16))), match.2 == "?"))
+        entries.append((start + (try #require(UInt64(match.3, radix: 16))), match.2 != "+"))
       }
     }
     return entries
