@@ -224,10 +224,16 @@ struct PendingFolder: ~Copyable {
         try? folder.remove(file.name.description)
         continue
       }
-      guard age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
+      // An owner makes its FIFO, then its run record, then its dump. So the record of a dead one says
+      // that no dump will come; without a record nobody knows whose the FIFO is.
+      guard
+        runRecord(of: file.name) != nil
+          || age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
         ownerVerdict(file).isDead
       else { continue }
-      try? folder.remove(file.name.description)
+      // Both at once: each is evidence of the other's owner.
+      try? folder.remove(file.name.with(role: .fifo).description)
+      try? folder.remove(file.name.with(role: .runRecord).description)
     }
   }
 }
