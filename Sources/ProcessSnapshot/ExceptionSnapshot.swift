@@ -27,3 +27,29 @@ public struct ExceptionSnapshot: Sendable, Equatable {
     self.threadID = threadID
   }
 }
+
+extension ExceptionSnapshot {
+  /// True for a signal that an instruction of the thread raised: the trap number in its frame is of
+  /// this signal.
+  ///
+  /// For a signal that was sent, the kernel leaves the numbers of some earlier trap of the thread
+  /// there.
+  static func isFault(signal: Int32?, code: Int32?) -> Bool {
+    guard let signal, let code else { return false }
+    // ILL, TRAP, BUS, FPE, SEGV.
+    return [4, 5, 7, 8, 11].contains(signal) && code > 0
+  }
+
+  /// True where the kernel sets `si_addr`: faults, but not those it calls SI_KERNEL (a
+  /// non-canonical address, `int3`).
+  ///
+  /// Where it is false, the bytes of `si_addr` are those of the sender's process and user ID, or
+  /// nothing. Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
+  ///
+  /// - Parameters:
+  ///   - signal: the signal's number.
+  ///   - code: its `si_code`.
+  public static func hasAddress(signal: Int32?, code: Int32?) -> Bool {
+    isFault(signal: signal, code: code) && code != 0x80
+  }
+}

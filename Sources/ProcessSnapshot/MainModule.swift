@@ -17,18 +17,14 @@ extension ProcessSnapshot {
     return modules.first { $0.path == process.executablePath }?.address
   }
 
-  /// Puts the program's annotations where others look for them: among those of the process, and on
-  /// its own module as Crashpad's clients have them.
+  /// Puts the program's annotations on its own module too, where Crashpad's clients have them.
   mutating func spreadClientAnnotations() {
-    for annotation in client.simpleAnnotations {
-      // Set later than what startHandler got.
-      if let name = annotation.name, let text = annotation.text { annotations[name] = text }
-    }
-    var objects: [ModuleAnnotations.Object] = []
-    for annotation in client.annotations {
-      guard let name = annotation.name, let text = annotation.text else { continue }
-      if annotations[name] == nil { annotations[name] = text }
-      objects.append(ModuleAnnotations.Object(name: name, type: 1, value: Array(text.utf8)))
+    let objects = client.annotations.compactMap { annotation in
+      annotation.name.flatMap { name in
+        annotation.text.map {
+          ModuleAnnotations.Object(name: name, type: 1, value: Array($0.utf8))
+        }
+      }
     }
     guard !objects.isEmpty, let address = mainModuleAddress(in: modules),
       let index = modules.firstIndex(where: { $0.address == address })

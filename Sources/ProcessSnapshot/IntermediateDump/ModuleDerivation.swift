@@ -60,7 +60,7 @@ struct ModuleDerivation {
   }
 
   private func candidate(of map: IntermediateDumpMap) -> Candidate? {
-    guard let address = map.address(.moduleAddress) else { return nil }
+    guard let address: Address = map[.moduleAddress] else { return nil }
     let headers = map.data(.moduleProgramHeaders).map { ProgramHeaders($0, pageSize: pageSize) }
     let path =
       map.data(.modulePath).map { MemoryMapping.path(unescaping: $0.prefix { $0 != 0 }) }
@@ -71,15 +71,14 @@ struct ModuleDerivation {
     let room = Address.highest.wrappedDistance(above: address)
     return Candidate(
       address: address, size: min(max(size, 1), room), path: path,
-      buildID: map.array(of: .moduleBuildID) ?? [],
+      buildID: map[.moduleBuildID] ?? [],
       hasExecutableSegment: headers?.hasExecutableSegment)
   }
 
   private func module(of candidate: Candidate) -> ModuleSnapshot {
-    if candidate.path == "[vdso]" {
-      // The name Breakpad and Crashpad gave the kernel's own image; symbol servers know it by that.
+    if candidate.path == ModuleSnapshot.kernelImagePath {
       return ModuleSnapshot(
-        address: candidate.address, size: candidate.size, path: "linux-gate.so",
+        address: candidate.address, size: candidate.size, path: ModuleSnapshot.kernelImageName,
         buildID: candidate.buildID)
     }
     let (path, isDeleted) = ModuleSnapshot.path(withoutMark: candidate.path)
@@ -128,6 +127,23 @@ struct ModuleDerivation {
 }
 
 extension ModuleSnapshot {
+  /// Writes a `module` map, of which the same module is derived where the mappings are the same.
+  func write(to writer: inout IntermediateDumpWriter) {
+    writer.startMap(.module)
+    writer.write(.moduleAddress, address)
+    writer.write(.moduleSize, size)
+    let name = path == Self.kernelImageName ? Self.kernelImagePath : path
+    let escaped = name.replacing("\n", with: "\\012")
+    writer.write(.modulePath, isDeleted ? escaped + Self.deletedMark : escaped)
+    if !buildID.isEmpty { writer.write(.moduleBuildID, buildID) }
+    writer.end()
+  }
+
+  /// The kernel's own image: as the maps file names it, and as Breakpad and Crashpad do, which symbol
+  /// servers know it by.
+  static var kernelImagePath: String { "[vdso]" }
+  static var kernelImageName: String { "linux-gate.so" }
+
   /// What the kernel adds to the path of a file that is no longer there.
   ///
   /// Source: proc_pid_maps(5).

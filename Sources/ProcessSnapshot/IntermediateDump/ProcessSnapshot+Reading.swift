@@ -10,37 +10,28 @@ extension ProcessSnapshot {
   /// - Parameter document: a parsed dump; its root map is read by the schema of
   ///   `IntermediateDumpKey`.
   public init(reading document: IntermediateDumpDocument) {
+    self.init(reading: document, memory: nil)
+  }
+
+  /// - Parameter memory: the process's memory, for a document that says only where it is; nil for one
+  ///   that has the bytes.
+  package init(reading document: IntermediateDumpDocument, memory known: MemorySnapshot?) {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
     capture.isComplete = true
-    // One map is encoded when the handler is installed, a second one in the crash; the later one
-    // knows better.
-    for map in root.maps(.process) {
-      process.overlay(map)
-      reportID = map.data(.reportID).flatMap { ReportID(bytes: $0) } ?? reportID
-    }
-    for map in root.maps(.system) { system.overlay(map) }
-    for map in root.maps(.capture) { capture.overlay(map) }
-    survival = root.map(.survival).map { Survival(reading: $0) }
-    request = root.map(.dumpRequest).map { DumpRequest(reading: $0) }
-    end = root.map(.runEnd).map { RunEnd(reading: $0) }
-    overlayRuntimes(root)
-    for map in root.elements(.annotations) {
-      guard let name = map.text(.annotationName), let value = map.text(.annotationValue),
-        annotations[name] == nil
-      else { continue }
-      annotations[name] = value
-    }
+    // Of what was known at launch and again in the crash, the later knows better.
+    Self.mapFields.read(root, into: &self)
     readMappings(root)
-    linkMap = root.map(.linkMap).map { LinkMap(reading: $0) }
     let crashing = crashingThread(root)
-    readThreads(root, crashing)
+    var pieces = DumpMemory(known)
+    readThreads(root, crashing, &pieces)
     // What lies beside the stack is memory of the process too.
-    let top = crashing?.elements(.stack).compactMap(\.region) ?? []
-    let extra = root.elements(.memory).compactMap(\.region)
-    let asked = root.elements(.extraMemory).compactMap(\.region)
-    memory = MemorySnapshot(joining: threads.flatMap(\.stack) + top + extra + asked)
-    client = ClientInformation(reading: root)
+    memory =
+      known
+      ?? MemorySnapshot(
+        joining: threads.flatMap(\.stack)
+          + ((crashing?.elements(.stack) ?? []) + root.elements(.memory)
+            + root.elements(.extraMemory)).compactMap { pieces.region($0) })
     spreadClientAnnotations()
     note(damageOf: document)
   }
@@ -50,14 +41,11 @@ extension ProcessSnapshot {
   package init(summarizing document: IntermediateDumpDocument) {
     let root = document.root
     self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
-    for map in root.maps(.process) { process.overlay(map) }
-    request = root.map(.dumpRequest).map { DumpRequest(reading: $0) }
-    end = root.map(.runEnd).map { RunEnd(reading: $0) }
+    for field in Self.beforeThreads { _ = field.read(root, &self) }
     let (crash, thread) = (root.map(.exception), root.map(.crashingThread))
     guard thread != nil || crash?.entries.isEmpty == false else { return }
     exception = ExceptionSnapshot(
-      reading: crash, threadID: crash?.unsigned32(.exceptionThreadID) ?? 0,
-      architecture: architecture, generalRegisters: nil)
+      reading: crash, threadID: 0, architecture: architecture, generalRegisters: nil)
   }
 
   private mutating func readMappings(_ root: IntermediateDumpMap) {
@@ -82,28 +70,21 @@ extension ProcessSnapshot {
   }
 
   private mutating func readThreads(
-    _ root: IntermediateDumpMap, _ crashingMap: IntermediateDumpMap?
+    _ root: IntermediateDumpMap, _ crashingMap: IntermediateDumpMap?, _ memory: inout DumpMemory
   ) {
     let exceptionMap = root.map(.exception)
-    let exceptionThreadID = exceptionMap?.unsigned32(.exceptionThreadID)
+    let exceptionThreadID: UInt32? = exceptionMap?[.exceptionThreadID]
     var seen: Set<UInt32> = []
-    if let crashingMap {
-      let id = crashingMap.unsigned32(.threadID) ?? exceptionThreadID
-      let thread = ThreadSnapshot(reading: crashingMap, architecture: architecture, id: id)
-      if let thread {
-        threads.append(thread)
-        seen.insert(thread.id)
-      }
+    func append(_ map: IntermediateDumpMap, _ id: UInt32?) {
+      guard let id, seen.insert(id).inserted else { return }
+      threads.append(
+        ThreadSnapshot(reading: map, id: id, architecture: architecture, memory: &memory))
     }
-    for map in root.elements(.threads) {
-      guard let id = map.unsigned32(.threadID), seen.insert(id).inserted,
-        let thread = ThreadSnapshot(reading: map, architecture: architecture, id: id)
-      else { continue }
-      threads.append(thread)
-    }
+    if let crashingMap { append(crashingMap, crashingMap[.threadID] ?? exceptionThreadID) }
+    for map in root.elements(.threads) { append(map, map[.threadID]) }
     // A dump that was torn right behind the start of its exception says nothing of it.
     guard crashingMap != nil || exceptionMap?.entries.isEmpty == false else { return }
-    let crashedID = exceptionThreadID ?? crashingMap?.unsigned32(.threadID) ?? 0
+    let crashedID = exceptionThreadID ?? crashingMap?[.threadID] ?? 0
     if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
       threads.insert(threads.remove(at: index), at: 0)
     } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
@@ -127,5 +108,22 @@ extension ProcessSnapshot {
       capture.isComplete = false
       capture.damage = "unknown architecture \(document.architecture) in the dump's header"
     }
+  }
+}
+
+extension ExceptionSnapshot {
+  /// Reads an `exception` map, which a torn dump may lack.
+  fileprivate init(
+    reading map: IntermediateDumpMap?, threadID: UInt32,
+    architecture: ProcessSnapshot.Architecture, generalRegisters: ArraySlice<UInt8>?
+  ) {
+    self.init(threadID: threadID)
+    if let map { Self.mapFields.read(map, into: &self) }
+    guard architecture == .x86_64, Self.isFault(signal: signal, code: code),
+      let generalRegisters, generalRegisters.count >= 23 * 8
+    else { return }
+    let (trap, error) = (X86_64Context.trapNumberIndex, X86_64Context.errorCodeIndex)
+    trapNumber = trapNumber ?? generalRegisters.littleEndian(at: trap * 8, width: 8)
+    trapErrorCode = trapErrorCode ?? generalRegisters.littleEndian(at: error * 8, width: 8)
   }
 }
