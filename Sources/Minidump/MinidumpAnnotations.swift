@@ -22,20 +22,10 @@ public struct MinidumpAnnotations: Sendable, Equatable {
   /// - Parameter read: gives bytes of the file at an offset, fewer where it ends.
   /// - Returns: nil if the file is no minidump; a missing or damaged stream is not an error.
   package init?(read: (_ offset: Int64, _ count: Int) -> [UInt8]) {
-    let header = read(0, MinidumpFormat.headerSize)[...]
-    guard header.littleEndian(at: 0, width: 4) == UInt64(MinidumpFormat.signature),
-      let count = header.littleEndian(at: 8, width: 4),
-      let directory = header.littleEndian(at: 12, width: 4)
-    else { return nil }
-    let size = MinidumpFormat.directoryEntrySize
-    let entries = read(Int64(clamping: directory), Int(clamping: min(count, 4096)) * size)
-    let type = UInt64(MinidumpStreamType.crashpadInfo.rawValue)
-    let entry = stride(from: 0, to: entries.count, by: size).first {
-      entries[...].littleEndian(at: $0, width: 4) == type
-    }
+    guard let directory = MinidumpDirectory(read: read) else { return nil }
     let stream =
-      entry.flatMap { entries[...].littleEndian(at: $0 + 8, width: 4) }
-      .map { read(Int64(clamping: $0), MinidumpFormat.crashpadInfoSize) } ?? []
+      directory.places.first { $0.type == .crashpadInfo }
+      .map { read($0.offset, MinidumpFormat.crashpadInfoSize) } ?? []
     reportID = stream.count >= 20 ? ReportID(guidBytes: stream[4..<20]) : nil
     clientID = stream.count >= 36 ? ReportID(guidBytes: stream[20..<36]) : nil
     annotations = stream.count >= 44 ? Self.dictionary(at: stream[36..<44], read) : [:]

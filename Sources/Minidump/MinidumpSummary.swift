@@ -14,23 +14,42 @@ package enum MinidumpSummary {
   package static func document<Failure: Error>(
     read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
   ) throws(Failure) -> IntermediateDumpDocument? {
-    let header = try read(0, MinidumpFormat.headerSize)
-    guard header[...].littleEndian(at: 0, width: 4) == UInt64(MinidumpFormat.signature),
-      let count = header[...].littleEndian(at: 8, width: 4),
-      let directory = header[...].littleEndian(at: 12, width: 4)
+    guard let directory = try MinidumpDirectory(read: read),
+      let place = directory.places.first(where: { $0.type.isSummarized })
     else { return nil }
-    let size = MinidumpFormat.directoryEntrySize
-    let entries = try read(Int64(clamping: directory), Int(clamping: min(count, 1024)) * size)
-    for start in stride(from: 0, to: entries.count - size + 1, by: size) {
-      guard let type = entries[...].littleEndian(at: start, width: 4).map(UInt32.init(clamping:)),
-        MinidumpStreamType(rawValue: type).isSummarized
-      else { continue }
-      guard let length = entries[...].littleEndian(at: start + 4, width: 4),
-        let offset = entries[...].littleEndian(at: start + 8, width: 4)
-      else { return nil }
-      let bytes = try read(Int64(clamping: offset), min(Int(clamping: length), prefixSize))
-      return try? IntermediateDumpDocument(parsing: bytes)
+    let bytes = try read(place.offset, min(place.size, prefixSize))
+    return try? IntermediateDumpDocument(parsing: bytes)
+  }
+}
+
+/// Where the streams of a minidump are, read without the rest of it.
+struct MinidumpDirectory {
+  private static let maximumCount: UInt64 = 4096
+
+  private(set) var places: [(type: MinidumpStreamType, offset: Int64, size: Int)] = []
+
+  /// Nil if the file is no minidump.
+  init?<Failure: Error>(
+    read: (_ offset: Int64, _ count: Int) throws(Failure) -> [UInt8]
+  ) throws(Failure) {
+    let header = try read(0, MinidumpFormat.headerSize)[...]
+    guard header.littleEndian(at: 0, width: 4) == UInt64(MinidumpFormat.signature),
+      let count = header.littleEndian(at: 8, width: 4),
+      let directory = header.littleEndian(at: 12, width: 4)
+    else { return nil }
+    let entrySize = MinidumpFormat.directoryEntrySize
+    let entries = try read(
+      Int64(clamping: directory), Int(clamping: min(count, Self.maximumCount)) * entrySize)[...]
+    for start in stride(from: 0, to: entries.count, by: entrySize) {
+      guard let type = entries.littleEndian(at: start, width: 4),
+        let size = entries.littleEndian(at: start + 4, width: 4),
+        let offset = entries.littleEndian(at: start + 8, width: 4)
+      else { break }
+      places.append(
+        (
+          MinidumpStreamType(rawValue: UInt32(clamping: type)), Int64(clamping: offset),
+          Int(clamping: size)
+        ))
     }
-    return nil
   }
 }

@@ -32,10 +32,12 @@ extension MinidumpDecoder {
   /// More functions at one address than any compiler inlines.
   private static var maximumFunctions: UInt64 { 1 << 10 }
 
-  /// The second stream: version 1 (4 bytes), count of addresses (4); for each the address (8) and a
+  /// Reads the second stream, up to what is damaged.
+  ///
+  /// Version 1 (4 bytes), count of addresses (4); for each the address (8) and a
   /// count of functions (4), for each of these flags (4; 1 inlined, 2 offset known, 4 file known, 8
   /// line known, 16 column known, 32 line approximate), offset (8), line (4), column (4), then name
-  /// and file, each with its count of bytes (4) in front. What comes before damage is kept.
+  /// and file, each with its count of bytes (4) in front.
   private mutating func decodeOlderSymbols() {
     guard let stream = file.streams[.olderSymbols] else { return }
     guard file.integer(at: stream.lowerBound, width: 4) == 1,

@@ -10,11 +10,12 @@ struct FormatDocument {
   /// How the document says that the example is printed.
   let exampleTree: String
 
-  init(file: String = #filePath) throws {
-    let root = URL(fileURLWithPath: file).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let text = try String(
-      contentsOf: root.appendingPathComponent("Docs/IntermediateDumpFormat.md"), encoding: .utf8)
+  private static let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("Docs/IntermediateDumpFormat.md")
+
+  init() throws {
+    let text = try String(contentsOf: Self.place, encoding: .utf8)
     rows = text.split(separator: "\n").map(String.init).filter(Self.isRow)
     let blocks =
       text.components(separatedBy: "## Example").last?
@@ -22,6 +23,14 @@ struct FormatDocument {
     exampleBytes = (blocks.count > 1 ? blocks[1] : "").split(separator: "\n")
       .flatMap(Self.leadingBytes)
     exampleTree = blocks.count > 3 ? String(blocks[3].dropFirst()) : ""
+  }
+
+  static func replaceRows(by rows: [String]) throws {
+    var lines = try String(contentsOf: place, encoding: .utf8).components(separatedBy: "\n")
+    let start = lines.firstIndex(where: isRow) ?? lines.count
+    lines.removeAll(where: isRow)
+    lines.insert(contentsOf: rows, at: start)
+    try lines.joined(separator: "\n").write(to: place, atomically: true, encoding: .utf8)
   }
 
   private static func isRow(_ line: String) -> Bool {

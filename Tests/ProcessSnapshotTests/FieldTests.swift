@@ -19,8 +19,10 @@ import Testing
   @Test func everyKeyIsReadSomewhere() {
     // What is read by code of its own, for it takes more than one map.
     let others: Set<IntermediateDumpKey> = [
-      .exception, .threads, .thread, .crashingThread, .generalRegisters, .floatingPointState, .stack,
-      .stackRegionEnd, .memory, .memoryRegion, .regionData, .mappings, .mappingsChunk, .mappingsText,
+      .exception, .threads, .thread, .crashingThread, .generalRegisters, .floatingPointState,
+      .stack,
+      .stackRegionEnd, .memory, .memoryRegion, .regionData, .mappings, .mappingsChunk,
+      .mappingsText,
       .modules, .module, .moduleAddress, .modulePath, .moduleBuildID, .moduleProgramHeaders,
       .moduleSize, .annotation, .annotationName, .annotationValue, .annotationData, .symbol,
     ]

@@ -93,7 +93,7 @@ package struct Field<Root>: Sendable {
     }
   }
 
-  /// Lines of one text; no text for none. A line feed inside a line becomes a blank.
+  /// Lines of one text, which is missing where there are none; a line feed inside one becomes a blank.
   package static func lines(_ key: IntermediateDumpKey, _ path: Path<[String]>) -> Field {
     Field(key, [.text]) { map, root in
       guard let text = map.text(key) else { return false }

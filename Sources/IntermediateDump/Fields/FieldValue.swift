@@ -35,7 +35,8 @@ extension FieldValue where Self: FixedWidthInteger {
   package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
     let value =
       Self.isSigned
-      ? map.signed(key).flatMap(Self.init(exactly:)) : map.unsigned(key).flatMap(Self.init(exactly:))
+      ? map.signed(key).flatMap(Self.init(exactly:))
+      : map.unsigned(key).flatMap(Self.init(exactly:))
     guard let value else { return nil }
     self = value
   }

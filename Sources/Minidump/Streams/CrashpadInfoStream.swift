@@ -61,7 +61,8 @@ extension MinidumpDecoder {
     snapshot.reportID = ReportID(guidBytes: file.bytes[start + 4..<start + 20])
     snapshot.clientID = ReportID(guidBytes: file.bytes[start + 20..<start + 36])
     if stream.count >= 44 {
-      for (name, value) in dictionary(at: start + 36) where snapshot.launchAnnotations[name] == nil {
+      for (name, value) in dictionary(at: start + 36) where snapshot.launchAnnotations[name] == nil
+      {
         snapshot.launchAnnotations[name] = value
       }
     }

@@ -122,7 +122,9 @@ extension MinidumpDecoder {
         snapshot.launchAnnotations[name] = value
       }
       for object in annotations.objects {
-        guard let text = object.text, snapshot.launchAnnotations[object.name] == nil else { continue }
+        guard let text = object.text, snapshot.launchAnnotations[object.name] == nil else {
+          continue
+        }
         snapshot.launchAnnotations[object.name] = text
       }
     }

@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// Why a dump was taken where nothing crashed.
 ///
 /// Nil in the snapshot of a crash.
@@ -55,4 +57,24 @@ public struct DumpRequest: Sendable, Equatable {
     if processorTime > hangTime / 10 { return true }
     return threadEvidence == .known ? false : nil
   }
+}
+
+extension DumpRequest.Kind: FieldValue {}
+
+extension DumpRequest.Target: FieldValue {}
+
+extension DumpRequest.ThreadEvidence: FieldValue {}
+
+extension DumpRequest {
+  static let mapFields = MapFields(
+    DumpRequest(),
+    [
+      .optional(.requestKind, \.kind),
+      .optional(.hangTarget, \.target),
+      .optional(.hangName, \.name),
+      .optional(.hangThreshold, \.threshold),
+      .optional(.hangTime, \.hangTime),
+      .optional(.hangProcessorTime, \.processorTime),
+      .optional(.hangThreadEvidence, \.threadEvidence),
+    ])
 }

@@ -28,3 +28,16 @@ public struct Survival: Sendable, Equatable {
 
   public init() {}
 }
+
+extension Survival.Outcome: FieldValue {}
+
+extension Survival {
+  static let mapFields = MapFields(
+    Survival(),
+    [
+      .optional(.survivalOutcome, \.outcome),
+      .optional(.previousHandler, \.previousHandler),
+      .optional(.survivedCrashes, \.survivedCrashes),
+      .optional(.precedingReport, \.precedingReport),
+    ])
+}

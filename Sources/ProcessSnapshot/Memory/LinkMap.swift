@@ -1,3 +1,5 @@
+package import IntermediateDump
+
 /// What the dynamic linker had loaded, as it lists it itself: `struct r_debug` of its main
 /// namespace.
 ///
@@ -38,4 +40,33 @@ public struct LinkMap: Sendable, Equatable {
   public var entries: [Entry] = []
 
   public init() {}
+}
+
+extension LinkMap {
+  /// Entries taken at most; the handler writes no more.
+  package static var maximumEntries: Int { 2048 }
+
+  package static let mapFields = MapFields(
+    LinkMap(),
+    [
+      .value(.linkVersion, \.version),
+      .optional(.linkState, \.state),
+      .value(.linkBreakpoint, \.breakpoint),
+      .value(.linkLoaderBase, \.loaderBase),
+      .optional(.linkDebugAddress, \.debugAddress),
+      .value(.dynamicSection, \.dynamicSection),
+      .value(.dynamicData, \.dynamicData),
+      .array(
+        .linkEntries, of: .linkEntry, \.entries, Entry.mapFields, limit: maximumEntries),
+    ])
+}
+
+extension LinkMap.Entry {
+  static let mapFields = MapFields(
+    LinkMap.Entry(address: 0, dynamicSection: 0, name: ""),
+    [
+      .value(.linkAddress, \.address),
+      .value(.linkDynamic, \.dynamicSection),
+      .value(.linkName, \.name),
+    ])
 }

@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// What the process ran on.
 public struct SystemDescription: Sendable, Equatable {
   /// `uname -s`.
@@ -31,4 +33,25 @@ public struct SystemDescription: Sendable, Equatable {
   public var compiler: String?
 
   public init() {}
+}
+
+extension SystemDescription {
+  static let mapFields = MapFields(
+    SystemDescription(),
+    [
+      .optional(.kernelName, \.kernelName),
+      .optional(.kernelRelease, \.kernelRelease),
+      .optional(.kernelVersion, \.kernelVersion),
+      .optional(.machine, \.machine),
+      .optional(.distribution, \.distribution),
+      .optional(.libraryVersion, \.libraryVersion),
+      .optional(.processorCount, \.processorCount),
+      .optional(.pageSize, \.pageSize),
+      .optional(.bootID, \.bootID),
+      .optional(.loadAverage, \.loadAverage),
+      .optional(.processorModel, \.processorModel),
+      .optional(.processorText, \.processorText),
+      .optional(.releaseText, \.releaseText),
+      .optional(.compiler, \.compiler),
+    ])
 }

@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// The task of Swift concurrency that a thread ran.
 public struct TaskSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread.
@@ -84,4 +86,14 @@ extension MemorySnapshot {
     }
     return String(decoding: rest[..<end], as: UTF8.self)
   }
+}
+
+extension TaskSnapshot {
+  static let mapFields = MapFields(
+    TaskSnapshot(threadID: 0, address: 0, layoutVersion: 0),
+    [
+      .required(.taskThreadID, \.threadID),
+      .required(.taskAddress, \.address),
+      .value(.taskLayoutVersion, \.layoutVersion),
+    ])
 }

@@ -46,3 +46,19 @@ public struct RunEnd: Sendable, Equatable {
 
   public init() {}
 }
+
+extension RunEnd.Kind: FieldValue {}
+
+extension RunEnd.Certainty: FieldValue {}
+
+extension RunEnd {
+  static let mapFields = MapFields(
+    RunEnd(),
+    [
+      .optional(.runEndKind, \.kind),
+      .optional(.runEndCertainty, \.certainty),
+      .optional(.signalNumber, \.signal),
+      .lines(.runEndEvidence, \.evidence),
+      .optional(.evidenceHangReport, \.hangReport),
+    ])
+}

@@ -31,7 +31,7 @@ extension ProcessSnapshot {
       ?? MemorySnapshot(
         joining: threads.flatMap(\.stack)
           + ((crashing?.elements(.stack) ?? []) + root.elements(.memory)
-            + root.elements(.extraMemory)).compactMap { pieces.region($0) })
+          + root.elements(.extraMemory)).compactMap { pieces.region($0) })
     spreadClientAnnotations()
     note(damageOf: document)
   }

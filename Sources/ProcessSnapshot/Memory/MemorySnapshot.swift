@@ -1,3 +1,5 @@
+package import IntermediateDump
+
 /// Bytes of the crashed process at the address they had there.
 public struct MemoryRegion: Sendable, Equatable {
   public var address: Address
@@ -98,5 +100,34 @@ public struct MemorySnapshot: Sendable, Equatable {
   /// A little-endian 64-bit word; nil unless it was captured whole.
   public func word(at address: Address) -> UInt64? {
     bytes(at: address, count: 8)?.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+/// The memory that maps of a dump stand for: their own bytes, or those of a minidump that carries the
+/// dump.
+package struct DumpMemory {
+  /// Nil for a dump that has its memory itself.
+  private let memory: MemorySnapshot?
+  /// Bytes of it that may still be given away: hostile maps name the same ones again and again.
+  private var bytesLeft: Int
+
+  package init(_ memory: MemorySnapshot?) {
+    self.memory = memory
+    bytesLeft = memory?.regions.reduce(0) { $0 + $1.bytes.count } ?? 0
+  }
+
+  /// The bytes of a `memoryRegion` map; nil where there are none.
+  package mutating func region(_ map: IntermediateDumpMap) -> MemoryRegion? {
+    guard let address: Address = map[.regionAddress] else { return nil }
+    if let bytes: [UInt8] = map[.regionData] {
+      return bytes.isEmpty ? nil : MemoryRegion(address: address, bytes: bytes)
+    }
+    guard let whole = memory?.region(containing: address),
+      let size = map.unsigned(.regionSize).flatMap({ Int(exactly: $0) }), size > 0,
+      size <= bytesLeft, let bytes = memory?.bytes(at: address, count: size)
+    else { return nil }
+    bytesLeft -= size
+    // The same array, where it is all of it.
+    return size == whole.bytes.count ? whole : MemoryRegion(address: address, bytes: Array(bytes))
   }
 }

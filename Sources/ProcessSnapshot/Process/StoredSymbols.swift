@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// What addresses of the crashing thread stood for when the dump was converted.
 ///
 /// The build that crashed is mostly still there then; a later deployment replaces it.
@@ -38,4 +40,44 @@ public struct StoredSymbols: Sendable, Equatable {
   public init(functions: [Address: [Function]] = [:]) {
     self.functions = functions
   }
+}
+
+extension StoredSymbols {
+  /// The functions at one address.
+  struct Entry: Sendable {
+    var address: Address
+    var functions: [Function]
+
+    static let mapFields = MapFields(
+      Entry(address: 0, functions: []),
+      [
+        .required(.symbolAddress, \.address),
+        .array(.functions, of: .function, \.functions, Function.mapFields),
+      ])
+  }
+
+  /// Sorted by address.
+  var entries: [Entry] {
+    functions.sorted { $0.key < $1.key }.map { Entry(address: $0.key, functions: $0.value) }
+  }
+
+  init(_ entries: [Entry]) {
+    self.init(
+      functions: Dictionary(
+        entries.map { ($0.address, $0.functions) }, uniquingKeysWith: { first, _ in first }))
+  }
+}
+
+extension StoredSymbols.Function {
+  static let mapFields = MapFields(
+    StoredSymbols.Function(linkageName: ""),
+    [
+      .value(.functionName, \.linkageName),
+      .optional(.functionOffset, \.offset),
+      .flag(.isInlined, \.isInlined),
+      .optional(.sourceFile, \.file),
+      .optional(.sourceLine, \.line),
+      .optional(.sourceColumn, \.column),
+      .flag(.isLineApproximate, \.isLineApproximate),
+    ])
 }
