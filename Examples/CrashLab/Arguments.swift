@@ -1,7 +1,7 @@
 /// The words and options of a command line.
 struct Arguments {
   private static let flags: Set = [
-    "--announce", "--no-handler", "--no-last-words", "--no-symbols", "--no-unclean-ends",
+    "--announce", "--no-handler", "--no-summary", "--no-symbols", "--no-unclean-ends",
     "--show-identity", "--wait",
   ]
   private static let withValue: Set = [

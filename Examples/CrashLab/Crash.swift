@@ -13,7 +13,7 @@ struct Crash {
   /// The handler's own time; nil for the default.
   let milliseconds: Int?
   let forgoing: SystemCalls
-  let writesLastWords: Bool
+  let writesSummary: Bool
   /// Whether a line on standard output tells that the crash comes now.
   let isAnnounced: Bool
 
@@ -49,7 +49,7 @@ struct Crash {
     self.conditions = conditions
     self.place = place
     sleepers = try Self.count(options, "--threads", 0...100_000) ?? 0
-    writesLastWords = options["--no-last-words"] == nil
+    writesSummary = options["--no-summary"] == nil
     isAnnounced = options["--announce"] != nil
     stackSize = try Self.count(options, "--stack", 16_384...1 << 40)
     database = options["--database"]
@@ -65,7 +65,7 @@ struct Crash {
     options.catchesBrokenPipe = kind.name == "pipe"
     if let milliseconds { options.limits.milliseconds = milliseconds }
     options.forgoing = forgoing
-    options.writesLastWords = writesLastWords
+    options.writesSummary = writesSummary
     return options
   }
 

@@ -2,7 +2,7 @@ extension Command {
   static let usage = """
     usage: crash-lab KIND (--database DIR | --no-handler) [--threads N] [--stack BYTES]
                           [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
-                          [--condition NAME]... [--no-last-words]
+                          [--condition NAME]... [--no-summary]
                           [--milliseconds N] [--forgo CALLS] [--announce]
            crash-lab end WAY (--database DIR [--no-unclean-ends] | --no-handler)
            crash-lab hang TARGET MANNER OUTCOME --database DIR
@@ -36,8 +36,7 @@ extension Command {
 
     its handler:
       --no-handler    has no handler of ours
-      --no-last-words
-                      prints nothing
+      --no-summary    prints nothing
       --no-unclean-ends
                       keeps no record of how the run ends
       --milliseconds  has so much time

@@ -15,12 +15,12 @@ public struct HandlerOptions: Sendable, Equatable {
   /// `Docs/Operations.md` lists those that a crash makes.
   public var forgoing: SystemCalls = []
 
-  /// Whether a crash leaves last words on standard error: signal, message, report ID and the
+  /// Whether a crash leaves a summary on standard error: signal, message, report ID and the
   /// crashing thread's frames, for logs.
   ///
   /// One line where Swift's own backtracer prints; nothing where standard error was
   /// closed or another file when the handler was started.
-  public var writesLastWords = true
+  public var writesSummary = true
 
   /// Whether every thread gets an alternate stack, without which an overflow of its own stack ends
   /// the process with no dump.
@@ -41,7 +41,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// `.files`.
   public var reportsUncleanEnds = true
 
-  /// The defaults: the limits' own, broken pipes left alone, arguments captured, last words, alternate
+  /// The defaults: the limits' own, broken pipes left alone, arguments captured, a summary, alternate
   /// stacks, unclean ends reported, no system call forgone, no attachments.
   public init() {}
 }

@@ -17,7 +17,7 @@ enum DemoVictim {
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
     // The report is shown in full.
     var options = HandlerOptions()
-    options.writesLastWords = false
+    options.writesSummary = false
     try startHandler(
       database: words[0], product: "Postmortem demo", version: PostmortemTool.version,
       environment: "demo", annotations: ["purpose": "to be crashed"], options: options)

@@ -1,3 +1,5 @@
+internal import Stackwalk
+
 /// What a crash wrote to standard error, read back from a log.
 ///
 /// Docs/Reports.md describes the lines.
@@ -14,8 +16,9 @@ struct LastWordsBlock: Equatable {
     var module: Int?
     /// From the module's start, or the address itself where there is no module.
     var offset: UInt64
-    /// True if it was found by a scan of the stack and may be left over from an earlier call.
-    var isGuessed: Bool
+    var evidence: CandidateFrames.Entry.Evidence
+    var place: CandidateFrames.Entry.Place
+    var savedPointer: UInt64?
     /// The module's file name, as the frame's line says it.
     var moduleName: String
   }
@@ -63,11 +66,12 @@ struct LastWordsReader {
   mutating func take(_ line: [UInt8]) {
     guard let (processID, words) = Self.content(of: line) else { return }
     let (word, rest) = Self.split(words)
-    if word == "last-words" {
+    // Version 1 began with another word.
+    if word == "crash-summary" || word == "last-words" {
       // The same process ID again: another process of the same log.
       close(processID)
       let (version, architecture) = Self.split(rest)
-      guard version == "1" else { return }
+      guard version == (word == "last-words" ? "1" : "2") else { return }
       if open.count == Self.maximumOpen { finished.append(open.removeFirst().block) }
       open.append((LastWordsBlock(processID: processID, architecture: architecture), 0))
       return
@@ -173,17 +177,34 @@ extension LastWordsBlock {
     }
   }
 
-  /// `3+0x12ab`, `3?0x12ab` or `-+0x7f0012ab`.
+  /// `3+0x12ab@0x40`, `3~0x12ab@0x40^0x20`, `3?0x12ab@lr` or `-+0x7f0012ab`; version 1 has no
+  /// places.
   private static func frame(_ number: Int, _ place: String, _ name: String) -> Frame? {
-    guard let sign = place.firstIndex(where: { $0 == "+" || $0 == "?" }),
-      place[sign...].dropFirst().hasPrefix("0x"),
-      let offset = UInt64(place[sign...].dropFirst(3), radix: 16)
-    else { return nil }
+    guard let sign = place.firstIndex(where: { "+~?".contains($0) }) else { return nil }
+    let saved = place[sign...].dropFirst().split(separator: "^", maxSplits: 1)
+    let words = saved.first?.split(separator: "@", maxSplits: 1) ?? []
+    guard let offset = words.first.flatMap(Self.number) else { return nil }
     let module = Int(place[..<sign])
     guard module != nil || place[..<sign] == "-" else { return nil }
+    var found = CandidateFrames.Entry.Place.unknown
+    if words.count == 2 {
+      found =
+        words[1] == "lr" ? .linkRegister : Self.number(words[1]).map { .stack($0) } ?? .unknown
+    }
+    let evidence: CandidateFrames.Entry.Evidence =
+      switch place[sign] {
+      case "+": .framePointer
+      case "~": .savedPointer
+      default: .candidate
+      }
     return Frame(
-      number: number, module: module, offset: offset, isGuessed: place[sign] == "?",
-      moduleName: unescaped(name))
+      number: number, module: module, offset: offset, evidence: evidence, place: found,
+      savedPointer: saved.count == 2 ? Self.number(saved[1]) : nil, moduleName: unescaped(name))
+  }
+
+  /// `0x12ab`.
+  private static func number(_ text: Substring) -> UInt64? {
+    text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
   }
 
   private static func bytes(ofHexadecimal text: String) -> [UInt8]? {

@@ -6,9 +6,9 @@ internal import Stackwalk
 /// The subcommand `postmortem symbolicate [--symbols DIR]...`.
 enum SymbolicateCommand: Subcommand {
   static let name = "symbolicate"
-  static let summary = "name the functions in the last words of a crash, from a log"
+  static let summary = "name the functions in the summary of a crash, from a log"
   static let help = """
-    Names the functions in the last words of a crash, from a log on standard input.
+    Names the functions in the summary of a crash, from a log on standard input.
 
     Usage: postmortem symbolicate [--symbols DIR]...
 
@@ -47,7 +47,7 @@ enum SymbolicateCommand: Subcommand {
       show(reader.takeFinished())
     }
     show(reader.finish())
-    if count == 0 { throw ToolError("no last words on standard input") }
+    if count == 0 { throw ToolError("no crash summary on standard input") }
   }
 }
 
@@ -71,11 +71,22 @@ struct LastWordsSymbolicator {
     if let id = block.reportID { lines.append("Report \(id): " + Self.text(ofDump: block)) }
     lines.append("")
     var notes: [Int: String] = [:]
-    for frame in block.frames {
-      lines.append(text(of: frame, in: block, notes: &notes))
+    let entries = block.frames.map { frame in
+      CandidateFrames.Entry(
+        address: Address(frame.offset),
+        module: frame.module.flatMap { block.modules[$0] }.map(Self.snapshot),
+        evidence: frame.evidence, place: frame.place, savedPointer: frame.savedPointer)
+    }
+    let sorted = CandidateFrames(
+      entries, architecture: block.architecture == "arm64" ? .arm64 : .x86_64, source: source)
+    for (number, index) in sorted.kept.enumerated() {
+      var frame = block.frames[index]
+      frame.number = number
+      let isOpen = sorted.undecided.contains(index)
+      lines.append(text(of: frame, isUndecided: isOpen, in: block, notes: &notes))
     }
     if block.hasMoreFrames { lines.append("  ... and frames further out") }
-    if block.frames.contains(where: \.isGuessed) {
+    if !sorted.undecided.isEmpty {
       lines.append("? found by a scan of the stack; may be left over from an earlier call")
     }
     for (_, note) in notes.sorted(by: { $0.key < $1.key }) { lines.append(note) }
@@ -103,11 +114,12 @@ struct LastWordsSymbolicator {
   }
 
   private func text(
-    of frame: LastWordsBlock.Frame, in block: LastWordsBlock, notes: inout [Int: String]
+    of frame: LastWordsBlock.Frame, isUndecided: Bool, in block: LastWordsBlock,
+    notes: inout [Int: String]
   ) -> String {
     let number = "#\(frame.number)"
     let start =
-      (frame.isGuessed ? "? " : "  ") + number
+      (isUndecided ? "? " : "  ") + number
       + String(repeating: " ", count: max(1, 4 - number.count))
     let offset = "0x" + String(frame.offset, radix: 16)
     guard let index = frame.module else { return start + offset }
@@ -126,11 +138,15 @@ struct LastWordsSymbolicator {
   ) -> (FrameSymbol?, note: String?) {
     let walked = StackFrame(
       address: Address(frame.offset), isReturnAddress: frame.number > 0, trust: .context)
+    let whole = Self.snapshot(of: module)
+    return (source.symbol(for: walked, in: whole), source.note(on: whole))
+  }
+
+  private static func snapshot(of module: LastWordsBlock.Module) -> ModuleSnapshot {
     let deleted = " (deleted)"
     let path =
       module.path.hasSuffix(deleted) ? String(module.path.dropLast(deleted.count)) : module.path
-    let whole = ModuleSnapshot(address: 0, size: .max, path: path, buildID: module.buildID)
-    return (source.symbol(for: walked, in: whole), source.note(on: whole))
+    return ModuleSnapshot(address: 0, size: .max, path: path, buildID: module.buildID)
   }
 }
 

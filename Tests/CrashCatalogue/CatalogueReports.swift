@@ -53,7 +53,7 @@ struct CatalogueReports: Sendable {
     if !snapshot.capture.isComplete, !mayBeCut {
       failures.append("incomplete: \(snapshot.capture.damage ?? "?")")
     }
-    // What there is too much of for the handler's three seconds, less those kept for the last words, may be cut where
+    // What there is too much of for the handler's three seconds, less those kept for the summary, may be cut where
     // everything else runs too.
     let isOutOfTime =
       testCase.condition.takesTime && snapshot.capture.captureTime ?? 0 >= 2_000_000_000

@@ -144,6 +144,7 @@ extension CrashCondition {
     return crowds + signalStacks + [
       once, second, exiting,
       made("deaf-threads", .threads, "four threads block every signal"),
+      made("starved-thread", .threads, "a thread works while libc blocks its signals"),
       made("vfork-parent", .threads, "a thread is in state D: it waits for its vfork child"),
       made("traced-thread", .threads, "a thread is stopped by a tracer"),
       churn,

@@ -134,7 +134,7 @@ public struct KillSoak {
       executable,
       [
         "crash-lab", "null-read", "--on", "pthread", "--database", folder.path + "/database",
-        "--threads", "\(threads - 1)", "--announce", "--no-last-words",
+        "--threads", "\(threads - 1)", "--announce", "--no-summary",
       ], environment: ["SWIFT_BACKTRACE": "enable=no"], output: .file(fifo),
       errors: .file(folder.path + "/errors"))
     // From the announcement on nothing of ours may wait: the kill comes within microseconds.

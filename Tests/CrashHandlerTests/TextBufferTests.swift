@@ -18,7 +18,7 @@ import Testing
   private func escaped(_ bytes: [UInt8], limit: Int = 200) -> String {
     text { buffer in
       unsafe bytes.withUnsafeBytes {
-        unsafe buffer.append(escaping: $0.baseAddress!, count: $0.count, limit: limit)
+        unsafe buffer.append(escaping: Bytes($0.baseAddress!, count: $0.count), limit: limit)
       }
     }.text
   }

@@ -4,7 +4,7 @@ import Testing
 struct CrashTimeRuleTests {
   @Test(
     "Every function that runs in a crash is annotated",
-    arguments: ["Sources/CrashHandler/Capture", "Sources/IntermediateDump/Writer"])
+    arguments: House.crashTimeFolders)
   func everythingIsAnnotated(folder: String) throws {
     let files = try House.swiftFiles(in: folder)
     #expect(!files.isEmpty, "the folder is gone or was renamed")

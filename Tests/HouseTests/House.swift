@@ -5,6 +5,13 @@ import Foundation
 enum House {
   static let root = BuiltProducts.packageRoot
 
+  /// The folders whose code runs in a crash.
+  static let crashTimeFolders = [
+    "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads", "Sources/CrashHandler/Capture",
+    "Sources/CrashHandler/Summary", "Sources/CrashHandler/Client/Memory",
+    "Sources/IntermediateDump/Writer",
+  ]
+
   struct File {
     /// Relative to the package's root.
     let path: String

@@ -6,12 +6,12 @@ import Testing
 /// Last words found again in logs of any kind.
 @Suite struct LastWordsBlockTests {
   private static let lines = [
-    "last-words 1 x86_64", "product Shop", "version 1.2",
+    "crash-summary 2 x86_64", "product Shop", "version 1.2",
     "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
     #"message first\nsecond \\ \x1b[31m"#, "thread 4712 worker 1",
     "report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1", "dump torn ENOSPC /var/crashes/a b@id.locked",
-    "module 0 00ff /srv/shop", "frame 0 0+0x1f2a shop", "frame 1 0?0x1000 shop",
-    "frame 2 -+0x7f00 ",
+    "module 0 00ff /srv/shop", "frame 0 0+0x1f2a shop", "frame 1 0?0x1000@0x18 shop",
+    "frame 2 -~0x7f00@0x40^0x10 ",
     "more-frames", "end",
   ]
 
@@ -45,7 +45,9 @@ import Testing
     #expect(block.dumpPath == "/var/crashes/a b@id.locked")
     #expect(block.modules == [0: .init(buildID: [0, 255], path: "/srv/shop")])
     #expect(block.frames.map(\.offset) == [0x1f2a, 0x1000, 0x7f00])
-    #expect(block.frames.map(\.isGuessed) == [false, true, false])
+    #expect(block.frames.map(\.place) == [.unknown, .stack(0x18), .stack(0x40)])
+    #expect(block.frames.map(\.evidence) == [.framePointer, .candidate, .savedPointer])
+    #expect(block.frames.map(\.savedPointer) == [nil, nil, 0x10])
     #expect(block.frames.map(\.module) == [0, 0, nil])
     #expect(block.hasMoreFrames)
   }

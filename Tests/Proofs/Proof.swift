@@ -39,7 +39,7 @@ extension Proof {
       full: .environment(name: "POSTMORTEM_LINES", value: "all")),
     Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
-      suites: ["CauseTests", "TaskTests", "SignatureTests", "LastWordsTests", "TellingTests"]),
+      suites: ["CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests"]),
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
@@ -57,7 +57,7 @@ extension Proof {
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
       suites: [
-        "CallListTests", "ForgoneCallTests", "LastWordsCallTests", "SectionFaultTests", "StopTests",
+        "CallListTests", "ForgoneCallTests", "SummaryCallTests", "SectionFaultTests", "StopTests",
         "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests",
       ],
       full: .environment(name: "POSTMORTEM_FAULTS", value: "all")),

@@ -14,6 +14,10 @@ extension Condition {
       name: "deaf-threads", summary: "beside four threads that block every signal",
       after: { _ in condition_deaf_threads() }),
     Condition(
+      name: "starved-thread",
+      summary: "beside a thread that works for 40 ms while libc blocks its signals",
+      after: { _ in condition_starved_thread() }),
+    Condition(
       name: "vfork-parent", summary: "beside a thread that waits for its vfork child",
       after: { _ in condition_vfork_parent() }),
     Condition(

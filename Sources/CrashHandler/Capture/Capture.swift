@@ -19,7 +19,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // In a time of its own, so that it can say that the time was over. The end mark follows.
   case writeCapture
   // Behind the dump, in a crash only.
-  case removeHangDumps, writeLastWords, writeStandardError
+  case removeHangDumps, writeSummary, writeStandardError
 
   /// One section, as code and documents know it.
   @safe
@@ -67,9 +67,9 @@ package enum Section: UInt8, CaseIterable, Sendable {
       case .writeLinkMap: unsafe Entry(12, "link map", pm_write_link_map)
       case .writeCapture: unsafe Entry(10, "capture", pm_write_capture)
       case .removeHangDumps: unsafe Entry(15, "removing the dumps of hangs", pm_remove_hang_dumps)
-      case .writeLastWords: unsafe Entry(13, "last words", pm_write_last_words)
+      case .writeSummary: unsafe Entry(13, "crash summary", pm_write_summary)
       case .writeStandardError:
-        unsafe Entry(14, "last words on standard error", pm_write_standard_error)
+        unsafe Entry(14, "crash summary on standard error", pm_write_standard_error)
       }
     }
   }
@@ -166,4 +166,27 @@ struct Capture {
     makes(CallBit.fileChecks)
       ? file.isThere(linked: linked) : file.descriptor >= 0
   }
+}
+
+/// The bits of `SystemCalls`, for crash code, which cannot call an option set.
+///
+/// RUNS-DURING-CRASH.
+enum CallBit {
+  static var memoryReads: UInt32 { @_noLocks get { 1 } }
+  static var threadSignals: UInt32 { @_noLocks get { 1 &<< 1 } }
+  static var timers: UInt32 { @_noLocks get { 1 &<< 2 } }
+  static var fileSizeLimit: UInt32 { @_noLocks get { 1 &<< 3 } }
+  static var scheduling: UInt32 { @_noLocks get { 1 &<< 4 } }
+  static var processorTime: UInt32 { @_noLocks get { 1 &<< 5 } }
+  static var parent: UInt32 { @_noLocks get { 1 &<< 6 } }
+  static var clocks: UInt32 { @_noLocks get { 1 &<< 7 } }
+  static var files: UInt32 { @_noLocks get { 1 &<< 8 } }
+  static var controlGroup: UInt32 { @_noLocks get { 1 &<< 9 } }
+  static var fileChecks: UInt32 { @_noLocks get { 1 &<< 10 } }
+  static var filePosition: UInt32 { @_noLocks get { 1 &<< 11 } }
+  static var rename: UInt32 { @_noLocks get { 1 &<< 12 } }
+  static var folders: UInt32 { @_noLocks get { 1 &<< 13 } }
+  static var random: UInt32 { @_noLocks get { 1 &<< 14 } }
+  static var faultStack: UInt32 { @_noLocks get { 1 &<< 15 } }
+  static var descriptorTable: UInt32 { @_noLocks get { 1 &<< 16 } }
 }

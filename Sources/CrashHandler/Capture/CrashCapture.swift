@@ -9,9 +9,9 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.beginAnew()
   setFaultStack(capture)
-  let wordsTime = capture.installed.lastWords.time(
+  let summaryTime = capture.installed.summary.time(
     of: capture.installed.timeLimit, for: capture.session.exception.signal.number)
-  capture.session.time.division = CaptureTime(limit: capture.installed.timeLimit &- wordsTime)
+  capture.session.time.division = CaptureTime(limit: capture.installed.timeLimit &- summaryTime)
   arm(capture, milliseconds: capture.session.time.division.sections)
   OwnDescriptors(capture).take()
   closeSpares(capture)
@@ -22,7 +22,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   if capture.session.outcome.isComplete && capture.makes(CallBit.files) {
     SectionRunner(capture).run(.removeHangDumps)
   }
-  writeLastWords(capture, milliseconds: wordsTime)
+  writeSummary(capture, milliseconds: summaryTime)
   arm(capture, milliseconds: 0)
 }
 
@@ -146,11 +146,11 @@ private func setFaultStack(_ capture: Capture) {
   }
 }
 
-/// The last words, on standard error, when the dump is done or could not be.
+/// The summary, on standard error, when the dump is done or could not be.
 ///
 /// Not without the watchdog, which is what ends a write that hangs.
 @_noLocks
-private func writeLastWords(_ capture: Capture, milliseconds: Int) {
+private func writeSummary(_ capture: Capture, milliseconds: Int) {
   guard milliseconds > 0, capture.session.time.timer >= 0, capture.session.hasFaultStack else {
     return
   }
@@ -158,7 +158,7 @@ private func writeLastWords(_ capture: Capture, milliseconds: Int) {
   arm(capture, milliseconds: milliseconds)
   var landings = 0
   while landings < 3 && !capture.session.time.isOver {
-    if unsafe capture.session.landingPads.runDump(pm_write_words, capture) == 0 { return }
+    if unsafe capture.session.landingPads.runDump(pm_write_summary_lines, capture) == 0 { return }
     landings &+= 1
   }
 }
@@ -167,13 +167,13 @@ private func writeLastWords(_ capture: Capture, milliseconds: Int) {
 /// written.
 ///
 /// RUNS-DURING-CRASH.
-@c(pm_write_words) @_noLocks
-private func pm_write_words(_ argument: UnsafeMutableRawPointer) {
+@c(pm_write_summary_lines) @_noLocks
+private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   // Closed, or another file by now: there is nobody to put them together for.
-  guard capture.isSame(capture.installed.lastWords.standardError) else { return }
+  guard capture.isSame(capture.installed.summary.standardError) else { return }
   let sections = SectionRunner(capture)
-  sections.run(.writeLastWords)
+  sections.run(.writeSummary)
   sections.run(.writeStandardError)
 }
 

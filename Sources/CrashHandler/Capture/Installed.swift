@@ -21,7 +21,7 @@ struct Installed: ~Copyable {
   let encoded: EncodedFacts
   /// The stack for faults inside the handler.
   let faultStack: FaultStack
-  let lastWords: LastWords
+  let summary: CrashSummary
   /// User and group that files made in a crash are given to, in root's processes with a database of
   /// another user; 0 for none.
   let filesOwner: (UInt32, UInt32)

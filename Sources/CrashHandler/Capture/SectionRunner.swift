@@ -39,3 +39,83 @@ struct SectionRunner {
     if section.isFlushed, OwnDescriptors(capture).check() { capture.session.writer.flush() }
   }
 }
+
+/// Where faults of the handler itself, and calls that never end, come back to.
+///
+/// RUNS-DURING-CRASH, on the capturing thread and on one that takes a dump.
+@safe
+struct LandingPads {
+  private let pads: UnsafeMutablePointer<pm_landing_pad>
+
+  @_noLocks
+  init(_ pads: UnsafeMutablePointer<pm_landing_pad>) {
+    unsafe self.pads = pads
+  }
+
+  /// That of one section.
+  var section: UnsafeMutablePointer<pm_landing_pad> { @_noLocks get { unsafe pads } }
+  /// That of one guarded copy in it.
+  var copy: UnsafeMutablePointer<pm_landing_pad> { @_noLocks get { unsafe pads + 1 } }
+  /// That of what is between the sections.
+  var dump: UnsafeMutablePointer<pm_landing_pad> { @_noLocks get { unsafe pads + 2 } }
+
+  /// Calls a section; 0, or the signal that came back from it.
+  @_noLocks
+  func runSection(
+    _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ capture: Capture
+  ) -> Int32 {
+    unsafe pm_run_section(section, body, capture.argument)
+  }
+
+  /// Calls what has sections in it; 0, or the signal that came back from between them.
+  @_noLocks
+  func runDump(
+    _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ capture: Capture
+  ) -> Int32 {
+    unsafe pm_run_section(dump, body, capture.argument)
+  }
+
+  /// Lands a fault on the innermost pad that is armed; false if none is.
+  @_noLocks
+  func landFault(_ signal: DeliveredSignal) -> Bool {
+    if unsafe land(copy, signal) { return true }
+    if unsafe land(section, signal) { return true }
+    return unsafe land(dump, signal)
+  }
+
+  /// Breaks off the section that runs, or what is between two; false if neither is.
+  @_noLocks @discardableResult
+  func breakOffSection(_ signal: DeliveredSignal) -> Bool {
+    guard unsafe section.pointee.armed != 0 else {
+      return breakOffDump(signal)
+    }
+    unsafe copy.pointee.armed = 0
+    return unsafe land(section, signal)
+  }
+
+  /// Breaks off the dump, in a section or not; false if it is over.
+  @_noLocks @discardableResult
+  func breakOffDump(_ signal: DeliveredSignal) -> Bool {
+    guard signal.context != nil, unsafe dump.pointee.armed != 0 else { return false }
+    unsafe section.pointee.armed = 0
+    unsafe copy.pointee.armed = 0
+    return unsafe land(dump, signal)
+  }
+
+  @_noLocks
+  func disarm() {
+    unsafe section.pointee.armed = 0
+    unsafe copy.pointee.armed = 0
+    unsafe dump.pointee.armed = 0
+  }
+
+  @_noLocks
+  private func land(
+    _ pad: UnsafeMutablePointer<pm_landing_pad>, _ signal: DeliveredSignal
+  ) -> Bool {
+    guard let context = signal.context, unsafe pad.pointee.armed != 0 else { return false }
+    unsafe pad.pointee.armed = 0
+    unsafe pm_context_land(context.address, pad, signal.number)
+    return true
+  }
+}

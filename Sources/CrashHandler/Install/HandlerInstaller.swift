@@ -89,7 +89,7 @@ enum HandlerInstaller {
           process: memory.tokens(facts.encodedProcess()), course: memory.tokens(course?.encoded()),
           system: memory.tokens(facts.encodedSystem())),
         faultStack: Installed.FaultStack(base: memory.stack(faultStackSize), size: faultStackSize),
-        lastWords: LastWords.prepare(
+        summary: CrashSummary.prepare(
           options: options, facts: facts, signals: signals, hasStandardError: hasStandardError,
           memory: &memory),
         filesOwner: (files.owner?.user ?? 0, files.owner?.group ?? 0),

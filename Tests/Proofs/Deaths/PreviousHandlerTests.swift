@@ -133,7 +133,7 @@ struct PreviousHandlerTests {
     #expect(!alone.standardError.contains("crashed:"))
     #expect(!handled.standardError.contains("crashed:"))
     // So ours says all that it has to say.
-    #expect(handled.standardError.contains("]: last-words 1 "))
+    #expect(handled.standardError.contains("]: crash-summary 2 "))
     #expect(try await victim.process().count == 1)
     let report = try #require(try victim.reports().first)
     #expect(try Victim.snapshot(of: report).survival == nil)
@@ -164,11 +164,11 @@ struct PreviousHandlerTests {
     #expect(play.snapshots.last?.survival?.outcome == nil)
   }
 
-  @Test("No line where last words are off")
+  @Test("No line where the summary is off")
   func noLine() async throws {
     let victim = try await Victim(.asTested)
     let off = try await victim.die(
-      "null-read", on: .main, options: ["--no-last-words"], backtracer: true)
+      "null-read", on: .main, options: ["--no-summary"], backtracer: true)
     #expect(off.standardError.contains("crashed:"))
     #expect(!off.standardError.contains("postmortem["))
     #expect(try await victim.process().count == 1)

@@ -16,7 +16,7 @@ struct Scene: Sendable, Hashable, CustomTestStringConvertible {
   }
 
   /// A fault, an abort, and Swift's own end alone, in company, and on a worker that blocks signals;
-  /// one of them with last words, which double the count of calls.
+  /// one of them with a summary, which double the count of calls.
   static let all: [Scene] = [
     Scene(kind: "null-read", more: silent), Scene(kind: "abort"),
     Scene(kind: "fatal-error", more: silent),
@@ -24,5 +24,5 @@ struct Scene: Sendable, Hashable, CustomTestStringConvertible {
     Scene(kind: "null-read", place: "dispatch", more: silent),
   ]
 
-  private static let silent = ["--no-last-words"]
+  private static let silent = ["--no-summary"]
 }

@@ -18,7 +18,7 @@ struct StopTests {
   private static func crowd(_ sleepers: Int, _ condition: String...) -> Scene {
     Scene(
       kind: "null-read", sleepers: sleepers,
-      more: ["--no-last-words"] + condition.flatMap { ["--condition", $0] })
+      more: ["--no-summary"] + condition.flatMap { ["--condition", $0] })
   }
 
   @Test("Only the last one to stop wakes the thread that captures")
@@ -58,6 +58,21 @@ struct StopTests {
     let deaf = try #require(run.reports.snapshots.first).threads.filter { $0.name == "deaf" }
     #expect(deaf.count == 4)
     #expect(deaf.allSatisfy { $0.captureMethod == .kernel && !$0.stack.isEmpty })
+  }
+
+  @Test("A thread whose signals libc blocks is stopped once it has had its processor")
+  func starvedThread() async throws {
+    let folder = try TemporaryFolder()
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    _ = try await ChildProcess.run(
+      victim,
+      ["null-read", "--database", folder.path + "/database", "--condition", "starved-thread"],
+      in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let reports = try ReportFolder(folder.path + "/database")
+    #expect(reports.hasOneCompleteReport, "\(reports.processed)")
+    let threads = try #require(reports.snapshots.first).threads
+    let starved = try #require(threads.first { $0.name == "starved" })
+    #expect(starved.captureMethod == .stopped && starved.context != nil)
   }
 
   @Test("A signal that is refused once is sent again")

@@ -13,7 +13,7 @@ struct TornCaptureTests {
   #endif
 
   private static func scene(_ kind: String, sleepers: Int = 16) -> Scene {
-    Scene(kind: kind, sleepers: sleepers, more: ["--no-last-words"])
+    Scene(kind: kind, sleepers: sleepers, more: ["--no-summary"])
   }
 
   /// How far above the stack pointer the innermost frames reach, in bytes.

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,30 @@ void condition_deaf_threads(void) {
   pthread_barrier_init(&ready, NULL, 5);
   for (int index = 0; index < 4; index++) start(sleep_deaf, &ready);
   pthread_barrier_wait(&ready);
+}
+
+static atomic_int starved;
+
+// libc blocks all 64 signals in a new thread until it runs for the first time, which takes long where nobody gives it a processor.
+static void *work_blocked(void *argument) {
+  (void)argument;
+  crashlab_name_thread("starved");
+  uint64_t all = UINT64_MAX, before = 0;
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  const int64_t start = time.tv_sec * 1000000000L + time.tv_nsec;
+  atomic_store(&starved, 1);
+  do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  while (time.tv_sec * 1000000000L + time.tv_nsec - start < 40000000L);
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+  for (;;) pause();
+  return NULL;
+}
+
+void condition_starved_thread(void) {
+  start(work_blocked, NULL);
+  while (atomic_load(&starved) == 0) usleep(100);
 }
 
 static atomic_int vforked;

@@ -43,6 +43,7 @@ void condition_trap_syncs(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_at_once(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_second_crash(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_deaf_threads(void);
+void condition_starved_thread(void);
 void condition_vfork_parent(void);
 void condition_traced_thread(void);
 void condition_thread_churn(void);

@@ -1,0 +1,187 @@
+internal import CSignalSafe
+
+/// `/proc/self/maps` in a crash: its text, read once, and a table of where each mapping begins and
+/// ends.
+///
+/// RUNS-DURING-CRASH. Source: proc_pid_maps(5).
+@safe
+struct MappingTable {
+  private struct Entry {
+    let start: UInt64
+    let end: UInt64
+    let pathOffset: UInt32
+    /// PATH_MAX is 4,096.
+    let pathLength: UInt16
+    let flags: UInt8
+  }
+
+  /// Bytes of one entry.
+  static var stride: Int { @_noLocks get { 24 } }
+
+  /// Room for the text, and how much of it is filled.
+  let text: UnsafeMutableRawPointer
+  let textCapacity: Int
+  private let entries: UnsafeMutableRawPointer
+  private let capacity: Int
+  /// textCount (8), count (8).
+  private let counts: UnsafeMutablePointer<Int>
+
+  @_noLocks
+  init(
+    text: UnsafeMutableRawPointer, textCapacity: Int, entries: UnsafeMutableRawPointer,
+    capacity: Int, counts: UnsafeMutablePointer<Int>
+  ) {
+    unsafe self.text = text
+    self.textCapacity = textCapacity
+    unsafe self.entries = entries
+    self.capacity = capacity
+    unsafe self.counts = counts
+  }
+
+  var textCount: Int { @_noLocks get { unsafe counts[0] } }
+  var count: Int { @_noLocks get { unsafe counts[1] } }
+
+  @_noLocks
+  subscript(index: Int) -> Mapping {
+    @_noLocks get {
+      let entry = unsafe entry(index).pointee
+      return Mapping(
+        start: entry.start, end: entry.end, pathOffset: Int(entry.pathOffset),
+        pathLength: Int(entry.pathLength), flags: entry.flags)
+    }
+  }
+
+  /// The path of a mapping's file.
+  @_noLocks
+  func path(of mapping: Mapping) -> Bytes {
+    unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
+  }
+
+  /// The text as the kernel gave it.
+  var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
+
+  /// Reads the whole file and finds its lines; what does not fit is left out.
+  @_noLocks
+  func fill(from descriptor: Int32) {
+    let filled = unsafe ProcFile.fill(text, capacity: textCapacity, from: descriptor)
+    unsafe counts[0] = filled
+    unsafe counts[1] = 0
+    var scanner = unsafe TextScanner(text, count: filled)
+    while !scanner.isAtEnd {
+      addLine(&scanner)
+      scanner.skipLine()
+    }
+  }
+
+  /// Forgets all of them.
+  @_noLocks
+  func removeAll() {
+    unsafe counts[0] = 0
+    unsafe counts[1] = 0
+  }
+
+  /// One line: `start-end rwxp offset device inode   path`.
+  @_noLocks
+  private func addLine(_ scanner: inout TextScanner) {
+    let index = count
+    guard index < capacity else { return }
+    let start = scanner.hexadecimal()
+    scanner.skip(0x2D)  // "-"
+    let end = scanner.hexadecimal()
+    scanner.skipBlanks()
+    var flags: UInt8 = 0
+    if scanner.next() == 0x72 { flags |= Mapping.isReadable }  // "r"
+    if scanner.next() == 0x77 { flags |= Mapping.isWritable }  // "w"
+    if scanner.next() == 0x78 { flags |= Mapping.isExecutable }  // "x"
+    _ = scanner.next()
+    scanner.skipBlanks()
+    if scanner.hexadecimal() == 0 { flags |= Mapping.startsFile }
+    scanner.skipBlanks()
+    scanner.skipWord()  // device
+    scanner.skipBlanks()
+    scanner.skipWord()  // inode
+    scanner.skipBlanks()
+    let path = scanner.position
+    let length = scanner.lengthOfLine
+    guard end > start else { return }
+    unsafe entry(index).pointee = Entry(
+      start: start, end: end, pathOffset: UInt32(truncatingIfNeeded: path),
+      pathLength: UInt16(truncatingIfNeeded: length), flags: flags)
+    unsafe counts[1] = index &+ 1
+  }
+
+  @_noLocks
+  private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
+    unsafe (entries + index &* MappingTable.stride).assumingMemoryBound(to: Entry.self)
+  }
+
+  /// The index of the first mapping that ends above an address; `count` if none does.
+  @_noLocks
+  func index(endingAbove address: UInt64) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      if self[middle].end > address { high = middle } else { low = middle &+ 1 }
+    }
+    return low
+  }
+
+  @_noLocks
+  func isExecutable(_ address: UInt64) -> Bool {
+    let index = index(endingAbove: address)
+    return index < count && self[index].start <= address
+      && self[index].has(Mapping.isExecutable)
+  }
+
+  /// The index of the mapping with which the file around an address begins; -1 if there is none.
+  @_noLocks
+  func fileStart(around address: UInt64) -> Int {
+    var index = index(endingAbove: address)
+    guard index < count, self[index].start <= address, self[index].pathLength > 0 else {
+      return -1
+    }
+    let path = path(of: self[index])
+    // A linker makes four segments of a file, rarely more than eight, and there may be mappings
+    // without a name between them.
+    var steps = 0
+    while index >= 0, steps < 64 {
+      if self[index].has(Mapping.startsFile), self.path(of: self[index]).isEqual(to: path) {
+        return index
+      }
+      index &-= 1
+      steps &+= 1
+    }
+    return -1
+  }
+}
+
+/// One mapping of the table.
+///
+/// RUNS-DURING-CRASH.
+struct Mapping {
+  static var isReadable: UInt8 { @_noLocks get { 1 } }
+  static var isWritable: UInt8 { @_noLocks get { 2 } }
+  static var isExecutable: UInt8 { @_noLocks get { 4 } }
+  /// Set where the mapping's file offset is 0.
+  static var startsFile: UInt8 { @_noLocks get { 8 } }
+
+  let start: UInt64
+  let end: UInt64
+  /// The path's place in the table's text.
+  let pathOffset: Int
+  let pathLength: Int
+  let flags: UInt8
+
+  @_noLocks
+  init(start: UInt64, end: UInt64, pathOffset: Int, pathLength: Int, flags: UInt8) {
+    self.start = start
+    self.end = end
+    self.pathOffset = pathOffset
+    self.pathLength = pathLength
+    self.flags = flags
+  }
+
+  @_noLocks
+  func has(_ flag: UInt8) -> Bool { flags & flag != 0 }
+}

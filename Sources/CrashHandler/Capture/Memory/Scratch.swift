@@ -1,0 +1,128 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Memory of a dump for text of /proc, ELF headers and what is sorted; overwritten by whoever needs
+/// it next.
+///
+/// Outside of it nothing is read or written: words there are 0.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct Scratch {
+  let address: UnsafeMutableRawPointer
+  let size: Int
+
+  @_noLocks
+  init(_ address: UnsafeMutableRawPointer, size: Int) {
+    unsafe self.address = address
+    self.size = size
+  }
+
+  var firstHalf: Scratch { @_noLocks get { unsafe Scratch(address, size: size / 2) } }
+  var secondHalf: Scratch {
+    @_noLocks get { unsafe Scratch(address + size / 2, size: size &- size / 2) }
+  }
+
+  /// The rest behind an offset.
+  @_noLocks
+  func dropFirst(_ offset: Int) -> Scratch {
+    guard offset >= 0, offset <= size else { return unsafe Scratch(address, size: 0) }
+    return unsafe Scratch(address + offset, size: size &- offset)
+  }
+
+  /// The word at an offset, in bytes.
+  @_noLocks
+  func word(_ offset: Int) -> UInt64 {
+    guard offset >= 0, offset <= size &- 8 else { return 0 }
+    return unsafe address.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  }
+
+  @_noLocks
+  func setWord(_ offset: Int, _ value: UInt64) {
+    guard offset >= 0, offset <= size &- 8 else { return }
+    unsafe address.storeBytes(of: value, toByteOffset: offset, as: UInt64.self)
+  }
+
+  @_noLocks
+  func bytes(_ offset: Int = 0, count: Int) -> Bytes {
+    guard offset >= 0, count >= 0, offset <= size &- count else {
+      return unsafe Bytes(address, count: 0)
+    }
+    return unsafe Bytes(address + offset, count: count)
+  }
+
+  @_noLocks
+  func text(count: Int) -> TextScanner { bytes(count: count).text }
+}
+
+/// Bytes of the handler's own memory.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct Bytes {
+  let address: UnsafeRawPointer
+  let count: Int
+
+  @_noLocks
+  init(_ address: UnsafeRawPointer, count: Int) {
+    unsafe self.address = address
+    self.count = count
+  }
+
+  /// 0 outside.
+  @_noLocks
+  subscript(index: Int) -> UInt8 {
+    @_noLocks get {
+      guard index >= 0, index < count else { return 0 }
+      return unsafe address.loadUnaligned(fromByteOffset: index, as: UInt8.self)
+    }
+  }
+
+  /// The word at an offset, in bytes; 0 outside.
+  @_noLocks
+  func word(_ offset: Int) -> UInt64 {
+    guard offset >= 0, offset <= count &- 8 else { return 0 }
+    return unsafe address.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+  }
+
+  @_noLocks
+  func dropFirst(_ offset: Int) -> Bytes {
+    guard offset >= 0, offset <= count else { return unsafe Bytes(address, count: 0) }
+    return unsafe Bytes(address + offset, count: count &- offset)
+  }
+
+  @_noLocks
+  func isEqual(to other: Bytes) -> Bool {
+    unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
+  }
+
+  var text: TextScanner { @_noLocks get { unsafe TextScanner(address, count: count) } }
+}
+
+extension SafeMemory {
+  /// Copies up to `count` bytes into scratch memory; returns how many were readable.
+  @_noLocks
+  func copy(_ address: UInt64, to scratch: Scratch, count: Int) -> Int {
+    unsafe copy(address, to: scratch.address, count: count < scratch.size ? count : scratch.size)
+  }
+}
+
+extension IntermediateDumpWriter {
+  @_noLocks
+  mutating func property(_ key: IntermediateDumpKey, _ bytes: Bytes) {
+    _ = unsafe property(key, bytes.address, count: bytes.count)
+  }
+
+  /// Writes the memory at an address, as far as it can be read; nothing if none can.
+  ///
+  /// - Returns: how many bytes.
+  @_noLocks @discardableResult
+  mutating func property(
+    _ key: IntermediateDumpKey, of memory: SafeMemory, at address: UInt64, count: Int
+  ) -> Int {
+    guard let place = unsafe beginProperty(key, capacity: count) else { return 0 }
+    let copied = unsafe memory.copy(address, to: place, count: count)
+    if copied > 0 { finishProperty(count: copied) }
+    return copied
+  }
+}

@@ -1,0 +1,185 @@
+internal import CSignalSafe
+
+/// Puts text together in memory that is given; what does not fit is left out whole.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct TextBuffer {
+  private let place: UnsafeMutableRawPointer
+  private(set) var capacity: Int
+  private(set) var count = 0
+  /// True once something was left out.
+  private(set) var isCut = false
+
+  @_noLocks
+  init(_ place: UnsafeMutableRawPointer, capacity: Int) {
+    unsafe self.place = place
+    self.capacity = capacity
+  }
+
+  /// Makes room that was kept back.
+  @_noLocks
+  mutating func extend(by count: Int) { capacity &+= count }
+
+  /// Takes back everything behind a former count.
+  @_noLocks
+  mutating func rewind(to count: Int) {
+    self.count = count
+    isCut = false
+  }
+
+  @_noLocks
+  mutating func append(byte: UInt8) {
+    guard reserve(1) else { return }
+    unsafe place.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    count &+= 1
+  }
+
+  @_noLocks
+  mutating func append(_ text: StaticString) {
+    unsafe append(UnsafeRawPointer(text.utf8Start), count: text.utf8CodeUnitCount)
+  }
+
+  @_noLocks
+  mutating func append(_ bytes: UnsafeRawPointer, count length: Int) {
+    guard length > 0, reserve(length) else { return }
+    unsafe pm_copy_bytes(place + count, bytes, length)
+    count &+= length
+  }
+
+  @_noLocks
+  mutating func append(decimal value: Int64) {
+    if value < 0 { append(byte: 0x2D) }  // "-"
+    append(value.magnitude, base: 10, digits: 1)
+  }
+
+  /// Lower case, without a prefix.
+  ///
+  /// - Parameter digits: at least this many.
+  @_noLocks
+  mutating func append(hexadecimal value: UInt64, digits: Int = 1) {
+    append(value, base: 16, digits: digits)
+  }
+
+  @_noLocks
+  private mutating func append(_ value: UInt64, base: UInt64, digits minimum: Int) {
+    var digits = minimum
+    var rest = value
+    var needed = 1
+    while rest >= base {
+      rest /= base
+      needed &+= 1
+    }
+    if needed > digits { digits = needed }
+    guard reserve(digits) else { return }
+    rest = value
+    var position = count &+ digits
+    while position > count {
+      position &-= 1
+      let digit = UInt8(truncatingIfNeeded: rest % base)
+      unsafe place.storeBytes(
+        of: digit < 10 ? digit &+ 0x30 : digit &+ 0x57, toByteOffset: position, as: UInt8.self)
+      rest /= base
+    }
+    count &+= digits
+  }
+
+  // MARK: - Text of the program
+
+  /// Text that the program chose, so that it stays on its line and steers no terminal.
+  ///
+  /// A backslash is doubled; control characters, what is not UTF-8, and marks that break lines or
+  /// turn the direction of text become `\n`, `\r`, `\t` or `\xHH` for each byte.
+  ///
+  /// - Parameter limit: the most bytes to append; longer text ends in "...".
+  @_noLocks
+  mutating func append(escaping bytes: Bytes, limit: Int) {
+    unsafe append(escaping: bytes.address, count: bytes.count, limit: limit)
+  }
+
+  /// NUL-terminated text of the handler's own.
+  @_noLocks
+  mutating func append(escaping text: UnsafePointer<CChar>, limit: Int) {
+    var count = 0
+    // With a bound, which keeps the compiler from calling strlen.
+    while count < limit, unsafe text[count] != 0 { count &+= 1 }
+    unsafe append(escaping: UnsafeRawPointer(text), count: count, limit: limit)
+  }
+
+  @_noLocks
+  private mutating func append(escaping bytes: UnsafeRawPointer, count length: Int, limit: Int) {
+    let end = count &+ limit
+    var index = 0
+    while index < length {
+      // The longest of a character, an escape of one byte, and the mark behind them.
+      if count &+ 4 &+ 3 > end { return append("...") }
+      let byte = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
+      let size = unsafe TextBuffer.plainLength(bytes + index, count: length &- index)
+      if size > 0 {
+        unsafe append(bytes + index, count: size)
+        index &+= size
+      } else {
+        append(escape: byte)
+        index &+= 1
+      }
+    }
+  }
+
+  @_noLocks
+  private mutating func append(escape byte: UInt8) {
+    append(byte: 0x5C)
+    if byte == 0x0A {
+      append(byte: 0x6E)
+    } else if byte == 0x0D {
+      append(byte: 0x72)
+    } else if byte == 0x09 {
+      append(byte: 0x74)
+    } else if byte == 0x5C {
+      append(byte: 0x5C)
+    } else {
+      append(byte: 0x78)
+      append(hexadecimal: UInt64(byte), digits: 2)
+    }
+  }
+
+  /// Bytes of the character at the start that can be written as it is; 0 if it must be escaped.
+  ///
+  /// Source: RFC 3629, section 4, for what is UTF-8.
+  @_noLocks
+  private static func plainLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {
+    let first = unsafe bytes.loadUnaligned(as: UInt8.self)
+    if first < 0x80 { return first < 0x20 || first == 0x7F || first == 0x5C ? 0 : 1 }
+    let size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
+    guard first >= 0xC2, first <= 0xF4, size <= count else { return 0 }
+    var scalar = UInt32(first) & (0x7F &>> UInt32(truncatingIfNeeded: size))
+    var index = 1
+    while index < size {
+      let byte = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
+      guard byte & 0xC0 == 0x80 else { return 0 }
+      scalar = scalar &<< 6 | UInt32(byte & 0x3F)
+      index &+= 1
+    }
+    let smallest: UInt32 = size == 2 ? 0x80 : size == 3 ? 0x800 : 0x1_0000
+    guard scalar >= smallest, scalar <= 0x10_FFFF, scalar < 0xD800 || scalar > 0xDFFF else {
+      return 0
+    }
+    return steers(scalar) ? 0 : size
+  }
+
+  /// C1 controls, line and paragraph separators, marks of text direction, the byte order mark.
+  @_noLocks
+  private static func steers(_ scalar: UInt32) -> Bool {
+    scalar < 0xA0 || (scalar >= 0x2028 && scalar <= 0x202E)
+      || (scalar >= 0x2066 && scalar <= 0x2069) || scalar == 0x200E || scalar == 0x200F
+      || scalar == 0x061C || scalar == 0xFEFF
+  }
+
+  @_noLocks
+  private mutating func reserve(_ length: Int) -> Bool {
+    if isCut || length > capacity &- count {
+      isCut = true
+      return false
+    }
+    return true
+  }
+}

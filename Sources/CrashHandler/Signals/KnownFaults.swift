@@ -1,0 +1,164 @@
+internal import CSignalSafe
+
+/// The last faults that were handled, one for a thread, and whether their handlers returned.
+///
+/// A handler that returns without having removed the cause is called again for the same fault, at
+/// every turn of its loop. One that leaves by siglongjmp ends the fault: the next, although at the
+/// same instruction with the same stack, is another crash.
+///
+/// A fixed table; the oldest entry makes room. Only the thread that captures adds and looks, but a
+/// previous handler returns when another one may capture already.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct KnownFaults {
+  private static var capacity: Int { @_noLocks get { 16 } }
+  private static var stride: Int { @_noLocks get { 48 } }
+  /// Bytes of the table.
+  ///
+  /// Of an entry: the fault (32), and at 40 a word, twice its number, and one more once its handler
+  /// has returned; 0 for none. Behind all entries the number of the fault that came last.
+  static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
+
+  private let base: UnsafeMutableRawPointer
+
+  @_noLocks
+  init(base: UnsafeMutableRawPointer) {
+    unsafe self.base = base
+  }
+
+  /// True for the last fault of its thread, come again because its handler returned.
+  @_noLocks
+  func isRepetition(_ fault: FaultIdentity) -> Bool {
+    let index = index(of: fault)
+    guard index >= 0, word(index).value & 1 == 1 else { return false }
+    return unsafe place(index).pointee.isEqual(to: fault)
+  }
+
+  /// Makes it the last fault of its thread.
+  ///
+  /// - Returns: the fault's number; 0 for none.
+  @_noLocks
+  func add(_ fault: FaultIdentity) -> UInt32 {
+    guard !fault.isNone else { return 0 }
+    let last = unsafe FutexWord(
+      (base + KnownFaults.capacity &* KnownFaults.stride).assumingMemoryBound(to: UInt32.self))
+    // Of 31 bits, since the word has one for the return.
+    let number = last.value >= UInt32.max / 2 ? 1 : last.value &+ 1
+    last.store(number)
+    var index = index(of: fault)
+    if index < 0 {
+      index = Int(truncatingIfNeeded: number) & (KnownFaults.capacity &- 1)
+    }
+    // Empty first: a return of the fault before must not be taken for this one's.
+    word(index).store(0)
+    unsafe place(index).pointee = fault
+    word(index).store(number &* 2)
+    return number
+  }
+
+  /// Notes that the handler of a fault has returned, if nothing has taken the fault's place.
+  @_noLocks
+  func noteReturn(_ number: UInt32) {
+    guard number != 0 else { return }
+    var index = 0
+    while index < KnownFaults.capacity {
+      if word(index).exchange(expected: number &* 2, desired: number &* 2 | 1) == number &* 2 {
+        return
+      }
+      index &+= 1
+    }
+  }
+
+  /// Forgets all, in a process whose threads are others.
+  @_noLocks
+  func removeAll() {
+    var index = 0
+    while index < KnownFaults.capacity {
+      word(index).store(0)
+      index &+= 1
+    }
+  }
+
+  /// The entry of a fault's thread; -1 if there is none.
+  @_noLocks
+  private func index(of fault: FaultIdentity) -> Int {
+    var index = 0
+    while index < KnownFaults.capacity {
+      if word(index).value != 0, unsafe place(index).pointee.isOfThread(of: fault) { return index }
+      index &+= 1
+    }
+    return -1
+  }
+
+  @_noLocks
+  private func place(_ index: Int) -> UnsafeMutablePointer<FaultIdentity> {
+    unsafe (base + index &* KnownFaults.stride).assumingMemoryBound(to: FaultIdentity.self)
+  }
+
+  @_noLocks
+  private func word(_ index: Int) -> FutexWord {
+    unsafe FutexWord(
+      (base + (index &* KnownFaults.stride &+ 40)).assumingMemoryBound(to: UInt32.self))
+  }
+}
+
+/// Which fault it was: the same instruction of the same thread, at the same depth and address.
+///
+/// RUNS-DURING-CRASH.
+struct FaultIdentity {
+  private let signal: Int32
+  private let threadID: Int32
+  private let instructionPointer: UInt64
+  private let stackPointer: UInt64
+  private let address: UInt64
+
+  /// None: equal to nothing.
+  @_noLocks
+  init() {
+    signal = 0
+    threadID = 0
+    instructionPointer = 0
+    stackPointer = 0
+    address = 0
+  }
+
+  /// That of the crash that is being captured; none for a signal that was sent, each of which is
+  /// one of its own.
+  @_noLocks
+  init(_ capture: Capture) {
+    self.init()
+    let exception = capture.session.exception
+    guard exception.signal.isFault, let information = exception.signal.information,
+      let context = exception.signal.context
+    else { return }
+    self.init(
+      signal: exception.signal.number, threadID: exception.threadID,
+      instructionPointer: context.instructionPointer, stackPointer: context.stackPointer,
+      address: information.faultAddress)
+  }
+
+  @_noLocks
+  private init(
+    signal: Int32, threadID: Int32, instructionPointer: UInt64, stackPointer: UInt64,
+    address: UInt64
+  ) {
+    self.signal = signal
+    self.threadID = threadID
+    self.instructionPointer = instructionPointer
+    self.stackPointer = stackPointer
+    self.address = address
+  }
+
+  var isNone: Bool { @_noLocks get { signal == 0 } }
+
+  @_noLocks
+  func isOfThread(of other: FaultIdentity) -> Bool { threadID == other.threadID }
+
+  @_noLocks
+  func isEqual(to other: FaultIdentity) -> Bool {
+    signal != 0 && signal == other.signal && threadID == other.threadID
+      && instructionPointer == other.instructionPointer && stackPointer == other.stackPointer
+      && address == other.address
+  }
+}

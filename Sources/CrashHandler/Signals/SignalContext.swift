@@ -1,0 +1,173 @@
+internal import CSignalSafe
+
+/// A thread as the kernel saved it when it called a handler: its `ucontext_t`.
+///
+/// The kernel's own writing, on the thread's stack: it can be read without a net. Whatever its
+/// registers point at is checked.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct SignalContext {
+  let address: UnsafeMutableRawPointer
+
+  @_noLocks
+  init?(_ address: UnsafeMutableRawPointer?) {
+    guard let address = unsafe address else { return nil }
+    unsafe self.address = address
+  }
+
+  var number: UInt64 {
+    @_noLocks get { UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe address)) }
+  }
+
+  // MARK: - Registers
+
+  var instructionPointer: UInt64 {
+    @_noLocks get { unsafe pm_context_instruction_pointer(address) }
+    @_noLocks nonmutating set { unsafe pm_context_set_instruction_pointer(address, newValue) }
+  }
+  var stackPointer: UInt64 { @_noLocks get { unsafe pm_context_stack_pointer(address) } }
+  var framePointer: UInt64 { @_noLocks get { unsafe pm_context_frame_pointer(address) } }
+  #if arch(arm64)
+    var linkRegister: UInt64 { @_noLocks get { unsafe pm_context_link_register(address) } }
+  #endif
+  var generalRegisters: Bytes {
+    @_noLocks get {
+      unsafe Bytes(pm_context_general_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
+    }
+  }
+  /// Where the floating-point and vector state is, as the context says.
+  var floatingPoint: UInt64 {
+    @_noLocks get {
+      UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(address)))
+    }
+  }
+
+  // MARK: - Signals
+
+  /// The mask that returning from the handler restores.
+  var signalMask: UInt64 { @_noLocks get { unsafe pm_context_signal_mask(address) } }
+
+  @_noLocks
+  func block(_ signal: Int32) { unsafe pm_context_block_signal(address, signal) }
+
+  @_noLocks
+  func unblock(_ signal: Int32) { unsafe pm_context_unblock_signal(address, signal) }
+
+  /// Whether the kernel has called our handler, or another handler has.
+  ///
+  /// - Parameter entryStackPointer: that of our handler's entry.
+  @_noLocks
+  func isOfKernelsCall(_ entryStackPointer: UInt64) -> Bool {
+    unsafe pm_is_kernels_call(address, entryStackPointer) != 0
+  }
+
+  // MARK: - The alternate stack
+
+  /// 0 where the thread has none.
+  var signalStackSize: UInt64 {
+    @_noLocks get { unsafe pm_context_signal_stack(address).pointee.size }
+  }
+
+  /// True if the interrupted code ran on it, in a signal handler.
+  var isOnSignalStack: Bool {
+    @_noLocks get { unsafe pm_context_is_on_signal_stack(address) != 0 }
+  }
+
+  /// Whether the thread has one of so many bytes, or stands on one.
+  @_noLocks
+  func hasSignalStack(_ size: Int) -> Bool {
+    unsafe pm_context_has_signal_stack(address, size) != 0
+  }
+
+  /// Gives the thread one when the handler returns.
+  @_noLocks
+  func setSignalStack(_ base: UInt64, size: Int) {
+    unsafe pm_context_set_signal_stack(address, base, size)
+  }
+
+  /// Installs it now, for a handler that may never return.
+  @_noLocks
+  func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }
+}
+
+/// A signal, as a handler got it.
+///
+/// RUNS-DURING-CRASH.
+struct DeliveredSignal {
+  let number: Int32
+  let information: SignalInformation?
+  let context: SignalContext?
+
+  /// None: of a dump without a crash, with what its thread called it in.
+  @_noLocks
+  init(context: SignalContext?) {
+    number = 0
+    information = nil
+    self.context = context
+  }
+
+  @_noLocks
+  init(
+    _ number: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  ) {
+    self.number = number
+    self.information = unsafe SignalInformation(information)
+    self.context = unsafe SignalContext(context)
+  }
+
+  /// 0, as of a signal that a process sent, if it is not known.
+  var code: Int32 { @_noLocks get { information?.code ?? 0 } }
+
+  /// True for a signal that a process or the kernel sent.
+  var wasSent: Bool {
+    @_noLocks get {
+      guard let information else { return false }
+      return DeliveredSignal.isSent(number, code: information.code)
+    }
+  }
+
+  /// True for one that an instruction raised.
+  var isFault: Bool {
+    @_noLocks get {
+      guard let information else { return false }
+      return !DeliveredSignal.isSent(number, code: information.code)
+    }
+  }
+
+  /// True for what a process or the kernel sends.
+  ///
+  /// The kernel sends XCPU as SI_KERNEL, XFSZ and PIPE in the name of the process itself; for the
+  /// first process of a PID namespace it discards all of these under the default action. Source:
+  /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
+  @_noLocks
+  private static func isSent(_ signal: Int32, code: Int32) -> Bool {
+    code <= 0 || signal == 24 || signal == 25 || signal == 13 || signal == 3
+  }
+}
+
+/// The kernel's `siginfo_t`: 128 bytes.
+///
+/// RUNS-DURING-CRASH. Source: sigaction(2).
+@safe
+struct SignalInformation {
+  let address: UnsafeMutableRawPointer
+
+  @_noLocks
+  init?(_ address: UnsafeMutableRawPointer?) {
+    guard let address = unsafe address else { return nil }
+    unsafe self.address = address
+  }
+
+  var code: Int32 { @_noLocks get { unsafe pm_siginfo_code(address) } }
+  /// Of a fault.
+  var faultAddress: UInt64 { @_noLocks get { unsafe pm_siginfo_address(address) } }
+  /// The process, of a signal that was sent.
+  var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
+
+  /// Queues the signal for a thread with this; false if the kernel refuses.
+  @_noLocks
+  func queue(_ signal: Int32, for thread: Int32, of process: Int32) -> Bool {
+    unsafe pm_tgsigqueueinfo(process, thread, signal, address) == 0
+  }
+}

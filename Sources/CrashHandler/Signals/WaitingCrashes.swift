@@ -1,0 +1,215 @@
+internal import CSignalSafe
+
+/// Threads that crashed while another one was already capturing: who they are and where they
+/// crashed.
+///
+/// They are not asked to stop: they stand still as it is, and on a small alternate stack the kernel
+/// would find no room for a second signal. So the stop signals are blocked while a thread waits, and
+/// what would have been read in the stop handler is here. A fixed table, as long
+/// as that of the threads.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct WaitingCrashes {
+  /// What the capturing thread needs to know of one that waits.
+  struct Crash {
+    /// In its signal frame.
+    let context: SignalContext?
+    let threadPointer: UInt64
+
+    @_noLocks
+    init(context: SignalContext?, threadPointer: UInt64) {
+      self.context = context
+      self.threadPointer = threadPointer
+    }
+  }
+
+  private struct Entry {
+    /// 0 if nobody has it.
+    let threadID: UInt32
+    var crash: Crash
+  }
+
+  /// Bytes of one entry.
+  private static var stride: Int { @_noLocks get { 32 } }
+
+  /// Bytes of a table: the number of entries that were ever used comes first.
+  @_noLocks
+  static func byteCount(capacity: Int) -> Int { stride &* (capacity &+ 1) }
+
+  private let base: UnsafeMutableRawPointer
+  private let capacity: Int
+
+  @_noLocks
+  init(base: UnsafeMutableRawPointer, capacity: Int) {
+    unsafe self.base = base
+    self.capacity = capacity
+  }
+
+  /// Adds the calling thread; false if there is no room.
+  @_noLocks
+  func add(_ threadID: Int32, context: SignalContext?) -> Bool {
+    var index = 0
+    while index < capacity {
+      let word = word(index)
+      // Taken with a number that is no thread's; the thread ID last, when the rest is there.
+      if word.value == 0, word.exchange(expected: 0, desired: UInt32.max) == 0 {
+        unsafe entry(index).pointee.crash = Crash(
+          context: context, threadPointer: pm_thread_pointer())
+        noteUse(of: index)
+        _ = word.exchange(expected: UInt32.max, desired: UInt32(bitPattern: threadID))
+        return true
+      }
+      index &+= 1
+    }
+    return false
+  }
+
+  /// Takes the calling thread out: it waits no more.
+  @_noLocks
+  func remove(_ threadID: Int32) {
+    let index = index(of: threadID)
+    if index >= 0 { word(index).store(0) }
+  }
+
+  /// True if no thread waits.
+  var isEmpty: Bool {
+    @_noLocks get {
+      let count = count
+      var index = 0
+      while index < count {
+        if word(index).value != 0 { return false }
+        index &+= 1
+      }
+      return true
+    }
+  }
+
+  /// Takes all out, in a process whose threads are gone.
+  @_noLocks
+  func removeAll() {
+    let count = count
+    var index = 0
+    while index < count {
+      word(index).store(0)
+      index &+= 1
+    }
+  }
+
+  /// The crash of a thread; nil if it is not waiting.
+  @_noLocks
+  func crash(of threadID: Int32) -> Crash? {
+    let index = index(of: threadID)
+    guard index >= 0 else { return nil }
+    return unsafe entry(index).pointee.crash
+  }
+
+  /// The thread of an entry; 0 if nobody has it.
+  @_noLocks
+  func threadID(at index: Int) -> Int32 {
+    let value = word(index).value
+    return value == UInt32.max ? 0 : Int32(bitPattern: value)
+  }
+
+  /// Entries that were ever used.
+  var count: Int { @_noLocks get { Int(truncatingIfNeeded: countWord.value) } }
+
+  // MARK: - Places
+
+  private var countWord: FutexWord {
+    @_noLocks get {
+      unsafe FutexWord(base.assumingMemoryBound(to: UInt32.self))
+    }
+  }
+
+  @_noLocks
+  private func noteUse(of index: Int) {
+    let needed = UInt32(truncatingIfNeeded: index &+ 1)
+    var known = countWord.value
+    while known < needed {
+      let found = countWord.exchange(expected: known, desired: needed)
+      if found == known { return }
+      known = found
+    }
+  }
+
+  /// -1 if it is not there.
+  @_noLocks
+  private func index(of threadID: Int32) -> Int {
+    let count = count
+    var index = 0
+    while index < count {
+      if word(index).value == UInt32(bitPattern: threadID) { return index }
+      index &+= 1
+    }
+    return -1
+  }
+
+  @_noLocks
+  private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
+    unsafe (base + (index &+ 1) &* WaitingCrashes.stride).assumingMemoryBound(to: Entry.self)
+  }
+
+  @_noLocks
+  private func word(_ index: Int) -> FutexWord {
+    unsafe FutexWord(
+      UnsafeMutableRawPointer(entry(index)).assumingMemoryBound(to: UInt32.self))
+  }
+}
+
+/// How long a thread that crashed waits while another one captures.
+///
+/// Ten seconds, more than three times what a capture may take. Without a bound while Swift's
+/// backtracer runs, as that runs without us. Once the process ends there is no leaving: a thread
+/// that went on would end it by another signal. If it lives on for ten seconds all the same, because
+/// there is no timer or its signal does not come, it is ended by the signal of the dump.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct WaitingBound {
+  /// Milliseconds of one wait, which may end early, or not begin at all under a filter.
+  static var milliseconds: Int { @_noLocks get { 100 } }
+  /// So many waits make the bound, and so many nanoseconds: the clock goes on while the process is
+  /// stopped, and waits that do not begin take no time.
+  private static var waits: Int { @_noLocks get { 100 } }
+  private static var time: UInt64 { @_noLocks get { 10_000_000_000 } }
+
+  private let capture: Capture
+  private(set) var isBegun = false
+  private var ending: UInt32 = 0
+  private var count = 0
+  private var start: UInt64 = 0
+
+  @_noLocks
+  init(_ capture: Capture) {
+    self.capture = capture
+  }
+
+  /// True once the thread waits no longer.
+  var isOver: Bool {
+    @_noLocks get { isBegun && ending == 0 && isLate }
+  }
+
+  @_noLocks
+  mutating func begin() {
+    isBegun = true
+    ending = capture.shared.ending.value
+    count = 0
+    start = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+  }
+
+  /// Counts a wait.
+  @_noLocks
+  mutating func add() {
+    count &+= 1
+    if capture.shared.ending.value != ending { return begin() }
+    if ending == CrashEnd.ends, isLate { LateEnd(capture).end() }
+  }
+
+  private var isLate: Bool {
+    @_noLocks get {
+      guard count >= WaitingBound.waits else { return false }
+      return start == 0 || pm_monotonic_clock() &- start > WaitingBound.time
+    }
+  }
+}

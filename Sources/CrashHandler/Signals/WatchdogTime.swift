@@ -1,0 +1,118 @@
+/// The time that the capturing thread has, counted in ticks that reached it.
+///
+/// Not by the clock alone: it goes on while the process is stopped (SIGSTOP), frozen (a control
+/// group, a paused container) or its machine's processor is given to others, and the dump would be
+/// over when the process goes on. However long that was, one tick comes of it. A thread that gets
+/// too little of the processor sees fewer ticks, so the clock counts as well, with ten times the
+/// time: each gap between two ticks, but for those of more than a second, which are taken for a
+/// standstill. So a thread that runs less than once a second has no bound by the clock.
+///
+/// RUNS-DURING-CRASH.
+struct WatchdogTime {
+  /// Milliseconds from tick to tick.
+  static var tick: Int { @_noLocks get { 10 } }
+  /// How much longer than the time itself it may take by the clock.
+  private static var clockFactor: UInt64 { @_noLocks get { 10 } }
+  /// Nanoseconds without a tick that are taken for a standstill.
+  private static var standstill: UInt64 { @_noLocks get { 1_000_000_000 } }
+  private static var nanosecondsInMillisecond: UInt64 { @_noLocks get { 1_000_000 } }
+
+  private var ticksLeft = 0
+  /// In nanoseconds.
+  private var clockLeft: UInt64 = 0
+  private var lastTick: UInt64 = 0
+  /// When the time that began last is over by the clock; 0 if unknown.
+  private var end: UInt64 = 0
+
+  @_noLocks
+  init() {}
+
+  /// Begins anew.
+  ///
+  /// - Parameter clock: in nanoseconds; 0 if it cannot be had, then ticks alone count.
+  @_noLocks
+  mutating func begin(milliseconds: Int, at clock: UInt64) {
+    let nanoseconds =
+      UInt64(truncatingIfNeeded: milliseconds) &* WatchdogTime.nanosecondsInMillisecond
+    ticksLeft = (milliseconds &+ WatchdogTime.tick &- 1) / WatchdogTime.tick
+    clockLeft = nanoseconds &* WatchdogTime.clockFactor
+    lastTick = clock
+    // The timer's first signal comes no earlier, but for the clocks' resolution.
+    end = clock == 0 ? 0 : clock &+ nanoseconds / 10 &* 9
+  }
+
+  /// Counts a tick; true, once, if the time is over with it.
+  @_noLocks
+  mutating func isOver(atTick clock: UInt64) -> Bool {
+    guard ticksLeft > 0 else { return false }
+    ticksLeft &-= 1
+    let gap = clock > lastTick && lastTick != 0 ? clock &- lastTick : 0
+    lastTick = clock
+    if gap < WatchdogTime.standstill {
+      clockLeft = gap < clockLeft ? clockLeft &- gap : 0
+    }
+    if clockLeft == 0 { ticksLeft = 0 }
+    return ticksLeft == 0
+  }
+
+  /// True if the time is over by the clock.
+  @_noLocks
+  func hasPassed(_ clock: UInt64) -> Bool {
+    clock == 0 || clock >= end
+  }
+}
+
+/// The time that a dump has.
+///
+/// RUNS-DURING-CRASH.
+struct CaptureClock {
+  /// How far it has gone.
+  enum Phase {
+    /// Sections are written.
+    case sections
+    /// Their time is over: those that have not begun are left out.
+    case cut
+    /// The last part is written, which has a time of its own.
+    case finish
+    /// That is over too.
+    case over
+  }
+
+  var phase = Phase.sections
+  var division = CaptureTime(limit: 0)
+  /// What is left of the time, and whether the timer runs.
+  var left = WatchdogTime()
+  var isTicking = false
+  /// The timer that sends the watchdog's signal; -1 if there is none.
+  var timer: Int32 = -1
+
+  @_noLocks
+  init() {}
+
+  var isCut: Bool {
+    @_noLocks get {
+      if case .cut = phase { true } else { false }
+    }
+  }
+
+  var isOver: Bool {
+    @_noLocks get {
+      if case .over = phase { true } else { false }
+    }
+  }
+}
+
+/// How the time is divided: three quarters for the sections, the rest for the end.
+///
+/// RUNS-DURING-CRASH.
+struct CaptureTime {
+  /// In milliseconds.
+  let sections: Int
+  let finish: Int
+
+  @_noLocks
+  init(limit: Int) {
+    finish = limit >= 4 ? limit / 4 : 1
+    sections = limit &- finish > 0 ? limit &- finish : 1
+  }
+}

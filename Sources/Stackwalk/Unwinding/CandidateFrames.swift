@@ -1,0 +1,157 @@
+public import ProcessSnapshot
+
+/// The entries of a crash summary's stack, and which of them are frames.
+///
+/// The handler follows frame pointers; where none leads on, it lists each word of the stack that
+/// points into code, and follows a frame pointer that a function seems to have saved. Unwind tables
+/// say where the return address and the saved registers of a function lie, so they tell callers from
+/// what is left over of earlier calls.
+///
+/// Source: Docs/Reports.md, "Crash summary"; DWARF 5, 6.4.
+public struct CandidateFrames {
+  /// One line of the summary.
+  public struct Entry: Sendable, Equatable {
+    /// How an entry was found.
+    public enum Evidence: Sendable, Equatable {
+      /// It is the crash itself, or the frame pointer led there.
+      case framePointer
+      /// A frame pointer led there that was found on the stack.
+      case savedPointer
+      /// It is a word that points into code.
+      case candidate
+    }
+
+    /// Where an entry was found.
+    public enum Place: Sendable, Equatable {
+      /// In the program counter; or of a version of the lines that does not say.
+      case unknown
+      /// Bytes above the stack pointer of the crash.
+      case stack(UInt64)
+      case linkRegister
+    }
+
+    /// From the start of `module`.
+    public var address: Address
+    /// Nil for an address outside all modules.
+    public var module: ModuleSnapshot?
+    public var evidence: Evidence
+    public var place: Place
+    /// Where the saved frame pointer lies that led there, in bytes above the stack pointer of the
+    /// crash; nil for an entry to which that of the entry before led.
+    public var savedPointer: UInt64?
+
+    public init(
+      address: Address, module: ModuleSnapshot?, evidence: Evidence, place: Place,
+      savedPointer: UInt64? = nil
+    ) {
+      self.address = address
+      self.module = module
+      self.evidence = evidence
+      self.place = place
+      self.savedPointer = savedPointer
+    }
+  }
+
+  /// The indices of the entries that are left: frames, and those that could not be decided.
+  public private(set) var kept: [Int] = []
+  /// Those among them that are not known to be frames.
+  public private(set) var undecided: Set<Int> = []
+
+  private let entries: [Entry]
+  private let registers: RegisterMap
+
+  // Of the frame, in bytes above the stack pointer of the crash, where they are known.
+  private var stackPointer: UInt64? = 0
+  private var framePointer: UInt64?
+
+  /// Decides with the unwind tables of the modules' files, as far as there are any.
+  ///
+  /// - Parameters:
+  ///   - entries: as the summary lists them, the crash itself first.
+  ///   - architecture: of the crashed process.
+  ///   - source: looks for the modules' files.
+  public init(
+    _ entries: [Entry], architecture: ProcessSnapshot.Architecture, source: SymbolSource
+  ) {
+    self.entries = entries
+    registers = RegisterMap(architecture)
+    // The first entry with the evidence is the record that the crash's frame pointer leads to.
+    framePointer = entries.dropFirst().first {
+      $0.evidence == .framePointer && $0.place != .linkRegister && $0.place != .stack(0)
+    }.flatMap(Self.record)
+    var index = 0
+    while index < entries.count {
+      kept.append(index)
+      let row = row(of: index, source)
+      if row.map({ $0.rules[$0.returnAddressRegister] == .undefined }) == true { return }
+      guard let next = row.map({ step(from: index, $0) }) ?? stepWithoutTable(from: index) else {
+        let rest = (index + 1)..<entries.count
+        kept += rest
+        undecided = Set(rest.filter { entries[$0].evidence != .framePointer })
+        return
+      }
+      index = next
+    }
+  }
+
+  private func row(of index: Int, _ source: SymbolSource) -> FrameRow? {
+    let entry = entries[index]
+    let lookup = index > 0 ? entry.address.clampedSubtracting(1) : entry.address
+    return entry.module.flatMap {
+      source.frameRow(at: lookup, in: $0, registerCount: registers.count)
+    }
+  }
+
+  /// The record that an entry was found in; nil if it was in none.
+  private static func record(_ entry: Entry) -> UInt64? {
+    guard case .stack(let place) = entry.place, entry.evidence != .candidate else { return nil }
+    return place &- 8
+  }
+
+  /// The caller by the frame's rules; nil where they need what is not known, or lead to no entry.
+  private mutating func step(from index: Int, _ row: FrameRow) -> Int? {
+    guard case .register(let register, let offset)? = row.frameAddress,
+      let base = register == UInt64(registers.framePointer)
+        ? framePointer : register == UInt64(registers.stackPointer) ? stackPointer : nil
+    else { return nil }
+    let end = base &+ UInt64(bitPattern: offset)
+    let place: Entry.Place
+    switch row.rules[row.returnAddressRegister] {
+    case .offset(let distance): place = .stack(end &+ UInt64(bitPattern: distance))
+    case .unspecified, .sameValue:
+      // Only the innermost frame's can be in the register still.
+      guard registers.linkRegister != nil, index == 0 else { return nil }
+      place = .linkRegister
+    default: return nil
+    }
+    let next = ((index + 1)..<entries.count).first { entries[$0].place == place }
+    switch row.rules[registers.framePointer] {
+    case .unspecified, .sameValue: break
+    case .offset(let distance): framePointer = word(at: end &+ UInt64(bitPattern: distance))
+    default: framePointer = nil
+    }
+    stackPointer = end
+    return next
+  }
+
+  /// A saved frame pointer, where the summary tells it.
+  private func word(at place: UInt64) -> UInt64? {
+    if let led = entries.first(where: { $0.savedPointer == place }) { return Self.record(led) }
+    guard let index = entries.firstIndex(where: { Self.record($0) == place }),
+      index + 1 < entries.count, entries[index + 1].savedPointer == nil
+    else { return nil }
+    return Self.record(entries[index + 1])
+  }
+
+  /// A frame pointer that leads on at once is believed without a table.
+  private mutating func stepWithoutTable(from index: Int) -> Int? {
+    let next = index + 1
+    guard next < entries.count, entries[next].evidence == .framePointer else { return nil }
+    if case .stack(let place) = entries[next].place {
+      stackPointer = registers.linkRegister == nil ? place &+ 8 : nil
+      // A call of an address without code leaves no record.
+      if index > 0 || place > 0 { framePointer = word(at: place &- 8) }
+    }
+    return next
+  }
+}

@@ -1,0 +1,205 @@
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Synchronization
+import Testing
+
+@testable import CrashHandler
+
+/// Blocks of crashes that crash-lab does not know.
+@Suite struct CrashSummaryTests {
+  @Test func textOfTheProgramStaysOnItsLineAndSteersNoTerminal() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let result = await #expect(
+      processExitsWith: .failure, observing: [\.standardErrorContent]
+    ) { [database = database as String] in
+      restoreDefaults()
+      try startHandler(
+        database: database, product: "a\nb\\c\u{1B}[31m", version: "1\u{85}\u{202E}é\u{1F600}")
+      fatalError("x\npostmortem[1]: frame 0 0+0x1\u{7}")
+    }
+    let lines = try blocks(of: result)
+    #expect(lines.contains(#"product a\nb\\c\x1b[31m"#), "\(lines)")
+    #expect(lines.contains(#"version 1\xc2\x85\xe2\x80\xaeé"# + "\u{1F600}"), "\(lines)")
+    let message = try #require(lines.first { $0.hasPrefix("message ") })
+    #expect(message.hasSuffix(#"Fatal error: x\npostmortem[1]: frame 0 0+0x1\x07"#))
+  }
+
+  @Test func aFolderThatIsGoneForGoodIsSaid() async throws {
+    let folder = try TemporaryFolder()
+    let database = try folder.subfolder("gone") + "/db"
+    let result = await #expect(
+      processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]
+    ) { [database = database as String] in
+      restoreDefaults()
+      try startHandler(database: database)
+      try FileManager.default.removeItem(
+        atPath: URL(filePath: database).deletingLastPathComponent().path)
+      writeToNowhere()
+    }
+    let lines = try blocks(of: result)
+    let path = database + "/" + PendingDumpName.folder
+    #expect(lines.contains("dump none ENOENT \(path)"), "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("report ") })
+    #expect(lines.contains { $0.hasPrefix("signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x10") })
+    #expect(lines.filter { $0.hasPrefix("frame ") }.count >= 3)
+    #expect(lines.last == "end")
+  }
+
+  /// In libc's frames, which keep no record, lie return addresses of whatever ran before.
+  @Test func callsThatEndedLongAgoAreNoFrames() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let result = await #expect(
+      processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]
+    ) { [database = database as String] in
+      restoreDefaults()
+      try startHandler(database: database)
+      abortOnUsedStack(try #require(returnAddressInDispatch()))
+    }
+    let frames = try blocks(of: result).filter { $0.hasPrefix("frame ") }
+    let program = try #require(CommandLine.arguments.first).split(separator: "/").last ?? ""
+    let callers = frames.filter { !$0.contains("libc.so") }
+    #expect(callers.first?.contains(program) == true, "\(frames)")
+    #expect(try #require(frames.firstIndex { !$0.contains("libc.so") }) <= 4, "\(frames)")
+  }
+
+  @Test func manyCrashesAtATimeAreOneBlock() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let result = await #expect(
+      processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]
+    ) { [database = database as String] in
+      restoreDefaults()
+      try startHandler(database: database)
+      for _ in 0..<32 {
+        var thread = pthread_t()
+        unsafe pthread_create(
+          &thread, nil,
+          { _ in
+            while !crashNow.load(ordering: .acquiring) { sched_yield() }
+            writeToNowhere()
+            return nil
+          }, nil)
+      }
+      crashNow.store(true, ordering: .releasing)
+      while true { pause() }
+    }
+    let lines = try blocks(of: result)
+    #expect(lines.filter { $0.hasPrefix("crash-summary ") }.count == 1)
+    #expect(lines.filter { $0 == "end" }.count == 1)
+  }
+
+  @Test func aForkedChildHasABlockOfItsOwn() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let result = await #expect(
+      processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]
+    ) { [database = database as String] in
+      restoreDefaults()
+      try startHandler(database: database)
+      typealias Fork = @convention(c) () -> Int32
+      let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
+      let child = fork()
+      if child == 0 { writeToNowhere() }
+      var status: Int32 = 0
+      unsafe waitpid(child, &status, 0)
+      writeToNowhere()
+    }
+    let lines = try blocks(of: result)
+    let reports = lines.filter { $0.hasPrefix("report ") }.compactMap {
+      ReportID(String($0.dropFirst(7)))
+    }
+    let names = try folder.pendingNames().compactMap { PendingDumpName(fileName: $0) }
+      .filter { $0.role == .finished }
+    #expect(reports.count == 2)
+    #expect(Set(reports) == Set(names.map(\.reportID)))
+    let text = String(decoding: try #require(result?.standardErrorContent), as: UTF8.self)
+    let processes = Set(text.matches(of: #/postmortem\[([0-9]+)\]/#).map(\.1))
+    #expect(processes.count == 2)
+  }
+
+  @Test func aDescriptorThatIsAnotherFileNowIsLeftAlone() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    let precious = folder.path + "/precious"
+    await #expect(processExitsWith: .signal(SIGSEGV)) {
+      [database = database as String, precious = precious as String] in
+      restoreDefaults()
+      try startHandler(database: database)
+      let file = unsafe open(precious, O_WRONLY | O_CREAT, 0o600)
+      dup2(file, 2)
+      writeToNowhere()
+    }
+    #expect(try Data(contentsOf: URL(filePath: precious)).isEmpty)
+    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+  }
+
+  /// The kernel says that there is room, and the write raises SIGPIPE all the same.
+  @Test func aSocketThatNobodyReadsAnyMoreDoesNotChangeTheEnd() async throws {
+    let folder = try TemporaryFolder()
+    let database = folder.database
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      restoreDefaults()
+      var ends: [Int32] = [-1, -1]
+      unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
+      shutdown(ends[1], Int32(SHUT_RD))
+      dup2(ends[0], 2)
+      try startHandler(database: database)
+      writeToNowhere()
+    }
+    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+  }
+
+  private func blocks(of result: ExitTest.Result?) throws -> [String] {
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    return text.split(separator: "\n").compactMap { line in
+      line.wholeMatch(of: /postmortem\[[0-9]+\]: (.*)/).map { String($0.1) }
+    }
+  }
+}
+
+private let crashNow = Atomic(false)
+
+/// Swift's backtracer would print instead.
+private func restoreDefaults() {
+  for number in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT] { signal(number, SIG_DFL) }
+}
+
+@inline(never)
+private func writeToNowhere() {
+  let pointer = unsafe UnsafeMutableRawPointer(bitPattern: 16)
+  unsafe pointer?.storeBytes(of: 1, as: UInt.self)
+}
+
+/// An address behind the first byte in libdispatch's code that can be a call's.
+private func returnAddressInDispatch() -> UInt? {
+  let maps = (try? KernelFile.text("/proc/self/maps")) ?? ""
+  for line in maps.split(separator: "\n") where line.contains("libdispatch") {
+    let fields = line.split(separator: " ")
+    let range = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
+    guard fields[1] == "r-xp", range.count == 2 else { continue }
+    let code = unsafe UnsafeRawBufferPointer(
+      start: UnsafeRawPointer(bitPattern: range[0]), count: Int(range[1] - range[0]))
+    guard let call = unsafe code.firstIndex(of: 0xE8) else { continue }
+    return range[0] + UInt(call) + 5
+  }
+  return nil
+}
+
+/// Leaves an address all over the stack that the functions called next take their frames from.
+@inline(never)
+private func leaveOnStack(_ address: UInt, depth: Int) {
+  // More than a kibibyte would come from the heap.
+  unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: 128) { words in
+    unsafe words.initialize(repeating: address)
+    if depth > 0 { leaveOnStack(address, depth: depth - 1) }
+  }
+}
+
+@inline(never)
+private func abortOnUsedStack(_ address: UInt) {
+  leaveOnStack(address, depth: 4)
+  abort()
+}

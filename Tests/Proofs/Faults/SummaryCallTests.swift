@@ -1,0 +1,45 @@
+import CrashReport
+import CrashTestSupport
+import Testing
+
+/// Where nobody is to read them, nothing is done for the summary.
+@Suite("Crash summary for nobody")
+struct SummaryCallTests {
+  /// The calls that the crashing thread makes once its dump has its name.
+  private func calls(
+    _ arguments: [String], after shell: String? = nil
+  ) async throws -> Set<String> {
+    let run = try await InjectedRun(
+      ["abort", "--threads", "3"] + arguments, .none, after: shell)
+    #expect(run.hasCompleteReport)
+    let calls = run.report.calls.filter { $0.role == .crashing }
+      .map { SystemCallNames.name($0.number) ?? "\($0.number)" }
+    let end = try #require(calls.lastIndex(of: "renameat2"))
+    return Set(calls[end...])
+  }
+
+  /// What putting them together and writing them takes.
+  private static let work: Set = ["process_vm_readv", "openat", "read", "ppoll", "write"]
+
+  @Test("With standard error open, they are put together")
+  func open() async throws {
+    #expect(try await calls([]).isSuperset(of: Self.work))
+  }
+
+  @Test("Closed at the start, they are not")
+  func closed() async throws {
+    #expect(try await calls([], after: "exec 2>&-").isDisjoint(with: Self.work))
+  }
+
+  @Test("Nor where descriptor 2 is another file by now")
+  func replaced() async throws {
+    #expect(try await calls(["--condition", "other-stderr"]).isDisjoint(with: Self.work))
+  }
+
+  @Test("Nor in what has got its number since the start, unchecked")
+  func unchecked() async throws {
+    let calls = try await calls(
+      ["--forgo", "file-checks", "--condition", "other-stderr"], after: "exec 2>&-")
+    #expect(calls.isDisjoint(with: Self.work))
+  }
+}

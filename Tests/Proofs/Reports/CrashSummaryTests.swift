@@ -1,0 +1,338 @@
+import CrashCatalogue
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import ProcessSnapshot
+import Testing
+
+/// What a crash leaves on standard error, against its report, an independent debugger, and the same program without us.
+@Suite("Crash summary")
+struct CrashSummaryTests {
+  struct Kind: Sendable, CustomTestStringConvertible {
+    let name: String
+    let signal: String
+    let function: String
+    var message: String?
+    var testDescription: String { name }
+  }
+
+  static let kinds: [Kind] = [
+    Kind(
+      name: "null-read", signal: "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
+      function: "crash_null_read"),
+    Kind(
+      name: "null-call", signal: "signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x0",
+      function: "crash_null_call"),
+    Kind(name: "abort", signal: "signal 6 SIGABRT code -6 SI_TKILL", function: "crash_abort"),
+    Kind(
+      name: "double-free", signal: "signal 6 SIGABRT code -6 SI_TKILL",
+      function: "crash_double_free",
+      message: "abort-message free(): double free detected in tcache 2"),
+    Kind(
+      name: "fatal-error", signal: "signal 4 SIGILL code 2 ILL_ILLOPN address",
+      function: "crash_fatal_error", message: "Fatal error: crash-lab says goodbye"),
+    Kind(
+      name: "assert", signal: "signal 6 SIGABRT code -6 SI_TKILL", function: "crash_assert",
+      message: "Assertion `crashes == 0' failed."),
+    Kind(
+      name: "stack-overflow", signal: "signal 11 SIGSEGV code 1 SEGV_MAPERR address",
+      function: "crash_stack_overflow"),
+  ]
+
+  @Test(
+    "The block says what the report says, and its frames are the debugger's", .needs(.lldb),
+    arguments: kinds, BuildConfiguration.dynamic)
+  func block(_ kind: Kind, _ configuration: BuildConfiguration) async throws {
+    let victim = try await Victim(configuration)
+    let handled = try await victim.die(kind.name, on: .main)
+    let lines = Self.block(in: handled.standardError, processID: handled.processID)
+    #expect(lines.first?.hasPrefix("crash-summary 2 ") == true)
+    #expect(lines.last == "end")
+    #expect(Self.blockSize(in: handled.standardError) <= 4096)
+    #expect(lines.contains { $0.hasPrefix(kind.signal) }, "\(lines)")
+    if let message = kind.message { #expect(lines.contains { $0.contains(message) }, "\(lines)") }
+    let thread = "thread \(handled.processID) crash-lab"
+    #expect(lines.contains(thread))
+
+    // Where the block says that the dump lies, it lies, until it is processed.
+    let dump = try #require(lines.first { $0.hasPrefix("dump complete - ") })
+    let path = String(dump.dropFirst("dump complete - ".count))
+    #expect(FileManager.default.fileExists(atPath: path))
+    #expect(try await victim.process().count == 1)
+    let report = try #require(try victim.reports().first)
+    #expect(lines.contains("report \(report.id)"))
+
+    let snapshot = try Victim.snapshot(of: report)
+    let entries = try Self.entries(of: lines) { path in
+      try #require(snapshot.modules.first { $0.path == path }).address.value
+    }
+    let lldb = try await LLDB.view(dump: report.path, folder: try victim.folder("lldb"))
+    // LLDB lists inlined calls at the address of the frame that they are in.
+    var expected: [UInt64] = []
+    for frame in lldb.frames where expected.last != frame.address || kind.name == "stack-overflow" {
+      expected.append(frame.address)
+    }
+    // Each frame is among the entries, in order; all but candidates are frames.
+    try #require(expected.count >= 4)
+    var rest = entries[...]
+    for frame in expected.prefix(8) {
+      let index = rest.firstIndex { $0.address == frame }
+      #expect(index != nil, "\(String(frame, radix: 16)): \(lines)\n\(lldb.transcript)")
+      rest = rest[((index ?? rest.startIndex) + (index == nil ? 0 : 1))...]
+    }
+    let chained = entries.filter { !$0.isCandidate }.map(\.address)
+    #expect(Set(chained.prefix(8)).isSubset(of: expected), "\(lines)\n\(lldb.transcript)")
+    let shown = try await checkSymbolication(of: handled, kind, victim)
+    let decided = shown.matches(of: /(?m)^  #[0-9]+ .*?\(?([^ ()+]+)\+0x([0-9a-f]+)\)?$/).compactMap
+    {
+      match -> UInt64? in
+      let module = snapshot.modules.first { $0.path.hasSuffix("/" + match.1) }
+      return module.flatMap { base in UInt64(match.2, radix: 16).map { base.address.value + $0 } }
+    }
+    // All that LLDB finds, but for an address without code.
+    let known = expected.filter { $0 > 0xFFFF }
+    let compared = min(decided.count, known.count)
+    #expect(compared >= (kind.name == "stack-overflow" ? 8 : 7))
+    #expect(
+      Array(decided.prefix(compared)) == Array(known.prefix(compared)), "\(shown)\(lldb.transcript)"
+    )
+    #expect(!shown.contains("\n? #"), "\(shown)")
+  }
+
+  /// As it comes out of a container's log, with other lines between.
+  private func checkSymbolication(
+    of child: ChildProcess, _ kind: Kind, _ victim: Victim
+  ) async throws -> String {
+    let log = try victim.folder("log") + "/log"
+    let lines = child.standardError.split(separator: "\n").flatMap {
+      ["2026-11-21T14:49:05.1Z web-1  | \($0)", "2026-11-21T14:49:05.1Z db-1   | frame 0 0+0x1 x"]
+    }
+    try lines.joined(separator: "\r\n").write(toFile: log, atomically: false, encoding: .utf8)
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    let shown = try await ChildProcess.run(
+      "/bin/sh", ["-c", "exec \"$0\" symbolicate < \"$1\"", tool, log],
+      in: try victim.folder("symbolicate"))
+    #expect(shown.end.exitCode == 0, "\(shown.standardError)")
+    let frames = shown.standardOutput.split(separator: "\n").filter { $0.dropFirst(2).first == "#" }
+    #expect(frames.contains { $0.contains(kind.function) }, "\(shown.standardOutput)")
+    #expect(shown.standardOutput.contains("Process \(child.processID) (CrashLab 1.0): SIG"))
+    return shown.standardOutput
+  }
+
+  @Test("Modules are found in folders of symbols, and another build is not used")
+  func symbolFolders() async throws {
+    let victim = try await Victim(.asTested)
+    let program = try victim.folder("program") + "/crash-lab"
+    // Not by this process: a child being spawned elsewhere may hold the new file open for writing,
+    // and then it cannot be run (ETXTBSY).
+    let copy = try await ChildProcess.run(
+      "/bin/cp", [victim.executable, program], in: try victim.folder("copy"))
+    try #require(copy.end.exitCode == 0, "\(copy.standardError)")
+    let child = try await ChildProcess.run(
+      program, ["null-read", "--database", victim.database], in: try victim.folder("handled"),
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.standardError.contains("crash-summary"), "\(child.standardError)")
+    let log = try victim.folder("log") + "/log"
+    try child.standardError.write(toFile: log, atomically: false, encoding: .utf8)
+    let symbols = try victim.folder("symbols")
+    try FileManager.default.moveItem(atPath: program, toPath: symbols + "/crash-lab")
+    let others = try victim.folder("others")
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    try FileManager.default.copyItem(atPath: tool, toPath: others + "/crash-lab")
+    func symbolicate(_ folders: [String]) async throws -> ChildProcess {
+      try await ChildProcess.run(
+        "/bin/sh",
+        ["-c", "log=$1 && shift && exec \"$0\" symbolicate \"$@\" < \"$log\"", tool, log]
+          + folders.flatMap { ["--symbols", $0] }, in: symbols)
+    }
+    let without = try await symbolicate([]).standardOutput
+    #expect(!without.contains("crash_null_read"))
+    #expect(without.contains("crash-lab+0x"))
+    #expect(without.contains("No such file"))
+    let other = try await symbolicate([others]).standardOutput
+    #expect(!other.contains("crash_null_read"))
+    #expect(other.contains("\(others)/crash-lab") && other.contains("not the same build"))
+    #expect(try await symbolicate([others, symbols]).standardOutput.contains("crash_null_read"))
+    #expect(try await symbolicate([others + "/none"]).end.exitCode == 1)
+    let nothing = try await ChildProcess.run(
+      "/bin/sh", ["-c", "exec \"$0\" symbolicate < /dev/null", tool], in: symbols)
+    #expect(nothing.end.exitCode == 1)
+    #expect(nothing.standardError.contains("no crash summary"))
+  }
+
+  @Test("Turned off, nothing is printed", arguments: ["null-read", "assert", "double-free"])
+  func off(_ kind: String) async throws {
+    let victim = try await Victim(.asTested)
+    let alone = try await victim.dieAlone(kind, on: .main)
+    let handled = try await victim.run(
+      [kind, "--database", victim.database, "--threads", "3", "--no-summary"], in: "handled")
+    #expect(handled.end == alone.end)
+    #expect(handled.standardError == alone.standardError)
+    #expect(try await victim.process().count == 1)
+  }
+
+  @Test("Where Swift's backtracer prints there is one line, and `symbolicate` shows it")
+  func backtracer() async throws {
+    let victim = try await Victim(.asTested)
+    let handled = try await victim.die("null-read", on: .main, backtracer: true)
+    #expect(handled.standardError.contains(" crashed:"))
+    let lines = Self.block(in: handled.standardError, processID: handled.processID)
+    #expect(lines.count == 1)
+    let log = try victim.folder("log") + "/log"
+    try handled.standardError.write(toFile: log, atomically: false, encoding: .utf8)
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    let shown = try await ChildProcess.run(
+      "/bin/sh", ["-c", "exec \"$0\" symbolicate < \"$1\"", tool, log],
+      in: try victim.folder("symbolicate"))
+    #expect(shown.end.exitCode == 0, "\(shown.standardError)")
+    #expect(try await victim.process().count == 1)
+    let report = try #require(try victim.reports().first)
+    #expect(
+      shown.standardOutput.hasPrefix("Process \(handled.processID): Report \(report.id): in /"))
+  }
+
+  /// What others read there must not tell where its memory and its files lie.
+  @Test(
+    "A program with more rights than its caller prints nothing",
+    .enabled("needs root") { geteuid() == 0 })
+  func setUserID() async throws {
+    let victim = try await Victim(.asTested)
+    let folder = try victim.folder("program")
+    let script = """
+      cp "$0" "$1/crash-lab" && chmod 4755 "$1/crash-lab" && chmod 711 "$1" "${1%/*}" &&
+      exec setpriv --reuid=65534 --regid=65534 --clear-groups "$1/crash-lab" null-read --database "$2"
+      """
+    let child = try await ChildProcess.run(
+      "/bin/sh", ["-c", script, victim.executable, folder, victim.database],
+      in: try victim.folder("handled"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.end.signal == SIGSEGV)
+    #expect(!child.standardError.contains("postmortem["), "\(child.standardError)")
+    #expect(try await victim.process().count == 1)
+  }
+
+  /// What standard error may be that cannot be written.
+  struct BadEnd: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// Shell commands before `exec "$@"`; the folder of the run is the working directory.
+    let setUp: String
+    var kinds = ["null-read", "abort"]
+    var testDescription: String { name }
+
+    static let all: [BadEnd] = [
+      // Swift prints its message there: not into a file of ours that got the number.
+      BadEnd(name: "closed", setUp: "exec 2>&-", kinds: ["null-read", "fatal-error"]),
+      BadEnd(
+        name: "a full pipe that nobody reads",
+        setUp: """
+          mkfifo pipe && exec 3<>pipe
+          dd if=/dev/zero of=pipe bs=4096 oflag=nonblock 2>/dev/null
+          exec 2>pipe
+          """),
+      BadEnd(
+        name: "a pipe whose reader is gone",
+        setUp: "mkfifo pipe && exec 3<>pipe && exec 2>pipe 3<&-"),
+      BadEnd(name: "a full device", setUp: "exec 2>/dev/full"),
+      BadEnd(name: "open for reading", setUp: "exec 2</dev/null"),
+      BadEnd(
+        name: "beyond the file size limit",
+        setUp: "printf '%s' $(seq 1 400) > file && exec 2>>file && ulimit -S -f 1"),
+    ]
+  }
+
+  @Test("Whatever standard error is, the end is the same", arguments: BadEnd.all)
+  func badEnd(_ bad: BadEnd) async throws {
+    for kind in bad.kinds {
+      let victim = try await Victim(.asTested)
+      func die(_ arguments: [String], in name: String) async throws -> ChildProcess {
+        try await ChildProcess.run(
+          "/bin/sh", ["-c", bad.setUp + "\nexec \"$0\" \"$@\"", victim.executable] + arguments,
+          in: try victim.folder(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
+      }
+      let alone = try await die([kind, "--no-handler"], in: "alone")
+      let handled = try await die([kind, "--database", victim.database], in: "handled")
+      #expect(alone.end.signal != nil)
+      #expect(handled.end == alone.end, "\(kind)")
+      let lines = try await victim.process()
+      #expect(lines.count == 1 && lines.first?.hasSuffix(": complete") == true, "\(lines)")
+    }
+  }
+
+  @Test(
+    "A disk that is full leaves a torn dump and says so",
+    .enabled("needs root") { geteuid() == 0 })
+  func fullDisk() async throws {
+    let victim = try await Victim(.asTested)
+    let folder = try victim.folder("disk")
+    let child = try await ChildProcess.run(
+      "/usr/bin/unshare",
+      [
+        "--mount", "/bin/sh", "-c",
+        "mount -t tmpfs -o size=32k none \"$1\" && exec \"$0\" null-read --database \"$1/db\"",
+        victim.executable, folder,
+      ], in: folder, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.end.signal == 11)
+    let lines = Self.block(in: child.standardError, processID: child.processID)
+    #expect(lines.contains { $0.hasPrefix("dump torn ENOSPC \(folder)/db/") }, "\(lines)")
+    #expect(lines.filter { $0.hasPrefix("frame ") }.count >= 4)
+  }
+
+  @Test("The sample in the paper is what is printed")
+  func sample() async throws {
+    let paper = try String(
+      contentsOfFile: BuiltProducts.packageRoot + "/Docs/Reports.md", encoding: .utf8)
+    let section = try #require(paper.components(separatedBy: "## Crash summary").dropFirst().first)
+    let block = try #require(section.components(separatedBy: "```").dropFirst().first)
+    let sample = Self.block(in: block, processID: 4711)
+    #expect(sample.count > 12)
+    let victim = try await Victim(.asTested)
+    let child = try await victim.run(
+      ["assert", "--database", victim.database], in: "handled")
+    let printed = Self.block(in: child.standardError, processID: child.processID)
+    // Stack words that point into code are others from build to build.
+    func shapes(_ lines: [String]) -> [String] {
+      lines.filter { !$0.contains("?0x") && !$0.contains("~0x") }.map(Self.shape)
+    }
+    #expect(sample.contains { $0.contains("?0x") } && printed.contains { $0.contains("?0x") })
+    #expect(shapes(sample) == shapes(printed))
+  }
+
+  // MARK: - Reading a block
+
+  /// What stands behind the mark, line by line.
+  private static func block(in text: String, processID: Int32) -> [String] {
+    let mark = "postmortem[\(processID)]: "
+    return text.split(separator: "\n").filter { $0.hasPrefix(mark) }
+      .map { String($0.dropFirst(mark.count)) }
+  }
+
+  private static func blockSize(in text: String) -> Int {
+    text.split(separator: "\n").filter { $0.hasPrefix("postmortem[") }
+      .reduce(0) { $0 + $1.utf8.count + 1 }
+  }
+
+  private static func entries(
+    of lines: [String], base: (String) throws -> UInt64
+  ) throws -> [(address: UInt64, isCandidate: Bool)] {
+    var bases: [Substring: UInt64] = [:]
+    var entries: [(UInt64, Bool)] = []
+    for line in lines {
+      if let match = line.wholeMatch(of: /module ([0-9]+) (?:[0-9a-f]+|-) (.*)/) {
+        bases[match.1] = try base(String(match.2))
+      } else if let match = line.wholeMatch(of: /frame [0-9]+ ([0-9]+|-)([+~?])0x([0-9a-f]+).*/) {
+        let start = match.1 == "-" ? 0 : try #require(bases[match.1])
+        entries.append((start + (try #require(UInt64(match.3, radix: 16))), match.2 != "+"))
+      }
+    }
+    return entries
+  }
+
+  /// A line without what differs from run to run.
+  private static func shape(_ line: String) -> String {
+    line.replacing(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/, with: "UUID")
+      .replacing(/\b[0-9a-f]{40}\b/, with: "BUILD")
+      .replacing(/0x[0-9a-f]+/, with: "0xN")
+      .replacing(/(^| )\/[^ ]+/, with: " PATH")
+      .replacing(/^thread [0-9]+/, with: "thread N")
+  }
+}
