@@ -457,8 +457,8 @@ extension IntermediateDumpKey {
       the mappings, 4 the rest of the crashing thread, 5 process, 6 mappings, 7 modules, 8 system \
       and annotations, 9 other threads, 10 capture, 11 resources, 12 link map, 16 what the program \
       told, 17 extra memory, 18 C++ exception, 19 tasks, 20 registers and top of the stack of the \
-      crashing thread. Behind the end mark: 13 last words, 14 last words on standard error, 15 \
-      removing the dumps of hangs.
+      crashing thread. Behind the end mark: 13 crash summary, 14 crash summary on standard error, \
+      15 removing the dumps of hangs.
       """)
     case .captureTime: .unsigned(8, "Nanoseconds from the handler's entry to here.")
     case .bytesOmitted: .unsigned(8, "Bytes that the size limit left out.")

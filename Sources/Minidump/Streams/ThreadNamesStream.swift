@@ -23,3 +23,23 @@ extension MinidumpEncoder {
     )
   }
 }
+
+extension MinidumpDecoder {
+  /// MINIDUMP_THREAD_NAME_LIST; an empty name is none.
+  mutating func decodeThreadNames() {
+    var names: [UInt32: String] = [:]
+    for entry in file.entries(of: .threadNames, size: MinidumpFormat.threadNameSize) {
+      guard let id = file.integer(at: entry, width: 4),
+        let rva = file.integer(at: entry + 4, width: 8), rva <= UInt64(file.bytes.count)
+      else { continue }
+      guard let name = file.string(at: rva) else {
+        file.note("a thread's name is damaged")
+        continue
+      }
+      if !name.isEmpty { names[UInt32(truncatingIfNeeded: id)] = name }
+    }
+    for index in snapshot.threads.indices {
+      snapshot.threads[index].name = names[snapshot.threads[index].id]
+    }
+  }
+}
