@@ -58,7 +58,8 @@ let package = Package(
     // The declarations of the demanglers that every Swift program already carries.
     .target(name: "CSwiftDemangle"),
     // From registers and stacks to frames with names.
-    .target(name: "Stackwalk", dependencies: ["CSwiftDemangle", "ProcessSnapshot"]),
+    .target(
+      name: "Stackwalk", dependencies: ["CSwiftDemangle", "IntermediateDump", "ProcessSnapshot"]),
     // What a person reads of a crash.
     .target(
       name: "CrashReport", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
@@ -142,7 +143,7 @@ let package = Package(
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
         "PostmortemTool", "Stackwalk",
-      ], exclude: ["CollectorClient.py"]),
+      ]),
 
     // Runs victims and debuggers for tests and proofs, and what both need; never a product.
     .target(

@@ -1,6 +1,5 @@
-// _exit and _Exit, defined in the program and therefore found before libc's by everything that calls them through the dynamic
-// linker: nothing else tells a process that called them from one that was killed. A target of its own, so that a build can
-// leave it out; without it neither is reported. daemon(3) is here because libc's calls its own _exit in the process that it
+// Defines _exit and _Exit in the program, which the dynamic linker finds before libc's: nothing else tells a process that
+// called them from one that was killed. Defines daemon(3) too, because libc's calls its own _exit in the process that it
 // leaves. See Docs/Decisions/0024-ends-that-leave-no-dump.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +14,7 @@
 #include "CProcessEnds.h"
 #include "CSignalSafe.h"
 
-// The sanitizers' own: they report leaks and races there, and change the status.
+// The sanitizers' own, which reports leaks and races and may change the status.
 extern void __interceptor__exit(int) __attribute__((weak));
 
 static _Atomic(void (*)(int)) next_exit;
@@ -24,7 +23,7 @@ static _Noreturn void end_process(int status) {
   pm_process_end_function function = pm_process_end();
   if (function) function();
   if (__interceptor__exit) __interceptor__exit(status);
-  // Another library's, put between the program and libc.
+  // That of a library between the program and libc.
   void (*next)(int) = atomic_load(&next_exit);
   if (next) next(status);
   while (1) syscall(SYS_exit_group, status);
@@ -33,7 +32,7 @@ static _Noreturn void end_process(int status) {
 __attribute__((visibility("default"))) void _exit(int status) { end_process(status); }
 __attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
 
-// In the child.
+// Runs in the child.
 static int become_daemon(int keeps_folder, int keeps_files) {
   if (setsid() == -1) return -1;
   if (!keeps_folder && chdir("/") != 0) return -1;
@@ -51,8 +50,7 @@ static int become_daemon(int keeps_folder, int keeps_files) {
   return 0;
 }
 
-// As glibc's, but for the _exit: that one is not to be seen in the process that is left. And the child is the program from here
-// on, which libc's does not tell anybody. Source: glibc misc/daemon.c.
+// Does as glibc's, and tells the handler that the child is the program from here on. Source: glibc misc/daemon.c.
 __attribute__((visibility("default"))) int daemon(int keeps_folder, int keeps_files) {
   pid_t child = fork();
   if (child == -1) return -1;
@@ -65,7 +63,7 @@ __attribute__((visibility("default"))) int daemon(int keeps_folder, int keeps_fi
   return result;
 }
 
-// 1 if a call from any library comes here, and the linker has not left that to libc's: a static executable cannot tell.
+// Returns 1 if calls from any library come here; 0 in a static executable, which cannot tell.
 static int follows_exits(void) {
   if (dlsym(RTLD_DEFAULT, "_exit") != (void *)_exit || dlsym(RTLD_DEFAULT, "_Exit") != (void *)_Exit) return 0;
   if (!__interceptor__exit) atomic_store(&next_exit, (void (*)(int))dlsym(RTLD_NEXT, "_exit"));

@@ -1,4 +1,4 @@
-// The variables that crash code starts from, and those that pthread_create and _exit do.
+// Defines the variables of crash code, and those of pthread_create and _exit.
 #include "CSignalSafe.h"
 
 _Atomic(void *) pm_state_storage = 0;
@@ -9,7 +9,6 @@ uint32_t pm_reads_thread_base_storage = 0;
 _Atomic(pm_crash_handler) pm_crash_handler_storage = 0;
 _Atomic(pm_thread_start_function) pm_thread_start_storage = 0;
 _Atomic(uint32_t) pm_plain_creations_storage = 0;
-// Zeros.
 char pm_client_memory_storage[PM_CLIENT_MEMORY_SIZE] __attribute__((aligned(4096)));
 _Atomic(pm_process_end_function) pm_process_end_storage = 0;
 _Atomic(pm_continuation_function) pm_continuation_storage = 0;

@@ -1,5 +1,5 @@
 // See pm_control.h. Source: AAPCS64, 6.1 (callee-saved x19 to x28, x29 frame pointer, x30 link register). The callee-saved
-// halves of v8 to v15 are not restored at a landing pad: the handler's own code uses no floating point.
+// halves of v8 to v15 are not restored at a landing pad, since the handler uses no floating point.
 #if defined(__aarch64__)
 
   .text
@@ -120,7 +120,7 @@ pm_capture_context:
   stp x28, x29, [x16, #224]
   mov x17, sp
   stp x30, x17, [x16, #240]
-  // pc: where this returns to; pstate: the flags.
+  // pc is the return address, pstate the flags.
   mrs x17, nzcv
   stp x30, x17, [x16, #256]
   // struct fpsimd_context: FPSIMD_MAGIC, 528 bytes, fpsr, fpcr, v0 to v31.

@@ -86,10 +86,9 @@ pm_run_section:
   movq $0, (%rdi)
   xorl %eax, %eax
   retq
-// Landed: the signal is in eax, the shadow stack pointer of before in rcx. Where the processor keeps a shadow stack, it holds the
-// return addresses of what is abandoned too, and returning to another one than its last would be a control protection fault.
-// No program of Swift's is marked to have one (no object has the note GNU_PROPERTY_X86_FEATURE_1_SHSTK, and one without it is
-// enough for glibc to leave them off), but it may ask the kernel for one itself. rdssp does nothing where there is none. Source:
+// Lands with the signal in eax, and the shadow stack pointer of before in rcx. A shadow stack still holds the return addresses of
+// what was abandoned, which would raise a control protection fault. Swift programs are not marked for shadow stacks (note
+// GNU_PROPERTY_X86_FEATURE_1_SHSTK), but may ask the kernel for one. rdssp does nothing without one. Source:
 // Linux Documentation/arch/x86/shstk.rst; Intel SDM, RDSSP and INCSSP; glibc sysdeps/x86_64/__longjmp.S.
 .Lresume:
   xorl %edx, %edx

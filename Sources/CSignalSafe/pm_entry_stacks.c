@@ -1,16 +1,16 @@
-// See pm_entry_stacks.h. Everything before the change of stacks has some 600 bytes, the compiler not optimising.
+// See pm_entry_stacks.h. Frames before the change of stacks take some 600 bytes in debug builds.
 #include "pm_entry_stacks.h"
 
 #include "CSignalSafe.h"
 
-// Nor with a canary of the stack protector, which lies where pm_thread_base.h has not looked yet.
+// Without a canary too, which may not be readable before pm_thread_base.h has looked.
 #define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
 
 struct entry_stack {
-  // The base of the alternate stack that the thread has: no two threads have the same. 0 while nobody uses it. A handler that
-  // was left by siglongjmp keeps its own, and takes it again.
+  // The base of the thread's alternate stack, which tells threads apart; 0 while free. A handler that was left by siglongjmp
+  // keeps its entry stack and takes it again.
   uint64_t owner;
-  // Where the thread stood when it left that, and where on this one when it went back to call something there.
+  // The stack pointer on the alternate stack when the thread left it, and on this one when it went back to call something.
   uint64_t left;
   uint64_t called;
 };
@@ -34,8 +34,8 @@ static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_
   return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * PM_ENTRY_STACK_SIZE;
 }
 
-// NULL where the handler has room enough, where it is on no alternate stack, and where all are taken. A later handler that
-// passes on may have no context.
+// Returns NULL if the handler has stack enough, is on no alternate stack, or all are taken. A later handler that calls ours may
+// pass no context.
 PM_NOT_INSTRUMENTED static struct entry_stack *pm_take_entry_stack(const void *context) {
   if (!memory || !context) return NULL;
   const struct pm_signal_stack *alternate = pm_context_signal_stack(context);
@@ -67,10 +67,10 @@ PM_NOT_INSTRUMENTED static void pm_enter(struct entry *wanted) {
   }
   uint64_t end = end_of(stack), top = end, interrupted = pm_context_stack_pointer(wanted->context), left = stack->left;
   if (end - interrupted < PM_ENTRY_STACK_SIZE) {
-    // A fault on this very stack: below it. The kernel has begun the alternate stack anew, and the frame there is lost.
+    // A fault on this very stack: go on below it. The kernel has started again at the alternate stack's top.
     top = (interrupted - 256) & ~UINT64_C(15);
   } else if ((uint64_t)__builtin_frame_address(0) < left) {
-    // In what was called there, which has not been left: it would be above.
+    // Inside a call made there that has not returned.
     top = stack->called;
   }
   struct entry *entry = (struct entry *)(top - sizeof *entry);
@@ -148,7 +148,7 @@ PM_NOT_INSTRUMENTED void *pm_stack_of_signal(void) {
   uint64_t place = (uint64_t)__builtin_frame_address(0), offset = place - (uint64_t)memory;
   if (!memory || offset >= (uint64_t)PM_ENTRY_STACKS * PM_ENTRY_STACK_SIZE) return NULL;
   struct entry_stack *stack = &stacks[offset / PM_ENTRY_STACK_SIZE];
-  // Less than what the caller still puts there.
+  // Spare what the caller still pushes.
   stack->called = (place - 1024) & ~UINT64_C(15);
   return (void *)(stack->left & ~UINT64_C(15));
 }

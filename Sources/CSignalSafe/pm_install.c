@@ -28,7 +28,7 @@ extern const void *_swift_concurrency_debug_asyncTaskMetadata __attribute__((wea
 extern const void *_swift_concurrency_debug_asyncTaskSlabMetadata __attribute__((weak));
 extern uint32_t _swift_concurrency_debug_internal_layout_version __attribute__((weak));
 
-// The module that holds an address, and its thread-local block in this thread.
+// The module around an address, and its thread-local block in this thread.
 struct block_search {
   uint64_t address;
   uint64_t block;
@@ -72,7 +72,7 @@ void pm_find_exception_facts(struct pm_exception_facts *facts) {
   memset(facts, 0, sizeof *facts);
   if (!__cxa_get_globals) return;
   facts->globals_offset = (int64_t)((uint64_t)__cxa_get_globals() - (uint64_t)__builtin_thread_pointer());
-  // An object's first word points behind the two words that a table begins with.
+  // An object's first word points behind the first two words of the table.
   if (&_ZTVN10__cxxabiv120__si_class_type_infoE)
     facts->single_base_class = (uint64_t)(_ZTVN10__cxxabiv120__si_class_type_infoE + 2);
   if (&_ZTVN10__cxxabiv121__vmi_class_type_infoE)
@@ -81,8 +81,8 @@ void pm_find_exception_facts(struct pm_exception_facts *facts) {
 
 extern void __asan_init(void) __attribute__((weak));
 
-// What libc adds to an action: on x86_64 the code that a handler returns to. Read back from a signal whose default is to do
-// nothing, after giving libc's own view of it to libc again.
+// Adds libc's restorer, on x86_64 the code that a handler returns to. Reads it back from a signal that is ignored by default,
+// after setting that one through libc.
 static void add_restorer(struct pm_signal_action *action) {
   struct sigaction same;
   struct pm_signal_action read = {0};
@@ -181,10 +181,10 @@ void pm_pin_module(const void *address) {
   dl_iterate_phdr(find_name, &search);
   // The executable has no name.
   if (!search.name || !search.name[0]) return;
-  // Not by its name: that would draw the dynamic linker into a static executable, with a warning at each link.
+  // Naming dlopen would draw the dynamic linker into a static executable, with a warning at each link.
   void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
-  // A library is known by the name that it was loaded by, wherever the working directory is now; those that it needs stay with it.
-  // The handle is never given back. Source: dlopen(3), RTLD_NODELETE.
+  // A loaded library is found by the name it was loaded by, from any working directory. The handle is kept for ever. Source:
+  // dlopen(3), RTLD_NODELETE.
   if (open_module) open_module(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
@@ -196,10 +196,10 @@ void pm_find_thread_base(void) {
 
 void pm_bind_now(void) {
   char bytes[16];
-  // A size that the compiler cannot know makes it call the function instead of writing its code here.
+  // A size that the compiler does not know makes it call the function.
   volatile size_t size = 8;
   memset(bytes, 0, size);
-  // Without the barriers the optimiser writes nothing that nobody reads, and copies a known value with memset.
+  // The barriers keep the optimiser from dropping the calls.
   __asm__ volatile("" : : "r"(bytes) : "memory");
   memcpy(bytes + 8, bytes, size);
   __asm__ volatile("" : : "r"(bytes) : "memory");

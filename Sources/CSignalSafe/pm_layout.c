@@ -1,4 +1,4 @@
-// Compares the layouts that crash code spells out with the system's own headers, at compile time.
+// Compares the layouts in this module's headers with the system's own, at compile time.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,2 +1,2 @@
-// Everything is in the header; a C target needs one source file.
+// A C target needs a source file; everything is in the header.
 #include "CSwiftDemangle.h"

@@ -1,6 +1,5 @@
-// pthread_create, defined in the program and therefore found before libc's by everything that makes threads through it:
-// libdispatch, Swift concurrency, C and C++ libraries. A target of its own, so that a build can leave it out; without it
-// startHandler still serves the threads that exist. See Docs/Decisions/0011-a-stack-for-every-thread.md.
+// Defines pthread_create in the program, which libdispatch, Swift concurrency, C and C++ libraries find before libc's. Without
+// this target startHandler serves only the threads that exist. See Docs/Decisions/0011-a-stack-for-every-thread.md.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,11 +13,10 @@
 
 typedef int (*create_function)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-// ASan's and TSan's. They must see every thread: TSan crashes at the first one that it does not know, ASan reports a join
-// that happened twice.
+// ASan's and TSan's, which must see every thread: TSan crashes at the first unknown one, ASan reports a second join.
 extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *)
     __attribute__((weak));
-// libc's inner name, in static executables only, and there only if the linker was told `-u __pthread_create`.
+// libc's inner name, in static executables linked with `-u __pthread_create` only.
 extern int __pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) __attribute__((weak));
 
 static create_function find_next(void) {
@@ -40,7 +38,7 @@ struct thread_start {
   void *argument;
 };
 
-// The first frame of a thread's own. pthread_exit and cancellation unwind through it: it holds nothing by then.
+// The first frame of a thread. pthread_exit and cancellation unwind through it, so it holds nothing by then.
 static void *pm_start_thread(void *pointer) {
   struct thread_start start = *(struct thread_start *)pointer;
   free(pointer);
@@ -54,7 +52,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
                                                          void *(*routine)(void *), void *restrict argument) {
   create_function create = find_next();
   if (!create) {
-    // Only a static executable gets here, at its first thread. libdispatch would try again for ever.
+    // A static executable gets here at its first thread; libdispatch would try again for ever.
     static const char text[] =
         "postmortem: this static executable can make no thread: link it with -Xlinker -u -Xlinker __pthread_create, or"
         " build swift-postmortem without the trait AlternateStacks\n";
@@ -72,7 +70,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
   int before = errno;
   struct thread_start *start = malloc(sizeof *start);
   errno = before;
-  // Without memory the thread is worth more than its alternate stack.
+  // Without memory, make the thread without an alternate stack.
   if (!start) return create(thread, attributes, routine, argument);
   start->routine = routine;
   start->argument = argument;

@@ -154,7 +154,7 @@ private func process(
       } else {
         try? pending.giveBack(claim, countsAttempt: false)
       }
-      return (isTold ? .ended(CrashReport.End(run.end)?.text ?? "") : nil, nil)
+      return (isTold ? .ended(run.end.text) : nil, nil)
     }
     let result = try conversion.convert(claim, in: pending.folder)
     if result.isWhole {

@@ -1,34 +1,34 @@
 internal import CSignalSafe
 internal import Glibc
 
-/// Why the database could not do what it was asked for.
+/// The error of every operation on a database.
 public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What went wrong; an open set.
+  /// The kind of error; an open set.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
     /// The path is empty or has a NUL character.
     public static let invalidPath = Code(description: "invalid path")
-    /// Something that is not a folder lies where a folder belongs.
+    /// Something else is in the place of a directory.
     public static let notADirectory = Code(description: "not a directory")
-    /// The folder, or a symbolic link to it, belongs to another user who could exchange it.
+    /// The directory, or a symbolic link to it, belongs to another user, who could exchange it.
     public static let foreignOwner = Code(description: "belongs to another user")
-    /// Something that is not a regular file lies where a file belongs.
+    /// Something else is in the place of a regular file.
     public static let notARegularFile = Code(description: "not a regular file")
     /// A file is larger than any of its kind can be.
     public static let tooLarge = Code(description: "too large")
     /// The report is in the database already, pending or completed.
     public static let reportExists = Code(description: "the report exists already")
-    /// A new report's file was taken away before it was finished.
+    /// A new report's file was removed before the report was finished.
     public static let newReportLost = Code(description: "the new report's file is gone")
-    /// The database has no report of this ID that can be dealt with so.
+    /// The database has no report of this ID in the state that the operation needs.
     public static let noSuchReport = Code(description: "there is no such report")
     /// The system refused; `errno` says why.
     public static let fileSystemError = Code(description: "file system error")
   }
 
   public let code: Code
-  /// What was being done, to which path, and what can be done about it.
+  /// The operation that failed, its path, and a remedy where there is one.
   public let context: String
   /// The system's error number; 0 where the system had no part in it.
   public let errno: Int32
@@ -49,7 +49,7 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     return "\(code): \(context): \(Self.text(errno))"
   }
 
-  /// strerror(3) into memory of our own: the plain call shares a buffer between threads.
+  /// The text of strerror_r(3): strerror(3) shares a buffer between threads.
   package static func text(_ errno: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 128)
     let failed = unsafe strerror_r(errno, &buffer, buffer.count)

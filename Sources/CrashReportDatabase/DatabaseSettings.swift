@@ -1,6 +1,7 @@
-internal import IntermediateDump
+internal import Glibc
+public import IntermediateDump
 
-/// The database's own settings: who this client is, and whether it may upload.
+/// The database's own settings: the client ID and the consent to uploads.
 ///
 /// Layout, little-endian, 40 bytes: magic (4), version 1 (4), options (4, bit 0: uploads enabled),
 /// padding (4), last upload attempt in seconds since 1970 (8), client ID (16, its first three
@@ -13,15 +14,15 @@ struct DatabaseSettings: Sendable, Equatable {
   /// The character constant 'CPds', which lies backwards in a little-endian file.
   static let magic: UInt32 = 0x4350_6473
 
-  /// Where the time lies that is written alone.
+  /// The offset of the last upload attempt, which is written alone.
   static let attemptOffset: Int64 = 16
 
-  /// Bit 0 says that uploads are enabled; bits that are not known are kept.
+  /// Bit 0: uploads are enabled; unknown bits are kept.
   private var options: UInt32 = 0
   var lastUploadAttemptTime: Int64 = 0
   var clientID: ReportID
 
-  /// Uploads are off until the program's user says otherwise.
+  /// Uploads are disabled.
   init(clientID: ReportID) {
     self.clientID = clientID
   }
@@ -59,5 +60,112 @@ struct DatabaseSettings: Sendable, Equatable {
   /// Turns the first three fields of an ID (4, 2 and 2 bytes) around; its own inverse.
   private static func reordered(_ bytes: [UInt8]) -> [UInt8] {
     Array(bytes[0..<4].reversed() + bytes[4..<6].reversed() + bytes[6..<8].reversed() + bytes[8...])
+  }
+}
+
+extension CrashReportDatabase {
+  /// The random ID that all reports of this database share; made at the first call.
+  ///
+  /// Settings that are torn or of another version are replaced, with a new ID. Threads and processes
+  /// that find no settings at the same moment get the same ID.
+  ///
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read or written.
+  public func clientID() throws(CrashReportDatabaseError) -> ReportID {
+    try settings().clientID
+  }
+
+  func settings() throws(CrashReportDatabaseError) -> DatabaseSettings {
+    let database = try open()
+    let workshop = try database.subfolder(.new)
+    let name = DatabaseSettings.fileName
+    // Each turn ends with settings, or with a step towards them.
+    for _ in 0..<100 {
+      guard let status = database.status(of: name) else {
+        let settings = DatabaseSettings(clientID: ReportID())
+        if try database.put(settings.bytes, as: name, by: workshop, replacing: false) {
+          return settings
+        }
+        continue
+      }
+      if status.kind == .regular {
+        do {
+          let bytes = try database.contents(of: name, limit: DatabaseSettings.size)
+          if let settings = DatabaseSettings(bytes: bytes) { return settings }
+        } catch  where error.code != .tooLarge {
+          // Removed by another process as damaged, or not readable.
+          if database.status(of: name)?.isSameFile(as: status) == true { throw error }
+          continue
+        } catch {}
+      }
+      try setAside(name, status, database)
+    }
+    throw CrashReportDatabaseError(
+      .notARegularFile, "\(path)/\(name) does not stay what it is; remove it")
+  }
+
+  /// Renames damaged settings, unless another process has replaced them.
+  private func setAside(
+    _ name: String, _ damaged: FileStatus, _ database: borrowing Folder
+  ) throws(CrashReportDatabaseError) {
+    let aside = "\(name).\(UInt64.random(in: .min ... .max)).damaged"
+    guard try database.rename(name, to: database, aside, replacing: true) == .done,
+      let moved = database.status(of: aside)
+    else { return }
+    if moved.isSameFile(as: damaged) {
+      if moved.kind == .regular { try database.remove(aside) }
+    } else {
+      _ = try database.rename(aside, to: database, name, replacing: false)
+    }
+  }
+}
+
+extension CrashReportDatabase {
+  /// Returns true if reports may be uploaded, which has to be enabled first.
+  ///
+  /// False for settings that are torn or of an unknown version, until it is enabled again.
+  ///
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read; take that as false.
+  public func uploadsEnabled() throws(CrashReportDatabaseError) -> Bool {
+    try settings().uploadsEnabled
+  }
+
+  /// Enables or disables uploads for every process that shares the database, at once and durably.
+  ///
+  /// Of two processes at the same moment one wins. Nothing else enables uploads, or writes the settings
+  /// in a way that undoes this.
+  ///
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be written; they are as they were.
+  public func setUploadsEnabled(_ enabled: Bool) throws(CrashReportDatabaseError) {
+    var settings = try settings()
+    settings.uploadsEnabled = enabled
+    let database = try open()
+    let workshop = try database.subfolder(.new)
+    _ = try database.put(
+      settings.bytes, as: DatabaseSettings.fileName, by: workshop, replacing: true)
+  }
+
+  /// The time of the last upload attempt, in seconds since 1970.
+  ///
+  /// - Returns: nil for none, and for a time in the future, left by a wrong clock or by damage.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
+  public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Int64? {
+    let time = try settings().lastUploadAttemptTime
+    return time > 0 && time <= Int64(Glibc.time(nil)) ? time : nil
+  }
+
+  /// Records an upload attempt.
+  ///
+  /// Writes these eight bytes alone, in place, so that it does not undo a change of the settings by
+  /// another process.
+  ///
+  /// - Parameter time: seconds since 1970.
+  /// - Throws: `CrashReportDatabaseError` if the settings cannot be written.
+  public func recordUploadAttempt(at time: Int64) throws(CrashReportDatabaseError) {
+    // Makes them if there are none.
+    _ = try settings()
+    var bytes: [UInt8] = []
+    LittleEndian.append(time, to: &bytes)
+    try open().open(DatabaseSettings.fileName, forWriting: true)
+      .write(bytes, at: DatabaseSettings.attemptOffset)
   }
 }

@@ -1,11 +1,10 @@
 internal import Glibc
 public import IntermediateDump
 
-/// A report that is being written: nobody sees it until `finish()`, and it is gone if that never
-/// comes.
+/// A report that is being written: nobody sees it before `finish()`, and without it it is removed.
 ///
-/// A process that dies in between leaves a file in `new/`, which is never read and is removed by the
-/// first `prune` after three days.
+/// A process that dies meanwhile leaves a file in `new/`, which is never read; the first `prune` after
+/// three days removes it.
 public struct NewReport: ~Copyable, Sendable {
   public let id: ReportID
   /// An empty file, open for reading and writing.
@@ -33,15 +32,15 @@ public struct NewReport: ~Copyable, Sendable {
   static func make(
     _ id: ReportID, in database: borrowing Folder
   ) throws(CrashReportDatabaseError) -> NewReport {
-    let new = try database.subfolder(StoredReport.State.new.rawValue)
-    let pending = try database.subfolder(StoredReport.State.pending.rawValue)
-    let completed = try database.subfolder(StoredReport.State.completed.rawValue)
+    let new = try database.subfolder(.new)
+    let pending = try database.subfolder(.pending)
+    let completed = try database.subfolder(.completed)
     let name = StoredReport.fileName(id)
     guard pending.status(of: name) == nil, completed.status(of: name) == nil else {
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
-    // The name in `new/` is this writer's alone, so that what is renamed later is what was written
-    // here, whoever else writes the same report or died while doing so.
+    // The name in `new/` is this writer's alone, so that it renames its own file, whoever else writes
+    // the same report or died while writing it.
     for attempt in 0..<1000 {
       let fileName = attempt == 0 ? name : "\(id).\(attempt).dmp"
       guard let file = try new.create(fileName) else { continue }
@@ -55,10 +54,10 @@ public struct NewReport: ~Copyable, Sendable {
     if !isFinished { try? new.remove(fileName) }
   }
 
-  /// Makes the report pending: after this returns it survives a power cut.
+  /// Makes the report pending, durably.
   ///
-  /// Costs a few waits for the disk. After an error other than `reportExists` the report may have
-  /// become pending or not; `prepareNewReport` with the same ID tells.
+  /// After an error other than `reportExists` the report is pending or not; `prepareNewReport` with the
+  /// same ID shows which.
   ///
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if another writer finished
   ///   the same report first.
@@ -68,9 +67,8 @@ public struct NewReport: ~Copyable, Sendable {
       (id, fileName), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)
   }
 
-  /// Makes the report completed, so that it is never uploaded unless somebody asks for it.
-  ///
-  /// As `finish()` otherwise.
+  /// Makes the report completed, as `finish()` makes it pending: it is not uploaded without
+  /// `requestUpload`.
   package consuming func finishWithoutUpload() throws(CrashReportDatabaseError) {
     try checkFile()
     try Self.move(
@@ -90,12 +88,11 @@ public struct NewReport: ~Copyable, Sendable {
   ) throws(CrashReportDatabaseError) {
     let (id, fileName) = report
     let name = StoredReport.fileName(id)
-    // The metadata goes first: a minidump without it is a report of unknown age to Crashpad's
-    // tools.
+    // The metadata goes first: without it a minidump has no age to Crashpad's tools.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)
     if try !target.put(metadata.bytes, as: metadataName, by: new, replacing: false) {
-      // Either a report's, or left by a writer that died between the two.
+      // A report's, or of a writer that died between the two steps.
       guard target.status(of: name) == nil else {
         throw CrashReportDatabaseError(.reportExists, "\(id)")
       }
@@ -106,7 +103,7 @@ public struct NewReport: ~Copyable, Sendable {
     case .sourceMissing:
       throw CrashReportDatabaseError(.newReportLost, "\(new.path)/\(fileName)")
     }
-    // The other writer's report may have been moved on since it was looked for.
+    // Another writer's report may have moved since the look in `make`.
     if elsewhere.status(of: name) != nil {
       try target.remove(name)
       try target.remove(metadataName)

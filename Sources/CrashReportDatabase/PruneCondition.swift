@@ -1,21 +1,22 @@
-internal import IntermediateDump
+internal import Glibc
+public import IntermediateDump
 
-/// Which reports are too many: those that are too old, and the oldest of more bytes than wanted.
+/// The limits of a database: the age of reports, and their bytes in all.
 ///
 /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCondition::GetDefault.
 public struct PruneCondition: Sendable, Equatable {
-  /// A report goes when it has been in the database for more days than this.
+  /// Reports that are older, in days, are removed.
   public var maximumAgeInDays = 365
-  /// A report goes when it and the newer ones come to more bytes than this.
+  /// A report is removed when it and the newer ones have more bytes than this.
   ///
-  /// Minidump and attachments, each report rounded up to whole KiB. The newest report stays, however
-  /// large it is.
+  /// Counts minidumps and attachments, each report rounded up to whole KiB. The newest report stays,
+  /// however large it is.
   public var maximumSize: Int64 = 128 << 20
 
   /// The defaults: 365 days, 128 MiB.
   public init() {}
 
-  /// The reports that go, oldest last.
+  /// The reports to be removed, oldest last.
   ///
   /// A report from the future, after the clock was set back, counts as new.
   ///
@@ -41,5 +42,146 @@ public struct PruneCondition: Sendable, Equatable {
       }
     }
     return excess
+  }
+}
+
+extension CrashReportDatabase {
+  /// Removes the reports beyond a condition, pending ones too, and remains of dead processes:
+  /// half-written reports, metadata and attachments without a report.
+  ///
+  /// Remains are removed when they are three days old.
+  ///
+  /// - Returns: the removed reports, newest first. A report that could not be removed is not an error:
+  ///   the next call tries again.
+  /// - Throws: `CrashReportDatabaseError` only where the directories cannot be read.
+  ///
+  /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCrashReportDatabase;
+  /// `client/crash_report_database_generic.cc`, CleanDatabase.
+  @discardableResult
+  public func prune(
+    _ condition: PruneCondition = PruneCondition()
+  ) throws(CrashReportDatabaseError) -> [StoredReport] {
+    var removed: [StoredReport] = []
+    for report in try excess(condition) {
+      if (try? delete(report.id)) == true { removed.append(report) }
+    }
+    try removeLeftovers()
+    return removed
+  }
+
+  /// The reports that `prune` would remove, newest first.
+  public func excess(
+    _ condition: PruneCondition = PruneCondition()
+  ) throws(CrashReportDatabaseError) -> [StoredReport] {
+    let attachments = try open().subfolder(Self.attachmentsFolder)
+    let sized = try reports().filter { $0.state != .new }.map { report in
+      (
+        report: report,
+        size: report.size.clampedAdding(
+          attachments.sizeOfFiles(in: report.id.description))
+      )
+    }
+    return condition.excess(among: sized, now: Int64(time(nil)))
+  }
+
+  /// Removes a pending or completed report with its metadata and attachments.
+  ///
+  /// Durably. A dump of it that is still pending becomes the same report again.
+  ///
+  /// - Returns: false if the database has no such report.
+  /// - Throws: `CrashReportDatabaseError` where the system refuses.
+  @discardableResult
+  public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
+    let database = try open()
+    var isFound = false
+    // In the order in which reports move, and the minidump first: the next prune removes the rest.
+    for state in [.pending, .completed] as [StoredReport.State] {
+      let folder = try database.subfolder(state)
+      guard folder.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
+      isFound = true
+      try folder.remove(StoredReport.fileName(id))
+      try folder.remove(StoredReport.metadataName(id))
+      try folder.synchronize()
+    }
+    if isFound { try database.subfolder(Self.attachmentsFolder).removeFolder(id.description) }
+    return isFound
+  }
+
+  /// The age of remains, in nanoseconds: younger ones may belong to a process at work.
+  static let leftoverAge: Int64 = 259_200_000_000_000
+
+  private func removeLeftovers() throws(CrashReportDatabaseError) {
+    let database = try open()
+    let oldest = Self.now &- Self.leftoverAge
+    try removeOld(in: database.subfolder(.new), before: oldest) {
+      $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp")
+    }
+    for state in [.pending, .completed] as [StoredReport.State] {
+      let folder = try database.subfolder(state)
+      try removeOld(in: folder, before: oldest) { name in
+        guard let id = StoredReport.id(metadataName: name) else { return false }
+        return folder.status(of: StoredReport.fileName(id)) == nil
+      }
+    }
+    let attachments = try database.subfolder(Self.attachmentsFolder)
+    for name in try attachments.names() {
+      guard let id = ReportID(name), id.description == name,
+        let status = attachments.status(of: name), status.kind == .directory,
+        status.changeTime < oldest, try report(id) == nil
+      else { continue }
+      try? attachments.removeFolder(name)
+    }
+  }
+
+  /// Removes the regular files of a directory, and directories of such, that are remains and have not
+  /// changed since a time.
+  func removeOld(
+    in folder: borrowing Folder, before time: Int64, where isLeftover: (String) -> Bool
+  ) throws(CrashReportDatabaseError) {
+    for name in try folder.names() {
+      guard isLeftover(name), let status = folder.status(of: name),
+        max(status.modificationTime, status.changeTime) < time
+      else { continue }
+      switch status.kind {
+      case .regular: try? folder.remove(name)
+      // Of an uploader that was killed as it made its claim's directory.
+      case .directory: try? folder.removeFolder(name)
+      default: continue
+      }
+    }
+  }
+
+  /// Nanoseconds since 1970.
+  static var now: Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}
+
+extension Folder {
+  /// Bytes of the regular files in a subdirectory; 0 where there is none.
+  func sizeOfFiles(in name: String) -> Int64 {
+    guard status(of: name)?.kind == .directory, let folder = try? subfolder(name),
+      let names = try? folder.names()
+    else { return 0 }
+    return names.reduce(0) { sum, name in
+      guard let status = folder.status(of: name), status.kind == .regular else { return sum }
+      return sum.clampedAdding(max(0, status.size))
+    }
+  }
+
+  /// Removes a subdirectory and the files in it; a missing one is not an error.
+  ///
+  /// - Throws: also where it holds directories.
+  func removeFolder(_ name: String) throws(CrashReportDatabaseError) {
+    guard status(of: name)?.kind == .directory else { return }
+    do {
+      let folder = try subfolder(name)
+      for file in try folder.names() { try folder.remove(file) }
+    }
+    guard unsafe unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+      throw CrashReportDatabaseError(systemCall: "removing \(path)/\(name)", errno: errno)
+    }
   }
 }

@@ -1,9 +1,9 @@
-/// What the file beside a report says: the numbers that uploading and pruning need.
+/// The contents of the file beside a report, for uploads and pruning.
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8),
-/// creation (8), attributes (1), next upload attempt (7), then the server's ID. Behind a NUL follows
-/// what the last attempt came to. Crashpad has padding where the next attempt is, and reads the ID
-/// to the end of the file, which is a text that ends at the NUL to whatever prints it.
+/// creation (8), attributes (1), next upload attempt (7), then the server's ID. A NUL and the outcome of
+/// the last attempt follow. Crashpad has padding in place of the next attempt, and reads the ID to the
+/// end of the file, which prints as a text that ends at the NUL.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
 struct ReportMetadata: Sendable, Equatable {
@@ -13,7 +13,7 @@ struct ReportMetadata: Sendable, Equatable {
   /// Bytes of each text that are written.
   static let maximumTextSize = 4 << 10
 
-  /// What the attributes byte says.
+  /// The attributes byte.
   struct Attributes: OptionSet, Sendable {
     let rawValue: UInt8
     static let uploaded = Attributes(rawValue: 1)
@@ -26,11 +26,11 @@ struct ReportMetadata: Sendable, Equatable {
   /// Seconds since 1970.
   var creationTime: Int64
   var attributes: Attributes = []
-  /// Seconds since 1970 before which nothing is to be sent; 0 for at once.
+  /// The time of the next attempt in seconds since 1970; 0 for at once.
   var nextUploadAttemptTime: Int64 = 0
-  /// What the server called the report; empty while it is not uploaded.
+  /// The server's name for the report; empty while it is not uploaded.
   var serverID = ""
-  /// What the last attempt came to, or why there will be none; empty where nothing is to be said.
+  /// The outcome of the last attempt, or why there will be none; empty for none.
   var uploadNote = ""
 
   init(creationTime: Int64) {

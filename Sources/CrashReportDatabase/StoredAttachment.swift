@@ -13,7 +13,7 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
   /// The longest name, in characters.
   static let maximumNameCount = 100
 
-  /// Whether a name is one that a copy may have; files of other names are not listed.
+  /// True for a name that a copy may have; files of other names are not listed.
   ///
   /// Source: Crashpad `client/crash_report_database.cc`, AttachmentNameIsOK.
   static func isSafe(_ name: String) -> Bool {
@@ -28,15 +28,15 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The names that files get beside a report, in their order: each path's last part with what is
-  /// not safe replaced, and a number in front where another one has that name already.
+  /// The names of copies, in the order of their paths: each path's last part, with unsafe characters
+  /// replaced, and with a number in front where the name is taken.
   package static func names(for paths: [String]) -> [String] {
     var used: Set<String> = []
     return paths.map { path in
       let base = path.split(separator: "/").last ?? ""
       var safe = String(base.unicodeScalars.map { isSafe($0) ? Character($0) : "_" })
       if safe.isEmpty || safe.hasPrefix(".") { safe = "_" + safe }
-      // The end, which tells the kind of file; with room for a number.
+      // The end has the file's extension; with room for a number.
       safe = String(safe.suffix(maximumNameCount - 8))
       if safe.hasPrefix(".") { safe = "_" + safe }
       var name = safe
@@ -53,10 +53,10 @@ public struct StoredAttachment: Sendable, Equatable, CustomStringConvertible {
 extension CrashReportDatabase {
   /// The files that were copied into the database with a report, by name.
   ///
-  /// They go when the report is deleted or pruned, and count for its size there.
+  /// They are deleted and pruned with the report, and count for its size.
   ///
-  /// - Returns: nothing where the report has none or is not there.
-  /// - Throws: `CrashReportDatabaseError` where the folder cannot be read.
+  /// - Returns: an empty array also where there is no such report.
+  /// - Throws: `CrashReportDatabaseError` where the directory cannot be read.
   public func attachments(
     of id: ReportID
   ) throws(CrashReportDatabaseError) -> [StoredAttachment] {
@@ -70,5 +70,72 @@ extension CrashReportDatabase {
         StoredAttachment(name: name, path: "\(folder.path)/\(name)", size: status.size))
     }
     return found.sorted { $0.name < $1.name }
+  }
+}
+
+extension CrashReportDatabase {
+  /// The outcome of a copy.
+  package struct AttachmentCopy: Sendable, Equatable {
+    /// Bytes that were copied, and bytes before them that were left out.
+    package let size: Int64
+    package let bytesOmitted: Int64
+  }
+
+  /// Copies a file beside a report, which need not exist yet.
+  ///
+  /// The copy is whole or missing, a power cut included. `prune` removes copies without a report.
+  ///
+  /// - Parameters:
+  ///   - path: absolute. Its last part must not be a symbolic link, which could be exchanged.
+  ///   - name: one of `StoredAttachment.names`.
+  ///   - limit: the most bytes; of a longer file the last ones, where a log has the crash.
+  package func attach(
+    _ path: String, as name: String, to id: ReportID, limit: Int64
+  ) throws(CrashReportDatabaseError) -> AttachmentCopy {
+    guard StoredAttachment.isSafe(name) else {
+      throw CrashReportDatabaseError(.invalidPath, "'\(name)' as the name of an attachment")
+    }
+    let source = try Self.openSource(path)
+    let all = try open().subfolder(Self.attachmentsFolder)
+    let folder = try all.subfolder(id.description, create: true)
+    // Names with a dot in front are not listed, and are removed with the directory.
+    let file = try folder.createTemporary(".\(name)")
+    do throws(CrashReportDatabaseError) {
+      let copy = try Self.copy(source, to: file, limit: max(0, limit))
+      try file.synchronize()
+      _ = try folder.rename(file.name, to: folder, name, replacing: true)
+      try folder.synchronize()
+      try all.synchronize()
+      return copy
+    } catch {
+      try? folder.remove(file.name)
+      throw error
+    }
+  }
+
+  private static func openSource(_ path: String) throws(CrashReportDatabaseError) -> OpenFile {
+    guard path.hasPrefix("/"), !path.hasSuffix("/"), !path.utf8.contains(0),
+      let slash = path.lastIndex(of: "/")
+    else {
+      throw CrashReportDatabaseError(.invalidPath, "'\(path)' is not the absolute path of a file")
+    }
+    let folder = try Folder(path: slash == path.startIndex ? "/" : String(path[..<slash]))
+    return try folder.open(String(path[path.index(after: slash)...]))
+  }
+
+  private static func copy(
+    _ source: borrowing OpenFile, to file: borrowing OpenFile, limit: Int64
+  ) throws(CrashReportDatabaseError) -> AttachmentCopy {
+    // The size now: a log that grows meanwhile is not followed.
+    let size = try source.status().size
+    let start = max(0, size.clampedSubtracting(limit))
+    var done: Int64 = 0
+    while let left = Int(exactly: size &- start &- done), left > 0 {
+      let piece = try source.read(at: start &+ done, count: min(left, 256 << 10))
+      if piece.isEmpty { break }
+      try file.write(piece)
+      done &+= Int64(piece.count)
+    }
+    return AttachmentCopy(size: done, bytesOmitted: start)
   }
 }

@@ -1,21 +1,20 @@
 internal import CrashReportDatabase
 package import IntermediateDump
 
-/// Sends reports once, now: what `postmortem upload` does.
+/// Sends reports once, now, as `postmortem upload` does.
 ///
-/// Neither the time of the next attempt nor the interval keeps them back.
+/// Ignores the interval and the times of next attempts.
 ///
 /// - Parameters:
 ///   - ids: these, whether uploads are enabled or not; nil for all that are pending, if they are
 ///     enabled.
-///   - emit: hears of each step.
-/// - Returns: how many of them the server does not have now.
+///   - emit: takes each event.
+/// - Returns: the number of them that the server does not have.
 /// - Throws: `UploadError`, also where another uploader is at work.
 package func uploadReports(
-  _ ids: [ReportID]?, database path: String, to url: String, options: UploadOptions,
+  _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   emit: @escaping @Sendable (UploadEvent) -> Void
 ) async throws(UploadError) -> Int {
-  let target = try UploadTarget(url: url, options: options)
   let reports: [StoredReport]
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -43,9 +42,9 @@ package func uploadReports(
 }
 
 extension UploadEngine {
-  /// Sends reports one after another, whenever their next attempt would be.
+  /// Sends reports one after another.
   ///
-  /// - Returns: how many of them the server does not have now; nil if another uploader is at work.
+  /// - Returns: the number of them that the server does not have; nil if another uploader is at work.
   fileprivate func send(
     _ reports: [StoredReport], areRequested: Bool
   ) async throws(CrashReportDatabaseError) -> Int? {
@@ -56,7 +55,7 @@ extension UploadEngine {
     }
     var left = reports.count
     for id in reports.map(\.id) {
-      // As it is now: the uploader that had the claim before may have sent it.
+      // Looked up again: the previous holder of the claim may have sent it.
       guard let report = try database.report(id), report.state == .pending else {
         if try database.report(id)?.upload.isUploaded == true { left -= 1 }
         continue
@@ -68,5 +67,41 @@ extension UploadEngine {
       }
     }
     return left
+  }
+}
+
+/// Prints the requests of `uploadReports`, and sends and changes nothing.
+///
+/// - Parameters:
+///   - ids: these; nil for all that are pending.
+///   - write: takes each request as text: its first line, the uploader's headers and the body, with
+///     path and size of each file in place of its bytes.
+package func describeUploads(
+  _ ids: [ReportID]?, database path: String, to target: UploadTarget,
+  write: (String) -> Void
+) throws(UploadError) {
+  do throws(CrashReportDatabaseError) {
+    let database = try CrashReportDatabase(path: path)
+    let engine = UploadEngine(database: database, target: target, emit: { _ in })
+    var described: Set<ReportID> = []
+    for report in try database.reports() {
+      guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
+      described.insert(report.id)
+      let form = try UploadForm(report, in: database, fields: target.options.fields)
+      write("POST \(target.url)\n")
+      for (name, value) in engine.headers(of: form).sorted(by: { $0.key < $1.key }) {
+        write("\(name): \(value)\n")
+      }
+      write("Content-Length: \(form.size)\n\n")
+      try form.write(
+        to: { write(String(decoding: $0, as: UTF8.self)) },
+        contents: { "<\($0.size) bytes of \($0.file.path)>" })
+      write("\n")
+    }
+    guard let missing = ids?.first(where: { !described.contains($0) }) else { return }
+    throw CrashReportDatabaseError(.noSuchReport, "\(missing)")
+  } catch {
+    throw error.code == .noSuchReport
+      ? UploadError(.noSuchReport, error.context) : UploadError(error)
   }
 }

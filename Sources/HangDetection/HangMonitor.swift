@@ -2,27 +2,24 @@ public import CrashHandler
 public import Dispatch
 internal import Glibc
 
-/// Watches whether a part of the program still answers, and keeps a dump of what it did not.
+/// Watches whether a part of the program still answers, and takes a dump when it does not.
 ///
-/// Past the threshold a dump is taken into the pending folder, where no converter touches it as
-/// long as the process lives. If the process ends before the watched part answers again, the next
-/// `processIntermediateDumps` makes a report of it: how long it hung, whether its thread waited or
-/// was busy, and that thread first. If it answers, or if a crash is captured, the dump is removed.
+/// If the process ends before the watched part answers again, the next `processIntermediateDumps`
+/// makes a report: the time of the hang, whether its thread waited or was busy, and that thread
+/// first. If it answers, or a crash is captured, the dump is removed.
 ///
-/// All monitors share one thread, which sleeps but for a few looks a second; it is made with the
-/// first of them. Time in which the whole process stood still (SIGSTOP, a paused container, a
-/// frozen or suspended machine) is not counted: only time in which that thread itself ran when it
-/// should have. A monitor watches until `stop()`, whether it is kept or not. A forked child
-/// has none.
+/// All monitors share one thread, which looks a few times a second. Time in which the whole process
+/// stood still (SIGSTOP, a paused container, a suspended machine) is not counted. A monitor watches
+/// until `stop()`, even after its last reference is gone. A forked child has none.
 public final class HangMonitor: Sendable {
-  /// When something hangs, and what becomes of its dump.
+  /// The options of a monitor.
   public struct Options: Sendable, Equatable {
-    /// How long no answer is a hang; 100 milliseconds at least.
+    /// The time without an answer that counts as a hang; at least 100 milliseconds.
     public var threshold = Duration.seconds(5)
-    /// Whether a hang that ended leaves a report too; of at most 16 in the process's life.
+    /// Whether a hang that ended leaves a report too; at most 16 in the process's life.
     public var keepsRecovered = false
 
-    /// The defaults: 5 seconds, and no report of a hang that ended.
+    /// Makes options; by default 5 seconds, and no report of a hang that ended.
     public init(threshold: Duration = .seconds(5), keepsRecovered: Bool = false) {
       self.threshold = threshold
       self.keepsRecovered = keepsRecovered
@@ -39,11 +36,9 @@ public final class HangMonitor: Sendable {
     try HangWatcher.shared.add(watch)
   }
 
-  /// Watches the main queue, which the main thread serves in `RunLoop.main`, in `dispatchMain()`
-  /// and in programs whose `main` is asynchronous.
+  /// Watches the main queue, which `RunLoop.main`, `dispatchMain()` and an asynchronous `main` serve.
   ///
-  /// Begins with the first answer, so that a program without any of these is not taken for hung;
-  /// such a one calls `beat()` of a `heartbeat`.
+  /// Begins with the first answer. A program that never serves the queue uses a `heartbeat`.
   ///
   /// - Throws: `CrashHandlerError` if the handler was not started, or no thread can be made.
   @discardableResult
@@ -54,11 +49,12 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a serial Dispatch queue: whether what is submitted to it is run.
+  /// Watches a serial Dispatch queue; one that is suspended counts as hung too.
   ///
-  /// A queue that is suspended for longer than the threshold counts as hung.
-  ///
-  /// - Parameter name: what the report calls it; the queue's label by default.
+  /// - Parameters:
+  ///   - queue: runs blocks that are submitted to it.
+  ///   - name: for the report; by default the queue's label.
+  ///   - options: the threshold, and whether to report hangs that ended.
   @discardableResult
   public static func queue(
     _ queue: DispatchQueue, name: String? = nil, options: Options = Options()
@@ -66,9 +62,9 @@ public final class HangMonitor: Sendable {
     try HangMonitor(name ?? queue.label, .queue, options) { answer in queue.async { answer() } }
   }
 
-  /// Watches an actor: whether a call to it is run.
+  /// Watches an actor by calls to it.
   ///
-  /// The call starts on the global executor; where that is blocked, the actor counts as hung too.
+  /// Each call starts on the global executor; if that is blocked, the actor counts as hung too.
   @discardableResult
   public static func actor(
     _ actor: any Actor, name: String, options: Options = Options()
@@ -79,7 +75,7 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a serial executor: whether a job that is enqueued is run.
+  /// Watches a serial executor by jobs on it.
   @discardableResult
   public static func executor(
     _ executor: some SerialExecutor, name: String, options: Options = Options()
@@ -90,9 +86,12 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches whatever a closure asks: whether it returns.
+  /// Watches whether a closure returns.
   ///
-  /// - Parameter probe: called again only once it has returned.
+  /// - Parameters:
+  ///   - name: for the report.
+  ///   - options: the threshold, and whether to report hangs that ended.
+  ///   - probe: called again only after it has returned.
   @discardableResult
   public static func probe(
     name: String, options: Options = Options(), _ probe: @escaping @Sendable () async -> Void
@@ -105,34 +104,28 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a loop of the program's own, which calls `beat()` at every turn.
-  ///
-  /// Begins with the first beat.
+  /// Watches a loop of the program, which calls `beat()` at every turn, from the first beat on.
   public static func heartbeat(
     name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {
     try HangMonitor(name, .heartbeat, options, nil)
   }
 
-  /// Says that the calling thread is alive; some 100 nanoseconds.
-  ///
-  /// Nothing with a monitor that asks by itself.
+  /// Reports that the calling thread is alive, in some 100 nanoseconds; for a `heartbeat` only.
   public func beat() { watch.beat() }
 
-  /// Says that no beat will come for now: the loop waits for work without a limit.
-  ///
-  /// The next beat ends it.
+  /// Suspends the watch until the next beat, for a loop that waits for work without a limit.
   public func pause() { watch.pause() }
 
   /// Ends the watch.
   ///
-  /// The dump of a hang that lasts is kept for as long as it lasts, because the process may be killed
-  /// for it; it is removed when what hung answers, or by `exit` and `_exit`. A program that is about
-  /// to end need not stop its monitors: without that, what hangs in its shutdown is seen too.
+  /// Keeps the dump of a hang that lasts, for which the process may be killed, until the watched part
+  /// answers, or `exit` or `_exit` is called. A program about to end need not stop its monitors: then
+  /// they see a hang in its shutdown too.
   public func stop() { HangWatcher.shared.remove(watch) }
 }
 
-/// Runs on the executor that is watched, which its closure keeps alive.
+/// An actor on the watched executor, which the closure keeps alive.
 @safe
 private actor Guest {
   private nonisolated let executor: @Sendable () -> UnownedSerialExecutor

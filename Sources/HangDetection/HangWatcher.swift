@@ -4,7 +4,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import Synchronization
 
-/// The one thread that looks at everything that is watched.
+/// The one thread of all monitors.
 final class HangWatcher: Sendable {
   static let shared = HangWatcher()
 
@@ -15,10 +15,10 @@ final class HangWatcher: Sendable {
 
   private static let shortestTurn: UInt64 = 20_000_000
   private static let longestTurn: UInt64 = 500_000_000
-  private static let beatInterval: UInt64 = 1_000_000_000
+  private static let heartbeatInterval: UInt64 = 1_000_000_000
   private let state = Mutex(State())
 
-  /// Adds a watch, and makes the thread if it is the first.
+  /// Adds a watch; the first one makes the thread.
   func add(_ watch: Watch) throws(CrashHandlerError) {
     try state.withLock { state throws(CrashHandlerError) in
       if !state.hasThread { try Self.makeThread() }
@@ -27,16 +27,16 @@ final class HangWatcher: Sendable {
     }
   }
 
-  /// Takes a watch out, at once or when its hang is over; the thread ends with the last one.
+  /// Removes a watch, at once or when its hang is over; the last one ends the thread.
   func remove(_ watch: Watch) {
     watch.stop()
     state.withLock { $0.watches.removeAll { $0.isOver } }
   }
 
-  /// Turns until nothing is watched any more.
+  /// Looks at all watches in turns until none is left.
   private func run() {
     var clock = HangClock(now: pm_boot_clock())
-    var lastBeat: UInt64 = 0
+    var lastHeartbeat: UInt64 = 0
     var lastHang: ReportID?
     while true {
       let turn: UInt64? = state.withLock { state in
@@ -45,7 +45,7 @@ final class HangWatcher: Sendable {
           state.hasThread = false
           return nil
         }
-        // Eight looks in the time of the shortest threshold.
+        // Eight looks during the shortest threshold.
         return min(max(shortest / 8, Self.shortestTurn), Self.longestTurn)
       }
       guard let turn else { return }
@@ -56,9 +56,9 @@ final class HangWatcher: Sendable {
       for watch in watches { watch.look(after: counted) }
       let hang = watches.lazy.compactMap(\.hangReport).first
       let now = pm_boot_clock()
-      if hang != lastHang || now >= lastBeat + Self.beatInterval {
+      if hang != lastHang || now >= lastHeartbeat + Self.heartbeatInterval {
         writeBeat(hangReport: hang)
-        (lastBeat, lastHang) = (now, hang)
+        (lastHeartbeat, lastHang) = (now, hang)
       }
     }
   }
@@ -84,12 +84,38 @@ final class HangWatcher: Sendable {
     guard failure == 0 else { throw CrashHandlerError.noThread(errorNumber: failure) }
   }
 
-  /// For debuggers and reports; prctl(2) cannot be called from Swift.
+  /// Names the thread for debuggers and reports; Swift cannot call prctl(2).
   private static func nameThread() {
     let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     let name: StaticString = "hang-monitor"
     _ = unsafe write(descriptor, name.utf8Start, name.utf8CodeUnitCount)
+  }
+}
+
+/// Counts only the time in which the watching thread ran on time.
+///
+/// In a process that stands still (stopped, in a paused container, on a suspended machine) nothing
+/// can answer. A turn of more than twice its time therefore counts for nothing, which delays the
+/// report of a real hang.
+struct HangClock {
+  private var last: UInt64
+
+  /// Starts counting.
+  ///
+  /// - Parameter now: CLOCK_BOOTTIME in nanoseconds, which goes on while the machine is suspended.
+  init(now: UInt64) { last = now }
+
+  /// Ends a turn.
+  ///
+  /// - Parameters:
+  ///   - now: CLOCK_BOOTTIME in nanoseconds.
+  ///   - turn: the nanoseconds that the thread meant to sleep.
+  /// - Returns: the nanoseconds that count.
+  mutating func advance(to now: UInt64, after turn: UInt64) -> UInt64 {
+    let elapsed = now >= last ? now - last : 0
+    last = now
+    return elapsed <= 2 * turn ? elapsed : 0
   }
 }

@@ -1,11 +1,12 @@
 internal import CSignalSafe
 internal import CrashHandler
+internal import Glibc
 internal import IntermediateDump
 internal import Synchronization
 
-/// What one monitor knows of what it watches.
+/// The state of one monitor.
 final class Watch: Sendable {
-  /// The numbers are those of the dump's `hangTarget`.
+  /// The kind of watched part, as the dump's `hangTarget` numbers it.
   enum Target: UInt8 {
     case mainThread = 1
     case queue = 2
@@ -13,31 +14,32 @@ final class Watch: Sendable {
     case heartbeat = 4
   }
 
-  /// Called by what is watched.
+  /// The answer that the watched part gives by calling it.
   struct Answer: Sendable {
     let watch: Watch
 
     func callAsFunction() { callAsFunction(pm_gettid()) }
-    /// With the thread that answers; nil where that says nothing.
+    /// Answers on a thread; nil where the thread says nothing.
     func callAsFunction(_ threadID: Int32?) { watch.answer(threadID) }
   }
 
-  /// Asks for an answer, soon and on the right thread.
+  /// Asks the watched part for an answer.
   typealias Probe = @Sendable (Answer) -> Void
 
   private struct State {
-    /// Answers or beats seen at the last look, and whether one is awaited.
+    /// Answers or beats at the last look.
     var seen: UInt32 = 0
+    /// True while another one is awaited.
     var isAwaited = false
-    /// Nanoseconds that it has been awaited for, as far as they count.
+    /// Nanoseconds of waiting that count.
     var age: UInt64 = 0
-    /// CPU time of the thread when it began.
+    /// The thread's activity when the waiting began.
     var activity: ThreadActivity?
     var dump: HangDump?
-    /// True once a dump of this hang was taken, or could not be.
+    /// True once a dump of this hang was tried.
     var isReported = false
     var isStopped = false
-    /// Reports of hangs that ended.
+    /// Hangs that ended and leave a report.
     var kept = 0
   }
 
@@ -63,7 +65,7 @@ final class Watch: Sendable {
     self.probe = probe
   }
 
-  // MARK: - From what is watched
+  // MARK: - Calls of the watched part
 
   private func answer(_ threadID: Int32?) {
     lastThread.store(threadID ?? 0, ordering: .relaxed)
@@ -78,17 +80,17 @@ final class Watch: Sendable {
 
   func pause() { isPaused.store(true, ordering: .relaxed) }
 
-  // MARK: - From the watching thread
+  // MARK: - Calls of the watching thread
 
-  /// The dump of the hang that lasts.
+  /// The report ID of a hang that lasts.
   var hangReport: ReportID? { state.withLock { $0.dump?.reportID } }
 
   /// Looks once.
   ///
-  /// - Parameter time: nanoseconds since the last look that count.
+  /// - Parameter time: nanoseconds since the last look, as far as they count.
   func look(after time: UInt64) {
     let asks = state.withLock { state in
-      // A hang that lasted when the watch was stopped is followed to its end.
+      // Follow a hang to its end even after the watch was stopped.
       guard !state.isStopped || state.dump != nil else { return false }
       let answers = answers.load(ordering: .acquiring)
       if answers != state.seen || isPaused.load(ordering: .relaxed) {
@@ -105,12 +107,11 @@ final class Watch: Sendable {
       state.isAwaited = true
       return true
     }
-    // Not under the lock: what is watched may answer at once, on this thread.
+    // Outside the lock, since the answer may come at once on this thread.
     if asks { probe?(Answer(watch: self)) }
   }
 
-  /// Ends the watch, but for a hang that lasts: should the process be killed now, its dump is what
-  /// there is to say of that.
+  /// Ends the watch, but keeps the dump of a hang that lasts: the process may be killed for it.
   func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -118,45 +119,45 @@ final class Watch: Sendable {
     }
   }
 
-  /// True once there is nothing left to be looked at.
+  /// True once there is nothing left to look at.
   var isOver: Bool { state.withLock { $0.isStopped && $0.dump == nil } }
 
-  /// A program that never serves its main queue does not hang, nor does one that never beats.
+  /// True if the watch begins with the first answer: a main queue may never be served.
   private var beginsWithAnswer: Bool { target == .mainThread || target == .heartbeat }
 
   private func lookAtHang(_ state: inout State) {
     let thread = lastThread.load(ordering: .relaxed)
     let activity = thread == 0 ? nil : ThreadActivity(of: thread)
-    // Stopped by itself, by a debugger: it will go on.
+    // Stopped by itself or a debugger.
     if activity?.isStopped == true {
       state.age = 0
       state.activity = nil
     }
     if state.activity == nil { state.activity = activity }
-    var processorTime: UInt64?
-    if let now = activity, let start = state.activity, now.processorTime >= start.processorTime {
-      processorTime = now.processorTime - start.processorTime
+    var cpuTime: UInt64?
+    if let now = activity, let start = state.activity, now.cpuTime >= start.cpuTime {
+      cpuTime = now.cpuTime - start.cpuTime
     }
     if let dump = state.dump {
-      dump.update(time: state.age, processorTime: processorTime)
+      dump.update(time: state.age, processorTime: cpuTime)
     } else if state.age >= threshold, !state.isReported {
       state.isReported = true
       let evidence = evidence(of: thread, isThere: activity != nil)
-      // A dump that cannot be taken is one report less; the program must not feel it.
+      // Without a dump there is one report less; the program goes on.
       state.dump = try? HangDump(
         taking: HangDump.Description(
           name: name, target: target.rawValue, threadEvidence: evidence,
           threadID: activity == nil ? nil : thread, threshold: threshold, time: state.age,
-          processorTime: processorTime))
+          processorTime: cpuTime))
     }
   }
 
-  /// As the dump's `hangThreadEvidence` numbers it.
+  /// Returns the number of the dump's `hangThreadEvidence`.
   private func evidence(of thread: Int32, isThere: Bool) -> UInt8 {
     guard isThere else { return 3 }
     switch target {
     case .heartbeat: return 1
-    // Nobody else serves the main queue, unless the main thread gave that up.
+    // Only the main thread serves the main queue, unless it has called dispatchMain().
     case .mainThread where thread == pm_getpid(): return 1
     default: return 2
     }
@@ -176,11 +177,53 @@ final class Watch: Sendable {
 }
 
 extension Duration {
-  /// 0 for a negative one, the largest number for one that is too long.
+  /// Clamped to 0 and the largest number.
   fileprivate var nanosecondsClamped: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
     guard seconds < 1 << 32 else { return .max }
     return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
   }
+}
+
+/// The state of a thread of this process, and the CPU time that it has used.
+///
+/// Source: proc_pid_stat(5), fields 3, 14 and 15.
+struct ThreadActivity {
+  /// The letter of proc(5).
+  let state: UInt8
+  /// Nanoseconds, in steps of a clock tick, a hundredth of a second.
+  let cpuTime: UInt64
+
+  /// Reads the thread's file in `/proc`; nil if it has ended.
+  init?(of threadID: Int32) {
+    let descriptor = unsafe open("/proc/self/task/\(threadID)/stat", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 1024)
+    let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+      unsafe read(descriptor, buffer.baseAddress, buffer.count)
+    }
+    guard count > 0 else { return nil }
+    self.init(
+      statText: bytes[..<count], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
+  }
+
+  /// Parses the file's text; nil if it has another form.
+  init?(statText text: ArraySlice<UInt8>, ticksPerSecond: UInt64) {
+    // Field 2, the name, may hold blanks and parentheses; no later field does.
+    guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
+    guard fields.count > 12, let letter = fields[0].first,
+      let user = UInt64(String(decoding: fields[11], as: UTF8.self)),
+      let system = UInt64(String(decoding: fields[12], as: UTF8.self))
+    else { return nil }
+    state = letter
+    let (sum, overflow) = user.addingReportingOverflow(system)
+    guard !overflow, sum < 1 << 40, ticksPerSecond > 0 else { return nil }
+    cpuTime = sum * 1_000_000 / ticksPerSecond * 1000
+  }
+
+  /// True for a thread that a signal (T) or a tracer (t) has stopped.
+  var isStopped: Bool { state == UInt8(ascii: "T") || state == UInt8(ascii: "t") }
 }

@@ -61,11 +61,8 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   }
 
   public var description: String {
-    let digits = bytes.map { byte in
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-    return [digits[0..<4], digits[4..<6], digits[6..<8], digits[8..<10], digits[10..<16]]
-      .map { $0.joined() }.joined(separator: "-")
+    [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
+      .map(\.hexadecimal).joined(separator: "-")
   }
 
   public static func < (left: ReportID, right: ReportID) -> Bool {

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 /// The bytes of a minidump and its directory: every offset and length from the file is checked

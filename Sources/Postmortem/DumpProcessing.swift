@@ -1,4 +1,4 @@
-/// When a dump without a crash becomes a report.
+/// The time at which a dump without a crash becomes a report.
 public enum DumpProcessing: Sendable {
   /// In the same call.
   case now

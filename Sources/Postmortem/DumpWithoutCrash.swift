@@ -4,21 +4,20 @@ public import IntermediateDump
 
 /// Takes a dump of this process as it is now.
 ///
-/// The report says "dump requested by the program"; it counts as no crash. The calling thread comes
-/// first in it, as it stands in this call. Other threads are read without a signal: of one that
-/// waits the stack is there, from the kernel's word on where it waits; of one that runs there are
-/// name and state only. Takes milliseconds, with `.now` some tens more, 10 MB of address space
-/// meanwhile, and a file of a few hundred kilobytes. Any number of threads may dump at once; a
-/// crash during it is captured as ever. Never call it from a signal handler.
+/// The report says "dump requested by the program", does not count as a crash, and has the calling
+/// thread first. Other threads are read without a signal: the stacks of those that wait; of those
+/// that run only name and state. Takes milliseconds, with `.now` some tens more, 10 MB of address
+/// space meanwhile, and a file of a few hundred kilobytes. Any number of threads may call it; a
+/// crash meanwhile is captured. Never call it from a signal handler.
 ///
 /// - Parameters:
 ///   - processing: `.deferred` only writes the dump.
-///   - stopsThreads: whether other threads are stopped for the time of the dump, so that those that
-///     run have registers and stacks too. Calls such as `nanosleep`, `poll` and `epoll_wait` may
-///     then end with EINTR in them.
-/// - Returns: the report's ID. That a conversion failed is no error: the dump stays, as deferred.
+///   - stopsThreads: whether to stop other threads during the dump, so that those that run have
+///     registers and stacks too. Their calls of `nanosleep`, `poll` and `epoll_wait` may end with
+///     EINTR.
+/// - Returns: the report's ID. A failed conversion is not an error: the dump stays, as if deferred.
 /// - Throws: `CrashHandlerError` if the handler was not started, memory was refused, or the dump
-///   could not be written; then nothing is left of it.
+///   could not be written; no file is left then.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrash and
 /// DumpWithoutCrashAndDeferProcessing.
@@ -34,16 +33,16 @@ public func dumpWithoutCrash(
   return reportID
 }
 
-/// Makes a report of a dump that `dumpWithoutCrash(to:)` has left in a file, and removes the file.
+/// Makes a report of a file that `dumpWithoutCrash(to:)` has written, and removes the file.
 ///
 /// - Parameters:
 ///   - path: the dump.
-///   - annotations: added to the report; a name that the dump has too gets this value.
-///   - userStreams: asked for streams of the report.
-/// - Returns: what was done; nil if another converter was faster. A conversion that failed is tried
-///   again with the pending dumps.
-/// - Throws: `CrashConverterError` if the handler was not started, or the file is not there or no
-///   dump; it stays then.
+///   - annotations: added to the report; they replace those of the same names.
+///   - userStreams: add streams to the report.
+/// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
+///   with the pending dumps.
+/// - Throws: `CrashConverterError` if the handler was not started, or the file is missing or not a
+///   dump, which is left alone.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
 @discardableResult

@@ -1,5 +1,4 @@
-// What a program gets with one `import Postmortem`: the names below, the handler's, and nothing
-// else of the rooms behind them.
+// The public names of `import Postmortem`, besides those of the handler.
 
 @_exported import PostmortemHandler
 

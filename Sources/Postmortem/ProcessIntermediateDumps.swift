@@ -3,20 +3,19 @@ internal import CrashHandler
 
 /// Makes reports of the dumps that earlier runs of this program left in the handler's database.
 ///
-/// Call it once after `startHandler`, when the program has time: it reads, converts and waits for
-/// the disk, tens of milliseconds a dump. Any number of threads and processes may do it at once;
-/// each dump becomes one report. This program's dumps come first, then at most 20 that other
-/// programs of the same database have finished. Nothing is uploaded.
+/// Call it once after `startHandler`; it takes tens of milliseconds a dump. Any number of threads
+/// and processes may call it at once: each dump becomes one report. Takes this program's dumps
+/// first, then at most 20 that other programs of the same database have finished. Uploads nothing.
 ///
 /// - Parameters:
-///   - annotations: added to every report made; a name that a dump has too gets this value.
+///   - annotations: added to every report; they replace those of the same names.
 ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
-///     while the build that crashed is mostly still there; at most about 2 seconds a dump.
-///   - userStreams: asked for streams of every report made.
-/// - Returns: what was done, dump by dump; each prints as one line. A dump that failed is among
-///   them and is tried again at the next call, so it is not an error.
-/// - Throws: `CrashConverterError` only where no dump can be processed at all, also before
-///   `startHandler` has succeeded.
+///     while the build that crashed is still there; at most about 2 seconds a dump.
+///   - userStreams: add streams to every report.
+/// - Returns: a result for each dump, which prints as one line. A dump that failed is not an error:
+///   it is tried again at the next call.
+/// - Throws: `CrashConverterError` if no dump can be processed at all, or `startHandler` has not
+///   succeeded.
 ///
 /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
 @discardableResult

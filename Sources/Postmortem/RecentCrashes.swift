@@ -1,7 +1,7 @@
 public import CrashConverter
 internal import CrashHandler
 
-/// The last crashes of this program, newest first, whether their dumps are processed or not.
+/// Returns the last crashes of this program, newest first, processed or not.
 ///
 /// ```swift
 /// try startHandler(database: folder)
@@ -9,13 +9,13 @@ internal import CrashHandler
 /// let isSafeMode = soon.count == 3
 /// ```
 ///
-/// Reads the first part of each of its dumps and newest reports, a millisecond or two each; changes
-/// nothing. Any thread. Runs of which nothing is known, and those that ended well, are not counted: a program that wants
-/// crashes *in a row* compares `crashTime` with what it knows of its good runs, or with the clock.
+/// Reads the first part of each dump and of the newest reports, a millisecond or two each, on any
+/// thread, and changes nothing. Knows nothing of runs that ended well: to find crashes *in a row*,
+/// compare `crashTime` with the times of good runs.
 ///
-/// - Parameter limit: how many at most.
+/// - Parameter limit: the most crashes to return.
 /// - Returns: crashes with this handler's identifier, each once.
-/// - Throws: `CrashConverterError` if the database cannot be read, and before `startHandler` has
+/// - Throws: `CrashConverterError` if the database cannot be read, or `startHandler` has not
 ///   succeeded.
 public func recentCrashes(limit: Int = 20) throws(CrashConverterError) -> [RecentCrash] {
   guard let handler = startedHandler() else { throw CrashConverterError.handlerNotStarted }

@@ -1,5 +1,5 @@
-// What a program gets that only writes dumps: the handler, and nothing that reads, converts or
-// stores. Another program of the same database makes reports of its dumps.
+// The public names of the handler alone, for a program that only writes dumps. Another program of the
+// same database makes reports of them.
 
 @_exported import struct CrashHandler.Annotation
 @_exported import struct CrashHandler.CaptureLimits

@@ -9,16 +9,15 @@ struct Arguments {
   /// Sorts the words.
   ///
   /// - Parameters:
-  ///   - words: what stands behind the subcommand's name.
-  ///   - flags: the names, with dashes, that take no value.
-  ///   - options: the names that take one, as `--name value` or `--name=value`; of those given
-  ///     twice the last one counts, or all.
-  ///   - operands: how many operands there may be.
+  ///   - words: those behind the subcommand's name.
+  ///   - flags: names, with dashes, without a value.
+  ///   - options: names with a value, as `--name value` or `--name=value`.
+  ///   - operands: the allowed number of operands.
   ///   - help: shown with the error.
   init(
     _ words: [String], flags: Set<String> = [], options: Set<String> = [],
     operands: ClosedRange<Int>, help: String
-  ) throws(UsageError) {
+  ) throws(ToolError) {
     var rest = words[...]
     while let word = rest.popFirst() {
       if word == "--" {
@@ -36,19 +35,19 @@ struct Arguments {
         self.flags.insert(name)
       } else if options.contains(name) {
         guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
-          throw UsageError("\(name) needs a value", help: help)
+          throw ToolError.usage("\(name) needs a value", help: help)
         }
         self.options[name, default: []].append(value)
       } else {
-        throw UsageError("the option '\(word.escapedForMessage)' is not known", help: help)
+        throw ToolError.usage("the option '\(word.escapedForMessage)' is not known", help: help)
       }
     }
     guard self.operands.count >= operands.lowerBound else {
-      throw UsageError("an argument is missing", help: help)
+      throw ToolError.usage("an argument is missing", help: help)
     }
     guard self.operands.count <= operands.upperBound else {
       let first = self.operands[operands.upperBound].escapedForMessage
-      throw UsageError("'\(first)' is one argument too many", help: help)
+      throw ToolError.usage("'\(first)' is one argument too many", help: help)
     }
   }
 
@@ -62,14 +61,14 @@ struct Arguments {
   /// The value of an option that is a number; nil if it was not given.
   ///
   /// - Parameters:
-  ///   - range: what makes sense.
+  ///   - range: the allowed values.
   ///   - help: shown with the error.
   func integer(
     _ option: String, in range: ClosedRange<Int>, help: String
-  ) throws(UsageError) -> Int? {
+  ) throws(ToolError) -> Int? {
     guard let text = self[option] else { return nil }
     guard let number = Int(text), range.contains(number) else {
-      throw UsageError(
+      throw ToolError.usage(
         "\(option) needs a number from \(range.lowerBound) to \(range.upperBound), not "
           + "'\(text.escapedForMessage)'", help: help)
     }

@@ -1,9 +1,19 @@
 internal import Foundation
 
+/// One word that `postmortem` understands.
+protocol Subcommand: SendableMetatype {
+  static var name: String { get }
+  /// One line for the list of subcommands.
+  static var summary: String { get }
+  /// The output of `--help`, ending in a line feed.
+  static var help: String { get }
+
+  /// Runs it with the words behind the subcommand's name.
+  static func run(_ words: [String]) throws
+}
+
 /// The `postmortem` command: one subcommand, its arguments, and an exit status of 0, 1, 2 or 64;
 /// `run` ends as its command does.
-///
-/// Source: sysexits.h for 64 (EX_USAGE).
 @main
 struct PostmortemTool {
   static let version = "0.1.0"
@@ -11,7 +21,7 @@ struct PostmortemTool {
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,
     ShowCommand.self, StatsCommand.self, PruneCommand.self, DeleteCommand.self, DumpCommand.self,
-    SymbolicateCommand.self, DoctorCommand.self, UploadCommand.self, CollectCommand.self,
+    SymbolicateCommand.self, DoctorCommand.self, UploadCommand.self,
   ]
 
   static func main() {
@@ -23,14 +33,9 @@ struct PostmortemTool {
     do {
       try dispatch(words)
       return 0
-    } catch let error as UsageError {
-      Terminal.printError(error.description)
-      return 64
     } catch let error as ToolError {
-      Terminal.printError(error.description)
+      if !error.description.isEmpty { Terminal.printError(error.description) }
       return error.exitStatus
-    } catch is QuietFailure {
-      return 1
     } catch {
       Terminal.printError(String(describing: error))
       return 1
@@ -38,7 +43,9 @@ struct PostmortemTool {
   }
 
   private static func dispatch(_ words: [String]) throws {
-    guard let name = words.first else { throw UsageError("a subcommand is missing", help: help) }
+    guard let name = words.first else {
+      throw ToolError.usage("a subcommand is missing", help: help)
+    }
     let rest = Array(words.dropFirst())
     switch name {
     case "--help", "-h", "help": return Terminal.print(help)
@@ -48,7 +55,7 @@ struct PostmortemTool {
     default: break
     }
     guard let command = subcommands.first(where: { $0.name == name }) else {
-      throw UsageError("there is no subcommand '\(name.escapedForMessage)'", help: help)
+      throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'", help: help)
     }
     if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
       return Terminal.print(command.help)

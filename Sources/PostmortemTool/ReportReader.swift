@@ -1,13 +1,15 @@
+internal import CrashReport
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
+internal import ProcessSnapshot
+internal import Stackwalk
 
-/// Reads reports in a process of its own, one after the other, so that one that ends its reader is
-/// one that could not be read.
+/// Reads reports one after the other in a process of its own, so that a report that ends its reader
+/// costs only itself.
 ///
-/// A reader never traps, whatever the bytes. But names in a report are read by demanglers and
-/// modules by the system, a report can need more memory than there is, and one of a hundred must not
-/// hide the others. The process is made when the first report is read, again after one has ended it,
-/// and ends with this object.
+/// A reader never traps, whatever the bytes. But demanglers read names of a report, the system reads
+/// its modules, and a report can need more memory than there is. The process starts with the first
+/// report, again after a report has ended it, and ends with this object.
 final class ReportReader {
   private let arguments: [String]
   private var child: Child?
@@ -15,25 +17,29 @@ final class ReportReader {
   /// CPU time for one report, in seconds.
   private static let patience = 120
 
-  /// - Parameter symbolFolders: as for `show`.
-  init(symbolFolders: [String]) {
-    arguments = [Worker.name] + symbolFolders.flatMap { ["--symbols", $0] }
+  /// - Parameter symbolDirectories: as for `show`.
+  init(symbolDirectories: [String]) {
+    arguments = [Worker.name] + symbolDirectories.flatMap { ["--symbols", $0] }
   }
 
-  /// What a report is put into a group by.
   func facts(of path: String) throws(ToolError) -> ReportFacts {
     let child: Child
     if let known = self.child { child = known } else { child = try Child(arguments) }
     self.child = child
-    // As a C string: a path holds no NUL.
     if child.send(path), let line = child.line(),
-      let answer = try? JSONDecoder().decode(ReportAnswer.self, from: Data(line))
+      let answer = try? JSONDecoder().decode(Answer.self, from: Data(line))
     {
       guard let facts = answer.facts else { throw ToolError(answer.failure ?? "no answer") }
       return facts
     }
     self.child = nil
     throw ToolError(path: path, "reading it ended a process (\(child.end()))")
+  }
+
+  /// The facts, or why there are none.
+  private struct Answer: Codable {
+    var facts: ReportFacts?
+    var failure: String?
   }
 
   /// The process, and a socket that is its standard input and output.
@@ -47,7 +53,7 @@ final class ReportReader {
       var ends: [Int32] = [-1, -1]
       let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
       guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
-        throw ToolError(unsafe String(cString: strerror(errno)))
+        throw ToolError(ToolError.text(errno))
       }
       defer { close(ends[1]) }
       var actions = unsafe posix_spawn_file_actions_t()
@@ -55,7 +61,7 @@ final class ReportReader {
       defer { unsafe posix_spawn_file_actions_destroy(&actions) }
       unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
       unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-      // What the runtime says of a trap says nothing to a user.
+      // The runtime's message of a trap is no help to a user.
       unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
       let path = OwnProgram.path
       let words = unsafe Self.strings([path] + arguments)
@@ -65,8 +71,7 @@ final class ReportReader {
       let failure = unsafe posix_spawn(&processID, path, &actions, nil, words, variables)
       guard failure == 0 else {
         close(ends[0])
-        throw ToolError(
-          "cannot start a process to read reports: \(unsafe String(cString: strerror(failure)))")
+        throw ToolError("cannot start a process to read reports: \(ToolError.text(failure))")
       }
       self.processID = processID
       socket = ends[0]
@@ -83,6 +88,7 @@ final class ReportReader {
       wait()
     }
 
+    /// Sends a text and a NUL, which no path holds.
     func send(_ text: String) -> Bool {
       var bytes = (Array(text.utf8) + [0])[...]
       while !bytes.isEmpty {
@@ -111,7 +117,7 @@ final class ReportReader {
       }
     }
 
-    /// Waits for the end, and says how it was.
+    /// Waits for the end, and describes it.
     func end() -> String {
       shutdown(socket, Int32(SHUT_RDWR))
       wait()
@@ -130,7 +136,7 @@ final class ReportReader {
     }
   }
 
-  /// The process's part: `postmortem read-reports`, which is for this class only.
+  /// The process itself: `postmortem read-reports`, for this class only.
   enum Worker {
     static let name = "read-reports"
 
@@ -140,12 +146,28 @@ final class ReportReader {
       // A core file of it would tell of this program, not of the report.
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-      let reading = ReportFacts.Reading(symbolFolders: arguments.values(of: "--symbols"))
+      // Each module's file is read once.
+      let symbols = SymbolSource(folders: arguments.values(of: "--symbols"))
       while let path = nextPath() {
         var limit = itimerval()
         limit.it_value.tv_sec = ReportReader.patience
         unsafe setitimer(__itimer_which_t(ITIMER_PROF.rawValue), &limit, nil)
-        Terminal.print(try JSON.line(of: reading.answer(for: path)))
+        Terminal.print(try JSON.line(of: answer(for: path, symbols)))
+      }
+    }
+
+    private static func answer(for path: String, _ symbols: SymbolSource) -> Answer {
+      do throws(ToolError) {
+        let snapshot = try CrashFile.snapshot(at: path)
+        let process = snapshot.process
+        let executable = process.executablePath.map { URL(fileURLWithPath: $0).lastPathComponent }
+        return Answer(
+          facts: ReportFacts(
+            signature: CrashReport.signature(of: snapshot, symbols: symbols),
+            program: process.product ?? executable, version: process.version,
+            time: process.crashTime.map(Timestamp.init(nanoseconds:))))
+      } catch {
+        return Answer(failure: error.description)
       }
     }
 
@@ -160,5 +182,25 @@ final class ReportReader {
         bytes.append(byte)
       }
     }
+  }
+}
+
+/// This program, to be run again.
+enum OwnProgram {
+  /// The path that it was started from, so that the other process has its name; the link itself if
+  /// that is gone.
+  static var path: String {
+    let link = "/proc/self/exe"
+    guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
+      InputFile.exists(path)
+    else { return link }
+    return path
+  }
+
+  /// The environment without Swift's backtracer.
+  static var quietEnvironment: [String: String] {
+    var environment = ProcessInfo.processInfo.environment
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    return environment
   }
 }

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import IntermediateDump
 
-/// The database of a program that `postmortem run` runs: whose it is, and whose it has to be.
+/// The database of a program that `postmortem run` runs, and its owner.
 ///
-/// A command that is started as root and gives up its rights can use neither what root makes nor what
-/// it made itself as root. Whatever shows that before the command runs is an error of the command
-/// line; afterwards it is told.
+/// A command that starts as root and gives up its rights can use neither files of root nor those that
+/// it made itself as root. A mistake that shows before the command runs is an error of the command
+/// line; one that shows afterwards is a message.
 struct RunDatabase {
   let path: String
 
@@ -59,10 +59,10 @@ struct RunDatabase {
     }
   }
 
-  /// Makes the database for a user, or looks whether it will do for whoever the command runs as.
+  /// Makes the database for a user, or checks that the command's user can use it.
   ///
   /// - Parameters:
-  ///   - user: the user that the command will have; nil if nobody has said so.
+  ///   - user: the user that the command will have; nil if not given.
   ///   - command: with its arguments.
   ///   - help: shown with the error.
   init(
@@ -71,19 +71,21 @@ struct RunDatabase {
     self.path = path
     let owner = Self.owner(of: path)
     guard let name else {
-      if let reason = Self.difference(path, owner, command) { throw UsageError(reason, help: help) }
+      if let reason = Self.difference(path, owner, command) {
+        throw ToolError.usage(reason, help: help)
+      }
       return
     }
     guard let user = User(name) else {
-      throw UsageError("there is no user '\(name.escapedForMessage)'", help: help)
+      throw ToolError.usage("there is no user '\(name.escapedForMessage)'", help: help)
     }
     guard geteuid() == 0 || geteuid() == user.number else {
-      throw UsageError(
+      throw ToolError.usage(
         "--user \(user.name): only root can run a command as another user", help: help)
     }
     if let owner {
       guard owner.number == user.number else {
-        throw UsageError(
+        throw ToolError.usage(
           "\(path.escapedForMessage) belongs to \(owner.name), not to \(user.name): write --user "
             + "\(owner.name), or chown -R \(user.name) \(path.escapedForMessage)", help: help)
       }
@@ -92,7 +94,7 @@ struct RunDatabase {
     try Self.make(path, for: user)
   }
 
-  /// Why database and command will belong to different users without `--user`; nil if nothing shows it.
+  /// The evidence that database and command will belong to different users; nil if there is none.
   private static func difference(_ path: String, _ owner: User?, _ command: [String]) -> String? {
     let me = geteuid()
     if let owner, owner.number != me, me == 0 || owner.number != 0 {
@@ -100,12 +102,12 @@ struct RunDatabase {
         ? "\(path.escapedForMessage) belongs to \(owner.name), and this command is root: write "
           + "--user \(owner.name)"
         : "\(path.escapedForMessage) belongs to \(owner.name): run this command as that user, or "
-          + "name another folder"
+          + "name another directory"
     }
     guard me == 0 else { return nil }
     if let inner = Self.owner(of: path + "/" + PendingDumpName.folder), inner.number != 0 {
       return
-        "the dumps in \(path.escapedForMessage) are \(inner.name)'s, and the folder is root's: "
+        "the dumps in \(path.escapedForMessage) are \(inner.name)'s, and the directory is root's: "
         + "chown -R \(inner.name) \(path.escapedForMessage), and write --user \(inner.name)"
     }
     if owner == nil, let changer = UserChanger(command) {
@@ -115,7 +117,7 @@ struct RunDatabase {
     return nil
   }
 
-  /// Tells that a command has ended as somebody who cannot use its database.
+  /// Prints a message if a command ended as a user who cannot use its database.
   func compare(with end: CommandEnd) {
     guard geteuid() == 0, let user = end.user, user != 0, Self.owner(of: path)?.number == 0 else {
       return
@@ -129,14 +131,14 @@ struct RunDatabase {
       ).description)
   }
 
-  /// Nil where there is no folder.
+  /// Nil where there is no directory.
   private static func owner(of path: String) -> User? {
     var status = stat()
     guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
     return User(number: status.st_uid, group: status.st_gid)
   }
 
-  /// Makes the folder and those above it that are missing, each for the user alone.
+  /// Makes the directory and missing ones above it, each for the user alone.
   private static func make(_ path: String, for user: User) throws(ToolError) {
     if unsafe mkdir(path, 0o700) != 0 {
       guard errno == ENOENT, let slash = path.dropLast(while: { $0 == "/" }).lastIndex(of: "/"),
@@ -154,12 +156,12 @@ struct RunDatabase {
   }
 
   private static func failure(_ what: String, _ path: String) -> ToolError {
-    ToolError(path: path, "\(what): \(unsafe String(cString: strerror(errno)))")
+    ToolError(path: path, "\(what): \(ToolError.text(errno))")
   }
 }
 
 /// A program at the start of a command line that runs the rest as another user.
-struct UserChanger {
+private struct UserChanger {
   let name: String
 
   private static let always: Set<String> = [

@@ -4,16 +4,16 @@ internal import Foundation
 /// A program that runs in this process's place: same terminal, descriptors, environment and process
 /// group, and the signals that are meant for it.
 enum SupervisedCommand {
-  /// Signals that are not taken: those of a fault, which are ours; SIGPIPE, which says that our own
-  /// reader has gone; and those of job control, which stop this process as they stop the program.
+  /// Signals that are not passed on: those of a fault, which are this process's own; SIGPIPE, raised
+  /// where its own reader has gone; and those of job control, which stop it as they stop the program.
   private static let untouched = [
     SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT,
   ]
 
   /// Runs it to its end.
   ///
-  /// - Parameter count: how many of this process's last arguments are the command: these are passed
-  ///   on as the bytes they are, UTF-8 or not.
+  /// - Parameter count: the number of this process's last arguments that are the command; they are
+  ///   passed on as bytes, UTF-8 or not.
   /// - Throws: `ToolError` with status 126 or 127 if it could not be started.
   static func run(lastArguments count: Int) throws(ToolError) -> CommandEnd {
     var signals = sigset_t()
@@ -21,7 +21,7 @@ enum SupervisedCommand {
     for signal in untouched { unsafe sigdelset(&signals, signal) }
     var before = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
-    // Ignored, as some parents leave it, the program's end would not be told.
+    // While it is ignored, as some parents leave it, no child's end is reported.
     Glibc.signal(SIGCHLD, SIG_DFL)
     let child = try start(lastArguments: count, mask: before)
     return wait(for: child, &signals)
@@ -40,11 +40,10 @@ enum SupervisedCommand {
     var child = pid_t()
     let failure = unsafe posix_spawnp(&child, command[0]!, nil, &attributes, command, environ)
     guard failure == 0 else {
-      let name = unsafe String(cString: command[0]!)
-      var error = ToolError(path: name, unsafe String(cString: strerror(failure)))
       // As env(1) and the shells have it.
-      error.exitStatus = failure == ENOENT ? 127 : 126
-      throw error
+      throw ToolError(
+        path: unsafe String(cString: command[0]!), ToolError.text(failure),
+        exitStatus: failure == ENOENT ? 127 : 126)
     }
     return child
   }
@@ -72,7 +71,7 @@ enum SupervisedCommand {
     }
   }
 
-  /// The user that the command had when it ended; nil if it has not ended, or the kernel does not tell.
+  /// The user that the command had when it ended; nil if it lives, or /proc does not say.
   ///
   /// Source: proc_pid_status(5), `Uid`, which a zombie has still.
   private static func userOfEnded(_ child: pid_t) -> UInt32? {
@@ -87,16 +86,16 @@ enum SupervisedCommand {
     return words.count > 1 ? UInt32(words[1]) : nil
   }
 
-  /// False for a signal that the program has got itself.
+  /// False for a signal that reached the program too.
   ///
-  /// A terminal sends its signals to the whole foreground process group, and the kernel says so in
-  /// the code; but a hangup goes to the session's leader alone.
+  /// A terminal signals the whole foreground process group, which the code shows; but a hangup goes
+  /// to the session's leader alone.
   private static func isForCommand(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || (signal == SIGHUP && getsid(0) == getpid())
   }
 }
 
-/// How a command ended: the status of waitpid(2).
+/// The end of a command: the status of waitpid(2).
 struct CommandEnd {
   let status: Int32
   /// The user that it had then; nil if that is not known.

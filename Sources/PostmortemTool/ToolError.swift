@@ -1,38 +1,41 @@
 internal import CrashReport
+internal import CrashReportDatabase
 
-/// A command line that makes no sense; exit status 64.
-struct UsageError: Error, CustomStringConvertible {
-  let reason: String
-  private let help: String
-
-  init(_ reason: String, help: String) {
-    self.reason = reason
-    self.help = help
-  }
-
-  var description: String {
-    let usage = help.split(separator: "\n").first { $0.hasPrefix("Usage:") } ?? ""
-    return "\(reason)\n\(usage)"
-  }
-}
-
-/// What could not be done, and with which file; exit status 1 unless it says otherwise.
+/// The failure of a command: a message for standard error, and an exit status.
 struct ToolError: Error, CustomStringConvertible {
+  /// Empty where the failure was printed already, as a result.
   let description: String
-  var exitStatus: Int32 = 1
+  let exitStatus: Int32
 
-  init(_ reason: String) { description = reason }
-
-  /// Names a file, whatever its name holds, in front of the reason.
-  init(path: String, _ reason: some CustomStringConvertible) {
-    description = "\(path.escapedForMessage): \(reason.description.escapedForMessage)"
+  private init(_ description: String, exitStatus: Int32) {
+    self.description = description
+    self.exitStatus = exitStatus
   }
-}
 
-/// What was printed already, as a result; exit status 1.
-struct QuietFailure: Error {}
+  init(_ reason: String) { self.init(reason, exitStatus: 1) }
+
+  /// Names a file in front of the reason; both may hold any character.
+  init(path: String, _ reason: some CustomStringConvertible, exitStatus: Int32 = 1) {
+    self.init(
+      "\(path.escapedForMessage): \(reason.description.escapedForMessage)", exitStatus: exitStatus)
+  }
+
+  /// A wrong command line: the reason, and the usage line of a command's help.
+  ///
+  /// Source: sysexits.h, EX_USAGE.
+  static func usage(_ reason: String, help: String) -> ToolError {
+    let usage = help.split(separator: "\n").first { $0.hasPrefix("Usage:") } ?? ""
+    return ToolError("\(reason)\n\(usage)", exitStatus: 64)
+  }
+
+  /// Exit status 1 without another message.
+  static let printed = ToolError("", exitStatus: 1)
+
+  /// The system's text for an error number.
+  static func text(_ errno: Int32) -> String { CrashReportDatabaseError.text(errno) }
+}
 
 extension String {
-  /// Fit for one line of a terminal, whatever a file name or a dump put into it.
+  /// The text on one line of a terminal, control characters escaped.
   var escapedForMessage: String { escapedForTerminal() }
 }

@@ -1,5 +1,4 @@
-// What a program gets with `import PostmortemUpload`, beside `import Postmortem`: the names below,
-// and nothing else of the rooms behind them.
+// The public names of `import PostmortemUpload`, besides those of `Postmortem`.
 
 @_exported import struct CrashReportDatabase.CrashReportDatabase
 @_exported import struct CrashReportDatabase.CrashReportDatabaseError

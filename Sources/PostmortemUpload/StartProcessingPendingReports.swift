@@ -1,17 +1,16 @@
 internal import CrashHandler
 public import CrashReportUpload
 
-/// Uploads the reports of the handler's database, those that are pending and each that comes to be.
+/// Uploads the pending reports of the handler's database, now and whenever one is added.
 ///
-/// Call it once after `startHandler`. Nothing is sent before uploads are enabled in the database's
+/// Call it once after `startHandler`. Sends nothing before uploads are enabled in the database's
 /// settings; see `startProcessingPendingReports(database:to:options:)`.
 ///
 /// - Parameters:
-///   - url: where the form is posted to, http or https.
-///   - options: what goes with each report, and how often.
-/// - Returns: the uploader; it stops when it is released.
-/// - Throws: `UploadError` if the URL or a header makes no sense, and before `startHandler` has
-///   succeeded.
+///   - url: of the collector, http or https.
+///   - options: fields, headers and timing.
+/// - Returns: the uploader, which stops when it is released.
+/// - Throws: `UploadError` if the URL or a header is invalid, or `startHandler` has not succeeded.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, StartProcessingPendingReports.
 public func startProcessingPendingReports(

@@ -87,26 +87,13 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   /// The module whose image covers an address.
   public func module(containing address: Address) -> ModuleSnapshot? {
-    // Binary search for the last module that starts at or below the address.
-    var low = 0
-    var high = modules.count
-    while low < high {
-      let middle = (low + high) / 2
-      if modules[middle].address <= address { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0, modules[low - 1].contains(address) else { return nil }
-    return modules[low - 1]
+    let index = modules.partitioningIndex { $0.address > address } - 1
+    return index >= 0 && modules[index].contains(address) ? modules[index] : nil
   }
 
   /// The mapping that covers an address.
   public func mapping(containing address: Address) -> MemoryMapping? {
-    var low = 0
-    var high = mappings.count
-    while low < high {
-      let middle = (low + high) / 2
-      if mappings[middle].start <= address { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0, mappings[low - 1].range.contains(address) else { return nil }
-    return mappings[low - 1]
+    let index = mappings.partitioningIndex { $0.start > address } - 1
+    return index >= 0 && mappings[index].range.contains(address) ? mappings[index] : nil
   }
 }

@@ -1,15 +1,15 @@
 internal import ProcessSnapshot
 
-/// The longest part of a stack in which the same few functions call each other in turn.
+/// Part of a stack in which the same few functions call each other in turn.
 public struct Recursion: Sendable, Equatable {
-  /// How many functions take turns; 1 for a function that calls itself.
+  /// Functions that take turns; 1 for a function that calls itself.
   public var period: Int
-  /// How many frames are further in, calls that were inlined not counted.
+  /// Frames further in, inlined calls not counted.
   public var first: Int
   /// Frames that were walked in it.
   public var count: Int
-  /// About how many more lie in a part of the stack that the dump left out, by its size and that of
-  /// the frames below it; nil where the recursion does not go on beyond such a part.
+  /// Estimated count of frames in a part of the stack that the dump left out, by their mean size;
+  /// nil unless the recursion goes on beyond such a part.
   public var estimatedInGap: Int?
 
   public init(period: Int, first: Int, count: Int, estimatedInGap: Int? = nil) {
@@ -20,10 +20,10 @@ public struct Recursion: Sendable, Equatable {
   }
 }
 
-/// Finds the longest recursion while frames pass by, in constant memory.
+/// Finds the longest recursion among frames that are added one by one, in constant memory.
 struct RecursionFinder {
   static let longestPeriod = 4
-  /// Rounds without which nothing is called a recursion.
+  /// Fewer rounds are no recursion.
   private static let fewestRounds = 3
 
   private struct Run {
@@ -40,12 +40,12 @@ struct RecursionFinder {
   private var runs = [Run](repeating: Run(), count: longestPeriod)
   private(set) var best: Recursion?
 
-  /// Takes the next frame.
+  /// Adds the next frame, innermost first.
   ///
   /// - Parameters:
   ///   - function: the same for frames of the same function.
   ///   - stackPointer: the frame's.
-  ///   - isBehindGap: true for the first frame above a part that the dump left out.
+  ///   - isBehindGap: whether the dump left out the stack before it.
   mutating func add(function: Address, stackPointer: Address, isBehindGap: Bool) {
     if isBehindGap { crossGap(to: function, stackPointer) }
     for period in 1...Self.longestPeriod {
@@ -72,7 +72,7 @@ struct RecursionFinder {
     position += 1
   }
 
-  /// Lets a recursion go on behind the gap, at whichever of its functions comes first there.
+  /// Continues a recursion behind a gap, at whichever of its functions comes first there.
   private mutating func crossGap(to function: Address, _ stackPointer: Address) {
     for period in 1...Self.longestPeriod {
       let run = runs[period - 1]
@@ -83,8 +83,8 @@ struct RecursionFinder {
         let gap = stackPointer.distance(above: lastPointer), gap > 0,
         let turn = latest[..<period].firstIndex(of: function)
       else { continue }
-      // Frames are as large on average behind the gap's edge as before it. A product of 128 bits,
-      // so that no size is too large; a quotient of more than 64 is no count.
+      // Assume the same mean size in the gap. The product has 128 bits, so that no size overflows;
+      // a quotient of more than 64 bits is no count.
       let product = gap.multipliedFullWidth(by: UInt64(frames))
       guard product.high < bytes else { continue }
       let (quotient, remainder) = bytes.dividingFullWidth(product)
@@ -92,7 +92,7 @@ struct RecursionFinder {
         remainder >= bytes &- remainder ? 1 : 0)
       guard !overflow else { continue }
       runs[period - 1].inGap = Int(clamping: max(1, count) &- 1)
-      // As if the frame below were the one that this function calls.
+      // Pretend that the frame below is the one that this function calls.
       let round = Array(latest[..<period])
       latest.replaceSubrange(..<period, with: round[(turn + 1)...] + round[...turn])
       return

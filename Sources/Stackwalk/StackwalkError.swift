@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Why a module's file cannot be used.
+/// The reason why a module's file cannot be used.
 public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What is wrong; an open set.
+  /// The kind of failure; an open set.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
-    /// The file is gone or may not be read.
+    /// Gone, or not to be read by this user.
     public static let cannotOpen = Code(text: "cannot be opened")
-    /// A folder, a device, a FIFO.
+    /// A directory, a device, a FIFO.
     public static let notAFile = Code(text: "is not a regular file")
     /// Not a little-endian 64-bit ELF file, or one whose headers make no sense.
     public static let notELF = Code(text: "is not a 64-bit ELF file that can be read")
@@ -17,7 +17,7 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
 
   public let code: Code
   public let path: String
-  /// The system's reason; 0 where there is none.
+  /// 0 where no system call failed.
   public let errno: Int32
 
   init(_ code: Code, path: String, errno: Int32 = 0) {

@@ -2,14 +2,13 @@ public import ProcessSnapshot
 
 /// Walks the stacks of a crashed process.
 ///
-/// Each step from a frame to its caller is asked of several methods in order of trust, and each
-/// frame says which one found it. Every method is total: no contents of registers or memory make it
-/// trap or run without bound.
+/// Asks several methods for each frame's caller, in order of trust; each frame says which one
+/// answered. No contents of registers or memory make a method trap or run without bound.
 public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
   private let methods: [any UnwindMethod] = [
-    SignalFrameMethod(), CallFrameMethod(), ReturnAddressMethod(), FramePointerMethod(),
+    SignalFrameMethod(), CFIMethod(), ReturnAddressMethod(), FramePointerMethod(),
     GapMethod(), ScanMethod(),
   ]
 
@@ -17,18 +16,17 @@ public struct Stackwalker {
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - symbols: where names and code come from; nil walks by what the dump itself holds, without
-  ///     names.
+  ///   - symbols: gives names and code; nil walks by what the dump itself holds, without names.
   public init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
     process = UnwindProcess(snapshot: snapshot, symbols: symbols)
     self.symbols = symbols
   }
 
-  /// The innermost frames of a thread.
+  /// Walks the innermost frames of a thread.
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - limit: the most frames to walk; calls that were inlined come besides.
+  ///   - limit: the most frames to walk, inlined calls not counted.
   /// - Returns: innermost first; empty for a thread without an instruction pointer.
   public func frames(of thread: ThreadSnapshot, limit: Int) -> [StackFrame] {
     var frames: [StackFrame] = []
@@ -42,15 +40,13 @@ public struct Stackwalker {
     return frames
   }
 
-  /// The innermost and the outermost frames of a thread, with a count of what lies between.
-  ///
-  /// Walks the whole stack, however deep: some microseconds a frame.
+  /// Walks the whole stack of a thread, some microseconds a frame, and keeps both ends of it.
   ///
   /// - Parameters:
   ///   - thread: a thread of the snapshot.
-  ///   - head: the most frames to keep of the innermost; calls that were inlined come besides.
-  ///   - tail: the most frames to keep of the outermost, where there are more than `head`.
-  ///   - runsTask: whether to look for the callers of an asynchronous function.
+  ///   - head: the most innermost frames to keep, inlined calls not counted.
+  ///   - tail: the most outermost frames to keep, where there are more than `head`.
+  ///   - runsTask: whether to look for callers of an asynchronous function.
   public func trace(
     of thread: ThreadSnapshot, head: Int, tail: Int, runsTask: Bool = false
   ) -> StackTrace {
@@ -75,7 +71,6 @@ public struct Stackwalker {
       if headCount < head {
         headCount += 1
         trace.frames += symbolicated(bareFrame(state))
-        // Behind the calls that were inlined into it.
         callee?.setIndex(trace.frames.count - 1)
       } else if last.count < tail {
         last.append(bareFrame(state))
@@ -95,7 +90,7 @@ public struct Stackwalker {
     return trace
   }
 
-  /// A walk's innermost frame of an asynchronous function.
+  /// The innermost frame of an asynchronous function.
   private struct AsyncCallee {
     let state: UnwindState
     private(set) var index: Int?
@@ -108,7 +103,7 @@ public struct Stackwalker {
       if !isFinished, self.index == nil { self.index = index }
     }
 
-    /// Takes the caller's stack pointer, where the frame ends.
+    /// Notes the caller's stack pointer, where the frame ends.
     mutating func finish(at caller: UnwindState) {
       guard !isFinished else { return }
       end = caller.registers.stackPointer
@@ -136,7 +131,7 @@ public struct Stackwalker {
     return calls
   }
 
-  /// Shows each frame to `visit`, innermost first, until it returns false or there are no more.
+  /// Passes each frame to `visit`, innermost first, until it returns false.
   private func walk(
     _ thread: ThreadSnapshot, visit: (UnwindState) -> Bool
   ) -> StackTrace.End {
@@ -185,7 +180,7 @@ public struct Stackwalker {
     return .unknown
   }
 
-  /// A caller's frame lies above its callee's, but for an interrupted one, which may be on another
+  /// Checks that a caller's frame lies above its callee's; an interrupted one may be on another
   /// stack.
   private func isProgress(from state: UnwindState, to caller: UnwindState) -> Bool {
     guard let old = state.registers.stackPointer, let new = caller.registers.stackPointer else {
@@ -193,7 +188,7 @@ public struct Stackwalker {
     }
     if caller.trust == .signalFrame { return new != old }
     if new > old { return true }
-    // On arm64 a leaf's caller has the same stack pointer; only an interrupted frame is a leaf's.
+    // On arm64 the caller of a leaf has the same stack pointer; only an interrupted frame is a leaf.
     return new == old && !state.isReturnAddress && process.registers.linkRegister != nil
   }
 
@@ -203,7 +198,7 @@ public struct Stackwalker {
       trust: state.trust, stackPointer: state.registers.stackPointer)
   }
 
-  /// The frame, and in front of it those that were inlined into it.
+  /// Names a frame and puts the calls inlined into it in front.
   private func symbolicated(_ frame: StackFrame) -> [StackFrame] {
     var frame = frame
     guard let module = process.snapshot.module(containing: frame.lookupAddress) else {

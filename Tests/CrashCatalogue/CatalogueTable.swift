@@ -1,13 +1,13 @@
 public import Foundation
 
-/// The page of the documentation that a full run writes.
+/// The outcome of a run as Markdown: the full table, and the page of the documentation.
 public struct CatalogueTable {
   private let results: CatalogueResults
   private let command: String
   private let rounds: Int
   private let started: Date
 
-  /// - Parameter rounds: how many ended, which are fewer than the command's while it runs.
+  /// - Parameter rounds: the rounds that have ended, fewer than the command's while it runs.
   public init(results: CatalogueResults, command: String, rounds: Int, started: Date) {
     self.results = results
     self.command = command
@@ -15,8 +15,14 @@ public struct CatalogueTable {
     self.started = started
   }
 
+  /// Every kind under every condition, with the number of good runs.
   public var text: String {
-    ([header] + CrashCondition.Group.allCases.map(section)).joined(separator: "\n\n") + "\n"
+    CrashCondition.Group.allCases.map(section).joined(separator: "\n\n") + "\n"
+  }
+
+  /// `Docs/Catalogue.md`: the totals, the command, and the pairs that are left out.
+  public var page: String {
+    [header, totals, Self.omissions].joined(separator: "\n\n") + "\n"
   }
 
   private var header: String {
@@ -25,18 +31,81 @@ public struct CatalogueTable {
     return """
       # The catalogue of crashes
 
-      Written by `\(command)` on \(date): \(rounds) rounds, \(results.runs) runs, \(results.failed)
-      failed, in \(seconds) s.
+      `\(command)` on \(date): \(rounds) rounds, \(results.runs) runs, \(results.failed) failed, in \(seconds) s.
       Machine: \(Self.machine).
 
-      Each run is a process that dies without a handler and one that dies with it. A run is good if both end by the same wait
-      status and print the same, if the second leaves the stated number of complete reports and nothing else, and if each report
-      has the signal, its code and address, the explanation, the message and, where the thread's own act is the crash, the
-      function that the kind must have. A number is that of good runs; **3 of 4** tells that one was not. A dash: the pair
-      cannot be had, or is one that CrashCondition leaves out; the reasons are there.
-
-      [Decision 0015](Decisions/0015-a-cut-of-the-catalogue.md) says what of this runs with every change.
+      The command prints the full table, every kind of crash under every condition; `--page FILE` writes this page. Each run is
+      a process that dies without a handler and one that dies with it. A run is good if both end by the same wait status and print
+      the same, if the second leaves the stated number of complete reports and nothing else, and if each report has the signal,
+      its code and address, the explanation, the message and, where the thread's own act is the crash, the function that the kind
+      must have. [Decision 0015](Decisions/0015-a-cut-of-the-catalogue.md) says which part of this runs with every change.
       """
+  }
+
+  private var totals: String {
+    var lines = [
+      "| conditions | number | pairs with a kind | runs | failed |", "|---|---|---|---|---|",
+    ]
+    var conditions = 0
+    var pairs = 0
+    for group in CrashCondition.Group.allCases {
+      let counts = CrashCondition.all.filter { $0.group == group }.map { condition in
+        Self.kinds.map { results.count(kind: $0, condition: condition.name) }.filter { $0.runs > 0 }
+      }.filter { !$0.isEmpty }
+      let all = counts.joined()
+      conditions += counts.count
+      pairs += all.count
+      let runs = all.reduce(0) { $0 + $1.runs }
+      let failed = all.reduce(0) { $0 + $1.failed }
+      lines.append("| \(group.rawValue) | \(counts.count) | \(all.count) | \(runs) | \(failed) |")
+    }
+    lines.append("| all | \(conditions) | \(pairs) | \(results.runs) | \(results.failed) |")
+    return lines.joined(separator: "\n")
+  }
+
+  private static let kinds = KnownCrash.all.map(\.kind) + QuietEnd.all.map(\.kind)
+
+  /// The pairs that are not run, and the reasons.
+  public static var omissions: String {
+    """
+    ## Left out
+
+    A condition that takes seconds is run with one kind of each sort:
+    \(list(CrashCondition.representatives)).
+    A kind is not run on a thread on which it cannot happen, and one that is another thread's crash not where the crashing
+    thread itself makes the condition. Conditions that need root, a tool or a kernel that is not there are not run, and the
+    table says so. Beyond that:
+
+    | conditions | kinds | reason |
+    |---|---|---|
+    \(omittedPairs.joined(separator: "\n"))
+    """
+  }
+
+  /// A row for each reason and set of kinds.
+  private static var omittedPairs: [String] {
+    var rows: [(reason: String, kinds: [String], conditions: [String])] = []
+    for condition in CrashCondition.all {
+      for (reason, pairs) in Dictionary(grouping: condition.excluded, by: \.value).sorted(by: {
+        $0.key < $1.key
+      }) {
+        let kinds = Self.kinds.filter { kind in pairs.contains { $0.key == kind } }
+        if let index = rows.firstIndex(where: { $0.reason == reason && $0.kinds == kinds }) {
+          rows[index].conditions.append(condition.name)
+        } else {
+          rows.append((reason, kinds, [condition.name]))
+        }
+      }
+    }
+    return rows.map { row in
+      let others = kinds.filter { !row.kinds.contains($0) }
+      let kinds = others.count < row.kinds.count ? "all but \(list(others))" : list(row.kinds)
+      return "| \(list(row.conditions)) | \(kinds) | \(row.reason) |"
+    }
+  }
+
+  private static func list(_ names: [String]) -> String {
+    names.map { "`\($0)`" }.joined(separator: ", ")
   }
 
   private static var machine: String {
@@ -57,7 +126,7 @@ public struct CatalogueTable {
     }
     lines += ["", "| kind | " + conditions.map(\.name).joined(separator: " | ") + " |"]
     lines.append("|---|" + conditions.map { _ in "---|" }.joined())
-    for kind in KnownCrash.all.map(\.kind) + QuietEnd.all.map(\.kind) {
+    for kind in Self.kinds {
       let cells = conditions.map { cell(kind, $0.name) }
       guard cells.contains(where: { $0 != "-" }) else { continue }
       lines.append("| \(kind) | " + cells.joined(separator: " | ") + " |")

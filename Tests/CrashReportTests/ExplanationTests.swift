@@ -1,4 +1,5 @@
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 @testable import CrashReport
@@ -46,7 +47,7 @@ import Testing
   }
 
   private func text(_ snapshot: ProcessSnapshot) throws -> String {
-    try #require(Explanation(of: snapshot, frames: []).text)
+    try #require(snapshot.explanation())
   }
 
   @Test func nullPointers() throws {
@@ -86,10 +87,10 @@ import Testing
 
   @Test func saysNothingOfMappingsThatItDoesNotHave() {
     let torn = snapshot(signal: 11, code: 1, address: 0x60_1010) { $0.mappings = [] }
-    #expect(Explanation(of: torn, frames: []).text == nil)
+    #expect(torn.explanation() == nil)
     var unknown = snapshot(signal: 11, code: 1)
     unknown.exception?.signal = nil
-    #expect(Explanation(of: unknown, frames: []).text == nil)
+    #expect(unknown.explanation() == nil)
   }
 
   @Test func nonCanonicalAddresses() throws {
@@ -121,12 +122,12 @@ import Testing
     let below = interrupted(at: Self.stack.lowerBound - (8 << 20), trap: 0)
     #expect(try text(below).hasPrefix("The stack overflowed: a signal came"))
     #expect(try text(below).contains("8192 KiB below the stack"))
-    #expect(Explanation(of: below, frames: []).finding?.kind == "stack-overflow")
+    #expect(below.finding()?.kind == "stack-overflow")
     let full = interrupted(at: Self.stack.lowerBound + 512, trap: 0)
     #expect(try text(full).contains("512 bytes above the end of the stack"))
     // Elsewhere it is another signal of the kernel's, of which nothing is known.
     let roomy = interrupted(at: Self.stack.upperBound - 64, trap: 0)
-    #expect(Explanation(of: roomy, frames: []).text == nil)
+    #expect(roomy.explanation() == nil)
     var elsewhere = interrupted(at: Self.stack.lowerBound - (8 << 20), trap: 0)
     elsewhere.mappings.append(
       MemoryMapping(
@@ -134,7 +135,7 @@ import Testing
         end: Address(Self.stack.lowerBound - (7 << 20)),
         protection: [.read, .write]))
     elsewhere.mappings.sort { $0.start < $1.start }
-    #expect(Explanation(of: elsewhere, frames: []).text == nil)
+    #expect(elsewhere.explanation() == nil)
     for trap: UInt64? in [13, nil] {
       let fault = interrupted(at: Self.stack.lowerBound - 64, trap: trap)
       #expect(try text(fault).contains("general protection fault"))
@@ -149,11 +150,8 @@ import Testing
       context.rsp = Self.stack.lowerBound
       snapshot.exception?.context = .x86_64(context)
     }
-    let frame = CrashReport.Frame(
-      address: HexAddress(1), module: "app", moduleOffset: nil, function: "App.f(Swift.Int) -> ()",
-      symbol: nil, functionOffset: nil, file: nil, line: nil, inlined: nil, trust: "frame-pointer")
-    let explanation = Explanation(of: overflow, frames: Array(repeating: frame, count: 40))
-    let text = try #require(explanation.text)
+    let frames = [StackFrame](repeating: StackFrame("App.f(Swift.Int) -> ()"), count: 40)
+    let text = try #require(overflow.explanation(frames))
     #expect(text.hasPrefix("The stack overflowed"))
     #expect(text.contains("8 bytes below the stack"))
     #expect(text.contains("in its guard"))
@@ -169,30 +167,22 @@ import Testing
     #expect(try self.text(huge).hasSuffix("The innermost frame alone is 71 MiB large."))
     // The same address with the stack pointer far away is a wild pointer.
     let wild = snapshot(signal: 11, code: 2, address: Self.stack.lowerBound - 8, trapError: 6)
-    #expect(try #require(Explanation(of: wild, frames: []).text).hasPrefix("A write to"))
+    #expect(try #require(wild.explanation()).hasPrefix("A write to"))
   }
 
   @Test func trapThatOnlyDebugInformationNames() throws {
     let trap = snapshot(signal: 4, code: 2, address: 0x1000, trapError: 0)
-    func frame(_ function: String, inlined: Bool) -> CrashReport.Frame {
-      CrashReport.Frame(
-        address: HexAddress(0x1000), module: "app", moduleOffset: nil, function: function,
-        symbol: nil, functionOffset: nil, file: "/a/b/main.swift", line: 3, inlined: inlined,
-        trust: "context")
-    }
     let name = "Swift runtime failure: Division by zero in remainder operation"
-    let outer = frame("App.f() -> ()", inlined: false)
-    let text = try #require(
-      Explanation(of: trap, frames: [frame(name, inlined: true), outer]).text)
+    let outer = StackFrame("App.f() -> ()")
+    let failing = [StackFrame(name, inlined: true), outer]
+    let text = try #require(trap.explanation(failing))
     #expect(text.contains("Division by zero in remainder operation"))
     #expect(text.contains("inferred from debug information"))
     // A function that a person gave such a name is no artificial one.
-    let other = Explanation(of: trap, frames: [frame(name, inlined: false), outer]).text
+    let other = trap.explanation([StackFrame(name), outer])
     #expect(other?.contains("inferred") != true)
     #expect(FunctionName.short(name) == name)
-    let signature = Signature.text(
-      exception: trap.exception, frames: [frame(name, inlined: true), outer], modules: [])
-    #expect(signature == "SIGILL | App.f()")
+    #expect(Signature.text(of: trap, trace: StackTrace(failing), nil) == "SIGILL | App.f()")
   }
 
   @Test func sentSignals() throws {
@@ -208,7 +198,7 @@ import Testing
     #expect(
       try text(sent)
         == "The signal SIGSEGV was sent by process 55 of user 3. It is not a fault.")
-    #expect(CrashReport(snapshot: sent, symbolicating: false).exception?.sender?.pid == 55)
+    #expect(sent.exception?.sender?.processID == 55)
     let own = snapshot(signal: 6, code: -6) {
       $0.exception?.signalInfo = information(pid: 100, uid: 3)
     }
@@ -245,7 +235,7 @@ import Testing
       $0.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x40_00FF, bytes: [0xCC])])
     }
     #expect(try text(breakpoint).hasPrefix("A breakpoint instruction was executed"))
-    #expect(Explanation(of: snapshot(signal: 4, code: 2), frames: []).text == nil)
+    #expect(snapshot(signal: 4, code: 2).explanation() == nil)
     #expect(try text(snapshot(signal: 8, code: 1)).hasPrefix("An integer division by zero"))
     var bytes = [UInt8](repeating: 0, count: 128)
     bytes[24] = 169

@@ -1,4 +1,5 @@
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 @testable import CrashReport
@@ -24,16 +25,10 @@ import Testing
     return snapshot
   }
 
-  private func frame(_ symbol: String, module: String = "app") -> CrashReport.Frame {
-    CrashReport.Frame(
-      address: HexAddress(0x1000), module: module, moduleOffset: nil, function: symbol,
-      symbol: symbol, functionOffset: nil, file: nil, line: nil, inlined: false, trust: "context")
-  }
-
   private func finding(
     _ snapshot: ProcessSnapshot, _ symbols: [String] = []
   ) throws -> Finding {
-    try #require(Explanation(of: snapshot, frames: symbols.map { frame($0) }).finding)
+    try #require(snapshot.finding(symbols.map { StackFrame($0, trust: .context) }))
   }
 
   @Test(arguments: [
@@ -50,7 +45,7 @@ import Testing
     let found = try finding(aborted { $0.exception?.abortMessage = message + "\n" })
     #expect(found.kind == kind)
     #expect(found.certainty == .certain)
-    #expect(found.evidence.contains { $0.contains(message) })
+    #expect(found.evidence.contains { $0.text.contains(message) })
   }
 
   @Test(arguments: [
@@ -67,7 +62,7 @@ import Testing
     ("", "swift-fatal-error"),
   ])
   func swiftMessages(_ message: String, _ kind: String) {
-    #expect(SwiftFailure.kind(of: message) == kind)
+    #expect(SwiftFailure(message: message).rawValue == kind)
   }
 
   @Test func uncaughtExceptionsAreToldFromCaughtOnes() throws {
@@ -171,14 +166,14 @@ import Testing
 
       """.utf8)
     snapshot.capture.threadsFound = 64
-    let resources = CrashReport.Resources(snapshot)
-    #expect(resources.addressSpaceUsed == 950_000 << 10)
-    #expect(resources.taskLimit == 64)
-    let text = try #require(Explanation(of: snapshot, frames: []).text)
+    let resources = Resources(snapshot)
+    #expect(resources.addressSpace.used == 950_000 << 10)
+    #expect(resources.threads.limit == 64)
+    let text = try #require(snapshot.explanation())
     #expect(text.contains("(RLIMIT_AS): an allocation may have failed."))
     #expect(text.contains("64 threads, and its user may have 64"))
     snapshot.process.statusText = Array("VmSize:\t  500000 kB\n".utf8)
     snapshot.capture.threadsFound = 3
-    #expect(CrashReport.Resources(snapshot).evidence.isEmpty)
+    #expect(Resources(snapshot).shortages.isEmpty)
   }
 }

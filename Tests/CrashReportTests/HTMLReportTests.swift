@@ -1,6 +1,7 @@
 import CrashTestSupport
 import Foundation
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 @testable import CrashReport
@@ -43,11 +44,14 @@ import Testing
   /// Signal, code, sender and reason come before the stack, and the crashing thread is not folded.
   @Test(.needs(.python3)) func firstThingsComeFirst() async throws {
     var report = SampleReport.report(word: "reason")
-    report.exception?.sender = CrashReport.Sender(pid: 7, uid: 8)
+    var information = [UInt8](repeating: 0, count: 128)
+    (information[16], information[20]) = (7, 8)
+    report.snapshot.exception?.signalInfo = information
+    report.snapshot.exception?.code = 0
     let page = try await HTMLPage.parse(HTMLReport.text(of: report))
     let heading = try #require(page.texts.firstIndex { $0.hasPrefix("Thread 100") })
     let first = page.texts[..<heading].joined(separator: "\n")
-    for words in ["reason", "SIGSEGV (11), SEGV_MAPERR", "0x18", "process 7 of user 8"] {
+    for words in ["reason", "SIGSEGV (11), SI_USER", "0x18", "process 7 of user 8"] {
       #expect(first.contains(words), "no \(words) in\n\(first)")
     }
     let stacks = page.tags.indices.filter { page.tags[$0] == "ol.stack" }
@@ -62,20 +66,20 @@ import Testing
   /// That a file is of another build stands where its names are missing.
   @Test func saysWhyNamesAreMissing() throws {
     var report = SampleReport.report(word: "word")
-    report.modules[0].symbolNote = "word is not the same build as in the dump"
+    report.symbolNotes = ["word is not the same build as in the dump"]
     let note = "word is not the same build as in the dump"
     func isAboveTheFacts(_ text: String, _ fact: String) -> Bool {
       text.split(separator: fact, maxSplits: 1).first?.contains(note) ?? false
     }
     #expect(!isAboveTheFacts(HTMLReport.text(of: report), "<h2>Process"))
-    report.threads[0].frames[1].function = nil
+    report.threads[0].trace.frames[1].symbol = nil
     #expect(isAboveTheFacts(HTMLReport.text(of: report), "<h2>Process"))
     #expect(isAboveTheFacts(TextReport.text(of: report), "Registers:"))
   }
 
   @Test(.needs(.python3)) func threadsOfOneStackAreOne() async throws {
     var report = SampleReport.report(word: "w", threads: 3)
-    report.threads[3].frames = report.threads[1].frames
+    report.threads[3].trace = report.threads[1].trace
     let page = try await HTMLPage.parse(HTMLReport.text(of: report))
     #expect(page.tags.count { $0 == "ol.stack" } == 3)
     #expect(page.texts.contains { $0.contains("2 threads with one stack") })
@@ -102,25 +106,19 @@ import Testing
     #expect(cut.contains("(cut off)"))
   }
 
-  /// What no dump says but JSON may.
   @Test(arguments: [Int.min, -1, 0, 1, Int.max])
   func numbersThatFitNothing(_ number: Int) throws {
     var report = SampleReport.report(word: "w")
-    report.threads[0].framesOmitted = number
-    report.threads[0].framesOmittedAfter = number
-    report.threads[0].recursion = CrashReport.Recursion(
-      period: number, first: number, count: number, estimatedInGap: number)
-    report.threads[0].frames[0].line = number
     let value = UInt64(bitPattern: Int64(number))
-    report.exception?.address = HexAddress(value)
-    report.modules[0].base = HexAddress(value)
-    report.modules[0].size = value
-    report.memory?[0].address = HexAddress(value)
-    report.memory?[0].bytes = "0g1"
-    report.mappings?[0].start = HexAddress(value)
-    report.mappings?[1].end = HexAddress(value)
-    report.process.launchTime = Timestamp(nanoseconds: Int64(number))
+    report.threads[0].trace.frames[0].sourceLocation?.line = number
+    report.threads[0].trace.frames[0].moduleIndex = number
+    report.snapshot.exception?.address = Address(value)
+    report.snapshot.modules[0].address = Address(value)
+    report.snapshot.modules[0].size = value
+    report.snapshot.mappings[0].range = AddressRange(start: Address(value), byteCount: value)
+    report.snapshot.process.launchTime = Int64(number)
     #expect(HTMLReport.text(of: report).hasSuffix("</html>\n"))
     #expect(TextReport.text(of: report).contains("SIGSEGV"))
+    #expect(try !report.jsonObject.isEmpty)
   }
 }

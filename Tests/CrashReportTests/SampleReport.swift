@@ -1,4 +1,6 @@
+import IntermediateDump
 import ProcessSnapshot
+import Stackwalk
 
 @testable import CrashReport
 
@@ -57,28 +59,35 @@ enum SampleReport {
       thread.captureMethod = .stopped
       snapshot.threads.append(thread)
     }
+    snapshot.process.commandLine = Array("\(word)\0\(word)\0".utf8)
+    var survival = Survival()
+    survival.outcome = .wentOn
+    survival.previousHandler = 0x40_0001
+    survival.survivedCrashes = 2
+    survival.precedingReport = ReportID(bytes: [UInt8](1...16))
+    snapshot.survival = survival
+    var breadcrumb = ClientInformation.Breadcrumb(text: word)
+    breadcrumb.threadID = 1
+    var attachment = ClientInformation.Attachment(path: word)
+    (attachment.name, attachment.size, attachment.bytesOmitted) = (word, 1, 2)
+    snapshot.client.annotations = [
+      ClientAnnotation(name: word, value: nil, state: .unreadable)
+    ]
+    snapshot.client.breadcrumbs = [breadcrumb]
+    snapshot.client.attachments = [attachment]
+    snapshot.client.extraMemory = [.init(address: 1, size: 2)]
+    snapshot.client.userStreamFailures = [word]
+    snapshot.client.breadcrumbsLeft = 3
+    snapshot.client.annotationsOmitted = 1
     var report = CrashReport(snapshot: snapshot, symbolicating: false)
-    report.process.arguments = [word, word]
-    report.survival = CrashReport.Survival(
-      outcome: "survived", previousHandler: HexAddress(1), previousHandlerModule: word,
-      survivedCrashes: 2, precedingReport: word)
-    report.client = CrashReport.Client(
-      annotations: [.init(name: word, type: "int", value: nil, state: "unreadable")],
-      breadcrumbs: [.init(time: nil, age: 5, threadID: 1, text: word)],
-      attachments: [.init(path: word, name: word, size: 1, bytesOmitted: 2, failure: nil)],
-      extraMemory: [.init(address: HexAddress(1), size: 2, captured: true)],
-      userStreamFailures: [word], breadcrumbsLeft: 3, breadcrumbsOmitted: nil,
-      annotationsOmitted: 1, simpleAnnotationsOmitted: nil, memoryRangesOmitted: nil,
-      memoryBytesOmitted: nil, attachmentsOmitted: nil)
-    for index in report.modules.indices { report.modules[index].symbolNote = word }
-    // As it is taken from a path.
-    let module = word.split(separator: "/").last.map(String.init) ?? word
+    report.symbolNotes = [word]
     for index in report.threads.indices {
-      report.threads[index].frames = (0..<frames).map { number in
-        CrashReport.Frame(
-          address: HexAddress(UInt64(0x40_0000 + index * 4096 + number)), module: module,
-          moduleOffset: HexAddress(1), function: word, symbol: word, functionOffset: nil,
-          file: word, line: number, inlined: number == 1, trust: "frame-pointer")
+      report.threads[index].trace.frames = (0..<frames).map { number in
+        var frame = StackFrame(
+          word, address: Address(UInt64(0x40_0000 + index * 4096 + number)),
+          inlined: number == 1, line: SourceLocation(file: word, line: number))
+        frame.symbol?.linkageName = word
+        return frame
       }
     }
     return report

@@ -1,10 +1,10 @@
 import CrashTestSupport
 import Foundation
-import ProcessSnapshot
 import Stackwalk
 import Testing
 
 @testable import CrashReport
+@testable import ProcessSnapshot
 
 /// Docs/ReportSchema.json against what reports are encoded as.
 @Suite struct SchemaTests {
@@ -21,20 +21,26 @@ import Testing
   @Test func describesEveryReport() throws {
     let schema = try Self.schema()
     var full = SampleReport.report(word: "word")
-    full.exception?.sender = .init(pid: 1, uid: 2)
-    full.exception?.systemCall = .init(number: 1, architecture: .x86_64)
-    full.threads[0].recursion = .init(period: 1, first: 2, count: 3, estimatedInGap: nil)
-    full.threads[0].systemCall = .init(number: 1, architecture: .x86_64)
+    full.snapshot.exception?.signalInfo = [UInt8](repeating: 1, count: 128)
+    full.snapshot.system.loadAverage = "0.5 1 2 1/2 3"
+    full.snapshot.request = DumpRequest()
+    full.threads[0].trace.recursion = Recursion(period: 1, first: 2, count: 3)
+    full.threads[0].snapshot.systemCall = "1 0x0"
     full.threads[0].task = .init(
-      id: 1, name: "name", priority: "low", basePriority: nil, cancelled: false, child: true,
-      calleeIndex: 0, frames: full.threads[0].frames, framesOmitted: 0, framesOmittedAfter: 0,
-      framesCut: false)
-    full.cause = .init(
-      Finding(kind: "abort", certainty: .likely, text: "text", evidence: ["fact"]))
-    full.resources?.loadAverage = [0.5, 1, 2]
-    full.request = .init(DumpRequest())
+      fields: .init(
+        id: 1, name: "name", basePriority: 0x19, priority: 0x11, isCancelled: false, isChild: true),
+      calls: AsyncCalls())
+    let frames = full.threads[0].frames
+    full.threads[0].task?.calls.frames = frames
+    full.cause = Finding(cause: .abort, certainty: .likely, evidence: [.ownAbort])
+    var sent = full
+    sent.snapshot.exception?.code = 0
+    var trapped = full
+    trapped.snapshot.exception?.signal = 31
+    trapped.snapshot.exception?.code = 1
     for report in [
-      full, CrashReport(snapshot: ProcessSnapshot(architecture: .arm64), symbolicating: false),
+      full, sent, trapped,
+      CrashReport(snapshot: ProcessSnapshot(architecture: .arm64), symbolicating: false),
     ] {
       #expect(try schema.errors(in: json(report)) == [])
     }

@@ -1,4 +1,5 @@
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 @testable import CrashReport
@@ -8,7 +9,7 @@ import Testing
   @Test(arguments: [1, 40, 80, 200]) func fitsTheWidth(_ width: Int) throws {
     var report = SampleReport.report(word: "word")
     report.message = String(repeating: "several words ", count: 40)
-    for index in report.threads.indices { report.threads[index].frames[2].trust = "scan" }
+    for index in report.threads.indices { report.threads[index].trace.frames[2].trust = .scan }
     let lines = TextReport.text(of: report, width: width).split(separator: "\n")
     let limit = max(width, 40)
     // The message is wrapped and uses the width.

@@ -33,10 +33,10 @@ private final class ScriptedTransport: UploadTransport {
 
   func send(
     _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
-  ) async throws(TransportFailure) -> UploadResponse {
+  ) async throws(UploadError) -> UploadResponse {
     sent.withLock { $0 += 1 }
     let status = answers.withLock { $0.isEmpty ? 200 : $0.removeFirst() }
-    if status == 0 { throw TransportFailure(reason: "no network") }
+    if status == 0 { throw UploadError(.noAnswer, "no network") }
     return UploadResponse(status: status, retryAfter: status == 429 ? "1000" : nil)
   }
 

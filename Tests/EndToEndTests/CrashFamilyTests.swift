@@ -66,8 +66,8 @@ struct CrashFamilyTests {
     #expect(child.end.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     _ = try processIntermediateDumps(database: database, storingSymbols: false)
     let report = CrashReport(snapshot: try onlySnapshot(), symbolicating: false)
-    #expect(report.request?.kind == "hang")
-    #expect(report.exception?.signal == nil)
+    #expect(report.snapshot.request?.kind == .hang)
+    #expect(report.snapshot.exception?.signal == nil)
     #expect(report.explanation?.contains("had not answered for") == true)
   }
 

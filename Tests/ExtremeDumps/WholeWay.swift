@@ -51,11 +51,8 @@ struct WholeWay {
     size += HTMLReport.text(of: report).utf8.count
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    let json = try encoder.encode(report)
-    size += json.count
-    // Whoever keeps the JSON shows it later.
-    let again = try JSONDecoder().decode(CrashReport.self, from: json)
-    size += TextReport.text(of: again, width: 40).utf8.count
+    size += try encoder.encode(report).count
+    size += TextReport.text(of: report, width: 40).utf8.count
     size += CrashReport.signature(of: snapshot, symbols: SymbolSource())?.utf8.count ?? 0
   }
 }

@@ -35,7 +35,7 @@ import Testing
     for name in ["a", "a) R 1 (b", ""] {
       let activity = try #require(
         ThreadActivity(statText: Self.stat(name, "S", "150"), ticksPerSecond: 100))
-      #expect(activity.processorTime == 2_000_000_000)
+      #expect(activity.cpuTime == 2_000_000_000)
       #expect(!activity.isStopped)
     }
     #expect(

@@ -23,7 +23,8 @@ import Testing
     ["--database"], ["--unknown"], ["-x"], ["--json=1"], ["a", "b", "c"], ["--jso"],
   ])
   func refuses(_ words: [String]) {
-    #expect(throws: UsageError.self) { try parse(words) }
+    let error = #expect(throws: ToolError.self) { try parse(words) }
+    #expect(error?.exitStatus == 64)
   }
 
   @Test func repeatsOptions() throws {
@@ -35,6 +36,6 @@ import Testing
   }
 
   @Test func wantsEnoughOperands() {
-    #expect(throws: UsageError.self) { try parse([], operands: 1...1) }
+    #expect(throws: ToolError.self) { try parse([], operands: 1...1) }
   }
 }

@@ -196,7 +196,7 @@ import Testing
       let child = try await ChildProcess.run(
         try BuiltProducts.besideTests("postmortem"), words, in: folder.path)
       #expect(child.end.exitCode == 1)
-      #expect(child.standardError.contains("\(path): no such folder"), "\(child.standardError)")
+      #expect(child.standardError.contains("\(path): no such directory"), "\(child.standardError)")
     }
     #expect(folder.names() == [])
   }

@@ -38,18 +38,18 @@ import Testing
   @Test(.needs(.python3)) func realReports() async throws {
     let folder = try CrashTestSupport.TemporaryFolder()
     let database = try await Self.database(in: folder)
-    try await everyWayOfOutput(database, folder)
-    try await groups(database, folder)
+    let groups = try await groups(database, folder)
+    try await everyWayOfOutput(groups[0].reports[0], database, folder)
   }
 
   private func everyWayOfOutput(
-    _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
+    _ id: String, _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
   ) async throws {
     let list = try await Self.run("list '\(database)' --json", in: folder)
     let entries = try JSONDecoder().decode(
       [ListCommand.Entry].self, from: Data(list.standardOutput.utf8))
     try #require(entries.count == 3)
-    let entry = entries[0]
+    let entry = try #require(entries.first { $0.id == id })
     let dump = "'\(entry.path)' --no-symbols"
 
     // A file, an ID and standard input, a pipe or not, are one report, as the schema has it.
@@ -91,7 +91,7 @@ import Testing
 
   private func groups(
     _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
-  ) async throws {
+  ) async throws -> [ReportGroup] {
     let listed = try await Self.run("list '\(database)' --group --json", in: folder)
     let groups = try JSONDecoder().decode(
       [ReportGroup].self, from: Data(listed.standardOutput.utf8))
@@ -113,6 +113,7 @@ import Testing
     let rest = try await Self.run("list '\(database)' --group", in: folder)
     #expect(rest.end.exitCode == 1)
     #expect(rest.standardError.contains(id) && rest.standardOutput.contains("    2  CrashLab: "))
+    return groups
   }
 
   @Test func refusesWhatMakesNoSense() async throws {

@@ -92,7 +92,7 @@ import Testing
     try folder.put([], "file")
     let failed = try await run(shell("exit 3"), options: ["--database=\(folder.path)/file"])
     #expect(failed.end.exitCode == 3)
-    #expect(failed.standardError.contains("/file: not a folder"))
+    #expect(failed.standardError.contains("/file: not a directory"))
   }
 
   @Test(arguments: ["TERM", "INT", "HUP", "USR1", "USR2", "QUIT", "WINCH", "ABRT", "RTMIN+3"])

@@ -118,3 +118,15 @@ import Testing
     #expect(MemorySnapshot(joining: chunks).regions.map(\.bytes.count) == [16 << 20])
   }
 }
+
+@Suite struct PartitioningIndexTests {
+  @Test func findsWhereTheSecondPartBegins() {
+    for count in 0..<20 {
+      let values = Array(0..<count)
+      for limit in 0...count {
+        #expect(values.partitioningIndex { $0 >= limit } == limit)
+        #expect(values[(count / 2)...].partitioningIndex { $0 >= limit } == max(limit, count / 2))
+      }
+    }
+  }
+}

@@ -130,7 +130,7 @@ import Testing
     let elf = try ELFFile(path: path)
     let table = SymbolTable(of: elf)
     let module = ModuleSnapshot(address: 0, size: 0, path: path, buildID: elf.buildID)
-    let frames = CallFrameTable(of: try SymbolFiles(of: module, folders: []))
+    let frames = CFITable(of: try SymbolFiles(of: module, folders: []))
     let abort = try #require(table.entries.first { table.name(of: $0, in: elf) == "abort" })
     #expect(frames.functionStart(of: abort.address &+ 10) == abort.address)
   }

@@ -87,7 +87,7 @@ import Testing
           MemoryRegion(address: 0x40_0000, bytes: header),
           MemoryRegion(address: 0x40_0800, bytes: image.frames),
         ])
-        _ = CallFrameTable(capturedAt: 0x40_0000, in: memory)?
+        _ = CFITable(capturedAt: 0x40_0000, in: memory)?
           .row(at: 0x40_0180, loadBias: 0, registerCount: 17)
       }
     }

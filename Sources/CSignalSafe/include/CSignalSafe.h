@@ -1,4 +1,4 @@
-// Everything that crash-time Swift may call that is not Swift itself.
+// Declares everything that crash-time Swift may call besides Swift itself.
 #ifndef CSIGNALSAFE_H
 #define CSIGNALSAFE_H
 

@@ -1,8 +1,7 @@
 // Marks a C declaration as callable from crash-time Swift.
 //
-// Swift's compiler rejects, inside a function marked @_noLocks, every call to something that does not carry the same
-// mark. So the functions in this module's headers *are* the list of what crash code may call; anything else does not
-// compile.
+// Inside a function marked @_noLocks, Swift's compiler rejects calls of functions without that mark. So the functions in this
+// module's headers are the list of calls that crash code may make.
 #ifndef PM_ANNOTATIONS_H
 #define PM_ANNOTATIONS_H
 

@@ -1,5 +1,5 @@
-// Atomic operations on 32-bit words that are also futexes, and on 64-bit words in memory of a fixed layout. In C because
-// Swift's Atomic gives no address to wait on.
+// Atomic operations on 32-bit words that are futexes too, and on 64-bit words in memory of a fixed layout. Swift's Atomic
+// gives no address to wait on.
 #ifndef PM_ATOMIC_H
 #define PM_ATOMIC_H
 

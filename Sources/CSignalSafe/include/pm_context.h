@@ -1,6 +1,6 @@
-// Reading and changing the machine context of a signal frame. In C because the Glibc overlay has no REG_* and imports the
-// register array as a tuple, and because siginfo_t's fields are macros over a union. The places are the kernel's ABI,
-// which pm_layout.c compares with the system's headers; those are not included here, see pm_system_calls.h.
+// Reads and changes the machine context of a signal frame. In C because the Glibc overlay has no REG_*, imports the register
+// array as a tuple, and leaves out siginfo_t's macros. The offsets are the kernel's ABI; pm_layout.c compares them with the
+// system's headers, which are not included here (see pm_system_calls.h).
 #ifndef PM_CONTEXT_H
 #define PM_CONTEXT_H
 
@@ -20,7 +20,7 @@ PM_INLINE int pm_siginfo_code(const void *information) {
 PM_INLINE uint64_t pm_siginfo_address(const void *information) {
   return *(const uint64_t *)((const char *)information + PM_SIGINFO_ADDRESS);
 }
-// si_pid of a signal that was sent.
+// Returns si_pid of a signal that was sent.
 PM_INLINE int pm_siginfo_sender(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_SENDER);
 }
@@ -30,13 +30,13 @@ PM_INLINE int pm_siginfo_sender(const void *information) {
 // gregset_t: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags, cs|gs|fs|ss, err, trapno, oldmask, cr2.
 #define PM_GENERAL_REGISTERS_SIZE 184
 
-// The places in that array; glibc's REG_* exist only under _GNU_SOURCE, which a header cannot ask for.
+// Indexes into that array; glibc's REG_* need _GNU_SOURCE, which a header cannot ask for.
 enum {
   PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RBP = 10, PM_RBX = 11, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16,
   PM_RFLAGS = 17,
 };
 
-// In ucontext_t.
+// Offsets in ucontext_t.
 #define PM_CONTEXT_REGISTERS 40
 #define PM_CONTEXT_FLOATING_POINT 224
 #define PM_CONTEXT_SIGNAL_MASK 296
@@ -51,18 +51,18 @@ PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_con
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[PM_RIP] = address;
 }
-// The XSAVE area; NULL where the kernel saved none.
+// Returns the XSAVE area; NULL if the kernel saved none.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return *(const void *const *)((const char *)context + PM_CONTEXT_FLOATING_POINT);
 }
-// Source: Linux arch/x86/include/uapi/asm/sigcontext.h: the software-reserved bytes at 464 of the FXSAVE area hold a magic
-// number and the size of the whole area, FP_XSTATE_MAGIC2 at its end included. `area` is the first 512 bytes, copied.
+// Returns the bytes of the whole area, FP_XSTATE_MAGIC2 at its end included, from the software-reserved bytes at 464. `area`
+// is a copy of the first 512 bytes. Source: Linux arch/x86/include/uapi/asm/sigcontext.h.
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *reserved = (const uint32_t *)((const char *)area + 464);
   if (reserved[0] != 0x46505853u || reserved[1] < 512 || reserved[1] > 16384) return 512;
   return reserved[1];
 }
-// Makes returning from the handler go to the landing pad instead of the faulting instruction.
+// Makes the handler return to the landing pad instead of the faulting instruction.
 PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, int signal) {
   uint64_t *registers = pm_context_registers(context);
   registers[PM_RIP] = pad->resume;
@@ -83,7 +83,7 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
 // x0 to x30, sp, pc, pstate: contiguous in struct sigcontext.
 #define PM_GENERAL_REGISTERS_SIZE 272
 
-// In ucontext_t.
+// Offsets in ucontext_t.
 #define PM_CONTEXT_REGISTERS 184
 #define PM_CONTEXT_FLOATING_POINT 464
 #define PM_CONTEXT_SIGNAL_MASK 40
@@ -99,11 +99,11 @@ PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_con
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
 }
-// struct fpsimd_context, which the kernel always writes first into the reserved area: head (8 bytes), fpsr, fpcr, v0 to v31.
+// Returns struct fpsimd_context, the first one in the reserved area: head (8 bytes), fpsr, fpcr, v0 to v31.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
   return (const char *)context + PM_CONTEXT_FLOATING_POINT;
 }
-// `area` is the first 512 bytes, copied.
+// `area` is a copy of the first 512 bytes.
 PM_INLINE uint32_t pm_floating_point_size(const void *area) {
   const uint32_t *head = (const uint32_t *)area;
   return head[0] == 0x46508001u ? 528 : 0;
@@ -117,9 +117,9 @@ PM_INLINE void pm_context_land(void *context, const struct pm_landing_pad *pad, 
 }
 #endif
 
-// Whether the kernel has called a handler, by the stack pointer of its entry: the frame of the signal lies right there. A
-// handler that calls another one has a frame of its own between the two. Source: Linux arch/x86/include/asm/sigframe.h (the
-// return address, then the ucontext), arch/arm64/kernel/signal.c (the siginfo, 128 bytes, then the ucontext).
+// Tells by the stack pointer of its entry whether the kernel has called a handler: the signal frame lies right there. A
+// handler that calls another one has its own frame in between. Source: Linux arch/x86/include/asm/sigframe.h (return address,
+// ucontext), arch/arm64/kernel/signal.c (siginfo of 128 bytes, ucontext).
 #if defined(__x86_64__)
 #define PM_CONTEXT_IN_FRAME 8
 #elif defined(__aarch64__)
@@ -129,8 +129,8 @@ PM_INLINE int pm_is_kernels_call(const void *context, uint64_t entry_stack_point
   return (uint64_t)context - entry_stack_pointer == PM_CONTEXT_IN_FRAME;
 }
 
-// The alternate stack that returning from the handler will set, in ucontext_t: a stack_t on either architecture. A handler
-// that calls sigaltstack(2) sees it undone by its own return. Source: Linux kernel/signal.c, restore_altstack.
+// The alternate stack that returning from the handler sets, a stack_t: it undoes the handler's own sigaltstack(2). Source:
+// Linux kernel/signal.c, restore_altstack.
 #define PM_CONTEXT_SIGNAL_STACK 16
 struct pm_signal_stack {
   uint64_t base;
@@ -141,18 +141,18 @@ struct pm_signal_stack {
 PM_INLINE const struct pm_signal_stack *pm_context_signal_stack(const void *context) {
   return (const struct pm_signal_stack *)((const char *)context + PM_CONTEXT_SIGNAL_STACK);
 }
-// 1 if the interrupted code ran on it, in a signal handler.
+// Returns 1 if the interrupted code ran on it.
 PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   return pm_context_stack_pointer(context) - stack->base < stack->size;
 }
-// Installs it now, for a handler that may leave by siglongjmp and never return.
+// Sets it now, for a handler that may leave by siglongjmp.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
   if (stack.size == 0) stack.flags = 2;  // SS_DISABLE: a thread without one
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
-// Whether the thread may be given another one: 0 where it has none of `size` bytes or more, and does not stand on one.
+// Returns 1 if the thread has one of `size` bytes or more, or stands on one: it may not be replaced then.
 PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
   if (stack->flags & 1 /* SS_ONSTACK */) return 1;
@@ -165,11 +165,11 @@ PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t 
   stack->size = size;
 }
 
-// The mask that returning from the handler will restore.
+// Returns the mask that returning from the handler restores.
 PM_INLINE uint64_t pm_context_signal_mask(const void *context) {
   return *(const uint64_t *)((const char *)context + PM_CONTEXT_SIGNAL_MASK);
 }
-// In a context that pm_capture_context made.
+// Sets the mask of a context that pm_capture_context made.
 PM_INLINE void pm_context_set_signal_mask(void *context, uint64_t mask) {
   *(uint64_t *)((char *)context + PM_CONTEXT_SIGNAL_MASK) = mask;
 }

@@ -1,4 +1,4 @@
-// Control flow that neither Swift nor C can express: changing stacks, and coming back from a fault. Each has its code in
+// Control flow that neither Swift nor C can express: changing stacks, and coming back from a fault. The code is in
 // pm_control_<architecture>.S.
 #ifndef PM_CONTROL_H
 #define PM_CONTROL_H
@@ -8,8 +8,8 @@
 
 #include "pm_annotations.h"
 
-// What a section of the handler comes back to when it faults. x86_64 saves rbx rbp r12 to r15 and the shadow stack pointer; arm64
-// x19 to x30.
+// The state to come back to when a section faults. x86_64 saves rbx, rbp, r12 to r15 and the shadow stack pointer; arm64 x19
+// to x30.
 struct pm_landing_pad {
   uint64_t armed;  // not 0 while the section runs
   uint64_t resume;
@@ -17,45 +17,42 @@ struct pm_landing_pad {
   uint64_t saved[12];
 };
 
-// Calls function(argument) with the stack pointer at `top` (16-byte aligned) and comes back to the caller's stack.
+// Calls function(argument) with the stack pointer at `top`, aligned to 16 bytes, and returns on the caller's stack.
 PM_CRASH_TIME void pm_call_on_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                     void *_Nonnull argument);
 
-// The same, and notes where the caller's stack was left: what is called there may use it from that address down.
+// Does the same, and stores the caller's stack pointer to `left`: the stack below is free.
 PM_CRASH_TIME void pm_call_leaving_stack(void *_Nonnull top, void (*_Nonnull function)(void *_Nonnull),
                                          void *_Nonnull argument, uint64_t *_Nonnull left);
 
-// Calls function(argument). Returns 0 when it returned, or the number of the signal that ended it: the handler, entered
-// again by that signal, passes the pad to pm_context_land. What the function held is not undone, so it may hold nothing.
+// Calls function(argument). Returns 0 if that returned, or the number of the signal that ended it: the handler, entered again
+// by that signal, passes the pad to pm_context_land. Nothing is undone, so the function may hold nothing.
 PM_CRASH_TIME int pm_run_section(struct pm_landing_pad *_Nonnull pad, void (*_Nonnull function)(void *_Nonnull),
                                  void *_Nonnull argument);
 
-// Fills a ucontext_t with the caller's own registers, as they will be when this returns: the general ones, and the floating
-// point and vector ones that the architecture's first save area holds. `context` is PM_CAPTURED_CONTEXT_SIZE zeroed bytes,
-// aligned to 16; the frame of the caller must stay until the context is no longer used.
+// Fills a ucontext_t with the caller's registers as they are when this returns: the general ones, and the floating point and
+// vector ones of the first save area. `context` is PM_CAPTURED_CONTEXT_SIZE zeroed bytes, aligned to 16. The caller's frame
+// must outlive the use of the context.
 #define PM_CAPTURED_CONTEXT_SIZE 1536
 PM_CRASH_TIME void pm_capture_context(void *_Nonnull context);
 
-// The crash handler as the kernel calls it: goes on to what pm_set_crash_handler was given, with the stack pointer of this
-// entry as a fourth argument. No compiled function knows it, and it alone tells whether the kernel has called or another
-// handler: see pm_is_kernels_call. A jump, not a call, so that the return is the kernel's or that handler's own.
+// Jumps to the function that pm_set_crash_handler was given, with the stack pointer of this entry as a fourth argument, which
+// no compiled function can know; see pm_is_kernels_call. To be installed as the crash handler.
 void pm_enter_crash(int signal, void *_Nullable information, void *_Nullable context);
 
 typedef void (*pm_crash_handler)(int, void *_Nullable, void *_Nullable, uint64_t);
 extern _Atomic(pm_crash_handler) pm_crash_handler_storage __attribute__((visibility("hidden")));
 
-// Before pm_enter_crash is installed.
+// Call it before pm_enter_crash is installed.
 static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
   __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
 }
 
-// Lets the handler access memory that is not aligned. The kernel clears the direction flag for a handler but not the
-// alignment-check flag: in a program that has set it, the handler's first unaligned access would be SIGBUS (crash-lab's
-// kind "misaligned" lost its dump so). Returning from the handler restores the flag. Source: Linux
-// arch/x86/kernel/signal.c, handle_signal.
+// Clears the alignment-check flag, which the kernel leaves set for a handler: an unaligned access would raise SIGBUS.
+// Returning from the handler restores it. Source: Linux arch/x86/kernel/signal.c, handle_signal.
 PM_INLINE void pm_allow_unaligned_access(void) {
 #if defined(__x86_64__)
-  // The push must not go over the 128 bytes below the stack pointer that the compiler may be using.
+  // Spare the red zone, 128 bytes below the stack pointer.
   __asm__ volatile(
       "leaq -128(%%rsp), %%rsp\n\t"
       "pushfq\n\t"
@@ -68,12 +65,12 @@ PM_INLINE void pm_allow_unaligned_access(void) {
 #endif
 }
 
-// memcpy is reached through the PLT, whose first call runs the dynamic linker's resolver. This is not.
+// Copies without memcpy, whose first call through the PLT would run the dynamic linker's resolver.
 PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_t count) {
 #if defined(__x86_64__)
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
 #else
-  // The barrier keeps the compiler from recognising a memcpy and calling it.
+  // The barrier keeps the compiler from making this a call of memcpy.
   for (size_t i = 0; i < count; i++) {
     ((char *)to)[i] = ((const char *)from)[i];
     __asm__ volatile("" : : : "memory");
@@ -81,8 +78,8 @@ PM_INLINE void pm_copy_bytes(void *_Nonnull to, const void *_Nonnull from, size_
 #endif
 }
 
-// Whether bytes are the same; not memcmp, for the reason above. They may be written meanwhile, hence atomic: then the answer
-// is either, and the caller finds out.
+// Compares bytes without memcmp, for the same reason. Atomic, since they may be written meanwhile; the caller must cope with
+// either answer then.
 PM_INLINE int pm_bytes_equal(const void *_Nonnull left, const void *_Nonnull right, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (__atomic_load_n((const char *)left + i, __ATOMIC_RELAXED) !=

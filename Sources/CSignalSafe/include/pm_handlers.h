@@ -1,5 +1,5 @@
-// The two kinds of code that is not ours and that the handler calls: what the program installed before us, and what it asked to
-// be called first. Not inlined, so that the call-graph audit finds each such call in one named function.
+// Calls of code that is not the handler's own: previous handlers, and the program's first-chance handler. Not inlined, so that
+// the call-graph audit finds each such call in one named function.
 #ifndef PM_HANDLERS_H
 #define PM_HANDLERS_H
 
@@ -11,7 +11,7 @@
 #include "pm_thread_base.h"
 #include "pm_thread_sanitizer.h"
 
-// A call of theirs, made on the stack that the signal came in on.
+// A call of such code, made on the stack that the signal came in on.
 struct pm_outward_call {
   uint64_t handler;
   int signal;
@@ -21,7 +21,7 @@ struct pm_outward_call {
 };
 
 PM_OUTWARD void pm_call_outward(void (*_Nonnull function)(void *_Nonnull), struct pm_outward_call *_Nonnull call) {
-  // A handler that leaves by siglongjmp leaves in the context in which sigsetjmp was called.
+  // siglongjmp must leave in the context in which sigsetjmp was called.
   _Bool left = pm_leave_handler_context();
   uint64_t base = pm_give_thread_base_back();
   void *stack = pm_stack_of_signal();
@@ -39,7 +39,7 @@ PM_OUTWARD void pm_run_previous_handler(void *_Nonnull argument) {
   ((void (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
 }
 
-// Runs a previous handler as the kernel would: also one set by signal(3), without SA_SIGINFO, gets all three arguments.
+// Runs a previous handler as the kernel would: one without SA_SIGINFO gets all three arguments too.
 // Source: Linux arch/x86/kernel/signal_64.c, x64_setup_rt_frame.
 PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nullable information,
                                          void *_Nullable context) {
@@ -47,7 +47,7 @@ PM_OUTWARD void pm_call_previous_handler(uint64_t handler, int signal, void *_Nu
   pm_call_outward(pm_run_previous_handler, &call);
 }
 
-// The program's first-chance handler; NULL if there is none.
+// NULL if the program has none.
 extern _Atomic(void *) pm_first_chance_storage __attribute__((visibility("hidden")));
 
 PM_INLINE void pm_set_first_chance_handler(void *_Nullable handler) {
@@ -64,7 +64,7 @@ PM_OUTWARD void pm_run_first_chance_handler(void *_Nonnull argument) {
       ((_Bool (*)(int, void *, void *))call->handler)(call->signal, call->information, call->context);
 }
 
-// False where there is none.
+// Returns false if there is none.
 PM_OUTWARD _Bool pm_call_first_chance_handler(int signal, void *_Nullable information, void *_Nullable context) {
   uint64_t handler = (uint64_t)__c11_atomic_load(&pm_first_chance_storage, __ATOMIC_ACQUIRE);
   struct pm_outward_call call = {handler, signal, 0, information, context};

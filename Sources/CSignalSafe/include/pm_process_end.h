@@ -1,17 +1,17 @@
-// What a process does right before it ends without exit handlers, and in the child that goes on in its place: set by
-// startHandler, called by the _exit and the daemon of the target CProcessEnds where a program has that.
+// Functions to call right before a process ends without exit handlers, and in the child of daemon(3): set by startHandler,
+// called by the target CProcessEnds.
 #ifndef PM_PROCESS_END_H
 #define PM_PROCESS_END_H
 
 #include "pm_annotations.h"
 
-// Called in the process, and in children that run in its memory.
+// Called in the process, and in children in its memory.
 typedef void (*pm_process_end_function)(void);
-// Called in the child, which may have been forked by a process with threads.
+// Called in the child, whose parent may have had threads.
 typedef void (*pm_continuation_function)(void);
 
 extern _Atomic(pm_process_end_function) pm_process_end_storage __attribute__((visibility("hidden")));
-// Whether the program's calls of _exit reach the target's; NULL without the target.
+// Tells whether the program's calls of _exit reach the target; NULL without it.
 extern int (*_Nullable pm_follows_exits_storage)(void) __attribute__((visibility("hidden")));
 
 static inline void pm_set_process_end(pm_process_end_function _Nullable function) {

@@ -1,5 +1,5 @@
-// Where the handler's state is found. A C global, because a Swift one is initialised lazily in debug builds and its
-// every access goes through the runtime's exclusivity check.
+// The handler's state. A C global, because Swift initialises its own lazily in debug builds, and checks each access for
+// exclusivity.
 #ifndef PM_STATE_H
 #define PM_STATE_H
 
@@ -7,7 +7,7 @@
 
 extern _Atomic(void *) pm_state_storage __attribute__((visibility("hidden")));
 
-// NULL until the handler is installed.
+// Returns NULL until the handler is installed.
 PM_INLINE void *pm_state(void) { return __c11_atomic_load(&pm_state_storage, __ATOMIC_ACQUIRE); }
 
 PM_INLINE void pm_set_state(void *state) { __c11_atomic_store(&pm_state_storage, state, __ATOMIC_RELEASE); }

@@ -1,5 +1,5 @@
-// System calls on x86_64 without libc: libc's wrappers store into errno, which is thread-local, and may be cancellation
-// points; both are wrong on a thread that has just crashed.
+// System calls on x86_64 without libc, whose wrappers write errno and may be cancellation points: wrong on a thread that has
+// just crashed.
 // Source: System V ABI AMD64 supplement, A.2.1 (arguments in rdi rsi rdx r10 r8 r9, rcx and r11 destroyed); syscall(2).
 #ifndef PM_SYSCALL_X86_64_H
 #define PM_SYSCALL_X86_64_H

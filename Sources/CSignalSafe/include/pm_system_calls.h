@@ -1,9 +1,9 @@
-// The system calls that crash code makes, one function each. Every one returns the kernel's own answer: a value that is
-// not negative, or -errno. Nothing here touches errno, a lock or a cancellation point.
+// The system calls of crash code, one function each. Each returns the kernel's answer: a value that is not negative, or -errno.
+// None touches errno, a lock or a cancellation point.
 //
-// No header that defines a structure of the system is included here: both this module and Glibc would then define struct
-// stat and its kin, and a program that imports Glibc alone could be told that their members belong to this module. The
-// structures are the kernel's, spelled out where they are used; pm_layout.c compares them with the system's own.
+// Includes no header that defines a structure of the system: this module would then define struct stat and its kin besides
+// Glibc, and a program that imports Glibc alone could be refused their members. Structures are spelled out where they are
+// used; pm_layout.c compares them with the system's.
 #ifndef PM_SYSTEM_CALLS_H
 #define PM_SYSTEM_CALLS_H
 
@@ -50,15 +50,15 @@ PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
   return PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);
 }
 
-// Removes the dump of a hang that a crash has overtaken, and what lies beside it.
+// Removes the dump of a hang that a crash has overtaken, with its FIFO and run record.
 PM_INLINE long pm_unlink(int directory, const char *path) {
   return PM_SYSCALL(SYS_unlinkat, directory, path, 0, 0, 0, 0);
 }
 
-// How much of a write that was broken off has reached the file.
+// Tells how much of a write that was broken off has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 
-// A dump file made in the crash itself: a forked child's, or one whose folder is gone.
+// Makes a dump file in the crash itself: a forked child's, or one whose directory is gone.
 PM_INLINE long pm_create(int directory, const char *path, int flags) {
   return PM_SYSCALL(SYS_openat, directory, path, flags, 0600, 0, 0);
 }
@@ -69,15 +69,15 @@ PM_INLINE long pm_mkfifo(int directory, const char *path) {
   return PM_SYSCALL(SYS_mknodat, directory, path, 0010600 /* S_IFIFO | 0600 */, 0, 0, 0);
 }
 
-// Holds blocks of a file without changing its size, so that it can be written when the disk is full.
+// Reserves blocks of a file without changing its size, so that it can be written when the disk is full.
 PM_INLINE long pm_preallocate(int fd, int64_t size) {
   return PM_SYSCALL(SYS_fallocate, fd, 1 /* FALLOC_FL_KEEP_SIZE */, 0, size, 0, 0);
 }
 
-// Holds a place in the descriptor table once more, after a crash that the process survived.
+// Reserves a place in the descriptor table again, after a crash that the process survived.
 PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, 1030 /* F_DUPFD_CLOEXEC */, 0, 0, 0, 0); }
 
-// Writes the one byte that says how an earlier crash ended, in the middle of a finished dump.
+// Writes the one byte that says how an earlier crash ended, inside a finished dump.
 PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
   return PM_SYSCALL(SYS_pwrite64, fd, bytes, count, offset, 0, 0);
 }
@@ -106,13 +106,12 @@ PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   return result > 0 ? wanted.returned : result;
 }
 
-// Gives the calling thread a descriptor table of its own, a copy of the common one, until it ends. Costs what there are
-// descriptors.
+// Gives the calling thread a copy of the descriptor table; takes time by the count of descriptors.
 PM_INLINE long pm_leave_descriptor_table(void) {
   return PM_SYSCALL(SYS_unshare, 0x400 /* CLONE_FILES */, 0, 0, 0, 0, 0);
 }
 
-// Is the descriptor still our file?
+// Checks that the descriptor is still our file.
 struct pm_file_status {
   uint64_t device;
   uint64_t inode;
@@ -138,7 +137,7 @@ PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
   return 0;
 }
 
-// Does the name in the pending folder still stand for that file? A converter may have renamed or removed it.
+// Checks that the name in the pending directory still stands for that file, which a converter may have taken.
 PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, 0x100 /* AT_SYMLINK_NOFOLLOW */, 0, 0);
@@ -179,24 +178,24 @@ PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, 
 
 // -- Threads and signals --------------------------------------------------------------------------------------------
 
-// A call that the kernel never fails, but a filter or a tracer may, once or for good.
+// Repeats a call that the kernel never fails, but a filter or a tracer may.
 PM_INLINE long pm_syscall_again(long number) {
   long result = -1;
   for (int i = 0; i < 3 && result < 0; i++) result = PM_SYSCALL(number, 0, 0, 0, 0, 0, 0);
   return result;
 }
 
-// libc caches the process ID in some versions, and a cached one is wrong in a vfork child. Negative if it is kept from us.
+// Not libc's, which caches the process ID in some versions: wrong in a vfork child. Negative if a filter refuses it.
 PM_INLINE int pm_getpid(void) { return (int)pm_syscall_again(SYS_getpid); }
 PM_INLINE int pm_getppid(void) { return (int)PM_SYSCALL(SYS_getppid, 0, 0, 0, 0, 0, 0); }
-// No thread has this ID: it stands for one that is kept from us.
+// Stands for a thread ID that a filter refuses.
 enum { PM_UNKNOWN_THREAD = 0x7FFFFFFF };
 PM_INLINE int pm_gettid(void) {
   long result = pm_syscall_again(SYS_gettid);
   return result < 0 ? PM_UNKNOWN_THREAD : (int)result;
 }
 
-// How a thread is scheduled: a policy, and 20 minus its nice value.
+// A thread's scheduling policy, and 20 minus its nice value.
 PM_INLINE long pm_sched_getscheduler(int thread) { return PM_SYSCALL(SYS_sched_getscheduler, thread, 0, 0, 0, 0, 0); }
 PM_INLINE long pm_getpriority(int thread) { return PM_SYSCALL(SYS_getpriority, 0, thread, 0, 0, 0, 0); }
 
@@ -231,8 +230,8 @@ PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous)
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
 }
 
-// The signals that wait for the thread or the process, and taking one of them away without waiting: a write of ours to a
-// pipe that nobody reads any more must not end the process by SIGPIPE.
+// Returns the pending signals, and takes one of them without waiting: a write of ours to a closed pipe must not end the
+// process by SIGPIPE.
 PM_INLINE long pm_sigpending(uint64_t *set) {
   return PM_SYSCALL(SYS_rt_sigpending, set, sizeof(uint64_t), 0, 0, 0, 0);
 }
@@ -250,8 +249,8 @@ PM_INLINE long pm_wait_signal(const uint64_t *set, struct pm_signal_information 
   return PM_SYSCALL(SYS_rt_sigtimedwait, set, information, time, sizeof(uint64_t), 0, 0);
 }
 
-// Gives faults inside the handler a stack of their own: the handler has left the alternate stack, so the kernel would start
-// again at its top, over the signal frame that is still needed. Undone by the return from the handler.
+// Sets a stack for faults inside the handler, which has left the alternate stack: the kernel would start again at its top,
+// over the signal frame that is still needed. Returning from the handler undoes it.
 PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   // stack_t
   struct {
@@ -262,7 +261,7 @@ PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
 
-// Waits while *word == expected, at most so many milliseconds; for ever if negative.
+// Waits while *word == expected, for ever if `milliseconds` is negative.
 PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, int64_t milliseconds) {
   // struct timespec; FUTEX_WAIT | FUTEX_PRIVATE_FLAG
   int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};
@@ -273,8 +272,8 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
   return PM_SYSCALL(SYS_futex, word, 129 /* FUTEX_WAKE | FUTEX_PRIVATE_FLAG */, count, 0, 0, 0);
 }
 
-// A timer that is made at install, armed in a crash only, and sends a signal: the bound on our own time. To the process, or
-// to one thread where that is not 0.
+// A timer that sends a signal, made at install and armed in a crash: the bound on our own time. The signal goes to `thread`,
+// or to the process if that is 0.
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
@@ -291,7 +290,7 @@ PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
 
-// After so long and then in intervals; 0 for never.
+// Arms it once and then in intervals; 0 for never.
 PM_INLINE long pm_timer_set(int timer, int64_t milliseconds, int64_t interval) {
   // struct itimerspec: interval, value.
   int64_t time[4] = {interval / 1000, interval % 1000 * 1000000, milliseconds / 1000, milliseconds % 1000 * 1000000};
@@ -303,8 +302,7 @@ PM_INLINE long pm_exit_group(int status) { return PM_SYSCALL(SYS_exit_group, sta
 
 // -- Facts ----------------------------------------------------------------------------------------------------------
 
-// A clock in nanoseconds; 0 if it cannot be had. The vDSO is avoided: its pages are one more thing that a broken process
-// may have damaged.
+// Returns a clock in nanoseconds, or 0 on failure. Avoids the vDSO, whose pages a broken process may have unmapped.
 PM_INLINE uint64_t pm_clock(int clock) {
   int64_t time[2];  // struct timespec
   if (PM_SYSCALL(SYS_clock_gettime, clock, time, 0, 0, 0, 0) != 0) return 0;

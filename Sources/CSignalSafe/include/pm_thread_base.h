@@ -1,10 +1,8 @@
-// The register by which code finds its thread's control block, for a handler that runs on a thread where it is wrong.
+// Gives the handler a thread control block on a thread whose FS base is wrong.
 //
-// Compiled code reads the stack protector's canary from that block, at the beginning of every function that takes the address of
-// one of its variables: on a thread whose FS base points nowhere the handler would fault before its first line, again and again,
-// and a process that an illegal instruction ended would die of SIGSEGV. Which functions those are, and with which settings, is for
-// the compiler to decide; so the handler gives such a thread a block of its own for as long as it runs. On arm64 the canary is a
-// global variable, and nothing reads the block.
+// Compiled code reads the stack protector's canary from that block: without one the handler would fault before its first line,
+// again and again, and a process that an illegal instruction ended would die of SIGSEGV. The compiler decides which functions
+// have a canary. On arm64 it is a global variable, and nothing reads the block.
 #ifndef PM_THREAD_BASE_H
 #define PM_THREAD_BASE_H
 
@@ -16,21 +14,21 @@
 
 #define PM_OUTWARD PM_CRASH_TIME static __attribute__((noinline, unused, disable_sanitizer_instrumentation))
 
-// What stands in for the control block. Source: System V ABI AMD64 supplement, 3.4.6 (its first word is its own address); glibc
+// A stand-in for the control block. Source: System V ABI AMD64 supplement, 3.4.6 (its first word is its own address); glibc
 // sysdeps/x86_64/nptl/tls.h (the canary at 40).
 struct pm_thread_stand_in {
   void *_Nonnull itself;
-  // What the register held.
+  // The value of the register before.
   uint64_t base;
   uint64_t unused[3];
-  // Tells one of these from the program's: glibc's canary has a low byte of 0.
+  // Tells a stand-in from glibc's block, whose canary has a low byte of 0.
   uint64_t canary;
 };
 #define PM_STAND_IN_CANARY(address) (0x73776966742d706du ^ (uint64_t)(address))
 
 #if defined(__x86_64__)
 
-// AT_HWCAP2 & HWCAP2_FSGSBASE, asked at install: without these instructions (Linux before 5.9) the register is taken to be good.
+// AT_HWCAP2 & HWCAP2_FSGSBASE, read at install. Without these instructions (Linux before 5.9) the register is trusted.
 extern uint32_t pm_reads_thread_base_storage __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_read_thread_base(void) {
@@ -40,14 +38,14 @@ PM_INLINE uint64_t pm_read_thread_base(void) {
 }
 PM_INLINE void pm_write_thread_base(uint64_t base) { __asm__ volatile("wrfsbase %0" : : "r"(base) : "memory"); }
 
-// A null pointer where the thread has its own block. Only where the canary can be read.
+// Returns NULL if the thread has its own block, whose canary must be readable.
 PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
   struct pm_thread_stand_in *block = (struct pm_thread_stand_in *)base;
   return block->canary == PM_STAND_IN_CANARY(base) ? block : NULL;
 }
 
-// Gives the thread `block` if it needs one. Whether the canary can be read the kernel says: it copies the new mask before it looks
-// at what is to be done with it, and there is no such thing as -1. Source: Linux kernel/signal.c, rt_sigprocmask.
+// Gives the thread `block` if its canary cannot be read. The kernel tells: it copies the new mask before it refuses the
+// operation -1. Source: Linux kernel/signal.c, rt_sigprocmask.
 PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();
@@ -61,8 +59,8 @@ PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block) 
 }
 PM_INLINE void pm_leave_thread_base(const struct pm_thread_stand_in *_Nonnull block) { pm_write_thread_base(block->base); }
 
-// For code of the program's that the handler calls: it runs with the register as the program left it. Returns what
-// pm_take_thread_base_again is given, 0 where nothing was changed.
+// Restores the program's register for code of the program that the handler calls. Returns the argument of
+// pm_take_thread_base_again, 0 if nothing was changed.
 PM_INLINE uint64_t pm_give_thread_base_back(void) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();
@@ -75,7 +73,7 @@ PM_INLINE void pm_take_thread_base_again(uint64_t base) {
   if (base) pm_write_thread_base(base);
 }
 
-// The calling thread's control block, where the program left it.
+// Returns the thread pointer as the program left it.
 PM_INLINE uint64_t pm_thread_pointer(void) {
   uint64_t value;
   if (pm_reads_thread_base_storage) {
@@ -101,8 +99,7 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 
 #endif
 
-// The first function of a handler: runs the rest of it with a control block that can be read. Without a canary of its own, whatever
-// the compiler is told.
+// Runs a handler with a readable control block. Has no canary itself.
 PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_handler(
     void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int signal, void *_Nullable information,
     void *_Nullable context) {
@@ -112,7 +109,7 @@ PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_handler(
   if (is_entered) pm_leave_thread_base(&block);
 }
 
-// The same for the crash handler, which is told the stack pointer of its entry too; see pm_enter_crash.
+// Does the same for the crash handler, with the stack pointer of its entry; see pm_enter_crash.
 PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_crash_handler(
     void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable, uint64_t), int signal, void *_Nullable information,
     void *_Nullable context, uint64_t entry_stack_pointer) {

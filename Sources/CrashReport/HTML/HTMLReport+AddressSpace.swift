@@ -26,7 +26,8 @@ extension HTMLReport {
           }
         }
       }
-      if let omitted = report.mappingsOmitted, omitted > 0 {
+      let omitted = report.snapshot.listedMappings.omitted
+      if omitted > 0 {
         html.element("p", ["class": "faint"], text: "\(omitted) more mappings are not listed.")
       }
     }
@@ -41,13 +42,13 @@ extension HTMLReport {
       // They do not overlap.
       size &+= region.size
     }
-    return "\(count) more regions, \(TextReport.size(size))"
+    return "\(count) more regions, \(Quantity.size(size))"
   }
 
   private func addRow(_ row: AddressSpaceMap.Row, to html: inout HTMLWriter) {
     switch row {
     case .gap(let size):
-      html.element("div", ["class": "hole"], text: "\(TextReport.size(size)) not mapped")
+      html.element("div", ["class": "hole"], text: "\(Quantity.size(size)) not mapped")
     case .mark(let mark):
       html.element("div", ["class": mark.isFault ? "mark fault" : "mark"]) { html in
         html.add("\(mark.label) \(mark.address): not mapped")
@@ -55,12 +56,12 @@ extension HTMLReport {
     case .region(let region):
       let kind = Self.kind(of: region)
       html.element("div", ["class": "region \(kind) s\(Self.height(of: region))"]) { html in
-        html.element("code", text: region.start.hex.padded)
+        html.element("code", text: region.start.padded)
         html.element("div") { html in
-          html.element("span", text: region.name.map(Self.shortName) ?? "anonymous memory")
+          html.element("span", text: region.name?.shortMappingName ?? "anonymous memory")
           html.element(
             "span", ["class": "at"],
-            text: "\(TextReport.size(region.size)) \(region.protections.joined(separator: " "))")
+            text: "\(Quantity.size(region.size)) \(region.protections.joined(separator: " "))")
           for mark in region.marks {
             html.element("span", ["class": mark.isFault ? "mark fault" : "mark"]) { html in
               html.add("\(mark.label) \(mark.address)")
@@ -70,10 +71,6 @@ extension HTMLReport {
       }
     }
     html.breakLine()
-  }
-
-  private static func shortName(_ path: String) -> String {
-    path.hasPrefix("/") ? TextReport.shortPath(path) : path
   }
 
   /// The word of the style sheet for what one can do there.
@@ -86,4 +83,9 @@ extension HTMLReport {
   private static func height(of region: AddressSpaceMap.Region) -> Int {
     [16, 22, 28].count { region.size > UInt64(1) << UInt64($0) }
   }
+}
+
+extension String {
+  /// A mapping's name: of a path the end, else such as "[heap]".
+  var shortMappingName: String { hasPrefix("/") ? shortPath : self }
 }

@@ -1,3 +1,6 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
 extension HTMLReport {
   func addCrashedThread(_ thread: CrashReport.Thread, to html: inout HTMLWriter) {
     html.element("section") { html in
@@ -59,7 +62,7 @@ extension HTMLReport {
     html.breakLine()
   }
 
-  /// What a folded thread does: its innermost function.
+  /// The innermost function of a folded thread, which mostly tells what it does.
   private static func tellingFrame(of thread: CrashReport.Thread) -> String? {
     thread.frames.lazy.compactMap(\.function).first.map(FunctionName.short)
   }
@@ -85,29 +88,29 @@ extension HTMLReport {
   }
 
   private func addFrame(
-    _ frame: CrashReport.Frame, number: Int?, kind: String, to html: inout HTMLWriter
+    _ frame: StackFrame, number: Int?, kind: String, to html: inout HTMLWriter
   ) {
     html.element("li", ["class": kind]) { html in
       html.element("b", text: number.map { String($0) } ?? "?")
       html.element("div") { html in
-        html.element("code", text: frame.function.map(FunctionName.short) ?? "??")
+        html.element("code", text: frame.shortName)
         if let doubt = frame.doubt { html.element("i", text: doubt) }
         html.element("p") { html in
           if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
           // An inlined call is at the place of the frame that it is in.
-          if frame.inlined != true { addPlace(of: frame, to: &html) }
+          if !frame.isInlined { addPlace(of: frame, to: &html) }
         }
       }
     }
   }
 
-  private func addPlace(of frame: CrashReport.Frame, to html: inout HTMLWriter) {
+  private func addPlace(of frame: StackFrame, to html: inout HTMLWriter) {
     html.element("span", ["class": "at"]) { html in
-      guard let module = frame.module else {
+      guard let module = report.snapshot.modules.module(of: frame) else {
         return html.add("in no module \(frame.address)")
       }
-      html.add(module + (frame.moduleOffset.map { "+\($0)" } ?? ""))
-      // A telephone has no room for it.
+      html.add(module.text(of: frame.address))
+      // The style sheet hides it on narrow screens.
       html.element("span", ["class": "address"], text: " \(frame.address)")
     }
   }

@@ -1,9 +1,11 @@
+internal import ProcessSnapshot
+
 /// A report as one HTML page that needs nothing else: no network, no script, no font.
 ///
-/// What a reader needs first comes first on a telephone too: what happened, the signal with its code
+/// The most important comes first, on a narrow screen too: what happened, the signal with its code
 /// and sender, the crashing thread. Everything from the dump is escaped, and the page forbids itself
 /// scripts and every request, so that an escape that is missing could not do much.
-public struct HTMLReport: Sendable {
+package struct HTMLReport: Sendable {
   /// Bytes of the other threads after which they are listed without frames.
   private let threadsSize: Int
   /// Bytes after which the modules and all sections are cut off.
@@ -17,7 +19,7 @@ public struct HTMLReport: Sendable {
   ///
   /// - Returns: a document of some 50 KiB for a small program, and some 12 MiB at most: of very many
   ///   threads the frames are left out then, which the page says.
-  public static func text(of report: CrashReport) -> String {
+  package static func text(of report: CrashReport) -> String {
     text(of: report, threadsSize: 4 << 20)
   }
 
@@ -37,7 +39,7 @@ public struct HTMLReport: Sendable {
   private init(report: CrashReport, threadsSize: Int) {
     self.report = report
     self.threadsSize = threadsSize
-    signature = Signature(modulePaths: report.modules.map(\.path))
+    signature = Signature(report.snapshot.modules)
   }
 
   private func addHead(to html: inout HTMLWriter) {
@@ -59,7 +61,8 @@ public struct HTMLReport: Sendable {
   }
 
   private var programName: String {
-    report.process.product ?? report.process.executable.map(TextReport.shortPath) ?? "a process"
+    let process = report.snapshot.process
+    return process.product ?? process.executablePath?.shortPath ?? "a process"
   }
 
   private func addBody(to html: inout HTMLWriter) {
@@ -86,11 +89,12 @@ public struct HTMLReport: Sendable {
 
   private func addTop(to html: inout HTMLWriter) {
     let head = report.head
-    let process = report.process
-    let line = [programName, process.version, process.environment, process.crashTime?.readable]
+    let process = report.snapshot.process
+    let time = process.crashTime.map { Timestamp(nanoseconds: $0).readable }
+    let line = [programName, process.version, process.environment, time]
     html.element(
       "p", ["class": "program"], text: line.compactMap { $0 }.joined(separator: " \u{B7} "))
-    // A long one would push the signal off a telephone's first screen.
+    // A long one would push the signal off a narrow screen.
     let isLong = head.sentence.utf8.count > 120
     html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
     html.element("dl", ["class": "signs"]) { html in
@@ -141,6 +145,48 @@ public struct HTMLReport: Sendable {
       addRest(section.rows.count - index, "lines", to: &html)
     }
     html.breakLine()
+  }
+
+  /// All modules: those on the stacks open, the others folded.
+  private func addModules(maximumSize: Int, to html: inout HTMLWriter) {
+    let modules = report.snapshot.modules
+    guard !modules.isEmpty else { return }
+    let used = report.modulesOnStacks
+    html.element("section") { html in
+      html.element("h2", text: "Modules (\(modules.count))")
+      let others = modules.indices.filter { !used.contains($0) }
+      addList(used.sorted(), maximumSize: maximumSize / 2, to: &html)
+      guard !others.isEmpty else { return }
+      html.element("details") { html in
+        html.element("summary", text: "\(others.count) on no stack")
+        addList(others, maximumSize: maximumSize / 2, to: &html)
+      }
+    }
+    html.breakLine()
+  }
+
+  private func addList(_ indices: [Int], maximumSize: Int, to html: inout HTMLWriter) {
+    let start = html.size
+    var shown = 0
+    html.element("ul", ["class": "modules"]) { html in
+      for index in indices {
+        guard html.size - start < maximumSize else { break }
+        shown += 1
+        let module = report.snapshot.modules[index]
+        html.element("li") { html in
+          html.element("span", text: module.path + (module.isDeleted ? " (deleted)" : ""))
+          html.element("span", ["class": "at"]) { html in
+            html.add("\(module.address.padded), \(Quantity.size(module.size)), ")
+            html.add(module.buildIDText.map { "build ID \($0)" } ?? "no build ID")
+          }
+          if let note = report.symbolNotes[index] {
+            html.element("p", ["class": "note"], text: note)
+          }
+        }
+        html.breakLine()
+      }
+    }
+    addRest(indices.count - shown, "modules", to: &html)
   }
 
   /// Says what the page has no room for.

@@ -1,22 +1,22 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// A folder held open, and the only way this package touches files in it.
+/// A directory held open, through which all files in it are reached.
 ///
-/// Everything goes through the folder's descriptor and stays in the folder: no symbolic link is
-/// followed, no file that blocks or acts when opened is opened, and a path that is exchanged later
-/// changes nothing.
+/// Every operation uses the directory's descriptor and stays in the directory: no symbolic link is
+/// followed, no file that blocks or acts when it is opened is opened, and a path that is exchanged
+/// later changes nothing.
 package struct Folder: ~Copyable, Sendable {
   private let file: OpenFile
 
   package var path: String { file.path }
   package var descriptor: Int32 { file.descriptor }
 
-  /// Opens a folder by its path, whose last component may be a link: the caller has judged it.
+  /// Opens a directory by its path, whose last component may be a link: the caller has checked it.
   package init(path: String) throws(CrashReportDatabaseError) {
     let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw CrashReportDatabaseError(systemCall: "opening the folder \(path)", errno: errno)
+      throw CrashReportDatabaseError(systemCall: "opening the directory \(path)", errno: errno)
     }
     file = OpenFile(descriptor: descriptor, path: path)
   }
@@ -25,7 +25,7 @@ package struct Folder: ~Copyable, Sendable {
     self.file = file
   }
 
-  /// Opens a folder in this one.
+  /// Opens a subdirectory.
   ///
   /// - Parameter create: makes it, for this user alone, where it is missing.
   package func subfolder(
@@ -39,7 +39,7 @@ package struct Folder: ~Copyable, Sendable {
         _ = unsafe fchmodat(descriptor, name, 0o700, 0)
         isMade = true
       } else if errno != EEXIST {
-        throw CrashReportDatabaseError(systemCall: "making the folder \(path)", errno: errno)
+        throw CrashReportDatabaseError(systemCall: "making the directory \(path)", errno: errno)
       }
     }
     let result = unsafe openat(
@@ -47,33 +47,40 @@ package struct Folder: ~Copyable, Sendable {
     guard result >= 0 else {
       if errno == ENOTDIR || errno == ELOOP {
         throw CrashReportDatabaseError(
-          .notADirectory, "\(path) is not a folder; move it away, and it will be made anew",
+          .notADirectory, "\(path) is not a directory; move it away, and it is made anew",
           errno: errno)
       }
-      throw CrashReportDatabaseError(systemCall: "opening the folder \(path)", errno: errno)
+      throw CrashReportDatabaseError(systemCall: "opening the directory \(path)", errno: errno)
     }
     if isMade { FolderOwner(of: descriptor)?.give(result) }
     return Folder(file: OpenFile(descriptor: result, path: path))
+  }
+
+  /// Opens the directory of the reports in a state.
+  package func subfolder(
+    _ state: StoredReport.State, create: Bool = false
+  ) throws(CrashReportDatabaseError) -> Folder {
+    try subfolder(state.rawValue, create: create)
   }
 
   package func status() throws(CrashReportDatabaseError) -> FileStatus {
     try file.status()
   }
 
-  /// Returns when what was made, renamed and removed in the folder would survive a power cut.
+  /// Returns when changes of the directory's entries are on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     try file.synchronize()
   }
 
-  /// The names in the folder, in no order; names that are not UTF-8 have U+FFFD in them and so are
+  /// The names in the directory, in no order; a name that is not UTF-8 has U+FFFD in it, and so is
   /// never opened.
   package func names() throws(CrashReportDatabaseError) -> [String] {
-    // A descriptor of its own: the folder's position would be shared between threads.
+    // A descriptor of its own: threads would share the directory's position.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = unsafe fdopendir(copy) else {
       let failure = errno
       if copy >= 0 { _ = Glibc.close(copy) }
-      throw CrashReportDatabaseError(systemCall: "listing the folder \(path)", errno: failure)
+      throw CrashReportDatabaseError(systemCall: "listing the directory \(path)", errno: failure)
     }
     defer { unsafe closedir(stream) }
     let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
@@ -86,21 +93,19 @@ package struct Folder: ~Copyable, Sendable {
       if name != ".", name != ".." { names.append(name) }
     }
     guard errno == 0 else {
-      throw CrashReportDatabaseError(systemCall: "listing the folder \(path)", errno: errno)
+      throw CrashReportDatabaseError(systemCall: "listing the directory \(path)", errno: errno)
     }
     return names
   }
 
-  /// What lies under a name, a link itself and not its target; nil where nothing does or the system
-  /// does not tell.
+  /// The status of a name, of a link itself and not its target; nil where there is none.
   package func status(of name: String) -> FileStatus? {
     var status = stat()
     guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
     return FileStatus(status)
   }
 
-  /// Opens a regular file, for reading unless asked for more; anything else under that name is an error and is not opened
-  /// in earnest.
+  /// Opens a regular file; any other kind of file is an error.
   package func open(
     _ name: String, forWriting: Bool = false
   ) throws(CrashReportDatabaseError) -> OpenFile {
@@ -135,7 +140,7 @@ package struct Folder: ~Copyable, Sendable {
     return try file.read(limit: limit)
   }
 
-  /// Makes a file, for this user alone; nil if something lies under that name already.
+  /// Makes a file, for this user alone; nil if the name is taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
     let result = unsafe openat(
@@ -149,10 +154,96 @@ package struct Folder: ~Copyable, Sendable {
     return OpenFile(descriptor: result, path: path)
   }
 
-  /// Removes a file; one that is not there is not an error.
+  /// Makes a file of a name that no other process uses: the stem, a random number and the suffix.
+  package func createTemporary(
+    _ stem: String, suffix: String = ".tmp"
+  ) throws(CrashReportDatabaseError) -> OpenFile {
+    let name = "\(stem).\(UInt64.random(in: .min ... .max))\(suffix)"
+    guard let file = try create(name) else {
+      throw CrashReportDatabaseError(systemCall: "making \(path)/\(name)", errno: EEXIST)
+    }
+    return file
+  }
+
+  /// Removes a file; a missing one is not an error.
   package func remove(_ name: String) throws(CrashReportDatabaseError) {
     guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
       throw CrashReportDatabaseError(systemCall: "removing \(path)/\(name)", errno: errno)
+    }
+  }
+}
+
+extension Folder {
+  /// The outcome of a rename.
+  package enum RenameResult: Sendable {
+    case done
+    /// The old name is gone: another process was first.
+    case sourceMissing
+    /// The new name is taken, and was not to be replaced.
+    case targetExists
+  }
+
+  /// Renames a file, into another directory of the same file system if wanted.
+  ///
+  /// - Parameter replacing: true if a file of the new name may be lost; then it is one atomic step. If
+  ///   not, the file has both names for a moment, and on a file system without hard links a file that
+  ///   is made in that moment is lost.
+  package func rename(
+    _ name: String, to folder: borrowing Folder, _ newName: String, replacing: Bool
+  ) throws(CrashReportDatabaseError) -> RenameResult {
+    if !replacing {
+      // rename(2) replaces the target; link(2) fails where it exists.
+      if unsafe linkat(descriptor, name, folder.descriptor, newName, 0) == 0 {
+        try? remove(name)
+        return .done
+      }
+      guard [EPERM, ENOTSUP, EMLINK, ENOSYS].contains(errno) else {
+        return try result(errno, name, folder, newName)
+      }
+      if folder.status(of: newName) != nil { return .targetExists }
+    }
+    if unsafe renameat(descriptor, name, folder.descriptor, newName) == 0 { return .done }
+    return try result(errno, name, folder, newName)
+  }
+
+  private func result(
+    _ errno: Int32, _ name: String, _ folder: borrowing Folder, _ newName: String
+  ) throws(CrashReportDatabaseError) -> RenameResult {
+    switch errno {
+    case ENOENT: return .sourceMissing
+    case EEXIST: return .targetExists
+    default:
+      throw CrashReportDatabaseError(
+        systemCall: "renaming \(path)/\(name) to \(folder.path)/\(newName)", errno: errno)
+    }
+  }
+
+  /// Puts a small file in place, whole or not at all, a power cut included.
+  ///
+  /// - Parameters:
+  ///   - workshop: the directory, on the same file system, in which it is written first.
+  ///   - replacing: true if a file of that name may be lost.
+  /// - Returns: false if there was one and it was not to be replaced.
+  package func put(
+    _ bytes: [UInt8], as name: String, by workshop: borrowing Folder, replacing: Bool
+  ) throws(CrashReportDatabaseError) -> Bool {
+    let file = try workshop.createTemporary(name)
+    do throws(CrashReportDatabaseError) {
+      try file.write(bytes)
+      try file.synchronize()
+      switch try workshop.rename(file.name, to: self, name, replacing: replacing) {
+      case .done:
+        try synchronize()
+        return true
+      case .targetExists:
+        try workshop.remove(file.name)
+        return false
+      case .sourceMissing:
+        throw CrashReportDatabaseError(.newReportLost, file.path)
+      }
+    } catch {
+      try? workshop.remove(file.name)
+      throw error
     }
   }
 }

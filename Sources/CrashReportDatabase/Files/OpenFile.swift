@@ -5,6 +5,8 @@ package struct OpenFile: ~Copyable, Sendable {
   package let descriptor: Int32
   /// For messages.
   package let path: String
+  /// The last part of the path.
+  package var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
 
   init(descriptor: Int32, path: String) {
     self.descriptor = descriptor
@@ -23,10 +25,10 @@ package struct OpenFile: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
-  /// Returns when the file's bytes, or the folder's entries, would survive a power cut.
+  /// Returns when the file's bytes, or the directory's entries, are on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     while fsync(descriptor) != 0 {
-      // EINVAL: a file system on which this kind of file has nothing to wait for.
+      // EINVAL: the file system does not synchronise this kind of file.
       if errno == EINVAL || errno == EROFS { return }
       guard errno == EINTR else {
         throw CrashReportDatabaseError(systemCall: "writing \(path) to the disk", errno: errno)
@@ -53,7 +55,7 @@ package struct OpenFile: ~Copyable, Sendable {
 
   /// Reads from the file's position to its end.
   ///
-  /// - Parameter limit: the most bytes that may come; a file that turns out longer is an error.
+  /// - Parameter limit: the most bytes; a longer file is an error.
   package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
     let expected = max(0, min(Int(clamping: try status().size), limit)) + 1
     var bytes: [UInt8] = []
@@ -81,7 +83,7 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Reads bytes at a place, fewer where the file ends.
+  /// Reads bytes at an offset, fewer where the file ends.
   package func read(at offset: Int64, count: Int) throws(CrashReportDatabaseError) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -97,7 +99,7 @@ package struct OpenFile: ~Copyable, Sendable {
     return bytes
   }
 
-  /// Writes a few bytes at a place in one system call.
+  /// Writes a few bytes at an offset in one system call.
   package func write(_ bytes: [UInt8], at offset: Int64) throws(CrashReportDatabaseError) {
     var written = -1
     repeat {
@@ -107,5 +109,62 @@ package struct OpenFile: ~Copyable, Sendable {
       throw CrashReportDatabaseError(
         systemCall: "writing \(path)", errno: written < 0 ? errno : EIO)
     }
+  }
+}
+
+/// The part of stat(2) that this package uses.
+package struct FileStatus: Sendable, Equatable {
+  package enum Kind: Sendable {
+    case regular
+    case directory
+    case symbolicLink
+    case fifo
+    case other
+  }
+
+  package let kind: Kind
+  /// In bytes.
+  package let size: Int64
+  /// Nanoseconds since 1970.
+  package let modificationTime: Int64
+  /// Nanoseconds since 1970; set by a rename on most file systems.
+  package let changeTime: Int64
+  package let owner: UInt32
+  package let device: UInt64
+  package let inode: UInt64
+
+  init(_ status: stat) {
+    kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symbolicLink
+      case S_IFIFO: .fifo
+      default: .other
+      }
+    size = Int64(status.st_size)
+    modificationTime = Self.nanoseconds(status.st_mtim)
+    changeTime = Self.nanoseconds(status.st_ctim)
+    owner = status.st_uid
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+  }
+
+  // A file system can hold any number of seconds, beyond the range of nanoseconds in 64 bits.
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    let seconds = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    guard !seconds.overflow else { return time.tv_sec < 0 ? .min : .max }
+    let sum = seconds.partialValue.addingReportingOverflow(Int64(time.tv_nsec))
+    return sum.overflow ? .max : sum.partialValue
+  }
+
+  /// True if the file was not written to between two looks.
+  package func isUnchanged(since other: FileStatus) -> Bool {
+    size == other.size && modificationTime == other.modificationTime
+  }
+
+  /// True if both are the same file.
+  package func isSameFile(as other: FileStatus) -> Bool {
+    device == other.device && inode == other.inode
   }
 }

@@ -1,12 +1,12 @@
+internal import Glibc
 package import IntermediateDump
 
-/// Whether the converter that a claim names may still be at work.
+/// Decides whether the converter that a claim names may still be at work.
 package enum ClaimLiveness {
-  /// How long a claim stands whose converter cannot be judged from here, in nanoseconds.
+  /// The time for which a claim is valid whose converter cannot be examined, in nanoseconds.
   package static let unjudgedLimit: Int64 = 3_600_000_000_000
 
-  /// Decides: by the process where it can be seen from here, else by its witness in the same boot,
-  /// else by age.
+  /// Decides by the process where it is visible, else by its witness in the same boot, else by age.
   ///
   /// - Parameters:
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
@@ -28,7 +28,7 @@ package enum ClaimLiveness {
         guard found.startTime == startTime, !found.hasEnded else {
           return .dead("converter \(processID) has ended")
         }
-        // This process itself: a call that could not give the dump back.
+        // A call of this process that could not give the dump back.
         if processID == host.processID, let witness, witness.boot == host.boot,
           witnessProbe(witness.number) == .free
         {
@@ -53,5 +53,36 @@ package enum ClaimLiveness {
       ? .dead("claimed more than an hour ago, by a process that is not to be seen from here")
       : .alive(
         "claimed by a process that is not to be seen from here", still: unjudgedLimit &- magnitude)
+  }
+}
+
+/// The state of a file's owner, and the evidence.
+package enum OwnerVerdict: Sendable, Equatable {
+  /// With the nanoseconds after which it is taken for dead; nil for never.
+  case alive(String, still: Int64? = nil)
+  case dead(String)
+
+  package var isDead: Bool {
+    if case .dead = self { true } else { false }
+  }
+}
+
+/// The facts about a process by its ID.
+package enum ProcessProbe: Sendable, Equatable {
+  /// No process has this ID.
+  case missing
+  /// One has, but `/proc` does not show it.
+  case unreadable
+  case found(ProcessStatistics)
+
+  /// Looks at a process of this PID namespace.
+  package static func look(at processID: UInt32) -> ProcessProbe {
+    guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
+    if let text = ProcFile.contents("/proc/\(processID)/stat") {
+      guard let statistics = ProcessStatistics(statText: text) else { return .unreadable }
+      return .found(statistics)
+    }
+    // A mount option can hide other users' processes in /proc.
+    return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 }

@@ -2,17 +2,16 @@ internal import CSignalSafe
 internal import Glibc
 package import IntermediateDump
 
-/// A FIFO whose read end a converter holds open while it has claims: whoever finds it without a
-/// reader, or not at all, knows that these are nobody's any more, in whatever PID namespace.
+/// A FIFO whose read end a converter holds open while it has claims: without a reader, or removed, it
+/// shows in any PID namespace that the claims are void.
 ///
-/// A program may close it while it converts (close_range). Then another converter takes the dump
-/// too, and the two make one report of it all the same: that is why this is enough here, and not for
-/// the owner of a locked file.
+/// A program may close it while it converts (close_range). Then another converter takes the dump too,
+/// and both make one report of it; so it is enough here, but not for the owner of a locked file.
 package final class ClaimWitness {
   /// Before the `@` of its name.
   static let identifier = "converter"
 
-  /// What a FIFO shows of the claims that name it.
+  /// The state of the FIFO that a claim names.
   package enum Probe: Sendable, Equatable {
     case held
     /// It has no reader, or is gone.
@@ -22,7 +21,7 @@ package final class ClaimWitness {
   }
 
   private var number: UInt64?
-  /// Of the folder and of the FIFO.
+  /// Of the directory and of the FIFO.
   private var folderDescriptor: Int32 = -1
   private var descriptor: Int32 = -1
 
@@ -35,9 +34,9 @@ package final class ClaimWitness {
     close(descriptor)
   }
 
-  /// Stands for it, and for the calling thread, in the names of claims; nil where none can be made.
+  /// The FIFO and the calling thread for the names of claims; nil where none can be made.
   ///
-  /// The first call makes it.
+  /// The first call makes the FIFO.
   package func witness(in place: borrowing Folder, host: HostIdentity) -> PendingDumpName.Witness? {
     if number == nil { make(in: place) }
     guard descriptor >= 0, let number, host.boot != 0 else { return nil }
@@ -46,7 +45,7 @@ package final class ClaimWitness {
   }
 
   private func make(in place: borrowing Folder) {
-    // Another converter that looks between the two steps takes it for a dead one's, and away.
+    // Another converter that looks between the two steps removes it as a dead one's.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
       number = candidate
@@ -96,7 +95,7 @@ package final class ClaimWitness {
     return .held
   }
 
-  /// What no report ID ends in that was made at random.
+  /// The end of no random report ID.
   private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
 
   private static func name(_ number: UInt64) -> String {

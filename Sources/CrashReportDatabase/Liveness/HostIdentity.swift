@@ -1,7 +1,7 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Which boot and PID namespace this process is in, and which process it is there.
+/// The boot and the namespaces of this process, and its identity there.
 package struct HostIdentity: Sendable, Equatable {
   /// `/proc/sys/kernel/random/boot_id`.
   package var bootID: String?
@@ -10,11 +10,11 @@ package struct HostIdentity: Sendable, Equatable {
   /// The inode of `/proc/self/ns/time`, which shifts the start times that this process reads; nil in
   /// kernels before 5.6.
   package var timeNamespace: UInt64?
-  /// True if `/proc` shows the processes of this PID namespace: a namespace can be entered without
-  /// mounting its own.
+  /// True if `/proc` shows the processes of this PID namespace: a namespace can be entered without a
+  /// mount of its own.
   package var isProcOurs: Bool
   package var processID: UInt32
-  /// Nil where `/proc` does not tell.
+  /// Nil where `/proc` does not say.
   package var startTime: UInt64?
 
   package init(
@@ -55,11 +55,11 @@ package struct HostIdentity: Sendable, Equatable {
   /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
   package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
 
-  /// A digest of boot and namespaces for the names of claims, in which process ID and start time mean
-  /// anything; 0 if these are not known.
+  /// A digest of boot and namespaces, in which process ID and start time are valid, for the names of
+  /// claims; 0 if these are not known.
   ///
-  /// 32-bit FNV-1a. Two places of one digest make a claim look as if its process had died, one time
-  /// in 4 billion; the database then still makes one report of the dump.
+  /// 32-bit FNV-1a. With two places of one digest, one in 4 billion, the process of a claim seems dead;
+  /// the database still makes one report of the dump.
   package var place: UInt32 {
     guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
     return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")
@@ -68,10 +68,29 @@ package struct HostIdentity: Sendable, Equatable {
   /// A digest of the boot alone; 0 if it is not known.
   package var boot: UInt32 { bootID.map(Self.boot(of:)) ?? 0 }
 
-  /// The same of another boot.
+  /// The digest of another boot.
   package static func boot(of bootID: String) -> UInt32 { digest(bootID) }
 
   private static func digest(_ text: String) -> UInt32 {
     max(text.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, 1)
+  }
+}
+
+/// Files of `/proc`, which have no size and are read to their end.
+package enum ProcFile {
+  /// A file's bytes, `limit` at most; nil if it cannot be read.
+  package static func contents(_ path: String, limit: Int = 4096) -> [UInt8]? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while bytes.count < limit {
+      let count = unsafe read(descriptor, &buffer, min(buffer.count, limit - bytes.count))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      bytes += buffer.prefix(count)
+    }
+    return bytes.isEmpty ? nil : bytes
   }
 }

@@ -85,9 +85,9 @@ package struct RunEvidence: Sendable, Equatable {
 
   /// Reads a beat; nil where there was none, or where it is torn.
   init?(beat bytes: ArraySlice<UInt8>) {
-    guard bytes.count == Self.beatSize else { return nil }
-    let size = bytes.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
-    guard size > 0, size <= Self.beatSize - 4,
+    guard bytes.count == Self.beatSize,
+      let size = bytes.littleEndian(at: 0, as: UInt32.self).map(Int.init), size > 0,
+      size <= Self.beatSize - 4,
       let document = try? IntermediateDumpDocument(
         parsing: Array(bytes.dropFirst(4).prefix(size))), document.isComplete,
       let map = document.root.map(.runEvidence)

@@ -55,8 +55,7 @@ package struct RunNotes: Sendable, Equatable {
   init?(bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.size else { return nil }
     func integer(_ offset: Int, _ width: Int) -> UInt64 {
-      let start = bytes.startIndex + offset
-      return bytes[start..<start + width].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      bytes.littleEndian(at: offset, width: width) ?? 0
     }
     end = End(rawValue: UInt32(truncatingIfNeeded: integer(0, 4)))
     if let reaction = Reaction(rawValue: UInt32(truncatingIfNeeded: integer(12, 4))) {

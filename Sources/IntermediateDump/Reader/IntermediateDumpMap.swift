@@ -50,7 +50,7 @@ public struct IntermediateDumpMap: Sendable {
   /// A little-endian unsigned integer of 1, 2, 4 or 8 bytes.
   public func unsigned(_ key: IntermediateDumpKey) -> UInt64? {
     guard let data = data(key), [1, 2, 4, 8].contains(data.count) else { return nil }
-    return data.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    return data.littleEndian(at: 0, width: data.count)
   }
 
   /// A little-endian signed integer of 1, 2, 4 or 8 bytes, sign extended.

@@ -12,11 +12,7 @@ struct IntermediateDumpCursor {
   /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are
   /// left.
   mutating func integer(_ width: Int) -> UInt64? {
-    guard remaining >= width else { return nil }
-    var value: UInt64 = 0
-    for index in stride(from: width - 1, through: 0, by: -1) {
-      value = value << 8 | UInt64(bytes[offset + index])
-    }
+    guard let value = bytes.littleEndian(at: offset, width: width) else { return nil }
     offset += width
     return value
   }

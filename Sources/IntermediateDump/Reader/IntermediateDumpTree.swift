@@ -56,7 +56,7 @@ public struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutpu
   ) {
     let key = IntermediateDumpKey(rawValue: entry.key)
     let name = key.map { "\($0)" } ?? "key \(entry.key)"
-    target.write(Self.hexadecimal(UInt64(clamping: entry.offset), digits: 8))
+    target.write(UInt64(clamping: entry.offset).hexadecimal(digits: 8))
     target.write(String(repeating: " ", count: 2 + 2 * depth))
     switch entry.value {
     case .property(let range):
@@ -79,13 +79,13 @@ public struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutpu
     _ bytes: ArraySlice<UInt8>, kind: IntermediateDumpKeyKind?
   ) -> String {
     let isInteger = [1, 2, 4, 8].contains(bytes.count)
-    let unsigned = bytes.suffix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let unsigned = bytes.littleEndian(at: 0, width: bytes.count) ?? 0
     let unused = 64 - 8 * min(bytes.count, 8)
     let signed = Int64(bitPattern: unsigned << unused) >> unused
     switch kind {
     case .unsigned where isInteger: return "\(unsigned)"
     case .signed where isInteger: return "\(signed)"
-    case .address where isInteger: return "0x" + hexadecimal(unsigned, digits: 1)
+    case .address where isInteger: return "0x" + unsigned.hexadecimal()
     case .time where bytes.count == 8: return "\(TimeText.utc(nanoseconds: signed)) (\(signed))"
     case .text: return text(bytes)
     // Of a kind of another version, or of a size that its kind cannot have.
@@ -99,7 +99,7 @@ public struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutpu
   }
 
   private static func preview(_ bytes: ArraySlice<UInt8>) -> String {
-    let shown = bytes.prefix(maximumBytes).map { hexadecimal(UInt64($0), digits: 2) }
+    let shown = bytes.prefix(maximumBytes).map { $0.hexadecimal(digits: 2) }
       .joined(separator: " ")
     return bytes.count > maximumBytes ? "\(shown) ..." : shown
   }
@@ -119,15 +119,10 @@ public struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutpu
           .decimalNumber, .otherNumber, .letterNumber, .mathSymbol, .currencySymbol, .otherSymbol,
           .otherPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation:
           result.unicodeScalars.append(scalar)
-        default: result += "\\u{\(hexadecimal(UInt64(scalar.value), digits: 1))}"
+        default: result += "\\u{\(scalar.value.hexadecimal())}"
         }
       }
     }
     return result
-  }
-
-  private static func hexadecimal(_ value: UInt64, digits: Int) -> String {
-    let text = String(value, radix: 16)
-    return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
   }
 }

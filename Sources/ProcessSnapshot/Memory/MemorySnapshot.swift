@@ -74,13 +74,7 @@ public struct MemorySnapshot: Sendable, Equatable {
   }
 
   private func firstIndex(startingAbove address: Address) -> Int {
-    var low = 0
-    var high = regions.count
-    while low < high {
-      let middle = (low + high) / 2
-      if regions[middle].address <= address { low = middle + 1 } else { high = middle }
-    }
-    return low
+    regions.partitioningIndex { $0.address > address }
   }
 
   /// `count` bytes at an address; nil unless all of them were captured.
@@ -99,7 +93,7 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   /// A little-endian 64-bit word; nil unless it was captured whole.
   public func word(at address: Address) -> UInt64? {
-    bytes(at: address, count: 8)?.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    bytes(at: address, count: 8)?.littleEndian(at: 0, as: UInt64.self)
   }
 }
 

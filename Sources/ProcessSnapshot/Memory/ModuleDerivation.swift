@@ -116,13 +116,7 @@ struct ModuleDerivation {
   }
 
   private func firstMapping(endingAbove address: Address) -> Int {
-    var low = 0
-    var high = mappings.count
-    while low < high {
-      let middle = (low + high) / 2
-      if mappings[middle].range.ends(atOrBelow: address) { low = middle + 1 } else { high = middle }
-    }
-    return low
+    mappings.partitioningIndex { !$0.range.ends(atOrBelow: address) }
   }
 }
 

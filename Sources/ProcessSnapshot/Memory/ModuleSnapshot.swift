@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// One ELF image in the address space: the executable, a shared library, the loader or the vDSO.
 public struct ModuleSnapshot: Sendable, Equatable {
   /// Where the ELF header lies.

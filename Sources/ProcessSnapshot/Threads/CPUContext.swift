@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// The registers of one thread.
 public enum CPUContext: Sendable, Equatable {
   case x86_64(X86_64Context)

@@ -1,16 +1,17 @@
-/// A place in a piece of a DWARF section, moved forward by reading.
+internal import IntermediateDump
+
+/// Reads a piece of a DWARF section from front to back.
 ///
-/// Every read is checked against the piece's end and gives nil where it does not fit; the place is
-/// then of no use any more. Copies are cheap: the bytes are shared.
+/// A read that does not fit gives nil, and leaves the position undefined. Copies share the bytes.
 ///
 /// Source: DWARF 5, 7.4 (initial length), 7.6 (LEB128); little-endian, as both architectures are.
 struct DWARFCursor {
   private let bytes: [UInt8]
-  /// An index into the bytes that the first cursor was made of; pieces keep its numbering.
+  /// An index into the bytes that the first cursor was made of.
   private(set) var position: Int
   let end: Int
 
-  /// Starts at the first byte of a range; of all bytes if it is nil, none if it does not fit.
+  /// Reads a range of the bytes: all if it is nil, nothing if it does not fit.
   init(_ bytes: [UInt8], in range: Range<Int>? = nil) {
     self.bytes = bytes
     let range = range ?? 0..<bytes.count
@@ -22,7 +23,7 @@ struct DWARFCursor {
   var remaining: Int { end - position }
   var isAtEnd: Bool { position >= end }
 
-  /// Moves to an absolute position; false, without moving, if it is outside the piece or behind.
+  /// Moves forward to an absolute position; false, without moving, if it is not ahead.
   mutating func advance(to position: Int) -> Bool {
     guard position >= self.position, position <= end else { return false }
     self.position = position
@@ -39,23 +40,17 @@ struct DWARFCursor {
   mutating func read<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
     guard MemoryLayout<Value>.size <= remaining else { return nil }
     defer { position += MemoryLayout<Value>.size }
-    return bytes.integer(at: position, as: type)
+    return bytes.littleEndian(at: position, as: type)
   }
 
-  /// Reads an unsigned integer of 1 to 8 bytes, also of an odd width such as DW_FORM_addrx3's.
+  /// Reads an unsigned integer of 1 to 8 bytes; DW_FORM_addrx3 has 3.
   mutating func readUnsigned(width: Int) -> UInt64? {
     guard (1...8).contains(width), width <= remaining else { return nil }
-    var value: UInt64 = 0
-    for index in (position..<position + width).reversed() {
-      value = value << 8 | UInt64(bytes[index])
-    }
-    position += width
-    return value
+    defer { position += width }
+    return bytes.littleEndian(at: position, width: width)
   }
 
-  /// Reads an unsigned LEB128; nil for a value that 64 bits cannot hold.
-  ///
-  /// Padding may be of any length.
+  /// Reads an unsigned LEB128 with any padding; nil for a value of more than 64 bits.
   mutating func readULEB() -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
@@ -75,7 +70,7 @@ struct DWARFCursor {
     return nil
   }
 
-  /// Reads a signed LEB128; bits beyond the 64th are dropped, as padding has them.
+  /// Reads a signed LEB128, dropping bits beyond the 64th.
   mutating func readSLEB() -> Int64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0
@@ -94,8 +89,7 @@ struct DWARFCursor {
     return nil
   }
 
-  /// Reads an initial length, which also tells the width of offsets in what follows; nil for the
-  /// reserved values.
+  /// Reads an initial length, which also tells the width of offsets; nil for a reserved value.
   mutating func readInitialLength() -> (length: UInt64, is64Bit: Bool)? {
     guard let short = read(UInt32.self) else { return nil }
     if short < 0xFFFF_FFF0 { return (UInt64(short), false) }
@@ -108,7 +102,7 @@ struct DWARFCursor {
     readUnsigned(width: is64Bit ? 8 : 4)
   }
 
-  /// Reads the bytes up to a NUL and passes that; nil if the piece has none.
+  /// Reads the bytes up to a NUL, and the NUL; nil if there is none.
   mutating func readCString() -> ArraySlice<UInt8>? {
     guard let terminator = bytes[position..<end].firstIndex(of: 0) else { return nil }
     defer { position = terminator + 1 }
@@ -121,10 +115,75 @@ struct DWARFCursor {
     return bytes[position..<position + count]
   }
 
-  /// Passes the next `count` bytes and returns a cursor over them.
+  /// Reads the next `count` bytes as a piece of their own.
   mutating func readPiece(count: UInt64) -> DWARFCursor? {
     guard let count = Int(exactly: count), count <= remaining else { return nil }
     defer { position += count }
     return DWARFCursor(bytes, in: position..<position + count)
+  }
+}
+
+/// Reads records through a cursor, and remembers a read that did not fit.
+///
+/// From then on every read gives zero: a record of many fields is checked once, at its end.
+struct DWARFReader {
+  private var cursor: DWARFCursor
+  /// True once a read did not fit.
+  private(set) var hasFailed: Bool
+
+  /// Reads a part of the bytes; fails at once if it does not lie within them.
+  init(_ bytes: [UInt8], from offset: Int = 0, to end: Int? = nil) {
+    let end = end ?? bytes.count
+    hasFailed = offset < 0 || offset > end || end > bytes.count
+    cursor = DWARFCursor(bytes, in: hasFailed ? 0..<0 : offset..<end)
+  }
+
+  /// An index into the bytes.
+  var offset: Int { cursor.position }
+  var end: Int { cursor.end }
+  var isAtEnd: Bool { hasFailed || cursor.isAtEnd }
+
+  mutating func fail() { hasFailed = true }
+
+  /// Moves forward to an offset.
+  mutating func seek(to target: Int) {
+    if !cursor.advance(to: target) { fail() }
+  }
+
+  mutating func skip(_ count: Int) { skip(UInt64(clamping: count)) }
+
+  mutating func skip(_ count: UInt64) {
+    if hasFailed || !cursor.skip(count) { fail() }
+  }
+
+  private mutating func checked<Value: FixedWidthInteger>(_ value: Value?) -> Value {
+    guard !hasFailed, let value else {
+      hasFailed = true
+      return 0
+    }
+    return value
+  }
+
+  mutating func u8() -> UInt8 { checked(cursor.read(UInt8.self)) }
+  mutating func u16() -> UInt16 { checked(cursor.read(UInt16.self)) }
+
+  /// Reads an unsigned integer of 1 to 8 bytes.
+  mutating func unsigned(_ width: Int) -> UInt64 { checked(cursor.readUnsigned(width: width)) }
+
+  mutating func uleb() -> UInt64 { checked(cursor.readULEB()) }
+  mutating func sleb() -> Int64 { checked(cursor.readSLEB()) }
+
+  /// Reads text and its NUL; returns the place of the text.
+  mutating func textRange() -> Range<Int> {
+    guard !hasFailed, let text = cursor.readCString() else {
+      hasFailed = true
+      return 0..<0
+    }
+    return text.indices
+  }
+
+  /// Reads a unit's initial length and the width of its offsets; nil for a reserved value.
+  mutating func initialLength() -> (length: UInt64, offsetSize: Int)? {
+    cursor.readInitialLength().map { ($0.length, $0.is64Bit ? 8 : 4) }
   }
 }

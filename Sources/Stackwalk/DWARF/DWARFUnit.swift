@@ -1,12 +1,12 @@
 internal import ProcessSnapshot
 
-/// One unit of `.debug_info`: its header, and what its first entry says of the whole.
+/// One unit of `.debug_info`: its header, and the attributes of its first entry.
 ///
 /// Source: DWARF 5, 7.5.1 and 3.1; DWARF 4, 7.5.1.
 final class DWARFUnit {
-  /// Of the header, in `.debug_info`.
+  /// Of the header, from the start of `.debug_info`.
   let offset: UInt64
-  /// Of what follows the unit.
+  /// The offset behind the unit.
   let end: UInt64
   let headerSize: Int
   let format: DWARFValue.Format
@@ -21,10 +21,10 @@ final class DWARFUnit {
   var high: DWARFValue?
   var ranges: DWARFValue?
   var compilationDirectory: DWARFValue?
-  /// What relative ranges count from.
+  /// The base of relative ranges.
   var baseAddress: Address = 0
 
-  /// Nil for what is no unit of DWARF 2 to 5 with code, or does not fit the section.
+  /// Reads a header; nil for anything but a unit of DWARF 2 to 5 that may have code.
   init?(at offset: UInt64, end: UInt64, header cursor: inout DWARFReader, offsetSize: Int) {
     let start = cursor.offset
     let version = cursor.u16()
@@ -35,7 +35,7 @@ final class DWARFUnit {
       type = cursor.u8()
       addressSize = Int(cursor.u8())
       abbreviationOffset = cursor.unsigned(offsetSize)
-      // A skeleton or split unit has the other half's ID.
+      // The ID that a skeleton and its split unit share.
       if type == 4 || type == 5 { cursor.skip(8) }
     } else {
       abbreviationOffset = cursor.unsigned(offsetSize)
@@ -48,7 +48,7 @@ final class DWARFUnit {
     self.end = end
     headerSize = (offsetSize == 8 ? 12 : 4) + cursor.offset - start
     format = DWARFValue.Format(version: version, offsetSize: offsetSize, addressSize: addressSize)
-    // The first table of a section starts behind one header.
+    // By default the first table of a section, behind its header.
     stringOffsetsBase = offsetSize == 8 ? 16 : 8
     rangeListsBase = offsetSize == 8 ? 20 : 12
     if version < 5 {
@@ -56,9 +56,10 @@ final class DWARFUnit {
     }
   }
 
-  /// Takes what the first entry says; `bytes` start with the unit.
+  /// Reads the first entry.
   ///
-  /// - Returns: false if the bytes end before the entry does.
+  /// - Parameter bytes: from the start of the unit.
+  /// - Returns: false if they end before the entry does.
   func readRoot(_ bytes: [UInt8], _ abbreviations: DWARFAbbreviations) -> Bool {
     var cursor = DWARFReader(bytes, from: min(headerSize, bytes.count))
     let code = cursor.uleb()
@@ -79,5 +80,233 @@ final class DWARFUnit {
       }
     }
     return true
+  }
+}
+
+/// All units of a file and the places of their code, some 200 bytes a unit.
+struct DWARFUnitIndex {
+  private(set) var units: [DWARFUnit] = []
+  private(set) var code = AddressMap<Int>([])
+
+  /// The rest of a file with more is ignored.
+  private static let maximumCount = 1 << 18
+  private static let maximumRangeCount = 1 << 22
+
+  init(_ ranges: DWARFRanges, abbreviations: DWARFAbbreviationCache, limit: WorkLimit) {
+    guard let info = ranges.sections.info else { return }
+    var offset: UInt64 = 0
+    var found: [AddressMap<Int>.Entry] = []
+    var bare: [UInt64: Int] = [:]
+    while units.count < Self.maximumCount, !limit.isReached,
+      let start = info.prefix(at: offset, count: 512)
+    {
+      var cursor = DWARFReader(start)
+      guard let (length, offsetSize) = cursor.initialLength() else { break }
+      let (end, overflow) = (offset &+ (offsetSize == 8 ? 12 : 4)).addingReportingOverflow(length)
+      guard !overflow, length > 0, end <= info.size else { break }
+      defer { offset = end }
+      guard
+        let unit = DWARFUnit(at: offset, end: end, header: &cursor, offsetSize: offsetSize)
+      else { continue }
+      units.append(unit)
+      Self.readRoot(of: unit, start, info, abbreviations)
+      unit.baseAddress = ranges.address(unit.low, in: unit) ?? 0
+      let lies = ranges.ranges(low: unit.low, high: unit.high, list: unit.ranges, in: unit)
+      if lies.isEmpty { bare[unit.offset] = units.count - 1 }
+      guard found.count + lies.count <= Self.maximumRangeCount else { continue }
+      for range in lies {
+        found.append(.init(range: range, payload: units.count - 1))
+      }
+    }
+    Self.addRanges(of: bare, from: ranges, to: &found)
+    code = AddressMap(found)
+  }
+
+  private static func readRoot(
+    of unit: DWARFUnit, _ start: [UInt8], _ info: DebugSection,
+    _ abbreviations: DWARFAbbreviationCache
+  ) {
+    guard let table = abbreviations.table(of: unit) else { return }
+    let size = unit.end &- unit.offset
+    if unit.readRoot(Array(start.prefix(Int(clamping: size))), table) { return }
+    // The entry itself has long paths.
+    if let more = info.bytes(at: unit.offset, count: Int(clamping: min(size, 1 << 18))) {
+      _ = unit.readRoot(more, table)
+    }
+  }
+
+  /// Finds the unit around an offset of `.debug_info`.
+  func unit(holding offset: UInt64) -> DWARFUnit? {
+    let index = units.partitioningIndex { $0.offset > offset } - 1
+    return index >= 0 && offset < units[index].end ? units[index] : nil
+  }
+
+  /// Adds the ranges of units without any of their own from `.debug_aranges`.
+  ///
+  /// Source: DWARF 5, 6.1.2.
+  private static func addRanges(
+    of units: [UInt64: Int], from ranges: DWARFRanges, to found: inout [AddressMap<Int>.Entry]
+  ) {
+    guard !units.isEmpty, let section = ranges.sections.addressRanges else { return }
+    var offset: UInt64 = 0
+    while let start = section.prefix(at: offset, count: 12) {
+      var cursor = DWARFReader(start)
+      guard let (length, offsetSize) = cursor.initialLength(), length <= 64 << 20,
+        let bytes = section.bytes(
+          at: offset, count: Int(clamping: length) + (offsetSize == 8 ? 12 : 4))
+      else { return }
+      offset &+= UInt64(bytes.count)
+      var set = DWARFReader(bytes, from: offsetSize == 8 ? 12 : 4)
+      // Version.
+      _ = set.u16()
+      let unit = units[set.unsigned(offsetSize)]
+      let width = Int(set.u8())
+      guard let unit, set.u8() == 0, [4, 8].contains(width) else { continue }
+      set.seek(to: (set.offset + 2 * width - 1) / (2 * width) * (2 * width))
+      while !set.isAtEnd, found.count < maximumRangeCount {
+        let low = set.unsigned(width)
+        let size = set.unsigned(width)
+        guard !set.hasFailed, low != 0 || size != 0 else { break }
+        let range = AddressRange(start: Address(low), byteCount: size)
+        if range.byteCount == size, ranges.code.contains(where: { $0.contains(range.start) }) {
+          found.append(.init(range: range, payload: unit))
+        }
+      }
+    }
+  }
+}
+
+/// Reads the addresses and address ranges of entries.
+///
+/// Source: DWARF 5, 2.17, 7.25 and 7.27; DWARF 4, 2.17.3.
+struct DWARFRanges {
+  let sections: DWARFSections
+  /// Segments with code; a range that the linker has thrown away starts outside.
+  let code: [AddressRange]
+
+  /// A longer list is cut.
+  private static let maximumCount = 1 << 18
+
+  func address(_ value: DWARFValue?, in unit: DWARFUnit) -> Address? {
+    switch value {
+    case .address(let address): Address(address)
+    case .addressIndex(let index): address(index: index, in: unit)
+    default: nil
+    }
+  }
+
+  private func address(index: UInt64, in unit: DWARFUnit) -> Address? {
+    let width = unit.format.addressSize
+    let (offset, overflow) = index.multipliedReportingOverflow(by: UInt64(width))
+    guard !overflow else { return nil }
+    return sections.addresses?.integer(at: unit.addressBase &+ offset, width: width)
+      .map { Address($0) }
+  }
+
+  /// Reads the ranges of an entry, from DW_AT_low_pc and DW_AT_high_pc or a list.
+  func ranges(
+    low: DWARFValue?, high: DWARFValue?, list: DWARFValue?, in unit: DWARFUnit
+  ) -> [AddressRange] {
+    var found: [AddressRange] = []
+    switch list {
+    case .number(let offset):
+      unit.format.version < 5
+        ? readOldList(at: offset, in: unit, into: &found)
+        : readList(at: offset, in: unit, into: &found)
+    case .rangeListIndex(let index):
+      let width = unit.format.offsetSize
+      let place = unit.rangeListsBase &+ index &* UInt64(width)
+      if let offset = sections.rangeLists?.integer(at: place, width: width) {
+        readList(at: unit.rangeListsBase &+ offset, in: unit, into: &found)
+      }
+    default:
+      guard let start = address(low, in: unit) else { break }
+      switch high {
+      case .number(let size): add(start, start &+ size, to: &found)
+      case .some: if let end = address(high, in: unit) { add(start, end, to: &found) }
+      case nil: break
+      }
+    }
+    return found
+  }
+
+  /// Tells whether an entry covers an address; nil for an entry without ranges.
+  func covers(
+    _ address: Address, low: DWARFValue?, high: DWARFValue?, list: DWARFValue?, in unit: DWARFUnit
+  ) -> Bool? {
+    // The most frequent form, without making a list.
+    if list == nil, let start = self.address(low, in: unit), case .number(let size)? = high {
+      return AddressRange(start: start, byteCount: size).contains(address)
+    }
+    let lies = ranges(low: low, high: high, list: list, in: unit)
+    return lies.isEmpty ? nil : lies.contains { $0.contains(address) }
+  }
+
+  private func add(_ low: Address, _ high: Address, to found: inout [AddressRange]) {
+    guard low < high, code.contains(where: { $0.contains(low) }) else { return }
+    found.append(AddressRange(from: low, to: high))
+  }
+
+  private func readOldList(at start: UInt64, in unit: DWARFUnit, into found: inout [AddressRange]) {
+    let width = unit.format.addressSize
+    let escape = width == 8 ? UInt64.max : UInt64(UInt32.max)
+    var base = unit.baseAddress
+    var offset = start
+    for _ in 0..<Self.maximumCount {
+      guard let low = sections.ranges?.integer(at: offset, width: width),
+        let high = sections.ranges?.integer(at: offset &+ UInt64(width), width: width)
+      else { return }
+      offset &+= UInt64(2 * width)
+      if low == 0, high == 0 { return }
+      if low == escape { base = Address(high) } else { add(base &+ low, base &+ high, to: &found) }
+    }
+  }
+
+  private func readList(at start: UInt64, in unit: DWARFUnit, into found: inout [AddressRange]) {
+    guard let section = sections.rangeLists else { return }
+    // A list rarely takes more than a few hundred bytes.
+    var count = 1 << 10
+    while count <= 1 << 24 {
+      guard let bytes = section.prefix(at: start, count: count) else { return }
+      var cursor = DWARFReader(bytes)
+      let known = found.count
+      if readEntries(&cursor, in: unit, into: &found) || bytes.count < count { return }
+      found.removeLast(found.count - known)
+      count *= 16
+    }
+  }
+
+  /// Reads a list; false if the bytes end before it does.
+  private func readEntries(
+    _ cursor: inout DWARFReader, in unit: DWARFUnit, into found: inout [AddressRange]
+  ) -> Bool {
+    let width = unit.format.addressSize
+    var base = unit.baseAddress
+    while true {
+      let kind = cursor.u8()
+      var range: (low: Address?, high: Address?) = (nil, nil)
+      switch kind {
+      case 0: return !cursor.hasFailed  // DW_RLE_end_of_list
+      case 1:  // DW_RLE_base_addressx
+        base = address(index: cursor.uleb(), in: unit) ?? 0
+      case 2:  // DW_RLE_startx_endx
+        range = (address(index: cursor.uleb(), in: unit), address(index: cursor.uleb(), in: unit))
+      case 3:  // DW_RLE_startx_length
+        let low = address(index: cursor.uleb(), in: unit)
+        let size = cursor.uleb()
+        range = (low, low.map { $0 &+ size })
+      case 4: range = (base &+ cursor.uleb(), base &+ cursor.uleb())  // DW_RLE_offset_pair
+      case 5:  // DW_RLE_base_address
+        base = Address(cursor.unsigned(width))
+      case 6:  // DW_RLE_start_end
+        range = (Address(cursor.unsigned(width)), Address(cursor.unsigned(width)))
+      case 7:  // DW_RLE_start_length
+        let low = Address(cursor.unsigned(width))
+        range = (low, low &+ cursor.uleb())
+      default: return true
+      }
+      if cursor.hasFailed { return false }
+      if let low = range.low, let high = range.high { add(low, high, to: &found) }
+    }
   }
 }

@@ -1,9 +1,9 @@
 internal import ProcessSnapshot
 
-/// The entries of one unit in memory, and where its functions lie.
+/// The entries of one unit, and the places of its functions.
 final class DWARFUnitContent {
   let unit: DWARFUnit
-  /// The whole unit, its header first.
+  /// The whole unit, with its header.
   let bytes: [UInt8]
   let abbreviations: DWARFAbbreviations
   private(set) var functions = AddressMap<Int>([])
@@ -14,16 +14,16 @@ final class DWARFUnitContent {
     self.abbreviations = abbreviations
   }
 
-  /// Bytes of memory it takes, about.
+  /// An estimate of its memory in bytes.
   var cost: Int { bytes.count + functions.cost }
 
-  /// What an entry says that names and places code.
-  struct Code {
+  /// The attributes of an entry that name and place code.
+  struct DIE {
     var tag: UInt64 = 0
     var hasChildren = false
     var name: DWARFValue?
     var linkageName: DWARFValue?
-    /// Of abstract_origin, else of specification: where else the entry is described.
+    /// DW_AT_abstract_origin, else DW_AT_specification: the entry with the rest.
     var origin: DWARFValue?
     var low: DWARFValue?
     var high: DWARFValue?
@@ -34,33 +34,33 @@ final class DWARFUnitContent {
     var callColumn: UInt64?
   }
 
-  /// Reads the attributes of an entry whose code was read.
-  func code(_ entry: DWARFAbbreviations.Entry, _ cursor: inout DWARFReader) -> Code {
-    var code = Code(tag: entry.tag, hasChildren: entry.hasChildren)
+  /// Reads the attributes behind an abbreviation code.
+  func die(_ entry: DWARFAbbreviations.Entry, _ cursor: inout DWARFReader) -> DIE {
+    var die = DIE(tag: entry.tag, hasChildren: entry.hasChildren)
     for index in entry.attributes {
       let attribute = abbreviations.attributes[index]
       let value = DWARFValue.read(attribute.form, attribute.constant, &cursor, unit.format)
-      if cursor.hasFailed { return code }
+      if cursor.hasFailed { return die }
       switch attribute.name {
-      case DWARFAttribute.name: code.name = value
-      case DWARFAttribute.linkageName, DWARFAttribute.mipsLinkageName: code.linkageName = value
-      case DWARFAttribute.abstractOrigin: code.origin = value
-      case DWARFAttribute.specification: if code.origin == nil { code.origin = value }
-      case DWARFAttribute.lowPC: code.low = value
-      case DWARFAttribute.highPC: code.high = value
-      case DWARFAttribute.ranges: code.ranges = value
-      case DWARFAttribute.sibling: code.sibling = value
-      case DWARFAttribute.callFile: if case .number(let number) = value { code.callFile = number }
-      case DWARFAttribute.callLine: if case .number(let number) = value { code.callLine = number }
+      case DWARFAttribute.name: die.name = value
+      case DWARFAttribute.linkageName, DWARFAttribute.mipsLinkageName: die.linkageName = value
+      case DWARFAttribute.abstractOrigin: die.origin = value
+      case DWARFAttribute.specification: if die.origin == nil { die.origin = value }
+      case DWARFAttribute.lowPC: die.low = value
+      case DWARFAttribute.highPC: die.high = value
+      case DWARFAttribute.ranges: die.ranges = value
+      case DWARFAttribute.sibling: die.sibling = value
+      case DWARFAttribute.callFile: if case .number(let number) = value { die.callFile = number }
+      case DWARFAttribute.callLine: if case .number(let number) = value { die.callLine = number }
       case DWARFAttribute.callColumn:
-        if case .number(let number) = value { code.callColumn = number }
+        if case .number(let number) = value { die.callColumn = number }
       default: continue
       }
     }
-    return code
+    return die
   }
 
-  /// Passes the attributes of an entry whose code was read.
+  /// Skips the attributes behind an abbreviation code.
   func skip(_ entry: DWARFAbbreviations.Entry, _ cursor: inout DWARFReader) {
     if let size = entry.size { return cursor.skip(size) }
     for index in entry.attributes {
@@ -69,19 +69,17 @@ final class DWARFUnitContent {
     }
   }
 
-  /// The entry at an offset from the unit's start; nil for a null entry, or none.
-  func code(at offset: Int) -> Code? {
+  /// Reads the entry at an offset from the unit's start; nil for a null entry or damage.
+  func die(at offset: Int) -> DIE? {
     var cursor = DWARFReader(bytes, from: offset)
     guard offset >= unit.headerSize, let entry = abbreviations.entry(cursor.uleb()) else {
       return nil
     }
-    let code = code(entry, &cursor)
-    return cursor.hasFailed ? nil : code
+    let die = die(entry, &cursor)
+    return cursor.hasFailed ? nil : die
   }
 
-  /// Goes over all entries once and notes the functions with code.
-  ///
-  /// Ends early at damage, keeping what came before, and at the limit.
+  /// Notes the functions with code, up to damage or the limit.
   func findFunctions(_ ranges: DWARFRanges, _ limit: WorkLimit) {
     var found: [AddressMap<Int>.Entry] = []
     var cursor = DWARFReader(bytes, from: unit.headerSize)
@@ -97,24 +95,24 @@ final class DWARFUnitContent {
         skip(entry, &cursor)
         continue
       }
-      let code = code(entry, &cursor)
-      guard !cursor.hasFailed, code.low != nil || code.ranges != nil else { continue }
-      for range in ranges.ranges(low: code.low, high: code.high, list: code.ranges, in: unit) {
+      let die = die(entry, &cursor)
+      guard !cursor.hasFailed, die.low != nil || die.ranges != nil else { continue }
+      for range in ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit) {
         found.append(.init(range: range, payload: offset))
       }
     }
     functions = AddressMap(found)
   }
 
-  /// The calls that were inlined around an address, the outermost first, the function in front.
+  /// Finds the calls inlined around an address, the function first, the innermost last.
   ///
   /// - Parameter function: the function's offset from the unit's start.
-  func calls(at address: Address, in function: Int, _ ranges: DWARFRanges) -> [Code] {
+  func calls(at address: Address, in function: Int, _ ranges: DWARFRanges) -> [DIE] {
     var cursor = DWARFReader(bytes, from: function)
     guard let entry = abbreviations.entry(cursor.uleb()) else { return [] }
-    var chain = [code(entry, &cursor)]
+    var chain = [die(entry, &cursor)]
     guard entry.hasChildren else { return chain }
-    // Depth of the entry that comes next, below the function; the chain's last is above `floor`.
+    // Depths below the function: `depth` of the next entry, `floor` of those in the chain's last.
     var depth = 1
     var floor = 1
     while depth >= floor, !cursor.isAtEnd {
@@ -126,13 +124,13 @@ final class DWARFUnitContent {
       guard let entry = abbreviations.entry(number) else { break }
       switch entry.tag {
       case DWARFTag.inlinedSubroutine, DWARFTag.lexicalBlock:
-        let code = code(entry, &cursor)
+        let die = die(entry, &cursor)
         let isInlined = entry.tag == DWARFTag.inlinedSubroutine
-        // A block without ranges, which old compilers write, only groups.
+        // A block without ranges, as old compilers write it, only groups.
         let isAround =
-          ranges.covers(address, low: code.low, high: code.high, list: code.ranges, in: unit)
+          ranges.covers(address, low: die.low, high: die.high, list: die.ranges, in: unit)
           ?? !isInlined
-        if isAround, isInlined { chain.append(code) }
+        if isAround, isInlined { chain.append(die) }
         guard entry.hasChildren else {
           if isAround, isInlined { return chain }
           continue
@@ -141,22 +139,22 @@ final class DWARFUnitContent {
           depth += 1
           if isInlined { floor = depth }
         } else {
-          skipChildren(of: code, &cursor)
+          skipChildren(of: die, &cursor)
         }
       default:
         guard entry.hasChildren else {
           skip(entry, &cursor)
           continue
         }
-        skipChildren(of: code(entry, &cursor), &cursor)
+        skipChildren(of: die(entry, &cursor), &cursor)
       }
     }
     return chain
   }
 
-  /// Passes everything below an entry whose attributes were read.
-  private func skipChildren(of code: Code, _ cursor: inout DWARFReader) {
-    if case .unitReference(let offset)? = code.sibling, let target = Int(exactly: offset),
+  /// Skips everything below an entry.
+  private func skipChildren(of die: DIE, _ cursor: inout DWARFReader) {
+    if case .unitReference(let offset)? = die.sibling, let target = Int(exactly: offset),
       target > cursor.offset, target < bytes.count
     {
       return cursor.seek(to: target)
@@ -172,5 +170,116 @@ final class DWARFUnitContent {
       skip(entry, &cursor)
       if entry.hasChildren { depth += 1 }
     }
+  }
+}
+
+/// One table of abbreviations: the attributes and forms of entries, by abbreviation code.
+///
+/// Source: DWARF 5, 7.5.3.
+final class DWARFAbbreviations {
+  struct Attribute {
+    var name: UInt64
+    var form: UInt64
+    /// The value of DW_FORM_implicit_const.
+    var constant: Int64
+  }
+
+  struct Entry {
+    var tag: UInt64
+    var hasChildren: Bool
+    /// A range of `attributes`.
+    var attributes: Range<Int>
+    /// Bytes of all attributes, to skip an entry at once; nil if one is of variable size.
+    var size: Int?
+  }
+
+  private(set) var attributes: [Attribute] = []
+  /// Entries by code, which writers number from 1.
+  private var dense: [Entry] = []
+  private var sparse: [UInt64: Entry] = [:]
+
+  /// A larger table is not read to its end.
+  private static let maximumSize = 16 << 20
+
+  /// Reads the table at an offset, up to damage; nil where there is none.
+  init?(of section: DebugSection, at offset: UInt64, offsetSize: Int, addressSize: Int) {
+    var count = 1 << 13
+    while count <= Self.maximumSize {
+      guard let bytes = section.prefix(at: offset, count: count) else { return nil }
+      attributes = []
+      dense = []
+      sparse = [:]
+      var cursor = DWARFReader(bytes)
+      if parse(&cursor, offsetSize, addressSize) || bytes.count < count { return }
+      count *= 8
+    }
+  }
+
+  /// An estimate of its memory in bytes.
+  var cost: Int { attributes.count * 24 + (dense.count + sparse.count) * 48 }
+
+  func entry(_ code: UInt64) -> Entry? {
+    if let index = Int(exactly: code &- 1), index < dense.count { return dense[index] }
+    return sparse[code]
+  }
+
+  /// Parses a table; false if the bytes end before it does.
+  private func parse(_ cursor: inout DWARFReader, _ offsetSize: Int, _ addressSize: Int) -> Bool {
+    while true {
+      let code = cursor.uleb()
+      if cursor.hasFailed { return false }
+      if code == 0 { return true }
+      let tag = cursor.uleb()
+      let hasChildren = cursor.u8() != 0
+      let start = attributes.count
+      var size: Int? = 0
+      while true {
+        let name = cursor.uleb()
+        let form = cursor.uleb()
+        let constant = form == DWARFForm.implicitConst ? cursor.sleb() : 0
+        if cursor.hasFailed { return false }
+        if name == 0, form == 0 { break }
+        attributes.append(Attribute(name: name, form: form, constant: constant))
+        let width = DWARFValue.width(of: form, offsetSize: offsetSize, addressSize: addressSize)
+        size = size.flatMap { total in width.map { total + $0 } }
+      }
+      let entry = Entry(
+        tag: tag, hasChildren: hasChildren, attributes: start..<attributes.count, size: size)
+      if code == UInt64(dense.count + 1) { dense.append(entry) } else { sparse[code] = entry }
+    }
+  }
+}
+
+/// Tables of abbreviations, which units share; bounded in memory.
+final class DWARFAbbreviationCache {
+  private struct Key: Hashable {
+    let offset: UInt64
+    let offsetSize: Int
+    let addressSize: Int
+  }
+
+  private let section: DebugSection?
+  private var tables: [Key: DWARFAbbreviations] = [:]
+  private var cost = 0
+  private static let maximumCost = 16 << 20
+
+  init(_ section: DebugSection?) { self.section = section }
+
+  func table(of unit: DWARFUnit) -> DWARFAbbreviations? {
+    let key = Key(
+      offset: unit.abbreviationOffset, offsetSize: unit.format.offsetSize,
+      addressSize: unit.format.addressSize)
+    if let known = tables[key] { return known }
+    guard let section,
+      let table = DWARFAbbreviations(
+        of: section, at: key.offset, offsetSize: key.offsetSize, addressSize: key.addressSize)
+    else { return nil }
+    if cost + table.cost > Self.maximumCost {
+      tables = [:]
+      cost = 0
+    }
+    cost += table.cost
+    tables[key] = table
+    return table
   }
 }

@@ -1,15 +1,15 @@
-/// The value of an attribute, as far as it can be told without other sections.
+/// The value of an attribute, without looking into other sections.
 ///
 /// Source: DWARF 5, 7.5.5 and 7.5.6.
 enum DWARFValue {
   case address(UInt64)
   /// An index into the unit's part of `.debug_addr`.
   case addressIndex(UInt64)
-  /// Constants, flags and offsets into other sections; a signed one is extended.
+  /// A constant, sign-extended if signed; a flag; an offset into another section.
   case number(UInt64)
   /// An index into the unit's part of `.debug_rnglists`.
   case rangeListIndex(UInt64)
-  /// A place in the unit's own bytes.
+  /// Indexes into the unit's own bytes.
   case text(Range<Int>)
   case stringOffset(UInt64)
   case lineStringOffset(UInt64)
@@ -18,17 +18,17 @@ enum DWARFValue {
   case unitReference(UInt64)
   /// An offset from the start of `.debug_info`.
   case reference(UInt64)
-  /// A block, a location list, a type's signature, or something in a supplementary file.
+  /// A block, a location list, a type signature, or a reference to a supplementary file.
   case other
 
-  /// How the bytes of a unit are to be read.
+  /// The parts of a unit's header that values depend on.
   struct Format {
     var version: UInt16
     var offsetSize: Int
     var addressSize: Int
   }
 
-  /// Bytes that a form takes; nil where the bytes themselves tell.
+  /// Returns the size of a form; nil for a form of variable size.
   static func width(of form: UInt64, offsetSize: Int, addressSize: Int) -> Int? {
     switch form {
     case DWARFForm.flagPresent, DWARFForm.implicitConst: 0
@@ -46,7 +46,7 @@ enum DWARFValue {
     }
   }
 
-  /// Passes a value; an unknown form fails the cursor, since nothing behind it can be found.
+  /// Skips a value; fails at an unknown form, whose end cannot be found.
   static func skip(_ form: UInt64, _ cursor: inout DWARFReader, _ format: Format) {
     if let width = width(
       of: form, offsetSize: format.offsetSize, addressSize: format.addressSize)
@@ -63,7 +63,9 @@ enum DWARFValue {
     }
   }
 
-  /// Reads a value; `constant` is the abbreviation's.
+  /// Reads a value.
+  ///
+  /// - Parameter constant: the abbreviation's, for DW_FORM_implicit_const.
   static func read(
     _ form: UInt64, _ constant: Int64, _ cursor: inout DWARFReader, _ format: Format
   ) -> DWARFValue {
@@ -124,4 +126,86 @@ enum DWARFValue {
       if let width { cursor.skip(width) } else { cursor.fail() }
     }
   }
+}
+
+/// Tags of entries with code.
+///
+/// Source: DWARF 5, 7.5.3 to 7.5.6, 7.22 and 7.25; the GNU ones from binutils' `include/dwarf2.def`.
+enum DWARFTag {
+  static let lexicalBlock: UInt64 = 0x0B
+  static let inlinedSubroutine: UInt64 = 0x1D
+  static let subprogram: UInt64 = 0x2E
+}
+
+/// Attributes of functions and units.
+enum DWARFAttribute {
+  static let sibling: UInt64 = 0x01
+  static let name: UInt64 = 0x03
+  static let statementList: UInt64 = 0x10
+  static let lowPC: UInt64 = 0x11
+  static let highPC: UInt64 = 0x12
+  static let compilationDirectory: UInt64 = 0x1B
+  static let abstractOrigin: UInt64 = 0x31
+  static let specification: UInt64 = 0x47
+  static let ranges: UInt64 = 0x55
+  static let callColumn: UInt64 = 0x57
+  static let callFile: UInt64 = 0x58
+  static let callLine: UInt64 = 0x59
+  static let linkageName: UInt64 = 0x6E
+  static let stringOffsetsBase: UInt64 = 0x72
+  static let addressBase: UInt64 = 0x73
+  static let rangeListsBase: UInt64 = 0x74
+  /// GCC's before DWARF 4.
+  static let mipsLinkageName: UInt64 = 0x2007
+}
+
+/// Forms of attribute values.
+enum DWARFForm {
+  static let addr: UInt64 = 0x01
+  static let block2: UInt64 = 0x03
+  static let block4: UInt64 = 0x04
+  static let data2: UInt64 = 0x05
+  static let data4: UInt64 = 0x06
+  static let data8: UInt64 = 0x07
+  static let string: UInt64 = 0x08
+  static let block: UInt64 = 0x09
+  static let block1: UInt64 = 0x0A
+  static let data1: UInt64 = 0x0B
+  static let flag: UInt64 = 0x0C
+  static let sdata: UInt64 = 0x0D
+  static let strp: UInt64 = 0x0E
+  static let udata: UInt64 = 0x0F
+  static let refAddr: UInt64 = 0x10
+  static let ref1: UInt64 = 0x11
+  static let ref2: UInt64 = 0x12
+  static let ref4: UInt64 = 0x13
+  static let ref8: UInt64 = 0x14
+  static let refUdata: UInt64 = 0x15
+  static let indirect: UInt64 = 0x16
+  static let secOffset: UInt64 = 0x17
+  static let exprloc: UInt64 = 0x18
+  static let flagPresent: UInt64 = 0x19
+  static let strx: UInt64 = 0x1A
+  static let addrx: UInt64 = 0x1B
+  static let refSup4: UInt64 = 0x1C
+  static let strpSup: UInt64 = 0x1D
+  static let data16: UInt64 = 0x1E
+  static let lineStrp: UInt64 = 0x1F
+  static let refSig8: UInt64 = 0x20
+  static let implicitConst: UInt64 = 0x21
+  static let loclistx: UInt64 = 0x22
+  static let rnglistx: UInt64 = 0x23
+  static let refSup8: UInt64 = 0x24
+  static let strx1: UInt64 = 0x25
+  static let strx2: UInt64 = 0x26
+  static let strx3: UInt64 = 0x27
+  static let strx4: UInt64 = 0x28
+  static let addrx1: UInt64 = 0x29
+  static let addrx2: UInt64 = 0x2A
+  static let addrx3: UInt64 = 0x2B
+  static let addrx4: UInt64 = 0x2C
+  static let gnuAddrIndex: UInt64 = 0x1F01
+  static let gnuStrIndex: UInt64 = 0x1F02
+  static let gnuRefAlt: UInt64 = 0x1F20
+  static let gnuStrpAlt: UInt64 = 0x1F21
 }

@@ -2,21 +2,21 @@ internal import ProcessSnapshot
 
 /// Functions, lines and inlined calls of one file, from its DWARF.
 ///
-/// Reads what an address needs: the unit's entries and its line program, kept for the next address
-/// up to a bound on memory. Total on any bytes.
+/// Reads the unit and the line program that an address needs, and keeps them up to a bound on
+/// memory. Never traps, whatever the bytes.
 package final class DebugInformation {
   /// One call at an address.
   package struct Frame: Equatable {
-    /// The linkage name where there is one, else the plain one.
+    /// The linkage name, else the plain one.
     package var name: String?
-    /// Where the function's code starts, for the function that is not inlined.
+    /// The start of the function's code; nil for an inlined one.
     var start: Address?
     package var location: SourceLocation?
     /// True if the call was inlined into the next frame.
     var isInlined: Bool
   }
 
-  /// Bytes of units and line tables that stay in memory, besides those in use.
+  /// Bytes of units and line tables that stay in memory.
   private static let cacheSize = 96 << 20
   /// The largest unit that is read.
   private static let maximumUnitSize: UInt64 = 512 << 20
@@ -28,7 +28,7 @@ package final class DebugInformation {
   private lazy var index = DWARFUnitIndex(ranges, abbreviations: abbreviations, limit: limit)
   private var contents: [UInt64: DWARFUnitContent] = [:]
   private var lines: [UInt64: LineTable] = [:]
-  /// Names of functions by the offset of the entry that inlined calls refer to.
+  /// Names of functions by the offset of their abstract entry.
   private var names: [UInt64: String] = [:]
   private var cost = 0
 
@@ -44,15 +44,15 @@ package final class DebugInformation {
     abbreviations = DWARFAbbreviationCache(sections.abbreviations)
   }
 
-  /// What cannot be read of it; nil where all can.
+  /// Says which part cannot be read; nil where all can.
   var note: String? { sections.note }
 
-  /// The calls at an address of the file's own numbering, innermost first.
+  /// Finds the calls at an address of the file's own numbering, innermost first.
   ///
   /// - Parameters:
-  ///   - address: what to look up.
-  ///   - approximating: whether code that no line stands for gets the line in front of it.
-  /// - Returns: one frame where nothing was inlined; none where nothing is known of the address.
+  ///   - address: to look up.
+  ///   - approximating: whether code without a line gets the line before it.
+  /// - Returns: one frame where nothing was inlined; none for an unknown address.
   func frames(at address: Address, approximating: Bool = true) -> [Frame] {
     guard !limit.isReached, let place = index.code.innermost(containing: address)?.payload else {
       return []
@@ -81,15 +81,15 @@ package final class DebugInformation {
     return frames
   }
 
-  private func start(of function: DWARFUnitContent.Code, in unit: DWARFUnit) -> Address? {
+  private func start(of function: DWARFUnitContent.DIE, in unit: DWARFUnit) -> Address? {
     if let low = ranges.address(function.low, in: unit), function.ranges == nil { return low }
-    // Of a function in pieces the first in the list is the one that is entered.
+    // A function in pieces is entered at the first in the list.
     return ranges.ranges(
       low: function.low, high: function.high, list: function.ranges, in: unit
     ).first?.start
   }
 
-  /// The line of an instruction.
+  /// Finds the line of an instruction.
   private func sourceLocation(
     at address: Address, in unit: DWARFUnit, functionStart: Address?
   ) -> SourceLocation? {
@@ -117,55 +117,55 @@ package final class DebugInformation {
       column: column > 0 ? Int(clamping: column) : nil)
   }
 
-  /// The name of an entry or of what it stands for, possibly in another unit.
+  /// Finds the name of an entry along its references, possibly in another unit.
   ///
   /// A linkage name anywhere on the way wins over a plain one.
-  private func name(of code: DWARFUnitContent.Code, in content: DWARFUnitContent) -> String? {
+  private func name(of die: DWARFUnitContent.DIE, in content: DWARFUnitContent) -> String? {
     let key: UInt64? =
-      switch code.origin {
+      switch die.origin {
       case .unitReference(let offset)?: content.unit.offset &+ offset
       case .reference(let offset)?: offset
       default: nil
       }
-    guard let key, code.linkageName == nil, code.name == nil else {
-      return uncachedName(of: code, in: content)
+    guard let key, die.linkageName == nil, die.name == nil else {
+      return uncachedName(of: die, in: content)
     }
     if let known = names[key] { return known }
-    let name = uncachedName(of: code, in: content)
+    let name = uncachedName(of: die, in: content)
     cost += 64 + (name?.utf8.count ?? 0)
     names[key] = name
     return name
   }
 
   private func uncachedName(
-    of code: DWARFUnitContent.Code, in content: DWARFUnitContent
+    of die: DWARFUnitContent.DIE, in content: DWARFUnitContent
   ) -> String? {
-    var code = code
+    var die = die
     var content = content
     var plain: String?
     // Concrete function, abstract function, declaration: three, and some to spare.
     for _ in 0..<8 {
-      if let name = code.linkageName.flatMap({ text($0, in: content.unit, content.bytes) }) {
+      if let name = die.linkageName.flatMap({ text($0, in: content.unit, content.bytes) }) {
         return name
       }
-      if plain == nil { plain = code.name.flatMap { text($0, in: content.unit, content.bytes) } }
-      guard let origin = code.origin, let next = entry(origin, from: content) else { break }
-      (code, content) = next
+      if plain == nil { plain = die.name.flatMap { text($0, in: content.unit, content.bytes) } }
+      guard let origin = die.origin, let next = entry(origin, from: content) else { break }
+      (die, content) = next
     }
     return plain
   }
 
   private func entry(
     _ reference: DWARFValue, from content: DWARFUnitContent
-  ) -> (DWARFUnitContent.Code, DWARFUnitContent)? {
+  ) -> (DWARFUnitContent.DIE, DWARFUnitContent)? {
     switch reference {
     case .unitReference(let offset):
-      return content.code(at: Int(clamping: offset)).map { ($0, content) }
+      return content.die(at: Int(clamping: offset)).map { ($0, content) }
     case .reference(let offset):
       guard let unit = index.unit(holding: offset), let other = self.content(of: unit) else {
         return nil
       }
-      return other.code(at: Int(clamping: offset &- unit.offset)).map { ($0, other) }
+      return other.die(at: Int(clamping: offset &- unit.offset)).map { ($0, other) }
     default: return nil
     }
   }
@@ -223,7 +223,7 @@ package final class DebugInformation {
     return table
   }
 
-  /// Forgets everything once too much is kept: what is needed is read again.
+  /// Forgets everything once too much is kept; it can be read again.
   private func makeRoom(for added: Int) {
     if cost > 0, cost + added > Self.cacheSize {
       contents = [:]
@@ -232,5 +232,45 @@ package final class DebugInformation {
       cost = 0
     }
     cost += added
+  }
+}
+
+/// Maps addresses by ranges that may overlap and lie in one another.
+struct AddressMap<Payload> {
+  struct Entry {
+    var range: AddressRange
+    var payload: Payload
+  }
+
+  private let entries: [Entry]
+  /// The last address of each entry and all before it, which tells when to stop looking back.
+  private let furthest: [Address]
+
+  init(_ unsorted: [Entry]) {
+    // Of two with one start the shorter comes last, and is found first.
+    let entries = unsorted.filter { !$0.range.isEmpty }.sorted {
+      ($0.range.start, $1.range.byteCount) < ($1.range.start, $0.range.byteCount)
+    }
+    var highest: Address = 0
+    furthest = entries.map { entry in
+      highest = max(highest, entry.range.last ?? 0)
+      return highest
+    }
+    self.entries = entries
+  }
+
+  var count: Int { entries.count }
+
+  /// An estimate of its memory in bytes.
+  var cost: Int { entries.count * (MemoryLayout<Entry>.stride + 8) }
+
+  /// Finds the entry around an address that starts last.
+  func innermost(containing address: Address) -> Entry? {
+    var index = entries.partitioningIndex { $0.range.start > address } - 1
+    while index >= 0, furthest[index] >= address {
+      if entries[index].range.contains(address) { return entries[index] }
+      index -= 1
+    }
+    return nil
   }
 }

@@ -1,10 +1,12 @@
-/// One section of debug information: read in pieces from the file or, where it is compressed,
-/// expanded into memory when it is first asked for.
+internal import IntermediateDump
+
+/// One section of debug information, read in pieces or, if it is compressed, expanded into memory on
+/// first use.
 ///
 /// Source: gABI, chapter 4 (`SHF_COMPRESSED`, `Elf64_Chdr`); binutils' bfd/compress.c for the older
 /// `.zdebug_` sections.
 final class DebugSection {
-  /// Why a section that is there cannot be read.
+  /// The reason why a section cannot be read.
   enum Obstacle: Error {
     case zstandard
     case unknownCompression
@@ -12,23 +14,23 @@ final class DebugSection {
     case tooLarge
   }
 
-  /// The most bytes that a compressed section is expanded to.
+  /// A compressed section of more bytes is not expanded.
   static let maximumExpandedSize = 512 << 20
   private static let compressedFlag: UInt64 = 0x800
 
   private let image: ELFImage
   private let offset: UInt64
-  /// Bytes of the section as it lies in the file.
+  /// Bytes in the file.
   private let storedSize: UInt64
   private enum Compression { case none, header, zdebug }
   private let compression: Compression
   private lazy var expanded: Result<[UInt8], Obstacle> = expand()
-  /// The piece of the file that was read last for a small value: the next one mostly lies in it.
+  /// The piece that was last read for a small value; the next one mostly lies in it.
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
   private static let windowSize = 1 << 14
 
-  /// The section `name` or its compressed sister; nil if the file has neither.
+  /// Finds a section or its compressed sister, `.zdebug_`; nil if the file has neither.
   ///
   /// - Parameter name: such as ".debug_info".
   init?(_ name: String, of image: ELFImage) {
@@ -46,20 +48,20 @@ final class DebugSection {
     }
   }
 
-  /// Why nothing can be read of it; nil where it can.
+  /// Nil for a section that can be read.
   var obstacle: Obstacle? {
     guard compression != .none, case .failure(let obstacle) = expanded else { return nil }
     return obstacle
   }
 
-  /// Bytes of contents; 0 where they cannot be read.
+  /// Bytes of the contents; 0 if they cannot be read.
   var size: UInt64 {
     if compression == .none { return storedSize }
     guard case .success(let bytes) = expanded else { return 0 }
     return UInt64(bytes.count)
   }
 
-  /// `count` bytes at an offset; nil unless the section has all of them.
+  /// Reads `count` bytes at an offset; nil unless all of them are there.
   func bytes(at start: UInt64, count: Int) -> [UInt8]? {
     guard count >= 0, start <= size, UInt64(count) <= size &- start else { return nil }
     if compression != .none {
@@ -70,30 +72,27 @@ final class DebugSection {
     return overflow ? nil : image.elf.file.bytes(at: place, count: count)
   }
 
-  /// A little-endian number of one to eight bytes; nil outside the section.
+  /// Reads a little-endian integer of 1 to 8 bytes; nil outside the section.
   func integer(at start: UInt64, width: Int) -> UInt64? {
-    guard width > 0, width <= 8 else { return nil }
-    var first = start < windowStart ? .max : Int(clamping: start &- windowStart)
-    if first > window.count || window.count - first < width {
-      guard let bytes = prefix(at: start, count: Self.windowSize), bytes.count >= width else {
-        return nil
-      }
-      window = bytes
-      windowStart = start
-      first = 0
+    guard width > 0 else { return nil }
+    if start >= windowStart,
+      let value = window.littleEndian(at: Int(clamping: start &- windowStart), width: width)
+    {
+      return value
     }
-    var value: UInt64 = 0
-    for index in 0..<width { value |= UInt64(window[first + index]) << UInt64(8 * index) }
-    return value
+    guard let bytes = prefix(at: start, count: Self.windowSize) else { return nil }
+    window = bytes
+    windowStart = start
+    return window.littleEndian(at: 0, width: width)
   }
 
-  /// At most `count` bytes from an offset on, fewer at the section's end; nil outside it.
+  /// Reads at most `count` bytes from an offset on; nil outside the section.
   func prefix(at start: UInt64, count: Int) -> [UInt8]? {
     guard start < size else { return nil }
     return bytes(at: start, count: Int(clamping: min(UInt64(count), size &- start)))
   }
 
-  /// The text at an offset; nil if it has no end within 64 KiB.
+  /// Reads the text at an offset; nil if it has no end within 64 KiB.
   func text(at start: UInt64) -> String? {
     var count = 256
     while count <= 1 << 16, let bytes = prefix(at: start, count: count) {
@@ -116,10 +115,10 @@ final class DebugSection {
     if compression == .zdebug {
       start = 12
       guard bytes.starts(with: Array("ZLIB".utf8)) else { return .failure(.unknownCompression) }
-      size = bytes.integer(at: 4, as: UInt64.self)?.byteSwapped
+      size = bytes.littleEndian(at: 4, as: UInt64.self)?.byteSwapped
     } else {
-      switch bytes.integer(at: 0, as: UInt32.self) {
-      case 1: size = bytes.integer(at: 8, as: UInt64.self)
+      switch bytes.littleEndian(at: 0, as: UInt32.self) {
+      case 1: size = bytes.littleEndian(at: 8, as: UInt64.self)
       case 2: return .failure(.zstandard)
       case nil: return .failure(.damaged)
       default: return .failure(.unknownCompression)
@@ -127,10 +126,51 @@ final class DebugSection {
     }
     guard let size else { return .failure(.damaged) }
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
-    // Deflate cannot make more than 1,032 bytes of one: a larger claim is not worth the memory.
+    // Deflate makes at most 1,032 bytes of one.
     guard size / 1032 <= storedSize,
       let contents = Inflate.expand(bytes, from: start, size: Int(clamping: size))
     else { return .failure(.damaged) }
     return .success(contents)
+  }
+}
+
+/// The sections of one file with functions and lines; nil for those that it lacks.
+struct DWARFSections {
+  let info: DebugSection?
+  let abbreviations: DebugSection?
+  let line: DebugSection?
+  let lineStrings: DebugSection?
+  let strings: DebugSection?
+  let stringOffsets: DebugSection?
+  let addresses: DebugSection?
+  let ranges: DebugSection?
+  let rangeLists: DebugSection?
+  let addressRanges: DebugSection?
+
+  init(of image: ELFImage) {
+    info = DebugSection(".debug_info", of: image)
+    abbreviations = DebugSection(".debug_abbrev", of: image)
+    line = DebugSection(".debug_line", of: image)
+    lineStrings = DebugSection(".debug_line_str", of: image)
+    strings = DebugSection(".debug_str", of: image)
+    stringOffsets = DebugSection(".debug_str_offsets", of: image)
+    addresses = DebugSection(".debug_addr", of: image)
+    ranges = DebugSection(".debug_ranges", of: image)
+    rangeLists = DebugSection(".debug_rnglists", of: image)
+    addressRanges = DebugSection(".debug_aranges", of: image)
+  }
+
+  /// Says which section cannot be read; nil where all can.
+  var note: String? {
+    for section in [info, abbreviations, line, strings] {
+      switch section?.obstacle {
+      case .zstandard: return "its debug information is compressed with zstd, which is not read"
+      case .unknownCompression: return "its debug information is compressed in an unknown way"
+      case .damaged: return "its compressed debug information is damaged"
+      case .tooLarge: return "its compressed debug information is too large to be read"
+      case nil: continue
+      }
+    }
+    return nil
   }
 }

@@ -1,9 +1,9 @@
 internal import CSwiftDemangle
 internal import Glibc
 
-/// Turns linkage names into names that people wrote.
-enum Demangler {
-  /// Nil for a name that is neither Swift's nor C++'s.
+/// Turns linkage names into those of the source.
+package enum Demangler {
+  /// Demangles a Swift or C++ name; nil for any other.
   static func demangle(_ name: String) -> String? {
     if name.hasPrefix("$s") || name.hasPrefix("$S") || name.hasPrefix("_T0") {
       return unsafe taken(swift_demangle(name, name.utf8.count, nil, nil, 0))
@@ -11,9 +11,47 @@ enum Demangler {
     return name.hasPrefix("_Z") ? unsafe taken(pm_demangle_cxx(name)) : nil
   }
 
+  /// Demangles the name of a C++ type as `std::type_info::name()` gives it: "std::runtime_error" for
+  /// "St13runtime_error".
+  ///
+  /// - Returns: the name itself if it is not one of the Itanium ABI.
+  package static func cxxTypeName(_ name: String) -> String {
+    // The name of a type that is local to one file begins with a star.
+    let plain = name.hasPrefix("*") ? String(name.dropFirst()) : name
+    let prefix = "typeinfo name for "
+    guard let demangled = demangle("_ZTS" + plain), demangled.hasPrefix(prefix) else {
+      return plain
+    }
+    return String(demangled.dropFirst(prefix.count))
+  }
+
   private static func taken(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {
     guard let pointer = unsafe pointer else { return nil }
     defer { unsafe free(pointer) }
     return unsafe String(cString: pointer)
+  }
+}
+
+/// The linkage names of asynchronous functions, which the compiler splits at suspensions.
+///
+/// Source: swift docs/ABI/Mangling.rst: `TY` or `TQ` with a number ends the name of a part; `Ya`
+/// stands for `async`.
+enum AsyncFunctionName {
+  /// Returns the name of the whole function for any of its parts; nil for a synchronous function.
+  static func whole(of name: String) -> String? {
+    guard name.hasPrefix("$s") || name.hasPrefix("$S") else { return nil }
+    if let whole = withoutPart(name) { return whole }
+    // Saves demangling most names.
+    guard name.contains("Ya") else { return nil }
+    return Demangler.demangle(name)?.contains(" async ") == true ? name : nil
+  }
+
+  /// Returns "f" for "fTY0_"; nil for a name without such an end.
+  private static func withoutPart(_ name: String) -> String? {
+    guard name.hasSuffix("_") else { return nil }
+    let digits = name.dropLast().reversed().prefix { $0.isNumber }.count
+    let rest = name.dropLast(1 + digits)
+    guard digits > 0, rest.hasSuffix("TY") || rest.hasSuffix("TQ") else { return nil }
+    return String(rest.dropLast(2))
   }
 }

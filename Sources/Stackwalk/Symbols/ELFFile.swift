@@ -1,9 +1,12 @@
+internal import Glibc
+internal import IntermediateDump
 package import ProcessSnapshot
 
-/// The parts of an ELF file that name functions: program headers, sections, build ID.
+/// A 64-bit little-endian ELF file: program headers, sections, build ID.
 ///
-/// Reads what it is asked for and checks every offset against the file. Source: System V ABI,
-/// chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`); elf(5).
+/// Checks every offset against the file.
+///
+/// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`, `Elf64_Shdr`); elf(5).
 package struct ELFFile: ~Copyable {
   struct Segment {
     var type: UInt32
@@ -13,12 +16,11 @@ package struct ELFFile: ~Copyable {
     var fileSize: UInt64
     var memorySize: UInt64
 
-    /// Where it lies in memory.
     var memoryRange: AddressRange { AddressRange(start: address, byteCount: memorySize) }
   }
 
   struct Section {
-    /// Empty where the file names none.
+    /// Empty if the file does not name it.
     var name: String
     var type: UInt32
     var flags: UInt64
@@ -31,7 +33,7 @@ package struct ELFFile: ~Copyable {
 
   static let load: UInt32 = 1
   private static let note: UInt32 = 4
-  /// A section that a file without contents keeps the headers of, as a split debug file does.
+  /// SHT_NOBITS: a split debug file has only headers of the sections with code.
   private static let noBits: UInt32 = 8
   static let exceptionFrameHeader: UInt32 = 0x6474_E550
 
@@ -51,19 +53,17 @@ package struct ELFFile: ~Copyable {
     self.file = file
   }
 
-  /// The first section of a name that has contents in this file.
+  /// Finds the first section of a name that has contents in this file.
   func section(named name: String) -> Section? {
     sections.first { $0.name == name && $0.type != Self.noBits && $0.size > 0 }
   }
 
-  /// Where the first loaded page wants to lie: a module's address minus this is what was added to
-  /// every address.
+  /// The first loaded page; a module's address minus this is its load bias.
   package var firstAddress: Address? {
     segments.first { $0.type == Self.load }.map { $0.address.alignedDown(to: 0x1000) }
   }
 
-  /// The bytes that are loaded at an address of the file's own numbering; nil outside the file's
-  /// contents.
+  /// Reads the bytes that are loaded at an address; nil outside the file's contents.
   func loadedBytes(at address: Address, count: Int) -> [UInt8]? {
     guard count >= 0 else { return nil }
     for segment in segments where segment.type == Self.load {
@@ -76,23 +76,23 @@ package struct ELFFile: ~Copyable {
     return nil
   }
 
-  /// The descriptor of the note GNU/NT_GNU_BUILD_ID; empty if there is none.
+  /// The descriptor of the note NT_GNU_BUILD_ID; empty without one.
   package var buildID: [UInt8] {
     for segment in segments where segment.type == Self.note && segment.fileSize <= 1 << 16 {
-      guard let notes = file.bytes(at: segment.fileOffset, count: Int(clamping: segment.fileSize))
-      else {
-        continue
+      if let notes = file.bytes(at: segment.fileOffset, count: Int(clamping: segment.fileSize)),
+        let found = Self.buildID(inNotes: notes)
+      {
+        return found
       }
-      if let found = Self.buildID(inNotes: notes) { return found }
     }
     return []
   }
 
   static func buildID(inNotes notes: [UInt8]) -> [UInt8]? {
     var offset = 0
-    while let nameSize = notes.integer(at: offset, as: UInt32.self),
-      let size = notes.integer(at: offset + 4, as: UInt32.self),
-      let type = notes.integer(at: offset + 8, as: UInt32.self)
+    while let nameSize = notes.littleEndian(at: offset, as: UInt32.self),
+      let size = notes.littleEndian(at: offset + 4, as: UInt32.self),
+      let type = notes.littleEndian(at: offset + 8, as: UInt32.self)
     {
       let name = offset + 12
       let descriptor = name + (Int(nameSize) + 3) & ~3
@@ -107,58 +107,138 @@ package struct ELFFile: ~Copyable {
   }
 
   private static func segments(_ file: borrowing ModuleFile, _ header: [UInt8]) -> [Segment]? {
-    guard let offset = header.integer(at: 32, as: UInt64.self),
-      header.integer(at: 54, as: UInt16.self) == 56,
-      let count = header.integer(at: 56, as: UInt16.self),
+    guard let offset = header.littleEndian(at: 32, as: UInt64.self),
+      header.littleEndian(at: 54, as: UInt16.self) == 56,
+      let count = header.littleEndian(at: 56, as: UInt16.self),
       let table = file.bytes(at: offset, count: Int(count) * 56)
     else { return nil }
     return stride(from: 0, to: table.count, by: 56).compactMap { start in
-      guard let type = table.integer(at: start, as: UInt32.self),
-        let flags = table.integer(at: start + 4, as: UInt32.self),
-        let fileOffset = table.integer(at: start + 8, as: UInt64.self),
-        let address = table.integer(at: start + 16, as: UInt64.self),
-        let fileSize = table.integer(at: start + 32, as: UInt64.self),
-        let memorySize = table.integer(at: start + 40, as: UInt64.self)
+      guard let type = table.littleEndian(at: start, as: UInt32.self),
+        let flags = table.littleEndian(at: start + 4, as: UInt32.self),
+        let fileOffset = table.littleEndian(at: start + 8, as: UInt64.self),
+        let address = table.littleEndian(at: start + 16, as: UInt64.self),
+        let fileSize = table.littleEndian(at: start + 32, as: UInt64.self),
+        let memorySize = table.littleEndian(at: start + 40, as: UInt64.self)
       else { return nil }
       return Segment(
         type: type, flags: flags, fileOffset: fileOffset, address: Address(address),
-        fileSize: fileSize,
-        memorySize: memorySize)
+        fileSize: fileSize, memorySize: memorySize)
     }
   }
 
-  /// Empty where a file has no section headers, which is no damage.
+  /// Reads the section headers, which a stripped file may lack.
   private static func sections(_ file: borrowing ModuleFile, _ header: [UInt8]) -> [Section] {
-    guard let offset = header.integer(at: 40, as: UInt64.self),
-      header.integer(at: 58, as: UInt16.self) == 64,
-      let count = header.integer(at: 60, as: UInt16.self),
+    guard let offset = header.littleEndian(at: 40, as: UInt64.self),
+      header.littleEndian(at: 58, as: UInt16.self) == 64,
+      let count = header.littleEndian(at: 60, as: UInt16.self),
       let table = file.bytes(at: offset, count: Int(count) * 64)
     else { return [] }
     let names = sectionNames(file, header, table)
     return stride(from: 0, to: table.count, by: 64).compactMap { start in
-      guard let name = table.integer(at: start, as: UInt32.self),
-        let type = table.integer(at: start + 4, as: UInt32.self),
-        let flags = table.integer(at: start + 8, as: UInt64.self),
-        let address = table.integer(at: start + 16, as: UInt64.self),
-        let fileOffset = table.integer(at: start + 24, as: UInt64.self),
-        let size = table.integer(at: start + 32, as: UInt64.self),
-        let link = table.integer(at: start + 40, as: UInt32.self),
-        let entrySize = table.integer(at: start + 56, as: UInt64.self)
+      guard let name = table.littleEndian(at: start, as: UInt32.self),
+        let type = table.littleEndian(at: start + 4, as: UInt32.self),
+        let flags = table.littleEndian(at: start + 8, as: UInt64.self),
+        let address = table.littleEndian(at: start + 16, as: UInt64.self),
+        let fileOffset = table.littleEndian(at: start + 24, as: UInt64.self),
+        let size = table.littleEndian(at: start + 32, as: UInt64.self),
+        let link = table.littleEndian(at: start + 40, as: UInt32.self),
+        let entrySize = table.littleEndian(at: start + 56, as: UInt64.self)
       else { return nil }
       return Section(
-        name: names.text(at: Int(name)), type: type, flags: flags, address: Address(address),
-        fileOffset: fileOffset, size: size, link: link,
+        name: Self.text(in: names, at: Int(name)), type: type, flags: flags,
+        address: Address(address), fileOffset: fileOffset, size: size, link: link,
         entrySize: entrySize)
     }
   }
-  /// The string table of section names; empty where there is none, or one larger than any.
+
+  /// Reads the string table of section names; empty where there is none, or an absurd one.
   private static func sectionNames(
     _ file: borrowing ModuleFile, _ header: [UInt8], _ table: [UInt8]
   ) -> [UInt8] {
-    guard let index = header.integer(at: 62, as: UInt16.self),
-      let offset = table.integer(at: Int(index) * 64 + 24, as: UInt64.self),
-      let size = table.integer(at: Int(index) * 64 + 32, as: UInt64.self), size <= 1 << 20
+    guard let index = header.littleEndian(at: 62, as: UInt16.self),
+      let offset = table.littleEndian(at: Int(index) * 64 + 24, as: UInt64.self),
+      let size = table.littleEndian(at: Int(index) * 64 + 32, as: UInt64.self), size <= 1 << 20
     else { return [] }
     return file.bytes(at: offset, count: Int(clamping: size)) ?? []
+  }
+
+  /// Reads a name, of at most 4 KiB; empty outside the table.
+  private static func text(in names: [UInt8], at offset: Int) -> String {
+    guard names.indices.contains(offset) else { return "" }
+    return String(decoding: names[offset...].prefix(4096).prefix { $0 != 0 }, as: UTF8.self)
+  }
+}
+
+/// An open ELF file that several readers share.
+final class ELFImage {
+  let path: String
+  let elf: ELFFile
+
+  init(path: String) throws(StackwalkError) {
+    self.path = path
+    elf = try ELFFile(path: path)
+  }
+}
+
+/// A module's file on this machine.
+///
+/// Reads and does not map, because a file that is truncated meanwhile would raise SIGBUS.
+struct ModuleFile: ~Copyable {
+  private let descriptor: Int32
+  let size: UInt64
+
+  /// Opens a regular file.
+  ///
+  /// The path comes from a dump and may be anything: a FIFO does not block, a device is refused.
+  init(path: String) throws(StackwalkError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { throw StackwalkError(.cannotOpen, path: path, errno: errno) }
+    var information = stat()
+    guard unsafe fstat(descriptor, &information) == 0 else {
+      let failure = errno
+      close(descriptor)
+      throw StackwalkError(.cannotOpen, path: path, errno: failure)
+    }
+    guard information.st_mode & S_IFMT == S_IFREG, information.st_size >= 0 else {
+      close(descriptor)
+      throw StackwalkError(.notAFile, path: path)
+    }
+    self.descriptor = descriptor
+    size = UInt64(information.st_size)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Reads `count` bytes at an offset; nil unless all of them are there.
+  func bytes(at offset: UInt64, count: Int) -> [UInt8]? {
+    guard count >= 0, offset <= size, UInt64(count) <= size &- offset else { return nil }
+    var isComplete = true
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      while initialized < count {
+        let result = unsafe pread(
+          descriptor, buffer.baseAddress! + initialized, count - initialized,
+          off_t(clamping: offset) + initialized)
+        if result < 0 && errno == EINTR { continue }
+        guard result > 0 else {
+          isComplete = false
+          break
+        }
+        initialized += result
+      }
+    }
+    return isComplete ? bytes : nil
+  }
+
+  /// Reads text up to a NUL; nil if there is none within `limit` bytes.
+  func string(at offset: UInt64, limit: Int) -> String? {
+    guard offset < size else { return nil }
+    var length = min(256, Int(clamping: min(UInt64(limit), size &- offset)))
+    while let bytes = bytes(at: offset, count: length) {
+      if let end = bytes.firstIndex(of: 0) { return String(decoding: bytes[..<end], as: UTF8.self) }
+      let longest = Int(clamping: min(UInt64(limit), size &- offset))
+      guard length < longest else { return nil }
+      length = longest
+    }
+    return nil
   }
 }

@@ -1,6 +1,9 @@
+internal import IntermediateDump
+
 /// Expands zlib streams, the compression of debug sections.
 ///
-/// Total: damaged input gives nil, and the output never grows beyond what was announced.
+/// Bounds its output by the announced size.
+///
 /// Source: RFC 1950 (zlib), RFC 1951 (deflate).
 struct Inflate {
   private let input: [UInt8]
@@ -14,8 +17,8 @@ struct Inflate {
   ///
   /// - Parameters:
   ///   - bytes: holds the stream.
-  ///   - start: where it starts; what follows its end is not looked at.
-  ///   - size: the announced size of the contents in bytes; the caller bounds it.
+  ///   - start: the index of its first byte; bytes behind its end are ignored.
+  ///   - size: the announced size of the contents in bytes, bounded by the caller.
   /// - Returns: nil if the stream is damaged or its contents have another size.
   static func expand(_ bytes: [UInt8], from start: Int, size: Int) -> [UInt8]? {
     guard start >= 0, start <= bytes.count - 6, size >= 0 else { return nil }
@@ -48,7 +51,7 @@ struct Inflate {
     }
   }
 
-  /// Makes at least `count` bits available where the input has them.
+  /// Makes `count` bits available if the input has them.
   private mutating func fill(_ count: Int) {
     while bitCount < count, position < input.count {
       bits |= UInt64(input[position]) << UInt64(bitCount)
@@ -78,17 +81,16 @@ struct Inflate {
   }
 
   private mutating func stored() -> Bool {
-    // The rest of the byte, and whole bytes that were taken ahead, go back.
+    // Drop the rest of the byte; give back whole bytes that were read ahead.
     position -= bitCount / 8
     bits = 0
     bitCount = 0
-    guard position <= input.count - 4 else { return false }
-    let count = Int(input[position]) | Int(input[position + 1]) << 8
-    let complement = Int(input[position + 2]) | Int(input[position + 3]) << 8
-    position += 4
-    guard count == complement ^ 0xFFFF, count <= input.count - position,
-      count <= output.count - produced
+    guard let size = input.littleEndian(at: position, as: UInt16.self),
+      input.littleEndian(at: position + 2, as: UInt16.self) == ~size
     else { return false }
+    let count = Int(size)
+    position += 4
+    guard count <= input.count - position, count <= output.count - produced else { return false }
     for index in 0..<count { output[produced + index] = input[position + index] }
     position += count
     produced += count
@@ -113,7 +115,7 @@ struct Inflate {
     return compressed(literals, distances)
   }
 
-  /// The run-length coded lengths of both codes of a block.
+  /// Reads the run-length coded lengths of both codes of a block.
   private mutating func codeLengths(_ code: HuffmanCode, count: Int) -> [UInt8]? {
     var lengths: [UInt8] = []
     while lengths.count < count {
@@ -173,8 +175,9 @@ struct Inflate {
   /// Compares the Adler-32 behind the stream.
   private mutating func checksumFits() -> Bool {
     position -= bitCount / 8
-    guard position <= input.count - 4 else { return false }
-    let stored = input[position..<position + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    guard let stored = input.littleEndian(at: position, as: UInt32.self)?.byteSwapped else {
+      return false
+    }
     var low: UInt32 = 1
     var high: UInt32 = 0
     var index = 0
@@ -193,14 +196,14 @@ struct Inflate {
   }
 }
 
-/// A prefix code of deflate as a table that the next 15 bits index.
+/// A prefix code of deflate, as a table indexed by the next 15 bits.
 struct HuffmanCode {
   static let longest = 15
 
   /// The symbol in the upper 12 bits, its length in the lower 4; 0 for bits that are no code.
   let table: [UInt16]
 
-  /// Nil if the lengths ask for more codes than there are.
+  /// Assigns codes by their lengths; nil if there are too few codes.
   init?(lengths: ArraySlice<UInt8>) {
     var counts = [Int](repeating: 0, count: Self.longest + 1)
     for length in lengths where length > 0 { counts[Int(length)] += 1 }

@@ -1,51 +1,47 @@
+internal import Glibc
 package import ProcessSnapshot
 
-/// The functions of one module, from its file and its split debug file.
+/// Functions, lines and unwind rules of one module, from its file and its split debug file.
 package final class ModuleSymbols {
   private let files: SymbolFiles
   private let firstAddress: Address
   private lazy var table = SymbolTable(of: tableFile.elf)
-  private lazy var frames = CallFrameTable(of: files)
-  /// Opened when the first line is asked for.
+  private lazy var frames = CFITable(of: files)
   private lazy var information = makeInformation()
   private let limit: WorkLimit
-  /// The file that names come from.
+  /// The file with the symbol table.
   private let tableFile: ELFImage
-  /// False if the dump or the file has no build ID to compare.
+  /// False if the dump has no build ID to compare.
   let isVerified: Bool
 
-  /// Opens a module's files and checks that they are the build that crashed.
+  /// Opens a module's files, of the build that crashed only.
   ///
   /// - Parameters:
   ///   - module: as the dump describes it.
-  ///   - folders: where else to look for files of the same build.
-  ///   - limit: when to stop reading.
+  ///   - folders: directories to search besides the usual places.
+  ///   - limit: bounds the time for reading.
   package init(
     _ module: ModuleSnapshot, folders: [String] = [], limit: WorkLimit = WorkLimit(seconds: nil)
   ) throws(StackwalkError) {
     let files = try SymbolFiles(of: module, folders: folders)
-    let all = [files.image, files.debug].compactMap { $0 }
-    guard let first = all.first, let firstAddress = first.elf.firstAddress else {
+    guard let first = files.all.first, let firstAddress = first.elf.firstAddress else {
       throw StackwalkError(.notELF, path: module.path)
     }
     isVerified = !module.buildID.isEmpty
-    tableFile = all.first(where: \.hasSymbolTable) ?? first
+    tableFile = files.all.first(where: \.hasSymbolTable) ?? first
     self.firstAddress = firstAddress
     self.limit = limit
     self.files = files
   }
 
   private func makeInformation() -> DebugInformation? {
-    let file = [files.image, files.debug].compactMap { $0 }.first(where: \.hasDebugInformation)
-    return file.flatMap { DebugInformation(of: $0, limit: limit) }
+    files.all.first(where: \.hasDebugInformation).flatMap { DebugInformation(of: $0, limit: limit) }
   }
 
-  /// What somebody who misses names or lines should know.
-  var notes: [String] {
-    files.notes + (information?.note.map { [$0] } ?? [])
-  }
+  /// Says why names or lines may be missing.
+  var notes: [String] { files.notes + (information?.note.map { [$0] } ?? []) }
 
-  /// An address of the process in the file's own numbering.
+  /// Converts an address of the process into the file's own numbering.
   private func fileAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
     firstAddress &+ address.wrappedDistance(above: module.address)
   }
@@ -54,7 +50,7 @@ package final class ModuleSymbols {
     module.address &+ address.wrappedDistance(above: firstAddress)
   }
 
-  /// The name and start of the function around an address of the process.
+  /// Finds the name and start of the function around an address of the process.
   func function(at address: Address, in module: ModuleSnapshot) -> (name: String, start: Address)? {
     guard let entry = table.entry(containing: fileAddress(address, module)),
       let name = table.name(of: entry, in: tableFile.elf)
@@ -62,11 +58,9 @@ package final class ModuleSymbols {
     return (name, processAddress(entry.address, module))
   }
 
-  /// The calls at an address of the process, innermost first, their starts in the process' own
-  /// numbering.
+  /// Finds the calls at an address of the process, innermost first.
   ///
-  /// The function that is not inlined has its name from the symbol table, which is what debuggers
-  /// show and what a program without debug information has.
+  /// Names the function that is not inlined by the symbol table, as debuggers do.
   package func frames(
     at address: Address, in module: ModuleSnapshot, approximating: Bool = true
   ) -> [DebugInformation.Frame] {
@@ -86,7 +80,7 @@ package final class ModuleSymbols {
     return frames + [last]
   }
 
-  /// The start of the function around an address of the process, of a function without a name too.
+  /// Finds the start of the function around an address of the process, even without a name.
   func functionStart(of address: Address, in module: ModuleSnapshot) -> Address? {
     let wanted = fileAddress(address, module)
     let start = table.entry(containing: wanted)?.address ?? frames.functionStart(of: wanted)
@@ -97,11 +91,39 @@ package final class ModuleSymbols {
     files.image?.elf.loadedBytes(at: fileAddress(address, module), count: count)
   }
 
-  /// The rules for unwinding at an address of the process; nil where the files have none.
-  func frameRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> FrameRow? {
+  /// Finds the unwind rules at an address of the process; nil where the files have none.
+  func cfiRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> CFIRow? {
     frames.row(
       at: fileAddress(address, module),
       loadBias: module.address.wrappedDistance(above: firstAddress),
       registerCount: registerCount)
+  }
+}
+
+/// The time by which reading symbols has to end; long loops check it now and then.
+package final class WorkLimit {
+  /// Nanoseconds of the monotonic clock; nil for no limit.
+  private let deadline: UInt64?
+  private var wasReached = false
+
+  /// Starts the clock.
+  ///
+  /// - Parameter seconds: from now on; nil for no limit.
+  package init(seconds: Double?) {
+    deadline = seconds.map {
+      Self.now &+ (UInt64(exactly: (max(0, min($0, 1e6)) * 1e9).rounded()) ?? 0)
+    }
+  }
+
+  var isReached: Bool {
+    guard let deadline else { return false }
+    if !wasReached, Self.now >= deadline { wasReached = true }
+    return wasReached
+  }
+
+  private static var now: UInt64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 }

@@ -1,19 +1,18 @@
 public import ProcessSnapshot
 
 extension StoredSymbols {
-  /// The frames of the crashing thread that are kept: the innermost, and the outermost of a deeper
-  /// stack.
+  /// The most frames that are kept, innermost and outermost.
   private static var headCount: Int { 192 }
   private static var tailCount: Int { 64 }
 
-  /// Names the functions of the crashing thread from the modules' files on this machine, and those
-  /// that wait for it in its task.
+  /// Finds names and lines of the crashing thread, and of its task's async callers, in the modules'
+  /// files on this machine.
   ///
-  /// Takes mostly some tens of milliseconds, and somewhat more than the limit at most.
+  /// Takes mostly some tens of milliseconds.
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - timeLimit: seconds after which no more is read; what was found until then is kept.
+  ///   - timeLimit: seconds after which no more is read; keeps what was found until then.
   /// - Returns: nil if no thread crashed or nothing was found.
   public static func gather(for snapshot: ProcessSnapshot, timeLimit: Double) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
@@ -37,7 +36,7 @@ extension StoredSymbols {
     return symbols.functions.isEmpty ? nil : symbols
   }
 
-  /// A recursion comes to the same address again; its functions are kept once.
+  /// Keeps the functions at an address once, which a recursion adds again and again.
   private mutating func removeRepetitions() {
     for (address, functions) in functions {
       if let end = functions.firstIndex(where: { !$0.isInlined }), end + 1 < functions.count {

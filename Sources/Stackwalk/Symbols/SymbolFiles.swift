@@ -1,29 +1,31 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The files that tell of one module: its own, and a split debug file.
+/// The files of one module, of the build that crashed: its own, and a split debug file.
 ///
-/// A file counts only if it is the build that crashed: by its build ID, or by the checksum of
-/// `.gnu_debuglink` where a debug file has no build ID.
+/// Compares build IDs, or for a debug file without one the checksum in `.gnu_debuglink`.
 struct SymbolFiles {
-  /// With code; nil if only a debug file of the same build was found.
+  /// The file with code; nil if only a debug file was found.
   private(set) var image: ELFImage?
-  /// With debug information that `image` lacks.
+  /// The file with debug information or symbols that `image` lacks.
   private(set) var debug: ELFImage?
-  /// What somebody who misses names or lines should know.
+  /// Says why names or lines may be missing.
   private(set) var notes: [String] = []
 
-  /// Finds them.
+  /// Those that were found, the one with code first.
+  var all: [ELFImage] { [image, debug].compactMap { $0 } }
+
+  /// Finds and opens them.
   ///
   /// - Parameters:
   ///   - module: as the dump describes it.
-  ///   - folders: where to look besides the module's own path and the system's debug folder.
-  /// - Throws: `StackwalkError` of the module's own path, if nothing of its build was found.
+  ///   - folders: directories to search besides the module's path and `/usr/lib/debug`.
+  /// - Throws: `StackwalkError` if nothing of its build was found.
   init(of module: ModuleSnapshot, folders: [String]) throws(StackwalkError) {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
-      // A dump keeps every build ID there is, so a file that has one where the dump has none is
-      // another build.
+      // A dump has every build ID, so a file with one where the dump has none is another build.
       guard own.elf.buildID == module.buildID else {
         throw StackwalkError(.notTheSameBuild, path: module.path)
       }
@@ -33,7 +35,7 @@ struct SymbolFiles {
     }
     let other = findOthers(module, folders)
     guard image != nil || debug != nil else {
-      // A file that is there and another build says more than one that is not there.
+      // A file of another build says more than one that is not there.
       let another = other.map { StackwalkError(.notTheSameBuild, path: $0) }
       let own = failure ?? StackwalkError(.notELF, path: module.path)
       throw own.code == .notTheSameBuild ? own : another ?? own
@@ -41,10 +43,12 @@ struct SymbolFiles {
     if let failure, let found = image ?? debug {
       notes.append("\(failure); names and lines are from \(found.path)")
     }
-    noteWhatIsNotRead()
+    noteUnreadParts()
   }
 
-  /// - Returns: the first file that lies where the module's may, but is another build.
+  /// Searches the other places.
+  ///
+  /// - Returns: the first file there that is another build.
   private mutating func findOthers(_ module: ModuleSnapshot, _ folders: [String]) -> String? {
     if image?.hasDebugInformation == true { return nil }
     var other: String?
@@ -60,7 +64,7 @@ struct SymbolFiles {
     return other
   }
 
-  /// True when nothing is left to look for.
+  /// True if nothing is left to look for.
   private var isComplete: Bool {
     debug != nil || image?.hasDebugInformation == true
   }
@@ -92,8 +96,7 @@ struct SymbolFiles {
     }
   }
 
-  private mutating func noteWhatIsNotRead() {
-    let all = [image, debug].compactMap { $0 }
+  private mutating func noteUnreadParts() {
     if all.contains(where: { $0.elf.section(named: ".gnu_debugaltlink") != nil }) {
       notes.append("parts of its debug information are in a file of dwz, which is not read")
     }
@@ -104,22 +107,19 @@ struct SymbolFiles {
     }
   }
 
-  /// Where a module's own or debug file may lie: by build ID, then by name.
+  /// Lists the paths of a module's own or debug file, by build ID, then by name.
   static func candidates(
     for module: ModuleSnapshot, folders: [String], debugFolder: String = "/usr/lib/debug"
   ) -> [String] {
     var paths: [String] = []
-    let digits = module.buildID.map { byte in
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-    let all = digits.joined()
-    if let first = digits.first, digits.count > 1 {
-      let rest = digits.dropFirst().joined()
+    if module.buildID.count > 1 {
+      let all = module.buildID.hexadecimal
+      let (first, rest) = (all.prefix(2), all.dropFirst(2))
       for folder in folders {
         paths += [
           "\(folder)/.build-id/\(first)/\(rest).debug", "\(folder)/.build-id/\(first)/\(rest)",
           "\(folder)/\(first)/\(rest).debug", "\(folder)/\(first)/\(rest)",
-          // As debuginfod's clients keep them.
+          // debuginfod's cache.
           "\(folder)/\(all)/debuginfo", "\(folder)/\(all)/executable",
         ]
       }
@@ -129,7 +129,7 @@ struct SymbolFiles {
       for name in [module.name, module.name + ".debug"] where !module.name.isEmpty {
         paths.append("\(folder)/\(name)")
       }
-      // A copy of the machine's root.
+      // A copy of the root directory.
       if module.path.hasPrefix("/") {
         paths += ["\(folder)\(module.path)", "\(folder)\(module.path).debug"]
       }
@@ -145,10 +145,73 @@ extension ELFImage {
 
   var hasSymbolTable: Bool { elf.section(named: ".symtab") != nil }
 
-  /// False for a split debug file, whose sections of code are empty.
+  /// False for a split debug file, whose code sections are SHT_NOBITS.
   var hasCode: Bool {
     elf.sections.contains { section in
       section.flags & 4 != 0 && section.type == 1 && section.size > 0
     }
+  }
+}
+
+/// The name and checksum of a split debug file, from `.gnu_debuglink`.
+///
+/// Source: GDB manual, "Separate Debug Files".
+struct DebugLink: Equatable {
+  let name: String
+  let checksum: UInt32
+
+  /// Reads the section; nil without one, or for a name with a slash.
+  init?(of elf: borrowing ELFFile) {
+    guard let section = elf.section(named: ".gnu_debuglink"), section.size <= 4096,
+      let bytes = elf.file.bytes(at: section.fileOffset, count: Int(clamping: section.size)),
+      let end = bytes.firstIndex(of: 0),
+      let checksum = bytes.littleEndian(at: (end + 4) & ~3, as: UInt32.self)
+    else { return nil }
+    name = String(decoding: bytes[..<end], as: UTF8.self)
+    self.checksum = checksum
+    guard !name.isEmpty, !name.contains("/") else { return nil }
+  }
+
+  /// Lists the paths where debuggers look for it.
+  func candidates(for module: String, debugFolder: String = "/usr/lib/debug") -> [String] {
+    let parent = module.lastIndex(of: "/").map { String(module[..<$0]) } ?? ""
+    return [
+      "\(parent)/\(name)", "\(parent)/.debug/\(name)", "\(debugFolder)\(parent)/\(name)",
+    ]
+  }
+}
+
+/// The checksum of the file that `.gnu_debuglink` names.
+///
+/// Source: ITU-T V.42, 8.1.1.6.2 (polynomial); GDB manual, "Separate Debug Files".
+struct CRC32 {
+  private static let table: [UInt32] = (0..<256).map { index in
+    var value = UInt32(truncatingIfNeeded: index)
+    for _ in 0..<8 { value = value & 1 != 0 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
+    return value
+  }
+
+  private var state: UInt32 = ~0
+
+  mutating func add(_ bytes: [UInt8]) {
+    let table = Self.table
+    var state = state
+    for byte in bytes { state = state >> 8 ^ table[Int(UInt8(truncatingIfNeeded: state) ^ byte)] }
+    self.state = state
+  }
+
+  var value: UInt32 { ~state }
+
+  /// Computes the checksum of a whole file; nil if it cannot be read.
+  static func of(_ file: borrowing ModuleFile) -> UInt32? {
+    var checksum = CRC32()
+    var offset: UInt64 = 0
+    while offset < file.size {
+      let count = Int(clamping: min(1 << 20, file.size &- offset))
+      guard let bytes = file.bytes(at: offset, count: count) else { return nil }
+      checksum.add(bytes)
+      offset &+= UInt64(count)
+    }
+    return checksum.value
   }
 }

@@ -1,30 +1,32 @@
+internal import IntermediateDump
 package import ProcessSnapshot
 
 /// The functions of one ELF file, sorted by address.
 ///
-/// Keeps 24 bytes a function and reads names from the file when they are asked for.
+/// Keeps 24 bytes a function, and reads names from the file when they are asked for.
+///
 /// Source: System V ABI, chapter 4 (`Elf64_Sym`).
 package struct SymbolTable {
   package struct Entry {
     package var address: Address
-    /// Bytes; up to the next function for one whose size the table does not tell.
+    /// In bytes; up to the next function if the table does not tell.
     package var size: UInt64
-    /// Offset into the string table.
+    /// An offset into the string table.
     var name: UInt32
-    /// The better of two names for one address has the higher rank.
+    /// Higher for the better of two names for one address.
     package var rank: UInt8
   }
 
-  /// More functions than any image has; a table that claims more is cut.
+  /// A longer table is cut.
   private static let maximumSymbolCount = 8 << 20
   private static let symbolSize = 24
   private static let symtab: UInt32 = 2
   private static let dynsym: UInt32 = 11
   private static let strtab: UInt32 = 3
-  /// The longest name that is read; mangled Swift names reach some thousand bytes.
+  /// A longer name is not read; mangled Swift names reach some thousand bytes.
   private static let maximumNameLength = 1 << 16
 
-  /// The rank from which an entry is a function and no mere label.
+  /// The lowest rank of a function; below are labels.
   private static let functionRank: UInt8 = 4
   private static let maximumAliasCount = 16
 
@@ -33,7 +35,7 @@ package struct SymbolTable {
   private var aliases: [Address: [Entry]] = [:]
   private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
-  /// Reads `.symtab`, or `.dynsym` in a file without; empty where there is neither.
+  /// Reads `.symtab`, else `.dynsym`; empty if there is neither.
   package init(of elf: borrowing ELFFile) {
     let sections = elf.sections
     guard
@@ -72,10 +74,10 @@ package struct SymbolTable {
   }
 
   private static func entry(_ bytes: [UInt8], _ start: Int, code: [ELFFile.Segment]) -> Entry? {
-    guard let name = bytes.integer(at: start, as: UInt32.self),
-      let section = bytes.integer(at: start + 6, as: UInt16.self),
-      let address = bytes.integer(at: start + 8, as: UInt64.self).map({ Address($0) }),
-      let size = bytes.integer(at: start + 16, as: UInt64.self)
+    guard let name = bytes.littleEndian(at: start, as: UInt32.self),
+      let section = bytes.littleEndian(at: start + 6, as: UInt16.self),
+      let address = bytes.littleEndian(at: start + 8, as: UInt64.self).map({ Address($0) }),
+      let size = bytes.littleEndian(at: start + 16, as: UInt64.self)
     else { return nil }
     let type = bytes[start + 4] & 15
     let binding = bytes[start + 4] >> 4
@@ -83,7 +85,7 @@ package struct SymbolTable {
     guard section != 0, name != 0, type == 2 || type == 10 || type == 0,
       code.contains(where: { $0.memoryRange.contains(address) })
     else { return nil }
-    // Global before weak before local, and any function before a label.
+    // Global before weak before local, and functions before labels.
     let bindingRank: UInt8 = binding == 1 ? 2 : binding == 2 ? 1 : 0
     return Entry(
       address: address, size: size, name: name, rank: bindingRank | (type == 0 ? 0 : functionRank))
@@ -105,12 +107,11 @@ package struct SymbolTable {
     entries = kept
   }
 
-  /// What decides between names of one function, the lower the better: one that is not reserved for
-  /// the library itself or kept only for old programs, then the more widely known one, then one with
-  /// a size.
+  /// Ranks the names of one function, the lowest first: one without leading underscores and old
+  /// version, then by rank, then one with a size.
   ///
   /// libc has `free`, `__libc_free`, `__GI___libc_free` and `cfree@GLIBC_2.2.5` at one address; a
-  /// version that is not the default comes behind a single `@`.
+  /// version behind a single `@` is not the default.
   private static func order(_ name: String, _ entry: Entry) -> (Int, Int, Int) {
     let isOld = name.contains("@") && !name.contains("@@")
     return (
@@ -132,40 +133,33 @@ package struct SymbolTable {
     }
   }
 
-  /// The function around an address of the file's own numbering.
+  /// Finds the function around an address of the file's own numbering.
   func entry(containing address: Address) -> Entry? {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].address <= address { low = middle + 1 } else { high = middle }
-    }
+    let end = entries.partitioningIndex { $0.address > address }
     // Labels inside a function come between its start and the address.
-    for index in stride(from: low - 1, through: max(0, low - 8), by: -1) {
+    for index in stride(from: end - 1, through: max(0, end - 8), by: -1) {
       let entry = entries[index]
       if address.wrappedDistance(above: entry.address) < entry.size { return entry }
     }
     return nil
   }
 
-  /// The name of an entry, the best of all that its function has; nil if the string table has none
-  /// there.
+  /// Finds the best name of an entry's function; nil if the string table has none.
   func name(of entry: Entry, in elf: borrowing ELFFile) -> String? {
     var best: (name: String, order: (Int, Int, Int))?
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }
       let order = Self.order(name, candidate)
-      // Of names that are as good as each other, such as a C++ constructor's two, debuggers show
-      // the table's last.
+      // Of equals, such as a C++ constructor's two names, debuggers show the last.
       if best.map({ order <= $0.order }) ?? true { best = (name, order) }
     }
-    // "memcpy@@GLIBC_2.14" in a static symbol table.
+    // Without the version, as in "memcpy@@GLIBC_2.14".
     return best.map { best in
       best.name.utf8.firstIndex(of: 0x40).map { String(best.name[..<$0]) } ?? best.name
     }
   }
 
-  /// With its version, where the table has one.
+  /// Reads the name of one entry, with its version.
   private func ownName(of entry: Entry, in elf: borrowing ELFFile) -> String? {
     let start = UInt64(entry.name)
     let (offset, overflow) = strings.offset.addingReportingOverflow(start)

@@ -94,11 +94,11 @@ public struct CandidateFrames {
     }
   }
 
-  private func row(of index: Int, _ source: SymbolSource) -> FrameRow? {
+  private func row(of index: Int, _ source: SymbolSource) -> CFIRow? {
     let entry = entries[index]
     let lookup = index > 0 ? entry.address.clampedSubtracting(1) : entry.address
     return entry.module.flatMap {
-      source.frameRow(at: lookup, in: $0, registerCount: registers.count)
+      source.cfiRow(at: lookup, in: $0, registerCount: registers.count)
     }
   }
 
@@ -109,8 +109,8 @@ public struct CandidateFrames {
   }
 
   /// The caller by the frame's rules; nil where they need what is not known, or lead to no entry.
-  private mutating func step(from index: Int, _ row: FrameRow) -> Int? {
-    guard case .register(let register, let offset)? = row.frameAddress,
+  private mutating func step(from index: Int, _ row: CFIRow) -> Int? {
+    guard case .register(let register, let offset)? = row.cfa,
       let base = register == UInt64(registers.framePointer)
         ? framePointer : register == UInt64(registers.stackPointer) ? stackPointer : nil
     else { return nil }

@@ -2,10 +2,10 @@ internal import ProcessSnapshot
 
 /// Follows the chain of saved frame pointers.
 ///
-/// A record is the caller's frame pointer and, behind it, the return address, on both
-/// architectures. A function that is known to make no record is left to other methods: the frame
-/// pointer is then an outer function's, and following it would silently leave callers out. Source:
-/// System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
+/// Leaves a function that is known to make no record to other methods: the frame pointer is then an
+/// outer function's, and following it would silently leave callers out.
+///
+/// Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 struct FramePointerMethod: UnwindMethod {
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
     guard let lookup = state.lookupAddress, let framePointer = state.registers.framePointer,
@@ -26,7 +26,7 @@ struct FramePointerMethod: UnwindMethod {
   }
 }
 
-/// A saved frame pointer and the return address behind it.
+/// The caller's frame pointer and, behind it, the return address, on both architectures.
 struct FrameRecord {
   let framePointer: Address
   let returnAddress: Address
@@ -47,13 +47,14 @@ struct FrameRecord {
     returnAddress = process.codeAddress(target)
   }
 
-  /// A saved frame pointer without bit 60, which marks the record of a Swift async function
-  /// (Swift's AsyncFrames, "extended frame"); the register itself never has it but in a prologue.
+  /// Clears bit 60, which marks the record of an asynchronous Swift function.
+  ///
+  /// Source: LLVM, `SwiftAsyncFramePointerMode`.
   static func withoutMark(_ framePointer: Address) -> Address {
     Address(framePointer.value & ~(1 << 60))
   }
 
-  /// Whether the return address is one: behind a call, or a signal handler's return.
+  /// Checks that the return address is behind a call, or a signal trampoline.
   func isPlausible(in process: UnwindProcess) -> Bool {
     process.check(returnAddress: returnAddress) != .notBehindCall
       || SignalFrameMethod.isTrampoline(at: returnAddress, in: process)

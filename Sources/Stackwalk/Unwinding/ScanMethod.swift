@@ -1,15 +1,14 @@
 internal import ProcessSnapshot
 
-/// Looks for the caller among the words on the stack: the last resort where no frame pointer is
-/// kept.
+/// Looks for a return address among the words on the stack: the last resort.
 ///
-/// A word counts only if the code before the address it holds is known and ends in a call. It may
-/// still be left over from a call that returned long ago, which is why such frames are marked.
+/// Takes a word only if the code before its address is known to end in a call. It may still be left
+/// over from a call that returned long ago, so such frames are marked.
 struct ScanMethod: UnwindMethod {
-  /// Words looked at for one frame: 16 KiB, more than glibc's largest frame on the way to abort.
+  /// The most words looked at for one frame: 16 KiB, more than glibc's largest on the way to abort.
   static let maximumWords: UInt64 = 2048
-  /// Words below a return address that may hold the caller's frame pointer: six saved registers and
-  /// one of padding.
+  /// Words below a return address that may hold the caller's frame pointer: six registers and one
+  /// of padding.
   private static let savedRegisterWords: UInt64 = 7
 
   func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
@@ -17,7 +16,6 @@ struct ScanMethod: UnwindMethod {
       return .unknown
     }
     for index in 0..<Self.maximumWords {
-      // A stack is captured piece by piece, and what was not captured ends the scan.
       guard process.spend(1), let slot = stackPointer.adding(index &* 8),
         let word = process.word(at: slot)
       else { break }
@@ -35,10 +33,8 @@ struct ScanMethod: UnwindMethod {
     return .unknown
   }
 
-  /// The frame pointer of the caller whose return address lies at `slot`.
-  ///
-  /// It is the one in the register if the callee left that alone, else the one that the callee
-  /// saved right below the return address; nil if neither leads to a record.
+  /// Finds the frame pointer of the caller whose return address lies at `slot`: in the register,
+  /// else saved below the return address; nil if none leads to a record.
   private func framePointer(
     above slot: Address, from stackPointer: Address, current: Address?, _ process: UnwindProcess
   ) -> Address? {
@@ -56,5 +52,88 @@ struct ScanMethod: UnwindMethod {
       if let word = process.word(at: saved), leadsToRecord(Address(word)) { return Address(word) }
     }
     return nil
+  }
+}
+
+/// Continues above a part of the stack that the handler's cap left out, as of a deep recursion.
+///
+/// Takes the lowest place above the gap from which three frames follow each other, by frame pointers
+/// or by call frame information. The count of frames in the gap is not known.
+struct GapMethod: UnwindMethod {
+  /// Frames that must follow each other: fewer could be stale words.
+  private static let chainLength = 3
+
+  func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
+    guard let stackPointer = state.registers.stackPointer,
+      let part = process.partBehindGap(after: stackPointer),
+      leadsIntoGap(state, below: part.address, in: process)
+    else { return .unknown }
+    var next = part.address.alignedUp(to: 8)
+    while let slot = next, part.range.contains(slot), process.spend(1) {
+      next = slot.adding(8)
+      if startsChain(at: slot, in: process), let record = record(at: slot, in: process) {
+        let registers = state.registers.caller(
+          programCounter: record.returnAddress, stackPointer: slot &+ 16,
+          framePointer: record.framePointer)
+        return .caller(
+          UnwindState(registers: registers, trust: .afterGap, isReturnAddress: true))
+      }
+      if let caller = described(at: slot, after: state, in: process) { return .caller(caller) }
+    }
+    return .unknown
+  }
+
+  /// Tells by frame pointer or call frame information whether the return address lies in the gap.
+  private func leadsIntoGap(
+    _ state: UnwindState, below end: Address, in process: UnwindProcess
+  ) -> Bool {
+    guard let stackPointer = state.registers.stackPointer else { return false }
+    let slots = [
+      state.registers.framePointer.map { $0 &+ 8 },
+      CFIMethod().cfa(of: state, in: process).map { $0 &- 8 },
+    ]
+    return slots.contains { slot in
+      guard let slot else { return false }
+      return slot >= stackPointer && slot < end && process.word(at: slot) == nil
+    }
+  }
+
+  /// Reads a frame whose return address lies at a slot, if call frame information alone leads on
+  /// from it, without other registers.
+  private func described(
+    at slot: Address, after state: UnwindState, in process: UnwindProcess
+  ) -> UnwindState? {
+    guard let word = process.word(at: slot) else { return nil }
+    let address = process.codeAddress(word)
+    guard process.check(returnAddress: address) == .behindCall else { return nil }
+    let registers = state.registers.caller(
+      programCounter: address, stackPointer: slot &+ 8, framePointer: nil)
+    let first = UnwindState(registers: registers, trust: .afterGap, isReturnAddress: true)
+    var last = first
+    for _ in 0..<Self.chainLength {
+      guard case .caller(let next) = CFIMethod().step(from: last, in: process),
+        let old = last.registers.stackPointer, let new = next.registers.stackPointer, new > old
+      else { return nil }
+      last = next
+    }
+    return first
+  }
+
+  private func record(at slot: Address, in process: UnwindProcess) -> FrameRecord? {
+    guard let record = FrameRecord(at: slot, notBelow: slot, in: process),
+      process.check(returnAddress: record.returnAddress) == .behindCall
+    else { return nil }
+    return record
+  }
+
+  private func startsChain(at slot: Address, in process: UnwindProcess) -> Bool {
+    var slot = slot
+    for _ in 0..<Self.chainLength {
+      guard let record = record(at: slot, in: process), record.framePointer > slot else {
+        return false
+      }
+      slot = record.framePointer
+    }
+    return true
   }
 }

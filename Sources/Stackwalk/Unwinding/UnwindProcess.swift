@@ -1,27 +1,26 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// What unwinding methods may ask of the crashed process: memory, code and function starts.
+/// The crashed process as unwinding methods see it: memory, code, functions.
 ///
-/// A class, so that what was found out about a return address is kept for the next thread.
+/// Remembers its answers for the next frame and the next thread.
 final class UnwindProcess {
   let snapshot: ProcessSnapshot
   private let symbols: SymbolSource?
-  private var returnAddresses: [Address: ReturnAddressCheck] = [:]
-  private var workLeft = 1 << 24
-  private var frameSetups: [Address: FrameSetup] = [:]
-  private var identities: [Address: Address] = [:]
-  private var frameRows: [Address: FrameRow?] = [:]
-  private var capturedTables: [Address: CallFrameTable?] = [:]
-  /// The whole function's name by the address of one of its pieces; nil for a function that is not
-  /// asynchronous.
-  var asyncFunctions: [Address: String?] = [:]
   let registers: RegisterMap
+  private var workLeft = 1 << 24
+  private let returnAddresses = BoundedCache<ReturnAddressCheck>()
+  private let frameSetups = BoundedCache<FrameSetup>()
+  private let identities = BoundedCache<Address>()
+  private let cfiRows = BoundedCache<CFIRow?>()
+  private let capturedTables = BoundedCache<CFITable?>()
+  private let asyncFunctions = BoundedCache<String?>()
 
-  /// What the code in front of an address says.
+  /// The result of looking at the code before an address.
   enum ReturnAddressCheck {
     case behindCall
     case notBehindCall
-    /// Executable, but its code is in neither the dump nor a module's file.
+    /// Executable, but neither the dump nor a file has the code.
     case codeUnknown
   }
 
@@ -35,21 +34,20 @@ final class UnwindProcess {
 
   func word(at address: Address) -> UInt64? { snapshot.memory.word(at: address) }
 
-  /// 1 to 8 bytes as a little-endian number.
+  /// Reads a little-endian number of 1 to 8 bytes.
   func number(at address: Address, width: Int) -> UInt64? {
-    snapshot.memory.bytes(at: address, count: width)?.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    snapshot.memory.bytes(at: address, count: width)?.littleEndian(at: 0, width: width)
   }
 
-  /// Code at an address, from the dump if it holds it, else from the module's file.
+  /// Reads code from the dump, else from the module's file.
   func code(at address: Address, count: Int) -> [UInt8]? {
     if let captured = snapshot.memory.bytes(at: address, count: count) { return Array(captured) }
     guard let module = snapshot.module(containing: address) else { return nil }
     return symbols?.code(at: address, count: count, in: module)
   }
 
-  /// Whether code could have run at an address.
-  ///
-  /// Mappings decide where there are any; else modules, so that a torn dump still gives a stack.
+  /// Tells by mappings whether an address is executable; by modules in a dump that was torn before
+  /// its mappings.
   func isExecutable(_ address: Address) -> Bool {
     if let mapping = snapshot.mapping(containing: address) {
       return mapping.protection.contains(.execute)
@@ -57,22 +55,18 @@ final class UnwindProcess {
     return snapshot.mappings.isEmpty && snapshot.module(containing: address) != nil
   }
 
-  /// False for a dump that was torn before its mappings and modules: then nothing tells where code
-  /// is, and a chain of frame pointers is all there is to go by.
+  /// False for a dump that was torn before its mappings and modules: only frame pointers are left
+  /// to go by.
   var knowsCode: Bool { !snapshot.mappings.isEmpty || !snapshot.modules.isEmpty }
 
-  /// Takes away what is no part of a code address: pointer authentication bits on arm64.
+  /// Strips pointer authentication bits on arm64.
   func codeAddress(_ word: UInt64) -> Address {
     // User addresses have at most 48 bits unless asked for more; bit 55 tells user from kernel.
     Address(architecture == .arm64 ? word & 0x0000_FFFF_FFFF_FFFF : word)
   }
 
   func check(returnAddress address: Address) -> ReturnAddressCheck {
-    if let known = returnAddresses[address] { return known }
-    let result = uncachedCheck(address)
-    // A hostile stack must not grow the cache without end.
-    if returnAddresses.count < 1 << 16 { returnAddresses[address] = result }
-    return result
+    returnAddresses.value(at: address) { uncachedCheck(address) }
   }
 
   private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
@@ -93,34 +87,26 @@ final class UnwindProcess {
     snapshot.module(containing: address).flatMap { symbols?.linkageName(of: address, in: $0) }
   }
 
-  /// How the function around an address keeps its frame pointer.
+  /// Tells how the function around an address sets up its frame.
   func frameSetup(around address: Address) -> FrameSetup {
     guard let module = snapshot.module(containing: address),
       let start = symbols?.functionStart(of: address, in: module)
     else { return .unknown }
-    if let known = frameSetups[start] { return known }
-    var setup = FrameSetup.unknown
-    for count in [FrameSetup.codeSize, 16] {
-      guard let code = code(at: start, count: count) else { continue }
-      setup = FrameSetup(code: code, start: start, architecture: architecture)
-      break
+    return frameSetups.value(at: start) {
+      let code = code(at: start, count: FrameSetup.codeSize) ?? code(at: start, count: 16)
+      return code.map { FrameSetup(code: $0, start: start, architecture: architecture) } ?? .unknown
     }
-    if frameSetups.count < 1 << 16 { frameSetups[start] = setup }
-    return setup
   }
 
-  /// The rules for unwinding at an address: from the module's file, else from the dump's memory.
-  func frameRow(at address: Address) -> FrameRow? {
-    if let known = frameRows[address] { return known }
-    let row = uncachedFrameRow(at: address)
-    if frameRows.count < 1 << 16 { frameRows[address] = .some(row) }
-    return row
+  /// Finds the unwind rules at an address in the module's file, else in the dump's memory.
+  func cfiRow(at address: Address) -> CFIRow? {
+    cfiRows.value(at: address) { uncachedCFIRow(at: address) }
   }
 
-  private func uncachedFrameRow(at address: Address) -> FrameRow? {
-    // Some microseconds, and more for a hostile program: dear beside a scanned word.
+  private func uncachedCFIRow(at address: Address) -> CFIRow? {
+    // Costs some microseconds, and more for a hostile program.
     guard let module = snapshot.module(containing: address), spend(64) else { return nil }
-    if let row = symbols?.frameRow(at: address, in: module, registerCount: registers.count) {
+    if let row = symbols?.cfiRow(at: address, in: module, registerCount: registers.count) {
       return row
     }
     guard let table = capturedTable(of: module) else {
@@ -130,28 +116,23 @@ final class UnwindProcess {
     return table.row(at: address, loadBias: 0, registerCount: registers.count)
   }
 
-  private func capturedTable(of module: ModuleSnapshot) -> CallFrameTable? {
-    if let known = capturedTables[module.address] { return known }
-    let table = CallFrameTable(capturedAt: module.address, in: snapshot.memory)
-    capturedTables[module.address] = .some(table)
-    return table
+  private func capturedTable(of module: ModuleSnapshot) -> CFITable? {
+    capturedTables.value(at: module.address) {
+      CFITable(capturedAt: module.address, in: snapshot.memory)
+    }
   }
 
-  /// The same number for frames of the same function: its start, or the address where that is not
-  /// known.
+  /// Identifies the function of a frame by its start, else by the address.
   func functionIdentity(_ state: UnwindState) -> Address {
     guard let address = state.lookupAddress else { return 0 }
-    if let known = identities[address] { return known }
-    let module = snapshot.module(containing: address)
-    let identity = module.flatMap { symbols?.functionStart(of: address, in: $0) } ?? address
-    if identities.count < 1 << 16 { identities[address] = identity }
-    return identity
+    return identities.value(at: address) {
+      let module = snapshot.module(containing: address)
+      return module.flatMap { symbols?.functionStart(of: address, in: $0) } ?? address
+    }
   }
 
-  /// True in the functions that the kernel starts threads and programs in, which have no caller.
-  ///
-  /// Told by name, or where libc is stripped by what stands behind the call: nothing that could
-  /// return.
+  /// Recognises the functions that the kernel starts threads and programs in, by their names or, in
+  /// a stripped libc, by the code behind the call, which never returns.
   func isFirstFunction(_ state: UnwindState, _ address: Address) -> Bool {
     guard let lookup = state.lookupAddress, let module = snapshot.module(containing: lookup) else {
       return false
@@ -171,20 +152,37 @@ final class UnwindProcess {
     "_start", "clone", "clone3", "__clone", "__clone3", "thread_start",
   ]
 
-  /// Takes from the work that one walker may do in all, so that a hostile dump of many threads on
-  /// one vast stack ends.
+  /// The whole function's name for an address in an asynchronous function; nil for another function.
+  func asyncFunction(_ address: Address) -> String? {
+    asyncFunctions.value(at: address) {
+      functionName(address).flatMap(AsyncFunctionName.whole)
+    }
+  }
+
+  /// Tells whether a task may go on at an address: in an asynchronous function, or in the runtime's
+  /// own, which begins and ends a task.
+  func isAsynchronous(_ address: Address) -> Bool {
+    if asyncFunction(address) != nil { return true }
+    guard let module = snapshot.module(containing: address) else { return false }
+    if module.name.hasPrefix("libswift_Concurrency.so") { return true }
+    // A static program has the runtime in itself.
+    return functionName(address)?.contains("completeTask") == true
+  }
+
+  /// Takes from the work that one walker may do in all, which bounds a hostile dump of many threads
+  /// on one vast stack.
   ///
-  /// A unit is a frame or a scanned word: well below a microsecond in release.
+  /// - Parameter units: frames or scanned words, each well below a microsecond in release.
+  /// - Returns: false if too little is left.
   func spend(_ units: Int) -> Bool {
     guard workLeft >= units else { return false }
     workLeft -= units
     return true
   }
 
-  /// The captured part of a stack behind one that a cap cut off; nil where the stack was captured
-  /// in one piece.
+  /// The captured part of a stack above one that a cap cut off; nil where the stack is in one piece.
   func partBehindGap(after address: Address) -> MemoryRegion? {
-    // The stack pointer of a frame whose callee ends with the part is one past it.
+    // The stack pointer may be one past the part.
     let memory = snapshot.memory
     guard
       let part = memory.region(containing: address) ?? memory.region(containing: address &- 1),
@@ -195,12 +193,25 @@ final class UnwindProcess {
     return next
   }
 
-  /// The stack that an address is on: what was captured around it, with the rest of its mapping.
+  /// The captured memory around an address, with the rest of its mapping.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
     guard let last = snapshot.mapping(containing: address)?.range.last,
       !region.range.contains(last), last > address
     else { return region.range }
     return AddressRange(from: region.address, through: last)
+  }
+}
+
+/// Remembers answers about addresses, up to a count that bounds a hostile stack.
+private final class BoundedCache<Value> {
+  private var values: [Address: Value] = [:]
+
+  /// The answer for an address, made when it is first asked for.
+  func value(at address: Address, make: () -> Value) -> Value {
+    if let known = values[address] { return known }
+    let value = make()
+    if values.count < 1 << 16 { values[address] = value }
+    return value
   }
 }

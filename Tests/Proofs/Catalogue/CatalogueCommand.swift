@@ -5,16 +5,16 @@ internal import Foundation
 /// What the command line asks for.
 struct CatalogueCommand {
   static let usage = """
-    usage: swift run proofs catalogue --full [--repeat N [--in-turn]] [--at-once N] [--table FILE] [FILTER]...
+    usage: swift run proofs catalogue --full [--repeat N [--in-turn]] [--at-once N] [--page FILE] [FILTER]...
            swift run proofs catalogue --soak N [--seed S] [--at-once N] [--build NAME]...
            swift run proofs catalogue --kills N [--threads N] [--seed S] [--build NAME]
            swift run proofs catalogue FILTER...
 
-      --full       every kind under every condition in every build
+      --full       every kind under every condition in every build; prints the full table at its end
       --repeat     so many times; each time on the next kind of thread
       --in-turn    each time in one build, the next time in the next; what takes seconds each fifth time
       --at-once    so many at a time; many only wait (default: one more than there are processors)
-      --table      writes what came of it as Markdown
+      --page       writes Docs/Catalogue.md: the totals, and the pairs that are left out
       --soak       so many random crashes; --seed repeats a run
       --kills      SIGKILL at so many random moments of a capture; each torn dump must be one report
                    with the crashing thread and its stack, 99 of 100 at least
@@ -32,7 +32,7 @@ struct CatalogueCommand {
     while let option = remaining.popFirst() {
       switch option {
       case "--full", "--help", "--in-turn": options[option] = []
-      case "--repeat", "--at-once", "--table", "--soak", "--seed", "--kind", "--condition", "--on",
+      case "--repeat", "--at-once", "--page", "--soak", "--seed", "--kind", "--condition", "--on",
         "--build", "--kills", "--threads":
         guard let value = remaining.popFirst() else {
           throw CatalogueUsageError(description: "\(option) needs a value")
@@ -53,7 +53,8 @@ struct CatalogueCommand {
   }
 
   var asksForHelp: Bool { options["--help"] != nil }
-  var table: String? { options["--table"]?.last }
+  var isFull: Bool { options["--full"] != nil }
+  var page: String? { options["--page"]?.last }
   var rounds: Int { number("--repeat").map(Int.init) ?? 1 }
   /// How many are run at a time; nil for as many as suit the machine.
   var width: Int? { number("--at-once").map { max(1, Int(clamping: $0)) } }

@@ -2,7 +2,7 @@ internal import CrashCatalogue
 internal import CrashTestSupport
 internal import Foundation
 
-/// Runs the catalogue of crashes, whole or in part, and writes its table.
+/// Runs the catalogue of crashes, whole or in part, and prints its table.
 struct CatalogueTool {
   /// How many crashes were run, and how many of them were not as they must be.
   struct Tally {
@@ -32,11 +32,13 @@ struct CatalogueTool {
       }
       let seconds = Int(Date().timeIntervalSince(started))
       say("round \(round + 1): \(results.runs) runs, \(results.failed) failed, \(seconds) s")
-      // After each: a run of hours may be ended before its last.
-      guard let table = command.table else { continue }
-      let page = CatalogueTable(
+      let table = CatalogueTable(
         results: results, command: command.text, rounds: round + 1, started: started)
-      try page.text.write(toFile: table, atomically: true, encoding: .utf8)
+      // After each round: a run of hours may be ended before its last.
+      if let path = command.page {
+        try table.page.write(toFile: path, atomically: true, encoding: .utf8)
+      }
+      if command.isFull, round + 1 == command.rounds { say("\n" + table.text) }
     }
     for (testCase, seconds) in results.slowest(5) {
       say("\(String(format: "%.1f", seconds)) s: \(testCase)")

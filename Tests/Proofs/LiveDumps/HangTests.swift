@@ -24,27 +24,28 @@ import Testing
     #expect(processed.count == 2, "\(processed)")
     #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
     let report = try victim.onlyReport()
-    let request = try #require(report.request)
-    #expect(request.kind == "hang")
+    let request = try #require(report.snapshot.request)
+    #expect(request.kind == .hang)
     // Which thread runs a queue or an actor is not always known; what is said must be so.
-    let isKnown = request.threadEvidence == "known"
+    let isKnown = request.threadEvidence == .known
     #expect(isKnown == (target == "heartbeat"))
     #expect(
-      request.activity == manner || (!isKnown && request.activity == nil), "\(request)")
+      request.isBusy == (manner == "busy") || (!isKnown && request.isBusy == nil), "\(request)")
     #expect(request.threshold == 400_000_000)
     // Kept up to date until the end.
     #expect(try #require(request.hangTime) >= 400_000_000)
     #expect(report.explanation?.contains("had not answered for") == true)
-    #expect(report.exception?.signal == nil)
+    #expect(report.snapshot.exception?.signal == nil)
     let expected = manner == "busy" ? "hangBusily" : "hangIdly"
     let hung = try #require(
       report.threads.first { thread in
         thread.frames.contains { $0.function?.contains(expected) == true }
       }, "\(report.threads.map { $0.frames.map(\.function) })")
     if isKnown { #expect(hung.crashed) }
-    #expect(hung.capturedBy == (manner == "busy" ? "stopped" : "kernel"))
+    #expect(hung.snapshot.captureMethod == (manner == "busy" ? .stopped : .kernel))
     let files = try victim.pendingFiles()
-    #expect(files.allSatisfy { !$0.contains(report.reportID ?? "?") }, "\(files)")
+    #expect(
+      files.allSatisfy { !$0.contains(report.snapshot.reportID?.description ?? "?") }, "\(files)")
   }
 
   /// Under Kubernetes: SIGTERM, an orderly shutdown that stops its monitors first and waits for what
@@ -60,7 +61,7 @@ import Testing
     #expect(processed.count == 2, "\(processed)")
     #expect(processed.contains { $0.contains("Hung, and was then killed.") }, "\(processed)")
     let report = try victim.onlyReport()
-    #expect(report.request?.kind == "hang")
+    #expect(report.snapshot.request?.kind == .hang)
     #expect(
       report.threads.contains { thread in
         thread.frames.contains { $0.function?.contains("hangIdly") == true }
@@ -92,7 +93,7 @@ import Testing
     let victim = try await LiveVictim()
     _ = try await victim.lines("hang", "heartbeat", "idle", "kept")
     _ = try await victim.process()
-    #expect(try victim.onlyReport().request?.kind == "hang")
+    #expect(try victim.onlyReport().snapshot.request?.kind == .hang)
   }
 
   @Test func aCrashOvertakesAHang() async throws {
@@ -101,9 +102,9 @@ import Testing
     #expect(child.end.signal == SIGSEGV, "\(child.standardOutput)")
     _ = try await victim.process()
     let report = try victim.onlyReport()
-    #expect(report.request == nil)
-    #expect(report.exception?.signal == SIGSEGV)
-    #expect(report.capture.sectionsAbandoned?.value == 0)
+    #expect(report.snapshot.request == nil)
+    #expect(report.snapshot.exception?.signal == SIGSEGV)
+    #expect(report.snapshot.capture.sectionsAbandoned == 0)
   }
 
   @Test(arguments: targets)

@@ -5,10 +5,15 @@ import Foundation
 import IntermediateDump
 import Minidump
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 /// Dumps without a crash, of processes that live on.
 @Suite("Dumps without a crash") struct LiveDumpTests {
+  private func systemCall(_ thread: CrashReport.Thread) -> String? {
+    thread.snapshot.systemCallNumber.flatMap { SystemCallNames.name($0) }
+  }
+
   private func isStack(_ thread: CrashReport.Thread, through function: String) -> Bool {
     thread.frames.contains { $0.function?.contains(function) == true }
   }
@@ -17,21 +22,22 @@ import Testing
     let victim = try await LiveVictim()
     let lines = try await victim.lines("live-dump", "now")
     let report = try victim.onlyReport()
-    #expect(lines == ["dumped", report.reportID])
-    #expect(report.request?.kind == "program")
+    #expect(lines == ["dumped", report.snapshot.reportID?.description])
+    #expect(report.snapshot.request?.kind == .program)
     #expect(report.explanation?.hasPrefix("Dump requested by the program at ") == true)
-    #expect(report.exception?.signal == nil)
+    #expect(report.snapshot.exception?.signal == nil)
     #expect(report.message == nil)
     let first = try #require(report.threads.first)
     #expect(first.crashed)
     #expect(isStack(first, through: "dumpFromHere"), "\(first.frames.map(\.function))")
-    #expect(first.stackEnd == "bottom")
+    #expect(first.trace.end == .bottom)
     #expect(
       report.signature?.hasPrefix("dump | CrashLab.dumpFromHere") == true,
       "\(report.signature ?? "")")
     // Nothing is left but what the run itself had.
     let names = try victim.pendingFiles()
-    #expect(names.allSatisfy { !$0.hasSuffix(report.reportID ?? "?") }, "\(names)")
+    #expect(
+      names.allSatisfy { !$0.hasSuffix(report.snapshot.reportID?.description ?? "?") }, "\(names)")
   }
 
   @Test func deferredIsAReportOfTheNextStart() async throws {
@@ -42,7 +48,7 @@ import Testing
     #expect(try victim.recentCrashes() == 0)
     let processed = try await victim.process()
     #expect(processed.count == 1 && processed[0].contains("complete"), "\(processed)")
-    #expect(try victim.onlyReport().reportID == lines.last)
+    #expect(try victim.onlyReport().snapshot.reportID?.description == lines.last)
     #expect(try victim.recentCrashes() == 0)
   }
 
@@ -54,7 +60,7 @@ import Testing
     #expect(try await victim.process().isEmpty)
     let processed = try await victim.lines("live-dump", "process-path", path)
     #expect(processed.first?.hasSuffix("complete") == true, "\(processed)")
-    #expect(try victim.onlyReport().reportID == lines.last)
+    #expect(try victim.onlyReport().snapshot.reportID?.description == lines.last)
     #expect(!FileManager.default.fileExists(atPath: path))
     // What is there is not overwritten.
     try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
@@ -72,14 +78,14 @@ import Testing
     #expect(reports.count == 3)
     for report in reports {
       let seen = CrashReport(snapshot: try victim.snapshot(of: report), symbolicating: true)
-      let calls = seen.threads.compactMap { $0.systemCall?.name }
+      let calls = seen.threads.compactMap(systemCall)
       // Each with its stack, from the kernel's word on where it waits.
       #expect(calls.filter { $0.contains("nanosleep") }.count == 4, "\(calls)")
       #expect(calls.filter { $0 == "poll" }.count == 4, "\(calls)")
-      for thread in seen.threads where thread.systemCall?.name == "poll" {
-        #expect(thread.capturedBy == "kernel" && !thread.frames.isEmpty)
+      for thread in seen.threads where systemCall(thread) == "poll" {
+        #expect(thread.snapshot.captureMethod == .kernel && !thread.frames.isEmpty)
       }
-      #expect(seen.capture.threadsStopped == 0)
+      #expect(seen.snapshot.capture.threadsStopped == 0)
     }
   }
 
@@ -92,7 +98,7 @@ import Testing
     for report in reports {
       let seen = CrashReport(snapshot: try victim.snapshot(of: report), symbolicating: true)
       let spinning = try #require(seen.threads.first { isStack($0, through: "spin") })
-      #expect(spinning.capturedBy == "stopped" && !spinning.registers.isEmpty)
+      #expect(spinning.snapshot.captureMethod == .stopped && spinning.snapshot.context != nil)
     }
   }
 
@@ -127,8 +133,8 @@ import Testing
     #expect(lines.first == "dumped")
     _ = try await victim.process()
     let report = try victim.onlyReport()
-    #expect(report.reportID == lines.last)
-    #expect(report.complete)
+    #expect(report.snapshot.reportID?.description == lines.last)
+    #expect(report.snapshot.capture.isComplete)
   }
 
   @Test(.needs(.lldb))

@@ -133,8 +133,8 @@ struct CauseTests {
     }
     let cause = try #require(report.cause, "\(report.explanation ?? "none")")
     #expect(cause.kind == row.kind)
-    #expect(cause.certainty == row.certainty)
-    #expect(cause.evidence.contains { $0.contains(row.evidence) }, "\(cause.evidence)")
+    #expect(cause.certainty.rawValue == row.certainty)
+    #expect(cause.evidence.contains { $0.text.contains(row.evidence) }, "\(cause.evidence)")
     #expect(report.explanation?.isEmpty == false)
   }
 
@@ -155,14 +155,14 @@ struct CauseTests {
     let report = try await Self.report(crash, on: .main, isNamed: true, configuration: .release)
     #expect(report.message == nil)
     #expect(report.cause?.kind == kind, "\(report.explanation ?? "none")")
-    #expect(report.cause?.certainty == "inferred")
+    #expect(report.cause?.certainty == .inferred)
   }
 
   @Test("A sender is named, and the main thread's rest is seen")
   func sender() async throws {
     let report = try await Self.report(
       "sent-abort", on: .main, isNamed: false, configuration: .asTested)
-    #expect(report.exception?.sender?.name == "crash-lab")
+    #expect(report.snapshot.exception?.senderName == "crash-lab")
     let text = try #require(report.explanation)
     #expect(text.contains("(crash-lab) of user"))
     // It waits for the child that sends the signal.
@@ -185,7 +185,7 @@ struct CauseTests {
       let report = try Self.report(inDatabase: database, isNamed: false)
       #expect(report.cause?.kind == (interval.isEmpty ? "sent-signal" : "watchdog"))
       guard !interval.isEmpty else { continue }
-      #expect(report.cause?.certainty == "likely")
+      #expect(report.cause?.certainty == .likely)
       let text = try #require(report.explanation)
       #expect(text.contains("no sign of life for 30 s (WatchdogSec)"), "\(text)")
       #expect(text.contains("(systemd) of user"), "\(text)")

@@ -4,6 +4,7 @@ import CrashTestSupport
 import Foundation
 import Minidump
 import ProcessSnapshot
+import Stackwalk
 import Testing
 
 /// Tasks of Swift concurrency in real crashes: name, priority, and the functions that wait.
@@ -17,11 +18,12 @@ struct TaskTests {
       "await-chain", on: .task, isNamed: true, configuration: configuration)
     let thread = try #require(report.threads.first)
     let task = try #require(thread.task)
-    #expect(task.name == "crash-lab importer")
-    #expect(task.priority == "low")
-    #expect(task.cancelled == false && task.child == false)
-    #expect(try #require(task.id) > 0)
-    let callee = thread.frames[try #require(task.calleeIndex)]
+    let fields = try #require(task.fields)
+    #expect(fields.name == "crash-lab importer")
+    #expect(fields.priorityWord == "low")
+    #expect(!fields.isCancelled && !fields.isChild)
+    #expect(fields.id > 0)
+    let callee = thread.frames[try #require(task.calls.calleeIndex)]
     #expect(callee.function.map(FunctionName.short) == "CrashLab.awaitInner(_:words:)")
     let names = task.frames.compactMap { $0.function.map(FunctionName.short) }
     #expect(
@@ -30,13 +32,14 @@ struct TaskTests {
         "closure #1 in CrashLab.crash_await_chain()",
       ])
     for frame in task.frames {
-      #expect(frame.trust == "async-context" && frame.module == "crash-lab")
-      #expect(frame.file?.hasSuffix("/RuntimeKinds.swift") == true)
+      #expect(frame.trust == .asyncContext)
+      #expect(report.snapshot.modules.module(of: frame)?.name == "crash-lab")
+      #expect(frame.sourceLocation?.file.hasSuffix("/RuntimeKinds.swift") == true)
     }
     // The line of each await in turn, further up in the file the further out.
-    let lines = task.frames.compactMap(\.line)
+    let lines = task.frames.compactMap(\.sourceLocation?.line)
     #expect(lines.count == 3 && lines == lines.sorted(by: >), "\(lines)")
-    #expect(!task.framesCut && task.framesOmitted == 0)
+    #expect(!task.calls.isCut && task.calls.omittedCount == 0)
   }
 
   @Test("The callers that wait keep their names when the build is gone")

@@ -19,27 +19,28 @@ import Testing
     try await teller.process()
     let stored = try teller.onlyStored()
     let report = try teller.report(stored)
-    #expect(report.annotations == Self.annotations)
-    let client = try #require(report.client)
+    #expect(report.snapshot.annotations == Self.annotations)
+    let client = report.snapshot.client
+    let told = client.annotations + client.simpleAnnotations
     let types = Dictionary(
-      uniqueKeysWithValues: client.annotations.map { ($0.name ?? "", $0.type ?? "") })
+      uniqueKeysWithValues: told.map { ($0.name ?? "", $0.value?.typeWord ?? "") })
     #expect(
       types == [
         "route": "string", "connections": "int", "requests": "uint", "load": "double",
         "ready": "bool", "early": "string", "tenant": "string",
       ])
-    #expect(client.annotations.allSatisfy { $0.state == nil })
+    #expect(told.allSatisfy { $0.state == nil })
     #expect(client.breadcrumbs.map(\.text) == (73...200).map { "step \($0)" })
     #expect(client.breadcrumbsLeft == 202 && client.breadcrumbsOmitted == nil)
-    #expect(client.breadcrumbs.allSatisfy { $0.threadID == report.exception?.threadID })
-    let ages = client.breadcrumbs.compactMap(\.age)
+    #expect(client.breadcrumbs.allSatisfy { $0.threadID == report.snapshot.exception?.threadID })
+    let ages = client.breadcrumbs.compactMap(report.age(of:))
     #expect(ages.count == 128 && ages == ages.sorted(by: >))
-    let times = client.breadcrumbs.compactMap { $0.time?.nanoseconds }
-    let launch = try #require(report.process.launchTime?.nanoseconds)
-    let crash = try #require(report.process.crashTime?.nanoseconds)
+    let times = client.breadcrumbs.compactMap(\.time)
+    let launch = try #require(report.snapshot.process.launchTime)
+    let crash = try #require(report.snapshot.process.crashTime)
     #expect(times.count == 128 && times.allSatisfy { $0 >= launch && $0 <= crash })
     #expect(client.extraMemory.map(\.size) == [12_000, 4096])
-    #expect(client.extraMemory[0].captured)
+    #expect(report.isCaptured(client.extraMemory[0]))
     let text = TextReport.text(of: report)
     for expected in [
       "  route = GET /orders/\u{1F600}\n", "Breadcrumbs (last 128 of 202):\n", ": step 200\n",
@@ -133,7 +134,7 @@ import Testing
     let teller = try await Teller()
     try await teller.run("crash")
     try await teller.process()
-    let range = try #require(try teller.report(try teller.onlyStored()).client?.extraMemory.first)
+    let range = try #require(try teller.snapshot(try teller.onlyStored()).client.extraMemory.first)
     let script = """
       import sys, logging
       logging.disable(logging.CRITICAL)
@@ -146,9 +147,9 @@ import Testing
   }
 
   /// Values whose parts belong together, or none.
-  private func isWhole(_ annotation: CrashReport.Client.Annotation) -> Bool {
-    guard let name = annotation.name, let value = annotation.value else {
-      return annotation.state == "unreadable"
+  private func isWhole(_ annotation: ClientAnnotation) -> Bool {
+    guard let name = annotation.name, let value = annotation.text else {
+      return annotation.state == .unreadable
     }
     if name == "storm" {
       let parts = value.split(separator: ":", omittingEmptySubsequences: false)
@@ -171,8 +172,10 @@ import Testing
     let stored = try teller.stored
     #expect(stored.count == (scene == "dump" ? 5 : 1))
     for stored in stored {
-      let client = try #require(try teller.report(stored).client)
-      for annotation in client.annotations { #expect(isWhole(annotation), "\(annotation)") }
+      let client = try teller.snapshot(stored).client
+      for annotation in client.annotations + client.simpleAnnotations {
+        #expect(isWhole(annotation), "\(annotation)")
+      }
       #expect(client.annotations.contains { $0.name == "storm" })
       #expect(client.breadcrumbs.allSatisfy { isPair($0.text) || $0.text.hasPrefix("step ") })
       // Those that are missing are counted. Others run while a dump is taken.
@@ -197,10 +200,10 @@ import Testing
     try await teller.process()
     // On a busy machine it may hang more often than it was told to.
     let report = try teller.report(try #require(try teller.stored.first))
-    #expect(report.request?.kind == "hang")
-    #expect(report.annotations == Self.annotations)
-    #expect(report.client?.breadcrumbs.last?.text == "step 200")
-    #expect(report.client?.attachments.first?.name == "app.log")
+    #expect(report.snapshot.request?.kind == .hang)
+    #expect(report.snapshot.annotations == Self.annotations)
+    #expect(report.snapshot.client.breadcrumbs.last?.text == "step 200")
+    #expect(report.snapshot.client.attachments.first?.name == "app.log")
   }
 
   @Test func aForkedChildHasItsOwn() async throws {
@@ -209,12 +212,16 @@ import Testing
     try await teller.process()
     let reports = try teller.stored.map { try teller.report($0) }
     #expect(reports.count == 2)
-    let child = try #require(reports.first { $0.annotations["tenant"] == "child" })
-    let parent = try #require(reports.first { $0.annotations["tenant"] == "acme" })
-    #expect(child.annotations["connections"] == "1" && child.annotations["route"] != nil)
-    #expect(parent.annotations == Self.annotations)
-    #expect(child.client?.breadcrumbs.suffix(2).map(\.text) == ["step 200", "in the child"])
-    #expect(parent.client?.breadcrumbs.suffix(2).map(\.text) == ["step 200", "in the parent"])
+    let child = try #require(reports.first { $0.snapshot.annotations["tenant"] == "child" })
+    let parent = try #require(reports.first { $0.snapshot.annotations["tenant"] == "acme" })
+    #expect(
+      child.snapshot.annotations["connections"] == "1" && child.snapshot.annotations["route"] != nil
+    )
+    #expect(parent.snapshot.annotations == Self.annotations)
+    #expect(
+      child.snapshot.client.breadcrumbs.suffix(2).map(\.text) == ["step 200", "in the child"])
+    #expect(
+      parent.snapshot.client.breadcrumbs.suffix(2).map(\.text) == ["step 200", "in the parent"])
   }
 
   @Test(
@@ -229,7 +236,7 @@ import Testing
     let child = try await teller.process(stream)
     #expect(child.standardOutput.contains(": complete"))
     let report = try teller.report(try teller.onlyStored())
-    let failures = report.client?.userStreamFailures ?? []
+    let failures = report.snapshot.client.userStreamFailures
     // The source was asked twice; the first good one is there.
     #expect(failures.count == (stream == "good" ? 1 : 2), "\(failures)")
     #expect(failures.allSatisfy { $0.contains("StreamSource: ") && $0.contains(reason) })

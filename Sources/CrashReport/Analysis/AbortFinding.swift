@@ -1,0 +1,96 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// A failure that the C library or an assertion reports before it ends the process.
+package enum LibraryFailure: String, Sendable {
+  case assertion = "c-assertion"
+  case stackSmashing = "stack-smashing"
+  case bufferOverflow = "buffer-overflow"
+  case heapCorruption = "heap-corruption"
+  case other = "library-abort"
+
+  /// Source: glibc malloc/malloc.c (malloc_printerr), assert/assert.c, debug/.
+  private static let heapMessages = [
+    "double free", "corrupted", "free(): ", "malloc(): ", "realloc(): ", "munmap_chunk(): ",
+    "malloc_consolidate(): ", "calloc(): ", "memory clobbered",
+  ]
+
+  init(message: String) {
+    self =
+      if message.contains("Assertion `") || message.contains("Assertion '") {
+        .assertion
+      } else if message.contains("stack smashing detected") {
+        .stackSmashing
+      } else if message.contains("buffer overflow detected") {
+        .bufferOverflow
+      } else if Self.heapMessages.contains(where: message.contains) {
+        .heapCorruption
+      } else {
+        .other
+      }
+  }
+}
+
+/// Finds the cause of an abort() of the process itself.
+struct AbortFinding {
+  let snapshot: ProcessSnapshot
+  let frames: [StackFrame]
+
+  var finding: Finding {
+    if let message = snapshot.exception?.swiftMessage {
+      return Finding(
+        cause: .swiftFailure(SwiftFailure(message: message), .abort),
+        evidence: [.ownAbort, .swiftMessage(message)])
+    }
+    if let message = snapshot.exception?.libraryMessage {
+      return Finding(
+        cause: .libraryFailure(LibraryFailure(message: message)),
+        evidence: [.ownAbort, .libraryMessage(message)])
+    }
+    if let exception = exceptionFinding { return exception }
+    if hasFrame("__cxa_pure_virtual") {
+      return Finding(cause: .pureVirtualCall, evidence: [.ownAbort, .pureVirtualOnStack])
+    }
+    if hasTerminate { return Finding(cause: .terminate, evidence: [.ownAbort, .terminateOnStack]) }
+    return Finding(cause: .abort, evidence: [.ownAbort])
+  }
+
+  private var exceptionFinding: Finding? {
+    guard let type = snapshot.cxxException?.typeName else { return nil }
+    let name = Demangler.cxxTypeName(type)
+    let evidence: [Evidence] = [.ownAbort, .caughtException(type: name)]
+    guard isUncaught else {
+      // Without names on the stack nothing tells it from an abort() in a catch block.
+      return hasNames
+        ? Finding(cause: .abortInCatch(type: name), evidence: evidence)
+        : Finding(cause: .uncaughtException(type: name), certainty: .likely, evidence: evidence)
+    }
+    return Finding(
+      cause: name == "std::bad_alloc" ? .badAllocation : .uncaughtException(type: name),
+      evidence: evidence + [.terminateOnStack])
+  }
+
+  /// The uncaught exception's type and text; nil where there is none.
+  var exceptionMessage: String? {
+    guard let exception = snapshot.cxxException, let type = exception.typeName,
+      snapshot.exception?.wasSent == true, snapshot.isOwnProcess(snapshot.exception?.sender),
+      isUncaught || !hasNames
+    else { return nil }
+    return "Uncaught C++ exception of type \(Demangler.cxxTypeName(type))"
+      + (exception.message?.trimmed.map { ": \($0)" } ?? "")
+  }
+
+  private var hasNames: Bool { frames.contains { $0.function != nil } }
+
+  private var isUncaught: Bool { hasTerminate || hasFrame("__cxa_throw") }
+
+  private var hasTerminate: Bool {
+    frames.contains { frame in
+      frame.linkageName == "_ZSt9terminatev"
+        || frame.linkageName?.hasPrefix("_ZN10__cxxabiv111__terminate") == true
+        || frame.linkageName == "__cxa_call_terminate"
+    }
+  }
+
+  private func hasFrame(_ symbol: String) -> Bool { frames.contains { $0.linkageName == symbol } }
+}

@@ -1,0 +1,108 @@
+internal import Glibc
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Finds out what the dump shows of a crash's cause, and by which evidence.
+///
+/// Finds nothing where nothing is known: a cause that may be wrong costs more than none.
+struct CauseFinder {
+  let snapshot: ProcessSnapshot
+  /// The crashing thread's stack; empty where it was not captured.
+  let trace: StackTrace
+
+  init(of snapshot: ProcessSnapshot, trace: StackTrace?) {
+    self.snapshot = snapshot
+    self.trace = trace ?? StackTrace()
+  }
+
+  /// The runtime's words, else the C library's, else those of an uncaught C++ exception.
+  var message: String? {
+    snapshot.exception?.swiftMessage ?? snapshot.exception?.libraryMessage
+      ?? AbortFinding(snapshot: snapshot, frames: trace.frames).exceptionMessage
+  }
+
+  /// The cause; nil where the dump does not show it.
+  var finding: Finding? {
+    guard let exception = snapshot.exception, let signal = exception.signal else { return nil }
+    if exception.wasSent {
+      return SentFinding(snapshot: snapshot, frames: trace.frames).finding(exception, signal)
+    }
+    switch signal {
+    case SIGSEGV:
+      return MemoryFault(exception: exception, snapshot: snapshot, trace: trace).finding
+    case SIGBUS: return busError(exception)
+    case SIGFPE: return arithmetic(exception)
+    case SIGILL, SIGTRAP:
+      return TrapFinding(snapshot: snapshot, frames: trace.frames).finding(exception, signal)
+    case SIGSYS:
+      return exception.systemCall.map { call in
+        Finding(cause: .forbiddenSystemCall(call), evidence: [.systemCallSignal(call)])
+      }
+    case SIGXCPU:
+      let used = (snapshot.process.userTime ?? 0) &+ (snapshot.process.systemTime ?? 0)
+      return Finding(
+        cause: .cpuLimit,
+        evidence: [.processorTimeSignal] + (used > 0 ? [.processorTime(used)] : []))
+    case SIGXFSZ: return SentFinding.fileSizeLimit
+    default: return nil
+    }
+  }
+
+  private func busError(_ exception: ExceptionSnapshot) -> Finding? {
+    let fact = snapshot.signalEvidence
+    switch exception.code.map({ Int($0) }) {
+    case BUS_ADRALN: return Finding(cause: .misalignedAccess, evidence: fact)
+    case BUS_ADRERR:
+      guard let address = exception.address,
+        let mapping = snapshot.mapping(containing: address), mapping.path.hasPrefix("/")
+      else { return Finding(cause: .noMemoryBehindAddress, evidence: fact) }
+      return Finding(
+        cause: .truncatedFile(address, mapping), certainty: .likely,
+        evidence: fact + [.mapping(mapping)])
+    case BUS_MCEERR_AR, BUS_MCEERR_AO: return Finding(cause: .hardwareMemoryError, evidence: fact)
+    default: return nil
+    }
+  }
+
+  private func arithmetic(_ exception: ExceptionSnapshot) -> Finding? {
+    let cause: Cause
+    switch exception.code.map({ Int($0) }) {
+    // The processor reports a quotient that does not fit in the same way.
+    case FPE_INTDIV: cause = .integerDivisionByZero
+    case FPE_INTOVF: cause = .integerOverflow
+    case FPE_FLTDIV: cause = .floatingPointDivisionByZero
+    case FPE_FLTOVF, FPE_FLTUND, FPE_FLTRES, FPE_FLTINV, FPE_FLTSUB: cause = .floatingPointException
+    default: return nil
+    }
+    return Finding(cause: cause, evidence: snapshot.signalEvidence)
+  }
+}
+
+extension ProcessSnapshot {
+  func isOwnProcess(_ sender: ExceptionSnapshot.Sender?) -> Bool {
+    guard let sender, let own = process.processID else { return false }
+    return Int64(sender.processID) == Int64(own)
+  }
+
+  /// The signal, its code and address, as evidence.
+  var signalEvidence: [Evidence] {
+    guard let exception, let signal = exception.signal else { return [] }
+    return [.signal(signal, code: exception.code, exception.address)]
+  }
+}
+
+extension ExceptionSnapshot {
+  /// The message of Swift's runtime; nil for blank words.
+  var swiftMessage: String? { fatalMessage?.trimmed }
+
+  /// The message of the C library; nil for blank words.
+  var libraryMessage: String? { abortMessage?.trimmed }
+}
+
+extension String {
+  /// Without white space at both ends; nil where nothing is left.
+  var trimmed: String? {
+    let start = drop(while: \.isWhitespace)
+    return start.lastIndex { !$0.isWhitespace }.map { String(start[...$0]) }
+  }
+}

@@ -1,0 +1,210 @@
+package import ProcessSnapshot
+
+/// The cause of a crash as the dump shows it, in values; `Text/CauseText.swift` puts it into words.
+package struct Finding: Sendable, Equatable {
+  /// The degree of belief.
+  package enum Certainty: String, Sendable {
+    /// The processor, the kernel or the program's own runtime said so.
+    case certain
+    /// The evidence fits it best; another cause can leave the same.
+    case likely
+    /// From names in debug information or symbol tables, and from code.
+    case inferred
+  }
+
+  package var cause: Cause
+  package var certainty = Certainty.certain
+  package var evidence: [Evidence]
+}
+
+/// The reason of a crash.
+package enum Cause: Sendable, Equatable {
+  // SIGSEGV
+  case nullDereference(MemoryAccess?, Address)
+  case nullCall(Address)
+  /// No address of a user process.
+  case impossibleAddress(MemoryAccess?, Address)
+  /// `code` is `si_code`.
+  case protectedMemory(MemoryAccess?, Address, MemoryMapping, code: Int32?)
+  case unmappedMemory(MemoryAccess?, Address, below: MemoryMapping?, above: MemoryMapping?)
+  /// The general registers that hold no possible address.
+  case generalProtection([Register])
+  case stackOverflow(StackOverflow)
+
+  // SIGBUS
+  case misalignedAccess
+  case truncatedFile(Address, MemoryMapping)
+  case noMemoryBehindAddress
+  case hardwareMemoryError
+
+  // SIGFPE
+  case integerDivisionByZero
+  case floatingPointDivisionByZero
+  case integerOverflow
+  case floatingPointException
+
+  // SIGILL and SIGTRAP
+  case trapInstruction(isInSwift: Bool)
+  case breakpoint
+  case illegalInstruction(Address)
+  case dispatchAssertion
+  case actorIsolation
+
+  // By messages of runtimes, or names on the stack
+  case swiftFailure(SwiftFailure, SwiftEnd)
+  case libraryFailure(LibraryFailure)
+  case pureVirtualCall
+  case terminate
+  case uncaughtException(type: String)
+  case badAllocation
+  case abortInCatch(type: String)
+  case abort
+
+  // Limits and filters
+  case forbiddenSystemCall(ExceptionSnapshot.TrappedSystemCall)
+  case cpuLimit
+  case fileSizeLimit
+
+  // Signals that were sent
+  case brokenPipe
+  case ownSignal(Int32)
+  case sentSignal(Int32, Sender?, MainThreadActivity?)
+  /// `interval` in nanoseconds.
+  case watchdog(Sender, interval: UInt64, MainThreadActivity?)
+
+  package struct Register: Sendable, Equatable {
+    package var name: String
+    package var value: UInt64
+  }
+
+  /// The way in which Swift's runtime or a check of the compiler ends the process.
+  package enum SwiftEnd: Sendable, Equatable {
+    case abort
+    case trap
+    /// Without a message; the words are from debug information.
+    case silentTrap(String)
+  }
+
+  /// The process that sent a signal.
+  package struct Sender: Sendable, Equatable {
+    package var processID: Int32
+    package var userID: UInt32
+    package var name: String?
+    /// `si_code`.
+    package var code: Int32?
+  }
+}
+
+/// A fact of the dump that speaks for a cause.
+package enum Evidence: Sendable, Equatable {
+  case signal(Int32, code: Int32?, Address?)
+  /// SIGABRT of the process itself.
+  case ownAbort
+  case ownPipe
+  case processorTimeSignal
+  case fileSizeSignal
+  case systemCallSignal(ExceptionSnapshot.TrappedSystemCall)
+  /// The page-fault error code of x86.
+  case pageFault(UInt64, MemoryAccess)
+  case register(Cause.Register)
+  case mapping(MemoryMapping)
+  case notMapped
+  case stack(AddressRange)
+  case stackPointer(Address)
+  case frames(found: Int, estimated: Int)
+  case stackLimit(UInt64)
+  /// A function of the allocator among the innermost frames.
+  case allocator(String)
+  case swiftMessage(String)
+  case libraryMessage(String)
+  case caughtException(type: String)
+  case terminateOnStack
+  case pureVirtualOnStack
+  /// The words by which debug information names the trap.
+  case namedTrap(String)
+  case trapIn(String)
+  case isolationCheck
+  case instruction(Address, TrapInstruction)
+  /// Nanoseconds.
+  case processorTime(UInt64)
+  case sender(Cause.Sender)
+  case mainThread(UInt32, MainThreadActivity)
+  /// Nanoseconds.
+  case watchdogInterval(UInt64)
+}
+
+/// A stack that was full.
+package struct StackOverflow: Sendable, Equatable {
+  package enum Fault: Sendable, Equatable {
+    /// An access so many bytes below the stack. `frameSize` is that of the innermost frame, where it
+    /// reaches beyond any guard.
+    case access(Address, below: UInt64, isInGuard: Bool, frameSize: UInt64?)
+    /// A signal came that the kernel had no room to deliver.
+    case signal
+  }
+
+  package var fault: Fault
+  package var stack: AddressRange
+  package var stackPointer: Address
+  package var depth: Depth?
+  /// RLIMIT_STACK in bytes, where the thread is the main one.
+  package var limit: UInt64?
+  package var recursion: CommonFunction?
+
+  /// The calls on it.
+  package struct Depth: Sendable, Equatable {
+    package var found: Int
+    /// More of them, in a part of the stack that is not in the dump.
+    package var estimated: Int
+    package var isWhole: Bool
+  }
+
+  /// The function that most of the innermost frames are in.
+  package struct CommonFunction: Sendable, Equatable {
+    package var name: String
+    package var count: Int
+    package var frames: Int
+  }
+}
+
+extension Finding {
+  /// The cause as a word of the table in `Docs/Reports.md`.
+  package var kind: String {
+    switch cause {
+    case .nullDereference: "null-dereference"
+    case .nullCall: "null-call"
+    case .impossibleAddress: "impossible-address"
+    case .protectedMemory(let access, _, let mapping, _):
+      access == .execute && !mapping.protection.contains(.execute)
+        ? "executed-data" : "protected-memory"
+    case .unmappedMemory: "unmapped-memory"
+    case .generalProtection: "general-protection"
+    case .stackOverflow: "stack-overflow"
+    case .misalignedAccess: "misaligned-access"
+    case .truncatedFile: "truncated-file"
+    case .noMemoryBehindAddress: "no-memory-behind-address"
+    case .hardwareMemoryError: "hardware-memory-error"
+    case .integerDivisionByZero, .floatingPointDivisionByZero: "division-by-zero"
+    case .integerOverflow: "integer-overflow"
+    case .floatingPointException: "floating-point-exception"
+    case .trapInstruction: "trap-instruction"
+    case .breakpoint: "breakpoint"
+    case .illegalInstruction: "illegal-instruction"
+    case .dispatchAssertion: "dispatch-assertion"
+    case .actorIsolation: "swift-actor-isolation"
+    case .swiftFailure(let failure, _): failure.rawValue
+    case .libraryFailure(let failure): failure.rawValue
+    case .pureVirtualCall: "pure-virtual-call"
+    case .terminate: "cxx-terminate"
+    case .uncaughtException: "cxx-exception"
+    case .badAllocation: "out-of-memory"
+    case .abortInCatch, .abort: "abort"
+    case .forbiddenSystemCall: "forbidden-system-call"
+    case .cpuLimit: "cpu-limit"
+    case .fileSizeLimit: "file-size-limit"
+    case .brokenPipe: "broken-pipe"
+    case .ownSignal, .sentSignal: "sent-signal"
+    case .watchdog: "watchdog"
+    }
+  }
+}

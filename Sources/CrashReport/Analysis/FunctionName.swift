@@ -1,0 +1,175 @@
+/// Shortens demangled names to what a reader and a signature need: no types, no generic arguments.
+package enum FunctionName {
+  /// The short form of a demangled Swift or C++ name; a C name as it is.
+  ///
+  /// `static App.Store.load(id: Swift.Int) throws -> ()` becomes `App.Store.load(id:)`, and a
+  /// closure in it `closure #1 in App.Store.load(id:)`. Total and linear for any text; nesting
+  /// beyond a bound is left as it is.
+  package static func short(_ name: String) -> String {
+    guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
+    // A sentence, and no declaration.
+    if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
+    return name.contains("::") ? shortCxx(Array(name)) : shortSwift(Array(name)[...], depth: 0)
+  }
+
+  private static let prefixes = [
+    "static ", "merged ", "partial apply forwarder for ", "dispatch thunk of ", "specialized ",
+    "protocol witness for ", "outlined copy of ", "outlined consume of ", "method descriptor for ",
+  ]
+  private static let specializations = [
+    "generic specialization ", "generic partial specialization ",
+    "generic not re-abstracted specialization ", "function signature specialization ",
+  ]
+  private static let marker = Array(" of ")
+
+  private static func shortSwift(_ text: ArraySlice<Character>, depth: Int) -> String {
+    guard depth < 8 else { return String(text) }
+    var rest = text
+    while let shorter = withoutPrefix(rest) { rest = shorter }
+    // "closure #1 () -> () in App.f() -> ()", "helper #1 (Swift.Int) -> () in App.f() -> ()".
+    if let separator = topLevel(" in ", in: rest) {
+      let inner = rest[..<separator]
+      let outer = rest[(separator + 4)...]
+      if inner.contains("#") {
+        return localName(inner) + " in " + shortSwift(outer, depth: depth + 1)
+      }
+      // "App.P.f() -> () in conformance App.S : App.P in App".
+      rest = inner
+    }
+    return declarationName(rest)
+  }
+
+  private static func withoutPrefix(_ text: ArraySlice<Character>) -> ArraySlice<Character>? {
+    for prefix in prefixes where text.starts(with: prefix) { return text.dropFirst(prefix.count) }
+    for prefix in specializations where text.starts(with: prefix) {
+      guard let end = topLevel(" of ", in: text) else { return nil }
+      return text[(end + marker.count)...]
+    }
+    // "(2) suspend resume partial function for App.f() async -> ()".
+    if text.first == "(", text.dropFirst().first?.isNumber == true,
+      let end = topLevel(" partial function for ", in: text)
+    {
+      return text[(end + " partial function for ".count)...]
+    }
+    // "(extension in App):Swift.Array.f() -> ()".
+    if text.starts(with: "(extension in "), let end = text.firstIndex(of: ")"),
+      text[(end + 1)...].first == ":"
+    {
+      return text[(end + 2)...]
+    }
+    return nil
+  }
+
+  /// The first place of `separator` outside all brackets.
+  private static func topLevel(_ separator: String, in text: ArraySlice<Character>) -> Int? {
+    let wanted = Array(separator)
+    var depth = 0
+    var index = text.startIndex
+    while index < text.endIndex {
+      if depth == 0, text[index...].starts(with: wanted) { return index }
+      switch text[index] {
+      case "(", "[", "<": depth += 1
+      case ")", "]": depth -= 1
+      case ">" where index > text.startIndex && text[index - 1] != "-": depth -= 1
+      default: break
+      }
+      index += 1
+    }
+    return nil
+  }
+
+  /// "closure #1", "helper #2": the name before the type.
+  private static func localName(_ text: ArraySlice<Character>) -> String {
+    guard let mark = text.firstIndex(of: "#") else { return String(text) }
+    let end = text[mark...].firstIndex(of: " ") ?? text.endIndex
+    return String(text[..<end])
+  }
+
+  private static func declarationName(_ text: ArraySlice<Character>) -> String {
+    var result = ""
+    var index = text.startIndex
+    while index < text.endIndex {
+      let character = text[index]
+      if character == "(" {
+        guard let end = matchingEnd(of: index, in: text) else { break }
+        let inside = text[(index + 1)..<end]
+        // "App.(helper in _0F3B…)" is a private declaration.
+        if let separator = topLevel(" in ", in: inside), result.isEmpty || result.last == "." {
+          result += String(inside[..<separator])
+        } else {
+          return result + labels(inside)
+        }
+        index = end + 1
+        continue
+      }
+      if character == "<", let last = result.last, last.isLetter || last.isNumber || last == "_" {
+        guard let end = matchingEnd(of: index, in: text) else { break }
+        index = end + 1
+        continue
+      }
+      // "App.value.getter : Swift.Int", "App.f -> ()".
+      if character == " ", text[index...].starts(with: " : ") || text[index...].starts(with: " -> ")
+      {
+        return result
+      }
+      result.append(character)
+      index += 1
+    }
+    return result.isEmpty ? String(text) : result
+  }
+
+  private static func matchingEnd(of start: Int, in text: ArraySlice<Character>) -> Int? {
+    var depth = 0
+    for index in start..<text.endIndex {
+      switch text[index] {
+      case "(", "[", "<": depth += 1
+      case ")", "]": depth -= 1
+      case ">" where text[index - 1] != "-": depth -= 1
+      default: break
+      }
+      if depth == 0 { return index }
+    }
+    return nil
+  }
+
+  /// "(id:_:)" of "id: Swift.Int, Swift.String".
+  private static func labels(_ parameters: ArraySlice<Character>) -> String {
+    guard !parameters.isEmpty else { return "()" }
+    var labels = ""
+    var rest = parameters
+    while true {
+      let end = topLevel(", ", in: rest) ?? rest.endIndex
+      let parameter = rest[..<end]
+      let label = parameter.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      let isLabel = parameter.dropFirst(label.count).starts(with: ": ")
+      labels += isLabel && !label.isEmpty ? String(label) + ":" : "_:"
+      guard end < rest.endIndex else { break }
+      rest = rest[(end + 2)...]
+    }
+    return "(" + labels + ")"
+  }
+
+  /// The qualified name without template arguments, parameters and return type.
+  private static func shortCxx(_ text: [Character]) -> String {
+    var result = ""
+    var depth = 0
+    var index = 0
+    while index < text.count {
+      let character = text[index]
+      if depth == 0, text[index...].starts(with: "(anonymous namespace)") {
+        result += "{anonymous}"
+        index += "(anonymous namespace)".count
+        continue
+      }
+      if depth == 0, character == "(", !result.hasSuffix("operator") { break }
+      switch character {
+      case "<" where !result.hasSuffix("operator") && !result.hasSuffix("operator<"): depth += 1
+      case ">" where depth > 0: depth -= 1
+      case " " where depth == 0 && !result.hasSuffix("operator"): result = ""
+      default: if depth == 0 { result.append(character) }
+      }
+      index += 1
+    }
+    return result.isEmpty ? String(text) : result
+  }
+}

@@ -1,0 +1,180 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Finds the cause of a SIGSEGV that the processor raised.
+struct MemoryFault {
+  let exception: ExceptionSnapshot
+  let snapshot: ProcessSnapshot
+  let trace: StackTrace
+
+  /// Addresses below this are never mapped: /proc/sys/vm/mmap_min_addr is 64 KiB almost everywhere.
+  private static let nullPageEnd: Address = 0x1_0000
+  /// The largest distance below the stack of a fault that is its overflow; guards have a page to
+  /// 1 MiB.
+  private static let guardSize: UInt64 = 1 << 20
+  /// The most that a signal's frame takes below the stack pointer: the red zone and AT_MINSIGSTKSZ,
+  /// which is 11 KiB with the largest registers of x86_64.
+  private static let signalFrameSize: UInt64 = 16 << 10
+  /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).
+  private static let generalProtectionTrap: UInt64 = 13
+  /// The `si_code` of a general protection fault, for which the kernel knows no address, or of no
+  /// fault.
+  static let kernelCode: Int32 = 0x80
+
+  private var access: MemoryAccess? { MemoryAccess(exception) }
+
+  var finding: Finding? {
+    guard var finding = bareFinding else { return nil }
+    if let allocator = allocatorFunction { finding.evidence.append(.allocator(allocator)) }
+    return finding
+  }
+
+  private var bareFinding: Finding? {
+    let fact = snapshot.signalEvidence + accessEvidence
+    if exception.code == Self.kernelCode {
+      return overflowBySignal.map { overflowFinding($0, fact) } ?? generalProtection(fact)
+    }
+    guard let address = exception.address else { return nil }
+    if let overflow = stackOverflow(address) { return overflowFinding(overflow, fact) }
+    if address < Self.nullPageEnd {
+      return Finding(
+        cause: access == .execute ? .nullCall(address) : .nullDereference(access, address),
+        evidence: fact)
+    }
+    if snapshot.architecture == .x86_64, !Self.isCanonical(address.value) {
+      return Finding(cause: .impossibleAddress(access, address), evidence: fact)
+    }
+    if let mapping = snapshot.mapping(containing: address) {
+      return Finding(
+        cause: .protectedMemory(access, address, mapping, code: exception.code),
+        evidence: fact + [.mapping(mapping)])
+    }
+    guard !snapshot.mappings.isEmpty else { return nil }
+    return Finding(
+      cause: .unmappedMemory(
+        access, address,
+        below: snapshot.mappings.last { $0.range.ends(atOrBelow: address) },
+        above: snapshot.mappings.first { $0.start > address }),
+      evidence: fact + [.notMapped])
+  }
+
+  private var accessEvidence: [Evidence] {
+    guard exception.trapNumber == 14, let error = exception.trapErrorCode, let access else {
+      return []
+    }
+    return [.pageFault(error, access)]
+  }
+
+  private static let allocatorFunctions: Set = [
+    "malloc", "free", "calloc", "realloc", "_int_malloc", "_int_free", "_int_realloc",
+    "malloc_consolidate", "unlink_chunk", "unlink_chunk.isra.0", "tcache_get", "tcache_put",
+    "__libc_malloc", "__libc_free", "cfree", "_int_free_merge_chunk", "sysmalloc",
+  ]
+
+  /// A function of the C library's allocator among the innermost frames.
+  private var allocatorFunction: String? {
+    trace.frames.prefix(4).compactMap(\.linkageName).first(where: Self.allocatorFunctions.contains)
+  }
+
+  /// True for user and kernel addresses of 48 bits.
+  static func isCanonical(_ address: UInt64) -> Bool {
+    let high = address >> 47
+    return high == 0 || high == 0x1_FFFF
+  }
+
+  private func generalProtection(_ fact: [Evidence]) -> Finding? {
+    guard snapshot.architecture == .x86_64, let context = exception.context,
+      exception.trapNumber ?? Self.generalProtectionTrap == Self.generalProtectionTrap
+    else { return nil }
+    let suspects = context.generalRegisters.filter { !Self.isCanonical($0.value) }
+      .map { Cause.Register(name: $0.name, value: $0.value) }
+    return Finding(
+      cause: .generalProtection(suspects), certainty: .likely,
+      evidence: fact + suspects.map { .register($0) })
+  }
+
+  /// A fault close to the stack pointer, right below the memory of the stack.
+  private func stackOverflow(_ address: Address) -> StackOverflow? {
+    guard let stackPointer = exception.context?.stackPointer,
+      let stack = snapshot.crashedThread?.stackRange,
+      let below = stack.start.distance(above: address), below > 0, access != .execute
+    else { return nil }
+    // The red zone and a push lie below the stack pointer, everything else of a frame above it.
+    let lowest = stackPointer.clampedSubtracting(512)
+    let isInGuard =
+      snapshot.mapping(containing: address).map {
+        $0.protection.isEmpty && $0.range.end == stack.start
+      } ?? false
+    // A frame larger than any guard: the frame pointer is still in the stack, the stack pointer no
+    // more.
+    let framePointer = exception.context?.framePointer ?? 0
+    let frameSize =
+      stackPointer < stack.start && stack.contains(framePointer)
+      ? framePointer.distance(above: stackPointer) : nil
+    guard address >= lowest, below <= Self.guardSize || isInGuard || frameSize != nil,
+      stackPointer < stack.start.clampedAdding(Self.guardSize)
+    else { return nil }
+    return overflow(
+      .access(
+        address, below: below, isInGuard: isInGuard,
+        frameSize: below > Self.guardSize ? frameSize : nil), stack, stackPointer)
+  }
+
+  /// No fault of an instruction: a signal came whose frame did not fit on the stack, and the kernel
+  /// sent SIGSEGV in its place.
+  ///
+  /// It happens between the instruction that moves the stack pointer and the one that would fault.
+  /// Source: Linux kernel/signal.c, signal_setup_done and force_sigsegv.
+  private var overflowBySignal: StackOverflow? {
+    // Of a dump that does not say which trap it was, a fault is more likely.
+    guard
+      snapshot.architecture != .x86_64
+        || exception.trapNumber.map({ $0 != Self.generalProtectionTrap }) == true,
+      let stackPointer = exception.context?.stackPointer,
+      let stack = snapshot.crashedThread?.stackRange, !stack.ends(atOrBelow: stackPointer),
+      stackPointer < stack.start.clampedAdding(Self.signalFrameSize),
+      // In other memory that can be written there is room.
+      stack.contains(stackPointer)
+        || snapshot.mapping(containing: stackPointer)?.protection.contains(.write) != true
+    else { return nil }
+    return overflow(.signal, stack, stackPointer)
+  }
+
+  private func overflow(
+    _ fault: StackOverflow.Fault, _ stack: AddressRange, _ stackPointer: Address
+  ) -> StackOverflow {
+    StackOverflow(
+      fault: fault, stack: stack, stackPointer: stackPointer, depth: depth,
+      // Of another thread the mapping is the limit.
+      limit: exception.threadID == snapshot.process.processID
+        ? snapshot.process.limits?.stackSize?.soft : nil,
+      recursion: commonFunction)
+  }
+
+  private func overflowFinding(_ overflow: StackOverflow, _ fact: [Evidence]) -> Finding {
+    var evidence = fact + [.stack(overflow.stack), .stackPointer(overflow.stackPointer)]
+    if let depth = overflow.depth {
+      evidence.append(.frames(found: depth.found, estimated: depth.estimated))
+    }
+    if let limit = overflow.limit { evidence.append(.stackLimit(limit)) }
+    return Finding(cause: .stackOverflow(overflow), evidence: evidence)
+  }
+
+  private var depth: StackOverflow.Depth? {
+    guard !trace.frames.isEmpty else { return nil }
+    let estimated = min(trace.recursion?.estimatedInGap ?? 0, 1 << 40)
+    return StackOverflow.Depth(
+      found: trace.frames.count { !$0.isInlined } + trace.omittedCount, estimated: estimated,
+      isWhole: trace.end == .bottom && (!trace.hasGap || estimated > 0))
+  }
+
+  private var commonFunction: StackOverflow.CommonFunction? {
+    let names = trace.frames.prefix(64).compactMap(\.function)
+    var counts: [String: Int] = [:]
+    for name in names { counts[name, default: 0] += 1 }
+    guard let most = counts.max(by: { ($0.value, $1.key) < ($1.value, $0.key) }), most.value >= 8
+    else { return nil }
+    return StackOverflow.CommonFunction(
+      name: most.key, count: most.value, frames: min(trace.frames.count, 64))
+  }
+}

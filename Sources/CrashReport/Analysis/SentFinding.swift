@@ -1,0 +1,58 @@
+internal import Glibc
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Finds the cause of a signal that a process sent, this one or another.
+struct SentFinding {
+  let snapshot: ProcessSnapshot
+  let frames: [StackFrame]
+
+  static let fileSizeLimit = Finding(cause: .fileSizeLimit, evidence: [.fileSizeSignal])
+
+  func finding(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding? {
+    guard snapshot.isOwnProcess(exception.sender) else { return fromOutside(exception, signal) }
+    switch signal {
+    // The kernel sends it with the code of kill().
+    case SIGXFSZ where exception.code == 0: return Self.fileSizeLimit
+    case SIGPIPE: return Finding(cause: .brokenPipe, evidence: [.ownPipe])
+    case SIGABRT: return AbortFinding(snapshot: snapshot, frames: frames).finding
+    default: return Finding(cause: .ownSignal(signal), evidence: snapshot.signalEvidence)
+    }
+  }
+
+  private func fromOutside(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding {
+    let activity = MainThreadActivity(of: snapshot)
+    var evidence = snapshot.signalEvidence
+    if let activity, let id = snapshot.process.processID {
+      evidence.append(.mainThread(id, activity))
+    }
+    let sender = exception.sender.map {
+      Cause.Sender(
+        processID: $0.processID, userID: $0.userID, name: exception.senderName,
+        code: exception.code)
+    }
+    if let sender {
+      evidence.append(.sender(sender))
+      if let interval = watchdogInterval(exception, sender) {
+        return Finding(
+          cause: .watchdog(sender, interval: interval, activity), certainty: .likely,
+          evidence: evidence + [.watchdogInterval(interval)])
+      }
+    }
+    return Finding(cause: .sentSignal(signal, sender, activity), evidence: evidence)
+  }
+
+  /// The interval of the service manager's watchdog, where the signal can be the watchdog's.
+  ///
+  /// The manager's other reasons to send SIGABRT, an operator and a stop that took too long, leave
+  /// the same. Source: systemd.service(5), WatchdogSec and TimeoutAbortSec; systemd.kill(5),
+  /// WatchdogSignal.
+  private func watchdogInterval(
+    _ exception: ExceptionSnapshot, _ sender: Cause.Sender
+  ) -> UInt64? {
+    guard exception.signal == SIGABRT,
+      sender.name == "systemd" || (sender.name == nil && sender.processID <= 1)
+    else { return nil }
+    return snapshot.process.watchdogInterval
+  }
+}

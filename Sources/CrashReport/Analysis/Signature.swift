@@ -1,0 +1,165 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Groups crashes of one cause under one line of text.
+///
+/// The signal, then the names of the innermost calls of the program's own code. No addresses, which
+/// change with every run; no offsets, lines and numbers of closures, which change with every build;
+/// nothing that differs between threads or with what was inlined. The rules, and what they cannot
+/// do, are in `Docs/Signatures.md`.
+struct Signature: Sendable {
+  private static let frameCount = 3
+  /// Functions of a recursion that are named.
+  private static let recursionCount = 8
+
+  private let modules: [ModuleSnapshot]
+  /// By file name.
+  private let systemModules: Set<String>
+
+  init(_ modules: [ModuleSnapshot]) {
+    self.modules = modules
+    systemModules = Set(modules.filter { SystemCode.isModule(path: $0.path) }.map(\.name))
+  }
+
+  /// - Parameters:
+  ///   - trace: the crashing thread's.
+  ///   - finding: the cause, by which a stack overflow is known.
+  static func text(
+    of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?
+  ) -> String? {
+    if let end = snapshot.end { return end.kind.map { "end | \($0.word)" } ?? "end" }
+    guard let kind = kind(of: snapshot) else { return nil }
+    let signature = Signature(snapshot.modules)
+    if case .stackOverflow = finding?.cause, let recursion = trace.recursion,
+      let names = signature.names(of: recursion, in: trace.frames)
+    {
+      return "\(kind) | recursion | " + names.joined(separator: ", ")
+    }
+    return ([kind] + signature.names(of: trace.frames)).joined(separator: " | ")
+  }
+
+  /// The signal; "hang" or "dump" where there was none; nil where it was lost.
+  private static func kind(of snapshot: ProcessSnapshot) -> String? {
+    if let request = snapshot.request { return request.kind == .hang ? "hang" : "dump" }
+    return snapshot.exception?.signal.map(SignalNames.text)
+  }
+
+  /// True for a call of the program's own code that has a name.
+  func isOwn(_ frame: StackFrame) -> Bool {
+    guard let function = frame.function, isInOwnModule(frame) else { return false }
+    return !SystemCode.isFunction(function) && !SystemCode.isArtificial(function)
+  }
+
+  /// True for code of the program's own, whether it has a name or not.
+  func isInOwnModule(_ frame: StackFrame) -> Bool {
+    modules.module(of: frame).map { !systemModules.contains($0.name) } ?? false
+  }
+
+  private func names(of frames: [StackFrame]) -> [String] {
+    // A frame behind a gap or found by a scan may be left over from another call.
+    let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
+    for frames in [sure, frames] {
+      let own = frames.filter(isOwn).compactMap(\.function).map(SignatureName.init)
+      // The first function of a thread says nothing of the cause, unless there is nothing else.
+      for names in [own.filter { !$0.isEntry }, own] where !names.isEmpty {
+        return Self.innermost(names.map(\.text))
+      }
+    }
+    // A program without names: its module is all that stays the same from build to build.
+    if let frame = frames.first(where: isInOwnModule), let module = modules.module(of: frame) {
+      return [module.name]
+    }
+    let system = frames.compactMap(\.function).filter { !SystemCode.isArtificial($0) }
+    let names = Self.innermost(system.map { SignatureName($0).text })
+    guard names.isEmpty else { return names }
+    return frames.first.flatMap { modules.module(of: $0) }.map { [$0.name] } ?? []
+  }
+
+  /// The first few, of the same in a row one.
+  private static func innermost(_ names: [String]) -> [String] {
+    var parts: [String] = []
+    for name in names where name != parts.last {
+      parts.append(name)
+      if parts.count == frameCount { break }
+    }
+    return parts
+  }
+
+  /// The functions that took turns until the stack was full: which of them hit its end is chance,
+  /// and so is what it called then.
+  private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {
+    var depth = 0
+    var names: Set<String> = []
+    for frame in frames {
+      // An inlined call comes before the frame that it is in, and has its number.
+      let isInside = depth >= recursion.first && depth - recursion.first < recursion.count
+      if isInside, isOwn(frame), let function = frame.function {
+        names.insert(SignatureName(function).text)
+      }
+      if !frame.isInlined { depth += 1 }
+      if depth - recursion.first >= recursion.period || names.count == Self.recursionCount { break }
+    }
+    return names.isEmpty ? nil : names.sorted()
+  }
+}
+
+/// A function's name without what changes from build to build.
+struct SignatureName: Sendable, Equatable {
+  let text: String
+
+  /// Takes a demangled name, in which everything that a reader does not need is left out already
+  /// by `FunctionName`.
+  init(_ function: String) {
+    var name = FunctionName.short(function)
+    // A closure counts as the function around it: its number changes with every closure that is
+    // added before it, and the optimiser makes one of both.
+    while Self.isClosure(name), let separator = name.firstRange(of: " in ") {
+      name = String(name[separator.upperBound...])
+    }
+    for prefix in Self.prefixes where name.hasPrefix(prefix) { name.removeFirst(prefix.count) }
+    if name.hasPrefix("default argument "), let separator = name.firstRange(of: " of ") {
+      name = String(name[separator.upperBound...])
+    }
+    name = Self.withoutNumbers(name)
+    for (long, short) in [
+      (".__allocating_init(", ".init("), (".__deallocating_deinit", ".deinit"),
+      (".__isolated_deallocating_deinit", ".deinit"),
+    ] {
+      name.replace(long, with: short)
+    }
+    text = Self.withoutCompilerSuffix(name)
+  }
+
+  private static let prefixes = [
+    "variable initialization expression of ", "one-time initialization function for ",
+    "property wrapper backing initializer of ", "static ",
+  ]
+
+  /// True for the first function of a program or a thread: it calls everything.
+  var isEntry: Bool {
+    text == "main" || text == "async_Main" || text.hasSuffix("_main")
+      || text.hasSuffix(".main()") || text.hasSuffix(".$main()")
+  }
+
+  private static func isClosure(_ name: String) -> Bool {
+    ["closure #", "implicit closure #"].contains(where: name.hasPrefix)
+  }
+
+  /// "helper #2 in App.run()" is "helper in App.run()".
+  private static func withoutNumbers(_ name: String) -> String {
+    guard name.contains(" #") else { return name }
+    var words = name.split(separator: " ", omittingEmptySubsequences: false)
+    words.removeAll { $0.first == "#" && $0.dropFirst().allSatisfy(\.isNumber) }
+    return words.joined(separator: " ")
+  }
+
+  /// The parts into which optimisers split a C function: "f.cold", "f.part.0".
+  private static func withoutCompilerSuffix(_ name: String) -> String {
+    // Names of Swift and C++ say so in words, which are left out already.
+    guard !name.contains("("), !name.contains(" ") else { return name }
+    let suffixes = [".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv."]
+    let starts = suffixes.compactMap { name.firstRange(of: $0)?.lowerBound }
+    guard let start = starts.min(), start > name.startIndex else { return name }
+    return String(name[..<start])
+  }
+}

@@ -1,0 +1,81 @@
+internal import Stackwalk
+
+/// A failed check of Swift, by what is said of it.
+///
+/// Source: swift stdlib/public/core and stdlib/public/runtime, the texts of fatal errors; compilers
+/// name a trap by the same words (lib/IRGen, `Swift runtime failure: ...`).
+package enum SwiftFailure: String, Sendable {
+  case indexOutOfRange = "swift-index-out-of-range"
+  case unwrappedNil = "swift-unwrapped-nil"
+  case failedCast = "swift-failed-cast"
+  case uncaughtError = "swift-uncaught-error"
+  case unownedAfterFree = "swift-unowned-after-free"
+  case exclusivity = "swift-exclusivity"
+  case continuation = "swift-continuation"
+  case actorIsolation = "swift-actor-isolation"
+  case divisionByZero = "division-by-zero"
+  case integerOverflow = "swift-integer-overflow"
+  case precondition = "swift-precondition"
+  case assertion = "swift-assertion"
+  case outOfMemory = "out-of-memory"
+  /// A text of the program's own.
+  case fatalError = "swift-fatal-error"
+
+  /// Beginnings of texts, without the prefixes that `init(message:)` takes away.
+  private static let beginnings: [(words: String, failure: SwiftFailure)] = [
+    ("index out of range", .indexOutOfRange),
+    ("array index is out of range", .indexOutOfRange),
+    ("negative array index", .indexOutOfRange),
+    ("index out of bounds", .indexOutOfRange),
+    ("string index is out of bounds", .indexOutOfRange),
+    ("unexpectedly found nil", .unwrappedNil),
+    ("could not cast value", .failedCast),
+    ("type cast failed", .failedCast),
+    ("error raised at top level", .uncaughtError),
+    ("'try!' expression unexpectedly raised", .uncaughtError),
+    ("unexpected error", .uncaughtError),
+    ("attempted to read an unowned reference", .unownedAfterFree),
+    ("fatal access conflict", .exclusivity),
+    ("simultaneous accesses", .exclusivity),
+    ("swift task continuation misuse", .continuation),
+    ("incorrect actor executor", .actorIsolation),
+    ("division by zero", .divisionByZero),
+    ("arithmetic overflow", .integerOverflow),
+    ("not enough bits to represent", .integerOverflow),
+    ("negative value is not representable", .integerOverflow),
+    ("precondition fail", .precondition),
+    ("assertion fail", .assertion),
+    ("failed to allocate", .outOfMemory),
+  ]
+
+  /// Sorts a message, of which only the beginning counts: a program may say any words.
+  ///
+  /// In front of the text stand file and line, and "Fatal error: ".
+  init(message: String) {
+    var text = Substring(message)
+    // "File.swift:12: " has no blank but the last.
+    if let end = text.firstIndex(of: " "), text[..<end].hasSuffix(":"),
+      text[..<end].contains(".swift:")
+    {
+      text = text[text.index(after: end)...]
+    }
+    let prefix = "Fatal error: "
+    if text.hasPrefix(prefix) { text = text.dropFirst(prefix.count) }
+    let words = text.prefix(64).lowercased()
+    self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
+  }
+
+  /// The prefix of the function without code that the compiler puts around a trap in the debug
+  /// information: it names a failed check that leaves no message.
+  ///
+  /// Source: swift/lib/IRGen/IRGenDebugInfo.cpp, `addFailureMessageToCurrentLoc`.
+  static let trapPrefix = "Swift runtime failure: "
+
+  /// The words of such a check, where the innermost frame is one.
+  static func trapMessage(of frames: [StackFrame]) -> String? {
+    guard let frame = frames.first, frame.isInlined, let function = frame.function,
+      function.hasPrefix(trapPrefix)
+    else { return nil }
+    return String(function.dropFirst(trapPrefix.count))
+  }
+}

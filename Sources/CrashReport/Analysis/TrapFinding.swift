@@ -1,0 +1,91 @@
+internal import Glibc
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The instruction that trapped.
+package enum TrapInstruction: Sendable {
+  /// ud2 of x86_64, brk of arm64.
+  case undefined
+  /// int3.
+  case breakpoint
+  /// None that compilers emit for a trap.
+  case other
+}
+
+/// Finds the cause of a SIGILL or SIGTRAP that the processor raised.
+struct TrapFinding {
+  let snapshot: ProcessSnapshot
+  let frames: [StackFrame]
+
+  func finding(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding? {
+    let fact = snapshot.signalEvidence
+    if let message = exception.swiftMessage {
+      return Finding(
+        cause: .swiftFailure(SwiftFailure(message: message), .trap),
+        evidence: fact + [.swiftMessage(message)])
+    }
+    if let message = SwiftFailure.trapMessage(of: frames) {
+      return Finding(
+        cause: .swiftFailure(SwiftFailure(message: message), .silentTrap(message)),
+        certainty: .inferred, evidence: fact + [.namedTrap(message)])
+    }
+    if let failure = dispatchFailure { return failure }
+    guard let place = exception.context?.instructionPointer,
+      let instruction = instruction(at: place, exception)
+    else { return nil }
+    let evidence = fact + [.instruction(place, instruction)]
+    switch instruction {
+    case .undefined:
+      return Finding(cause: .trapInstruction(isInSwift: isInSwift), evidence: evidence)
+    case .breakpoint: return Finding(cause: .breakpoint, evidence: evidence)
+    case .other:
+      return signal == SIGILL
+        ? Finding(cause: .illegalInstruction(place), evidence: evidence) : nil
+    }
+  }
+
+  /// A trap of libdispatch, which leaves no message on Linux; its functions tell.
+  ///
+  /// Source: swift-corelibs-libdispatch src/queue.c, _dispatch_assert_queue_fail; swift
+  /// stdlib/public/Concurrency/Actor.cpp, swift_task_checkIsolated.
+  private var dispatchFailure: Finding? {
+    let symbols = frames.prefix(8).compactMap(\.linkageName)
+    guard let first = symbols.first, first.hasPrefix("_dispatch_assert_queue"),
+      frames.first.flatMap({ snapshot.modules.module(of: $0) })?.name.hasPrefix("libdispatch")
+        != false
+    else { return nil }
+    let isIsolation = symbols.contains {
+      $0.hasPrefix("swift_task_checkIsolated") || $0.hasPrefix("_swift_task_checkIsolated")
+        || $0.hasPrefix("swift_task_isCurrentExecutor")
+    }
+    return Finding(
+      cause: isIsolation ? .actorIsolation : .dispatchAssertion, certainty: .inferred,
+      evidence: snapshot.signalEvidence + [.trapIn(first)] + (isIsolation ? [.isolationCheck] : []))
+  }
+
+  /// True for a trap in a Swift function without debug information, which would name the check.
+  private var isInSwift: Bool {
+    guard let symbol = frames.first(where: { !$0.isInlined })?.linkageName else { return false }
+    return symbol.hasPrefix("$s") || symbol.hasPrefix("$S")
+  }
+
+  /// Nil where the instruction's bytes are not in the dump.
+  private func instruction(
+    at address: Address, _ exception: ExceptionSnapshot
+  ) -> TrapInstruction? {
+    let memory = snapshot.memory
+    switch snapshot.architecture {
+    case .x86_64:
+      // After int3 the instruction pointer is behind it; at ud2 it is on it.
+      if exception.signal == SIGTRAP {
+        return memory.bytes(at: address &- 1, count: 1)?.first == 0xCC ? .breakpoint : nil
+      }
+      guard let code = memory.bytes(at: address, count: 2) else { return nil }
+      return code.elementsEqual([0x0F, 0x0B]) ? .undefined : .other
+    case .arm64:
+      guard let code = memory.bytes(at: address, count: 4) else { return nil }
+      let word = code.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+      return word & 0xFFE0_001F == 0xD420_0000 ? .undefined : .other
+    }
+  }
+}

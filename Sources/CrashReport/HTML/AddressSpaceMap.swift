@@ -1,0 +1,147 @@
+internal import ProcessSnapshot
+
+/// The address space from its lowest to its highest mapping, as it is drawn: regions, the gaps
+/// between them, and where the fault lies.
+struct AddressSpaceMap {
+  /// An address that is marked.
+  struct Mark: Sendable, Equatable {
+    let address: Address
+    let label: String
+    /// True for the faulting address, false for the instruction's and the stack's.
+    let isFault: Bool
+  }
+
+  /// Mappings of one file that touch, or one mapping.
+  struct Region: Sendable, Equatable {
+    var range: AddressRange
+    var protections: [String]
+    let name: String?
+    var marks: [Mark] = []
+
+    var start: Address { range.start }
+    var size: UInt64 { range.byteCount }
+  }
+
+  enum Row: Sendable, Equatable {
+    case region(Region)
+    /// Bytes that nothing is mapped to.
+    case gap(UInt64)
+    /// A mark in a gap.
+    case mark(Mark)
+
+    var isMarked: Bool {
+      switch self {
+      case .region(let region): !region.marks.isEmpty
+      case .mark: true
+      case .gap: false
+      }
+    }
+  }
+
+  /// Rows next to a mark are always shown, so many on each side.
+  private static let neighbours = 4
+
+  private(set) var rows: [Row] = []
+
+  /// Empty where the mappings are not known.
+  init(_ report: CrashReport) {
+    let mappings = report.snapshot.listedMappings.mappings.filter { !$0.range.isEmpty }
+    guard !mappings.isEmpty else { return }
+    var marks = Self.marks(report).sorted { $0.address < $1.address }[...]
+    let regions = mappings.map { mapping in
+      Region(
+        range: mapping.range, protections: [mapping.protection.letters],
+        name: mapping.path.isEmpty ? nil : mapping.path,
+        marks: marks.filter { mapping.range.contains($0.address) })
+    }
+    var end: Address = 0
+    for region in Self.joined(regions) {
+      while let mark = marks.first, mark.address < region.range.clampedEnd {
+        marks.removeFirst()
+        guard mark.address < region.start else { continue }
+        addGap(from: end, to: mark.address)
+        rows.append(.mark(mark))
+        end = mark.address
+      }
+      addGap(from: end, to: region.start)
+      rows.append(.region(region))
+      end = region.range.clampedEnd
+    }
+    for mark in marks {
+      addGap(from: end, to: mark.address)
+      rows.append(.mark(mark))
+      end = max(end, mark.address)
+    }
+  }
+
+  private mutating func addGap(from start: Address, to end: Address) {
+    if let size = end.distance(above: start), size > 0 { rows.append(.gap(size)) }
+  }
+
+  private static func marks(_ report: CrashReport) -> [Mark] {
+    var marks: [Mark] = []
+    if let exception = report.snapshot.exception, report.snapshot.request == nil,
+      // A general protection fault has an address that means nothing.
+      let address = exception.address, exception.code != MemoryFault.kernelCode
+    {
+      let access = MemoryAccess(exception).map { " (\($0.rawValue))" } ?? ""
+      marks.append(Mark(address: address, label: "fault\(access)", isFault: true))
+    }
+    if let context = report.threads.first(where: \.crashed)?.snapshot.context {
+      for (address, label) in [
+        (context.instructionPointer, "instruction pointer"),
+        (context.stackPointer, "stack pointer"),
+      ] {
+        marks.append(Mark(address: address, label: label, isFault: false))
+      }
+    }
+    return marks
+  }
+
+  /// Mappings of one file that touch become one; what holds a mark stays by itself, because its
+  /// rights matter.
+  private static func joined(_ regions: [Region]) -> [Region] {
+    var result: [Region] = []
+    for region in regions {
+      if let last = result.last, last.range.end == region.start, last.marks.isEmpty,
+        region.marks.isEmpty, last.name == region.name,
+        region.name != nil || last.protections == region.protections
+      {
+        result[result.count - 1].range = AddressRange(
+          start: last.start, byteCount: last.size &+ region.size)
+        if let new = region.protections.first, !last.protections.contains(new) {
+          result[result.count - 1].protections.append(new)
+        }
+        continue
+      }
+      result.append(region)
+    }
+    return result
+  }
+
+  /// A run of rows that are all near a mark, or all far from any.
+  struct Part: Sendable, Equatable {
+    let rows: ArraySlice<Row>
+    let isNear: Bool
+  }
+
+  /// The rows in order, those far from the marks in parts of their own, which can be folded.
+  var parts: [Part] {
+    var near = Set<Int>()
+    for index in rows.indices where rows[index].isMarked {
+      near.formUnion(
+        max(0, index - Self.neighbours)...min(rows.count - 1, index + Self.neighbours))
+    }
+    var parts: [Part] = []
+    var start = 0
+    while start < rows.count {
+      let isNear = near.contains(start)
+      var end = start + 1
+      while end < rows.count, near.contains(end) == isNear { end += 1 }
+      // To fold a few rows saves nothing.
+      parts.append(Part(rows: rows[start..<end], isNear: isNear || end - start < 4))
+      start = end
+    }
+    return parts
+  }
+}

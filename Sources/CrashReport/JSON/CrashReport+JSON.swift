@@ -1,0 +1,365 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+// The JSON of `postmortem show --json`: `Docs/ReportSchema.json` is its schema, `Docs/Reports.md` says
+// what each key means. No key is ever left out. Addresses, offsets and registers are strings,
+// because JSON readers lose bits of numbers above 2^53.
+
+extension CrashReport: Encodable {
+  /// The version of the schema; it grows when a field changes its meaning or goes.
+  private static let schemaVersion = 1
+
+  package func encode(to encoder: any Encoder) throws {
+    let mappings = snapshot.listedMappings
+    let json: JSONObject = [
+      "schemaVersion": Self.schemaVersion,
+      "reportID": snapshot.reportID?.description,
+      "message": message,
+      "explanation": explanation,
+      "cause": cause?.json,
+      "signature": signature,
+      "complete": snapshot.capture.isComplete,
+      "exception": snapshot.exception?.json,
+      "process": snapshot.process.json,
+      "system": systemJSON,
+      "threads": threads.map { ThreadJSON(thread: $0, snapshot: snapshot) },
+      "modules": zip(snapshot.modules, symbolNotes).map { ModuleJSON(module: $0, note: $1) },
+      "annotations": snapshot.annotations,
+      "capture": snapshot.capture.json,
+      "resources": resourcesJSON,
+      "survival": survivalJSON,
+      "request": snapshot.request?.json,
+      "client": clientJSON,
+      "memory": snapshot.memoryExcerpts.map(\.json),
+      "mappings": mappings.mappings.map { MappingJSON(mapping: $0) },
+      "mappingsOmitted": mappings.omitted,
+      "end": snapshot.end?.json,
+    ]
+    try json.encode(to: encoder)
+  }
+
+  private var systemJSON: JSONObject {
+    let system = snapshot.system
+    return [
+      "architecture": snapshot.architecture.rawValue,
+      "kernelName": system.kernelName,
+      "kernelRelease": system.kernelRelease,
+      "kernelVersion": system.kernelVersion,
+      "machine": system.machine,
+      "distribution": system.distribution,
+      "libraryVersion": system.libraryVersion,
+      "processorCount": system.processorCount,
+      "pageSize": system.pageSize,
+      "bootID": system.bootID,
+      "processorModel": system.processorModel,
+      "compiler": system.compiler,
+    ]
+  }
+
+  private var resourcesJSON: JSONObject {
+    let resources = Resources(snapshot)
+    return [
+      "openFiles": resources.openFiles.json,
+      "mappings": resources.mappings.json,
+      "threads": resources.threads.used,
+      "controlGroup": snapshot.process.controlGroup.path,
+      "controlGroupMemory": resources.cgroupMemory.json,
+      "controlGroupTasks": resources.cgroupTasks.json,
+      "stackLimit": resources.stackLimit,
+      "addressSpaceLimit": resources.addressSpace.limit,
+      "addressSpaceUsed": resources.addressSpace.used,
+      "taskLimit": resources.threads.limit,
+      "loadAverage": resources.loadAverage,
+    ]
+  }
+
+  private var survivalJSON: JSONObject? {
+    snapshot.survival.map { survival in
+      [
+        "outcome": survival.outcome?.word,
+        "previousHandler": survival.previousHandler?.description,
+        "previousHandlerModule": previousHandlerModule,
+        "survivedCrashes": survival.survivedCrashes,
+        "precedingReport": survival.precedingReport?.description,
+      ]
+    }
+  }
+
+  /// Nil where the program told nothing.
+  private var clientJSON: JSONObject? {
+    let client = snapshot.client
+    guard !client.isEmpty else { return nil }
+    return [
+      "annotations": (client.annotations + client.simpleAnnotations).map(\.json),
+      "breadcrumbs": client.breadcrumbs.map { breadcrumb -> JSONObject in
+        [
+          "time": breadcrumb.time.map(Timestamp.init(nanoseconds:)),
+          "age": age(of: breadcrumb),
+          "threadID": breadcrumb.threadID,
+          "text": breadcrumb.text,
+        ]
+      },
+      "attachments": client.attachments.map(\.json),
+      "extraMemory": client.extraMemory.map { range -> JSONObject in
+        [
+          "address": range.address.description,
+          "size": range.size,
+          "captured": isCaptured(range),
+        ]
+      },
+      "userStreamFailures": client.userStreamFailures,
+      "breadcrumbsLeft": client.breadcrumbsLeft,
+      "breadcrumbsOmitted": client.breadcrumbsOmitted,
+      "annotationsOmitted": client.annotationsOmitted,
+      "simpleAnnotationsOmitted": client.simpleAnnotationsOmitted,
+      "memoryRangesOmitted": client.memoryRangesOmitted,
+      "memoryBytesOmitted": client.memoryBytesOmitted,
+      "attachmentsOmitted": client.attachmentsOmitted,
+    ]
+  }
+}
+
+extension Finding {
+  fileprivate var json: JSONObject {
+    ["kind": kind, "certainty": certainty.rawValue, "evidence": evidence.map(\.text)]
+  }
+}
+
+extension ExceptionSnapshot {
+  fileprivate var json: JSONObject {
+    let codeName = signal.flatMap { signal in
+      code.flatMap { SignalNames.codeName(signal: signal, code: $0) }
+    }
+    return [
+      "threadID": threadID,
+      "signal": signal,
+      "signalName": signal.flatMap(SignalNames.name),
+      "code": code,
+      "codeName": codeName,
+      "address": address?.description,
+      "access": MemoryAccess(self)?.rawValue,
+      "sender": sender.map { sender -> JSONObject in
+        ["pid": sender.processID, "uid": sender.userID, "name": senderName]
+      },
+      "systemCall": systemCall.map { call -> JSONObject in
+        ["number": call.number, "name": call.name]
+      },
+    ]
+  }
+}
+
+extension ProcessDescription {
+  fileprivate var json: JSONObject {
+    [
+      "pid": processID,
+      "parent": parentProcessID,
+      "executable": executablePath,
+      "product": product,
+      "version": version,
+      "environment": environment,
+      "launchTime": launchTime.map(Timestamp.init(nanoseconds:)),
+      "crashTime": crashTime.map(Timestamp.init(nanoseconds:)),
+      "arguments": arguments,
+      "uptime": uptime,
+    ]
+  }
+}
+
+private struct ThreadJSON: JSONConvertible {
+  let thread: CrashReport.Thread
+  let snapshot: ProcessSnapshot
+
+  var json: JSONObject {
+    let known = thread.snapshot
+    let trace = thread.trace
+    let registers = known.context?.generalRegisters ?? []
+    return [
+      "id": known.id,
+      "name": known.name,
+      "crashed": thread.crashed,
+      "capturedBy": known.captureMethod?.name,
+      "state": known.state.map { String($0) },
+      "systemCall": known.systemCallNumber.map { number -> JSONObject in
+        ["number": number, "name": snapshot.architecture.systemCallName(number)]
+      },
+      "schedulingPolicy": known.policyWord,
+      "niceValue": known.niceValue,
+      "registers": Dictionary(
+        registers.map { ($0.name, Address($0.value).description) },
+        uniquingKeysWith: { first, _ in first }),
+      "frames": frames(trace.frames),
+      "framesOmitted": trace.omittedCount,
+      "framesOmittedAfter": trace.omittedAfter,
+      "stackGap": trace.hasGap,
+      "stackEnd": trace.end.rawValue,
+      "stackBytesOmitted": known.stackBytesOmitted,
+      "recursion": trace.recursion?.json,
+      "task": thread.task.map(task),
+    ]
+  }
+
+  private func frames(_ frames: [StackFrame]) -> [FrameJSON] {
+    frames.map { FrameJSON(frame: $0, modules: snapshot.modules) }
+  }
+
+  private func task(_ task: CrashReport.Task) -> JSONObject {
+    [
+      "id": task.fields?.id,
+      "name": task.fields?.name,
+      "priority": task.fields?.priorityWord,
+      "basePriority": task.fields?.basePriorityWord,
+      "cancelled": task.fields?.isCancelled,
+      "child": task.fields?.isChild,
+      "calleeIndex": task.calls.calleeIndex,
+      "frames": frames(task.frames),
+      "framesOmitted": task.calls.omittedCount,
+      "framesOmittedAfter": task.calls.omittedAfter,
+      "framesCut": task.calls.isCut,
+    ]
+  }
+}
+
+extension Recursion {
+  fileprivate var json: JSONObject {
+    ["period": period, "first": first, "count": count, "estimatedInGap": estimatedInGap]
+  }
+}
+
+private struct FrameJSON: JSONConvertible {
+  let frame: StackFrame
+  let modules: [ModuleSnapshot]
+
+  var json: JSONObject {
+    let module = modules.module(of: frame)
+    let line = frame.sourceLocation
+    let offset = module.map { Address(frame.address.wrappedDistance(above: $0.address)) }
+    return [
+      "address": frame.address.description,
+      "module": module?.name,
+      "moduleOffset": offset?.description,
+      "function": frame.function,
+      "symbol": frame.linkageName,
+      "functionOffset": frame.symbol?.offset.map { Address($0).description },
+      "file": line?.file,
+      "line": line?.line,
+      "column": line?.column,
+      "lineApproximate": line?.isApproximate,
+      "inlined": frame.isInlined,
+      "storedAtConversion": frame.isStored,
+      "trust": frame.trust.rawValue,
+    ]
+  }
+}
+
+private struct ModuleJSON: JSONConvertible {
+  let module: ModuleSnapshot
+  let note: String?
+
+  var json: JSONObject {
+    let objects = module.annotations.objects.compactMap { object in
+      object.text.map { (object.name, $0) }
+    }
+    return [
+      "path": module.path,
+      "base": module.address.description,
+      "size": module.size,
+      "buildID": module.buildIDText,
+      "deleted": module.isDeleted,
+      "symbolNote": note,
+      "annotations": module.annotations.simple.merging(objects) { first, _ in first },
+      "messages": module.annotations.list,
+    ]
+  }
+}
+
+extension CaptureQuality {
+  fileprivate var json: JSONObject {
+    [
+      "damage": damage,
+      "threadsFound": threadsFound,
+      "threadsStopped": threadsStopped,
+      "threadsReadFromKernel": threadsReadFromKernel,
+      "threadsOmitted": threadsOmitted,
+      "sectionsAbandoned": sectionsAbandoned.map { Address($0).description },
+      "captureTime": captureTime,
+      "bytesOmitted": bytesOmitted,
+      "threadsUnlisted": threadsUnlisted,
+      "modulesUnlisted": modulesUnlisted,
+      "regionsUnlisted": regionsUnlisted,
+    ]
+  }
+}
+
+extension Resources.Usage {
+  fileprivate var json: JSONObject { ["used": used, "limit": limit] }
+}
+
+extension DumpRequest {
+  fileprivate var json: JSONObject {
+    [
+      "kind": kind?.word,
+      "target": target?.word,
+      "name": name,
+      "threshold": threshold,
+      "hangTime": hangTime,
+      "processorTime": processorTime,
+      "activity": isBusy.map { $0 ? "busy" : "idle" },
+      "threadEvidence": threadEvidence?.word,
+    ]
+  }
+}
+
+extension ClientAnnotation {
+  fileprivate var json: JSONObject {
+    ["name": name, "type": value?.typeWord, "value": text, "state": state?.word]
+  }
+}
+
+extension ClientInformation.Attachment {
+  fileprivate var json: JSONObject {
+    [
+      "path": path,
+      "name": name,
+      "size": size,
+      "bytesOmitted": bytesOmitted,
+      "failure": failure,
+    ]
+  }
+}
+
+extension MemoryExcerpt {
+  fileprivate var json: JSONObject {
+    [
+      "about": about,
+      "target": target.description,
+      "address": address.description,
+      "bytes": bytes.hexadecimal,
+    ]
+  }
+}
+
+private struct MappingJSON: JSONConvertible {
+  let mapping: MemoryMapping
+
+  var json: JSONObject {
+    [
+      "start": mapping.start.description,
+      "end": mapping.end.description,
+      "protection": mapping.protection.letters,
+      "path": mapping.path.isEmpty ? nil : mapping.path,
+    ]
+  }
+}
+
+extension RunEnd {
+  fileprivate var json: JSONObject {
+    [
+      "kind": kind?.word,
+      "certainty": certainty?.word,
+      "signal": signal,
+      "evidence": evidence,
+      "hangReport": hangReport?.description,
+    ]
+  }
+}

@@ -1,0 +1,81 @@
+package import ProcessSnapshot
+
+/// Captured bytes near what matters of the crash.
+package struct MemoryExcerpt: Sendable, Equatable {
+  /// "fault" for the faulting address, "instructions", "stack" for the top of the crashing
+  /// thread's, else the register that points there.
+  package var about: String
+  /// The address that it is about; within `bytes`.
+  package var target: Address
+  /// The address of the first byte.
+  package var address: Address
+  package var bytes: [UInt8]
+
+  package var range: AddressRange {
+    AddressRange(start: address, byteCount: UInt64(bytes.count))
+  }
+}
+
+extension ProcessSnapshot {
+  /// The registers that the crash is about.
+  private var crashedContext: CPUContext? { exception?.context ?? crashedThread?.context }
+
+  /// The memory at the faulting address, at the instruction, on top of the stack, and where
+  /// registers point; each as far as it was captured.
+  var memoryExcerpts: [MemoryExcerpt] {
+    guard let context = crashedContext else { return [] }
+    var found: [MemoryExcerpt] = []
+    func add(_ about: String, _ target: Address?, before: UInt64, behind: UInt64) {
+      guard let target, let region = memory.region(containing: target),
+        // Shown already.
+        !found.contains(where: { $0.range.contains(target) })
+      else { return }
+      let low = target.clampedSubtracting(before).alignedDown(to: 16)
+      let wanted = AddressRange(from: low, through: target.clampedAdding(behind &- 1))
+      guard let shown = wanted.flatMap(region.range.intersection),
+        let bytes = memory.bytes(at: shown.start, count: Int(clamping: shown.byteCount))
+      else { return }
+      found.append(
+        MemoryExcerpt(about: about, target: target, address: shown.start, bytes: Array(bytes)))
+    }
+    if request == nil { add("fault", exception?.address, before: 64, behind: 128) }
+    add("instructions", context.instructionPointer, before: 32, behind: 64)
+    add("stack", context.stackPointer, before: 0, behind: 256)
+    for register in context.generalRegisters {
+      add(register.name, Address(register.value), before: 16, behind: 64)
+    }
+    return found
+  }
+
+  /// More than these are not listed: a program near `vm.max_map_count` has 65,530.
+  private static let maximumMappings = 4096
+
+  /// All mappings; of very many the lowest, and those near the fault, the instruction and the top
+  /// of the stack.
+  ///
+  /// - Returns: sorted by address, and how many are left out.
+  var listedMappings: (mappings: [MemoryMapping], omitted: Int) {
+    guard mappings.count > Self.maximumMappings else { return (mappings, 0) }
+    let context = crashedContext
+    let marks = [exception?.address, context?.instructionPointer, context?.stackPointer]
+    let reach = Self.maximumMappings / 8
+    var kept = Set<Int>()
+    for case let mark? in marks {
+      let index = mappings.firstIndex { !$0.range.ends(atOrBelow: mark) } ?? mappings.count
+      kept.formUnion(max(0, index - reach)..<min(mappings.count, index + reach))
+    }
+    for index in mappings.indices {
+      guard kept.count < Self.maximumMappings else { break }
+      kept.insert(index)
+    }
+    return (kept.sorted().map { mappings[$0] }, mappings.count - kept.count)
+  }
+}
+
+extension MemoryMapping.Protection {
+  /// Such as "r-x".
+  var letters: String {
+    (contains(.read) ? "r" : "-") + (contains(.write) ? "w" : "-")
+      + (contains(.execute) ? "x" : "-")
+  }
+}

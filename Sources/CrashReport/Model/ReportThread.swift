@@ -1,0 +1,66 @@
+package import ProcessSnapshot
+package import Stackwalk
+
+extension CrashReport {
+  /// One thread, its stack, and the task of Swift concurrency that it ran.
+  package struct Thread: Sendable {
+    package var snapshot: ThreadSnapshot
+    /// True for the thread that took the signal, or that a dump without a crash is about.
+    package var crashed: Bool
+    package var trace: StackTrace
+    package var task: Task?
+
+    package var id: UInt32 { snapshot.id }
+    package var name: String? { snapshot.name }
+    /// Innermost first.
+    package var frames: [StackFrame] { trace.frames }
+  }
+
+  /// A task of Swift concurrency, and the asynchronous functions that wait in it.
+  package struct Task: Sendable {
+    /// Nil where the task's memory is not in the dump.
+    package var fields: TaskSnapshot.Fields?
+    /// The callers that wait, without those that the compiler and the runtime add.
+    package var calls: AsyncCalls
+
+    package var frames: [StackFrame] { calls.frames }
+  }
+}
+
+extension CrashReport.Task {
+  init(_ task: TaskSnapshot, _ calls: AsyncCalls?, in snapshot: ProcessSnapshot) {
+    fields = task.fields(in: snapshot.memory)
+    let calls = calls ?? AsyncCalls()
+    self.calls = calls
+    self.calls.frames = []
+    self.calls.omittedAfter = 0
+    for (index, frame) in calls.frames.enumerated() {
+      if index == calls.omittedAfter { self.calls.omittedAfter = self.calls.frames.count }
+      if !Self.isCompilersOwn(frame) { self.calls.frames.append(frame) }
+    }
+  }
+
+  /// True for the runtime's end of a task and the compiler's adapters, which stand between a task
+  /// and its first function.
+  private static func isCompilersOwn(_ frame: StackFrame) -> Bool {
+    guard let function = frame.function else { return false }
+    return function.contains("reabstraction thunk helper")
+      || function.contains("partial function for partial apply forwarder for ")
+      || function.hasPrefix("completeTask")
+  }
+}
+
+extension StackFrame {
+  /// The function's name, demangled.
+  package var function: String? { symbol?.name }
+
+  /// The function's name in the symbol table.
+  package var linkageName: String? { symbol?.linkageName }
+}
+
+extension [ModuleSnapshot] {
+  /// The module that a frame lies in.
+  package func module(of frame: StackFrame) -> ModuleSnapshot? {
+    frame.moduleIndex.flatMap { indices.contains($0) ? self[$0] : nil }
+  }
+}

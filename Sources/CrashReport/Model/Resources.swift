@@ -1,0 +1,46 @@
+package import ProcessSnapshot
+
+/// The resources of the process: used, and allowed.
+package struct Resources: Sendable, Equatable {
+  /// A count or a size, and its limit; nil for what is not known, the limit also where there is
+  /// none.
+  package struct Usage: Sendable, Equatable {
+    package var used: UInt64?
+    package var limit: UInt64?
+  }
+
+  /// File descriptors; the limit is the soft one of RLIMIT_NOFILE.
+  package var openFiles: Usage
+  /// Memory mappings; the limit is `vm.max_map_count`.
+  package var mappings: Usage
+  /// Bytes of address space; the limit is the soft one of RLIMIT_AS.
+  package var addressSpace: Usage
+  /// Threads of the process; the limit is the soft one of RLIMIT_NPROC, which counts all processes
+  /// of the user.
+  package var threads: Usage
+  /// Bytes of memory of the cgroup.
+  package var cgroupMemory: Usage
+  /// Threads and processes of the cgroup.
+  package var cgroupTasks: Usage
+  /// The soft limit of RLIMIT_STACK in bytes; nil for none.
+  package var stackLimit: UInt64?
+  /// The machine's load over 1, 5 and 15 minutes.
+  package var loadAverage: [Double]?
+
+  package init(_ snapshot: ProcessSnapshot) {
+    let process = snapshot.process
+    let limits = process.limits
+    let group = process.controlGroup
+    openFiles = Usage(
+      used: process.descriptorCount.map { UInt64($0) }, limit: limits?.openFiles?.soft)
+    mappings = Usage(used: process.mappingCount.map { UInt64($0) }, limit: process.mappingLimit)
+    addressSpace = Usage(used: process.addressSpaceSize, limit: limits?.addressSpace?.soft)
+    threads = Usage(used: snapshot.capture.threadsFound, limit: limits?.tasks?.soft)
+    cgroupMemory = Usage(used: group.memoryUsed, limit: group.memoryLimit)
+    cgroupTasks = Usage(used: group.tasksUsed, limit: group.tasksLimit)
+    stackLimit = limits?.stackSize?.soft
+    let numbers = snapshot.system.loadAverage?.split(separator: " ").prefix(3)
+      .compactMap { Double($0) }.filter(\.isFinite)
+    loadAverage = numbers?.count == 3 ? numbers : nil
+  }
+}

@@ -1,0 +1,77 @@
+internal import IntermediateDump
+
+/// A moment, which JSON holds as ISO 8601 in UTC with nanoseconds:
+/// "2026-11-21T14:49:05.123456789Z".
+package struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// Nanoseconds since 1970.
+  package var nanoseconds: Int64
+
+  package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  /// Reads the form that `description` writes; nil for anything else.
+  package init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    let punctuation: [Int: Character] = [
+      4: "-", 7: "-", 10: "T", 13: ":", 16: ":", 19: ".", 29: "Z",
+    ]
+    guard bytes.count == 30 else { return nil }
+    for (index, byte) in bytes.enumerated() {
+      if let wanted = punctuation[index] {
+        guard byte == wanted.asciiValue else { return nil }
+      } else {
+        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      }
+    }
+    // So few digits that nothing below can overflow, but for what the last step says.
+    func number(_ range: Range<Int>) -> Int {
+      bytes[range].reduce(0) { $0 * 10 + Int($1 & 0x0F) }
+    }
+    let month = number(5..<7)
+    guard (1...12).contains(month) else { return nil }
+    let days = Self.days(year: number(0..<4), month: month, day: number(8..<10))
+    let seconds = days * 86_400 + number(11..<13) * 3_600 + number(14..<16) * 60 + number(17..<19)
+    // The earliest moments lie in a second that begins before what 64 bits hold.
+    let isEarly = seconds < 0
+    let (whole, overflow) = (seconds + (isEarly ? 1 : 0))
+      .multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, overflow2) = whole.addingReportingOverflow(
+      number(20..<29) - (isEarly ? 1_000_000_000 : 0))
+    guard !overflow, !overflow2, let sum = Int64(exactly: sum),
+      Timestamp(nanoseconds: sum).description == text
+    else { return nil }
+    nanoseconds = sum
+  }
+
+  package var description: String { TimeText.utc(nanoseconds: nanoseconds) }
+
+  /// For people: "2026-11-21 14:49:05.123 UTC".
+  var readable: String {
+    let text = description
+    return text.prefix(10) + " " + text.dropFirst(11).prefix(12) + " UTC"
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let value = Timestamp(text) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "not a time of the form this schema has: \(text)")
+    }
+    self = value
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+
+  /// Days since 1970 of a date; a year starts in March, so that a leap day ends it.
+  private static func days(year: Int, month: Int, day: Int) -> Int {
+    let shiftedYear = month <= 2 ? year - 1 : year
+    // The year has four digits, so that it is never negative but for the months before March of 0.
+    let era = (shiftedYear + 400) / 400 - 1
+    let yearOfEra = shiftedYear - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+}

@@ -1,0 +1,23 @@
+extension String {
+  /// With control characters and what could steer a terminal written as escapes, for text that a
+  /// dump or a file name brings along.
+  ///
+  /// - Parameter keepingLines: leaves line feeds and tabs as they are.
+  package func escapedForTerminal(keepingLines: Bool = false) -> String {
+    // Most texts need nothing.
+    if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
+    var result = ""
+    for scalar in unicodeScalars {
+      switch scalar.value {
+      case 0x0A where keepingLines, 0x09 where keepingLines: result.unicodeScalars.append(scalar)
+      case 0x0A: result += "\\n"
+      case 0x09: result += "\\t"
+      // C0, DEL and C1; line and paragraph separators; marks that turn the direction of text.
+      case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0xFEFF:
+        result += "\\u{" + String(scalar.value, radix: 16) + "}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,124 @@
+internal import ProcessSnapshot
+
+extension MainThreadActivity {
+  var text: String {
+    switch self {
+    case .blocked(let number, let name), .restarting(let number, let name):
+      "The main thread was idle, in \(name ?? "system call \(number)")."
+    case .sleeping, .interrupted: "The main thread was idle, in a system call."
+    case .running, .computing: "The main thread was busy."
+    }
+  }
+
+  var fact: String {
+    switch self {
+    case .blocked(let number, _): "blocked in system call \(number)"
+    case .sleeping: "state S"
+    case .restarting(let number, _): "about to make system call \(number) again"
+    case .interrupted: "a system call ended with EINTR"
+    case .running: "state R"
+    case .computing: "not at a system call"
+    }
+  }
+}
+
+extension TrapInstruction {
+  var text: String {
+    switch self {
+    case .undefined: "ud2 or brk"
+    case .breakpoint: "int3"
+    case .other: "none that compilers emit for a trap"
+    }
+  }
+}
+
+extension Cause.Sender {
+  /// Such as "process 12 (bash) of user 0".
+  var text: String {
+    "process \(processID)\(name.map { " (\($0))" } ?? "") of user \(userID)"
+  }
+}
+
+extension Cause.Register {
+  var text: String { "\(name) \(Address(value))" }
+}
+
+extension MemoryMapping {
+  /// Such as "/bin/app (0x1000-0x2000 r-x)".
+  var text: String {
+    "\(path.isEmpty ? "anonymous memory" : path) (\(range) \(protection.letters))"
+  }
+}
+
+extension Evidence {
+  /// A few words, without a full stop.
+  package var text: String {
+    switch self {
+    case .signal(let signal, let code, let address):
+      let codeName = code.map { code in
+        ", " + (SignalNames.codeName(signal: signal, code: code) ?? "code \(code)")
+      }
+      let name = SignalNames.name(signal) ?? "\(signal)"
+      return "signal \(name)\(codeName ?? "")" + (address.map { ", si_addr \($0)" } ?? "")
+    case .ownAbort: return "signal SIGABRT, SI_TKILL from the process itself"
+    case .ownPipe: return "signal SIGPIPE, SI_USER from the process itself"
+    case .processorTimeSignal: return "signal SIGXCPU from the kernel"
+    case .fileSizeSignal: return "signal SIGXFSZ"
+    case .systemCallSignal(let call):
+      let architecture = Address(UInt64(call.architecture))
+      return "signal SIGSYS, si_syscall \(call.number), si_arch \(architecture)"
+    case .pageFault(let error, let access):
+      return "page-fault error code \(Address(error)): \(access.rawValue)"
+    case .register(let register): return register.text
+    case .mapping(let mapping): return "mapping \(mapping.text)"
+    case .notMapped: return "no mapping holds the address"
+    case .stack(let range): return "stack \(range)"
+    case .stackPointer(let address): return "stack pointer \(address)"
+    case .frames(let found, let estimated):
+      return "\(found) frames found" + (estimated > 0 ? ", \(estimated) estimated" : "")
+    case .stackLimit(let limit): return "RLIMIT_STACK \(limit)"
+    case .allocator(let function): return "\(function) is among the innermost frames"
+    case .swiftMessage(let message): return "message of the Swift runtime: \(message)"
+    case .libraryMessage(let message): return "message of the C library: \(message)"
+    case .caughtException(let type):
+      return "the thread's last caught C++ exception is of type \(type)"
+    case .terminateOnStack: return "std::terminate() is on the stack"
+    case .pureVirtualOnStack: return "__cxa_pure_virtual is on the stack"
+    case .namedTrap(let message):
+      return "debug information names the innermost inlined function"
+        + " \"\(SwiftFailure.trapPrefix)\(message)\""
+    case .trapIn(let function): return "the trap is in \(function)"
+    case .isolationCheck: return "Swift's check of isolation called it"
+    case .instruction(let address, let instruction):
+      return "instruction at \(address): \(instruction.text)"
+    case .processorTime(let time): return "CPU time used: \(time / 1_000_000) ms"
+    case .sender(let sender): return "si_pid \(sender.processID), si_uid \(sender.userID)"
+    case .mainThread(let id, let activity): return "main thread \(id): \(activity.fact)"
+    case .watchdogInterval(let interval):
+      return "WATCHDOG_USEC was set at launch: \(Finding.interval(interval))"
+    }
+  }
+}
+
+extension Shortage {
+  var text: String {
+    switch self {
+    case .openFiles(let used, let limit):
+      "\(used) file descriptors are open, and the process may have \(limit) (RLIMIT_NOFILE)."
+    case .mappings(let used, let limit):
+      "The process has \(used) memory mappings, as many as it may have (\(limit),"
+        + " vm.max_map_count)."
+    case .cgroupMemory(let used, let limit):
+      "The control group uses \(Quantity.size(used)) of the \(Quantity.size(limit)) of memory that"
+        + " it may use."
+    case .cgroupTasks(let used, let limit):
+      "The control group has \(used) threads and processes, as many as it may have (\(limit))."
+    case .addressSpace(let used, let limit):
+      "The process uses \(Quantity.size(used)) of the \(Quantity.size(limit)) of address space that"
+        + " it may use (RLIMIT_AS): an allocation may have failed."
+    case .threads(let used, let limit):
+      "The process has \(used) threads, and its user may have \(limit) threads and processes"
+        + " (RLIMIT_NPROC)."
+    }
+  }
+}

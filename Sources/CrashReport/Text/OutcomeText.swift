@@ -1,0 +1,106 @@
+package import ProcessSnapshot
+
+// Sentences on a dump without a crash, an end without a dump, and what follows a dump.
+
+extension DumpRequest {
+  /// The report in one or two sentences.
+  ///
+  /// - Parameter time: when the dump was taken, in nanoseconds since 1970.
+  func text(at time: Int64?) -> String {
+    guard kind == .hang else {
+      let moment = time.map { " at \(Timestamp(nanoseconds: $0).readable)" } ?? ""
+      return kind == .program
+        ? "Dump requested by the program\(moment). Nothing crashed."
+        : "Dump requested\(moment). Nothing crashed."
+    }
+    let subject =
+      switch target {
+      case .mainThread: "The main thread"
+      case .queue: "The queue"
+      case .executor: "The executor"
+      case .heartbeat, nil: "The heartbeat"
+      }
+    let label = name.flatMap { $0.isEmpty ? nil : " \"\($0)\"" } ?? ""
+    let length = hangTime.map { " for \(Self.seconds($0))" } ?? ""
+    let limit = threshold.map { " (the limit is \(Self.seconds($0)))" } ?? ""
+    return "\(subject)\(label) had not answered\(length)\(limit) when the process ended."
+      + activityText + evidenceText
+  }
+
+  private var activityText: String {
+    guard let processorTime, let isBusy else { return "" }
+    return " Its thread was \(isBusy ? "busy" : "waiting"): it used \(Self.seconds(processorTime))"
+      + " of CPU time meanwhile."
+  }
+
+  private var evidenceText: String {
+    switch threadEvidence {
+    case .lastSeen: " The thread shown first is the last that answered; another may have hung."
+    case .some(.none): " Which thread hung is not known."
+    case .known, nil: ""
+    }
+  }
+
+  /// In tenths of a second.
+  private static func seconds(_ nanoseconds: UInt64) -> String {
+    let tenths = nanoseconds / 100_000_000
+    return "\(tenths / 10).\(tenths % 10) s"
+  }
+}
+
+extension RunEnd {
+  /// The verdict in one or two sentences.
+  package var text: String {
+    let name = signal.map(SignalNames.text) ?? "a signal"
+    let sentence =
+      switch kind {
+      case .outOfMemory: "Killed by the kernel because memory had run out."
+      case .stopTimeout: "Asked to stop by \(name), and killed because it did not in time."
+      case .killed: "Killed by \(name)."
+      case .rebooted: "Ended because the machine was started again or lost power."
+      case .replaced: "Replaced by another program (exec)."
+      case .hungThenKilled: "Hung, and was then killed."
+      case .unexplained, nil:
+        "Killed or ended by a signal, unknown which, or replaced by a program that has ended too."
+      }
+    let doubt =
+      switch certainty {
+      case .likely: " This is likely, not certain."
+      case .possible: " This is possible; the evidence allows other explanations."
+      case .certain, nil: ""
+      }
+    return sentence + " It left no dump of its end." + doubt
+  }
+}
+
+extension Survival {
+  /// Tells what followed the dump; nil where the crash ended the process.
+  ///
+  /// - Parameter module: the file name of the module that the previous handler lies in.
+  func outcomeText(handlerIn module: String?) -> String? {
+    switch outcome {
+    // Swift's handler is known to return.
+    case nil where module == "libswiftCore.so",
+      .previousHandlerRan where module == "libswiftCore.so":
+      return "Swift's backtracer ran after the dump"
+    // One that was installed after ours, and called it.
+    case .previousHandlerRan where previousHandler == nil:
+      return "may have survived: a handler installed later had called ours, and went on"
+    default: break
+    }
+    let handler = "previous handler" + (module.map { " in \($0)" } ?? "")
+    return switch outcome {
+    case nil: previousHandler == nil ? nil : "\(handler) ran after the dump; process ended"
+    case .previousHandlerRan: "may have survived: a \(handler) ran after the dump"
+    case .wentOn: "\(handler) took it; process went on"
+    case .discarded: "the kernel discarded the signal; process went on"
+    }
+  }
+
+  /// Tells of earlier crashes; nil for the first.
+  var earlierText: String? {
+    guard let count = survivedCrashes, count > 0 else { return nil }
+    let last = precedingReport.map { ", the last report \($0)" } ?? ""
+    return "\(count) crash\(count == 1 ? "" : "es") of this process\(last)"
+  }
+}

@@ -1,0 +1,74 @@
+internal import ProcessSnapshot
+
+/// Amounts as people read them.
+package enum Quantity {
+  /// Bytes in the largest unit that leaves at least one, with a digit behind the point where that
+  /// is less than ten.
+  static func size(_ bytes: UInt64) -> String {
+    var unit = 0
+    while unit < 4, bytes >> (10 * (unit + 1)) > 0 { unit += 1 }
+    guard unit > 0 else { return "\(bytes) bytes" }
+    let name = ["KiB", "MiB", "GiB", "TiB"][unit - 1]
+    let shift = 10 * unit
+    let whole = bytes >> shift
+    let tenth = ((bytes >> (shift - 10)) & 1023) &* 10 / 1024
+    return whole < 10 && tenth > 0 ? "\(whole).\(tenth) \(name)" : "\(whole) \(name)"
+  }
+
+  /// Bytes between two addresses, exact where they are few.
+  static func distance(_ bytes: UInt64) -> String {
+    switch bytes {
+    case ..<10_240: "\(bytes) bytes"
+    case ..<(10 << 20): "\(bytes >> 10) KiB"
+    case ..<(10 << 30): "\(bytes >> 20) MiB"
+    default: "\(bytes >> 30) GiB"
+    }
+  }
+
+  static func duration(_ nanoseconds: Int64) -> String {
+    switch nanoseconds {
+    case ..<1_000_000: "\(nanoseconds / 1_000) us"
+    case ..<10_000_000_000: "\(nanoseconds / 1_000_000) ms"
+    case ..<7_200_000_000_000: "\(nanoseconds / 1_000_000_000) s"
+    default: "\(nanoseconds / 3_600_000_000_000) h"
+    }
+  }
+
+  /// With a comma after every three digits.
+  static func grouped(_ number: Int) -> String {
+    let digits = Array(String(number))
+    var result = ""
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index) % 3 == 0 { result += "," }
+      result.append(digit)
+    }
+    return result
+  }
+}
+
+extension Address {
+  /// At least 12 digits, as wide as most user addresses, so that columns stay straight.
+  var padded: String { "0x" + digits(12) }
+
+  /// 16 digits without a prefix, for registers.
+  var wide: String { digits(16) }
+
+  private func digits(_ count: Int) -> String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: max(0, count - digits.count)) + digits
+  }
+}
+
+extension Sequence<UInt8> {
+  /// Two digits a byte.
+  var hexadecimal: String { lazy.map(\.hexadecimal).joined() }
+}
+
+extension UInt8 {
+  var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
+}
+
+extension String {
+  /// A path's file and its directory, which mostly tell it from others of its name.
+  var shortPath: String { split(separator: "/").suffix(2).joined(separator: "/") }
+}

@@ -1,0 +1,121 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+extension CrashReport {
+  /// The first part of text and page: what happened in one sentence, what is known of the cause,
+  /// and the facts.
+  ///
+  /// Its words are raw, as those of a section.
+  struct Head: Sendable, Equatable {
+    /// The message, else the explanation.
+    var sentence: String
+    /// Paragraphs that must not be missed.
+    var paragraphs: [String]
+    /// The signal, the cause, and what became of the process.
+    var signs: [ReportField]
+    /// Process, time and system.
+    var facts: [ReportField]
+  }
+
+  var head: Head {
+    let explanation = explanation
+    var paragraphs: [String] = []
+    if message != nil, let explanation { paragraphs.append(explanation) }
+    if !snapshot.capture.isComplete {
+      let damage = snapshot.capture.damage.map { ": \($0)" } ?? ""
+      paragraphs.append("This dump is torn and holds only what came before its end\(damage).")
+    }
+    let system = snapshot.system
+    let survival = snapshot.survival
+    let signs: [(String, String?)] = [
+      ("Signal", signalText), ("Address", snapshot.exception?.address?.description),
+      ("Access", snapshot.exception.flatMap { MemoryAccess($0)?.rawValue }),
+      ("Cause", cause.map { "\($0.kind), \($0.certainty.rawValue)" }), ("Sent by", senderText),
+      ("Outcome", survival?.outcomeText(handlerIn: previousHandlerModule)),
+      ("Before it", survival?.earlierText), ("Certainty", snapshot.end?.certainty?.word),
+      ("Hang", snapshot.end?.hangReport.map { "report \($0)" }),
+    ]
+    let facts: [(String, String?)] = [
+      ("Process", processText), ("Product", productText), ("Time", timeText),
+      ("System", systemText), ("Processor", processorText), ("Compiler", system.compiler),
+      ("Arguments", argumentsText), ("Signature", signature),
+      ("Report", snapshot.reportID?.description),
+    ]
+    func known(_ fields: [(String, String?)]) -> [ReportField] {
+      fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
+    }
+    return Head(
+      sentence: message ?? explanation ?? "The dump does not show the cause.",
+      paragraphs: paragraphs, signs: known(signs), facts: known(facts))
+  }
+
+  /// Such as "SIGSEGV (11), SEGV_MAPERR".
+  var signalText: String? {
+    guard snapshot.request == nil, let exception = snapshot.exception else { return nil }
+    guard let signal = exception.signal else { return "unknown" }
+    let code = exception.code.map {
+      ", " + (SignalNames.codeName(signal: signal, code: $0) ?? "code \($0)")
+    }
+    return "\(SignalNames.name(signal) ?? "signal") (\(signal))\(code ?? "")"
+  }
+
+  /// The file name of the module that the handler before ours lies in.
+  var previousHandlerModule: String? {
+    snapshot.survival?.previousHandler.flatMap(snapshot.module(containing:))?.name
+  }
+
+  private var senderText: String? {
+    guard let sender = snapshot.exception?.sender else { return nil }
+    if snapshot.isOwnProcess(sender) { return "the process itself" }
+    let name = snapshot.exception?.senderName.map { " (\($0))" } ?? ""
+    return "process \(sender.processID)\(name) of user \(sender.userID)"
+  }
+
+  private var processText: String? {
+    let process = snapshot.process
+    guard process.executablePath != nil || process.processID != nil else { return nil }
+    let identity = process.processID.map { "process \($0)" }
+    let parent = process.parentProcessID.map { "parent \($0)" }
+    return [process.executablePath, identity, parent].compactMap { $0 }.joined(separator: ", ")
+  }
+
+  private var productText: String? {
+    let process = snapshot.process
+    return Self.list([process.product, process.version, process.environment])
+  }
+
+  private var timeText: String? {
+    guard let crash = snapshot.process.crashTime else { return nil }
+    let text = Timestamp(nanoseconds: crash).readable
+    guard let launch = snapshot.process.launchTime else { return text }
+    let (nanoseconds, overflow) = crash.subtractingReportingOverflow(launch)
+    guard !overflow, nanoseconds >= 0 else { return text }
+    return text + ", " + Quantity.duration(nanoseconds) + " after launch"
+  }
+
+  private var systemText: String? {
+    let system = snapshot.system
+    let kernel = [system.kernelName, system.kernelRelease].compactMap { $0 }.joined(separator: " ")
+    return Self.list(
+      [system.distribution, kernel.isEmpty ? nil : kernel, snapshot.architecture.rawValue])
+  }
+
+  private var processorText: String? {
+    let system = snapshot.system
+    return Self.list([system.processorModel, system.processorCount.map { "\($0) online" }])
+  }
+
+  private static func list(_ parts: [String?]) -> String? {
+    let known = parts.compactMap { $0 }
+    return known.isEmpty ? nil : known.joined(separator: ", ")
+  }
+
+  /// The arguments without the program's name, quoted where a blank or a quote would mislead.
+  private var argumentsText: String? {
+    guard let arguments = snapshot.process.arguments, arguments.count > 1 else { return nil }
+    return arguments.dropFirst().map { argument in
+      let isPlain = !argument.isEmpty && !argument.contains { " \"'\\".contains($0) }
+      return isPlain ? argument : "\"\(argument)\""
+    }.joined(separator: " ")
+  }
+}

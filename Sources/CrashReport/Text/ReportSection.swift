@@ -1,0 +1,162 @@
+internal import ProcessSnapshot
+
+/// A part of a report that text and page show alike.
+///
+/// Its words are raw: each form escapes them in its own way.
+struct ReportSection: Sendable, Equatable {
+  /// A line of it.
+  enum Row: Sendable, Equatable {
+    /// A fact under its name; the names of a section are as wide as the longest.
+    case field(ReportField)
+    /// A value under a name that the program gave it.
+    case assignment(name: String, value: String)
+    /// Words on a line of their own.
+    case text(String)
+  }
+
+  /// Such as "Resources".
+  let title: String
+  var rows: [Row]
+
+  /// Nil where there is nothing to show.
+  init?(_ title: String, rows: [Row]) {
+    guard !rows.isEmpty else { return nil }
+    self.title = title
+    self.rows = rows
+  }
+}
+
+/// A fact under its name.
+struct ReportField: Sendable, Equatable {
+  let name: String
+  let value: String
+}
+
+extension CrashReport {
+  /// The sections behind the threads, in order; each is left out where there is nothing to show.
+  ///
+  /// A new section is one more element, and shows up in the text and on the page.
+  var sections: [ReportSection] {
+    [
+      evidenceSection, resourceSection, annotationSection, breadcrumbSection, attachmentSection,
+      extraMemorySection, omissionSection,
+    ].compactMap { $0 }
+  }
+
+  private var evidenceSection: ReportSection? {
+    let evidence = snapshot.end?.evidence ?? cause?.evidence.map(\.text) ?? []
+    return ReportSection("Evidence", rows: evidence.map { .text($0) })
+  }
+
+  private var resourceSection: ReportSection? {
+    let resources = Resources(snapshot)
+    var rows: [ReportSection.Row] = []
+    func add(_ name: String, _ value: String?) {
+      if let value { rows.append(.field(ReportField(name: name, value: value))) }
+    }
+    func add(_ name: String, _ usage: Resources.Usage, text: (UInt64) -> String) {
+      guard let used = usage.used.map(text) ?? usage.limit.map({ _ in "unknown" }) else { return }
+      add(name, used + (usage.limit.map { " of " + text($0) } ?? ""))
+    }
+    add("Open files", resources.openFiles) { String($0) }
+    add("Mappings", resources.mappings) { String($0) }
+    add("Threads", resources.threads.used.map { String($0) })
+    add("Group memory", resources.cgroupMemory, text: Quantity.size)
+    add("Group tasks", resources.cgroupTasks) { String($0) }
+    add("Stack limit", resources.stackLimit.map(Quantity.size))
+    add("Memory limit", resources.addressSpace.limit.map { Quantity.size($0) + " of addresses" })
+    add("Load", resources.loadAverage?.map { String($0) }.joined(separator: " "))
+    return ReportSection("Resources", rows: rows)
+  }
+
+  private var annotationSection: ReportSection? {
+    let marks = annotationMarks
+    var rows = snapshot.annotations.sorted { $0.key < $1.key }.map { name, value in
+      let mark = marks[AnnotationPair(name: name, value: value)] ?? ""
+      return ReportSection.Row.assignment(name: name, value: value + mark)
+    }
+    for annotation in snapshot.client.annotations + snapshot.client.simpleAnnotations
+    where annotation.value == nil {
+      rows.append(.text("\(annotation.name ?? "?"): could not be read"))
+    }
+    return ReportSection("Annotations", rows: rows)
+  }
+
+  private struct AnnotationPair: Hashable {
+    let name: String
+    let value: String
+  }
+
+  /// Notes on values that are not simply the last ones.
+  private var annotationMarks: [AnnotationPair: String] {
+    var marks: [AnnotationPair: String] = [:]
+    for annotation in snapshot.client.annotations + snapshot.client.simpleAnnotations {
+      guard let name = annotation.name, let value = annotation.text else { continue }
+      let pair = AnnotationPair(name: name, value: value)
+      switch annotation.state {
+      case .beingReplaced: marks[pair] = "  (a newer value was being written)"
+      case .stale: marks[pair] = "  (a newer value was lost)"
+      default: continue
+      }
+    }
+    return marks
+  }
+
+  private var breadcrumbSection: ReportSection? {
+    let client = snapshot.client
+    let left = client.breadcrumbsLeft ?? UInt64(client.breadcrumbs.count)
+    guard left > 0 else { return nil }
+    let torn = client.breadcrumbsOmitted.flatMap { $0 > 0 ? ", \($0) torn" : nil } ?? ""
+    let rows = client.breadcrumbs.map { breadcrumb in
+      let time = breadcrumb.time.map { Timestamp(nanoseconds: $0).readable }
+      let age = age(of: breadcrumb).map { "\(Quantity.duration(Int64(clamping: $0))) before" }
+      let thread = breadcrumb.threadID.map { "thread \($0)" }
+      let head = [time, age, thread].compactMap { $0 }.joined(separator: ", ")
+      return ReportSection.Row.text("\(head): \(breadcrumb.text)")
+    }
+    return ReportSection(
+      "Breadcrumbs (last \(client.breadcrumbs.count) of \(left)\(torn))",
+      rows: rows.isEmpty ? [.text("none is whole")] : rows)
+  }
+
+  private var attachmentSection: ReportSection? {
+    ReportSection(
+      "Attachments",
+      rows: snapshot.client.attachments.map { attachment in
+        guard let name = attachment.name, let size = attachment.size else {
+          return .text("\(attachment.path): \(attachment.failure ?? "not copied yet")")
+        }
+        let omitted = attachment.bytesOmitted.flatMap { $0 > 0 ? $0 : nil }
+        let rest = omitted.map { ", without the first \($0)" } ?? ""
+        return .text("\(name), \(size) bytes\(rest), of \(attachment.path)")
+      })
+  }
+
+  private var extraMemorySection: ReportSection? {
+    var rows = snapshot.client.extraMemory.map { range in
+      let note = isCaptured(range) ? "" : ", not all captured"
+      return ReportSection.Row.text("\(range.address.padded), \(range.size) bytes\(note)")
+    }
+    if let bytes = snapshot.client.memoryBytesOmitted, bytes > 0 {
+      rows.append(.text("\(bytes) more bytes left out"))
+    }
+    return ReportSection("Extra memory", rows: rows)
+  }
+
+  /// Everything that found no room or could not be added.
+  private var omissionSection: ReportSection? {
+    let client = snapshot.client
+    let counts = [
+      (client.annotationsOmitted, "annotations"),
+      (client.simpleAnnotationsOmitted, "simple annotations"),
+      (client.memoryRangesOmitted, "memory ranges"), (client.attachmentsOmitted, "attachments"),
+    ]
+    let omissions =
+      client.userStreamFailures.map { "Stream not added: \($0)" }
+      + counts.compactMap { count, what in
+        count.flatMap { $0 > 0 ? "No room for more \(what), \($0) times." : nil }
+      }
+    return ReportSection(
+      "Left out of what the program told", rows: omissions.map { .text($0) })
+  }
+}

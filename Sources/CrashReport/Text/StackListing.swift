@@ -1,0 +1,173 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// A thread's stack as text and page show it: numbered frames, a recursion folded, and in words
+/// what is missing; raw, as the words of a section.
+struct StackListing {
+  enum Item {
+    /// The number is nil where a gap further in leaves it unknown.
+    case frame(StackFrame, number: Int?)
+    /// A line in place of frames.
+    case elision(String)
+    /// A line behind the frames.
+    case note(String)
+  }
+
+  private(set) var items: [Item] = []
+
+  init(_ thread: CrashReport.Thread) {
+    let trace = thread.trace
+    if trace.frames.isEmpty { items.append(.elision("no stack")) }
+    let folded = FoldedRecursion(trace)
+    // Behind a gap no frame's number is known.
+    var isCounted = true
+    var isFolding = false
+    var depth = 0
+    for (position, frame) in trace.frames.enumerated() {
+      let isBelowOmitted = trace.omittedCount > 0 && position >= trace.omittedAfter
+      let index = depth + (isBelowOmitted ? trace.omittedCount : 0)
+      if !frame.isInlined { depth += 1 }
+      if frame.trust == .afterGap || (isBelowOmitted && trace.hasGap) { isCounted = false }
+      if let folded, folded.range.contains(index) {
+        if !isFolding { items.append(.elision(folded.text)) }
+        isFolding = true
+        continue
+      }
+      if trace.omittedCount > 0, position == trace.omittedAfter, !isFolding {
+        let isGapWithin = trace.hasGap && !trace.frames.contains { $0.trust == .afterGap }
+        let gap = isGapWithin ? " and a part of the stack that is not in the dump" : ""
+        items.append(.elision("... \(trace.omittedCount) frames\(gap) ..."))
+      }
+      if frame.trust == .afterGap {
+        items.append(
+          .elision("... a part of the stack that is not in the dump; frames are missing ..."))
+      }
+      items.append(.frame(frame, number: isCounted ? index : nil))
+    }
+    let bytes = thread.snapshot.stackBytesOmitted
+    if bytes > 0 {
+      items.append(.note("\(Quantity.size(bytes)) of this stack are not in the dump"))
+    }
+    if trace.end == .lost, !trace.frames.isEmpty {
+      items.append(.note("the stack goes on; its next frame was not found"))
+    }
+    if let task = thread.task { add(task, of: trace, isCounted: isCounted) }
+  }
+
+  /// The functions that wait for one of the thread's, numbered on from that one.
+  private mutating func add(_ task: CrashReport.Task, of trace: StackTrace, isCounted: Bool) {
+    items.append(.note(task.title))
+    guard !task.frames.isEmpty else { return }
+    let calls = task.calls
+    let callee = calls.calleeIndex.flatMap { index in
+      trace.frames.indices.contains(index) ? trace.frames[...index] : nil
+    }
+    var number = callee?.count { !$0.isInlined }
+    if let callee, trace.omittedCount > 0, callee.count > trace.omittedAfter {
+      number = isCounted ? number.map { $0 + trace.omittedCount } : nil
+    }
+    let name = callee?.last?.function.map(FunctionName.short) ?? "the task's function"
+    items.append(.elision("awaiting \(name):"))
+    for (position, frame) in calls.frames.enumerated() {
+      if calls.omittedCount > 0, position == calls.omittedAfter {
+        items.append(.elision("... \(calls.omittedCount) frames ..."))
+        number = number.map { $0 + calls.omittedCount }
+      }
+      items.append(.frame(frame, number: number))
+      if !frame.isInlined { number = number.map { $0 + 1 } }
+    }
+    if calls.isCut { items.append(.note("who awaits that one is not in the dump")) }
+  }
+}
+
+extension CrashReport.Task {
+  /// Such as "task 7 "import", priority low, cancelled".
+  fileprivate var title: String {
+    let name = fields?.name.map { " \"\($0)\"" } ?? ""
+    let words = [
+      "task" + (fields.map { " \($0.id)" } ?? "") + name,
+      fields.map { "priority \($0.priorityWord)" },
+      fields?.basePriorityWord.map { "made with \($0)" },
+      fields?.isCancelled == true ? "cancelled" : nil,
+      fields?.isChild == true ? "child task" : nil,
+    ]
+    return words.compactMap { $0 }.joined(separator: ", ")
+  }
+}
+
+/// The frames of a recursion that are shown as one line.
+struct FoldedRecursion {
+  /// Rounds that are shown before and behind the line.
+  private static let shownRounds = 2
+  /// Fewer frames than this are not worth a line.
+  private static let fewestFrames = 6
+
+  /// Counted from the innermost frame, inlined calls not counted.
+  let range: Range<Int>
+  let text: String
+
+  /// Nil where nothing is to be folded.
+  init?(_ trace: StackTrace) {
+    guard let recursion = trace.recursion, recursion.period > 0, recursion.period <= 64 else {
+      return nil
+    }
+    let frames = trace.frames.enumerated().filter { !$0.element.isInlined }
+    let listedBefore =
+      trace.omittedCount > 0 ? frames.count { $0.offset < trace.omittedAfter } : frames.count
+    let margin = recursion.period * Self.shownRounds
+    let end = recursion.first + recursion.count - margin
+    guard recursion.first <= listedBefore - recursion.period, recursion.first + margin < end else {
+      return nil
+    }
+    var range = recursion.first + margin..<end
+    let omitted = listedBefore..<listedBefore + trace.omittedCount
+    let coversOmitted = range.contains(omitted.lowerBound) && range.upperBound >= omitted.upperBound
+    if trace.omittedCount > 0, !coversOmitted, range.overlaps(omitted) {
+      // The omitted frames have a line of their own; only what is listed on the recursion's side
+      // of it is folded.
+      range =
+        range.lowerBound < omitted.lowerBound
+        ? range.lowerBound..<omitted.lowerBound
+        : min(omitted.upperBound, range.upperBound)..<range.upperBound
+    }
+    guard range.count >= Self.fewestFrames else { return nil }
+    let names = frames[recursion.first..<recursion.first + recursion.period].map { frame in
+      frame.element.function.map(FunctionName.short) ?? frame.element.address.description
+    }
+    self.range = range
+    let estimated = max(0, recursion.estimatedInGap ?? 0)
+    let (sum, isTooMany) = range.count.addingReportingOverflow(estimated)
+    let count = Quantity.grouped(isTooMany ? .max : sum)
+    let turn = names.count > 1 ? " in turn" : ""
+    let start = "... " + (estimated > 0 ? "about \(count)" : count) + " more of "
+    let missing = Quantity.grouped(estimated)
+    let gap =
+      estimated > 0
+      ? ", some \(missing) of them in a part of the stack that is not in the dump" : ""
+    text = start + names.joined(separator: ", ") + turn + gap + " ..."
+  }
+}
+
+/// Threads that stand at the same place: the same frames at the same addresses.
+struct ThreadGroup {
+  var threads: [CrashReport.Thread]
+
+  /// The groups in the order of their first threads; a thread without frames is alone.
+  static func groups(of threads: [CrashReport.Thread]) -> [ThreadGroup] {
+    var groups: [ThreadGroup] = []
+    var known: [[Address]: Int] = [:]
+    for thread in threads {
+      // Threads with missing frames may differ in those.
+      let trace = thread.trace
+      let isWhole = !trace.frames.isEmpty && trace.omittedCount == 0 && !trace.hasGap
+      let key = trace.frames.map(\.address)
+      if isWhole, let index = known[key] {
+        groups[index].threads.append(thread)
+        continue
+      }
+      if isWhole { known[key] = groups.count }
+      groups.append(ThreadGroup(threads: [thread]))
+    }
+    return groups
+  }
+}

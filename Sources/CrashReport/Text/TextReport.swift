@@ -1,0 +1,201 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// A report as text for a terminal: the cause first, then the crashing thread, then everything
+/// else.
+///
+/// Text from the dump is escaped, so that a thread's name cannot steer the terminal.
+package struct TextReport: Sendable {
+  private let report: CrashReport
+  private let width: Int
+  private let usesColor: Bool
+  private var lines: [String] = []
+
+  /// The whole report.
+  ///
+  /// - Parameters:
+  ///   - report: what to print.
+  ///   - width: columns of the terminal; at least 40 are used. Names are not cut, prose is wrapped.
+  ///   - color: whether to use SGR escape sequences.
+  /// - Returns: lines that each end in a line feed.
+  package static func text(of report: CrashReport, width: Int = 80, color: Bool = false) -> String {
+    var text = TextReport(report: report, width: max(width, 40), usesColor: color)
+    text.addHead()
+    text.addThreads()
+    for section in report.sections { text.addSection(section) }
+    text.addModules()
+    text.addCapture()
+    return text.lines.map { $0 + "\n" }.joined()
+  }
+
+  private init(report: CrashReport, width: Int, usesColor: Bool) {
+    self.report = report
+    self.width = width
+    self.usesColor = usesColor
+  }
+
+  private mutating func addHead() {
+    let head = report.head
+    let safe = head.sentence.escapedForTerminal(keepingLines: true)
+    for line in safe.split(separator: "\n", omittingEmptySubsequences: false) {
+      lines += Self.wrapped(String(line), width: width).map { styled($0, .strong) }
+    }
+    for paragraph in head.paragraphs {
+      lines += Self.wrapped(paragraph.escapedForTerminal(), width: width)
+    }
+    lines.append("")
+    for field in head.signs + head.facts {
+      let label = field.name + String(repeating: " ", count: max(1, 11 - field.name.count))
+      lines.append(styled(label, .faint) + field.value.escapedForTerminal())
+    }
+  }
+
+  private mutating func addSection(_ section: ReportSection) {
+    lines.append("")
+    lines.append(section.title + ":")
+    let column = section.rows.map(\.nameWidth).max() ?? 0
+    for row in section.rows {
+      switch row {
+      case .field(let field):
+        let label = field.name.escapedForTerminal()
+        let blanks = String(repeating: " ", count: max(1, column + 1 - label.count))
+        lines.append("  " + label + blanks + field.value.escapedForTerminal())
+      case .assignment(let name, let value):
+        lines.append("  \(name.escapedForTerminal()) = \(value.escapedForTerminal())")
+      case .text(let text): lines.append("  " + text.escapedForTerminal())
+      }
+    }
+  }
+
+  private mutating func addModules() {
+    let modules = report.snapshot.modules
+    guard !modules.isEmpty else { return }
+    let used = report.modulesOnStacks
+    lines.append("")
+    lines.append("Modules on the stacks (of \(modules.count)):")
+    for (index, module) in modules.enumerated() where used.contains(index) {
+      let buildID = module.buildIDText ?? "no build ID"
+      let deleted = module.isDeleted ? " (deleted)" : ""
+      lines.append(
+        "  \(module.address.padded) \(buildID) \(module.path.escapedForTerminal())\(deleted)")
+      if let note = report.symbolNotes[index] { lines.append("    \(note.escapedForTerminal())") }
+    }
+  }
+
+  private mutating func addCapture() {
+    guard let text = report.captureText else { return }
+    lines.append("")
+    lines += Self.wrapped(text, width: width)
+  }
+
+  private mutating func addThreads() {
+    let crashed = report.threads.filter(\.crashed)
+    for thread in crashed {
+      addThread(thread)
+      for note in report.symbolNotes(on: thread) {
+        lines += Self.wrapped(note.escapedForTerminal(), width: width - 2).map { "  " + $0 }
+      }
+      addRegisters(thread)
+    }
+    for group in ThreadGroup.groups(of: report.threads.filter { !$0.crashed }) {
+      guard let first = group.threads.first else { continue }
+      addThread(first)
+      for thread in group.threads.dropFirst() {
+        lines += ["", report.title(of: thread).escapedForTerminal() + ":"]
+        lines.append(styled("  the stack of thread \(first.id)", .faint))
+      }
+    }
+    for note in report.missingThreads { lines += ["", note] }
+  }
+
+  private mutating func addThread(_ thread: CrashReport.Thread) {
+    let title = report.title(of: thread).escapedForTerminal() + ":"
+    lines += ["", styled(title, thread.crashed ? .strong : .plain)]
+    for item in StackListing(thread).items {
+      switch item {
+      case .frame(let frame, let number): addFrame(frame, index: number)
+      case .elision(let words): lines.append("  " + words.escapedForTerminal())
+      case .note(let words): lines.append(styled("  " + words.escapedForTerminal(), .faint))
+      }
+    }
+  }
+
+  private mutating func addFrame(_ frame: StackFrame, index: Int?) {
+    let number = index.map { String($0) } ?? "?"
+    let prefix = "  #" + number + String(repeating: " ", count: max(1, 4 - number.count))
+    let function = frame.shortName.escapedForTerminal()
+    var location = ""
+    if let line = frame.lineText {
+      let isApproximate = frame.sourceLocation?.isApproximate == true
+      location = ((isApproximate ? "" : "at ") + line).escapedForTerminal()
+    } else if let offset = frame.symbol?.offset {
+      location = "+ \(offset)"
+    }
+    let module = report.snapshot.modules.module(of: frame)
+    let place = module?.text(of: frame.address).escapedForTerminal() ?? ""
+    let doubt = frame.doubt.map { "[\($0)]" } ?? ""
+    let start = prefix + styled(frame.address.padded, .faint) + " " + function
+    let parts = [place.isEmpty ? "" : styled(place, .faint), doubt].filter { !$0.isEmpty }
+    let rest = ([location].filter { !$0.isEmpty } + parts).joined(separator: "  ")
+    let columns = [
+      prefix.count + frame.address.padded.count, function.count, location.count, place.count,
+      doubt.count,
+    ].reduce(0, +)
+    if rest.isEmpty {
+      lines.append(start)
+    } else if columns + 6 <= width {
+      // The gaps between the parts are 6 columns at most.
+      lines.append(start + (location.isEmpty ? "  " : " ") + rest)
+    } else {
+      lines += [start, "       " + rest]
+    }
+  }
+
+  private mutating func addRegisters(_ thread: CrashReport.Thread) {
+    let registers = thread.sortedRegisters
+    guard !registers.isEmpty else { return }
+    lines.append("")
+    lines.append("Registers:")
+    let cells = registers.map { name, value in
+      String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + value.wide
+    }
+    let columns = max(1, (width - 1) / 24)
+    for start in stride(from: 0, to: cells.count, by: columns) {
+      lines.append(cells[start..<min(start + columns, cells.count)].joined(separator: " "))
+    }
+  }
+
+  private enum Style: String {
+    case plain = ""
+    case strong = "1"
+    case faint = "2"
+  }
+
+  private func styled(_ text: String, _ style: Style) -> String {
+    usesColor && style != .plain && !text.isEmpty
+      ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+  }
+
+  /// Breaks prose at blanks; a word that is too long stays whole, so that it can be copied.
+  private static func wrapped(_ text: String, width: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ") {
+      if !line.isEmpty, line.count + 1 + word.count > width {
+        lines.append(line)
+        line = ""
+      }
+      line += (line.isEmpty ? "" : " ") + word
+    }
+    lines.append(line)
+    return lines
+  }
+}
+
+extension ReportSection.Row {
+  /// Columns that the name of a field takes.
+  fileprivate var nameWidth: Int {
+    if case .field(let field) = self { return field.name.escapedForTerminal().count }
+    return 0
+  }
+}

@@ -1,0 +1,127 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+// Words of text and page for threads, frames, modules and the capture; raw, as those of a section.
+
+extension CrashReport {
+  /// Such as "Thread 12 "worker" crashed (state R)".
+  func title(of thread: Thread) -> String {
+    let name = thread.name.map { " \"\($0)\"" } ?? ""
+    let verb = thread.crashed ? " \(verb)" : ""
+    let notes = notes(on: thread).joined(separator: ", ")
+    return "Thread \(thread.id)\(name)\(verb)" + (notes.isEmpty ? "" : " (\(notes))")
+  }
+
+  private func notes(on thread: Thread) -> [String] {
+    let known = thread.snapshot
+    let how = thread.crashed && snapshot.request == nil ? nil : known.captureMethod?.name
+    let state = known.state.map { "state \($0)" }
+    let call = known.systemCallNumber.map { number in
+      "in " + (snapshot.architecture.systemCallName(number) ?? "system call \(number)")
+    }
+    let policy = known.policyWord.flatMap { $0 == "other" ? nil : $0 }
+    let nice = known.niceValue.flatMap { $0 == 0 ? nil : "nice \($0)" }
+    return [how, state, call, policy, nice].compactMap { $0 }
+  }
+
+  /// The verb for the first thread.
+  private var verb: String {
+    guard let request = snapshot.request else { return "crashed" }
+    guard request.kind == .hang else { return "requested the dump" }
+    return switch request.threadEvidence {
+    case .known: "hung"
+    case .lastSeen: "answered last"
+    case .some(.none), nil: "monitored"
+    }
+  }
+
+  /// Reasons why frames of a thread have no names, as that a file is of another build.
+  func symbolNotes(on thread: Thread) -> [String] {
+    let nameless = Set(thread.frames.filter { $0.function == nil }.compactMap(\.moduleIndex))
+    return nameless.sorted().compactMap { symbolNotes.indices.contains($0) ? symbolNotes[$0] : nil }
+  }
+
+  /// The modules that frames lie in, as indices.
+  var modulesOnStacks: Set<Int> {
+    Set(threads.flatMap { $0.frames.compactMap(\.moduleIndex) })
+      .intersection(snapshot.modules.indices)
+  }
+
+  /// Sentences on threads that are not there.
+  var missingThreads: [String] {
+    let capture = snapshot.capture
+    var sentences: [String] = []
+    if let omitted = capture.threadsOmitted, omitted > 0 {
+      sentences.append("\(omitted) more threads are not in the dump.")
+    }
+    if let unlisted = capture.threadsUnlisted, unlisted > 0 {
+      sentences.append("\(unlisted) threads are not in the minidump's list.")
+    }
+    return sentences
+  }
+
+  /// A sentence on how much of the process was captured; nil where nothing is known.
+  var captureText: String? {
+    let capture = snapshot.capture
+    var notes: [String] = []
+    if let found = capture.threadsFound, let stopped = capture.threadsStopped {
+      let fromKernel = capture.threadsReadFromKernel ?? 0
+      notes.append(
+        "\(found) threads found, \(stopped) stopped"
+          + (fromKernel > 0 ? ", \(fromKernel) read through the kernel" : ""))
+    }
+    if let time = capture.captureTime {
+      notes.append("captured in \(Quantity.duration(Int64(clamping: time)))")
+    }
+    if let bytes = capture.bytesOmitted, bytes > 0 { notes.append("\(bytes) bytes left out") }
+    if let modules = capture.modulesUnlisted, modules > 0 {
+      notes.append("\(modules) modules not in the minidump's list")
+    }
+    if let regions = capture.regionsUnlisted, regions > 0 {
+      notes.append("\(regions) memory regions not in the minidump")
+    }
+    if let sections = capture.sectionsAbandoned, sections != 0 {
+      notes.append("sections abandoned: \(Address(sections))")
+    }
+    return notes.isEmpty ? nil : "Capture: " + notes.joined(separator: "; ") + "."
+  }
+}
+
+extension CrashReport.Thread {
+  /// In the order in which people look for them: rax before r8 before r10, names without a number
+  /// first, then by number.
+  var sortedRegisters: [(name: String, value: Address)] {
+    func key(_ name: String) -> (Int, String) {
+      (Int(name.drop { !$0.isNumber }) ?? -1, name)
+    }
+    let registers = snapshot.context?.generalRegisters ?? []
+    return registers.map { (name: $0.name, value: Address($0.value)) }
+      .sorted { key($0.name) < key($1.name) }
+  }
+}
+
+extension StackFrame {
+  /// The function's name without types; "??" for a frame without a name.
+  var shortName: String { function.map(FunctionName.short) ?? "??" }
+
+  /// Such as "App/main.swift:12:3"; "near" says that no line stands for the code itself.
+  var lineText: String? {
+    guard let sourceLocation, let line = sourceLocation.line else { return nil }
+    let column = sourceLocation.column.map { ":\($0)" } ?? ""
+    return (sourceLocation.isApproximate ? "near " : "")
+      + "\(sourceLocation.file.shortPath):\(line)\(column)"
+  }
+
+  /// The word for a frame that is no ordinary call, or may be wrong.
+  var doubt: String? { trust == .scan ? "scan" : isInlined ? "inlined" : nil }
+}
+
+extension ModuleSnapshot {
+  /// Such as "libc.so.6+0x1234".
+  func text(of address: Address) -> String {
+    "\(name)+\(Address(address.wrappedDistance(above: self.address)))"
+  }
+
+  /// In hexadecimal; nil for an image without one.
+  var buildIDText: String? { buildID.isEmpty ? nil : buildID.hexadecimal }
+}

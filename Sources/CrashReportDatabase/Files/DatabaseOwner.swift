@@ -1,0 +1,109 @@
+internal import CSignalSafe
+internal import Glibc
+
+/// The owner of a database, where this process is root and the owner is another user.
+///
+/// Files of root in a user's database lock the user out of it, and files that a user's dump names
+/// (attachments, modules) must not be opened with root's rights.
+package struct DatabaseOwner: Sendable, Equatable {
+  package let user: UInt32
+  /// The primary group; the directory's where the system does not know the user.
+  package let group: UInt32
+  /// Supplementary ones.
+  package let groups: [UInt32]
+
+  /// More than the default limit for each user.
+  private static let maximumGroups = 1024
+  /// Stands for users outside a user namespace.
+  private static let unmapped: UInt32 = 65534
+
+  /// The owner of a directory; nil where this process has its rights already, or is not root, or
+  /// there is no directory.
+  package init?(of path: String) {
+    var status = stat()
+    guard geteuid() == 0, pm_file_user() == 0, unsafe stat(path, &status) == 0,
+      status.st_mode & S_IFMT == S_IFDIR, status.st_uid != 0
+    else { return nil }
+    self.init(user: status.st_uid, group: status.st_gid)
+  }
+
+  /// - Parameter group: for a user that the system does not know.
+  package init(user: UInt32, group: UInt32) {
+    var primary = group
+    var groups = [UInt32](repeating: 0, count: Self.maximumGroups)
+    let count = unsafe pm_groups_of(user, &primary, &groups, groups.count)
+    self.user = user
+    self.group = primary
+    self.groups = Array(groups.prefix(count))
+  }
+
+  /// Runs a closure on a thread of its own with this user's rights to files, and waits for it.
+  ///
+  /// Not in a child process, where a process with threads may call almost nothing. The thread takes
+  /// none of the program's signals, whose handlers would run with the wrong rights.
+  ///
+  /// - Throws: `CrashReportDatabaseError` if root may not change its rights, as in a container without
+  ///   CAP_SETUID, or a thread cannot be made. Then nothing was run.
+  package func run<Value>(_ body: () -> Value) throws(CrashReportDatabaseError) -> Value {
+    try withoutActuallyEscaping(body) { (body) throws(CrashReportDatabaseError) in
+      var result: Swift.Result<Value, CrashReportDatabaseError>?
+      let work = Work {
+        result = takeRights().map { .failure($0) } ?? .success(body())
+      }
+      try work.runOnThread()
+      guard let result else {
+        throw CrashReportDatabaseError(.fileSystemError, "a thread ended before its work")
+      }
+      return try result.get()
+    }
+  }
+
+  private func takeRights() -> CrashReportDatabaseError? {
+    let failure = unsafe pm_take_file_rights(user, group, groups, groups.count)
+    if failure == 0 { return nil }
+    // A user outside this user namespace, whose rights no process here can have.
+    if user == Self.unmapped, pm_file_user() == 0 { return nil }
+    return CrashReportDatabaseError(
+      .foreignOwner,
+      "the database belongs to user \(user), whose rights this process cannot take; run it as that "
+        + "user", errno: Int32(truncatingIfNeeded: -failure))
+  }
+}
+
+/// A closure for another thread; its maker waits for it.
+private final class Work {
+  private let body: () -> Void
+
+  init(_ body: @escaping () -> Void) { self.body = body }
+
+  func runOnThread() throws(CrashReportDatabaseError) {
+    var thread = pthread_t()
+    let pointer = unsafe Unmanaged.passUnretained(self).toOpaque()
+    let failure = unsafe pthread_create(
+      &thread, nil,
+      { pointer in
+        Work.blockProgramSignals()
+        if let pointer = unsafe pointer {
+          unsafe Unmanaged<Work>.fromOpaque(pointer).takeUnretainedValue().body()
+        }
+        return nil
+      }, pointer)
+    guard failure == 0 else {
+      throw CrashReportDatabaseError(systemCall: "making a thread", errno: failure)
+    }
+    pthread_join(thread, nil)
+  }
+
+  /// All but those of a fault, and those by which a crash handler stops threads.
+  private static func blockProgramSignals() {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for signal in [
+      SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGCHLD, SIGURG,
+      SIGVTALRM, SIGWINCH, SIGIO, SIGPWR,
+    ] {
+      unsafe sigaddset(&set, signal)
+    }
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+}

@@ -1,0 +1,121 @@
+internal import Glibc
+public import IntermediateDump
+
+extension CrashReportDatabase {
+  /// Requests the upload of one report at once, even where uploads are disabled.
+  ///
+  /// A skipped report becomes pending again. An uploader in any process of the database sends it.
+  ///
+  /// - Returns: false if the database has no such report, or the server has it already.
+  /// - Throws: `CrashReportDatabaseError` where the system refuses.
+  ///
+  /// Source: Crashpad `client/crash_report_database_generic.cc`, RequestUpload.
+  @discardableResult
+  public func requestUpload(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
+    guard let report = try report(id), report.state != .new, !report.upload.isUploaded else {
+      return false
+    }
+    return try move(id, from: report.state, to: .pending) { metadata in
+      metadata.attributes.insert(.uploadExplicitlyRequested)
+      metadata.nextUploadAttemptTime = 0
+    }
+  }
+
+  /// Records the beginning of an upload, durably, before the first byte is sent.
+  package func beginUpload(_ id: ReportID, at time: Int64) throws(CrashReportDatabaseError) {
+    try recordUploadAttempt(at: time)
+    try change(id) { metadata in
+      metadata.uploadAttempts = metadata.uploadAttempts.clampedAdding(1)
+      metadata.lastUploadAttemptTime = time
+    }
+  }
+
+  /// Delays a pending report until a time, and records the reason.
+  package func delayUpload(
+    _ id: ReportID, until time: Int64, because note: String
+  ) throws(CrashReportDatabaseError) {
+    try change(id) { metadata in
+      metadata.nextUploadAttemptTime = time
+      metadata.uploadNote = note
+    }
+  }
+
+  /// Completes a report that the server has.
+  package func completeUpload(
+    _ id: ReportID, serverID: String
+  ) throws(CrashReportDatabaseError) {
+    // Recorded before the move: a process that finds it pending only has to move it.
+    try change(id) { metadata in
+      metadata.attributes.insert(.uploaded)
+      metadata.serverID = serverID
+      metadata.nextUploadAttemptTime = 0
+      metadata.uploadNote = ""
+    }
+    try finishUpload(id)
+  }
+
+  /// Moves a pending report that is recorded as uploaded.
+  package func finishUpload(_ id: ReportID) throws(CrashReportDatabaseError) {
+    try move(id, from: .pending, to: .completed) { _ in }
+  }
+
+  /// Completes a report that is not to be uploaded, and records the reason.
+  package func skipUpload(
+    _ id: ReportID, because note: String
+  ) throws(CrashReportDatabaseError) {
+    try move(id, from: .pending, to: .completed) { metadata in
+      metadata.attributes.remove(.uploadExplicitlyRequested)
+      metadata.nextUploadAttemptTime = 0
+      metadata.uploadNote = note
+    }
+  }
+
+  private func change(
+    _ id: ReportID, _ body: (inout ReportMetadata) -> Void
+  ) throws(CrashReportDatabaseError) {
+    guard try move(id, from: .pending, to: .pending, body) else {
+      throw CrashReportDatabaseError(.noSuchReport, "\(id) is not pending")
+    }
+  }
+
+  /// Changes a report's metadata, and its directory if wanted.
+  ///
+  /// The metadata goes first, then the minidump, then the old metadata, so that the minidump has its
+  /// metadata wherever a process dies; a later prune removes metadata alone.
+  ///
+  /// - Returns: false if there is no such report in that state.
+  @discardableResult
+  private func move(
+    _ id: ReportID, from state: StoredReport.State, to newState: StoredReport.State,
+    _ body: (inout ReportMetadata) -> Void
+  ) throws(CrashReportDatabaseError) -> Bool {
+    let database = try open()
+    let old = try database.subfolder(state)
+    let new = try database.subfolder(newState)
+    let workshop = try database.subfolder(.new)
+    let name = StoredReport.fileName(id)
+    guard let status = old.status(of: name), status.kind == .regular else { return false }
+    var metadata =
+      old.metadata(of: id)
+      ?? ReportMetadata(creationTime: status.modificationTime / 1_000_000_000)
+    body(&metadata)
+    let metadataName = StoredReport.metadataName(id)
+    _ = try new.put(metadata.bytes, as: metadataName, by: workshop, replacing: true)
+    guard newState != state else { return true }
+    // One step: a process that died between two would leave the report in both states.
+    guard try old.rename(name, to: new, name, replacing: true) == .done else { return false }
+    try old.remove(metadataName)
+    try new.synchronize()
+    try old.synchronize()
+    return true
+  }
+}
+
+extension Folder {
+  /// The metadata of a report; nil where it is missing or damaged.
+  func metadata(of id: ReportID) -> ReportMetadata? {
+    let bytes = try? contents(
+      of: StoredReport.metadataName(id), limit: ReportMetadata.maximumFileSize)
+    return bytes.flatMap(ReportMetadata.init(bytes:))
+  }
+}

@@ -1,0 +1,136 @@
+internal import Glibc
+package import IntermediateDump
+
+/// The right to upload the reports of a database, which one process at a time has.
+///
+/// A directory always holds one file, named as the claim of a dump is. The process that renames it to
+/// a name of its own has the right; the report in the name is the one that is being sent.
+/// `ClaimLiveness` finds a dead holder, as it finds a dead converter. No lock is held.
+package struct UploaderClaim: ~Copyable, Sendable {
+  static let folderName = "uploader"
+  private static let identifier = "uploader"
+  /// Stands for "no report".
+  private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
+
+  /// The name while nobody has the right: process 0, as in a dump that was given back.
+  private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
+
+  private let folder: Folder
+  private var name: PendingDumpName
+  private var isHeld = true
+
+  private init(folder: consuming Folder, name: PendingDumpName) {
+    self.folder = folder
+    self.name = name
+  }
+
+  deinit {
+    guard isHeld else { return }
+    _ = try? folder.rename(name.description, to: folder, Self.freeName, replacing: true)
+  }
+
+  /// Takes the right; nil while another uploader, in this process or another, has it.
+  package static func take(
+    in database: CrashReportDatabase
+  ) throws(CrashReportDatabaseError) -> UploaderClaim? {
+    let root = try database.open()
+    if root.status(of: folderName) == nil { try makeFolder(in: root) }
+    let folder = try root.subfolder(folderName)
+    guard let (current, status) = try find(in: folder) else {
+      // Emptied by another program; the first step makes it whole again.
+      try makeFolder(in: root)
+      return nil
+    }
+    let host = HostIdentity.current()
+    guard verdict(current, status, host).isDead,
+      let mine = PendingDumpName(
+        identifier: identifier, reportID: none,
+        role: .claimed(
+          // Tells two uploaders of one process apart.
+          attempt: UInt32.random(in: 1 ... .max), processID: host.processID,
+          startTime: host.startTime ?? 0, place: host.place))
+    else { return nil }
+    // Of two processes, the second finds the old name gone.
+    guard
+      try folder.rename(current.description, to: folder, mine.description, replacing: true) == .done
+    else { return nil }
+    return UploaderClaim(folder: folder, name: mine)
+  }
+
+  /// Records the report that is being sent, nil for none, and that the holder lives.
+  ///
+  /// - Returns: false if the right was taken away, after an hour without a sign of this process.
+  package mutating func note(_ report: ReportID?) throws(CrashReportDatabaseError) -> Bool {
+    guard
+      let next = PendingDumpName(
+        identifier: Self.identifier, reportID: report ?? Self.none, role: name.role)
+    else { return false }
+    if next == name { return folder.status(of: name.description) != nil }
+    let result = try folder.rename(
+      name.description, to: folder, next.description, replacing: true)
+    guard result == .done else {
+      isHeld = false
+      return false
+    }
+    name = next
+    return true
+  }
+
+  /// The report that a live uploader of any process is sending now.
+  package static func reportBeingSent(
+    in database: CrashReportDatabase
+  ) throws(CrashReportDatabaseError) -> ReportID? {
+    let root = try database.open()
+    guard root.status(of: folderName) != nil else { return nil }
+    let folder = try root.subfolder(folderName)
+    guard let (current, status) = try find(in: folder), current.reportID != none,
+      !verdict(current, status, HostIdentity.current()).isDead
+    else { return nil }
+    return current.reportID
+  }
+
+  /// The one file; nil where there is none, or it is being renamed.
+  private static func find(
+    in folder: borrowing Folder
+  ) throws(CrashReportDatabaseError) -> (PendingDumpName, FileStatus)? {
+    for fileName in try folder.names() {
+      if let name = PendingDumpName(fileName: fileName), case .claimed = name.role,
+        let status = folder.status(of: fileName)
+      {
+        return (name, status)
+      }
+    }
+    return nil
+  }
+
+  private static func verdict(
+    _ name: PendingDumpName, _ status: FileStatus, _ host: HostIdentity
+  ) -> OwnerVerdict {
+    guard case .claimed(_, let processID, let startTime, let place, _) = name.role else {
+      return .alive("not a claim")
+    }
+    let time = max(status.modificationTime, status.changeTime)
+    return ClaimLiveness.verdict(
+      processID: processID, startTime: startTime, place: place, host: host,
+      age: CrashReportDatabase.now.subtractingReportingOverflow(time).partialValue)
+  }
+
+  /// Puts the directory with its file in place in one step, in which the first of many succeeds: a
+  /// rename does not replace a directory with a file in it.
+  private static func makeFolder(in root: borrowing Folder) throws(CrashReportDatabaseError) {
+    let workshop = try root.subfolder(.new)
+    let temporary = "\(folderName).\(UInt64.random(in: .min ... .max)).tmp"
+    let folder = try workshop.subfolder(temporary, create: true)
+    _ = try folder.create(freeName)
+    guard unsafe renameat(workshop.descriptor, temporary, root.descriptor, folderName) != 0 else {
+      return try root.synchronize()
+    }
+    let failure = errno
+    try? folder.remove(freeName)
+    unsafe unlinkat(workshop.descriptor, temporary, AT_REMOVEDIR)
+    guard failure == EEXIST || failure == ENOTEMPTY else {
+      throw CrashReportDatabaseError(
+        systemCall: "making \(root.path)/\(folderName)", errno: failure)
+    }
+  }
+}

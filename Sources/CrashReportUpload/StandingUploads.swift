@@ -1,0 +1,150 @@
+internal import CrashReportDatabase
+internal import Dispatch
+internal import Glibc
+internal import IntermediateDump
+
+/// The uploads of a running process: each report when it is due.
+struct StandingUploads: Sendable {
+  let engine: UploadEngine
+  /// Uploads that have failed in a row.
+  private var failures = 0
+  /// The time before which the server takes nothing, in seconds since 1970.
+  private var heldUntil: Int64 = 0
+
+  /// Failures in a row after which the cause is taken to be the server.
+  private static let failuresThatHold = 3
+  /// Between two looks without an event, in seconds: some changes cause none.
+  static let patience: Int64 = 60
+  /// Until the next look while another process uploads, in seconds.
+  private static let turn: Int64 = 5
+
+  init(engine: UploadEngine) { self.engine = engine }
+
+  /// Sends the reports that are due.
+  ///
+  /// - Returns: seconds until the next look.
+  mutating func pass() async -> Int64 {
+    do throws(CrashReportDatabaseError) {
+      return min(try await sendDueReports(), Self.patience)
+    } catch {
+      engine.emit(.failed(reason: error.description))
+      return Self.patience
+    }
+  }
+
+  private mutating func sendDueReports() async throws(CrashReportDatabaseError) -> Int64 {
+    guard case .report = try next() else { return try waitingTime() }
+    guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
+    try UploadBody.removeLeftovers(in: engine.database)
+    // Looked up again: another uploader may have sent it before the claim was free.
+    while !Task.isCancelled, case .report(let report) = try next() {
+      guard try await send(report, &claim) else { break }
+      _ = try claim.note(nil)
+    }
+    return try waitingTime()
+  }
+
+  /// Sends one report.
+  ///
+  /// - Returns: false if this is enough for now.
+  private mutating func send(
+    _ report: StoredReport, _ claim: inout UploaderClaim
+  ) async throws(CrashReportDatabaseError) -> Bool {
+    switch try await engine.upload(report, &claim, failures: failures) {
+    case .interrupted: return false
+    case .uploaded, .skipped: failures = 0
+    case .delayed(let time, let holdsAll):
+      failures += 1
+      guard holdsAll || failures >= Self.failuresThatHold else { break }
+      heldUntil = time
+      try holdOthers(until: time)
+    }
+    return true
+  }
+
+  /// Delays all pending reports, so that a restart does not try each of them again.
+  private func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
+    for report in try pending() where (report.upload.nextAttemptTime ?? 0) < time {
+      try engine.database.delayUpload(
+        report.id, until: time, because: "waits with the others: \(engine.target.place) takes none")
+    }
+  }
+
+  private enum Next {
+    case report(StoredReport)
+    case wait(Int64)
+  }
+
+  private func waitingTime() throws(CrashReportDatabaseError) -> Int64 {
+    if case .wait(let seconds) = try next() { seconds } else { 1 }
+  }
+
+  /// The report whose turn it is: asked for before others, seldom tried before often, old before new.
+  private func next() throws(CrashReportDatabaseError) -> Next {
+    let now = engine.clock.now()
+    let pending = try pending()
+    guard !pending.isEmpty else { return .wait(Self.patience) }
+    let due = pending.map { (report: $0, time: dueTime(of: $0, now)) }
+    let first = due.filter { $0.time <= now }.map(\.report).min { left, right in
+      let (a, b) = (left.upload, right.upload)
+      if a.isRequested != b.isRequested { return a.isRequested }
+      return (a.attempts, left.creationTime, left.id) < (b.attempts, right.creationTime, right.id)
+    }
+    guard let first else {
+      return .wait(max(1, (due.map(\.time).min() ?? now).clampedSubtracting(now)))
+    }
+    // A later time comes from a wrong clock or a damaged file.
+    let last = min(try engine.database.lastUploadAttemptTime() ?? 0, now)
+    let free = last.clampedAdding(Int64(engine.target.options.interval))
+    // Finishing the upload of a dead process sends nothing.
+    guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
+    return .report(first)
+  }
+
+  /// A time beyond the longest delay comes from a wrong clock.
+  private func dueTime(of report: StoredReport, _ now: Int64) -> Int64 {
+    let time = max(report.upload.nextAttemptTime ?? 0, heldUntil)
+    return time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
+  }
+
+  /// The pending reports that may be sent: all with consent, else the requested ones.
+  private func pending() throws(CrashReportDatabaseError) -> [StoredReport] {
+    let isEnabled = try engine.database.uploadsEnabled()
+    return try engine.database.reports().filter {
+      $0.state == .pending && (isEnabled || $0.upload.isRequested || $0.upload.isUploaded)
+    }
+  }
+}
+
+/// Calls back when a report may have come, or the settings have changed.
+///
+/// Source: inotify(7).
+final class PendingWatcher {
+  private let source: (any DispatchSourceRead)?
+
+  /// Without inotify, of which a system can run out, there are no calls: the caller looks from time to
+  /// time anyway.
+  init(_ database: CrashReportDatabase, changed: @escaping @Sendable () -> Void) {
+    let events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+    guard events >= 0 else {
+      source = nil
+      return
+    }
+    // Reports and their metadata come by renames or second names, settings by renames.
+    let mask = UInt32(IN_MOVED_TO | IN_CREATE)
+    for path in [database.path, "\(database.path)/\(StoredReport.State.pending.rawValue)"] {
+      _ = unsafe inotify_add_watch(events, path, mask)
+    }
+    let source = DispatchSource.makeReadSource(fileDescriptor: events)
+    source.setEventHandler {
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while unsafe read(events, &buffer, buffer.count) > 0 {}
+      changed()
+    }
+    source.setCancelHandler { close(events) }
+    source.activate()
+    self.source = source
+  }
+
+  deinit { source?.cancel() }
+}

@@ -1,0 +1,129 @@
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+internal import Synchronization
+
+/// Sends the reports of one database to one place.
+struct UploadEngine: Sendable {
+  let database: CrashReportDatabase
+  let target: UploadTarget
+  var transport: any UploadTransport = URLSessionTransport()
+  var clock = UploadClock.system
+  let emit: @Sendable (UploadEvent) -> Void
+
+  /// The outcome of one upload.
+  enum Outcome: Sendable, Equatable {
+    case uploaded
+    case skipped
+    /// `holdsAll` is true if no other report may be tried before that time either.
+    case delayed(until: Int64, holdsAll: Bool)
+    /// The task was cancelled, or the claim was taken away; the upload is made again.
+    case interrupted
+  }
+
+  /// Sends one pending report, and records the outcome before anything else happens.
+  ///
+  /// - Parameters:
+  ///   - claim: shows others which report is being sent.
+  ///   - failures: the number of uploads that have failed in a row, of any report.
+  func upload(
+    _ report: StoredReport, _ claim: inout UploaderClaim, failures: Int
+  ) async throws(CrashReportDatabaseError) -> Outcome {
+    // Sent by a process that died before it could record all of it.
+    if report.upload.isUploaded {
+      try database.finishUpload(report.id)
+      return .uploaded
+    }
+    guard try claim.note(report.id) else { return .interrupted }
+    let attempt = report.upload.attempts + 1
+    let form: UploadForm
+    let body: UploadBody
+    do throws(CrashReportDatabaseError) {
+      form = try UploadForm(report, in: database, fields: target.options.fields)
+      body = try UploadBody(form, of: report.id, in: database)
+    } catch {
+      // A report that cannot be read must not stop the others.
+      let verdict = UploadVerdict.retry(after: nil, reason: error.description, holdsAll: false)
+      return try record(verdict, of: report.id, failures: max(attempt, failures + 1))
+    }
+    try database.beginUpload(report.id, at: clock.now())
+    emit(.began(report.id, attempt: attempt, bytes: body.size))
+    let verdict: UploadVerdict
+    do throws(UploadError) {
+      let response = try await transport.send(
+        request(form, body), progress: progress(of: report.id, total: body.size))
+      verdict = UploadVerdict.judge(response, now: clock.now())
+    } catch {
+      if error.code == .cancelled { return .interrupted }
+      verdict = .retry(
+        after: nil, reason: "\(target.place): \(error.context)", holdsAll: false)
+    }
+    return try record(verdict, of: report.id, failures: max(attempt, failures + 1))
+  }
+
+  private func record(
+    _ verdict: UploadVerdict, of id: ReportID, failures: Int
+  ) throws(CrashReportDatabaseError) -> Outcome {
+    switch verdict {
+    case .uploaded(let serverID):
+      try database.completeUpload(id, serverID: serverID)
+      emit(.uploaded(id, serverID: serverID))
+      return .uploaded
+    case .skip(let reason):
+      try database.skipUpload(id, because: reason)
+      emit(.skipped(id, reason: reason))
+      return .skipped
+    case .retry(let after, let reason, let holdsAll):
+      let delay = max(
+        1, after ?? UploadBackoff.delay(failures: failures, random: clock.random()))
+      let time = clock.now().clampedAdding(delay)
+      try database.delayUpload(id, until: time, because: reason)
+      emit(.delayed(id, until: time, reason: reason))
+      return .delayed(until: time, holdsAll: holdsAll)
+    }
+  }
+
+  private func request(_ form: UploadForm, _ body: borrowing UploadBody) -> UploadRequest {
+    UploadRequest(
+      url: target.url, headers: headers(of: form), bodyPath: body.path, bodySize: body.size,
+      timeout: target.options.timeout)
+  }
+
+  func headers(of form: UploadForm) -> [String: String] {
+    target.options.headers.merging(["Content-Type": form.contentType]) { _, own in own }
+  }
+
+  private func progress(of id: ReportID, total: Int64) -> @Sendable (Int64) -> Void {
+    let told = ProgressStep()
+    let emit = emit
+    return { sent in
+      if told.advances(to: sent) { emit(.progressed(id, sent: sent, of: total)) }
+    }
+  }
+}
+
+/// Time and chance, replaced in tests.
+struct UploadClock: Sendable {
+  /// Seconds since 1970.
+  var now: @Sendable () -> Int64
+  /// Returns after so many seconds, or early when the task is cancelled.
+  var sleep: @Sendable (Int64) async -> Void
+  /// From 0 to 1.
+  var random: @Sendable () -> Double
+
+  static let system = UploadClock(
+    now: { Int64(Date().timeIntervalSince1970) },
+    sleep: { seconds in try? await Task.sleep(for: .seconds(seconds)) },
+    random: { Double.random(in: 0...1) })
+}
+
+/// Lets the first of the calls in each MiB through.
+private final class ProgressStep: Sendable {
+  private let last = Atomic<Int64>(0)
+
+  /// True if a new MiB has begun.
+  func advances(to bytes: Int64) -> Bool {
+    let step = bytes >> 20
+    return last.exchange(step, ordering: .relaxed) != step
+  }
+}

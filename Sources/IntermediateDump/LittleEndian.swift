@@ -1,0 +1,51 @@
+extension ArraySlice<UInt8> {
+  /// Reads a little-endian integer of a fixed width.
+  ///
+  /// - Parameter offset: bytes from the slice's start.
+  /// - Returns: nil if it is not wholly inside.
+  @inlinable
+  package func littleEndian<Value: FixedWidthInteger>(
+    at offset: Int, as type: Value.Type
+  ) -> Value? {
+    guard offset >= 0, offset <= count - MemoryLayout<Value>.size else { return nil }
+    return unsafe withUnsafeBytes {
+      unsafe Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Value.self))
+    }
+  }
+
+  /// Reads a little-endian integer of any width up to 8 bytes.
+  ///
+  /// - Parameters:
+  ///   - offset: bytes from the slice's start.
+  ///   - width: in bytes; 0 gives 0.
+  /// - Returns: nil if it is not wholly inside.
+  @inlinable
+  package func littleEndian(at offset: Int, width: Int) -> UInt64? {
+    guard offset >= 0, width >= 0, width <= 8, offset <= count, width <= count - offset else {
+      return nil
+    }
+    var value: UInt64 = 0
+    var index = startIndex + offset + width
+    while index > startIndex + offset {
+      index -= 1
+      value = value << 8 | UInt64(self[index])
+    }
+    return value
+  }
+}
+
+extension [UInt8] {
+  /// Reads a little-endian integer of a fixed width; nil if it is not wholly inside.
+  @inlinable
+  package func littleEndian<Value: FixedWidthInteger>(
+    at offset: Int, as type: Value.Type
+  ) -> Value? {
+    self[...].littleEndian(at: offset, as: type)
+  }
+
+  /// Reads a little-endian integer of any width up to 8 bytes; nil if it is not wholly inside.
+  @inlinable
+  package func littleEndian(at offset: Int, width: Int) -> UInt64? {
+    self[...].littleEndian(at: offset, width: width)
+  }
+}

@@ -1,0 +1,158 @@
+internal import CrashConverter
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Dispatch
+internal import Foundation
+internal import Postmortem
+
+/// The subcommand `postmortem demo`.
+enum DemoCommand: Subcommand {
+  static let name = "demo"
+  static let summary = "crash a process of 8 threads for real and show its report"
+  static let help = """
+    Crashes a process of 8 threads for real and shows its report.
+
+    Usage: postmortem demo [--keep] [--json]
+
+    Runs this program again as a victim that installs the handler, starts its threads and reads through
+    a bad pointer on a Dispatch worker. When it is dead, its dump is processed as the program's next
+    start would do, and the report is shown. Takes a second or two and leaves nothing behind.
+
+      --keep  keep the temporary database and say where it is
+      --json  print the report as JSON
+
+    """
+
+  /// A victim that is still alive after this many seconds is killed.
+  private static let patience = 30
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(words, flags: ["--keep", "--json"], operands: 0...0, help: help)
+    let directory = try TemporaryDirectory(prefix: "postmortem-demo")
+    if arguments.has("--keep") { directory.keep() }
+    // With --json only the report goes to standard output.
+    func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
+    say(
+      "1. A victim of 8 threads crashes (Swift's own backtracer and core files turned off for it).")
+    let end = try crashVictim(database: directory.path)
+    say("   It is dead: \(end)")
+    say("2. Its next start processes what it left:")
+    let processed = try processIntermediateDumps(database: directory.path)
+    for dump in processed { say("   \(dump)") }
+    guard let first = processed.first, processed.count == 1,
+      let stored = try ReportDatabase.open(directory.path).report(first.reportID)
+    else {
+      throw ToolError(
+        path: directory.path, "the crash left \(processed.count) dumps instead of one")
+    }
+    say("3. The report, as postmortem show prints it:\n")
+    let report = CrashReport(
+      snapshot: try CrashFile.snapshot(at: stored.path), symbolicating: true)
+    if arguments.has("--json") {
+      Terminal.print(try JSON.text(of: report))
+    } else {
+      Terminal.print(TextReport.text(of: report, width: Terminal.width, color: Terminal.usesColor))
+    }
+    if arguments.has("--keep") {
+      say("\nThe minidump: \(stored.path.escapedForMessage)")
+      say("The database: \(directory.path.escapedForMessage)")
+    }
+  }
+
+  /// Runs the victim to its end and says how it ended; an end without a signal is an error.
+  private static func crashVictim(database: String) throws -> String {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: OwnProgram.path)
+    process.arguments = [DemoVictim.name, database]
+    process.environment = OwnProgram.quietEnvironment
+    let ended = DispatchSemaphore(value: 0)
+    process.terminationHandler = { _ in ended.signal() }
+    try process.run()
+    if ended.wait(timeout: .now() + .seconds(patience)) == .timedOut {
+      kill(process.processIdentifier, SIGKILL)
+      ended.wait()
+      throw ToolError("the victim did not crash within \(patience) seconds")
+    }
+    guard process.terminationReason == .uncaughtSignal else {
+      throw ToolError("the victim exited with status \(process.terminationStatus), not by a signal")
+    }
+    let signal = process.terminationStatus
+    return "signal \(signal) (\(unsafe String(cString: strsignal(signal))))"
+  }
+}
+
+/// The process that `postmortem demo` crashes: this program, started again with a hidden word.
+enum DemoVictim {
+  static let name = "demo-victim"
+  /// With the main thread and the Dispatch worker eight.
+  private static let idleThreadCount = 6
+
+  static func run(_ words: [String]) throws {
+    guard words.count == 1 else {
+      throw ToolError.usage("for postmortem demo only", help: DemoCommand.help)
+    }
+    // The crash is wanted: no core file of it.
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    // The report is shown in full.
+    var options = HandlerOptions()
+    options.writesSummary = false
+    try startHandler(
+      database: words[0], product: "Postmortem demo", version: PostmortemTool.version,
+      environment: "demo", annotations: ["purpose": "to be crashed"], options: options)
+    let started = DispatchGroup()
+    for number in 1...idleThreadCount {
+      started.enter()
+      Thread.detachNewThread { waitForWork(number, started) }
+    }
+    started.wait()
+    DispatchQueue.global().async { handleRequest(17) }
+    while true { pause() }
+  }
+
+  @inline(never) private static func waitForWork(_ number: Int, _ started: DispatchGroup) {
+    // Not Thread.name, which a thread that is just starting may set in vain.
+    try? FileHandle(forWritingAtPath: "/proc/thread-self/comm")?.write(
+      contentsOf: Data("idle-\(number)".utf8))
+    started.leave()
+    while true { sleep(60) }
+  }
+
+  @inline(never) private static func handleRequest(_ number: Int) {
+    let price = lookUpPrice(ofItem: number)
+    Terminal.print("the price is \(price)\n")
+  }
+
+  @inline(never) private static func lookUpPrice(ofItem item: Int) -> Int {
+    let entry = readEntry(at: UInt(item) + 7)
+    return entry &* 2
+  }
+
+  /// The crash: a field of an entry whose address is null.
+  @inline(never) private static func readEntry(at offset: UInt) -> Int {
+    guard let entry = unsafe UnsafePointer<Int>(bitPattern: offset & ~7) else { return 0 }
+    return unsafe entry.pointee
+  }
+}
+
+/// A directory of this process alone that is removed with this object.
+private final class TemporaryDirectory {
+  let path: String
+  private var isKept = false
+
+  /// Makes it in the system's directory for temporary files, mode 0700.
+  init(prefix: String) throws {
+    let base = FileManager.default.temporaryDirectory.path
+    var template = Array("\(base)/\(prefix)-XXXXXX".utf8CString)
+    guard unsafe mkdtemp(&template) != nil else {
+      throw ToolError(path: base, ToolError.text(errno))
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  func keep() { isKept = true }
+
+  deinit {
+    if !isKept { try? FileManager.default.removeItem(atPath: path) }
+  }
+}

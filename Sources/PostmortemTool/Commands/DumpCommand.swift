@@ -1,0 +1,31 @@
+internal import IntermediateDump
+
+/// The subcommand `postmortem dump FILE`.
+enum DumpCommand: Subcommand {
+  static let name = "dump"
+  static let summary = "print an intermediate dump as a tree, torn ones included"
+  static let help = """
+    Prints an intermediate dump as an indented tree with key names, offsets and sizes.
+
+    Usage: postmortem dump FILE
+
+    Works for torn dumps too: everything before the damage is printed, then where and why it ends. The
+    format is in Docs/IntermediateDumpFormat.md.
+
+    """
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(words, operands: 1...1, help: help)
+    let path = arguments.operands[0]
+    let bytes = try InputFile.bytes(of: path)
+    let document: IntermediateDumpDocument
+    do throws(IntermediateDumpError) {
+      document = try IntermediateDumpDocument(parsing: bytes)
+    } catch {
+      throw ToolError(path: path, error)
+    }
+    var output = StandardOutput()
+    IntermediateDumpTree(document).write(to: &output)
+    output.flush()
+  }
+}

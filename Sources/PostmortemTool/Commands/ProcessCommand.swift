@@ -1,0 +1,87 @@
+internal import CrashConverter
+internal import IntermediateDump
+
+/// The subcommand `postmortem process DIR`.
+enum ProcessCommand: Subcommand {
+  static let name = "process"
+  static let summary = "turn the dumps that crashed processes left in a database into reports"
+  static let help = """
+    Turns the dumps that crashed processes left in a database into minidumps.
+
+    Usage: postmortem process DIR [--json]
+
+    DIR is the directory that was given to startHandler(database:). Prints one line for each dump. A
+    dump that fails is kept and tried again the next time; the third failure moves it to DIR/quarantine,
+    and so does the third attempt where the one before ended this command. A program does the same for
+    itself with processIntermediateDumps(); this command is for programs that do not. Afterwards excess
+    reports are removed: see postmortem prune.
+
+    A dump that may be in use is left for a later call, and its line says why and until when: the
+    process that writes it lives, or nothing shows that it has ended; another converter is at work on
+    it. As root on another user's directory it works with that user's rights to files.
+
+      --json  print a JSON array of objects with reportID, file, outcome (complete, torn, ended, failed,
+              quarantined or left), reason, and until
+
+    Exit status: 0 if every dump became a report, also if there was none; 1 if one did not; 2 if none
+    failed, but some are left.
+
+    """
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
+    let path = arguments.operands[0]
+    try InputFile.requireDirectory(path)
+    let progress = ProgressLine("processing dumps:")
+    let processed = try processIntermediateDumps(database: path, progress: progress.update)
+    progress.clear()
+    let entries = processed.map(ProcessedEntry.init)
+    if arguments.has("--json") {
+      Terminal.print(try JSON.text(of: entries))
+    } else {
+      for dump in processed { Terminal.print(dump.description + "\n") }
+    }
+    let failures = entries.count(where: \.isFailure)
+    guard failures == 0 else {
+      throw ToolError(path: path, "\(failures) of \(processed.count) dumps could not be processed")
+    }
+    let left = entries.count(where: \.isLeft)
+    guard left == 0 else {
+      throw ToolError(
+        path: path, "\(left) of \(processed.count) dumps are left for later", exitStatus: 2)
+    }
+  }
+}
+
+/// The outcome of a dump, as `process --json` and `watch --json` print it.
+struct ProcessedEntry: Codable {
+  let reportID: String
+  /// The dump's name in the directory of pending dumps.
+  let file: String
+  /// "complete", "torn", "ended", "failed", "quarantined" or "left".
+  let outcome: String
+  /// The reason, for all but complete dumps.
+  let reason: String?
+  /// The time at which a dump that is left will be taken at the latest, if that is known.
+  let until: String?
+
+  init(_ dump: ProcessedDump) {
+    reportID = dump.reportID.description
+    file = dump.fileName
+    var time: Int64?
+    switch dump.outcome {
+    case .complete: (outcome, reason) = ("complete", nil)
+    case .torn(let text): (outcome, reason) = ("torn", text)
+    case .ended(let text): (outcome, reason) = ("ended", text)
+    case .failed(let text): (outcome, reason) = ("failed", text)
+    case .quarantined(let text): (outcome, reason) = ("quarantined", text)
+    case .left(let text, let limit): (outcome, reason, time) = ("left", text, limit)
+    }
+    until = time.map(TimeText.utc(nanoseconds:))
+  }
+
+  /// True if there is no report of it.
+  var isFailure: Bool { outcome == "failed" || outcome == "quarantined" }
+  /// True if it was not read, since it may be in use.
+  var isLeft: Bool { outcome == "left" }
+}

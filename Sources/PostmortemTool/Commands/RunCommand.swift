@@ -1,0 +1,138 @@
+internal import CrashConverter
+internal import CrashReportDatabase
+internal import CrashReportUpload
+internal import Foundation
+
+/// The subcommand `postmortem run -- COMMAND`.
+enum RunCommand: Subcommand {
+  static let name = "run"
+  static let summary = "run a program, end as it ends, and process its dumps afterwards"
+  static let help = """
+    Runs a program, ends as it ends, and processes the dumps of its crash.
+
+    Usage: postmortem run [--database DIR [--user NAME] [--upload URL [--header-file FILE]]]
+                          -- COMMAND [ARGUMENT...]
+
+    For programs that crash and are not started again soon, and as the entry point of a container. The
+    program is not changed and not traced: it has this command's terminal, descriptors, environment and
+    process group. Signals that are sent to this command are passed on; those that the terminal sends to
+    all of its foreground processes (Ctrl-C) reach the program once, from the terminal. As the first
+    process of a container it also collects orphans.
+
+      --database DIR  the directory that the program gives to startHandler(database:); its dumps, and
+                      those of other programs there, become reports when the program has ended, one
+                      line each on standard error
+      --user NAME     the user that the command will have, by name or number, where root starts it and
+                      it changes its user: DIR is made for that user if it is not there. Without this
+                      option nothing is run where DIR belongs to another user than this command, or
+                      where the command is one that changes the user (gosu, su-exec, setpriv
+                      --reuid, ...) and DIR is not there
+      --upload URL    then send the pending reports to this server, once, for 30 seconds at most, if
+                      uploads are enabled in the database (postmortem upload DIR --enable). A report
+                      that is not sent stays pending
+      --header-file FILE  as of postmortem upload
+
+    Exit status: the program's; if a signal killed it, this command ends by the same signal (without a
+    core file of its own), or as the first process of a container with 128 plus the signal's number. 126
+    if the program cannot be executed, 127 if it is not found, 64 for wrong usage. What happens to the
+    dumps changes nothing about it.
+
+    """
+
+  static func run(_ words: [String]) throws {
+    guard let separator = words.firstIndex(of: "--") else {
+      throw ToolError.usage("'--' and a command behind it are missing", help: help)
+    }
+    let arguments = try Arguments(
+      Array(words[..<separator]), options: ["--database", "--user", "--upload", "--header-file"],
+      operands: 0...0, help: help)
+    if arguments["--upload"] != nil, arguments["--database"] == nil {
+      throw ToolError.usage("--upload needs --database", help: help)
+    }
+    if arguments["--user"] != nil, arguments["--database"] == nil {
+      throw ToolError.usage("--user needs --database", help: help)
+    }
+    // A mistake in these is found before the program runs.
+    let upload = try arguments["--upload"].map { url in
+      let headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
+      return try UploadAfterRun(url: url, headers: headers)
+    }
+    let count = words.count - separator - 1
+    guard count > 0 else { throw ToolError.usage("a command is missing behind '--'", help: help) }
+    let database = try arguments["--database"].map { path in
+      try RunDatabase(
+        path, user: arguments["--user"], command: Array(words.suffix(count)), help: help)
+    }
+    let end = try SupervisedCommand.run(lastArguments: count)
+    if let database {
+      database.compare(with: end)
+      process(database.path)
+      upload?.send(from: database.path)
+    }
+    end.repeatForThisProcess()
+  }
+
+  /// Errors are printed and change nothing: the exit status is the program's.
+  private static func process(_ database: String) {
+    guard InputFile.isDirectory(database) else {
+      // Where it is missing, no handler was ever started with it.
+      if InputFile.exists(database) {
+        Terminal.printError(
+          ToolError(path: database, "not a directory; no dump was processed").description)
+      }
+      return
+    }
+    do {
+      let progress = ProgressLine("processing dumps:")
+      let processed = try processIntermediateDumps(database: database, progress: progress.update)
+      progress.clear()
+      for dump in processed { Terminal.printError(dump.description) }
+    } catch {
+      Terminal.printError(error.description)
+    }
+  }
+}
+
+/// The upload of pending reports after the program's end; errors are printed and change nothing.
+private struct UploadAfterRun {
+  /// For the upload as a whole, in seconds: the end of a container must not wait longer.
+  private static let patience = 30
+
+  private let target: UploadTarget
+
+  init(url: String, headers: [String: String]) throws(UploadError) {
+    var options = UploadOptions()
+    options.headers = headers
+    options.timeout = Self.patience
+    target = try UploadTarget(url: url, options: options)
+  }
+
+  func send(from path: String) {
+    guard InputFile.isDirectory(path + "/pending") else { return }
+    do {
+      guard try CrashReportDatabase(path: path).uploadsEnabled() else {
+        return Terminal.printError(
+          ToolError(
+            path: path, "uploads are not enabled, nothing is sent: see postmortem upload --enable"
+          ).description)
+      }
+    } catch {
+      return Terminal.printError(error.description)
+    }
+    let target = target
+    let failure = AwaitedTask.run(seconds: Self.patience) { () async -> UploadError? in
+      do throws(UploadError) {
+        _ = try await uploadReports(nil, database: path, to: target) { event in
+          switch event {
+          case .began, .progressed: break
+          default: Terminal.printError(event.description.escapedForMessage)
+          }
+        }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let failure = failure ?? nil { Terminal.printError(failure.description.escapedForMessage) }
+  }
+}

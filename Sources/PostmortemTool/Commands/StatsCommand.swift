@@ -1,0 +1,134 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Foundation
+internal import IntermediateDump
+
+/// The subcommand `postmortem stats DIR`.
+enum StatsCommand: Subcommand {
+  static let name = "stats"
+  static let summary = "count the contents of a database: dumps, reports, bytes, settings"
+  static let help = """
+    Counts the contents of a database.
+
+    Usage: postmortem stats DIR [--json]
+
+    Counts and sizes of the dumps that wait to be processed (finished), of those that belong to running
+    processes or were left by dead ones (locked), of those that are being processed or were given back
+    (claimed), of the quarantine, and of the reports by state; the client ID and whether uploads are
+    enabled. Changes nothing.
+
+      --json  print a JSON object with dumps, quarantine, reports (each count and bytes), ends
+              (by verdict), oldestReport, newestReport, clientID and uploadsEnabled
+
+    """
+
+  /// A count of files and their bytes.
+  struct Amount: Codable, Equatable {
+    var count = 0
+    var bytes: Int64 = 0
+
+    mutating func add(_ size: Int64) {
+      count += 1
+      bytes = bytes.clampedAdding(size)
+    }
+  }
+
+  /// The JSON.
+  struct Statistics: Codable {
+    /// By "finished", "locked" and "claimed".
+    var dumps: [String: Amount] = ["finished": Amount(), "locked": Amount(), "claimed": Amount()]
+    var quarantine = Amount()
+    /// By state.
+    var reports: [String: Amount] = [:]
+    /// Reports of runs that left no dump, by their end; these are among the others too.
+    var ends: [String: Int] = [:]
+    var oldestReport: Timestamp?
+    var newestReport: Timestamp?
+    /// Nil while the database has no settings.
+    var clientID: String?
+    var uploadsEnabled = false
+  }
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
+    let path = arguments.operands[0]
+    try InputFile.requireDirectory(path)
+    let pending = path + "/" + PendingDumpName.folder
+    guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {
+      throw ToolError(
+        path: path,
+        "not a report database: it has neither dumps nor reports; give the directory "
+          + "that was given to startHandler(database:)")
+    }
+    var statistics = Statistics()
+    for name in names(in: pending) {
+      guard let role = PendingDumpName(fileName: name)?.role, let size = size(pending, name) else {
+        continue
+      }
+      switch role {
+      case .finished: statistics.dumps["finished"]?.add(size)
+      case .locked, .hang: statistics.dumps["locked"]?.add(size)
+      case .claimed: statistics.dumps["claimed"]?.add(size)
+      case .runRecord, .fifo: break
+      }
+    }
+    let quarantine = path + "/" + PendingDumpName.quarantineFolder
+    for name in names(in: quarantine) where !name.hasSuffix(".reason") && !name.hasSuffix(".run") {
+      if let size = size(quarantine, name) { statistics.quarantine.add(size) }
+    }
+    if InputFile.isDirectory(path + "/pending") { try countReports(path, &statistics) }
+    if arguments.has("--json") { return Terminal.print(try JSON.text(of: statistics)) }
+    Terminal.print(text(of: statistics))
+  }
+
+  private static func countReports(_ path: String, _ statistics: inout Statistics) throws {
+    let database = try ReportDatabase.open(path)
+    for state in StoredReport.State.allCases { statistics.reports[state.rawValue] = Amount() }
+    let reports = try database.reports()
+    for report in reports {
+      statistics.reports[report.state.rawValue]?.add(report.size)
+      if let kind = report.endKind { statistics.ends[kind, default: 0] += 1 }
+    }
+    statistics.oldestReport = reports.first.flatMap { Timestamp(exactlySeconds: $0.creationTime) }
+    statistics.newestReport = reports.last.flatMap { Timestamp(exactlySeconds: $0.creationTime) }
+    // Reading settings makes them where there are none.
+    if InputFile.exists(path + "/settings.dat") {
+      statistics.clientID = try database.clientID().description
+      statistics.uploadsEnabled = try database.uploadsEnabled()
+    }
+  }
+
+  private static func text(of statistics: Statistics) -> String {
+    func line(_ label: String, _ amount: Amount?) -> String {
+      let label = label.padding(toLength: 20, withPad: " ", startingAt: 0)
+      return "\(label)\(amount?.count ?? 0) of \(amount?.bytes ?? 0) bytes\n"
+    }
+    var text = ""
+    for kind in ["finished", "locked", "claimed"] {
+      text += line("dumps, \(kind)", statistics.dumps[kind])
+    }
+    text += line("in quarantine", statistics.quarantine)
+    for state in StoredReport.State.allCases {
+      text += line("reports, \(state.rawValue)", statistics.reports[state.rawValue])
+    }
+    for (kind, count) in statistics.ends.sorted(by: { $0.key < $1.key }) {
+      text += "of these, ends      \(count) \(kind)\n"
+    }
+    text += "oldest report       \(statistics.oldestReport?.description ?? "none")\n"
+    text += "newest report       \(statistics.newestReport?.description ?? "none")\n"
+    text += "client ID           \(statistics.clientID ?? "none yet")\n"
+    return text + "uploads             \(statistics.uploadsEnabled ? "enabled" : "disabled")\n"
+  }
+
+  private static func names(in directory: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+  }
+
+  /// A regular file's size; nil for anything else, a symbolic link to one too.
+  private static func size(_ directory: String, _ name: String) -> Int64? {
+    var status = stat()
+    guard unsafe lstat(directory + "/" + name, &status) == 0, status.st_mode & S_IFMT == S_IFREG
+    else { return nil }
+    return Int64(status.st_size)
+  }
+}

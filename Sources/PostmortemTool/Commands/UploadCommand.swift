@@ -1,0 +1,185 @@
+internal import CrashReportDatabase
+internal import CrashReportUpload
+internal import Dispatch
+internal import Foundation
+internal import IntermediateDump
+internal import Synchronization
+
+/// The subcommand `postmortem upload DIR [ID...] --url URL`.
+enum UploadCommand: Subcommand {
+  static let name = "upload"
+  static let summary = "send reports to a server: one, some or all"
+  static let help = """
+    Sends reports to a server, in the form of Crashpad and Breakpad.
+
+    Usage: postmortem upload DIR [ID...] --url URL [--field NAME=VALUE]... [--header-file FILE]
+                             [--secret-file FILE] [--timeout SECONDS] [--dry-run]
+           postmortem upload DIR --enable|--disable
+
+    Reports that are named are sent whatever the database's settings say. Without a name all that are
+    pending are sent, if uploads are enabled in the database. Each is tried once, now; one that fails
+    stays pending, and one that the server refuses for good is skipped (see postmortem list). Proxies
+    are taken from http_proxy, https_proxy and no_proxy, certificates are checked, redirects are not
+    followed. Docs/Upload.md names servers.
+
+      --url URL           where the form is posted to, http or https
+      --field NAME=VALUE  a form field beside the report's annotations, or in place of one
+      --header-file FILE  HTTP headers, 'Name: value' a line
+      --secret-file FILE  a file whose first line is sent as Authorization: Bearer SECRET
+      --timeout SECONDS   without progress, after which an upload has failed; 60 if not given
+      --dry-run           send nothing and change nothing; print each request, with path and size of
+                          each file in place of its bytes
+      --enable            let programs of this database upload from now on
+      --disable           let them no longer
+
+    Exit status: 0 if the server has all of them; 1 if not.
+
+    """
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(
+      words, flags: ["--dry-run", "--enable", "--disable"],
+      options: ["--url", "--field", "--header-file", "--secret-file", "--timeout"],
+      operands: 1...Int.max, help: help)
+    let path = arguments.operands[0]
+    if arguments.has("--enable") || arguments.has("--disable") {
+      guard arguments.operands.count == 1, arguments["--url"] == nil,
+        arguments.has("--enable") != arguments.has("--disable")
+      else { throw ToolError.usage("--enable and --disable stand alone", help: help) }
+      return try ReportDatabase.open(path).setUploadsEnabled(arguments.has("--enable"))
+    }
+    guard let url = arguments["--url"] else {
+      throw ToolError.usage("--url is missing", help: help)
+    }
+    let ids = try arguments.operands.dropFirst().map { word in
+      guard let id = ReportID(word) else {
+        throw ToolError.usage("'\(word.escapedForMessage)' is not a report ID", help: help)
+      }
+      return id
+    }
+    let target = try UploadTarget(url: url, options: try options(arguments))
+    let database = try ReportDatabase.open(path)
+    guard try !ids.isEmpty || arguments.has("--dry-run") || database.uploadsEnabled() else {
+      throw ToolError(
+        path: path, "uploads are not enabled: name reports, or see postmortem upload --enable")
+    }
+    let named = ids.isEmpty ? nil : ids
+    if arguments.has("--dry-run") {
+      return try describeUploads(named, database: path, to: target) {
+        Terminal.print($0)
+      }
+    }
+    try send(named, path, target)
+  }
+
+  private static func options(_ arguments: Arguments) throws -> UploadOptions {
+    var options = UploadOptions()
+    for field in arguments.values(of: "--field") {
+      guard let (name, value) = UploadFiles.namedValue(field, separator: "=") else {
+        throw ToolError.usage("--field needs NAME=VALUE", help: help)
+      }
+      options.fields[name] = value
+    }
+    options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
+    if let file = arguments["--secret-file"] {
+      options.headers["Authorization"] = "Bearer \(try UploadFiles.secret(of: file))"
+    }
+    options.timeout =
+      try arguments.integer("--timeout", in: 1...86400, help: help) ?? options.timeout
+    return options
+  }
+
+  private static func send(
+    _ ids: [ReportID]?, _ path: String, _ target: UploadTarget
+  ) throws {
+    let result = AwaitedTask.run { () async -> Result<Int, UploadError> in
+      do throws(UploadError) {
+        let left = try await uploadReports(
+          ids, database: path, to: target, emit: Self.printEvent)
+        return .success(left)
+      } catch {
+        return .failure(error)
+      }
+    }
+    guard let left = try result?.get(), left > 0 else { return }
+    throw ToolError(path: path, "\(left) reports were not uploaded: see postmortem list")
+  }
+
+  private static let printEvent: @Sendable (UploadEvent) -> Void = { event in
+    switch event {
+    case .began: break
+    case .progressed(let id, let sent, let total):
+      guard isatty(2) == 1 else { return }
+      let line = "\r\u{1B}[K\(id): \(sent >> 20) of \(total >> 20) MiB"
+      Terminal.printProgress(sent < total ? line : "\r\u{1B}[K")
+    case .uploaded: Terminal.print(event.description.escapedForMessage + "\n")
+    default:
+      if isatty(2) == 1 { Terminal.printProgress("\r\u{1B}[K") }
+      Terminal.printError(event.description.escapedForMessage)
+    }
+  }
+}
+
+/// Files with headers and secrets, which must not be among a process's arguments.
+enum UploadFiles {
+  /// Reads HTTP headers, `Name: value` a line.
+  static func headers(of path: String) throws(ToolError) -> [String: String] {
+    var headers: [String: String] = [:]
+    let text = String(decoding: try InputFile.bytes(of: path), as: UTF8.self)
+    for line in text.split(whereSeparator: \.isNewline) {
+      guard let (name, value) = namedValue(String(line), separator: ":") else {
+        throw ToolError(path: path, "a line that is not 'Name: value'")
+      }
+      headers[name] = String(value.drop { $0 == " " })
+    }
+    return headers
+  }
+
+  /// Reads a secret, the first line of a file.
+  static func secret(of path: String) throws(ToolError) -> String {
+    let bytes = try InputFile.bytes(of: path)
+    let line = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+    guard (1...4096).contains(line.count), line.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw ToolError(
+        path: path, "its first line is no secret: visible ASCII, 1 to 4096 characters")
+    }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Splits `name=value` or `name: value`; nil without the separator or without a name.
+  static func namedValue(_ text: String, separator: Character) -> (name: String, value: String)? {
+    let parts = text.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else { return nil }
+    return (String(parts[0]), String(parts[1]))
+  }
+}
+
+/// Asynchronous work of a command that has nothing else to do.
+enum AwaitedTask {
+  private final class Box<Value: Sendable>: Sendable {
+    let value = Mutex<Value?>(nil)
+  }
+
+  /// Waits for work on this thread.
+  ///
+  /// - Parameter seconds: the time after which it is cancelled, and its end waited for; nil for none.
+  /// - Returns: nil only if it never ended.
+  static func run<Value: Sendable>(
+    seconds: Int? = nil, _ work: @escaping @Sendable () async -> Value
+  ) -> Value? {
+    let box = Box<Value>()
+    let done = DispatchSemaphore(value: 0)
+    let task = Task.detached {
+      let value = await work()
+      box.value.withLock { $0 = value }
+      done.signal()
+    }
+    if let seconds, done.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
+      task.cancel()
+      done.wait()
+    } else if seconds == nil {
+      done.wait()
+    }
+    return box.value.withLock { $0 }
+  }
+}

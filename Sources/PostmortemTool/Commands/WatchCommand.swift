@@ -1,0 +1,124 @@
+internal import CrashConverter
+internal import Dispatch
+internal import Foundation
+internal import Glibc
+internal import IntermediateDump
+internal import Synchronization
+
+/// The subcommand `postmortem watch DIR`.
+enum WatchCommand: Subcommand {
+  static let name = "watch"
+  static let summary = "wait for crashes, and turn each dump into a report at once"
+  static let help = """
+    Waits for crashes, and turns each dump into a report at once.
+
+    Usage: postmortem watch DIR [--json] [--count N]
+
+    Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process
+    does. A dump that a dead process did not finish causes no event: for these it looks once a minute.
+    Ends with SIGINT or SIGTERM, and its exit status is 0 then. DIR must exist.
+
+      --json     print one JSON object a line, as an element of postmortem process --json
+      --count N  end when N reports were made
+
+    """
+
+  /// Between two looks without an event, in seconds.
+  private static let patience = 60
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(
+      words, flags: ["--json"], options: ["--count"], operands: 1...1, help: help)
+    let path = arguments.operands[0]
+    try InputFile.requireDirectory(path)
+    var left = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
+    let watcher = try DirectoryWatcher(stopsAt: [SIGINT, SIGTERM])
+    // A dump that keeps failing, or is left again and again, is printed once.
+    var told: Set<String> = []
+    while true {
+      // Before the look, so that a dump that comes during it causes an event. Again in each turn, for
+      // a directory that was removed meanwhile.
+      watcher.watch(path + "/" + PendingDumpName.folder, orIfMissing: path)
+      for dump in try processIntermediateDumps(database: path) {
+        let entry = ProcessedEntry(dump)
+        if entry.outcome == "failed" || entry.isLeft,
+          !told.insert("\(entry.outcome) \(entry.reportID)").inserted
+        {
+          continue
+        }
+        Terminal.print(
+          arguments.has("--json") ? try JSON.line(of: entry) : dump.description + "\n")
+        if !entry.isFailure, !entry.isLeft { left -= 1 }
+        if left == 0 { return }
+      }
+      guard watcher.wait(seconds: patience) else { return }
+    }
+  }
+}
+
+/// Waits for files that are made or renamed in a directory, or for a signal.
+///
+/// Source: inotify(7).
+private final class DirectoryWatcher {
+  private let events: Int32
+  private let sources: [any DispatchSourceProtocol]
+  private let wake = DispatchSemaphore(value: 0)
+  private let isStopped: Flag
+
+  private final class Flag: Sendable {
+    let value = Atomic(false)
+  }
+
+  /// - Parameter stops: signals that end the waiting, not the process.
+  init(stopsAt stops: [Int32]) throws(ToolError) {
+    events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+    guard events >= 0 else {
+      throw ToolError(
+        "cannot watch: \(ToolError.text(errno)); see "
+          + "fs.inotify.max_user_instances in sysctl, or call postmortem process from time to time")
+    }
+    let (events, wake, isStopped) = (events, wake, Flag())
+    self.isStopped = isStopped
+    let files = DispatchSource.makeReadSource(fileDescriptor: events)
+    files.setEventHandler {
+      // The events do not matter: the caller looks at the directory.
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while unsafe read(events, &buffer, buffer.count) > 0 {}
+      wake.signal()
+    }
+    let signals = stops.map { stop in
+      signal(stop, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: stop)
+      source.setEventHandler {
+        isStopped.value.store(true, ordering: .sequentiallyConsistent)
+        wake.signal()
+      }
+      return source
+    }
+    files.setCancelHandler { close(events) }
+    sources = [files] + signals
+    for source in sources { source.activate() }
+  }
+
+  deinit {
+    for source in sources { source.cancel() }
+  }
+
+  /// Watches a directory; its parent while it is missing.
+  func watch(_ directory: String, orIfMissing parent: String) {
+    // A dump ends with a rename.
+    let mask = UInt32(IN_MOVED_TO | IN_CREATE | IN_DELETE_SELF)
+    if unsafe inotify_add_watch(events, directory, mask) >= 0 { return }
+    unsafe inotify_add_watch(events, parent, mask)
+  }
+
+  /// Waits for an event or until the time is over.
+  ///
+  /// - Returns: false after one of the signals.
+  func wait(seconds: Int) -> Bool {
+    _ = wake.wait(timeout: .now() + .seconds(seconds))
+    // Many events need one look.
+    while wake.wait(timeout: .now()) == .success {}
+    return !isStopped.value.load(ordering: .sequentiallyConsistent)
+  }
+}

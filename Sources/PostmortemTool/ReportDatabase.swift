@@ -1,0 +1,48 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import Minidump
+internal import ProcessSnapshot
+
+/// A database that must exist: a mistyped path must not make directories.
+enum ReportDatabase {
+  static func open(_ path: String) throws -> CrashReportDatabase {
+    try InputFile.requireDirectory(path)
+    guard InputFile.isDirectory(path + "/pending") else {
+      throw ToolError(path: path, "not a report database: it has no directory 'pending'")
+    }
+    return try CrashReportDatabase(path: path)
+  }
+}
+
+extension StoredReport {
+  /// Reports on ends are a few kilobytes; larger ones are not read for it.
+  private static var endSize: Int64 { 64 << 10 }
+
+  /// The way in which a run ended that left no dump, in the word of the JSON schema; nil for the
+  /// report of a dump.
+  var endKind: String? {
+    guard state != .new, size <= Self.endSize, let bytes = try? InputFile.bytes(of: path),
+      let document = MinidumpSummary.document(read: { offset, count in
+        Array(bytes.dropFirst(Int(clamping: offset)).prefix(count))
+      })
+    else { return nil }
+    return ProcessSnapshot(summarizing: document).end.map { $0.kind?.word ?? "unknown" }
+  }
+}
+
+extension Timestamp {
+  /// Seconds since 1970; nil for what does not fit.
+  init?(exactlySeconds seconds: Int64) {
+    let (nanoseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    if overflow { return nil }
+    self.init(nanoseconds: nanoseconds)
+  }
+
+  /// Seconds since 1970; the epoch for what does not fit.
+  init(seconds: Int64) {
+    self = Timestamp(exactlySeconds: seconds) ?? Timestamp(nanoseconds: 0)
+  }
+
+  /// Date and time of day in UTC, for people.
+  var second: String { String(description.prefix(19)).replacing("T", with: " ") }
+}

@@ -1,0 +1,109 @@
+internal import Foundation
+
+/// A file that a command line names, read whole and with a bound.
+enum InputFile {
+  /// Twice the largest dump that a handler writes by default, with room for larger ones.
+  static let maximumSize = 1 << 30
+
+  /// Reads a regular file.
+  ///
+  /// Opens without blocking: a FIFO in a dump's place is refused, not waited for.
+  static func bytes(of path: String) throws(ToolError) -> [UInt8] {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { throw ToolError(path: path, ToolError.text(errno)) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else {
+      throw ToolError(path: path, ToolError.text(errno))
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw ToolError(path: path, "not a regular file")
+    }
+    guard status.st_size <= maximumSize else { throw tooLarge(path) }
+    return try contents(of: descriptor, expected: Int(status.st_size), named: path)
+  }
+
+  /// Reads standard input to its end, whatever it is.
+  static func standardInput() throws(ToolError) -> [UInt8] {
+    try contents(of: 0, expected: 1 << 16, named: "standard input")
+  }
+
+  private static func contents(
+    of descriptor: Int32, expected: Int, named path: String
+  ) throws(ToolError) -> [UInt8] {
+    // One byte more, to see the end.
+    var bytes = [UInt8](repeating: 0, count: expected + 1)
+    var filled = 0
+    while true {
+      if filled == bytes.count {
+        guard filled <= maximumSize else { throw tooLarge(path) }
+        bytes += [UInt8](repeating: 0, count: min(filled, maximumSize + 1 - filled))
+      }
+      let count = unsafe bytes.withUnsafeMutableBytes {
+        unsafe read(descriptor, $0.baseAddress.map { unsafe $0 + filled }, $0.count - filled)
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { throw ToolError(path: path, ToolError.text(errno)) }
+      guard count > 0 else { break }
+      filled += count
+    }
+    bytes.removeLast(bytes.count - filled)
+    return bytes
+  }
+
+  private static func tooLarge(_ path: String) -> ToolError {
+    ToolError(path: path, "larger than \(maximumSize >> 20) MiB, which no dump is")
+  }
+
+  static func exists(_ path: String) -> Bool {
+    unsafe access(path, F_OK) == 0
+  }
+
+  static func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// Throws unless there is a directory of that name.
+  static func requireDirectory(_ path: String) throws(ToolError) {
+    guard isDirectory(path) else { throw ToolError(path: path, "no such directory") }
+  }
+}
+
+/// Standard input, line by line; of a line longer than 64 KiB only the beginning.
+struct StandardInputLines {
+  private static let maximumLength = 1 << 16
+  private var buffer: [UInt8] = []
+  private var position = 0
+  private var isAtEnd = false
+
+  /// The next line without its line feed; nil at the end.
+  mutating func next() throws(ToolError) -> [UInt8]? {
+    var line: [UInt8] = []
+    while true {
+      if let end = buffer[position...].firstIndex(of: 0x0A) {
+        line += buffer[position..<end].prefix(Self.maximumLength - line.count)
+        position = end + 1
+        return line
+      }
+      line += buffer[position...].prefix(Self.maximumLength - line.count)
+      position = buffer.count
+      guard try fill() else { return line.isEmpty ? nil : line }
+    }
+  }
+
+  private mutating func fill() throws(ToolError) -> Bool {
+    guard !isAtEnd else { return false }
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    var count = -1
+    repeat {
+      count = unsafe bytes.withUnsafeMutableBytes { unsafe read(0, $0.baseAddress, $0.count) }
+    } while count < 0 && errno == EINTR
+    guard count >= 0 else { throw ToolError("standard input: " + ToolError.text(errno)) }
+    isAtEnd = count == 0
+    bytes.removeLast(bytes.count - count)
+    buffer = bytes
+    position = 0
+    return count > 0
+  }
+}

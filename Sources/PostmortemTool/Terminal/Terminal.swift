@@ -1,0 +1,115 @@
+internal import Foundation
+
+/// Standard output and standard error.
+enum Terminal {
+  /// Writes text to standard output.
+  static func print(_ text: String) {
+    write(text, to: 1)
+  }
+
+  /// Writes a message to standard error, with the program's name in front.
+  static func printError(_ text: String) {
+    write("postmortem: \(text)\n", to: 2)
+  }
+
+  /// Writes text to standard error as it is.
+  static func printProgress(_ text: String) {
+    write(text, to: 2)
+  }
+
+  /// Stops where the reader has gone.
+  private static func write(_ text: String, to descriptor: Int32) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let written = unsafe bytes.withUnsafeBytes {
+        unsafe Foundation.write(descriptor, $0.baseAddress, $0.count)
+      }
+      if written < 0 && errno == EINTR { continue }
+      guard written > 0 else { return }
+      bytes = bytes.dropFirst(written)
+    }
+  }
+
+  /// Columns where there is no terminal.
+  static let widthOfFiles = 100
+
+  /// Columns of the terminal on standard output.
+  static var width: Int {
+    var size = winsize()
+    guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+      return widthOfFiles
+    }
+    return Int(size.ws_col)
+  }
+
+  /// True if standard output is a terminal on which colour is not turned off.
+  ///
+  /// Source: no-color.org.
+  static var usesColor: Bool {
+    let environment = ProcessInfo.processInfo.environment
+    return isatty(1) == 1 && (environment["NO_COLOR"] ?? "").isEmpty
+      && environment["TERM"] != "dumb"
+  }
+}
+
+/// Standard output in pieces of 64 KiB.
+struct StandardOutput: TextOutputStream {
+  private var buffer = ""
+
+  mutating func write(_ string: String) {
+    buffer += string
+    if buffer.utf8.count >= 1 << 16 { flush() }
+  }
+
+  mutating func flush() {
+    Terminal.print(buffer)
+    buffer = ""
+  }
+}
+
+/// JSON as this tool prints it: keys sorted, ending in a line feed.
+enum JSON {
+  /// Indented.
+  static func text(of value: some Encodable) throws -> String {
+    try encoded(value, [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+  }
+
+  /// On one line.
+  static func line(of value: some Encodable) throws -> String {
+    try encoded(value, [.sortedKeys, .withoutEscapingSlashes])
+  }
+
+  private static func encoded(
+    _ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting
+  ) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = formatting
+    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+  }
+}
+
+/// One line on standard error that counts the steps of long work, and is removed when it is done.
+///
+/// Only on a terminal: it would fill a log.
+final class ProgressLine {
+  private let isShown = isatty(2) == 1
+  private let verb: String
+  private var isThere = false
+
+  init(_ verb: String) { self.verb = verb }
+
+  /// Shows the count; nothing for a single step.
+  func update(_ done: Int, of count: Int) {
+    guard isShown, count > 1 else { return }
+    Terminal.printProgress("\r\u{1B}[K\(verb) \(done) of \(count)")
+    isThere = true
+    if done == count { clear() }
+  }
+
+  /// Removes the line, for something else to be printed.
+  func clear() {
+    guard isThere else { return }
+    Terminal.printProgress("\r\u{1B}[K")
+    isThere = false
+  }
+}

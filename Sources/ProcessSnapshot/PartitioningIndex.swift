@@ -1,0 +1,16 @@
+extension RandomAccessCollection where Index == Int {
+  /// Finds by binary search where the elements begin that fulfil a predicate.
+  ///
+  /// - Parameter predicate: false for all elements up to some index, true from there on.
+  /// - Returns: that index; `endIndex` if no element fulfils it.
+  @inlinable
+  package func partitioningIndex(where predicate: (Element) -> Bool) -> Int {
+    var low = startIndex
+    var high = endIndex
+    while low < high {
+      let middle = low + (high - low) / 2
+      if predicate(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

@@ -1,0 +1,192 @@
+public import ProcessSnapshot
+
+/// Functions and lines for addresses, from the modules' files on this machine.
+///
+/// Opens a module's file and its split debug file on first use, and only if the build ID is that in
+/// the dump. Keeps some 24 bytes a function of each module, and up to 96 MiB of each module's debug
+/// information.
+public final class SymbolSource {
+  private struct Key: Hashable {
+    let path: String
+    let buildID: [UInt8]
+  }
+
+  private enum Loaded {
+    case symbols(ModuleSymbols)
+    case failed(StackwalkError)
+  }
+
+  /// An address in a module; all modules of a crash summary begin at 0.
+  private struct Place: Hashable {
+    let module: Key
+    let base: Address
+    let address: Address
+  }
+
+  private let folders: [String]
+  private var stored: StoredSymbols?
+  private let readsFiles: Bool
+  private let limit: WorkLimit
+  private var loaded: [Key: Loaded] = [:]
+  private var names: [String: String] = [:]
+  private var known: [Place: [DebugInformation.Frame]] = [:]
+  private var storedModules: Set<Key> = []
+  /// Base addresses of modules without a file whose code the dump does not hold either.
+  private var modulesWithoutCode: Set<Address> = []
+
+  /// Makes a source that has opened nothing yet.
+  ///
+  /// - Parameters:
+  ///   - folders: directories to search for files of the same build, besides the modules' own paths,
+  ///     their `.gnu_debuglink` and `/usr/lib/debug`.
+  ///   - stored: symbols of the report, for modules whose files are gone.
+  ///   - readsFiles: false to use stored symbols only.
+  ///   - timeLimit: seconds from now after which no more is read; nil for no limit.
+  public init(
+    folders: [String] = [], stored: StoredSymbols? = nil, readsFiles: Bool = true,
+    timeLimit: Double? = nil
+  ) {
+    self.folders = folders
+    self.stored = stored
+    self.readsFiles = readsFiles
+    limit = WorkLimit(seconds: timeLimit)
+  }
+
+  /// Turns to another process, keeping open files.
+  ///
+  /// - Parameter stored: symbols of its report.
+  public func begin(stored: StoredSymbols?) {
+    self.stored = stored
+    known = [:]
+    storedModules = []
+    modulesWithoutCode = []
+  }
+
+  /// Says why a module's names are missing or uncertain; nil where they are neither, or the module
+  /// was not needed.
+  public func note(on module: ModuleSnapshot) -> String? {
+    let key = Key(path: module.path, buildID: module.buildID)
+    var notes: [String] = []
+    switch loaded[key] {
+    case .failed(let error): notes = [error.description]
+    case .symbols(let symbols):
+      notes = symbols.notes
+      if !symbols.isVerified {
+        notes.append("\(module.path) has no build ID: it may be another build than in the dump")
+      }
+    case nil: break
+    }
+    if storedModules.contains(key) {
+      notes.append("names and lines of the crashing thread were stored at conversion")
+    }
+    if modulesWithoutCode.contains(module.address) {
+      notes.append("its code is not in the dump: its frames have no names and may be missing")
+    }
+    return notes.isEmpty ? nil : notes.joined(separator: "; ")
+  }
+
+  /// Notes that a module without a file, such as the vDSO, was on a stack.
+  func noteMissingCode(of module: ModuleSnapshot) { modulesWithoutCode.insert(module.address) }
+
+  /// Names a frame, and puts the calls inlined into it in front.
+  ///
+  /// - Parameters:
+  ///   - frame: a frame without names, in `module`.
+  ///   - module: the module around its address.
+  /// - Returns: innermost first; the frame alone if nothing is known.
+  public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
+    let calls = calls(at: frame.lookupAddress, in: module)
+    guard calls.isEmpty else {
+      return calls.map { call in
+        var result = frame
+        result.symbol = call.name.map { name in
+          FrameSymbol(
+            linkageName: name, name: demangled(name),
+            offset: call.isInlined
+              ? nil : call.start.map { frame.address.wrappedDistance(above: $0) })
+        }
+        result.sourceLocation = call.location
+        result.isInlined = call.isInlined
+        return result
+      }
+    }
+    guard let functions = stored?.functions[frame.lookupAddress], !functions.isEmpty else {
+      return [frame]
+    }
+    storedModules.insert(Key(path: module.path, buildID: module.buildID))
+    return functions.map { function in
+      var result = frame
+      result.symbol =
+        function.linkageName.isEmpty
+        ? nil
+        : FrameSymbol(
+          linkageName: function.linkageName, name: demangled(function.linkageName),
+          offset: function.offset)
+      result.sourceLocation = function.file.map { file in
+        SourceLocation(
+          file: file, line: function.line.map { Int($0) }, column: function.column.map { Int($0) },
+          isApproximate: function.isLineApproximate)
+      }
+      result.isInlined = function.isInlined
+      result.isStored = true
+      return result
+    }
+  }
+
+  private func calls(at address: Address, in module: ModuleSnapshot) -> [DebugInformation.Frame] {
+    let place = Place(
+      module: Key(path: module.path, buildID: module.buildID), base: module.address,
+      address: address)
+    if let calls = known[place] { return calls }
+    let calls = symbols(of: module)?.frames(at: address, in: module) ?? []
+    // The bound is for hostile stacks.
+    if known.count < 1 << 16 { known[place] = calls }
+    return calls
+  }
+
+  /// Finds the function of a frame, inlined calls aside; nil if nothing names it.
+  public func symbol(for frame: StackFrame, in module: ModuleSnapshot) -> FrameSymbol? {
+    frames(at: frame, in: module).last?.symbol
+  }
+
+  /// Finds the linkage name of the function around an address, inlined calls aside.
+  func linkageName(of address: Address, in module: ModuleSnapshot) -> String? {
+    symbols(of: module)?.function(at: address, in: module)?.name
+      ?? stored?.functions[address]?.last?.linkageName
+  }
+
+  func functionStart(of address: Address, in module: ModuleSnapshot) -> Address? {
+    symbols(of: module)?.functionStart(of: address, in: module)
+  }
+
+  func cfiRow(at address: Address, in module: ModuleSnapshot, registerCount: Int) -> CFIRow? {
+    symbols(of: module)?.cfiRow(at: address, in: module, registerCount: registerCount)
+  }
+
+  func code(at address: Address, count: Int, in module: ModuleSnapshot) -> [UInt8]? {
+    symbols(of: module)?.code(at: address, count: count, in: module)
+  }
+
+  private func symbols(of module: ModuleSnapshot) -> ModuleSymbols? {
+    // The vDSO has no file.
+    guard readsFiles, module.path.hasPrefix("/") else { return nil }
+    let key = Key(path: module.path, buildID: module.buildID)
+    if case .symbols(let symbols)? = loaded[key] { return symbols }
+    guard loaded[key] == nil else { return nil }
+    do {
+      let symbols = try ModuleSymbols(module, folders: folders, limit: limit)
+      loaded[key] = .symbols(symbols)
+      return symbols
+    } catch {
+      loaded[key] = .failed(error)
+      return nil
+    }
+  }
+
+  private func demangled(_ name: String) -> String {
+    if let known = names[name] { return known }
+    let result = Demangler.demangle(name) ?? name
+    names[name] = result
+    return result
+  }
+}

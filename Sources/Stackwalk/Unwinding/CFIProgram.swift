@@ -1,0 +1,219 @@
+internal import ProcessSnapshot
+
+/// Runs call frame instructions up to one address.
+///
+/// Source: DWARF 5, 6.4.2 (call frame instructions) and 7.24 (their encoding); Linux Standard Base
+/// Core, 10.5.2 (GNU extensions); DWARF for the Arm 64-bit Architecture, 4.4.
+struct CFIProgram {
+  /// The most nested DW_CFA_remember_state: more than compilers write.
+  private static let maximumDepth = 64
+
+  private let cie: CIE
+  private let target: Address
+  private var row: CFIRow
+  private var initial: CFIRow?
+  private var remembered: [CFIRow] = []
+  private var location: Address
+  /// The position of index 0 of the instructions.
+  private var origin: UInt64
+
+  /// Computes the rules at an address in the FDE's range; nil for damaged or unknown instructions.
+  static func row(of fde: FDE, at target: Address, registerCount: Int) -> CFIRow? {
+    var program = CFIProgram(of: fde, at: target, registerCount: registerCount)
+    guard program.run(fde.cie.instructions) else { return nil }
+    program.initial = program.row
+    program.remembered = []
+    program.origin = fde.origin
+    program.location = fde.range.start
+    guard program.run(fde.instructions), program.row.cfa != nil,
+      let register = Int(exactly: fde.cie.returnAddressRegister), register < registerCount
+    else { return nil }
+    program.row.returnAddressRegister = register
+    program.row.isSignalFrame = fde.cie.isSignalFrame
+    return program.row
+  }
+
+  private init(of fde: FDE, at target: Address, registerCount: Int) {
+    cie = fde.cie
+    self.target = target
+    row = CFIRow(registerCount: registerCount)
+    location = fde.range.start
+    origin = fde.cie.origin
+  }
+
+  /// Stops at the first instruction for a later address than the target; false for damage.
+  private mutating func run(_ instructions: DWARFCursor) -> Bool {
+    var cursor = instructions
+    while !cursor.isAtEnd {
+      guard let instruction = cursor.read(UInt8.self) else { return false }
+      let operand = UInt64(instruction & 0x3F)
+      switch instruction & 0xC0 {
+      case 0x40: advance(operand)  // DW_CFA_advance_loc
+      case 0x80:  // DW_CFA_offset
+        guard let factor = cursor.readULEB() else { return false }
+        set(operand, .offset(factored(factor)))
+      case 0xC0: restore(operand)  // DW_CFA_restore
+      default: guard execute(instruction, &cursor) else { return false }
+      }
+      if location > target { return true }
+    }
+    return true
+  }
+
+  private mutating func execute(_ instruction: UInt8, _ cursor: inout DWARFCursor) -> Bool {
+    switch instruction {
+    case 0x00: return true  // DW_CFA_nop
+    case 0x01...0x04: return moveLocation(instruction, &cursor)
+    case 0x0C...0x0F, 0x12, 0x13: return defineCFA(instruction, &cursor)
+    case 0x0A:  // DW_CFA_remember_state
+      guard remembered.count < Self.maximumDepth else { return false }
+      remembered.append(row)
+      return true
+    case 0x0B:  // DW_CFA_restore_state
+      guard let last = remembered.popLast() else { return false }
+      row = last
+      return true
+    // DW_CFA_AARCH64_negate_ra_state and its variant with the PC: signatures are stripped anyway.
+    case 0x2D, 0x2C: return true
+    // DW_CFA_GNU_args_size, which only landing pads need.
+    case 0x2E: return cursor.readULEB() != nil
+    default:
+      guard let register = cursor.readULEB() else { return false }
+      return setRule(instruction, register, &cursor)
+    }
+  }
+
+  private mutating func moveLocation(_ instruction: UInt8, _ cursor: inout DWARFCursor) -> Bool {
+    switch instruction {
+    case 0x01:  // DW_CFA_set_loc
+      let bases = PointerEncoding.Bases(section: origin, data: nil, function: nil)
+      guard !cie.pointerEncoding.isIndirect,
+        let address = cursor.readPointer(cie.pointerEncoding, bases: bases)
+      else { return false }
+      location = Address(address)
+    default:  // DW_CFA_advance_loc1, 2 and 4
+      let width = instruction == 0x02 ? 1 : instruction == 0x03 ? 2 : 4
+      guard let delta = cursor.readUnsigned(width: width) else { return false }
+      advance(delta)
+    }
+    return true
+  }
+
+  private mutating func defineCFA(_ instruction: UInt8, _ cursor: inout DWARFCursor) -> Bool {
+    switch instruction {
+    case 0x0C:  // DW_CFA_def_cfa
+      guard let register = cursor.readULEB(), let offset = cursor.readULEB() else { return false }
+      row.cfa = .register(register, offset: Int64(bitPattern: offset))
+    case 0x12:  // DW_CFA_def_cfa_sf
+      guard let register = cursor.readULEB(), let factor = cursor.readSLEB() else { return false }
+      row.cfa = .register(register, offset: factor &* cie.dataAlignment)
+    case 0x0D:  // DW_CFA_def_cfa_register
+      guard let register = cursor.readULEB(),
+        case .register(_, let offset)? = row.cfa
+      else { return false }
+      row.cfa = .register(register, offset: offset)
+    case 0x0E:  // DW_CFA_def_cfa_offset
+      guard let offset = cursor.readULEB(), case .register(let register, _)? = row.cfa
+      else { return false }
+      row.cfa = .register(register, offset: Int64(bitPattern: offset))
+    case 0x13:  // DW_CFA_def_cfa_offset_sf
+      guard let factor = cursor.readSLEB(), case .register(let register, _)? = row.cfa
+      else { return false }
+      row.cfa = .register(register, offset: factor &* cie.dataAlignment)
+    default:  // DW_CFA_def_cfa_expression
+      guard let expression = readBlock(&cursor) else { return false }
+      row.cfa = .expression(expression)
+    }
+    return true
+  }
+
+  /// Runs an instruction whose first operand is a register.
+  private mutating func setRule(
+    _ instruction: UInt8, _ register: UInt64, _ cursor: inout DWARFCursor
+  ) -> Bool {
+    let rule: RegisterRule?
+    switch instruction {
+    case 0x05: rule = cursor.readULEB().map { .offset(factored($0)) }
+    case 0x06:  // DW_CFA_restore_extended
+      restore(register)
+      return true
+    case 0x07: rule = .undefined
+    case 0x08: rule = .sameValue
+    case 0x09: rule = cursor.readULEB().map { .register($0) }
+    case 0x10: rule = readBlock(&cursor).map { .expression($0) }
+    case 0x11: rule = cursor.readSLEB().map { .offset($0 &* cie.dataAlignment) }
+    case 0x14: rule = cursor.readULEB().map { .valueOffset(factored($0)) }
+    case 0x15: rule = cursor.readSLEB().map { .valueOffset($0 &* cie.dataAlignment) }
+    case 0x16: rule = readBlock(&cursor).map { .valueExpression($0) }
+    // DW_CFA_GNU_negative_offset_extended.
+    case 0x2F: rule = cursor.readULEB().map { .offset(0 &- factored($0)) }
+    default: return false
+    }
+    guard let rule else { return false }
+    set(register, rule)
+    return true
+  }
+
+  private func factored(_ factor: UInt64) -> Int64 {
+    Int64(bitPattern: factor) &* cie.dataAlignment
+  }
+
+  private mutating func advance(_ delta: UInt64) {
+    location = location &+ delta &* cie.codeAlignment
+  }
+
+  private func readBlock(_ cursor: inout DWARFCursor) -> ArraySlice<UInt8>? {
+    cursor.readULEB().flatMap { cursor.readBytes(count: $0) }
+  }
+
+  private mutating func set(_ register: UInt64, _ rule: RegisterRule) {
+    guard let index = Int(exactly: register), index < row.rules.count else { return }
+    row.rules[index] = rule
+  }
+
+  private mutating func restore(_ register: UInt64) {
+    guard let index = Int(exactly: register), index < row.rules.count else { return }
+    row.rules[index] = initial?.rules[index] ?? .unspecified
+  }
+}
+
+/// The way to restore one register of the caller.
+///
+/// Source: DWARF 5, 6.4.1 (register rules).
+enum RegisterRule: Equatable {
+  /// Without a rule: the calling convention decides.
+  case unspecified
+  case undefined
+  case sameValue
+  /// Saved in memory at the CFA plus this.
+  case offset(Int64)
+  /// The CFA plus this.
+  case valueOffset(Int64)
+  case register(UInt64)
+  /// Saved in memory at the address that an expression computes.
+  case expression(ArraySlice<UInt8>)
+  /// The value that an expression computes.
+  case valueExpression(ArraySlice<UInt8>)
+}
+
+/// The way to compute the canonical frame address (CFA): the stack pointer before the call.
+enum CFARule: Equatable {
+  case register(UInt64, offset: Int64)
+  case expression(ArraySlice<UInt8>)
+}
+
+/// The rules at one address.
+struct CFIRow {
+  var cfa: CFARule?
+  /// By DWARF number, tracked registers only.
+  var rules: [RegisterRule]
+  /// The column of the return address.
+  var returnAddressRegister: Int = 0
+  var isSignalFrame = false
+  /// The difference between addresses of the process and of the file.
+  var loadBias: UInt64 = 0
+
+  init(registerCount: Int) {
+    rules = Array(repeating: .unspecified, count: registerCount)
+  }
+}

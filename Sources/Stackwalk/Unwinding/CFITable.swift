@@ -1,0 +1,144 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// The call frame information of one module.
+///
+/// Keeps indexes only, 16 to 24 bytes a function, made when they are first needed.
+final class CFITable {
+  /// The places of a module's sections, in the file's own numbering.
+  struct Places {
+    /// `.eh_frame_hdr`, from its program header.
+    var header: AddressRange?
+    /// `.eh_frame`, needed only where the header has no table.
+    var ehFrame: AddressRange?
+    /// Offsets within `.debug_frame`.
+    var debugFrame: AddressRange?
+  }
+
+  private let places: Places
+  private let source: any CFISource
+  private(set) lazy var header = makeHeader(source)
+  private lazy var ehFrame = places.ehFrame.map { FDEIndex(of: .ehFrame, in: $0, from: source) }
+  private lazy var debugFrame = places.debugFrame.map {
+    FDEIndex(of: .debugFrame, in: $0, from: source)
+  }
+
+  init(_ places: Places, from source: any CFISource) {
+    self.places = places
+    self.source = source
+  }
+
+  /// Finds the last function start at or below an address, where there is a table of them.
+  func functionStart(of address: Address) -> Address? { header.entry(at: address)?.start }
+
+  /// Finds the FDE that covers an address of the file's own numbering.
+  func fde(at address: Address) -> FDE? {
+    if let entry = header.entry(at: address) {
+      if let found = fde(.ehFrame, entry.fde, source), found.range.contains(address) {
+        return found
+      }
+    } else if header.entries.isEmpty, let position = ehFrame?.position(of: address),
+      let found = fde(.ehFrame, position, source)
+    {
+      return found
+    }
+    return debugFrame?.position(of: address).flatMap { fde(.debugFrame, $0, source) }
+  }
+
+  /// Computes the rules at an address of the file's own numbering.
+  ///
+  /// - Parameter loadBias: the difference between addresses of the process and of the file.
+  func row(at address: Address, loadBias: UInt64, registerCount: Int) -> CFIRow? {
+    guard let fde = fde(at: address),
+      var row = CFIProgram.row(of: fde, at: address, registerCount: registerCount)
+    else { return nil }
+    row.loadBias = loadBias
+    return row
+  }
+
+  private func makeHeader(_ source: some CFISource) -> EHFrameHeader {
+    guard let range = places.header else { return EHFrameHeader() }
+    return EHFrameHeader(at: range.start.value, size: range.byteCount, from: source)
+  }
+
+  private func fde(
+    _ section: CFISection, _ position: UInt64, _ source: some CFISource
+  ) -> FDE? {
+    guard let entry = CFIEntry(of: section, at: position, from: source),
+      case .fde(let ciePosition) = entry.kind,
+      let cie = CFIEntry(of: section, at: ciePosition, from: source).flatMap(CIE.init)
+    else { return nil }
+    return FDE(entry, cie: cie)
+  }
+}
+
+// MARK: - Sources
+
+/// The CFI in a module's files.
+private struct FileCFI: CFISource {
+  let image: ELFImage?
+  let debugFrame: DebugSection?
+
+  func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]? {
+    switch section {
+    case .ehFrame: image?.elf.loadedBytes(at: Address(position), count: count)
+    case .debugFrame: debugFrame?.bytes(at: position, count: count)
+    }
+  }
+}
+
+/// The CFI in the dump's memory, for the vDSO or a module whose file is gone.
+///
+/// Positions are addresses of the process; `.debug_frame` is never loaded.
+private struct CapturedCFI: CFISource {
+  let memory: MemorySnapshot
+
+  func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]? {
+    guard section == .ehFrame else { return nil }
+    return memory.bytes(at: Address(position), count: count).map(Array.init)
+  }
+}
+
+extension CFITable {
+  /// Takes `.eh_frame` of the file with code, `.debug_frame` of it or of its split debug file.
+  convenience init(of files: SymbolFiles) {
+    let debugFrame = files.all.lazy.compactMap { DebugSection(".debug_frame", of: $0) }.first
+    var places = Places()
+    if let image = files.image {
+      let header = image.elf.segments.first { $0.type == ELFFile.exceptionFrameHeader }
+      places.header = header.map { AddressRange(start: $0.address, byteCount: $0.fileSize) }
+      let section = image.elf.section(named: ".eh_frame")
+      places.ehFrame = section.map { AddressRange(start: $0.address, byteCount: $0.size) }
+    }
+    places.debugFrame = debugFrame.map { AddressRange(start: 0, byteCount: $0.size) }
+    self.init(places, from: FileCFI(image: files.image, debugFrame: debugFrame))
+  }
+
+  /// Finds the header through the image's own program headers; nil unless all that it takes was
+  /// captured.
+  ///
+  /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`).
+  convenience init?(capturedAt address: Address, in memory: MemorySnapshot) {
+    guard let start = memory.bytes(at: address, count: 64),
+      start.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2, 1]),
+      let offset = start.littleEndian(at: 32, as: UInt64.self),
+      let count = start.littleEndian(at: 56, as: UInt16.self),
+      let table = memory.bytes(at: address &+ offset, count: Int(count) * 56)
+    else { return nil }
+    var first: UInt64?
+    var header: (address: UInt64, size: UInt64)?
+    for entry in stride(from: 0, to: table.count, by: 56) {
+      guard let type = table.littleEndian(at: entry, as: UInt32.self),
+        let place = table.littleEndian(at: entry + 16, as: UInt64.self),
+        let size = table.littleEndian(at: entry + 40, as: UInt64.self)
+      else { return nil }
+      if type == ELFFile.load, first == nil { first = place & ~0xFFF }
+      if type == ELFFile.exceptionFrameHeader { header = (place, size) }
+    }
+    guard let first, let header else { return nil }
+    let place = address &+ header.address &- first
+    let range = AddressRange(start: place, byteCount: header.size)
+    self.init(Places(header: range), from: CapturedCFI(memory: memory))
+    guard !self.header.entries.isEmpty else { return nil }
+  }
+}

@@ -1,0 +1,78 @@
+internal import ProcessSnapshot
+
+/// Crosses a signal handler by the registers that the kernel saved on the stack.
+///
+/// Source: Linux `struct rt_sigframe` and `struct ucontext` of arch/x86 and arch/arm64.
+struct SignalFrameMethod: UnwindMethod {
+  func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
+    guard state.isReturnAddress, let address = state.registers.programCounter,
+      let stackPointer = state.registers.stackPointer, Self.isTrampoline(at: address, in: process)
+    else { return .unknown }
+    var interrupted = UnwindRegisters(map: process.registers)
+    for (number, offset) in process.registers.signalFrameOffsets.enumerated() {
+      interrupted[number] = process.word(at: stackPointer &+ offset)
+    }
+    guard interrupted.programCounter != nil, interrupted.stackPointer != nil else {
+      return .unknown
+    }
+    return .caller(
+      UnwindState(registers: interrupted, trust: .signalFrame, isReturnAddress: false))
+  }
+
+  /// Recognises the code that signal handlers return to, which no call comes before.
+  static func isTrampoline(at address: Address, in process: UnwindProcess) -> Bool {
+    let trampoline = process.registers.signalTrampoline
+    guard process.isExecutable(address) else { return false }
+    return process.code(at: address, count: trampoline.count) == trampoline
+  }
+}
+
+/// Finds the caller of a function that had not made its frame when it was interrupted.
+///
+/// Covers a call of an address without code (null call), the first instructions of a function, a
+/// bare `ret`, and on arm64 leaf functions.
+struct ReturnAddressMethod: UnwindMethod {
+  func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep {
+    guard !state.isReturnAddress, process.knowsCode, let address = state.registers.programCounter,
+      let stackPointer = state.registers.stackPointer
+    else { return .unknown }
+    let hasCode = process.isExecutable(address)
+    let setup = hasCode ? process.frameSetup(around: address) : .unknown
+    switch process.architecture {
+    case .arm64:
+      if case .present(let saved, _) = setup, address > saved { return .unknown }
+      guard !hasCode || setup != .unknown, let link = state.registers.linkRegister else {
+        return .unknown
+      }
+      return caller(
+        returningTo: link, stackPointer: stackPointer, framePointer: state.registers.framePointer,
+        state, process)
+    case .x86_64:
+      var returnSlot: Address?
+      var framePointer = state.registers.framePointer
+      if !hasCode || process.code(at: address, count: 1) == [0xC3] {
+        returnSlot = stackPointer
+      } else if case .present(let saved, let done) = setup, address < done {
+        let isSaved = address > saved
+        returnSlot = isSaved ? stackPointer &+ 8 : stackPointer
+        if isSaved { framePointer = process.word(at: stackPointer).map { Address($0) } }
+      }
+      guard let returnSlot, let target = process.word(at: returnSlot) else { return .unknown }
+      return caller(
+        returningTo: target, stackPointer: returnSlot &+ 8, framePointer: framePointer,
+        state, process)
+    }
+  }
+
+  private func caller(
+    returningTo word: UInt64, stackPointer: Address, framePointer: Address?, _ state: UnwindState,
+    _ process: UnwindProcess
+  ) -> UnwindStep {
+    let address = process.codeAddress(word)
+    guard process.check(returnAddress: address) != .notBehindCall else { return .unknown }
+    let registers = state.registers.caller(
+      programCounter: address, stackPointer: stackPointer, framePointer: framePointer)
+    return .caller(
+      UnwindState(registers: registers, trust: .returnAddress, isReturnAddress: true))
+  }
+}

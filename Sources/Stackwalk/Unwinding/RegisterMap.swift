@@ -1,0 +1,101 @@
+internal import ProcessSnapshot
+
+/// One architecture's registers, by DWARF number.
+struct RegisterMap: Sendable {
+  /// Registers that are tracked, from 0; higher numbers are vector registers and the like.
+  var count: Int
+  var framePointer: Int
+  var stackPointer: Int
+  var programCounter: Int
+  /// The link register; nil where calls push the return address.
+  var linkRegister: Int?
+  /// Holds the async context when an asynchronous Swift function begins.
+  var asyncContext: Int
+  /// Bit n is set for a register that calls preserve.
+  var preserved: UInt64
+  /// Bytes from the stack pointer, at a signal handler's return, to each interrupted register.
+  var signalFrameOffsets: [UInt64]
+  /// The code that a signal handler returns to, rt_sigreturn.
+  var signalTrampoline: [UInt8]
+
+  init(_ architecture: ProcessSnapshot.Architecture) {
+    switch architecture {
+    case .x86_64: self = .x86_64
+    case .arm64: self = .arm64
+    }
+  }
+
+  init(
+    count: Int, framePointer: Int, stackPointer: Int, programCounter: Int, linkRegister: Int?,
+    asyncContext: Int, preserved: UInt64, signalFrameOffsets: [UInt64], signalTrampoline: [UInt8]
+  ) {
+    self.count = count
+    self.framePointer = framePointer
+    self.stackPointer = stackPointer
+    self.programCounter = programCounter
+    self.linkRegister = linkRegister
+    self.asyncContext = asyncContext
+    self.preserved = preserved
+    self.signalFrameOffsets = signalFrameOffsets
+    self.signalTrampoline = signalTrampoline
+  }
+
+  func isPreserved(_ register: Int) -> Bool {
+    register < 64 && preserved & 1 << UInt64(register) != 0
+  }
+}
+
+extension RegisterMap {
+  /// rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, and the return address column.
+  ///
+  /// Source: System V ABI AMD64 supplement, figures 3.4 (registers across calls) and 3.36 (DWARF
+  /// numbers); Linux `struct rt_sigframe` and `struct sigcontext_64` of arch/x86.
+  static let x86_64 = RegisterMap(
+    count: 17, framePointer: 6, stackPointer: 7, programCounter: 16, linkRegister: nil,
+    asyncContext: 14,
+    // rbx, rbp, r12 to r15.
+    preserved: 1 << 3 | 1 << 6 | 0xF000,
+    // ucontext at once, its registers 40 bytes on: r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx,
+    // rsp, rip.
+    signalFrameOffsets: [13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16]
+      .map { 40 &+ $0 &* 8 },
+    // mov rax, 15; syscall
+    signalTrampoline: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
+}
+
+extension UnwindRegisters {
+  init(_ context: X86_64Context) {
+    self.init(map: .x86_64)
+    let inOrder = [
+      context.rax, context.rdx, context.rcx, context.rbx, context.rsi, context.rdi, context.rbp,
+      context.rsp, context.r8, context.r9, context.r10, context.r11, context.r12, context.r13,
+      context.r14, context.r15, context.rip,
+    ]
+    for (number, value) in inOrder.enumerated() { self[number] = value }
+  }
+}
+
+extension RegisterMap {
+  /// x0 to x30, sp and pc.
+  ///
+  /// Source: AAPCS64, 6.1.1 (registers across calls); DWARF for the Arm 64-bit Architecture, 4.1;
+  /// Linux `struct rt_sigframe` and `struct sigcontext` of arch/arm64.
+  static let arm64 = RegisterMap(
+    count: 33, framePointer: 29, stackPointer: 31, programCounter: 32, linkRegister: 30,
+    asyncContext: 22,
+    // x19 to x30, since a leaf leaves its return address in x30. x18 is the platform's.
+    preserved: 0x7FF8_0000,
+    // siginfo, then ucontext with its sigcontext at 176: fault address, x0 to x30, sp, pc.
+    signalFrameOffsets: (0..<33).map { 128 &+ 176 &+ 8 &+ $0 &* 8 },
+    // mov x8, 139; svc 0
+    signalTrampoline: [0x68, 0x11, 0x80, 0xD2, 0x01, 0, 0, 0xD4])
+}
+
+extension UnwindRegisters {
+  init(_ context: ARM64Context) {
+    self.init(map: .arm64)
+    for (number, value) in context.x.prefix(31).enumerated() { self[number] = value }
+    self[31] = context.sp
+    self[32] = context.pc
+  }
+}

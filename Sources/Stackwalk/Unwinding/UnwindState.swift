@@ -1,0 +1,82 @@
+internal import ProcessSnapshot
+
+/// The registers of one frame of a walk.
+struct UnwindState {
+  var registers: UnwindRegisters
+  var trust: FrameTrust
+  /// False for a frame that was interrupted.
+  var isReturnAddress: Bool
+
+  /// The address to look up; see `StackFrame.lookupAddress`.
+  var lookupAddress: Address? {
+    registers.programCounter.map { isReturnAddress ? $0.clampedSubtracting(1) : $0 }
+  }
+}
+
+/// A method's answer on a frame's caller.
+enum UnwindStep {
+  case caller(UnwindState)
+  /// No caller: the frame is the thread's first function.
+  case bottom
+  /// Another method may know.
+  case unknown
+}
+
+/// One way to get from a frame to its caller.
+protocol UnwindMethod {
+  /// Must neither trap nor run without bound, whatever is in memory.
+  func step(from state: UnwindState, in process: UnwindProcess) -> UnwindStep
+}
+
+/// Registers by DWARF number; nil where a method could not tell.
+struct UnwindRegisters {
+  private var values: [UInt64?]
+  let map: RegisterMap
+
+  init(map: RegisterMap) {
+    self.map = map
+    values = Array(repeating: nil, count: map.count)
+  }
+
+  init(_ context: CPUContext) {
+    switch context {
+    case .x86_64(let x86): self.init(x86)
+    case .arm64(let arm): self.init(arm)
+    }
+  }
+
+  /// Nil for a register that is not tracked; setting one does nothing.
+  subscript(_ number: Int) -> UInt64? {
+    get { values.indices.contains(number) ? values[number] : nil }
+    set { if values.indices.contains(number) { values[number] = newValue } }
+  }
+
+  var programCounter: Address? {
+    get { values[map.programCounter].map { Address($0) } }
+    set { values[map.programCounter] = newValue?.value }
+  }
+
+  var stackPointer: Address? {
+    get { values[map.stackPointer].map { Address($0) } }
+    set { values[map.stackPointer] = newValue?.value }
+  }
+
+  var framePointer: Address? {
+    get { values[map.framePointer].map { Address($0) } }
+    set { values[map.framePointer] = newValue?.value }
+  }
+
+  /// The arm64 link register; nil on x86_64.
+  var linkRegister: UInt64? { map.linkRegister.flatMap { values[$0] } }
+
+  /// Makes a caller's registers of these three; all others are unknown.
+  func caller(
+    programCounter: Address, stackPointer: Address?, framePointer: Address?
+  ) -> UnwindRegisters {
+    var caller = UnwindRegisters(map: map)
+    caller.programCounter = programCounter
+    caller.stackPointer = stackPointer
+    caller.framePointer = framePointer
+    return caller
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import ProcessSnapshot
+import Stackwalk
+
+@testable import CrashReport
+
+extension StackFrame {
+  /// A frame in the first module of a snapshot.
+  init(
+    _ function: String?, address: Address = 0x1000, symbol: String? = nil,
+    trust: FrameTrust = .framePointer, inlined: Bool = false, module: Int? = 0,
+    line: SourceLocation? = nil
+  ) {
+    self.init(
+      address: address, isReturnAddress: false, trust: trust, moduleIndex: module,
+      symbol: function.map {
+        FrameSymbol(linkageName: symbol ?? $0, name: $0, offset: nil)
+      })
+    isInlined = inlined
+    sourceLocation = line
+  }
+}
+
+extension StackTrace {
+  init(_ frames: [StackFrame], recursion: Recursion? = nil) {
+    self.init()
+    self.frames = frames
+    self.recursion = recursion
+    end = .bottom
+  }
+}
+
+extension ProcessSnapshot {
+  /// The cause, with the crashing thread's frames as they are given.
+  func finding(_ frames: [StackFrame] = []) -> Finding? {
+    CauseFinder(of: self, trace: StackTrace(frames)).finding
+  }
+
+  /// The same in words, with what was used up.
+  func explanation(_ frames: [StackFrame] = []) -> String? {
+    var report = CrashReport(snapshot: self, symbolicating: false)
+    report.cause = finding(frames)
+    return report.explanation
+  }
+}
+
+extension CrashReport {
+  /// What readers of its JSON see.
+  var jsonObject: [String: Any] {
+    get throws {
+      try JSONSerialization.jsonObject(with: JSONEncoder().encode(self)) as? [String: Any] ?? [:]
+    }
+  }
+}

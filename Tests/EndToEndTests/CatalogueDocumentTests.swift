@@ -1,0 +1,20 @@
+import CrashCatalogue
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// The catalogue's page and its model.
+@Suite("The page of the catalogue")
+struct CatalogueDocumentTests {
+  @Test("It names every group of conditions, and every pair that is left out")
+  func page() throws {
+    let page = try String(
+      contentsOfFile: BuiltProducts.packageRoot + "/Docs/Catalogue.md", encoding: .utf8)
+    for group in CrashCondition.Group.allCases {
+      #expect(page.contains("\n| \(group.rawValue) | "), "\(group.rawValue)")
+    }
+    for line in CatalogueTable.omissions.split(separator: "\n") {
+      #expect(page.contains(line), "swift run proofs catalogue --full --page Docs/Catalogue.md")
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import ProcessSnapshot
+
+@testable import Stackwalk
+
+/// A frame section written by hand.
+struct CFIBytes: CFISource {
+  /// Where `.eh_frame` is loaded; positions of `.debug_frame` start at 0.
+  static let address: UInt64 = 0x5000
+
+  var section: CFISection = .ehFrame
+  var address = CFIBytes.address
+  var bytes: [UInt8] = []
+
+  private var base: UInt64 { section == .ehFrame ? address : 0 }
+
+  func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]? {
+    guard section == self.section, position >= base, position - base <= UInt64(bytes.count),
+      count >= 0, count <= bytes.count - Int(position - base)
+    else { return nil }
+    return Array(bytes[Int(position - base)..<Int(position - base) + count])
+  }
+
+  static func little(_ value: UInt64, _ width: Int) -> [UInt8] {
+    (0..<width).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+  }
+
+  /// Version 1, "zR" with pcrel|sdata4, code alignment 1, data alignment -8, return address in 16;
+  /// then what every x86_64 function starts with: CFA = rsp + 8, rip at CFA - 8.
+  static let usualCIE: [UInt8] = [
+    1, 0x7A, 0x52, 0, 1, 0x78, 16, 1, 0x1B, 0x0C, 7, 8, 0x90, 1,
+  ]
+
+  /// Appends a CIE and returns its offset.
+  @discardableResult
+  mutating func cie(_ body: [UInt8] = usualCIE) -> UInt64 {
+    let offset = UInt64(bytes.count)
+    let identifier: UInt64 = section == .ehFrame ? 0 : 0xFFFF_FFFF
+    bytes += Self.little(UInt64(4 + body.count), 4) + Self.little(identifier, 4) + body
+    return offset
+  }
+
+  /// Appends an FDE: its range in the section's usual encoding, then the instructions.
+  mutating func fde(
+    _ range: Range<UInt64>, cie: UInt64 = 0, instructions: [UInt8]
+  ) {
+    switch section {
+    case .ehFrame:
+      let identifier = UInt64(bytes.count + 4)
+      let place = address + identifier + 4
+      let body =
+        Self.little(range.lowerBound &- place, 4) + Self.little(UInt64(range.count), 4) + [0]
+        + instructions
+      bytes += Self.little(UInt64(4 + body.count), 4) + Self.little(identifier - cie, 4) + body
+    case .debugFrame:
+      let body =
+        Self.little(range.lowerBound, 8) + Self.little(UInt64(range.count), 8) + instructions
+      bytes += Self.little(UInt64(4 + body.count), 4) + Self.little(cie, 4) + body
+    }
+  }
+
+  /// `.eh_frame_hdr` with a table: version 1; pcrel|sdata4, udata4, datarel|sdata4.
+  static func header(
+    _ entries: [(start: UInt64, position: UInt64)], at header: UInt64, section: UInt64
+  ) -> [UInt8] {
+    let table = entries.flatMap { entry in
+      little(entry.start &- header, 4) + little(entry.position &- header, 4)
+    }
+    return [1, 0x1B, 0x03, 0x3B] + little(section &- (header + 4), 4)
+      + little(UInt64(entries.count), 4) + table
+  }
+
+  /// A table that is made by reading through the section.
+  var table: CFITable {
+    var places = CFITable.Places()
+    let range = base..<base + UInt64(bytes.count)
+    switch section {
+    case .ehFrame:
+      places.ehFrame = AddressRange(
+        from: Address(range.lowerBound), to: Address(range.upperBound))
+    case .debugFrame:
+      places.debugFrame = AddressRange(
+        from: Address(range.lowerBound), to: Address(range.upperBound))
+    }
+    return CFITable(places, from: self)
+  }
+}
+
+/// An ELF image with call frame information as a dump's memory may hold it.
+struct HandmadeImage {
+  /// The ELF header and the program headers, at the image's start.
+  let header: [UInt8]
+  /// `.eh_frame` and `.eh_frame_hdr`, 0x800 bytes on.
+  let frames: [UInt8]
+
+  /// - Parameters:
+  ///   - address: where the image is loaded.
+  ///   - functions: offsets from its start, and the instructions behind the usual ones.
+  init(at address: UInt64, functions: [(range: Range<UInt64>, instructions: [UInt8])]) {
+    let start = address + 0x800
+    var section = CFIBytes(address: start)
+    section.cie()
+    var entries: [(UInt64, UInt64)] = []
+    for function in functions {
+      let range = address + function.range.lowerBound..<address + function.range.upperBound
+      entries.append((range.lowerBound, start + UInt64(section.bytes.count)))
+      section.fde(range, instructions: function.instructions)
+    }
+    let headerOffset = 0x800 + UInt64(section.bytes.count)
+    section.bytes += CFIBytes.header(entries, at: address + headerOffset, section: start)
+    let little = CFIBytes.little
+    let size = 0x800 + UInt64(section.bytes.count) - headerOffset
+    var elf: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 8)
+    elf += little(3, 2) + little(62, 2) + little(1, 4) + little(0, 8) + little(64, 8)
+    elf += little(0, 8) + little(0, 4) + little(64, 2) + little(56, 2) + little(2, 2)
+    elf += [UInt8](repeating: 0, count: 6)
+    func segment(_ type: UInt64, _ place: UInt64, _ size: UInt64) -> [UInt8] {
+      little(type, 4) + little(5, 4) + little(place, 8) + little(place, 8) + little(place, 8)
+        + little(size, 8) + little(size, 8) + little(8, 8)
+    }
+    header = elf + segment(1, 0, 0x1000) + segment(0x6474_E550, headerOffset, size)
+    frames = section.bytes
+  }
+}
