@@ -31,8 +31,11 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var memory = MemorySnapshot()
   /// The dynamic linker's own list; nil for a static executable, and where it was not captured.
   public var linkMap: LinkMap?
-  /// What the program said of itself, by name.
-  public var annotations: [String: String] = [:]
+  /// What the program said of itself when the handler was started, by name; of a minidump of others
+  /// all that it has.
+  public var launchAnnotations: [String: String] = [:]
+  /// What the converter was given to say of the program, by name.
+  public var addedAnnotations: [String: String] = [:]
   public var capture = CaptureQuality()
   /// Names and lines that were stored with the report; nil where none were.
   public var storedSymbols: StoredSymbols?
@@ -57,6 +60,22 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   public init(architecture: Architecture) {
     self.architecture = architecture
+  }
+
+  /// All that is said of the program, by name: what the converter was given counts before what the
+  /// program set later, and that before what it said at launch; a typed annotation counts last.
+  public var annotations: [String: String] {
+    var all = launchAnnotations
+    for annotation in client.simpleAnnotations {
+      if let name = annotation.name, let text = annotation.text { all[name] = text }
+    }
+    for annotation in client.annotations {
+      guard let name = annotation.name, let text = annotation.text, all[name] == nil else {
+        continue
+      }
+      all[name] = text
+    }
+    return all.merging(addedAnnotations) { _, added in added }
   }
 
   /// The thread the exception names; nil where there is no exception, or its thread was not

@@ -9,7 +9,7 @@ import Testing
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.process.crashUptime = 10_000_000_000
     snapshot.client = client
-    snapshot.annotations = annotations
+    snapshot.launchAnnotations = annotations
     return TextReport.text(of: CrashReport(snapshot: snapshot, symbolicating: false))
   }
 
