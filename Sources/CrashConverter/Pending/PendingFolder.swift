@@ -83,7 +83,8 @@ struct PendingFolder: ~Copyable {
       process = ProcessProbe.look(at: record.processID)
     }
     let recordTime = folder.status(of: recordName)?.modificationTime ?? .min
-    let isMapped = record?.isMapped == true && record?.bootID == host.bootID
+    let isMapped =
+      record.map { $0.isMapped && ($0.bootID == host.bootID || $0.bootID.isEmpty) } ?? false
     return OwnerEvidence(
       record: record, host: host, process: process,
       fifo: fifoProbe(file.name.with(role: .fifo).description),
