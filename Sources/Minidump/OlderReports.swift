@@ -111,6 +111,12 @@ extension ProcessSnapshot {
     for (name, value) in launchAnnotations where annotations[name] != value {
       addedAnnotations[name] = value
     }
+    // A typed annotation has its state with it.
+    for annotation in client.annotations {
+      if let name = annotation.name, launchAnnotations[name] == annotation.text {
+        launchAnnotations[name] = nil
+      }
+    }
     if let map = root.map(.exception) { apply(exception: map, isWhole: document.isComplete) }
     apply(threads: root.elements(.threads), isWhole: document.isComplete)
     let deleted = Set(

@@ -62,21 +62,29 @@ public struct ProcessSnapshot: Sendable, Equatable {
     self.architecture = architecture
   }
 
-  /// All that is said of the program, by name: what the converter was given counts before what the
-  /// program set later, and that before what it said at launch; a typed annotation counts last.
-  public var annotations: [String: String] {
-    var all = launchAnnotations
-    for annotation in client.simpleAnnotations {
-      if let name = annotation.name, let text = annotation.text { all[name] = text }
+  /// The annotation that counts under each name: the converter's before simple ones set later, those
+  /// before the ones of the launch, a typed one last; one without a value counts under no name.
+  package var countingAnnotations: [String: ClientAnnotation] {
+    var counting: [String: ClientAnnotation] = [:]
+    for annotation in client.annotations where annotation.text != nil {
+      guard let name = annotation.name, counting[name] == nil else { continue }
+      counting[name] = annotation
     }
-    for annotation in client.annotations {
-      guard let name = annotation.name, let text = annotation.text, all[name] == nil else {
-        continue
+    func add(_ given: [String: String]) {
+      for (name, value) in given {
+        counting[name] = ClientAnnotation(name: name, value: .text(value))
       }
-      all[name] = text
     }
-    return all.merging(addedAnnotations) { _, added in added }
+    add(launchAnnotations)
+    for annotation in client.simpleAnnotations where annotation.text != nil {
+      if let name = annotation.name { counting[name] = annotation }
+    }
+    add(addedAnnotations)
+    return counting
   }
+
+  /// The values that count, by name.
+  public var annotations: [String: String] { countingAnnotations.compactMapValues(\.text) }
 
   /// The thread the exception names; nil where there is no exception, or its thread was not
   /// captured.
