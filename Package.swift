@@ -144,8 +144,7 @@ let package = Package(
       name: "PostmortemToolTests",
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
-        "IntermediateDump",
-        "PostmortemTool", "Stackwalk",
+        "IntermediateDump", "PostmortemTool", "Stackwalk",
       ]),
 
     // Runs victims and debuggers for tests and proofs, and what both need; never a product.
