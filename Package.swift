@@ -132,7 +132,8 @@ let package = Package(
       name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     .testTarget(
       name: "MinidumpTests",
-      dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
+      dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"],
+      exclude: ["VersionBefore"]),
     .testTarget(
       name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
@@ -196,7 +197,7 @@ let package = Package(
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
-      ]),
+      ], exclude: ["VersionBefore"]),
     // Makes extreme and damaged dumps, and does with each whatever is done with dumps.
     .executableTarget(
       name: "ExtremeDumps",

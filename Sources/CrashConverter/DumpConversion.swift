@@ -61,7 +61,7 @@ struct DumpConversion: ~Copyable {
     var found = try target(of: claim.name.reportID, snapshot, dump.digest)
     var summary: ProcessedDump.Summary?
     if !found.isReported {
-      snapshot.annotations.merge(annotations) { _, new in new }
+      snapshot.addedAnnotations = annotations
       // Not again after a converter died at this dump: the report matters more than its names.
       if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
       if claim.attempt == 1 { userStreams.add(to: &snapshot) }
@@ -133,7 +133,7 @@ struct DumpConversion: ~Copyable {
     if try isReported(name.reportID) { return try !isCrash(name.reportID) }
     var snapshot = run.snapshot(identifier: name.identifier)
     snapshot.reportID = name.reportID
-    snapshot.annotations.merge(annotations) { _, new in new }
+    snapshot.addedAnnotations = annotations
     do throws(Failure) {
       try store(&snapshot, as: name.reportID)
     } catch  where error.isReportThere {

@@ -38,6 +38,11 @@ enum MinidumpFormat {
   static let packedDsoDebugSize = 36
   static let packedLinkMapSize = 20
 
+  /// Names of simple annotations under which a minidump carries product and version, as Crashpad's
+  /// clients do.
+  static let productAnnotation = "prod"
+  static let versionAnnotation = "ver"
+
   // What Breakpad's reader takes at most; it drops the whole list when there is more.
   static let maximumThreads = 4096
   static let maximumModules = 2048
@@ -108,8 +113,6 @@ struct MinidumpStreamType: RawRepresentable, Hashable, Sendable {
   static let linuxDsoDebug = MinidumpStreamType(rawValue: 0x4767_000A)
   /// Crashpad's, "CP".
   static let crashpadInfo = MinidumpStreamType(rawValue: 0x4350_0001)
-  /// Ours, "PM": `ProcessSnapshot.extensionDocument()`.
-  static let postmortemExtension = MinidumpStreamType(rawValue: 0x504D_0001)
-  /// Ours: `ProcessSnapshot.storedSymbols`.
-  static let postmortemSymbols = MinidumpStreamType(rawValue: 0x504D_0002)
+  /// Ours, "PM": the whole snapshot but its memory, `ProcessSnapshot.encoded()`.
+  static let postmortemDump = MinidumpStreamType(rawValue: 0x504D_0003)
 }

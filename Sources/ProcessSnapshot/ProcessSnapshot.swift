@@ -31,8 +31,11 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var memory = MemorySnapshot()
   /// The dynamic linker's own list; nil for a static executable, and where it was not captured.
   public var linkMap: LinkMap?
-  /// What the program said of itself, by name.
-  public var annotations: [String: String] = [:]
+  /// What the program said of itself when the handler was started, by name; of a minidump of others
+  /// all that it has.
+  public var launchAnnotations: [String: String] = [:]
+  /// What the converter was given to say of the program, by name.
+  public var addedAnnotations: [String: String] = [:]
   public var capture = CaptureQuality()
   /// Names and lines that were stored with the report; nil where none were.
   public var storedSymbols: StoredSymbols?
@@ -58,6 +61,30 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public init(architecture: Architecture) {
     self.architecture = architecture
   }
+
+  /// The annotation that counts under each name: the converter's before simple ones set later, those
+  /// before the ones of the launch, a typed one last; one without a value counts under no name.
+  package var countingAnnotations: [String: ClientAnnotation] {
+    var counting: [String: ClientAnnotation] = [:]
+    for annotation in client.annotations where annotation.text != nil {
+      guard let name = annotation.name, counting[name] == nil else { continue }
+      counting[name] = annotation
+    }
+    func add(_ given: [String: String]) {
+      for (name, value) in given {
+        counting[name] = ClientAnnotation(name: name, value: .text(value))
+      }
+    }
+    add(launchAnnotations)
+    for annotation in client.simpleAnnotations where annotation.text != nil {
+      if let name = annotation.name { counting[name] = annotation }
+    }
+    add(addedAnnotations)
+    return counting
+  }
+
+  /// The values that count, by name.
+  public var annotations: [String: String] { countingAnnotations.compactMapValues(\.text) }
 
   /// The thread the exception names; nil where there is no exception, or its thread was not
   /// captured.

@@ -136,6 +136,28 @@ import Testing
     }
   }
 
+  @Test func withoutABootTheWitnessesTellWhereNoOtherMachineWrites() {
+    func isDead(
+      _ fifo: OwnerEvidence.FIFOProbe, _ lease: RecordLease, isLocal: Bool, isMapped: Bool = true
+    ) -> Bool {
+      self.isDead {
+        $0.record?.bootID = ""
+        $0.record?.startTime = 0
+        $0.record?.isMapped = isMapped
+        $0.process = .unreadable
+        $0.fifo = fifo
+        $0.lease = lease
+        $0.isLocalFileSystem = isLocal
+      }
+    }
+    #expect(isDead(.noReader, .granted, isLocal: true))
+    #expect(!isDead(.noReader, .granted, isLocal: false))
+    #expect(!isDead(.noReader, .granted, isLocal: true, isMapped: false))
+    #expect(!isDead(.noReader, .refused, isLocal: true))
+    #expect(!isDead(.hasReader, .granted, isLocal: true))
+    #expect(!isDead(.unreadable, .granted, isLocal: true))
+  }
+
   @Test func withoutARecordAgeTells() {
     func isDead(_ fifo: OwnerEvidence.FIFOProbe, isLocal: Bool, age: Int64) -> Bool {
       self.isDead {

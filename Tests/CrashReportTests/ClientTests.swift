@@ -9,7 +9,7 @@ import Testing
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.process.crashUptime = 10_000_000_000
     snapshot.client = client
-    snapshot.annotations = annotations
+    snapshot.launchAnnotations = annotations
     return TextReport.text(of: CrashReport(snapshot: snapshot, symbolicating: false))
   }
 
@@ -22,13 +22,19 @@ import Testing
       ClientAnnotation(name: "d\u{1B}", value: nil, state: .unreadable),
     ]
     // Another value of the name counts, which the mark is not for.
-    let text = text(client, ["a": "1", "b": "given", "c": "y"])
+    let text = text(client, ["b": "given"])
     #expect(text.contains("  a = 1  (a newer value was being written)\n"))
     #expect(text.contains("  b = given\n  c = y\n"))
     #expect(text.contains(": could not be read\n") && !text.contains("\u{1B}"))
     client.annotations[1].value = .text("given")
+    #expect(self.text(client, ["b": "given"]).contains("  b = given\n"))
+    #expect(self.text(client).contains("  b = given  (a newer value was lost)\n"))
+    client.simpleAnnotations = [
+      ClientAnnotation(name: "b", value: .text("later"), state: .beingReplaced)
+    ]
     #expect(
-      self.text(client, ["b": "given"]).contains("  b = given  (a newer value was lost)\n"))
+      self.text(client, ["b": "given"])
+        .contains("  b = later  (a newer value was being written)\n"))
   }
 
   @Test func countsWhatIsMissing() {

@@ -12,7 +12,7 @@ import Testing
     snapshot.reportID = ReportID("00112233-4455-4677-8899-aabbccddeeff")
     snapshot.process.processID = 12
     snapshot.process.crashTime = 1_763_736_545_123_456_789
-    snapshot.annotations = ["b": "\"quoted\"\n", "a": ""]
+    snapshot.launchAnnotations = ["b": "\"quoted\"\n", "a": ""]
     var exception = ExceptionSnapshot(threadID: 13)
     exception.signal = 11
     exception.code = 1

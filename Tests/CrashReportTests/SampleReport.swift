@@ -22,7 +22,7 @@ enum SampleReport {
     snapshot.process.descriptorCount = 3
     snapshot.system.distribution = word
     snapshot.system.processorModel = word
-    snapshot.annotations = [word: word]
+    snapshot.launchAnnotations = [word: word]
     snapshot.mappings = [
       MemoryMapping(start: 0x40_0000, end: 0x40_1000, protection: [.read, .execute], path: word),
       MemoryMapping(start: 0x40_1000, end: 0x40_2000, protection: [.read, .write], path: word),

@@ -36,6 +36,7 @@ struct ExtremeDump {
     if numbers.chance(20) { map(.dumpRequest, 1301...1307, to: &writer) }
     if numbers.chance(20) { map(.runEnd, 1465...1467, to: &writer) }
     if numbers.chance(30) { writeLinkMap(to: &writer) }
+    if numbers.chance(30) { writeConversion(to: &writer) }
   }
 
   // MARK: - Values
@@ -213,6 +214,25 @@ struct ExtremeDump {
     values(1101...1107, to: &writer)
     writer.startArray(.linkEntries)
     for _ in 0..<numbers.below(3) { map(.linkEntry, 1110...1112, to: &writer) }
+    writer.end()
+    writer.end()
+  }
+
+  /// What a converter adds, with names for the addresses that stacks are likely to have.
+  private mutating func writeConversion(to writer: inout IntermediateDumpWriter) {
+    writer.startMap(.conversion)
+    value(.clientID, to: &writer)
+    writer.startArray(.symbols)
+    for thread in process.threads {
+      for address in [thread.registers[16], thread.registers[32] &- 1, numbers.number()] {
+        writer.startMap(.symbol)
+        writer.unsigned(.symbolAddress, address)
+        writer.startArray(.functions)
+        for _ in 0..<numbers.below(3) { map(.function, 1615...1621, to: &writer) }
+        writer.end()
+        writer.end()
+      }
+    }
     writer.end()
     writer.end()
   }

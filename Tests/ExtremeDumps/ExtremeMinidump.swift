@@ -78,7 +78,8 @@ struct ExtremeMinidump {
     addCrashpad()
     addLinkMap()
     stream(15, numbers.words(30))
-    if numbers.chance(40) { stream(0x504D_0001, extended) }
+    // Ours, or that of an earlier version.
+    if numbers.chance(60) { stream(numbers.pick([0x504D_0001, 0x504D_0003]), extended) }
     if numbers.chance(40) { addSymbols() }
   }
 

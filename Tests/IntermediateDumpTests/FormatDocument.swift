@@ -1,40 +1,47 @@
 import Foundation
+import IntermediateDump
 
 /// `Docs/IntermediateDumpFormat.md`, as far as tests compare the code with it.
 struct FormatDocument {
-  /// One row of the table of keys.
-  struct Key: Equatable {
-    let number: UInt16
-    let name: String
-    let kind: String
-  }
-
-  let keys: [Key]
+  /// The rows of the table of keys.
+  let rows: [String]
   /// The worked example's bytes.
   let exampleBytes: [UInt8]
   /// How the document says that the example is printed.
   let exampleTree: String
 
-  init(file: String = #filePath) throws {
-    let root = URL(fileURLWithPath: file).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let text = try String(
-      contentsOf: root.appendingPathComponent("Docs/IntermediateDumpFormat.md"), encoding: .utf8)
-    keys = text.split(separator: "\n").compactMap { line in
-      let cells = line.split(separator: "|", omittingEmptySubsequences: false)
-        .map { $0.trimmingCharacters(in: .whitespaces) }
-      guard cells.count >= 6, let number = UInt16(cells[1]), cells[2].hasPrefix("`") else {
-        return nil
-      }
-      return Key(
-        number: number, name: cells[2].trimmingCharacters(in: ["`"]), kind: cells[3])
-    }
+  private static let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("Docs/IntermediateDumpFormat.md")
+
+  init() throws {
+    let text = try String(contentsOf: Self.place, encoding: .utf8)
+    rows = text.split(separator: "\n").map(String.init).filter(Self.isRow)
     let blocks =
       text.components(separatedBy: "## Example").last?
       .components(separatedBy: "```") ?? []
     exampleBytes = (blocks.count > 1 ? blocks[1] : "").split(separator: "\n")
       .flatMap(Self.leadingBytes)
     exampleTree = blocks.count > 3 ? String(blocks[3].dropFirst()) : ""
+  }
+
+  static func replaceRows(by rows: [String]) throws {
+    var lines = try String(contentsOf: place, encoding: .utf8).components(separatedBy: "\n")
+    let start = lines.firstIndex(where: isRow) ?? lines.count
+    lines.removeAll(where: isRow)
+    lines.insert(contentsOf: rows, at: start)
+    try lines.joined(separator: "\n").write(to: place, atomically: true, encoding: .utf8)
+  }
+
+  private static func isRow(_ line: String) -> Bool {
+    line.hasPrefix("| ") && line.dropFirst(2).first?.isNumber == true && line.contains("| `")
+  }
+
+  /// The row that a key has, by the schema.
+  static func row(of key: IntermediateDumpKey) -> String {
+    let definition = key.definition
+    let size = definition.size.map { "\($0)" } ?? "-"
+    return "| \(key.rawValue) | `\(key)` | \(definition.kind) | \(size) | \(definition.meaning) |"
   }
 
   /// The bytes in front of a line's explanation, which two blanks divide from them.

@@ -28,6 +28,15 @@ import Testing
     #expect(RunRecord(bytes: try #require(plain.encoded())) == plain)
   }
 
+  @Test func withoutProcOnlyAMappedRecordIsOne() throws {
+    var record = Self.record()
+    record.startTime = 0
+    record.bootID = ""
+    #expect(RunRecord(bytes: try #require(record.encoded())) == record)
+    record.isMapped = false
+    #expect(RunRecord(bytes: try #require(record.encoded())) == nil)
+  }
+
   @Test func aRecordOfAnEarlierVersionIsRead() throws {
     // As it was written before these were known.
     let bytes = IntermediateDumpEncoding.encode { writer in

@@ -21,6 +21,15 @@ struct DumpBytes {
   /// The types of all streams, in the directory's order.
   var streamTypes: [Int] { (0..<u32(8)).map { u32(u32(12) + $0 * 12) } }
 
+  /// The same file, whose directory has an unknown type in place of a stream's.
+  func hiding(_ type: Int) -> [UInt8] {
+    var bytes = bytes
+    for (index, found) in streamTypes.enumerated() where found == type {
+      bytes[u32(12) + index * 12 + 3] = 0xFF
+    }
+    return bytes
+  }
+
   /// A MINIDUMP_STRING, checked for its terminator.
   func string(_ rva: Int) -> String? {
     let count = u32(rva) / 2

@@ -89,8 +89,10 @@ import Testing
     // Text of modules is the process's too, for a Crashpad client keeps nearly all of it there.
     #expect(read.annotations == ["key": "value", "two": "value"])
     #expect(read.capture.isComplete)
-    // Written and read by us it stays what it was.
-    #expect(try MinidumpReader.snapshot(of: minidumpBytes(of: read)) == read)
+    // Written by us they are what they were, for others.
+    let written = DumpBytes(try minidumpBytes(of: read)).hiding(0x504D_0003)
+    let again = try MinidumpReader.snapshot(of: written)
+    #expect(again.modules == read.modules && again.annotations == read.annotations)
   }
 
   @Test func everyCutIsSurvived() throws {

@@ -23,7 +23,7 @@ import Testing
     #expect(
       dump.streamTypes == [
         7, 15, 3, 24, 6, 4, 0x4350_0001, 0x4767_0003, 0x4767_0004, 0x4767_0005, 0x4767_0006,
-        0x4767_0008, 0x4767_0009, 0x4767_000A, 0x504D_0001, 16, 5,
+        0x4767_0008, 0x4767_0009, 0x4767_000A, 0x504D_0003, 16, 5,
       ])
   }
 
@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test func extensionIsAnIntermediateDump() throws {
-    let stream = try #require(dump.stream(0x504D_0001))
+    let stream = try #require(dump.stream(0x504D_0003))
     let bytes = Array(dump.bytes[stream.rva..<stream.rva + stream.size])
     #expect(bytes[0..<6].elementsEqual("PMDUMP".utf8))
     let document = try IntermediateDumpDocument(parsing: bytes)

@@ -44,12 +44,11 @@ import Testing
     return client
   }
 
-  @Test func theExtensionOfAMinidumpHasAll() throws {
+  @Test func whatIsWrittenHasAll() throws {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.client = full
-    let bytes = try #require(snapshot.extensionDocument())
-    var read = ProcessSnapshot(architecture: .x86_64)
-    read.applyExtension(try IntermediateDumpDocument(parsing: bytes))
+    let bytes = try #require(snapshot.encoded())
+    let read = ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))
     #expect(read.client == full)
     #expect(
       full.annotations.map(\.text) == [

@@ -230,7 +230,7 @@ import Testing
       bytes[index] ^= mask
       if let document = try? IntermediateDumpDocument(parsing: bytes) {
         let read = ProcessSnapshot(reading: document)
-        if read.extensionDocument() != nil { readable += 1 }
+        if read.encoded() != nil { readable += 1 }
       }
       bytes[index] ^= mask
     }

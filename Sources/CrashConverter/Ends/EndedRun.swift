@@ -33,7 +33,9 @@ extension PendingFolder {
   /// How the owner of an empty locked file ended, whose death is known; nil where there is nothing
   /// to be said of it.
   func endedRun(_ name: PendingDumpName) -> EndedRun? {
-    guard let record = runRecord(of: name), let course = record.course else { return nil }
+    // Without its boot nobody can say which of the machine's counts are of its time.
+    guard let record = runRecord(of: name), let course = record.course, !record.bootID.isEmpty
+    else { return nil }
     var evidence = EndEvidence(record: record)
     evidence.bootID = host.bootID
     let now = MachineCounts.current()

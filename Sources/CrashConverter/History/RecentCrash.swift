@@ -19,7 +19,7 @@ public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
     return "\(name) at \(crashTime)\(after) (report \(reportID))"
   }
 
-  /// Takes what an intermediate dump, or a minidump's extension, says of a crash of one program.
+  /// Takes what an intermediate dump, or a minidump's own copy of one, says of a crash of one program.
   ///
   /// - Returns: nil where there was no crash, or another program's.
   init?(

@@ -41,6 +41,11 @@ struct OwnerEvidence: Sendable, Equatable {
       // A FIFO belongs to one kernel: where only one can have made it, a reader is one of here.
       return isLocalFileSystem && fifo == .hasReader ? Self.heldFIFO : verdictByAge
     }
+    // An owner without /proc does not know its boot. Where only this machine writes to the file
+    // system, both witnesses are of here, and of an earlier boot none is left.
+    if record.bootID.isEmpty {
+      return isLocalFileSystem ? verdictByWitnesses(record) : verdictByAge
+    }
     guard record.bootID == bootID else {
       return isLocalFileSystem ? .dead("its machine was started again since") : verdictByAge
     }
@@ -68,7 +73,7 @@ struct OwnerEvidence: Sendable, Equatable {
     case .unreadable: return nil
     case .found(let found):
       let knowsStartTime = Self.isSameTime(record, host)
-      if knowsStartTime, found.startTime != record.startTime {
+      if knowsStartTime, record.startTime != 0, found.startTime != record.startTime {
         return .dead("process \(record.processID) is another one")
       }
       if found.hasEnded { return .dead("process \(record.processID) has ended") }
@@ -77,7 +82,7 @@ struct OwnerEvidence: Sendable, Equatable {
       if knowsStack, found.stackStart != record.stackStart {
         return .dead("process \(record.processID) runs another program")
       }
-      guard knowsStartTime || knowsStack else { return nil }
+      guard knowsStartTime && record.startTime != 0 || knowsStack else { return nil }
       return .alive("process \(record.processID) runs")
     }
   }

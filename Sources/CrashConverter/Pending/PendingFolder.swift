@@ -83,7 +83,8 @@ struct PendingFolder: ~Copyable {
       process = ProcessProbe.look(at: record.processID)
     }
     let recordTime = folder.status(of: recordName)?.modificationTime ?? .min
-    let isMapped = record?.isMapped == true && record?.bootID == host.bootID
+    let isMapped =
+      record.map { $0.isMapped && ($0.bootID == host.bootID || $0.bootID.isEmpty) } ?? false
     return OwnerEvidence(
       record: record, host: host, process: process,
       fifo: fifoProbe(file.name.with(role: .fifo).description),
@@ -224,10 +225,16 @@ struct PendingFolder: ~Copyable {
         try? folder.remove(file.name.description)
         continue
       }
-      guard age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
+      // An owner makes its FIFO, then its run record, then its dump. So the record of a dead one says
+      // that no dump will come; without a record nobody knows whose the FIFO is.
+      guard
+        runRecord(of: file.name) != nil
+          || age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
         ownerVerdict(file).isDead
       else { continue }
-      try? folder.remove(file.name.description)
+      // Both at once: each is evidence of the other's owner.
+      try? folder.remove(file.name.with(role: .fifo).description)
+      try? folder.remove(file.name.with(role: .runRecord).description)
     }
   }
 }

@@ -71,36 +71,14 @@ extension CrashReport {
   }
 
   private var annotationSection: ReportSection? {
-    let marks = annotationMarks
-    var rows = snapshot.annotations.sorted { $0.key < $1.key }.map { name, value in
-      let mark = marks[AnnotationPair(name: name, value: value)] ?? ""
-      return ReportSection.Row.assignment(name: name, value: value + mark)
-    }
-    for annotation in snapshot.client.annotations + snapshot.client.simpleAnnotations
-    where annotation.value == nil {
-      rows.append(.text("\(annotation.name ?? "?"): could not be read"))
-    }
-    return ReportSection("Annotations", rows: rows)
-  }
-
-  private struct AnnotationPair: Hashable {
-    let name: String
-    let value: String
-  }
-
-  /// Notes on values that are not simply the last ones.
-  private var annotationMarks: [AnnotationPair: String] {
-    var marks: [AnnotationPair: String] = [:]
-    for annotation in snapshot.client.annotations + snapshot.client.simpleAnnotations {
-      guard let name = annotation.name, let value = annotation.text else { continue }
-      let pair = AnnotationPair(name: name, value: value)
-      switch annotation.state {
-      case .beingReplaced: marks[pair] = "  (a newer value was being written)"
-      case .stale: marks[pair] = "  (a newer value was lost)"
-      default: continue
-      }
-    }
-    return marks
+    let counting = snapshot.countingAnnotations.sorted { $0.key < $1.key }
+    let unreadable = (snapshot.client.annotations + snapshot.client.simpleAnnotations)
+      .filter { $0.value == nil }
+    return ReportSection(
+      "Annotations",
+      rows: counting.map { name, annotation in
+        .assignment(name: name, value: (annotation.text ?? "") + annotation.note)
+      } + unreadable.map { .text("\($0.name ?? "?"): could not be read") })
   }
 
   private var breadcrumbSection: ReportSection? {
@@ -159,5 +137,16 @@ extension CrashReport {
       }
     return ReportSection(
       "Left out of what the program told", rows: omissions.map { .text($0) })
+  }
+}
+
+extension ClientAnnotation {
+  /// Says of a value that it is not simply the last one.
+  fileprivate var note: String {
+    switch state {
+    case .beingReplaced: "  (a newer value was being written)"
+    case .stale: "  (a newer value was lost)"
+    case .unreadable, nil: ""
+    }
   }
 }

@@ -55,7 +55,7 @@ extension CrashReport {
       sentences.append("\(omitted) more threads are not in the dump.")
     }
     if let unlisted = capture.threadsUnlisted, unlisted > 0 {
-      sentences.append("\(unlisted) threads have no registers and stack in the minidump.")
+      sentences.append("\(unlisted) threads are not in the minidump's list.")
     }
     return sentences
   }

@@ -31,47 +31,33 @@ package struct RunEvidence: Sendable, Equatable {
 
   package init(time: Int64) { self.time = time }
 
+  private static let mapFields = MapFields(
+    RunEvidence(time: 0),
+    [
+      .required(.evidenceTime, \.time),
+      .optional(.evidenceUptime, \.uptime),
+      .optional(.evidenceMachineKills, \.machineKills),
+      .optional(.evidenceGroupKills, \.groupKills),
+      .optional(.evidenceGroupProcesses, \.groupProcesses),
+      .optional(.controlGroup, \.controlGroup),
+      .optional(.memoryUsed, \.memoryUsed),
+      .optional(.memoryLimit, \.memoryLimit),
+      .optional(.evidenceResidentMemory, \.residentMemory),
+      .optional(.evidenceMachineMemory, \.machineMemory),
+      .optional(.evidenceAvailableMemory, \.availableMemory),
+      .lines(.evidenceLockedFiles, \.lockedFiles),
+      .optional(.evidenceHangReport, \.hangReport),
+    ])
+
   /// Reads a `runEvidence` map; nil without a time.
   package init?(reading map: IntermediateDumpMap) {
-    guard let time = map.signed(.evidenceTime) else { return nil }
-    self.time = time
-    uptime = map.unsigned(.evidenceUptime)
-    machineKills = map.unsigned(.evidenceMachineKills)
-    groupKills = map.unsigned(.evidenceGroupKills)
-    groupProcesses = map.unsigned(.evidenceGroupProcesses)
-    controlGroup = map.text(.controlGroup)
-    memoryUsed = map.unsigned(.memoryUsed)
-    memoryLimit = map.unsigned(.memoryLimit)
-    residentMemory = map.unsigned(.evidenceResidentMemory)
-    machineMemory = map.unsigned(.evidenceMachineMemory)
-    availableMemory = map.unsigned(.evidenceAvailableMemory)
-    lockedFiles =
-      map.text(.evidenceLockedFiles)?.split(separator: "\n").map(String.init) ?? []
-    hangReport = map.data(.evidenceHangReport).flatMap { ReportID(bytes: $0) }
+    guard let evidence = Self.mapFields.value(of: map) else { return nil }
+    self = evidence
   }
 
   /// Writes the same map.
   package func encode(to writer: inout IntermediateDumpWriter) {
-    func number(_ key: IntermediateDumpKey, _ value: UInt64?) {
-      if let value { writer.unsigned(key, value) }
-    }
-    writer.startMap(.runEvidence)
-    writer.signed(.evidenceTime, time)
-    number(.evidenceUptime, uptime)
-    number(.evidenceMachineKills, machineKills)
-    number(.evidenceGroupKills, groupKills)
-    number(.evidenceGroupProcesses, groupProcesses)
-    writer.text(.controlGroup, controlGroup)
-    number(.memoryUsed, memoryUsed)
-    number(.memoryLimit, memoryLimit)
-    number(.evidenceResidentMemory, residentMemory)
-    number(.evidenceMachineMemory, machineMemory)
-    number(.evidenceAvailableMemory, availableMemory)
-    if !lockedFiles.isEmpty {
-      writer.text(.evidenceLockedFiles, lockedFiles.joined(separator: "\n"))
-    }
-    writer.bytes(.evidenceHangReport, hangReport?.bytes)
-    writer.end()
+    writer.map(.runEvidence, self, Self.mapFields)
   }
 
   /// A beat as it lies in a run record: its size (4 bytes), a document of its own, zeros.

@@ -5,12 +5,13 @@ package struct RunRecord: Sendable, Equatable {
   package static let maximumSize = 64 << 10
 
   package var processID: UInt32
-  /// Clock ticks after boot.
+  /// Clock ticks after boot; 0 where it was not known.
   package var startTime: UInt64
   /// Where the initial stack began; another one after exec.
   ///
   /// 0 where it was not known.
   package var stackStart: UInt64
+  /// Empty where it was not known.
   package var bootID: String
   /// The inode of the PID namespace: process IDs of different namespaces cannot be compared.
   ///
@@ -62,17 +63,20 @@ package struct RunRecord: Sendable, Equatable {
     guard let document = try? IntermediateDumpDocument(parsing: bytes), document.isComplete,
       let owner = document.root.map(.owner),
       let processID = owner.unsigned(.ownerProcessID).flatMap(UInt32.init(exactly:)),
-      processID > 0,
-      let startTime = owner.unsigned(.ownerStartTime), startTime > 0,
-      let bootID = owner.text(.ownerBootID), !bootID.isEmpty
+      processID > 0
     else { return nil }
+    let startTime = owner.unsigned(.ownerStartTime) ?? 0
+    let bootID = owner.text(.ownerBootID) ?? ""
+    let isMapped = owner.unsigned(.ownerIsMapped) == 1
+    // Without /proc an owner knows neither; that it maps the record is evidence enough.
+    guard isMapped || startTime > 0 && !bootID.isEmpty else { return nil }
     self.init(
       processID: processID, startTime: startTime, stackStart: owner.unsigned(.ownerStackStart) ?? 0,
       bootID: Self.bootID(of: Array(bootID.utf8)),
       processNamespace: owner.unsigned(.ownerProcessNamespace).flatMap { $0 == 0 ? nil : $0 },
       launchTime: owner.signed(.ownerLaunchTime), signals: Self.signals(of: owner))
     timeNamespace = owner.unsigned(.ownerTimeNamespace).flatMap { $0 == 0 ? nil : $0 }
-    isMapped = owner.unsigned(.ownerIsMapped) == 1
+    self.isMapped = isMapped
     course = RunCourse(reading: owner)
   }
 

@@ -287,7 +287,11 @@ public struct IntermediateDumpWriter: ~Copyable {
   @_noLocks
   private mutating func startProperty(_ key: IntermediateDumpKey, count: Int) -> Bool {
     let total = count &+ IntermediateDumpFormat.propertyHeaderSize
-    guard count >= 0, total <= capacity else { return false }
+    guard count >= 0, total <= capacity else {
+      // Without a file the whole dump has to fit: `encode` tries again with a larger buffer.
+      if descriptor < 0 { failure = 105 }  // ENOBUFS
+      return false
+    }
     if count > 64, size &+ UInt64(truncatingIfNeeded: total) > byteLimit {
       bytesOmitted &+= UInt64(truncatingIfNeeded: count)
       return false

@@ -54,7 +54,7 @@ package enum SyntheticProcess {
     let code = MemoryRegion(
       address: executable &+ 0x1000, bytes: Array(repeating: 0x90, count: 256))
     snapshot.memory = MemorySnapshot(joining: snapshot.threads.flatMap(\.stack) + [code])
-    snapshot.annotations = ["ver": "the program's own", "Grüße": "Ω🙂", "empty": ""]
+    snapshot.launchAnnotations = ["ver": "the program's own", "Grüße": "Ω🙂", "empty": ""]
     return snapshot
   }
 

@@ -30,7 +30,7 @@ package struct UploadDatabase {
     snapshot.clientID = try database.clientID()
     snapshot.process.product = "tests \"of\" uploads"
     snapshot.process.version = "1.2"
-    snapshot.annotations = annotations
+    snapshot.launchAnnotations = annotations
     let report = try database.prepareNewReport(id)
     try MinidumpWriter.write(snapshot, to: report.descriptor)
     if extra > 0 {

@@ -25,7 +25,7 @@ struct TrappingArithmetic {
   }
 
   static let modules = [
-    Module(name: "IntermediateDump", folders: ["Reader", "Owner"]),
+    Module(name: "IntermediateDump", folders: ["Fields", "Reader", "Owner"]),
     Module(name: "ProcessSnapshot"), Module(name: "Minidump"), Module(name: "Stackwalk"),
     Module(name: "CrashReport"), Module(name: "CrashReportDatabase"),
     Module(name: "CrashConverter"),

@@ -1,0 +1,102 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+extension MinidumpEncoder {
+  /// Crashpad's own stream: report ID, client ID and the simple annotations.
+  ///
+  /// Source: Crashpad `minidump/minidump_extensions.h`.
+  mutating func encodeCrashpadInfo() -> MinidumpLocation {
+    var annotations = snapshot.annotations
+    // Servers that take Crashpad's dumps look for these two names.
+    for (name, value) in [
+      (MinidumpFormat.productAnnotation, snapshot.process.product),
+      (MinidumpFormat.versionAnnotation, snapshot.process.version),
+    ] where annotations[name] == nil { annotations[name] = value }
+    let dictionary = appendDictionary(annotations)
+    let modules = encodeModuleAnnotations()
+    buffer.align(to: 4)
+    let start = buffer.rva
+    buffer.append(UInt32(1))
+    buffer.append(snapshot.reportID?.guidBytes ?? Array(repeating: 0, count: 16))
+    buffer.append(snapshot.clientID?.guidBytes ?? Array(repeating: 0, count: 16))
+    buffer.append(dictionary)
+    buffer.append(modules)
+    // Reserved; no address mask.
+    buffer.appendZeros(4 + 8)
+    return MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: MinidumpFormat.crashpadInfoSize), rva: start)
+  }
+
+  /// MinidumpSimpleStringDictionary, its strings in front of it.
+  mutating func appendDictionary(_ entries: [String: String]) -> MinidumpLocation {
+    guard !entries.isEmpty else { return .none }
+    var places: [(key: UInt32, value: UInt32)] = []
+    for (key, value) in entries.sorted(by: { $0.key < $1.key }) {
+      places.append((buffer.appendUTF8String(key), buffer.appendUTF8String(value)))
+    }
+    buffer.align(to: 4)
+    let start = buffer.count
+    buffer.append(UInt32(truncatingIfNeeded: places.count))
+    for place in places {
+      buffer.append(place.key)
+      buffer.append(place.value)
+    }
+    return MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
+    )
+  }
+}
+
+extension MinidumpDecoder {
+  /// Crashpad's stream: its 64 bytes, or the shorter forms of earlier versions.
+  ///
+  /// Call it when the modules are there, for some of their annotations are here.
+  mutating func decodeCrashpadInfo() {
+    guard let stream = file.streams[.crashpadInfo] else { return }
+    let start = stream.lowerBound
+    guard stream.count >= 36, file.integer(at: start, width: 4) != 0 else {
+      file.note("the Crashpad stream is too short")
+      return
+    }
+    snapshot.reportID = ReportID(guidBytes: file.bytes[start + 4..<start + 20])
+    snapshot.clientID = ReportID(guidBytes: file.bytes[start + 20..<start + 36])
+    if stream.count >= 44 {
+      for (name, value) in dictionary(at: start + 36) where snapshot.launchAnnotations[name] == nil
+      {
+        snapshot.launchAnnotations[name] = value
+      }
+    }
+    if stream.count >= 52 { decodeModuleAnnotations(at: start + 44) }
+  }
+
+  /// MinidumpSimpleStringDictionary, in the file's order.
+  mutating func dictionary(at location: Int) -> [(name: String, value: String)] {
+    var entries: [(name: String, value: String)] = []
+    for entry in list(at: location, size: 8) {
+      guard let name = annotationText(at: entry), let value = annotationText(at: entry + 4) else {
+        continue
+      }
+      entries.append((name, value))
+    }
+    return entries
+  }
+
+  /// Where the entries are of a list that a location descriptor leads to: a 32-bit count, then
+  /// entries of one size.
+  func list(at location: Int, size: Int) -> [Int] {
+    guard let list = file.location(at: location), list.count >= 4,
+      let count = file.integer(at: list.lowerBound, width: 4)
+    else { return [] }
+    let fitting = min((list.count - 4) / size, MinidumpFile.maximumEntries)
+    return (0..<Int(clamping: min(count, UInt64(fitting)))).map { list.lowerBound + 4 + $0 * size }
+  }
+
+  /// The text that an RVA in the file leads to; nil, and noted, where it is damaged.
+  mutating func annotationText(at place: Int) -> String? {
+    guard let rva = file.integer(at: place, width: 4), let text = file.utf8String(at: rva) else {
+      file.note("an annotation is damaged")
+      return nil
+    }
+    return text
+  }
+}

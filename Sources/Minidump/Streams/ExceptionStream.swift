@@ -1,0 +1,83 @@
+internal import ProcessSnapshot
+
+extension MinidumpEncoder {
+  /// MINIDUMP_EXCEPTION_STREAM: the signal's number, its code as flags, its address.
+  ///
+  /// A dump without a crash has the number that Breakpad and Crashpad give it on Linux, all ones.
+  /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED; Microsoft minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` for
+  /// what Linux puts where.
+  mutating func encodeException() -> MinidumpLocation {
+    guard let exception = snapshot.exception else { return .none }
+    let context =
+      crashedContext
+      ?? encodeContext(exception.context, stackPointer: nil, instructionPointer: nil)
+    let parameters = Self.parameters(of: exception)
+    buffer.align(to: 4)
+    let start = buffer.rva
+    buffer.append(exception.threadID)
+    buffer.append(UInt32(0))
+    let number = snapshot.request == nil ? UInt32(bitPattern: exception.signal ?? 0) : .max
+    buffer.append(number)
+    buffer.append(UInt32(bitPattern: exception.code ?? 0))
+    // No nested exception.
+    buffer.append(UInt64(0))
+    buffer.append(exception.address ?? exception.systemCall?.address ?? 0 as Address)
+    buffer.append(UInt32(truncatingIfNeeded: parameters.count))
+    buffer.append(UInt32(0))
+    for index in 0..<15 { buffer.append(index < parameters.count ? parameters[index] : 0) }
+    buffer.append(context)
+    return MinidumpLocation(size: 168, rva: start)
+  }
+
+  /// What siginfo_t says besides the address: number and architecture of a system call, or process,
+  /// user and value of a sender.
+  private static func parameters(of exception: ExceptionSnapshot) -> [UInt64] {
+    if let call = exception.systemCall {
+      return [UInt64(UInt32(bitPattern: call.number)), UInt64(call.architecture)]
+    }
+    guard let sender = exception.sender else { return [] }
+    return [
+      UInt64(UInt32(bitPattern: sender.processID)), UInt64(sender.userID), sender.value,
+    ]
+  }
+}
+
+extension MinidumpDecoder {
+  /// MINIDUMP_EXCEPTION_STREAM.
+  ///
+  /// Numbers that are no signals (a dump taken without a crash, another system) are left out.
+  mutating func decodeException() {
+    guard let stream = file.streams[.exception] else { return }
+    guard stream.count >= 168, let id = file.integer(at: stream.lowerBound, width: 4),
+      let number = file.integer(at: stream.lowerBound + 8, width: 4),
+      let code = file.integer(at: stream.lowerBound + 12, width: 4),
+      let address = file.integer(at: stream.lowerBound + 24, width: 8)
+    else {
+      file.note("the exception stream is too short")
+      return
+    }
+    var exception = ExceptionSnapshot(threadID: UInt32(truncatingIfNeeded: id))
+    // Of which kind is for our own stream to say.
+    if isLinux, number == UInt64(UInt32.max) { snapshot.request = DumpRequest() }
+    if isLinux, (1...64).contains(number) {
+      exception.signal = Int32(truncatingIfNeeded: number)
+      exception.code = Int32(bitPattern: UInt32(truncatingIfNeeded: code))
+      if ExceptionSnapshot.hasAddress(signal: exception.signal, code: exception.code) {
+        exception.address = Address(address)
+      }
+    }
+    let decoded =
+      file.location(at: stream.lowerBound + 160).map { decodeContext($0) } ?? DecodedContext()
+    exception.context = decoded.context
+    if let index = snapshot.threads.firstIndex(where: { $0.id == exception.threadID }) {
+      // The thread's own context may be one of the handler; the exception's is that of the crash.
+      if let context = decoded.context {
+        snapshot.threads[index].context = context
+        snapshot.threads[index].stackPointer = decoded.stackPointer
+        snapshot.threads[index].instructionPointer = decoded.instructionPointer
+      }
+      snapshot.threads[index].captureMethod = .crashed
+    }
+    snapshot.exception = exception
+  }
+}

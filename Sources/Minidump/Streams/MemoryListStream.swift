@@ -1,0 +1,81 @@
+internal import ProcessSnapshot
+
+extension MinidumpEncoder {
+  /// MINIDUMP_MEMORY_LIST: all captured memory, stacks included.
+  ///
+  /// Source: Microsoft minidumpapiset.h.
+  mutating func encodeMemoryList() -> MinidumpLocation {
+    buffer.align(to: 4)
+    let start = buffer.count
+    buffer.append(UInt32(truncatingIfNeeded: plan.pieces.count))
+    for piece in plan.pieces {
+      buffer.append(piece.address)
+      buffer.append(UInt32(truncatingIfNeeded: piece.count))
+      buffer.appendMemoryReference(piece.offset)
+    }
+    return MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
+    )
+  }
+}
+
+extension MinidumpDecoder {
+  /// MINIDUMP_MEMORY_LIST.
+  mutating func decodeMemoryList() -> [MemoryRegion] {
+    var regions: [MemoryRegion] = []
+    for entry in file.entries(of: .memoryList, size: MinidumpFormat.memoryDescriptorSize) {
+      if let region = region(at: entry, in: "memory list") { regions.append(region) }
+    }
+    return regions
+  }
+
+  /// MINIDUMP_MEMORY64_LIST: the bytes of all regions follow each other in the file.
+  mutating func decodeMemory64List() -> [MemoryRegion] {
+    guard let stream = file.streams[.memory64List],
+      let count = file.integer(at: stream.lowerBound, width: 8),
+      var rva = file.integer(at: stream.lowerBound + 8, width: 8), stream.count >= 16
+    else { return [] }
+    let fitting = min((stream.count - 16) / 16, MinidumpFile.maximumEntries)
+    var regions: [MemoryRegion] = []
+    for index in 0..<Int(clamping: min(count, UInt64(fitting))) {
+      let entry = stream.lowerBound + 16 + index * 16
+      guard let address = file.integer(at: entry, width: 8),
+        let size = file.integer(at: entry + 8, width: 8),
+        let range = file.range(rva: rva, size: size), let bytes = file.copy(range)
+      else {
+        file.note("a region of the 64-bit memory list reaches past the end of the file")
+        break
+      }
+      rva &+= size
+      guard Self.fits(bytes.count, at: Address(address)) else {
+        file.note("a region of the 64-bit memory list reaches past the end of the address space")
+        continue
+      }
+      if !bytes.isEmpty {
+        regions.append(MemoryRegion(address: Address(address), bytes: bytes))
+      }
+    }
+    return regions
+  }
+
+  /// Follows a MINIDUMP_MEMORY_DESCRIPTOR; nil for an empty one, and for one that leads outside the
+  /// file.
+  mutating func region(at entry: Int, in list: String) -> MemoryRegion? {
+    guard let address = file.integer(at: entry, width: 8), let range = file.location(at: entry + 8),
+      Self.fits(range.count, at: Address(address))
+    else {
+      file.note("a region of the \(list) reaches past the end of the file")
+      return nil
+    }
+    guard !range.isEmpty else { return nil }
+    guard let bytes = file.copy(range) else {
+      file.note("regions of the \(list) share their bytes")
+      return nil
+    }
+    return MemoryRegion(address: Address(address), bytes: bytes)
+  }
+
+  private static func fits(_ count: Int, at address: Address) -> Bool {
+    AddressRange(start: address, byteCount: UInt64(count)).byteCount == UInt64(count)
+  }
+}

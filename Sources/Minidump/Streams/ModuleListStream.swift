@@ -1,0 +1,132 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+extension MinidumpEncoder {
+  /// MINIDUMP_MODULE_LIST with CodeView records `BpEL`, the executable first, which readers take
+  /// for the main module.
+  ///
+  /// Source: Microsoft minidumpapiset.h; Breakpad `minidump_format.h`, MDCVInfoELF.
+  mutating func encodeModuleList() -> MinidumpLocation {
+    var entries: [(module: ModuleSnapshot, name: UInt32, record: MinidumpLocation)] = []
+    for module in modules {
+      entries.append((module, buffer.appendString(module.path), appendCodeView(of: module)))
+    }
+    buffer.align(to: 4)
+    let start = buffer.count
+    buffer.append(UInt32(truncatingIfNeeded: entries.count))
+    for (module, name, record) in entries {
+      buffer.append(module.address)
+      buffer.append(UInt32(clamping: module.size))
+      // Checksum and time stamp.
+      buffer.appendZeros(8)
+      buffer.append(name)
+      // VS_FIXEDFILEINFO: an ELF image has no such version.
+      buffer.appendZeros(52)
+      buffer.append(record)
+      // Miscellaneous record and reserved fields.
+      buffer.appendZeros(8 + 16)
+    }
+    return MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
+    )
+  }
+
+  private mutating func appendCodeView(of module: ModuleSnapshot) -> MinidumpLocation {
+    guard !module.buildID.isEmpty, module.buildID.count < 32 << 10 else { return .none }
+    buffer.align(to: 4)
+    let location = MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: 4 + module.buildID.count), rva: buffer.rva)
+    buffer.append(MinidumpFormat.codeViewELF)
+    buffer.append(module.buildID)
+    return location
+  }
+
+  /// At most 2,048 modules that do not overlap; if there are more, those that a thread executes and
+  /// then the lowest.
+  func listedModules() -> [ModuleSnapshot] {
+    var modules: [ModuleSnapshot] = []
+    for module in snapshot.modules.sorted(by: { $0.address < $1.address })
+    where module.size > 0 && module.range.end != nil {
+      // Breakpad drops the whole list for one overlap.
+      guard let last = modules.last, !last.range.ends(atOrBelow: module.address) else {
+        modules.append(module)
+        continue
+      }
+      if let distance = module.address.distance(above: last.address), distance > 0 {
+        modules[modules.count - 1].size = distance
+        modules.append(module)
+      }
+    }
+    let main = snapshot.mainModuleAddress(in: modules)
+    if modules.count > MinidumpFormat.maximumModules {
+      let pointers = threads.compactMap { $0.context?.instructionPointer ?? $0.instructionPointer }
+        .sorted()
+      func rank(_ module: ModuleSnapshot) -> Int {
+        if module.address == main { return 0 }
+        // The lowest pointer that is not below it: in it or behind it.
+        var low = 0
+        var high = pointers.count
+        while low < high {
+          let middle = (low + high) / 2
+          if pointers[middle] < module.address { low = middle + 1 } else { high = middle }
+        }
+        return low < pointers.count && module.contains(pointers[low]) ? 1 : 2
+      }
+      modules = modules.enumerated().map { (rank($0.element), $0.offset, $0.element) }
+        .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+        .prefix(MinidumpFormat.maximumModules).map(\.2)
+    }
+    if let index = modules.firstIndex(where: { $0.address == main }), index > 0 {
+      modules.insert(modules.remove(at: index), at: 0)
+    }
+    return modules
+  }
+}
+
+extension MinidumpDecoder {
+  /// MINIDUMP_MODULE_LIST, of which writers put the executable first.
+  mutating func decodeModuleList() {
+    var modules: [ModuleSnapshot] = []
+    for entry in file.entries(of: .moduleList, size: MinidumpFormat.moduleSize) {
+      guard let address = file.integer(at: entry, width: 8),
+        let size = file.integer(at: entry + 8, width: 4),
+        let nameRVA = file.integer(at: entry + 20, width: 4)
+      else { break }
+      let path = file.string(at: nameRVA)
+      if path == nil { file.note("a module's name is damaged") }
+      modules.append(
+        ModuleSnapshot(
+          address: Address(address), size: size, path: path ?? "", buildID: buildID(at: entry + 76))
+      )
+    }
+    mainModulePath = modules.first.flatMap { $0.path.isEmpty ? nil : $0.path }
+    let sorted = modules.enumerated()
+      .sorted { ($0.element.address, $0.offset) < ($1.element.address, $1.offset) }
+    snapshot.modules = sorted.map(\.element)
+    moduleIndices = Array(repeating: 0, count: modules.count)
+    for (index, module) in sorted.enumerated() { moduleIndices[module.offset] = index }
+  }
+
+  /// The build ID of a CodeView record; of `RSDS`, whose GUID is made of the build ID's first 16
+  /// bytes, those.
+  private mutating func buildID(at location: Int) -> [UInt8] {
+    guard let range = file.location(at: location) else {
+      file.note("a module's CodeView record reaches past the end of the file")
+      return []
+    }
+    guard range.count > 4, let kind = file.integer(at: range.lowerBound, width: 4) else {
+      return []
+    }
+    let contents = range.lowerBound + 4..<range.upperBound
+    switch UInt32(truncatingIfNeeded: kind) {
+    case MinidumpFormat.codeViewELF:
+      return contents.count <= 4096 ? file.copy(contents) ?? [] : []
+    case MinidumpFormat.codeViewPDB70:
+      guard contents.count >= 16 else { return [] }
+      let guid = file.bytes[contents.lowerBound..<contents.lowerBound + 16]
+      return ReportID(guidBytes: guid)?.bytes ?? []
+    default:
+      return []
+    }
+  }
+}

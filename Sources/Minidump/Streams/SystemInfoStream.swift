@@ -1,0 +1,141 @@
+internal import ProcessSnapshot
+
+extension MinidumpEncoder {
+  /// MINIDUMP_SYSTEM_INFO.
+  ///
+  /// Source: Microsoft minidumpapiset.h, Crashpad `minidump/minidump_system_info_writer.cc`.
+  mutating func encodeSystemInfo() -> MinidumpLocation {
+    let system = snapshot.system
+    // As `uname -srvm`, the form Breakpad writes.
+    let text = [system.kernelName, system.kernelRelease, system.kernelVersion, system.machine]
+      .compactMap { $0 }.joined(separator: " ")
+    let textRVA = buffer.appendString(text)
+    buffer.align(to: 4)
+    let start = buffer.rva
+    switch snapshot.architecture {
+    case .x86_64: buffer.append(MinidumpFormat.amd64)
+    case .arm64: buffer.append(MinidumpFormat.arm64)
+    }
+    let processor = LabelledText(system.processorText, separator: ":")
+    func number(_ label: String) -> UInt16 { processor[label].flatMap { UInt16($0) } ?? 0 }
+    // ProcessorLevel and ProcessorRevision: family, then model and stepping; arm64 has other
+    // labels.
+    buffer.append(number("cpu family"))
+    buffer.append(number("model") << 8 | number("stepping") & 0xFF)
+    buffer.append(UInt8(clamping: system.processorCount ?? 0))
+    // ProductType is for Windows.
+    buffer.append(UInt8(0))
+    for number in Self.versionNumbers(of: system.kernelRelease) { buffer.append(number) }
+    buffer.append(MinidumpFormat.linux)
+    buffer.append(textRVA)
+    // SuiteMask, Reserved2, and the CPUID fields: not captured.
+    buffer.appendZeros(2 + 2 + 24)
+    return MinidumpLocation(size: 56, rva: start)
+  }
+
+  /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for those it
+  /// lacks.
+  static func versionNumbers(of release: String?) -> [UInt32] {
+    let numbers = (release ?? "").split(separator: ".", maxSplits: 3).prefix(3).map { part in
+      UInt32(part.prefix { $0.isASCII && $0.isNumber }) ?? 0
+    }
+    return numbers + Array(repeating: 0, count: 3 - numbers.count)
+  }
+}
+
+extension MinidumpDecoder {
+  /// True for a dump of Linux or Android, whose exception codes are signals.
+  var isLinux: Bool {
+    guard let stream = file.streams[.systemInfo],
+      let platform = file.integer(at: stream.lowerBound + 20, width: 4), stream.count >= 24
+    else { return true }
+    return platform == UInt64(MinidumpFormat.linux) || platform == UInt64(MinidumpFormat.android)
+  }
+
+  /// The processor of MINIDUMP_SYSTEM_INFO, or that of the contexts' size where the stream is
+  /// missing.
+  func architecture() throws(MinidumpError) -> ProcessSnapshot.Architecture {
+    guard let stream = file.streams[.systemInfo], stream.count >= 2,
+      let number = file.integer(at: stream.lowerBound, width: 2)
+    else { return architectureOfContexts() }
+    switch UInt16(truncatingIfNeeded: number) {
+    case MinidumpFormat.amd64: return .x86_64
+    case MinidumpFormat.arm64, MinidumpFormat.arm64Old: return .arm64
+    default:
+      throw MinidumpError(.unsupportedArchitecture, "processor architecture \(number)")
+    }
+  }
+
+  private func architectureOfContexts() -> ProcessSnapshot.Architecture {
+    guard let threads = file.streams[.threadList],
+      let size = file.integer(at: threads.lowerBound + 4 + 40, width: 4)
+    else { return .x86_64 }
+    let sizes = [
+      MinidumpFormat.arm64ContextSize, MinidumpFormat.arm64ContextWithoutDebugSize,
+      MinidumpFormat.arm64OldContextSize,
+    ]
+    return sizes.contains(Int(clamping: size)) ? .arm64 : .x86_64
+  }
+
+  /// What MINIDUMP_SYSTEM_INFO says of a system whose description we do not have.
+  mutating func decodeSystemInfo() {
+    guard let stream = file.streams[.systemInfo], stream.count >= 28 else { return }
+    let start = stream.lowerBound
+    if let count = file.integer(at: start + 6, width: 1), count > 0 {
+      snapshot.system.processorCount = UInt32(truncatingIfNeeded: count)
+    }
+    guard isLinux else { return }
+    snapshot.system.kernelName = "Linux"
+    let text = file.integer(at: start + 24, width: 4).flatMap { file.string(at: $0) } ?? ""
+    // Breakpad and we write `uname -srvm`; Crashpad writes the numbers and, as text, the rest of
+    // the release and more.
+    let words = text.split(separator: " ")
+    if words.count >= 2, words[0] == "Linux" {
+      snapshot.system.kernelRelease = String(words[1])
+      let hasMachine = words.count > 3
+      snapshot.system.machine = hasMachine ? words.last.map { String($0) } : nil
+      let version = words[2..<(hasMachine ? words.count - 1 : words.count)]
+      snapshot.system.kernelVersion = version.isEmpty ? nil : version.joined(separator: " ")
+    } else {
+      let numbers = [8, 12, 16].compactMap { file.integer(at: start + $0, width: 4) }
+      if numbers.contains(where: { $0 != 0 }) {
+        snapshot.system.kernelRelease = numbers.map { String($0) }.joined(separator: ".")
+      }
+      snapshot.system.kernelVersion = text.isEmpty ? nil : text
+    }
+  }
+
+  /// Distribution and processor of the copies of os-release(5) or lsb-release, and of
+  /// `/proc/cpuinfo`.
+  mutating func decodeReleaseText() {
+    let release = LabelledText(snapshot.system.releaseText, separator: "=")
+    snapshot.system.distribution = release["PRETTY_NAME"] ?? release["DISTRIB_DESCRIPTION"]
+    let processor = LabelledText(snapshot.system.processorText, separator: ":")
+    snapshot.system.processorModel = processor["model name"]
+  }
+}
+
+/// A text of lines that are each a label, a separator and a value, such as `/proc/cpuinfo` and
+/// os-release(5).
+struct LabelledText {
+  private var values: [String: String] = [:]
+
+  /// Blanks and quotes around labels and values are taken away; the first line of a label counts.
+  init(_ text: [UInt8]?, separator: Character) {
+    for line in String(decoding: text ?? [], as: UTF8.self).split(separator: "\n") {
+      let parts = line.split(separator: separator, maxSplits: 1)
+      guard parts.count == 2 else { continue }
+      let label = Self.trimmed(parts[0])
+      if values[label] == nil { values[label] = Self.trimmed(parts[1]) }
+    }
+  }
+
+  subscript(label: String) -> String? { values[label] }
+
+  private static func trimmed(_ part: Substring) -> String {
+    let ends: Set<Character> = [" ", "\t", "\"", "\r"]
+    let start = part.drop { ends.contains($0) }
+    guard let last = start.lastIndex(where: { !ends.contains($0) }) else { return "" }
+    return String(start[...last])
+  }
+}

@@ -1,0 +1,179 @@
+internal import ProcessSnapshot
+
+extension MinidumpEncoder {
+  /// MINIDUMP_THREAD_LIST, the contexts in front of it.
+  ///
+  /// Source: Microsoft minidumpapiset.h.
+  mutating func encodeThreadList() -> MinidumpLocation {
+    var contexts: [MinidumpLocation] = []
+    for thread in threads {
+      let context = encodeContext(
+        thread.context, stackPointer: thread.stackPointer,
+        instructionPointer: thread.instructionPointer)
+      if crashedContext == nil, thread.id == snapshot.exception?.threadID {
+        crashedContext = context
+      }
+      contexts.append(context)
+    }
+    buffer.align(to: 4)
+    let start = buffer.count
+    buffer.append(UInt32(truncatingIfNeeded: threads.count))
+    for (thread, context) in zip(threads, contexts) {
+      buffer.append(thread.id)
+      // Suspend count; priority class, which is for Windows.
+      buffer.appendZeros(8)
+      buffer.append(ThreadPriority(thread).field)
+      // The thread environment block: Crashpad puts the thread pointer there.
+      buffer.append(thread.threadPointer ?? 0 as Address)
+      appendStackDescriptor(of: thread)
+      buffer.append(context)
+    }
+    return MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
+    )
+  }
+
+  /// MINIDUMP_MEMORY_DESCRIPTOR of the part of the stack that the stack pointer is in; its bytes
+  /// are the memory list's.
+  private mutating func appendStackDescriptor(of thread: ThreadSnapshot) {
+    guard let stack = thread.stackAtPointer,
+      let place = plan.location(of: stack.address, count: stack.bytes.count)
+    else {
+      buffer.append(thread.stackPointer ?? 0 as Address)
+      buffer.append(MinidumpLocation.none)
+      return
+    }
+    buffer.append(stack.address)
+    buffer.append(UInt32(truncatingIfNeeded: place.count))
+    buffer.appendMemoryReference(place.offset)
+  }
+
+  /// Appends a context, of which a thread that was not stopped has the two pointers only.
+  ///
+  /// - Returns: where it is; nowhere for a thread of which not even those are known, or readers
+  ///   would show it at address 0.
+  mutating func encodeContext(
+    _ context: CPUContext?, stackPointer: Address?, instructionPointer: Address?
+  ) -> MinidumpLocation {
+    if context == nil, stackPointer == nil, instructionPointer == nil { return .none }
+    // The FXSAVE area inside wants this alignment where a reader maps the file.
+    buffer.align(to: 16)
+    let start = buffer.count
+    switch context {
+    case .x86_64(let registers)?:
+      appendAMD64Context(registers, flags: Self.flags(of: registers))
+    case .arm64(let registers)?:
+      appendARM64Context(registers, flags: Self.flags(of: registers))
+    case nil:
+      switch snapshot.architecture {
+      case .x86_64:
+        var registers = X86_64Context()
+        registers.rsp = stackPointer?.value ?? 0
+        registers.rip = instructionPointer?.value ?? 0
+        appendAMD64Context(registers, flags: MinidumpFormat.amd64Control)
+      case .arm64:
+        var registers = ARM64Context()
+        registers.sp = stackPointer?.value ?? 0
+        registers.pc = instructionPointer?.value ?? 0
+        appendARM64Context(registers, flags: MinidumpFormat.arm64Control)
+      }
+    }
+    return MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
+    )
+  }
+}
+
+/// What a context in a minidump says of a thread.
+struct DecodedContext {
+  /// Nil where only the pointers, or nothing, is marked as there.
+  var context: CPUContext?
+  var stackPointer: Address?
+  var instructionPointer: Address?
+
+  init() {}
+
+  init(_ context: CPUContext) {
+    self.context = context
+    stackPointer = context.stackPointer
+    instructionPointer = context.instructionPointer
+  }
+}
+
+extension MinidumpDecoder {
+  /// MINIDUMP_THREAD_LIST; a stack that is a whole region of the memory list shares its bytes.
+  mutating func decodeThreadList(listed: [MemoryRegion]) {
+    var regions: [Address: MemoryRegion] = [:]
+    for region in listed { regions[region.address] = region }
+    for entry in file.entries(of: .threadList, size: MinidumpFormat.threadSize) {
+      guard let id = file.integer(at: entry, width: 4) else { break }
+      var thread = ThreadSnapshot(id: UInt32(truncatingIfNeeded: id))
+      if let block = file.integer(at: entry + 16, width: 8), block != 0 {
+        thread.threadPointer = Address(block)
+      }
+      if let field = file.integer(at: entry + 12, width: 4) {
+        let priority = ThreadPriority(field: UInt32(truncatingIfNeeded: field))
+        (thread.schedulingPolicy, thread.niceValue) = (priority.policy, priority.niceValue)
+      }
+      let decoded = file.location(at: entry + 40).map { decodeContext($0) } ?? DecodedContext()
+      thread.context = decoded.context
+      thread.stackPointer = decoded.stackPointer
+      thread.instructionPointer = decoded.instructionPointer
+      if let address = file.integer(at: entry + 24, width: 8),
+        let size = file.integer(at: entry + 32, width: 4),
+        let region = regions[Address(address)], UInt64(region.bytes.count) == size
+      {
+        thread.stack = [region]
+      } else if let region = region(at: entry + 24, in: "thread list") {
+        thread.stack = [region]
+      }
+      snapshot.threads.append(thread)
+    }
+  }
+
+  /// Reads a context in the layout of the dump's processor.
+  func decodeContext(_ range: Range<Int>) -> DecodedContext {
+    let bytes = file.bytes[range]
+    switch snapshot.architecture {
+    case .x86_64: return Self.decodeAMD64Context(bytes)
+    case .arm64: return Self.decodeARM64Context(bytes)
+    }
+  }
+}
+
+/// The priority field of MINIDUMP_THREAD, as Crashpad fills it on Linux.
+///
+/// From the low byte up: 20 minus the nice value, the rank of the scheduling policy, the static
+/// priority of a real-time thread (not captured: 0), nothing. Source: Crashpad
+/// `snapshot/linux/thread_snapshot_linux.cc`.
+struct ThreadPriority {
+  /// As sched_getscheduler(2).
+  let policy: UInt8?
+  let niceValue: Int32?
+
+  /// Policies by rank, the most modest first: idle, batch, other, round robin, FIFO.
+  private static let ranked: [UInt8] = [5, 3, 0, 2, 1]
+
+  init(_ thread: ThreadSnapshot) {
+    policy = thread.schedulingPolicy
+    niceValue = thread.niceValue
+  }
+
+  /// Reads the field; 0 says nothing, and so does the priority of another system.
+  init(field: UInt32) {
+    let rank = Int(field >> 8 & 0xFF)
+    guard (1...Self.ranked.count).contains(rank), field >> 16 <= 99 else {
+      (policy, niceValue) = (nil, nil)
+      return
+    }
+    policy = Self.ranked[rank - 1]
+    let byte = Int(field & 0xFF)
+    niceValue = (1...40).contains(byte) ? Int32(truncatingIfNeeded: 20 - byte) : nil
+  }
+
+  var field: UInt32 {
+    guard let policy, let rank = Self.ranked.firstIndex(of: policy) else { return 0 }
+    let nice = niceValue.map { (-20...19).contains($0) ? 20 - Int($0) : 0 } ?? 0
+    return UInt32(truncatingIfNeeded: (rank + 1) << 8 | nice)
+  }
+}

@@ -1,0 +1,45 @@
+internal import ProcessSnapshot
+
+extension MinidumpEncoder {
+  /// MINIDUMP_THREAD_NAME_LIST: every thread that has a name.
+  ///
+  /// Source: Microsoft minidumpapiset.h.
+  mutating func encodeThreadNames() -> MinidumpLocation {
+    var names: [(id: UInt32, rva: UInt32)] = []
+    for thread in threads {
+      guard let name = thread.name else { continue }
+      names.append((thread.id, buffer.appendString(name)))
+    }
+    buffer.align(to: 4)
+    let start = buffer.count
+    buffer.append(UInt32(truncatingIfNeeded: names.count))
+    for name in names {
+      buffer.append(name.id)
+      // 64 bits wide, and packed: an entry has 12 bytes.
+      buffer.append(UInt64(name.rva))
+    }
+    return MinidumpLocation(
+      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
+    )
+  }
+}
+
+extension MinidumpDecoder {
+  /// MINIDUMP_THREAD_NAME_LIST; an empty name is none.
+  mutating func decodeThreadNames() {
+    var names: [UInt32: String] = [:]
+    for entry in file.entries(of: .threadNames, size: MinidumpFormat.threadNameSize) {
+      guard let id = file.integer(at: entry, width: 4),
+        let rva = file.integer(at: entry + 4, width: 8), rva <= UInt64(file.bytes.count)
+      else { continue }
+      guard let name = file.string(at: rva) else {
+        file.note("a thread's name is damaged")
+        continue
+      }
+      if !name.isEmpty { names[UInt32(truncatingIfNeeded: id)] = name }
+    }
+    for index in snapshot.threads.indices {
+      snapshot.threads[index].name = names[snapshot.threads[index].id]
+    }
+  }
+}

@@ -1,0 +1,166 @@
+package import IntermediateDump
+
+/// A place in an address space: of a process, or of a module's file.
+///
+/// Its number comes out of a dump or a file, and can be any. So there is no `+` and no `-`, which
+/// would end the process at the ends of the address space: each operation says what happens there,
+/// and none traps. A test keeps the trapping ones out of the modules that read dumps
+/// (`Tests/Proofs/Readers/TrappingArithmetic.swift`).
+public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
+  public var value: UInt64
+
+  public init(_ value: UInt64) { self.value = value }
+
+  public static let highest = Address(.max)
+
+  public static func < (left: Address, right: Address) -> Bool { left.value < right.value }
+
+  /// As a processor adds: behind the last address comes 0.
+  public static func &+ (address: Address, count: UInt64) -> Address {
+    Address(address.value &+ count)
+  }
+
+  /// As a processor subtracts: before 0 comes the last address.
+  public static func &- (address: Address, count: UInt64) -> Address {
+    Address(address.value &- count)
+  }
+
+  /// So many bytes on; nil behind the last address.
+  public func adding(_ count: UInt64) -> Address? {
+    let (sum, overflow) = value.addingReportingOverflow(count)
+    return overflow ? nil : Address(sum)
+  }
+
+  /// So many bytes back; nil before 0.
+  public func subtracting(_ count: UInt64) -> Address? {
+    let (difference, overflow) = value.subtractingReportingOverflow(count)
+    return overflow ? nil : Address(difference)
+  }
+
+  /// So many bytes on, or the last address if that comes first.
+  public func clampedAdding(_ count: UInt64) -> Address { adding(count) ?? .highest }
+
+  /// So many bytes back, or 0 if that comes first.
+  public func clampedSubtracting(_ count: UInt64) -> Address { subtracting(count) ?? 0 }
+
+  /// How many bytes this one lies above another; nil if it lies below.
+  public func distance(above other: Address) -> UInt64? {
+    let (difference, overflow) = value.subtractingReportingOverflow(other.value)
+    return overflow ? nil : difference
+  }
+
+  /// How many bytes one has to go on from another to come here, across the last address if need be.
+  public func wrappedDistance(above other: Address) -> UInt64 { value &- other.value }
+
+  /// The highest multiple of a power of two that is not above this address.
+  public func alignedDown(to power: UInt64) -> Address { Address(value & (0 &- power)) }
+
+  /// The lowest multiple of a power of two that is not below this address; nil where there is none.
+  public func alignedUp(to power: UInt64) -> Address? {
+    adding(power &- 1).map { $0.alignedDown(to: power) }
+  }
+
+  public var description: String { "0x" + String(value, radix: 16) }
+}
+
+extension Address: ExpressibleByIntegerLiteral {
+  public init(integerLiteral value: UInt64) { self.value = value }
+}
+
+/// Bytes that follow each other in an address space, up to the last one that there is.
+///
+/// Made of any two numbers it is a range: what would lie behind the last address is cut off. None of
+/// its operations traps. A whole address space, of one byte more than 64 bits can count, lacks the
+/// last.
+public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
+  public let start: Address
+  public let byteCount: UInt64
+
+  /// - Parameter byteCount: fewer, where the address space ends before.
+  public init(start: Address, byteCount: UInt64) {
+    self.start = start
+    let room = (UInt64.max &- start.value).addingReportingOverflow(1)
+    self.byteCount = room.overflow ? byteCount : min(byteCount, room.partialValue)
+  }
+
+  /// From an address up to another, which does not belong to it; empty where that is not above it.
+  public init(from start: Address, to end: Address) {
+    self.start = start
+    byteCount = end.distance(above: start) ?? 0
+  }
+
+  /// From an address to another, which belongs to it; nil where that is below.
+  public init?(from start: Address, through last: Address) {
+    guard let distance = last.distance(above: start) else { return nil }
+    self.init(start: start, byteCount: distance == .max ? .max : distance &+ 1)
+  }
+
+  public var isEmpty: Bool { byteCount == 0 }
+
+  /// The highest address in it; nil of an empty range.
+  public var last: Address? { isEmpty ? nil : start &+ (byteCount &- 1) }
+
+  /// The address behind it; nil where it goes up to the last address.
+  public var end: Address? { start.adding(byteCount) }
+
+  /// The address behind it, or the last one where there is none behind: to be shown, and to be
+  /// compared with.
+  public var clampedEnd: Address { start.clampedAdding(byteCount) }
+
+  public func contains(_ address: Address) -> Bool {
+    guard let distance = address.distance(above: start) else { return false }
+    return distance < byteCount
+  }
+
+  /// How many bytes an address lies above the start; nil for one outside.
+  public func offset(of address: Address) -> UInt64? {
+    guard let distance = address.distance(above: start), distance < byteCount else { return nil }
+    return distance
+  }
+
+  /// Whether all bytes of another are in this one; of an empty one, whether it starts in it or right
+  /// behind it.
+  public func contains(_ other: AddressRange) -> Bool {
+    guard let distance = other.start.distance(above: start), distance <= byteCount else {
+      return false
+    }
+    return other.byteCount <= byteCount &- distance
+  }
+
+  public func overlaps(_ other: AddressRange) -> Bool { intersection(other) != nil }
+
+  /// What both have; nil where that is nothing.
+  public func intersection(_ other: AddressRange) -> AddressRange? {
+    guard let last, let otherLast = other.last else { return nil }
+    return AddressRange(from: max(start, other.start), through: min(last, otherLast))
+  }
+
+  /// Whether all of it lies below an address.
+  public func ends(atOrBelow address: Address) -> Bool {
+    guard let last else { return start <= address }
+    return last < address
+  }
+
+  /// How many bytes lie between this one and another; nil where that does not lie behind this one.
+  ///
+  /// Ranges that touch have 0 between them.
+  public func gap(before other: AddressRange) -> UInt64? {
+    end.flatMap { other.start.distance(above: $0) }
+  }
+
+  public var description: String { "\(start)-\(clampedEnd)" }
+}
+
+extension Address: FieldValue {
+  package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
+    guard let value = map.unsigned(key) else { return nil }
+    self.init(value)
+  }
+
+  package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
+    writer.unsigned(key, value)
+  }
+
+  package static var kinds: Set<IntermediateDumpKeyKind> { [.address] }
+  package static var storedSize: Int? { 8 }
+}

@@ -1,0 +1,72 @@
+package import IntermediateDump
+
+/// What the dynamic linker had loaded, as it lists it itself: `struct r_debug` of its main
+/// namespace.
+///
+/// Read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules
+/// come from the mappings. Source: glibc `<link.h>`.
+public struct LinkMap: Sendable, Equatable {
+  /// One `struct link_map`.
+  public struct Entry: Sendable, Equatable {
+    /// `l_addr`: the difference between addresses in the file and in memory.
+    public var address: Address
+    /// `l_ld`: where the image's dynamic section lies.
+    public var dynamicSection: Address
+    /// `l_name`; empty for the executable.
+    public var name: String
+
+    public init(address: Address, dynamicSection: Address, name: String) {
+      self.address = address
+      self.dynamicSection = dynamicSection
+      self.name = name
+    }
+  }
+
+  /// `r_version`; 0 where it was not captured.
+  public var version: UInt32 = 0
+  /// `r_state`: 0 consistent, 1 adding, 2 deleting; nil where it was not captured.
+  public var state: UInt32?
+  /// `r_brk`: the function that the linker calls when the list changes.
+  public var breakpoint: Address = 0
+  /// `r_ldbase`: where the linker itself lies.
+  public var loaderBase: Address = 0
+  /// Where the structure lies; nil where it was not captured.
+  public var debugAddress: Address?
+  /// Where the executable's dynamic section lies.
+  public var dynamicSection: Address = 0
+  /// The bytes of that section.
+  public var dynamicData: [UInt8] = []
+  /// In the list's order.
+  public var entries: [Entry] = []
+
+  public init() {}
+}
+
+extension LinkMap {
+  /// Entries taken at most; the handler writes no more.
+  package static var maximumEntries: Int { 2048 }
+
+  package static let mapFields = MapFields(
+    LinkMap(),
+    [
+      .value(.linkVersion, \.version),
+      .optional(.linkState, \.state),
+      .value(.linkBreakpoint, \.breakpoint),
+      .value(.linkLoaderBase, \.loaderBase),
+      .optional(.linkDebugAddress, \.debugAddress),
+      .value(.dynamicSection, \.dynamicSection),
+      .value(.dynamicData, \.dynamicData),
+      .array(
+        .linkEntries, of: .linkEntry, \.entries, Entry.mapFields, limit: maximumEntries),
+    ])
+}
+
+extension LinkMap.Entry {
+  static let mapFields = MapFields(
+    LinkMap.Entry(address: 0, dynamicSection: 0, name: ""),
+    [
+      .value(.linkAddress, \.address),
+      .value(.linkDynamic, \.dynamicSection),
+      .value(.linkName, \.name),
+    ])
+}

@@ -1,0 +1,167 @@
+/// One line of `/proc/self/maps`.
+///
+/// Source: proc_pid_maps(5).
+public struct MemoryMapping: Sendable, Equatable {
+  public struct Protection: OptionSet, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let read = Protection(rawValue: 1)
+    public static let write = Protection(rawValue: 2)
+    public static let execute = Protection(rawValue: 4)
+  }
+
+  public var range: AddressRange
+  public var protection: Protection
+  public var isPrivate: Bool
+  /// Bytes from the start of the file.
+  public var fileOffset: UInt64
+  public var device: String
+  public var inode: UInt64
+  /// A path, a name in brackets such as `[stack]`, or empty for anonymous memory.
+  public var path: String
+
+  public init(
+    range: AddressRange, protection: Protection, isPrivate: Bool = true,
+    fileOffset: UInt64 = 0, device: String = "00:00", inode: UInt64 = 0, path: String = ""
+  ) {
+    self.range = range
+    self.protection = protection
+    self.isPrivate = isPrivate
+    self.fileOffset = fileOffset
+    self.device = device
+    self.inode = inode
+    self.path = path
+  }
+
+  /// A mapping up to an address, which does not belong to it; empty where that is not above `start`.
+  public init(
+    start: Address, end: Address, protection: Protection, isPrivate: Bool = true,
+    fileOffset: UInt64 = 0, device: String = "00:00", inode: UInt64 = 0, path: String = ""
+  ) {
+    self.init(
+      range: AddressRange(from: start, to: end), protection: protection, isPrivate: isPrivate,
+      fileOffset: fileOffset, device: device, inode: inode, path: path)
+  }
+
+  public var start: Address { range.start }
+
+  /// One past the last address; the last one itself, where that is the last there is.
+  public var end: Address { range.clampedEnd }
+}
+
+extension MemoryMapping {
+  /// Parses the text of `/proc/<pid>/maps`.
+  ///
+  /// Total on any bytes: a line that is not one of the kernel's is left out, and so is the last one
+  /// if no newline ends it, for a torn dump may have cut it in the middle of its path. The text of
+  /// a process that runs on is not one moment's: where two lines overlap, the one that starts lower
+  /// counts. Source: proc_pid_maps(5).
+  ///
+  /// - Parameter text: whole lines, each ended by a newline.
+  /// - Returns: mappings sorted by address, without overlaps.
+  public static func mappings(parsing text: ArraySlice<UInt8>) -> [MemoryMapping] {
+    var mappings: [MemoryMapping] = []
+    var rest = text
+    while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      if let mapping = MemoryMapping(parsingLine: rest[rest.startIndex..<newline]) {
+        mappings.append(mapping)
+      }
+      rest = rest[(newline + 1)...]
+    }
+    return inOrder(mappings)
+  }
+
+  /// Sorted by address; of those that overlap, which no kernel lists, the first.
+  package static func inOrder(_ mappings: [MemoryMapping]) -> [MemoryMapping] {
+    var sorted: [MemoryMapping] = []
+    sorted.reserveCapacity(mappings.count)
+    for mapping in mappings.sorted(by: {
+      ($0.start, $0.range.byteCount) < ($1.start, $1.range.byteCount)
+    }) {
+      guard sorted.last?.range.ends(atOrBelow: mapping.start) != false else { continue }
+      sorted.append(mapping)
+    }
+    return sorted
+  }
+
+  private init?(parsingLine line: ArraySlice<UInt8>) {
+    var fields = MappingLine(rest: line)
+    guard let start = fields.number(radix: 16, endedBy: UInt8(ascii: "-")),
+      let end = fields.number(radix: 16, endedBy: UInt8(ascii: " ")), start < end,
+      let flags = fields.word(), flags.count == 4,
+      let offset = fields.number(radix: 16, endedBy: UInt8(ascii: " ")),
+      let device = fields.word(),
+      let inode = fields.number(radix: 10, endedBy: UInt8(ascii: " "))
+    else { return nil }
+    var protection: Protection = []
+    let first = flags.startIndex
+    if flags[first] == UInt8(ascii: "r") { protection.insert(.read) }
+    if flags[first + 1] == UInt8(ascii: "w") { protection.insert(.write) }
+    if flags[first + 2] == UInt8(ascii: "x") { protection.insert(.execute) }
+    self.init(
+      start: Address(start), end: Address(end), protection: protection,
+      isPrivate: flags[first + 3] == UInt8(ascii: "p"), fileOffset: offset,
+      device: String(decoding: device, as: UTF8.self), inode: inode,
+      path: Self.path(unescaping: fields.remainder))
+  }
+
+  /// Undoes the one escape the kernel writes in a path: `\012` for a newline.
+  static func path(unescaping bytes: ArraySlice<UInt8>) -> String {
+    let escape = Array("\\012".utf8)
+    guard bytes.contains(escape[0]) else { return String(decoding: bytes, as: UTF8.self) }
+    var result: [UInt8] = []
+    var rest = bytes
+    while let byte = rest.first {
+      if rest.starts(with: escape) {
+        result.append(UInt8(ascii: "\n"))
+        rest = rest.dropFirst(escape.count)
+      } else {
+        result.append(byte)
+        rest = rest.dropFirst()
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+}
+
+/// Takes one line apart from its start.
+private struct MappingLine {
+  var rest: ArraySlice<UInt8>
+
+  /// A number and the byte behind it, or the end of the line in that byte's place.
+  mutating func number(radix: UInt64, endedBy terminator: UInt8) -> UInt64? {
+    var value: UInt64 = 0
+    var index = rest.startIndex
+    while index < rest.endIndex, rest[index] != terminator {
+      let byte = rest[index]
+      let digit: UInt64
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = UInt64(byte & 0x0F)
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = UInt64(byte & 0x0F) &+ 9
+      default: return nil
+      }
+      guard digit < radix else { return nil }
+      let (product, tooLarge) = value.multipliedReportingOverflow(by: radix)
+      let (sum, carry) = product.addingReportingOverflow(digit)
+      guard !tooLarge, !carry else { return nil }
+      value = sum
+      index += 1
+    }
+    guard index > rest.startIndex else { return nil }
+    rest = rest[min(index + 1, rest.endIndex)...]
+    return value
+  }
+
+  /// Everything up to the next blank, which is taken too.
+  mutating func word() -> ArraySlice<UInt8>? {
+    guard let blank = rest.firstIndex(of: UInt8(ascii: " ")), blank > rest.startIndex else {
+      return nil
+    }
+    let word = rest[rest.startIndex..<blank]
+    rest = rest[(blank + 1)...]
+    return word
+  }
+
+  /// What is left behind the blanks that align the paths.
+  var remainder: ArraySlice<UInt8> { rest.drop { $0 == UInt8(ascii: " ") } }
+}

@@ -1,0 +1,181 @@
+internal import IntermediateDump
+
+/// Makes modules of what the handler found: ELF headers at the start of mapped files.
+///
+/// The handler records every such header. Only an image that can be executed is a module: a library
+/// file that a program merely reads through a mapping is not. Sizes come from the program headers,
+/// as the loader reserves them.
+struct ModuleDerivation {
+  /// Sorted by address, without overlaps; empty where the dump lost them.
+  private let mappings: [MemoryMapping]
+  /// For each mapping, all from its start to the end of the unbroken run of mappings of its path.
+  private let runs: [AddressRange]
+  private let pageSize: UInt64
+
+  init(mappings: [MemoryMapping], pageSize: UInt64?) {
+    self.mappings = mappings
+    var runs = mappings.map(\.range)
+    for index in mappings.indices.dropLast().reversed()
+    where runs[index].end == runs[index + 1].start
+      && mappings[index].path == mappings[index + 1].path
+    {
+      runs[index] = AddressRange(
+        start: runs[index].start, byteCount: runs[index].byteCount &+ runs[index + 1].byteCount)
+    }
+    self.runs = runs
+    // A page size that is no power of two would come from a damaged dump.
+    let size = pageSize ?? 4096
+    self.pageSize = size >= 4096 && size <= 1 << 20 && size & (size &- 1) == 0 ? size : 4096
+  }
+
+  private struct Candidate {
+    let address: Address
+    var size: UInt64
+    /// As in the maps file.
+    let path: String
+    let buildID: [UInt8]
+    /// What the program headers say; nil without them.
+    let hasExecutableSegment: Bool?
+  }
+
+  /// Sorted by address, without overlaps.
+  func modules(of maps: [IntermediateDumpMap]) -> [ModuleSnapshot] {
+    var candidates = maps.compactMap(candidate(of:)).enumerated().sorted { left, right in
+      (left.element.address, left.offset) < (right.element.address, right.offset)
+    }.map(\.element)
+    var modules: [ModuleSnapshot] = []
+    for index in candidates.indices {
+      let address = candidates[index].address
+      guard index == 0 || candidates[index - 1].address != address else { continue }
+      // Images do not overlap: one that seems to has been mapped as a file only, or its headers are
+      // wrong.
+      if let next = candidates[index...].first(where: { $0.address > address }),
+        let distance = next.address.distance(above: address)
+      {
+        candidates[index].size = min(candidates[index].size, distance)
+      }
+      if isExecutable(candidates[index]) { modules.append(module(of: candidates[index])) }
+    }
+    return modules
+  }
+
+  private func candidate(of map: IntermediateDumpMap) -> Candidate? {
+    guard let address: Address = map[.moduleAddress] else { return nil }
+    let headers = map.data(.moduleProgramHeaders).map { ProgramHeaders($0, pageSize: pageSize) }
+    let path =
+      map.data(.modulePath).map { MemoryMapping.path(unescaping: $0.prefix { $0 != 0 }) }
+      ?? mapping(containing: address)?.path ?? ""
+    let size =
+      map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
+    // Readers of minidumps want an address behind it.
+    let room = Address.highest.wrappedDistance(above: address)
+    return Candidate(
+      address: address, size: min(max(size, 1), room), path: path,
+      buildID: map[.moduleBuildID] ?? [],
+      hasExecutableSegment: headers?.hasExecutableSegment)
+  }
+
+  private func module(of candidate: Candidate) -> ModuleSnapshot {
+    if candidate.path == ModuleSnapshot.kernelImagePath {
+      return ModuleSnapshot(
+        address: candidate.address, size: candidate.size, path: ModuleSnapshot.kernelImageName,
+        buildID: candidate.buildID)
+    }
+    let (path, isDeleted) = ModuleSnapshot.path(withoutMark: candidate.path)
+    return ModuleSnapshot(
+      address: candidate.address, size: candidate.size, path: path, isDeleted: isDeleted,
+      buildID: candidate.buildID)
+  }
+
+  /// True if the process could run the image; asks the mappings of the same path first, and the
+  /// headers where there are none.
+  private func isExecutable(_ candidate: Candidate) -> Bool {
+    let image = AddressRange(start: candidate.address, byteCount: candidate.size)
+    let overlapping = mappings[firstMapping(endingAbove: candidate.address)...].prefix {
+      $0.range.overlaps(image)
+    }
+    let own = overlapping.filter { $0.path == candidate.path }
+    if !own.isEmpty { return own.contains { $0.protection.contains(.execute) } }
+    if !overlapping.isEmpty { return overlapping.contains { $0.protection.contains(.execute) } }
+    return candidate.hasExecutableSegment ?? true
+  }
+
+  /// Bytes from an address to the end of the mappings of its path; a page where nothing is known.
+  private func mappedSize(from address: Address, path: String) -> UInt64 {
+    let index = firstMapping(endingAbove: address)
+    guard index < mappings.count, mappings[index].path == path,
+      let offset = runs[index].offset(of: address)
+    else { return pageSize }
+    return runs[index].byteCount &- offset
+  }
+
+  private func mapping(containing address: Address) -> MemoryMapping? {
+    let index = firstMapping(endingAbove: address)
+    guard index < mappings.count, mappings[index].range.contains(address) else { return nil }
+    return mappings[index]
+  }
+
+  private func firstMapping(endingAbove address: Address) -> Int {
+    mappings.partitioningIndex { !$0.range.ends(atOrBelow: address) }
+  }
+}
+
+extension ModuleSnapshot {
+  /// Writes a `module` map, of which the same module is derived where the mappings are the same.
+  func write(to writer: inout IntermediateDumpWriter) {
+    writer.startMap(.module)
+    writer.write(.moduleAddress, address)
+    writer.write(.moduleSize, size)
+    let name = path == Self.kernelImageName ? Self.kernelImagePath : path
+    let escaped = name.replacing("\n", with: "\\012")
+    writer.write(.modulePath, isDeleted ? escaped + Self.deletedMark : escaped)
+    if !buildID.isEmpty { writer.write(.moduleBuildID, buildID) }
+    writer.end()
+  }
+
+  /// The kernel's own image: as the maps file names it, and as Breakpad and Crashpad do, which symbol
+  /// servers know it by.
+  static var kernelImagePath: String { "[vdso]" }
+  static var kernelImageName: String { "linux-gate.so" }
+
+  /// What the kernel adds to the path of a file that is no longer there.
+  ///
+  /// Source: proc_pid_maps(5).
+  static var deletedMark: String { " (deleted)" }
+
+  /// Splits a path of the maps file from its mark.
+  static func path(withoutMark path: String) -> (path: String, isDeleted: Bool) {
+    guard path.hasSuffix(deletedMark) else { return (path, false) }
+    return (String(path.dropLast(deletedMark.count)), true)
+  }
+}
+
+/// What an array of `Elf64_Phdr` says of an image.
+///
+/// Source: System V gABI, "Program Header".
+private struct ProgramHeaders {
+  /// Bytes from the page of the lowest loaded address to the end of the highest; nil without a
+  /// loaded segment.
+  var loadedSize: UInt64?
+  /// True if a loaded segment has PF_X.
+  var hasExecutableSegment = false
+
+  init(_ bytes: ArraySlice<UInt8>, pageSize: UInt64) {
+    var lowest = UInt64.max
+    var highest: UInt64 = 0
+    var offset = 0
+    while let type = bytes.littleEndian(at: offset, width: 4),
+      let flags = bytes.littleEndian(at: offset + 4, width: 4),
+      let address = bytes.littleEndian(at: offset + 16, width: 8),
+      let size = bytes.littleEndian(at: offset + 40, width: 8)
+    {
+      offset += 56
+      let end = address.addingReportingOverflow(size)
+      guard type == 1, !end.overflow else { continue }
+      lowest = min(lowest, address & (0 &- pageSize))
+      highest = max(highest, end.partialValue)
+      if flags & 1 != 0 { hasExecutableSegment = true }
+    }
+    if highest > lowest { loadedSize = highest &- lowest }
+  }
+}

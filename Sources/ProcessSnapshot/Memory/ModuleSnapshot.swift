@@ -1,0 +1,107 @@
+internal import IntermediateDump
+
+/// One ELF image in the address space: the executable, a shared library, the loader or the vDSO.
+public struct ModuleSnapshot: Sendable, Equatable {
+  /// Where the ELF header lies.
+  public var address: Address
+  /// Bytes from `address` to the end of the last loaded segment.
+  public var size: UInt64
+  /// As in `/proc/self/maps`, a trailing " (deleted)" taken away; "linux-gate.so" for the vDSO.
+  public var path: String
+  /// True if the file had been deleted or replaced when the process crashed.
+  public var isDeleted: Bool
+  /// The GNU build ID; empty where the image has none.
+  public var buildID: [UInt8]
+  /// What the module said of itself.
+  public var annotations = ModuleAnnotations()
+
+  public init(
+    address: Address, size: UInt64, path: String, isDeleted: Bool = false, buildID: [UInt8] = []
+  ) {
+    self.address = address
+    self.size = size
+    self.path = path
+    self.isDeleted = isDeleted
+    self.buildID = buildID
+  }
+
+  public var range: AddressRange { AddressRange(start: address, byteCount: size) }
+
+  public func contains(_ address: Address) -> Bool { range.contains(address) }
+
+  /// The last component of the path.
+  public var name: String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+    return String(path[path.index(after: slash)...])
+  }
+}
+
+/// What one module said of itself, as Crashpad's clients do; this package's handler has annotations
+/// of the process only.
+///
+/// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpModuleCrashpadInfo.
+public struct ModuleAnnotations: Sendable, Equatable {
+  /// A value with a name and a type.
+  public struct Object: Sendable, Equatable {
+    public var name: String
+    /// 1 for UTF-8 text; from 0x8000 on the program's own.
+    public var type: UInt16
+    public var value: [UInt8]
+
+    public init(name: String, type: UInt16, value: [UInt8]) {
+      self.name = name
+      self.type = type
+      self.value = value
+    }
+
+    /// The value of an object of type 1; nil for another.
+    public var text: String? {
+      type == 1 ? String(decoding: value, as: UTF8.self) : nil
+    }
+  }
+
+  /// Values without names, such as messages of the runtime.
+  public var list: [String] = []
+  public var simple: [String: String] = [:]
+  /// In the order of the dump; a name may occur more than once.
+  public var objects: [Object] = []
+
+  public init() {}
+
+  public var isEmpty: Bool { list.isEmpty && simple.isEmpty && objects.isEmpty }
+}
+
+extension ProcessSnapshot {
+  /// The address of the program's own module among some: that with its entry point, as the
+  /// auxiliary vector tells, or else the one of the executable's path.
+  package func mainModuleAddress(in modules: [ModuleSnapshot]) -> Address? {
+    if let vector = process.auxiliaryVector?[...] {
+      var offset = 0
+      while let type = vector.littleEndian(at: offset, width: 8),
+        let value = vector.littleEndian(at: offset + 8, width: 8)
+      {
+        offset += 16
+        // AT_ENTRY; source: getauxval(3).
+        if type == 9, let module = modules.first(where: { $0.contains(Address(value)) }) {
+          return module.address
+        }
+      }
+    }
+    return modules.first { $0.path == process.executablePath }?.address
+  }
+
+  /// Puts the program's annotations on its own module too, where Crashpad's clients have them.
+  mutating func spreadClientAnnotations() {
+    let objects = client.annotations.compactMap { annotation in
+      annotation.name.flatMap { name in
+        annotation.text.map {
+          ModuleAnnotations.Object(name: name, type: 1, value: Array($0.utf8))
+        }
+      }
+    }
+    guard !objects.isEmpty, let address = mainModuleAddress(in: modules),
+      let index = modules.firstIndex(where: { $0.address == address })
+    else { return }
+    modules[index].annotations.objects = objects
+  }
+}

@@ -1,0 +1,65 @@
+internal import IntermediateDump
+
+/// How much of the process the handler got, and what it had to leave out.
+public struct CaptureQuality: Sendable, Equatable {
+  /// False for a torn dump.
+  public var isComplete = false
+  /// Where and why a torn dump stopped being readable.
+  public var damage: String?
+  public var threadsFound: UInt64?
+  public var threadsStopped: UInt64?
+  /// Threads that did not stop but whose stack and instruction pointer the kernel told.
+  public var threadsReadFromKernel: UInt64?
+  /// Threads of which only the count is known.
+  public var threadsOmitted: UInt64?
+  /// Bit n stands for section n of the dump: the handler itself faulted in it, or its time was
+  /// over.
+  public var sectionsAbandoned: UInt64?
+  /// Nanoseconds from the handler's entry to the end mark.
+  public var captureTime: UInt64?
+  /// Bytes that a cap left out.
+  public var bytesOmitted: UInt64?
+  /// Threads that the minidump's thread list has no room for: its readers take 4,096.
+  public var threadsUnlisted: UInt64?
+  /// Modules that the minidump's module list has no room for (its readers take 2,048), or that are
+  /// empty or covered by another one.
+  public var modulesUnlisted: UInt64?
+  /// Memory regions that the minidump's memory list has no room for: its readers take 4,096, and 3
+  /// GiB go in.
+  public var regionsUnlisted: UInt64?
+
+  public init() {}
+}
+
+extension CaptureQuality {
+  static let mapFields = MapFields(
+    CaptureQuality(),
+    [
+      .optional(.threadsFound, \.threadsFound),
+      .optional(.threadsStopped, \.threadsStopped),
+      .optional(.threadsReadFromKernel, \.threadsReadFromKernel),
+      .optional(.threadsOmitted, \.threadsOmitted),
+      .optional(.sectionsAbandoned, \.sectionsAbandoned),
+      .optional(.captureTime, \.captureTime),
+      .optional(.bytesOmitted, \.bytesOmitted),
+      .optional(.threadsUnlisted, \.threadsUnlisted),
+      .optional(.modulesUnlisted, \.modulesUnlisted),
+      .optional(.regionsUnlisted, \.regionsUnlisted),
+      // What a handler says of itself becomes what the next two say.
+      Field(.writerError, [.signed], size: 4) { map, capture in
+        guard let error = map.signed(.writerError), error != 0 else { return false }
+        capture.isComplete = false
+        capture.damage = "the handler could not write everything (errno \(error))"
+        return true
+      } write: { _, _ in
+      },
+      Field(.isIncomplete, [.unsigned], size: 1) { map, capture in
+        guard let flag = map.unsigned(.isIncomplete) else { return false }
+        capture.isComplete = flag == 0
+        return true
+      } write: { capture, writer in
+        writer.unsigned(.isIncomplete, capture.isComplete ? 0 : 1, width: 1)
+      },
+      .optional(.damage, \.damage),
+    ])
+}

@@ -1,0 +1,263 @@
+internal import IntermediateDump
+
+/// What the program told of itself while it ran.
+///
+/// In Crashpad's words the client is the program that the report is about.
+public struct ClientInformation: Sendable, Equatable {
+  /// Set through `SimpleAnnotations`; what `startHandler` was given is not here.
+  public var simpleAnnotations: [ClientAnnotation] = []
+  /// In the order of the dump.
+  public var annotations: [ClientAnnotation] = []
+  /// Oldest first.
+  public var breadcrumbs: [Breadcrumb] = []
+  /// Memory that the program asked for; its bytes are with the rest of the memory.
+  public var extraMemory: [ExtraMemoryRange] = []
+  public var attachments: [Attachment] = []
+  /// Why streams of the converter's own are not in the minidump.
+  public var userStreamFailures: [String] = []
+
+  /// How many found no room, each nil where none was left out.
+  public var annotationsOmitted: UInt64?
+  public var simpleAnnotationsOmitted: UInt64?
+  public var memoryRangesOmitted: UInt64?
+  public var attachmentsOmitted: UInt64?
+  /// Bytes of extra memory past the limit.
+  public var memoryBytesOmitted: UInt64?
+  /// All that were ever left, those included that newer ones took the place of.
+  public var breadcrumbsLeft: UInt64?
+  /// Of the last 128 those that are missing, because they were being written when the process
+  /// crashed.
+  public var breadcrumbsOmitted: UInt64?
+
+  public init() {}
+
+  public var isEmpty: Bool { self == ClientInformation() }
+
+  /// A note of what the program did.
+  public struct Breadcrumb: Sendable, Equatable {
+    /// Nanoseconds since 1970.
+    public var time: Int64?
+    /// CLOCK_BOOTTIME in nanoseconds.
+    public var uptime: UInt64?
+    public var threadID: UInt32?
+    public var text: String
+
+    public init(text: String) {
+      self.text = text
+    }
+  }
+
+  /// A range of addresses.
+  public struct ExtraMemoryRange: Sendable, Equatable {
+    public var address: Address
+    public var size: UInt64
+
+    public init(address: Address, size: UInt64) {
+      self.address = address
+      self.size = size
+    }
+
+    public var range: AddressRange { AddressRange(start: address, byteCount: size) }
+  }
+
+  /// A file that was to be copied with the report, and what became of it.
+  public struct Attachment: Sendable, Equatable {
+    /// As the program gave it, made absolute.
+    public var path: String
+    /// Its name beside the report; nil if it was not copied.
+    public var name: String?
+    /// Bytes that were copied, and those before them that were not.
+    public var size: UInt64?
+    public var bytesOmitted: UInt64?
+    /// Why it was not copied.
+    public var failure: String?
+
+    public init(path: String) {
+      self.path = path
+    }
+  }
+}
+
+/// A name and a value of the program's.
+public struct ClientAnnotation: Sendable, Equatable {
+  /// A value of the type it was set with.
+  public enum Value: Sendable, Equatable {
+    case text(String)
+    case signed(Int64)
+    case unsigned(UInt64)
+    /// The bits of an IEEE 754 number of 64, so that every one is equal to itself.
+    case double(UInt64)
+    case bool(Bool)
+  }
+
+  /// What is to be said of a value that is not simply the last one.
+  public enum State: UInt8, Sendable {
+    /// A newer one was being written when the process crashed; this is the one before.
+    case beingReplaced = 1
+    /// A newer one was given up, because several threads were in the middle of writing.
+    case stale = 2
+    /// There was one, but it changed faster than it could be read, or was written over.
+    case unreadable = 3
+  }
+
+  /// Nil if it could not be read.
+  public var name: String?
+  /// Nil if it could not be read, or is of a type that this reader does not know.
+  public var value: Value?
+  /// Nil for a value that is simply the last one.
+  public var state: State?
+
+  public init(name: String?, value: Value?, state: State? = nil) {
+    self.name = name
+    self.value = value
+    self.state = state
+  }
+
+  /// The value as text, which is how readers of minidumps get it.
+  public var text: String? {
+    switch value {
+    case .text(let text): text
+    case .signed(let number): "\(number)"
+    case .unsigned(let number): "\(number)"
+    case .double(let bits): "\(Double(bitPattern: bits))"
+    case .bool(let isTrue): "\(isTrue)"
+    case nil: nil
+    }
+  }
+}
+
+extension ClientAnnotation.State: FieldValue {}
+
+extension ClientAnnotation {
+  /// One set through `SimpleAnnotations`.
+  static let simpleFields = MapFields(
+    ClientAnnotation(name: nil, value: nil),
+    [
+      .optional(.annotationName, \.name),
+      Field(.annotationValue, [.text]) { map, annotation in
+        annotation.value = map.text(.annotationValue).map(Value.text)
+        return annotation.value != nil
+      } write: { annotation, writer in
+        writer.write(.annotationValue, annotation.text)
+      },
+      .optional(.annotationState, \.state),
+    ])
+
+  /// One that has a type.
+  static let mapFields = MapFields(
+    ClientAnnotation(name: nil, value: nil),
+    [
+      .optional(.annotationName, \.name),
+      Field(.annotationType, [.unsigned], size: 1) { map, annotation in
+        annotation.value = Value(reading: map)
+        return annotation.value != nil
+      } write: { annotation, writer in
+        annotation.value?.write(to: &writer)
+      },
+      .optional(.annotationState, \.state),
+    ])
+}
+
+extension ClientAnnotation.Value {
+  /// Nil where there are no bytes, or too few, and for a type that is not known.
+  fileprivate init?(reading map: IntermediateDumpMap) {
+    guard let type = map.unsigned(.annotationType) else { return nil }
+    if type == 1 {
+      guard let text = map.text(.annotationData) else { return nil }
+      self = .text(text)
+      return
+    }
+    guard let word = map.data(.annotationData)?.littleEndian(at: 0, width: 8) else { return nil }
+    switch type {
+    case 2: self = .signed(Int64(bitPattern: word))
+    case 3: self = .unsigned(word)
+    case 4: self = .double(word)
+    case 5: self = .bool(word != 0)
+    default: return nil
+    }
+  }
+
+  fileprivate func write(to writer: inout IntermediateDumpWriter) {
+    func write(_ type: UInt8, _ data: some FieldValue) {
+      writer.write(.annotationType, type)
+      writer.write(.annotationData, data)
+    }
+    switch self {
+    case .text(let text): write(1, text)
+    case .signed(let number): write(2, number)
+    case .unsigned(let number): write(3, number)
+    case .double(let bits): write(4, bits)
+    case .bool(let isTrue): write(5, isTrue ? 1 : 0 as UInt64)
+    }
+  }
+}
+
+extension ClientInformation {
+  static let mapFields = MapFields(
+    ClientInformation(),
+    [
+      .group(
+        .client,
+        [
+          .optional(.annotationsOmitted, \.annotationsOmitted),
+          .optional(.simpleAnnotationsOmitted, \.simpleAnnotationsOmitted),
+          .optional(.breadcrumbsLeft, \.breadcrumbsLeft),
+          .optional(.breadcrumbsOmitted, \.breadcrumbsOmitted),
+          .optional(.memoryRangesOmitted, \.memoryRangesOmitted),
+          .optional(.memoryBytesOmitted, \.memoryBytesOmitted),
+          .optional(.attachmentsOmitted, \.attachmentsOmitted),
+        ]),
+      .array(
+        .simpleAnnotations, of: .annotation, \.simpleAnnotations, ClientAnnotation.simpleFields),
+      .array(.annotationObjects, of: .annotationObject, \.annotations, ClientAnnotation.mapFields),
+      .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
+      // Written in chunks; touching ones are one range again.
+      Field(.extraMemory, [.array], nested: ExtraMemoryRange.mapFields.keys) { map, client in
+        for range in map.elements(.extraMemory).compactMap(ExtraMemoryRange.mapFields.value(of:))
+        where range.size > 0 && range.range.byteCount == range.size {
+          if let last = client.extraMemory.last, last.range.end == range.address {
+            client.extraMemory[client.extraMemory.count - 1].size = last.size &+ range.size
+          } else {
+            client.extraMemory.append(range)
+          }
+        }
+        return true
+      } write: { client, writer in
+        writer.array(
+          .extraMemory, of: .memoryRegion, client.extraMemory, ExtraMemoryRange.mapFields)
+      },
+      .array(.attachments, of: .attachment, \.attachments, Attachment.mapFields),
+      .array(
+        .userStreamFailures, of: .userStreamFailure, \.userStreamFailures,
+        MapFields("", [.required(.userStreamReason, \.self)])),
+    ])
+}
+
+extension ClientInformation.Breadcrumb {
+  static let mapFields = MapFields(
+    ClientInformation.Breadcrumb(text: ""),
+    [
+      .optional(.breadcrumbTime, \.time),
+      .optional(.breadcrumbUptime, \.uptime),
+      .optional(.breadcrumbThreadID, \.threadID),
+      .required(.breadcrumbText, \.text),
+    ])
+}
+
+extension ClientInformation.ExtraMemoryRange {
+  static let mapFields = MapFields(
+    ClientInformation.ExtraMemoryRange(address: 0, size: 0),
+    [.required(.regionAddress, \.address), .required(.regionSize, \.size)])
+}
+
+extension ClientInformation.Attachment {
+  static let mapFields = MapFields(
+    ClientInformation.Attachment(path: ""),
+    [
+      .required(.attachmentPath, \.path),
+      .optional(.attachmentName, \.name),
+      .optional(.attachmentSize, \.size),
+      .optional(.attachmentBytesOmitted, \.bytesOmitted),
+      .optional(.attachmentFailure, \.failure),
+    ])
+}

@@ -1,0 +1,80 @@
+internal import IntermediateDump
+
+/// Why a dump was taken where nothing crashed.
+///
+/// Nil in the snapshot of a crash.
+public struct DumpRequest: Sendable, Equatable {
+  /// What asked for it.
+  public enum Kind: UInt8, Sendable {
+    /// The program itself, by `dumpWithoutCrash`.
+    case program = 1
+    /// A hang monitor; the process ended before what it watches answered again.
+    case hang = 2
+  }
+
+  /// What hung.
+  public enum Target: UInt8, Sendable {
+    case mainThread = 1
+    case queue = 2
+    case executor = 3
+    case heartbeat = 4
+  }
+
+  /// How the thread that comes first is known to be the one that hung.
+  public enum ThreadEvidence: UInt8, Sendable {
+    /// It is the only one that can answer, or was at it when it hung.
+    case known = 1
+    /// It answered last; another one may have hung.
+    case lastSeen = 2
+    /// It is not known; the first thread is the monitor's own.
+    case none = 3
+  }
+
+  /// Nil for one that this version does not know.
+  public var kind: Kind?
+  public var target: Target?
+  /// What the program calls it.
+  public var name: String?
+  /// Nanoseconds after which it counts as hung.
+  public var threshold: UInt64?
+  /// Nanoseconds that it had hung for at the last look; the process ended within a second of that.
+  ///
+  /// Times in which the whole process stood still are not in it.
+  public var hangTime: UInt64?
+  /// Nanoseconds of CPU time that the thread used since; nil where the thread is not known.
+  public var processorTime: UInt64?
+  public var threadEvidence: ThreadEvidence?
+
+  public init() {}
+
+  /// True for a thread that ran, false for one that waited; nil where that is not known: a thread
+  /// that only answered last may wait for other work while another one hangs.
+  ///
+  /// A tenth of the time is the border: the kernel counts in hundredths of a second, and a thread
+  /// that polls is idle.
+  public var isBusy: Bool? {
+    guard let hangTime, let processorTime else { return nil }
+    if processorTime > hangTime / 10 { return true }
+    return threadEvidence == .known ? false : nil
+  }
+}
+
+extension DumpRequest.Kind: FieldValue {}
+
+extension DumpRequest.Target: FieldValue {}
+
+extension DumpRequest.ThreadEvidence: FieldValue {}
+
+extension DumpRequest {
+  static let mapFields = MapFields(
+    DumpRequest(),
+    [
+      .optional(.requestKind, \.kind),
+      .optional(.hangTarget, \.target),
+      .optional(.hangName, \.name),
+      .optional(.hangThreshold, \.threshold),
+      .optional(.hangTime, \.hangTime),
+      .optional(.hangProcessorTime, \.processorTime),
+      .optional(.hangThreadEvidence, \.threadEvidence),
+    ])
+}

@@ -1,0 +1,199 @@
+internal import IntermediateDump
+
+/// Who crashed, and when.
+public struct ProcessDescription: Sendable, Equatable {
+  public var processID: UInt32?
+  public var parentProcessID: UInt32?
+  /// The path of the executable as the kernel named it at launch.
+  public var executablePath: String?
+  /// The identifier that the program's dumps are named with.
+  public var identifier: String?
+  public var product: String?
+  public var version: String?
+  /// Free text such as "production".
+  public var environment: String?
+  /// Nanoseconds since 1970, when the handler was started.
+  public var launchTime: Int64?
+  /// Nanoseconds since 1970.
+  public var crashTime: Int64?
+  /// Nanoseconds from boot to when the handler was started, time asleep included.
+  public var launchUptime: UInt64?
+  /// Nanoseconds from boot to the crash, time asleep included.
+  public var crashUptime: UInt64?
+  /// Nanoseconds of CPU time in user mode, all threads.
+  public var userTime: UInt64?
+  /// Nanoseconds of CPU time in the kernel, all threads.
+  public var systemTime: UInt64?
+  /// The text of `/proc/self/status` at the crash.
+  public var statusText: [UInt8]?
+  /// The text of `/proc/self/maps` at the crash.
+  public var mapsText: [UInt8]?
+  /// The kernel's auxiliary vector, as in `/proc/self/auxv`.
+  public var auxiliaryVector: [UInt8]?
+  /// `/proc/self/cmdline` at launch, each argument ended by NUL; nil where the program keeps it to
+  /// itself.
+  public var commandLine: [UInt8]?
+  /// The text of `/proc/self/limits` at the crash.
+  public var limitsText: [UInt8]?
+  /// File descriptors that were open at the crash, the handler's among them.
+  public var descriptorCount: UInt32?
+  /// Lines of `/proc/self/maps` at the crash.
+  public var mappingCount: UInt32?
+  /// `/proc/sys/vm/max_map_count` at launch.
+  public var mappingLimit: UInt64?
+  public var controlGroup = ControlGroupUsage()
+  /// Nanoseconds after which the service manager takes the process for hung; nil where it does not.
+  public var watchdogInterval: UInt64?
+
+  public init() {}
+
+  /// The arguments, the program's name first; nil where they are not known.
+  ///
+  /// The last one may be cut, for the handler keeps 4 KiB at most.
+  public var arguments: [String]? {
+    guard var rest = commandLine?[...] else { return nil }
+    if rest.last == 0 { rest = rest.dropLast() } else if rest.isEmpty { return [] }
+    return rest.split(separator: 0, omittingEmptySubsequences: false).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+  }
+
+  /// The limits in `limitsText`; nil without it.
+  public var limits: ResourceLimits? {
+    limitsText.map { ResourceLimits(parsing: $0[...]) }
+  }
+
+  /// Bytes of address space in use, of `statusText`; nil without it.
+  ///
+  /// Source: proc_pid_status(5), VmSize.
+  public var addressSpaceSize: UInt64? {
+    let label = Array("VmSize:".utf8)
+    let line = statusText?.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: label) }
+    let words = line?.dropFirst(label.count).split { $0 == 0x20 || $0 == 0x09 }
+    guard let first = words?.first, let size = UInt64(String(decoding: first, as: UTF8.self))
+    else { return nil }
+    return size <= UInt64.max >> 10 ? size << 10 : nil
+  }
+
+  /// Nanoseconds from the handler's start to the crash by a clock that nobody sets.
+  public var uptime: UInt64? {
+    guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
+    return crashUptime &- launchUptime
+  }
+}
+
+/// What the control group of a process used, and what it may use.
+///
+/// Source: Linux Documentation/admin-guide/cgroup-v2.rst; version 1 has the same under other names.
+public struct ControlGroupUsage: Sendable, Equatable {
+  /// As in `/proc/self/cgroup`.
+  public var path: String?
+  /// In bytes, of all processes of the group.
+  public var memoryUsed: UInt64?
+  /// In bytes; nil for no limit, or none that is known.
+  public var memoryLimit: UInt64?
+  /// Threads of all processes of the group.
+  public var tasksUsed: UInt64?
+  /// Nil for no limit, or none that is known.
+  public var tasksLimit: UInt64?
+
+  public init() {}
+}
+
+/// A limit that setrlimit(2) knows.
+public struct ResourceLimit: Sendable, Equatable {
+  /// What the process may use; nil for no limit.
+  public var soft: UInt64?
+  /// How far the process itself may raise the soft limit; nil for no limit.
+  public var hard: UInt64?
+
+  public init(soft: UInt64?, hard: UInt64?) {
+    self.soft = soft
+    self.hard = hard
+  }
+}
+
+/// The limits of a process that explain crashes; nil where the text does not tell.
+public struct ResourceLimits: Sendable, Equatable {
+  /// RLIMIT_NOFILE: one more than the highest descriptor.
+  public var openFiles: ResourceLimit?
+  /// RLIMIT_STACK, in bytes.
+  public var stackSize: ResourceLimit?
+  /// RLIMIT_AS, in bytes.
+  public var addressSpace: ResourceLimit?
+  /// RLIMIT_NPROC: processes and threads of the real user, of all programs together.
+  public var tasks: ResourceLimit?
+
+  /// Parses the text of `/proc/<pid>/limits`.
+  ///
+  /// Total on any bytes: a line that is not one of the kernel's is left out. Source:
+  /// proc_pid_limits(5); Linux fs/proc/base.c, proc_pid_limits().
+  ///
+  /// - Parameter text: a heading, then a line a limit: name, soft limit, hard limit, units.
+  public init(parsing text: ArraySlice<UInt8>) {
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      openFiles = openFiles ?? Self.limit("Max open files ", in: line)
+      stackSize = stackSize ?? Self.limit("Max stack size ", in: line)
+      tasks = tasks ?? Self.limit("Max processes ", in: line)
+      addressSpace = addressSpace ?? Self.limit("Max address space ", in: line)
+    }
+  }
+
+  private static func limit(_ name: String, in line: ArraySlice<UInt8>) -> ResourceLimit? {
+    guard line.starts(with: name.utf8) else { return nil }
+    let words = line.dropFirst(name.utf8.count).split(separator: UInt8(ascii: " "))
+    guard words.count >= 2 else { return nil }
+    var values: [UInt64?] = []
+    for word in words.prefix(2) {
+      let text = String(decoding: word, as: UTF8.self)
+      if text == "unlimited" {
+        values.append(nil)
+      } else if let value = UInt64(text) {
+        values.append(value)
+      } else {
+        return nil
+      }
+    }
+    return ResourceLimit(soft: values[0], hard: values[1])
+  }
+}
+
+extension ProcessDescription {
+  static let mapFields = MapFields(
+    ProcessDescription(),
+    [
+      .optional(.identifier, \.identifier),
+      .optional(.processID, \.processID),
+      .optional(.parentProcessID, \.parentProcessID),
+      .optional(.executablePath, \.executablePath),
+      .optional(.product, \.product),
+      .optional(.version, \.version),
+      .optional(.environment, \.environment),
+      .optional(.launchTime, \.launchTime),
+      .optional(.crashTime, \.crashTime),
+      .optional(.launchUptime, \.launchUptime),
+      .optional(.crashUptime, \.crashUptime),
+      .optional(.userTime, \.userTime),
+      .optional(.systemTime, \.systemTime),
+      .optional(.processStatus, \.statusText),
+      .optional(.auxiliaryVector, \.auxiliaryVector),
+      .optional(.commandLine, \.commandLine),
+      .optional(.limitsText, \.limitsText),
+      .optional(.descriptorCount, \.descriptorCount),
+      .optional(.mappingCount, \.mappingCount),
+      .optional(.mappingLimit, \.mappingLimit),
+      .optional(.watchdogInterval, \.watchdogInterval),
+    ] + Field.within(\.controlGroup, ControlGroupUsage.mapFields))
+}
+
+extension ControlGroupUsage {
+  static let mapFields = MapFields(
+    ControlGroupUsage(),
+    [
+      .optional(.controlGroup, \.path),
+      .optional(.memoryUsed, \.memoryUsed),
+      .optional(.memoryLimit, \.memoryLimit),
+      .optional(.tasksUsed, \.tasksUsed),
+      .optional(.tasksLimit, \.tasksLimit),
+    ])
+}

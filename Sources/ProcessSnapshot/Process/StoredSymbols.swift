@@ -1,0 +1,83 @@
+internal import IntermediateDump
+
+/// What addresses of the crashing thread stood for when the dump was converted.
+///
+/// The build that crashed is mostly still there then; a later deployment replaces it.
+public struct StoredSymbols: Sendable, Equatable {
+  /// One function at an address.
+  public struct Function: Sendable, Equatable {
+    /// As in the symbol table or the debug information; empty where it is not known.
+    public var linkageName: String
+    /// Bytes from the function's start to the frame's address; nil for an inlined one.
+    public var offset: UInt64?
+    /// True if it was inlined into the next one.
+    public var isInlined: Bool
+    /// The source file's path.
+    public var file: String?
+    public var line: UInt32?
+    public var column: UInt32?
+    /// True if no line stands for the code itself, and `line` is the last one in front of it.
+    public var isLineApproximate: Bool
+
+    public init(
+      linkageName: String, offset: UInt64? = nil, isInlined: Bool = false, file: String? = nil,
+      line: UInt32? = nil, column: UInt32? = nil, isLineApproximate: Bool = false
+    ) {
+      self.linkageName = linkageName
+      self.offset = offset
+      self.isInlined = isInlined
+      self.file = file
+      self.line = line
+      self.column = column
+      self.isLineApproximate = isLineApproximate
+    }
+  }
+
+  /// Innermost first, by the address that is looked up for a frame: inside the call for a return
+  /// address.
+  public var functions: [Address: [Function]]
+
+  public init(functions: [Address: [Function]] = [:]) {
+    self.functions = functions
+  }
+}
+
+extension StoredSymbols {
+  /// The functions at one address.
+  struct Entry: Sendable {
+    var address: Address
+    var functions: [Function]
+
+    static let mapFields = MapFields(
+      Entry(address: 0, functions: []),
+      [
+        .required(.symbolAddress, \.address),
+        .array(.functions, of: .function, \.functions, Function.mapFields),
+      ])
+  }
+
+  /// Sorted by address.
+  var entries: [Entry] {
+    functions.sorted { $0.key < $1.key }.map { Entry(address: $0.key, functions: $0.value) }
+  }
+
+  init(_ entries: [Entry]) {
+    self.init(
+      functions: Dictionary(
+        entries.map { ($0.address, $0.functions) }, uniquingKeysWith: { first, _ in first }))
+  }
+}
+
+extension StoredSymbols.Function {
+  static let mapFields = MapFields(
+    StoredSymbols.Function(linkageName: ""),
+    [
+      .value(.functionName, \.linkageName),
+      .optional(.functionOffset, \.offset),
+      .flag(.isInlined, \.isInlined),
+      .optional(.sourceFile, \.file),
+      .optional(.sourceLine, \.line),
+      .optional(.sourceColumn, \.column),
+      .flag(.isLineApproximate, \.isLineApproximate),
+    ])
+}

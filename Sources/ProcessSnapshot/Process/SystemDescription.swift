@@ -1,0 +1,57 @@
+internal import IntermediateDump
+
+/// What the process ran on.
+public struct SystemDescription: Sendable, Equatable {
+  /// `uname -s`.
+  public var kernelName: String?
+  /// `uname -r`.
+  public var kernelRelease: String?
+  /// `uname -v`.
+  public var kernelVersion: String?
+  /// `uname -m`.
+  public var machine: String?
+  /// PRETTY_NAME of os-release(5).
+  public var distribution: String?
+  /// The C library and its version, as it names itself.
+  public var libraryVersion: String?
+  /// Processors online at launch.
+  public var processorCount: UInt32?
+  /// In bytes.
+  public var pageSize: UInt64?
+  /// `/proc/sys/kernel/random/boot_id`.
+  public var bootID: String?
+  /// `/proc/loadavg` at the crash: three averages, tasks that run of all tasks, the last process
+  /// ID.
+  public var loadAverage: String?
+  /// `model name` of `/proc/cpuinfo`.
+  public var processorModel: String?
+  /// The text of `/proc/cpuinfo`, of the first processor at least.
+  public var processorText: [UInt8]?
+  /// The text of os-release(5).
+  public var releaseText: [UInt8]?
+  /// The C compiler of the toolchain that built the handler, as it names itself.
+  public var compiler: String?
+
+  public init() {}
+}
+
+extension SystemDescription {
+  static let mapFields = MapFields(
+    SystemDescription(),
+    [
+      .optional(.kernelName, \.kernelName),
+      .optional(.kernelRelease, \.kernelRelease),
+      .optional(.kernelVersion, \.kernelVersion),
+      .optional(.machine, \.machine),
+      .optional(.distribution, \.distribution),
+      .optional(.libraryVersion, \.libraryVersion),
+      .optional(.processorCount, \.processorCount),
+      .optional(.pageSize, \.pageSize),
+      .optional(.bootID, \.bootID),
+      .optional(.loadAverage, \.loadAverage),
+      .optional(.processorModel, \.processorModel),
+      .optional(.processorText, \.processorText),
+      .optional(.releaseText, \.releaseText),
+      .optional(.compiler, \.compiler),
+    ])
+}

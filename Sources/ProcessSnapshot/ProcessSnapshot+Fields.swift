@@ -1,0 +1,69 @@
+package import IntermediateDump
+
+extension ProcessSnapshot {
+  /// All of a dump that can be read map by map, in the order in which it is written: first what is read
+  /// of many dumps at once.
+  package static let mapFields = MapFields(
+    ProcessSnapshot(architecture: .x86_64), beforeThreads + behindThreads)
+
+  /// What comes before exception, threads and modules.
+  static let beforeThreads: [Field<ProcessSnapshot>] = [
+    .group(
+      .process,
+      [.optional(.reportID, \.reportID), .optional(.dumpDigest, \.dumpDigest)]
+        + Field.within(\.process, ProcessDescription.mapFields)),
+    .map(.survival, \.survival, Survival.mapFields),
+    .map(.dumpRequest, \.request, DumpRequest.mapFields),
+    .map(.runEnd, \.end, RunEnd.mapFields),
+  ]
+
+  /// What comes behind them.
+  static let behindThreads: [Field<ProcessSnapshot>] =
+    [
+      .map(.linkMap, \.linkMap, LinkMap.mapFields),
+      .map(.cxxException, \.cxxException, CxxException.mapFields),
+      .group(.system, Field.within(\.system, SystemDescription.mapFields)),
+      annotations(\.launchAnnotations),
+    ] + Field.within(\.client, ClientInformation.mapFields) + [
+      .array(.tasks, of: .task, \.tasks, TaskSnapshot.mapFields),
+      .group(.capture, Field.within(\.capture, CaptureQuality.mapFields)),
+      .group(
+        .conversion,
+        [
+          .optional(.clientID, \.clientID),
+          annotations(\.addedAnnotations),
+          Field(.symbols, [.array], nested: StoredSymbols.Entry.mapFields.keys) { map, snapshot in
+            let entries = map.elements(.symbols).compactMap(
+              StoredSymbols.Entry.mapFields.value(of:))
+            guard !entries.isEmpty else { return false }
+            snapshot.storedSymbols = StoredSymbols(entries)
+            return true
+          } write: { snapshot, writer in
+            writer.array(
+              .symbols, of: .symbol, snapshot.storedSymbols?.entries ?? [],
+              StoredSymbols.Entry.mapFields)
+          },
+        ]),
+    ]
+
+  /// Of two of one name the first counts.
+  private static func annotations(
+    _ path: Field<ProcessSnapshot>.Path<[String: String]>
+  ) -> Field<ProcessSnapshot> {
+    Field(.annotations, [.array]) { map, snapshot in
+      let maps = map.elements(.annotations)
+      for map in maps {
+        guard let name = map.text(.annotationName), let value = map.text(.annotationValue) else {
+          continue
+        }
+        if snapshot[keyPath: path][name] == nil { snapshot[keyPath: path][name] = value }
+      }
+      return !maps.isEmpty
+    } write: { snapshot, writer in
+      let annotations = snapshot[keyPath: path].sorted { $0.key < $1.key }.map {
+        ClientAnnotation(name: $0.key, value: .text($0.value))
+      }
+      writer.array(.annotations, of: .annotation, annotations, ClientAnnotation.simpleFields)
+    }
+  }
+}

@@ -1,0 +1,129 @@
+public import IntermediateDump
+
+extension ProcessSnapshot {
+  /// Reads everything that an intermediate dump tells, torn ones included.
+  ///
+  /// Never fails and never traps: what is missing stays nil or empty. Damage of the document is
+  /// told in `capture`, it is not an error. Linear in the dump's size; the bytes of stacks and
+  /// memory are copied out of the document once or twice.
+  ///
+  /// - Parameter document: a parsed dump; its root map is read by the schema of
+  ///   `IntermediateDumpKey`.
+  public init(reading document: IntermediateDumpDocument) {
+    self.init(reading: document, memory: nil)
+  }
+
+  /// - Parameter memory: the process's memory, for a document that says only where it is; nil for one
+  ///   that has the bytes.
+  package init(reading document: IntermediateDumpDocument, memory known: MemorySnapshot?) {
+    let root = document.root
+    self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
+    capture.isComplete = true
+    // Of what was known at launch and again in the crash, the later knows better.
+    Self.mapFields.read(root, into: &self)
+    readMappings(root)
+    let crashing = crashingThread(root)
+    var pieces = DumpMemory(known)
+    readThreads(root, crashing, &pieces)
+    // What lies beside the stack is memory of the process too.
+    memory =
+      known
+      ?? MemorySnapshot(
+        joining: threads.flatMap(\.stack)
+          + ((crashing?.elements(.stack) ?? []) + root.elements(.memory)
+          + root.elements(.extraMemory)).compactMap { pieces.region($0) })
+    spreadClientAnnotations()
+    note(damageOf: document)
+  }
+
+  /// Reads only who it was, when it ended and by what: nothing that a number of the dump says where
+  /// it is.
+  package init(summarizing document: IntermediateDumpDocument) {
+    let root = document.root
+    self.init(architecture: document.architecture == 2 ? .arm64 : .x86_64)
+    for field in Self.beforeThreads { _ = field.read(root, &self) }
+    let (crash, thread) = (root.map(.exception), root.map(.crashingThread))
+    guard thread != nil || crash?.entries.isEmpty == false else { return }
+    exception = ExceptionSnapshot(
+      reading: crash, threadID: 0, architecture: architecture, generalRegisters: nil)
+  }
+
+  private mutating func readMappings(_ root: IntermediateDumpMap) {
+    let chunks = root.elements(.mappings).compactMap { $0.data(.mappingsText) }
+    if !chunks.isEmpty {
+      let text = Array(chunks.joined())
+      mappings = MemoryMapping.mappings(parsing: text[...])
+      process.mapsText = text
+    }
+    modules = ModuleDerivation(mappings: mappings, pageSize: system.pageSize)
+      .modules(of: root.elements(.modules))
+  }
+
+  /// The parts of the crashing thread, of which the first has the registers and the top of the stack.
+  private func crashingThread(_ root: IntermediateDumpMap) -> IntermediateDumpMap? {
+    let maps = root.maps(.crashingThread)
+    let id = maps.first?.unsigned(.threadID)
+    return IntermediateDumpMap(
+      joining: maps.filter { map in
+        map.unsigned(.threadID).map { $0 == id } ?? true
+      })
+  }
+
+  private mutating func readThreads(
+    _ root: IntermediateDumpMap, _ crashingMap: IntermediateDumpMap?, _ memory: inout DumpMemory
+  ) {
+    let exceptionMap = root.map(.exception)
+    let exceptionThreadID: UInt32? = exceptionMap?[.exceptionThreadID]
+    var seen: Set<UInt32> = []
+    func append(_ map: IntermediateDumpMap, _ id: UInt32?) {
+      guard let id, seen.insert(id).inserted else { return }
+      threads.append(
+        ThreadSnapshot(reading: map, id: id, architecture: architecture, memory: &memory))
+    }
+    if let crashingMap { append(crashingMap, crashingMap[.threadID] ?? exceptionThreadID) }
+    for map in root.elements(.threads) { append(map, map[.threadID]) }
+    // A dump that was torn right behind the start of its exception says nothing of it.
+    guard crashingMap != nil || exceptionMap?.entries.isEmpty == false else { return }
+    let crashedID = exceptionThreadID ?? crashingMap?[.threadID] ?? 0
+    if let index = threads.firstIndex(where: { $0.id == crashedID }), index > 0 {
+      threads.insert(threads.remove(at: index), at: 0)
+    } else if crashedID != 0, !threads.contains(where: { $0.id == crashedID }) {
+      // Torn behind the exception: only the thread's ID is known. LLDB 19 crashes on a minidump
+      // whose exception names a thread that is not in its list.
+      threads.insert(ThreadSnapshot(id: crashedID), at: 0)
+    }
+    let generalRegisters = crashingMap?.data(.generalRegisters)
+    var known = ExceptionSnapshot(
+      reading: exceptionMap, threadID: crashedID, architecture: architecture,
+      generalRegisters: generalRegisters)
+    known.context = threads.first { $0.id == crashedID }?.context
+    exception = known
+  }
+
+  private mutating func note(damageOf document: IntermediateDumpDocument) {
+    if let damage = document.damage {
+      capture.isComplete = false
+      capture.damage = damage.description
+    } else if ![1, 2].contains(document.architecture) {
+      capture.isComplete = false
+      capture.damage = "unknown architecture \(document.architecture) in the dump's header"
+    }
+  }
+}
+
+extension ExceptionSnapshot {
+  /// Reads an `exception` map, which a torn dump may lack.
+  fileprivate init(
+    reading map: IntermediateDumpMap?, threadID: UInt32,
+    architecture: ProcessSnapshot.Architecture, generalRegisters: ArraySlice<UInt8>?
+  ) {
+    self.init(threadID: threadID)
+    if let map { Self.mapFields.read(map, into: &self) }
+    guard architecture == .x86_64, Self.isFault(signal: signal, code: code),
+      let generalRegisters, generalRegisters.count >= 23 * 8
+    else { return }
+    let (trap, error) = (X86_64Context.trapNumberIndex, X86_64Context.errorCodeIndex)
+    trapNumber = trapNumber ?? generalRegisters.littleEndian(at: trap * 8, width: 8)
+    trapErrorCode = trapErrorCode ?? generalRegisters.littleEndian(at: error * 8, width: 8)
+  }
+}

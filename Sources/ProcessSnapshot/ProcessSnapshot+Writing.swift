@@ -1,0 +1,58 @@
+internal import IntermediateDump
+
+extension ProcessSnapshot {
+  /// Bytes of XSAVE areas that are written at most, those of the first threads.
+  private static var extendedStateLimit: Int { 8 << 20 }
+  /// Bytes of the maps file in one property.
+  private static var chunkSize: Int { 1 << 20 }
+
+  /// The whole snapshot as an intermediate dump: what the crash wrote, what is known of it since, and
+  /// what the converter added, all but the bytes of memory.
+  ///
+  /// What is read back with the same memory is equal to it, but for streams of the converter's own,
+  /// annotations of modules that are not the program's, and XSAVE areas past 8 MiB.
+  ///
+  /// - Returns: nil if it came to more than 256 MiB.
+  package func encoded() -> [UInt8]? {
+    let sizeHint = 16 << 10 + threads.count * 4096 + (process.mapsText?.count ?? 0)
+    let encoded = IntermediateDumpEncoding.encode(sizeHint: sizeHint) { writer in
+      writer.header()
+      for field in Self.beforeThreads { field.write(self, &writer) }
+      if let exception { writer.map(.exception, exception, ExceptionSnapshot.mapFields) }
+      writeThreads(to: &writer)
+      writeMappings(to: &writer)
+      writer.startArray(.modules)
+      for module in modules { module.write(to: &writer) }
+      writer.end()
+      for field in Self.behindThreads { field.write(self, &writer) }
+      _ = writer.endDocument()
+    }
+    guard var bytes = encoded else { return nil }
+    // The writer names the machine it runs on; a dump of another one may be converted here.
+    bytes[10] = architecture == .arm64 ? 2 : 1
+    return bytes
+  }
+
+  private func writeThreads(to writer: inout IntermediateDumpWriter) {
+    var extendedStateLeft = Self.extendedStateLimit
+    let crashed = exception?.threadID
+    // At the front, where it is found without reading the others.
+    crashedThread?.write(as: .crashingThread, extendedStateLeft: &extendedStateLeft, to: &writer)
+    writer.startArray(.threads)
+    for thread in threads where thread.id != crashed {
+      thread.write(as: .thread, extendedStateLeft: &extendedStateLeft, to: &writer)
+    }
+    writer.end()
+  }
+
+  private func writeMappings(to writer: inout IntermediateDumpWriter) {
+    guard let text = process.mapsText else { return }
+    writer.startArray(.mappings)
+    for start in stride(from: 0, to: text.count, by: Self.chunkSize) {
+      writer.startMap(.mappingsChunk)
+      writer.write(.mappingsText, Array(text[start..<min(start + Self.chunkSize, text.count)]))
+      writer.end()
+    }
+    writer.end()
+  }
+}

@@ -1,0 +1,99 @@
+internal import IntermediateDump
+
+/// The task of Swift concurrency that a thread ran.
+public struct TaskSnapshot: Sendable, Equatable {
+  /// The kernel's ID of the thread.
+  public var threadID: UInt32
+  /// Where the task's object is.
+  public var address: Address
+  /// What the runtime calls the version of its objects' layout; the fields below are those of 1.
+  public var layoutVersion: UInt32
+
+  public init(threadID: UInt32, address: Address, layoutVersion: UInt32) {
+    self.threadID = threadID
+    self.address = address
+    self.layoutVersion = layoutVersion
+  }
+}
+
+// Source: swift include/swift/ABI/Task.h, class AsyncTask; include/swift/ABI/MetadataValues.h,
+// class JobFlags; stdlib/public/Concurrency/TaskPrivate.h, struct PrivateStorage and class
+// ActiveTaskStatus. Offsets on 64-bit Linux: flags 0x20, low half of the ID 0x24, status 0x60,
+// first status record 0x68, first slab 0x78, high half of the ID 0x90, base priority 0x98.
+
+extension TaskSnapshot {
+  private static let knownLayout: UInt32 = 1
+  private static let recordLimit = 64
+  private static let nameLimit = 256
+  /// `TaskStatusRecordKind::TaskName`.
+  private static let nameRecord: UInt64 = 6
+
+  /// What was read of a task's fields; nil where the dump has no memory of it.
+  public struct Fields: Sendable, Equatable {
+    /// The number that the runtime gave the task; `Task` has no way to ask for it.
+    public var id: UInt64
+    /// The name given to `Task(name:)`.
+    public var name: String?
+    /// `TaskPriority.rawValue` when it was made, and the highest since.
+    public var basePriority: UInt8?
+    public var priority: UInt8
+    public var isCancelled: Bool
+    /// True for a child task, of `async let` or a task group.
+    public var isChild: Bool
+  }
+
+  /// Reads the fields out of captured memory; total for any contents.
+  ///
+  /// - Parameter memory: the snapshot's.
+  /// - Returns: nil if they were not captured, or the runtime's layout is another one.
+  public func fields(in memory: MemorySnapshot) -> Fields? {
+    guard layoutVersion == Self.knownLayout, let flags = memory.word(at: address &+ 0x20),
+      // A job of kind 0 is a task.
+      flags & 0xFF == 0
+    else { return nil }
+    let status = memory.word(at: address &+ 0x60)
+    let high = memory.word(at: address &+ 0x90) ?? 0
+    return Fields(
+      id: flags >> 32 | high << 32, name: name(in: memory),
+      basePriority: memory.word(at: address &+ 0x98).map { UInt8(truncatingIfNeeded: $0) },
+      priority: UInt8(truncatingIfNeeded: status ?? flags >> 8),
+      isCancelled: status.map { $0 & 0x100 != 0 } ?? false,
+      // Bits 24 and 26 to 28: child task, child of a group, async let.
+      isChild: flags & 0x1500_0000 != 0)
+  }
+
+  /// The name is in a status record: its kind, the next record, the text's address.
+  private func name(in memory: MemorySnapshot) -> String? {
+    var record = Address(memory.word(at: address &+ 0x68) ?? 0)
+    var count = 0
+    while record != 0, count < Self.recordLimit, let kind = memory.word(at: record) {
+      if kind & 0xFF == Self.nameRecord {
+        return memory.word(at: record &+ 16)
+          .flatMap { memory.text(at: Address($0), limit: Self.nameLimit) }
+      }
+      record = Address(memory.word(at: record &+ 8) ?? 0)
+      count += 1
+    }
+    return nil
+  }
+}
+
+extension MemorySnapshot {
+  /// NUL-terminated text; nil if it was not captured, or is longer than `limit` bytes.
+  func text(at address: Address, limit: Int) -> String? {
+    guard let rest = bytes(from: address)?.prefix(limit), let end = rest.firstIndex(of: 0) else {
+      return nil
+    }
+    return String(decoding: rest[..<end], as: UTF8.self)
+  }
+}
+
+extension TaskSnapshot {
+  static let mapFields = MapFields(
+    TaskSnapshot(threadID: 0, address: 0, layoutVersion: 0),
+    [
+      .required(.taskThreadID, \.threadID),
+      .required(.taskAddress, \.address),
+      .value(.taskLayoutVersion, \.layoutVersion),
+    ])
+}

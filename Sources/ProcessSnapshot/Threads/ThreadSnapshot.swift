@@ -1,0 +1,202 @@
+package import IntermediateDump
+
+/// One thread at the moment of the crash.
+public struct ThreadSnapshot: Sendable, Equatable {
+  /// How a thread's registers were had, best first.
+  public enum CaptureMethod: UInt8, Sendable {
+    /// The thread that took the signal: from the signal's own context.
+    case crashed = 1
+    /// Stopped by a signal of ours and read while it stood still.
+    case stopped = 2
+    /// Crashed too, at the same time, and was waiting in the handler: from its own signal's
+    /// context.
+    case alsoCrashed = 3
+    /// Did not stop; stack and instruction pointer from `/proc/self/task/<tid>/syscall`, true while
+    /// it stays blocked.
+    case kernel = 4
+    /// Did not stop and could not be read: name and state only.
+    case none = 5
+
+    /// The word that reports print.
+    public var name: String {
+      switch self {
+      case .crashed: "crash"
+      case .stopped: "stopped"
+      case .alsoCrashed: "also-crashed"
+      case .kernel: "kernel"
+      case .none: "none"
+      }
+    }
+  }
+
+  /// The kernel's thread ID.
+  public var id: UInt32
+  public var name: String?
+  /// The state letter of proc(5), before the thread was stopped: R running, S sleeping, D in the
+  /// kernel, T stopped.
+  public var state: Character?
+  public var captureMethod: CaptureMethod?
+  /// Nil unless the thread was stopped: a thread read through the kernel has `stackPointer` and
+  /// `instructionPointer` only.
+  public var context: CPUContext?
+  /// The thread control block, `fs` base on x86_64 and `tpidr_el0` on arm64.
+  public var threadPointer: Address?
+  public var stackPointer: Address?
+  public var instructionPointer: Address?
+  /// Bit n - 1 stands for signal n.
+  public var blockedSignals: UInt64?
+  /// As sched_getscheduler(2): 0 other, 1 FIFO, 2 round robin, 3 batch, 5 idle.
+  public var schedulingPolicy: UInt8?
+  /// As getpriority(2): -20 to 19.
+  public var niceValue: Int32?
+  /// proc_pid_syscall(5) of a thread that was blocked before it was asked to stop.
+  public var systemCall: String?
+  /// The mapping that the stack pointer was in, or the next readable one above it.
+  public var stackRange: AddressRange?
+  /// What was captured of it; the bytes are in the snapshot's `memory` too.
+  public var stack: [MemoryRegion] = []
+  /// Bytes between stack pointer and the stack's end that a cap or a fault left out.
+  public var stackBytesOmitted: UInt64 = 0
+
+  public init(id: UInt32) {
+    self.id = id
+  }
+
+  /// The number of the system call that the thread was blocked in; nil where it was in none or the
+  /// kernel did not tell.
+  ///
+  /// Source: proc_pid_syscall(5): `-1` for a thread that is blocked but not in a system call,
+  /// `running` for one that is not blocked.
+  public var systemCallNumber: Int? {
+    guard let word = systemCall?.split(separator: " ").first, let number = Int(word), number >= 0
+    else { return nil }
+    return number
+  }
+}
+
+extension ThreadSnapshot {
+  /// Reads a `thread` or `crashingThread` map.
+  ///
+  /// - Parameter id: the thread's, which the map may lack.
+  init(
+    reading map: IntermediateDumpMap, id: UInt32, architecture: ProcessSnapshot.Architecture,
+    memory: inout DumpMemory
+  ) {
+    self.init(id: id)
+    Self.mapFields.read(map, into: &self)
+    context = CPUContext(
+      architecture: architecture, generalRegisters: map.data(.generalRegisters),
+      floatingPointState: map.data(.floatingPointState))
+    stackPointer = stackPointer ?? context?.stackPointer
+    instructionPointer = instructionPointer ?? context?.instructionPointer
+    // Written in chunks; touching ones are one piece again. The top of the crashing thread's was
+    // written before it was known where the stack begins and ends.
+    let pieces = map.elements(.stack).compactMap { memory.region($0) }
+    stack =
+      MemorySnapshot(
+        joining: pieces.compactMap { piece in
+          stackRange.map { piece.part(within: $0) } ?? piece
+        }
+      ).regions
+  }
+
+  /// Writes the same map, with places and sizes of the stack's pieces in place of their bytes.
+  ///
+  /// - Parameter extendedStateLeft: bytes of XSAVE areas that may still be written; where one does not
+  ///   fit, its first 512 bytes are.
+  func write(
+    as key: IntermediateDumpKey, extendedStateLeft: inout Int,
+    to writer: inout IntermediateDumpWriter
+  ) {
+    writer.startMap(key)
+    Self.mapFields.write(self, to: &writer)
+    writer.write(.generalRegisters, context?.generalRegisterBytes)
+    if var area = context?.floatingPointBytes {
+      if area.count > extendedStateLeft {
+        area = Array(area.prefix(X86_64Context.legacyAreaSize))
+      } else {
+        extendedStateLeft -= area.count
+      }
+      writer.write(.floatingPointState, area)
+    }
+    writer.array(
+      .stack, of: .memoryRegion,
+      stack.map {
+        ClientInformation.ExtraMemoryRange(address: $0.address, size: UInt64($0.bytes.count))
+      }, ClientInformation.ExtraMemoryRange.mapFields)
+    writer.end()
+  }
+
+  /// The name in a `Name:` line of `/proc/<pid>/task/<tid>/status`; nil for an empty one, which
+  /// means unnamed.
+  ///
+  /// The kernel writes a newline as `\n` and a backslash as `\\` there. Source: proc_pid_status(5),
+  /// Linux fs/proc/array.c.
+  static func name(unescaping text: ArraySlice<UInt8>) -> String? {
+    var bytes: [UInt8] = []
+    var iterator = text.makeIterator()
+    while let byte = iterator.next(), byte != 0 {
+      guard byte == UInt8(ascii: "\\") else {
+        bytes.append(byte)
+        continue
+      }
+      switch iterator.next() {
+      case UInt8(ascii: "n")?: bytes.append(UInt8(ascii: "\n"))
+      case UInt8(ascii: "\\")?: bytes.append(byte)
+      case let other?: bytes += [byte, other]
+      case nil: bytes.append(byte)
+      }
+    }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The same line of a name.
+  static func escaped(name: String) -> String {
+    name.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+  }
+}
+
+extension ThreadSnapshot.CaptureMethod: FieldValue {}
+
+extension ThreadSnapshot {
+  /// All but registers and stack.
+  package static let mapFields = MapFields(
+    ThreadSnapshot(id: 0),
+    [
+      .required(.threadID, \.id),
+      Field(.threadName, [.text]) { map, thread in
+        thread.name = map.data(.threadName).flatMap(name(unescaping:)) ?? thread.name
+        return thread.name != nil
+      } write: { thread, writer in
+        writer.write(.threadName, thread.name.map(escaped(name:)))
+      },
+      Field(.threadState, [.unsigned], size: 1) { map, thread in
+        guard let letter: UInt8 = map[.threadState], letter > 0x20, letter < 0x7F else {
+          return false
+        }
+        thread.state = Character(Unicode.Scalar(letter))
+        return true
+      } write: { thread, writer in
+        writer.write(.threadState, thread.state?.asciiValue)
+      },
+      .optional(.captureMethod, \.captureMethod),
+      .optional(.threadPointer, \.threadPointer),
+      .optional(.threadStackPointer, \.stackPointer),
+      .optional(.threadInstructionPointer, \.instructionPointer),
+      .optional(.blockedSignals, \.blockedSignals),
+      .optional(.schedulingPolicy, \.schedulingPolicy),
+      .optional(.niceValue, \.niceValue),
+      .optional(.systemCall, \.systemCall),
+      Field(.stackRegionStart, [.address], size: 8) { map, thread in
+        guard let start: Address = map[.stackRegionStart],
+          let end: Address = map[.stackRegionEnd], start < end
+        else { return false }
+        thread.stackRange = AddressRange(from: start, to: end)
+        return true
+      } write: { thread, writer in
+        writer.write(.stackRegionStart, thread.stackRange?.start)
+        writer.write(.stackRegionEnd, thread.stackRange?.clampedEnd)
+      },
+      .value(.stackBytesOmitted, \.stackBytesOmitted),
+    ])
+}
