@@ -63,7 +63,7 @@ struct Crash {
     var options = HandlerOptions()
     // None unless the handler is told so.
     options.catchesBrokenPipe = kind.name == "pipe"
-    if let milliseconds { options.limits.milliseconds = milliseconds }
+    if let milliseconds { options.limits.time = .milliseconds(milliseconds) }
     options.forgoing = forgoing
     options.writesSummary = writesSummary
     return options

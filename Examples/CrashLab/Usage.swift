@@ -31,7 +31,7 @@ extension Command {
                       FOLDER, and then ends as SCENE says; Subcommands/Telling.swift has them
       idle            starts the handler, prints what runs in the process, and exits
       start-again     starts the handler twice more, with the same folder and with another
-      status          prints what handlerStatus finds, before and after the handler was spoiled
+      status          prints Handler.status, before and after the handler was spoiled
       forked          forks a child that does nothing as long as its parent lives, and prints its ID
 
     its handler:

@@ -16,16 +16,27 @@ let count = Annotation<Int>("orders")
 var uploader: ReportUploader?
 var monitor: HangMonitor?
 
+/// Processes what earlier runs left, on a thread of its own.
+func reportEarlierCrashes(of handler: Handler) async throws {
+  for dump in try await handler.processIntermediateDumps() {
+    print(dump)
+    if let crash = dump.summary {
+      print("crashed: \(crash.signature ?? "?"): \(crash.message ?? "no message")")
+    }
+  }
+}
+
 do {
-  try startHandler(database: CommandLine.arguments[1], product: "ReportingService", version: "1.0")
+  let handler = try startHandler(
+    database: CommandLine.arguments[1], product: "ReportingService", version: "1.0")
   SimpleAnnotations.set("region", "here")
   _ = addAttachment(path: "/usr/lib/os-release")
   monitor = try HangMonitor.heartbeat(
     name: "orders", options: HangMonitor.Options(threshold: .seconds(2)))
   monitor?.pause()
-  for dump in try processIntermediateDumps() { print(dump) }
+  try await reportEarlierCrashes(of: handler)
   if CommandLine.arguments.count == 3 {
-    let started = try startProcessingPendingReports(to: CommandLine.arguments[2])
+    let started = try handler.startProcessingPendingReports(to: CommandLine.arguments[2])
     let events = started.events
     Task.detached { for await event in events { print(event) } }
     uploader = started
@@ -44,7 +55,8 @@ while let line = readLine() {
   leaveBreadcrumb("order \(orders): \(line)")
   monitor?.beat()
   switch line {
-  case "dump": print("dumped as \(try dumpWithoutCrash())")
+  case "dump":
+    if let handler = Handler.current { print("dumped as \(try handler.dumpWithoutCrash())") }
   case "hang": sleep(5)
   case "crash": fatalError("the order was to crash")
   default: print("did \(line)")

@@ -44,6 +44,8 @@ struct DumpConversion: ~Copyable {
     let reportID: ReportID
     /// Nil for a complete dump, where and why it broke off for a torn one.
     let damage: IntermediateDumpDocument.Damage?
+    /// Nil if the report was there already.
+    let summary: ProcessedDump.Summary?
     /// False if somebody has written to the dump since it was read: there is more to be read.
     let isWhole: Bool
   }
@@ -57,6 +59,7 @@ struct DumpConversion: ~Copyable {
     var snapshot = ProcessSnapshot(reading: document)
     snapshot.dumpDigest = dump.digest
     var found = try target(of: claim.name.reportID, snapshot, dump.digest)
+    var summary: ProcessedDump.Summary?
     if !found.isReported {
       snapshot.addedAnnotations = annotations
       // Not again after a converter died at this dump: the report matters more than its names.
@@ -67,6 +70,8 @@ struct DumpConversion: ~Copyable {
         copyAttachments(of: &snapshot, to: found.id)
         do throws(Failure) {
           try store(&snapshot, as: found.id)
+          // Once the report is there: not even an end of this process loses it.
+          summary = ProcessedDump.Summary(of: snapshot, isAnalysed: claim.attempt == 1)
           break
         } catch  where error.isReportThere {
           // Another converter took this one for dead, and was faster.
@@ -79,7 +84,7 @@ struct DumpConversion: ~Copyable {
     }
     let now = folder.status(of: claim.name.description)
     return Result(
-      reportID: found.id, damage: document.damage,
+      reportID: found.id, damage: document.damage, summary: summary,
       isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
   }
 

@@ -28,7 +28,7 @@ internal import IntermediateDump
 ///     they are and whether they were uploaded or not.
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
 ///     out to be other converters'.
-/// - Returns: what was done, dump by dump, in that order. What is left for another call is among them,
+/// - Returns: a result for each dump, in that order. What is left for another call is among them,
 ///   with the reason: a dump whose owner may still write to it, and one on which another converter
 ///   works. Those that `limit` leaves out are not.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
@@ -76,7 +76,7 @@ private func processAll(
     if isForeign, foreignCount >= limit { break }
     guard let dump = process(file, conversion, pending) else { continue }
     processed.append(dump)
-    if dump.isLeft { continue }
+    if dump.outcome.kind == .left { continue }
     if isForeign { foreignCount += 1 }
     workedOn += 1
     // A program that lives for a second prunes too, and many dumps at once do not pile up.
@@ -109,17 +109,21 @@ func process(
   _ file: PendingFolder.File, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingFolder
 ) -> ProcessedDump? {
-  func dump(_ outcome: ProcessedDump.Outcome, _ reportID: ReportID? = nil) -> ProcessedDump {
+  func dump(
+    _ outcome: ProcessedDump.Outcome, _ reportID: ReportID? = nil,
+    _ summary: ProcessedDump.Summary? = nil
+  ) -> ProcessedDump {
     ProcessedDump(
-      reportID: reportID ?? file.name.reportID, fileName: file.name.description, outcome: outcome)
+      reportID: reportID ?? file.name.reportID, fileName: file.name.description, outcome: outcome,
+      summary: summary)
   }
   do throws(CrashReportDatabaseError) {
     switch try pending.claim(file) {
     case .gone: return nil
     case .left(let reason, let time): return dump(.left(reason, until: time))
     case .taken(let claim):
-      let (outcome, reportID) = process(claim, conversion, pending)
-      return outcome.map { dump($0, reportID) }
+      let (outcome, reportID, summary) = process(claim, conversion, pending)
+      return outcome.map { dump($0, reportID, summary) }
     }
   } catch {
     return dump(.failed(error.description))
@@ -129,14 +133,14 @@ func process(
 private func process(
   _ claim: DumpClaim, _ conversion: borrowing DumpConversion,
   _ pending: borrowing PendingFolder
-) -> (ProcessedDump.Outcome?, ReportID?) {
+) -> (ProcessedDump.Outcome?, ReportID?, ProcessedDump.Summary?) {
   do throws(DumpConversion.Failure) {
     // Once: a start that ends in this, too, leaves the dump to the next one, which sets it aside.
     if claim.isSetAside, claim.attempt == PendingFolder.maximumAttempts,
       conversion.isReported(claim, in: pending.folder)
     {
       try? pending.removeAll(of: claim.name, dump: claim.name)
-      return (nil, nil)
+      return (nil, nil, nil)
     }
     guard !claim.isSetAside else {
       throw DumpConversion.Failure(
@@ -146,7 +150,7 @@ private func process(
     if let run = claim.run {
       // An owner that was wrongly taken for dead may have crashed meanwhile.
       guard pending.isEmpty(claim) else {
-        return (keepForLater(claim, "its owner writes to it", pending), nil)
+        return (keepForLater(claim, "its owner writes to it", pending), nil, nil)
       }
       let isTold = try conversion.convert(run, claim.name)
       if pending.isEmpty(claim) {
@@ -154,7 +158,11 @@ private func process(
       } else {
         try? pending.giveBack(claim, countsAttempt: false)
       }
-      return (isTold ? .ended(run.end.text) : nil, nil)
+      guard isTold else { return (nil, nil, nil) }
+      let snapshot = run.snapshot(identifier: claim.name.identifier)
+      return (
+        .ended(run.end.text), nil, ProcessedDump.Summary(of: snapshot, isAnalysed: true)
+      )
     }
     let result = try conversion.convert(claim, in: pending.folder)
     if result.isWhole {
@@ -164,9 +172,11 @@ private func process(
       // The rest becomes a report of its own.
       try? pending.giveBack(claim, countsAttempt: false)
     }
-    return (result.damage.map { .torn($0.description) } ?? .complete, result.reportID)
+    return (
+      result.damage.map { .torn($0.description) } ?? .complete, result.reportID, result.summary
+    )
   } catch {
-    return (keep(claim, after: error, pending), nil)
+    return (keep(claim, after: error, pending), nil, nil)
   }
 }
 

@@ -1,5 +1,5 @@
 internal import CrashReportDatabase
-public import IntermediateDump
+package import IntermediateDump
 
 /// Makes a report of one finished dump of the pending folder.
 ///
@@ -11,7 +11,7 @@ public import IntermediateDump
 /// - Returns: what was done, or why the dump is left for now; nil if it is not there: another
 ///   converter had it.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
-public func processIntermediateDump(
+package func processIntermediateDump(
   _ reportID: ReportID, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
 ) throws(CrashConverterError) -> ProcessedDump? {
@@ -61,7 +61,7 @@ private func processOne(
 ///   is; it stays then.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
-public func processIntermediateDump(
+package func processIntermediateDump(
   at file: String, database path: String, annotations: [String: String] = [:],
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
 ) throws(CrashConverterError) -> ProcessedDump? {

@@ -1,23 +1,73 @@
+internal import CrashReport
 public import IntermediateDump
+internal import ProcessSnapshot
 
-/// What was done with one pending dump.
+/// The result of processing one pending dump.
 public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
-  public enum Outcome: Sendable, Equatable {
-    /// The report holds all that the handler wrote.
-    case complete
-    /// The report holds what was written before the dump broke off; the text says where and why.
-    case torn(String)
-    /// There was no dump: the report says how the run ended, and so does the text.
-    case ended(String)
-    /// The dump stays, to be tried again; the text says why.
-    case failed(String)
-    /// The dump failed for the last time and lies in the database's quarantine folder; the text
-    /// says why.
-    case quarantined(String)
-    /// The dump is left for another call, because somebody else may need it, or is at work on it; the
-    /// text says why. `until` is when it will be taken at the latest, in nanoseconds since 1970; nil
-    /// where that is for the other one to say.
-    case left(String, until: Int64?)
+  /// The end of one attempt at a dump.
+  public struct Outcome: Sendable, Equatable {
+    /// The kind of outcome; an open set, of which the raw value is the word in JSON.
+    public struct Kind: RawRepresentable, Sendable, Hashable {
+      public let rawValue: String
+      public init(rawValue: String) { self.rawValue = rawValue }
+
+      /// The report holds all that the handler wrote.
+      public static let complete = Kind(rawValue: "complete")
+      /// The report holds what was written before the dump broke off.
+      public static let torn = Kind(rawValue: "torn")
+      /// There was no dump: the report says how the run ended.
+      public static let ended = Kind(rawValue: "ended")
+      /// The dump stays, to be tried again.
+      public static let failed = Kind(rawValue: "failed")
+      /// The dump failed for the last time and lies in the database's quarantine directory.
+      public static let quarantined = Kind(rawValue: "quarantined")
+      /// The dump is left for another call: somebody else may need it, or is at work on it.
+      public static let left = Kind(rawValue: "left")
+    }
+
+    public let kind: Kind
+    /// The reason in words, the verdict for `ended`; empty for `complete`.
+    public let reason: String
+    /// The time at which a dump that is `left` will be taken at the latest; nil if that is for the
+    /// other process to say.
+    public let until: Timestamp?
+
+    package static let complete = Outcome(kind: .complete, reason: "", until: nil)
+    package static func torn(_ reason: String) -> Outcome {
+      Outcome(kind: .torn, reason: reason, until: nil)
+    }
+    package static func ended(_ verdict: String) -> Outcome {
+      Outcome(kind: .ended, reason: verdict, until: nil)
+    }
+    package static func failed(_ reason: String) -> Outcome {
+      Outcome(kind: .failed, reason: reason, until: nil)
+    }
+    package static func quarantined(_ reason: String) -> Outcome {
+      Outcome(kind: .quarantined, reason: reason, until: nil)
+    }
+    package static func left(_ reason: String, until: Int64?) -> Outcome {
+      Outcome(kind: .left, reason: reason, until: until.map(Timestamp.init(nanoseconds:)))
+    }
+  }
+
+  /// The main facts of a crash, for a program that acts on them or logs them.
+  public struct Summary: Sendable, Equatable {
+    /// The product's name, else the executable's; nil where a torn dump does not say.
+    public let program: String?
+    /// The product's version.
+    public let version: String?
+    /// The signal's number; nil for a dump without a crash, or where a torn one does not say.
+    public let signal: Int32?
+    /// A word for the cause, as in the report's JSON; nil where the dump shows none.
+    public let cause: String?
+    /// The message of the runtime or the C library that ended the process.
+    public let message: String?
+    /// The same for crashes of the same cause.
+    public let signature: String?
+    /// The function and line of the program's own code that crashed, as far as they are known.
+    public let place: String?
+    /// The time of the crash.
+    public let time: Timestamp?
   }
 
   /// The report's ID, which the dump's name had from the start; another one where something else is
@@ -26,28 +76,50 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// The name under which the dump was found.
   public let fileName: String
   public let outcome: Outcome
+  /// Nil where no report was made by this call.
+  public let summary: Summary?
 
-  /// True if nothing was done.
-  var isLeft: Bool {
-    if case .left = outcome { true } else { false }
+  init(reportID: ReportID, fileName: String, outcome: Outcome, summary: Summary? = nil) {
+    self.reportID = reportID
+    self.fileName = fileName
+    self.outcome = outcome
+    self.summary = summary
   }
 
   /// One line for a log.
   public var description: String {
+    let reason = outcome.reason
     let text =
-      switch outcome {
-      case .complete: "complete"
-      case .torn(let reason): "torn, kept what was there: \(reason)"
-      case .ended(let verdict): verdict
-      case .failed(let reason): "failed, will be tried again: \(reason)"
-      case .quarantined(let reason): "failed, moved to quarantine: \(reason)"
-      case .left(let reason, let time):
-        "left for now\(time.map { ", until \(TimeText.utc(nanoseconds: $0)) at most" } ?? ""): "
-          + reason
+      switch outcome.kind {
+      case .torn: "torn, kept what was there: \(reason)"
+      case .ended: reason
+      case .failed: "failed, will be tried again: \(reason)"
+      case .quarantined: "failed, moved to quarantine: \(reason)"
+      case .left: "left for now\(outcome.until.map { ", until \($0) at most" } ?? ""): \(reason)"
+      default: outcome.kind.rawValue
       }
     let line = "report \(reportID) from \(fileName): \(text)"
     // The reason can hold text of a damaged file.
     return String(
       line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })
+  }
+}
+
+extension ProcessedDump.Summary {
+  /// Takes the facts of a report.
+  ///
+  /// - Parameter isAnalysed: false to leave out all for which stacks are walked.
+  init(of snapshot: ProcessSnapshot, isAnalysed: Bool) {
+    let process = snapshot.process
+    let facts = isAnalysed ? CrashFacts(of: snapshot) : nil
+    program =
+      process.product ?? process.executablePath?.split(separator: "/").last.map { String($0) }
+    version = process.version
+    signal = snapshot.request == nil ? snapshot.exception?.signal : nil
+    cause = facts?.cause
+    message = facts?.message
+    signature = facts?.signature
+    place = facts?.place
+    time = process.crashTime.map(Timestamp.init(nanoseconds:))
   }
 }

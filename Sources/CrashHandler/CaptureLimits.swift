@@ -7,11 +7,11 @@ public struct CaptureLimits: Sendable, Equatable {
   public var otherThreadStack = 32 << 10
   /// Threads that are captured; 4,096 at most.
   public var threads = 4096
-  /// Milliseconds from the fault to the end of our own part.
+  /// The time from the fault to the end of our own part, in whole milliseconds, at least one.
   ///
   /// What has not been written by then is left out. Previous handlers and the kernel's core file
   /// come after it.
-  public var milliseconds = 3000
+  public var time = Duration.seconds(3)
   /// Bytes of all memory ranges together that `ExtraMemory.add` named.
   public var extraMemory = 1 << 20
   /// Bytes of the whole dump; memory is left out once it has grown to this.

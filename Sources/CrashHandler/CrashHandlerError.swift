@@ -1,47 +1,48 @@
 internal import Glibc
 
-/// Why the handler could not be started; says what to do.
-public struct CrashHandlerError: Error, Sendable, CustomStringConvertible {
-  /// The kind of failure; an open set.
-  public struct Code: Sendable, Hashable {
-    let text: String
-    /// The database folder, or a folder in it, cannot be made or written.
-    public static let unusableDatabase = Code(text: "the crash database cannot be used")
+/// The reason why the handler could not be started, or a dump not be taken.
+public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kind of error; an open set.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    /// The database's directory, or one in it, cannot be made or written.
+    public static let unusableDatabase = Code(description: "the crash database cannot be used")
     /// The handler runs already, with another database.
-    public static let alreadyStarted = Code(text: "the crash handler was started already")
+    public static let alreadyStarted = Code(description: "the crash handler was started already")
     /// An identifier with characters other than `[A-Za-z0-9._-]`, or longer than 128.
-    public static let invalidIdentifier = Code(text: "the identifier cannot be used")
+    public static let invalidIdentifier = Code(description: "the identifier cannot be used")
     /// The kernel refused memory or a signal action.
-    public static let notInstalled = Code(text: "the crash handler could not be installed")
-    /// What was asked for needs a handler, and there is none in this process.
-    public static let notStarted = Code(text: "the crash handler was not started")
+    public static let notInstalled = Code(description: "the crash handler could not be installed")
+    /// The call needs a handler, and this process has none.
+    public static let notStarted = Code(description: "the crash handler was not started")
     /// A dump without a crash could not be taken or written.
-    public static let dumpFailed = Code(text: "no dump was taken")
+    public static let dumpFailed = Code(description: "no dump was taken")
   }
 
   public let code: Code
-  /// What was tried, on which path, and what would help.
+  /// The operation that failed, its path, and a remedy where there is one.
   public let context: String
-  /// The errno of the failed call; 0 where no call failed.
-  public let errorNumber: Int32
+  /// The system's error number; 0 where the system had no part in it.
+  public let errno: Int32
 
-  /// What calls that need a handler throw without one.
+  /// For calls that need a handler, in a process without one.
   package static let handlerNotStarted = CrashHandlerError(
     .notStarted, "call startHandler(database:) first")
 
-  /// What is thrown where the thread that watches for hangs cannot be made.
-  package static func noThread(errorNumber: Int32) -> CrashHandlerError {
-    CrashHandlerError(.notInstalled, "the system refuses a thread", errorNumber: errorNumber)
+  /// For a system that refuses the thread that watches for hangs.
+  package static func noThread(errno: Int32) -> CrashHandlerError {
+    CrashHandlerError(.notInstalled, "the system refuses a thread", errno: errno)
   }
 
-  init(_ code: Code, _ context: String, errorNumber: Int32 = 0) {
+  init(_ code: Code, _ context: String, errno: Int32 = 0) {
     self.code = code
     self.context = context
-    self.errorNumber = errorNumber
+    self.errno = errno
   }
 
   public var description: String {
-    let reason = errorNumber == 0 ? "" : unsafe " (\(String(cString: strerror(errorNumber))))"
-    return "\(code.text): \(context)\(reason)"
+    let reason = errno == 0 ? "" : unsafe " (\(String(cString: strerror(errno))))"
+    return "\(code): \(context)\(reason)"
   }
 }

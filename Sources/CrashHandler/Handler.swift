@@ -1,10 +1,13 @@
 public import IntermediateDump
 
 /// A handler that is installed; it stays so until the process ends.
+///
+/// `startHandler` returns it, and `Handler.current` is the same one. Calls that need a handler are
+/// its methods; `Postmortem` and `PostmortemUpload` add theirs.
 public struct Handler: Sendable, Equatable {
-  /// The database folder as it was given to `startHandler`.
+  /// The database's directory as it was given to `startHandler`.
   public let database: String
-  /// What this program's dumps are named with.
+  /// The name of this program's dumps.
   public let identifier: String
   /// The report ID that the first crash of this process would get.
   public let reportID: ReportID

@@ -23,7 +23,7 @@ private let started = Mutex<(handler: Handler, folder: FolderIdentity)?>(nil)
 ///   - environment: free text such as "production".
 ///   - annotations: what else every report of this process shall say.
 ///   - options: limits, and what a program may want otherwise.
-/// - Returns: the handler. It need not be kept.
+/// - Returns: the handler. It need not be kept: `Handler.current` is the same.
 /// - Throws: `CrashHandlerError` where the folder cannot be used, a handler with another database
 ///   runs, or the kernel refuses. The process is as it was before; a server on a read-only disk
 ///   should log the error and go on.
@@ -80,9 +80,9 @@ public func startHandler(
   }
 }
 
-/// The handler of this process; nil if `startHandler` has not succeeded.
-public func startedHandler() -> Handler? {
-  started.withLock { $0?.handler }
+extension Handler {
+  /// The handler of this process; nil if `startHandler` has not succeeded.
+  public static var current: Handler? { started.withLock { $0?.handler } }
 }
 
 private func defaultIdentifier() -> String {

@@ -52,7 +52,7 @@ public struct CrashReportDatabase: Sendable {
   /// - Returns: the report, with an empty file to write the minidump to.
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or
   ///   completed. A report that another process is writing, or died while writing, is no error.
-  public func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
+  package func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
     let database = try open()
     return try NewReport.make(id, in: database)
   }
@@ -124,7 +124,8 @@ public struct CrashReportDatabase: Sendable {
     let metadata = folder.metadata(of: id)
     return StoredReport(
       id: id, state: state, path: "\(folder.path)/\(name)",
-      creationTime: metadata?.creationTime ?? status.modificationTime / 1_000_000_000,
+      creationTime: Timestamp(
+        seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000),
       size: status.size, upload: ReportUpload(metadata))
   }
 }

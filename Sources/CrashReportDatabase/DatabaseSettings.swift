@@ -144,13 +144,13 @@ extension CrashReportDatabase {
       settings.bytes, as: DatabaseSettings.fileName, by: workshop, replacing: true)
   }
 
-  /// The time of the last upload attempt, in seconds since 1970.
+  /// The time of the last upload attempt, in whole seconds.
   ///
   /// - Returns: nil for none, and for a time in the future, left by a wrong clock or by damage.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be read.
-  public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Int64? {
+  public func lastUploadAttemptTime() throws(CrashReportDatabaseError) -> Timestamp? {
     let time = try settings().lastUploadAttemptTime
-    return time > 0 && time <= Int64(Glibc.time(nil)) ? time : nil
+    return time > 0 && time <= Int64(Glibc.time(nil)) ? Timestamp(seconds: time) : nil
   }
 
   /// Records an upload attempt.
@@ -160,7 +160,7 @@ extension CrashReportDatabase {
   ///
   /// - Parameter time: seconds since 1970.
   /// - Throws: `CrashReportDatabaseError` if the settings cannot be written.
-  public func recordUploadAttempt(at time: Int64) throws(CrashReportDatabaseError) {
+  package func recordUploadAttempt(at time: Int64) throws(CrashReportDatabaseError) {
     // Makes them if there are none.
     _ = try settings()
     var bytes: [UInt8] = []

@@ -1,14 +1,14 @@
 internal import Glibc
-public import IntermediateDump
+package import IntermediateDump
 
 /// A report that is being written: nobody sees it before `finish()`, and without it it is removed.
 ///
 /// A process that dies meanwhile leaves a file in `new/`, which is never read; the first `prune` after
 /// three days removes it.
-public struct NewReport: ~Copyable, Sendable {
-  public let id: ReportID
+package struct NewReport: ~Copyable, Sendable {
+  package let id: ReportID
   /// An empty file, open for reading and writing.
-  public var descriptor: Int32 { file.descriptor }
+  package var descriptor: Int32 { file.descriptor }
 
   private let file: OpenFile
   private let fileName: String
@@ -61,7 +61,7 @@ public struct NewReport: ~Copyable, Sendable {
   ///
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if another writer finished
   ///   the same report first.
-  public consuming func finish() throws(CrashReportDatabaseError) {
+  package consuming func finish() throws(CrashReportDatabaseError) {
     try checkFile()
     try Self.move(
       (id, fileName), from: new, to: pending, elsewhere: completed, isMoved: &isFinished)

@@ -5,8 +5,8 @@ public import IntermediateDump
 ///
 /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCondition::GetDefault.
 public struct PruneCondition: Sendable, Equatable {
-  /// Reports that are older, in days, are removed.
-  public var maximumAgeInDays = 365
+  /// Reports that are older are removed.
+  public var maximumAge = Duration.seconds(365 * 86_400)
   /// A report is removed when it and the newer ones have more bytes than this.
   ///
   /// Counts minidumps and attachments, each report rounded up to whole KiB. The newest report stays,
@@ -29,9 +29,7 @@ public struct PruneCondition: Sendable, Equatable {
     let newestFirst = reports.sorted {
       ($0.report.creationTime, $0.report.id) > ($1.report.creationTime, $1.report.id)
     }
-    let day: Int64 = 86_400
-    let oldest = now.clampedSubtracting(
-      Int64(max(0, maximumAgeInDays)).clampedMultiplied(by: day))
+    let oldest = Timestamp(seconds: now.clampedSubtracting(max(0, maximumAge.wholeSeconds)))
     var total: Int64 = 0
     var excess: [StoredReport] = []
     for (index, (report, size)) in newestFirst.enumerated() {

@@ -16,8 +16,8 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let state: State
   /// The minidump's path.
   public let path: String
-  /// Seconds since 1970: from the metadata, or the minidump's last change where that is lost.
-  public let creationTime: Int64
+  /// From the metadata, in whole seconds, or the minidump's last change where that is lost.
+  public let creationTime: Timestamp
   /// The minidump's size in bytes.
   public let size: Int64
   /// The state of its upload.
@@ -54,10 +54,10 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 public struct ReportUpload: Sendable, Equatable {
   /// The number of uploads that were begun.
   public let attempts: Int
-  /// Seconds since 1970; nil if never.
-  public let lastAttemptTime: Int64?
-  /// The time of the next attempt in seconds since 1970; nil for at once.
-  public let nextAttemptTime: Int64?
+  /// Nil if there was none.
+  public let lastAttemptTime: Timestamp?
+  /// The time before which there is no other attempt; nil for at once.
+  public let nextAttemptTime: Timestamp?
   /// True after `requestUpload`, which ignores the database's settings.
   public let isRequested: Bool
   /// True once the server has it.
@@ -70,12 +70,11 @@ public struct ReportUpload: Sendable, Equatable {
   /// - Parameter metadata: nil where it is missing or damaged, as if nothing was tried.
   init(_ metadata: ReportMetadata?) {
     attempts = Int(metadata?.uploadAttempts ?? 0)
-    lastAttemptTime = metadata.flatMap {
-      $0.lastUploadAttemptTime > 0 ? $0.lastUploadAttemptTime : nil
+    func time(_ seconds: Int64?) -> Timestamp? {
+      seconds.flatMap { $0 > 0 ? Timestamp(seconds: $0) : nil }
     }
-    nextAttemptTime = metadata.flatMap {
-      $0.nextUploadAttemptTime > 0 ? $0.nextUploadAttemptTime : nil
-    }
+    lastAttemptTime = time(metadata?.lastUploadAttemptTime)
+    nextAttemptTime = time(metadata?.nextUploadAttemptTime)
     isRequested = metadata?.attributes.contains(.uploadExplicitlyRequested) ?? false
     isUploaded = metadata?.attributes.contains(.uploaded) ?? false
     serverID = metadata?.serverID ?? ""

@@ -1,55 +1,80 @@
 internal import CrashReportDatabase
-public import IntermediateDump
 internal import Synchronization
 
-/// Uploads the pending reports of a database, and each later one, in the background.
+/// Uploads the pending reports of a database, and each later one.
 ///
 /// Nothing is sent before uploads are enabled in the database's settings
-/// (`CrashReportDatabase.setUploadsEnabled`), but for reports of `requestUpload`. Of all processes that
-/// call this for one database one at a time sends; the others take over.
+/// (`CrashReportDatabase.setUploadsEnabled`), but for reports of `requestUpload`. Of all uploaders of
+/// one database, in any process, one at a time sends; the others take over.
 ///
-/// - Parameters:
-///   - path: the database's directory.
-///   - url: the address to which the form is posted, http or https. Redirects are not followed.
-///   - options: the contents beside each report, and the pace.
-/// - Returns: the uploader; it stops when it is released.
-/// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. A
-///   network that is down is no error.
+/// `run()` is the form for structured concurrency, a service group for example. `start()` does the
+/// same in the background.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, StartProcessingPendingReports.
-public func startProcessingPendingReports(
-  database path: String, to url: String, options: UploadOptions = UploadOptions()
-) throws(UploadError) -> ReportUploader {
-  let target = try UploadTarget(url: url, options: options)
-  let database: CrashReportDatabase
-  do throws(CrashReportDatabaseError) {
-    database = try CrashReportDatabase(path: path)
-  } catch {
-    throw UploadError(error)
-  }
-  return ReportUploader { emit in
-    UploadEngine(database: database, target: target, emit: emit)
-  }
-}
-
-/// An uploader at work, until it is stopped or the process ends.
-///
-/// Keep it: it stops when it is released.
 public final class ReportUploader: Sendable {
   private let listeners: EventListeners
-  private let work: Task<Void, Never>
+  private let engine: UploadEngine
+  private let work = Mutex<Task<Void, Never>?>(nil)
+
+  /// Makes an uploader, which sends nothing yet.
+  ///
+  /// - Parameters:
+  ///   - path: the database's directory.
+  ///   - url: the address to which the form is posted, http or https. Redirects are not followed.
+  ///   - options: the contents beside each report, and the pace.
+  /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. A
+  ///   network that is down is no error.
+  public convenience init(
+    database path: String, to url: String, options: UploadOptions = UploadOptions()
+  ) throws(UploadError) {
+    let target = try UploadTarget(url: url, options: options)
+    let database: CrashReportDatabase
+    do throws(CrashReportDatabaseError) {
+      database = try CrashReportDatabase(path: path)
+    } catch {
+      throw UploadError(error)
+    }
+    self.init { UploadEngine(database: database, target: target, emit: $0) }
+  }
 
   init(engine make: (@escaping @Sendable (UploadEvent) -> Void) -> UploadEngine) {
     let listeners = EventListeners()
     self.listeners = listeners
-    let engine = make { listeners.emit($0) }
-    work = Task.detached(priority: .background) {
-      await Self.run(StandingUploads(engine: engine))
-      listeners.finish()
+    engine = make { listeners.emit($0) }
+  }
+
+  deinit { work.withLock { $0?.cancel() } }
+
+  /// Uploads until the task is cancelled or `stop()` is called, and returns then.
+  ///
+  /// - Throws: `UploadError` if this uploader has been started before.
+  public func run() async throws(UploadError) {
+    let task = try begin()
+    await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
     }
   }
 
-  deinit { work.cancel() }
+  /// Uploads in the background, until `stop()` is called or the uploader is released: keep it.
+  ///
+  /// - Throws: `UploadError` if this uploader has been started before.
+  public func start() throws(UploadError) { _ = try begin() }
+
+  private func begin() throws(UploadError) -> Task<Void, Never> {
+    try work.withLock { work throws(UploadError) in
+      guard work == nil else {
+        throw UploadError(.alreadyStarted, "an uploader runs once; make another one")
+      }
+      let task = Task.detached(priority: .background) { [engine, listeners] in
+        await Self.run(StandingUploads(engine: engine))
+        listeners.finish()
+      }
+      work = task
+      return task
+    }
+  }
 
   /// Events from now on; each call returns a sequence of its own, which ends with the uploader.
   ///
@@ -59,10 +84,11 @@ public final class ReportUploader: Sendable {
   /// Stops, and returns when nothing is sent any more.
   ///
   /// Takes milliseconds, whatever the server does: an upload under way is broken off, and the next
-  /// uploader sends it again.
+  /// uploader sends it again. Of an uploader that was not started nothing is stopped.
   public func stop() async {
-    work.cancel()
-    await work.value
+    guard let task = work.withLock({ $0 }) else { return }
+    task.cancel()
+    await task.value
   }
 
   private static func run(_ uploads: StandingUploads) async {
@@ -80,34 +106,6 @@ public final class ReportUploader: Sendable {
       }
       await iterator.next()
       timer.cancel()
-    }
-  }
-}
-
-/// A step of an uploader.
-public enum UploadEvent: Sendable, Equatable, CustomStringConvertible {
-  /// An upload begins; the bytes are those of the whole request body.
-  case began(ReportID, attempt: Int, bytes: Int64)
-  /// So many bytes of it have gone out; about once a MiB.
-  case progressed(ReportID, sent: Int64, of: Int64)
-  /// The server has the report; the ID is its name there, empty where the server gave none.
-  case uploaded(ReportID, serverID: String)
-  /// The upload failed; it is tried again after a time, in seconds since 1970.
-  case delayed(ReportID, until: Int64, reason: String)
-  /// The server refused the report; it is not tried again without `requestUpload`.
-  case skipped(ReportID, reason: String)
-  /// The database could not be read or written; it is tried again.
-  case failed(reason: String)
-
-  public var description: String {
-    switch self {
-    case .began(let id, let attempt, let bytes): "\(id): attempt \(attempt), \(bytes) bytes"
-    case .progressed(let id, let sent, let total): "\(id): \(sent) of \(total) bytes"
-    case .uploaded(let id, let serverID):
-      serverID.isEmpty ? "\(id): uploaded" : "\(id): uploaded, the server calls it \(serverID)"
-    case .delayed(let id, let time, let reason): "\(id): not before \(time): \(reason)"
-    case .skipped(let id, let reason): "\(id): skipped: \(reason)"
-    case .failed(let reason): "uploads are held up: \(reason)"
     }
   }
 }

@@ -64,7 +64,7 @@ struct StandingUploads: Sendable {
 
   /// Delays all pending reports, so that a restart does not try each of them again.
   private func holdOthers(until time: Int64) throws(CrashReportDatabaseError) {
-    for report in try pending() where (report.upload.nextAttemptTime ?? 0) < time {
+    for report in try pending() where (report.upload.nextAttemptTime?.seconds ?? 0) < time {
       try engine.database.delayUpload(
         report.id, until: time, because: "waits with the others: \(engine.target.place) takes none")
     }
@@ -94,8 +94,8 @@ struct StandingUploads: Sendable {
       return .wait(max(1, (due.map(\.time).min() ?? now).clampedSubtracting(now)))
     }
     // A later time comes from a wrong clock or a damaged file.
-    let last = min(try engine.database.lastUploadAttemptTime() ?? 0, now)
-    let free = last.clampedAdding(Int64(engine.target.options.interval))
+    let last = min(try engine.database.lastUploadAttemptTime()?.seconds ?? 0, now)
+    let free = last.clampedAdding(engine.target.options.interval.wholeSeconds)
     // Finishing the upload of a dead process sends nothing.
     guard free <= now || first.upload.isUploaded else { return .wait(free.clampedSubtracting(now)) }
     return .report(first)
@@ -103,7 +103,7 @@ struct StandingUploads: Sendable {
 
   /// A time beyond the longest delay comes from a wrong clock.
   private func dueTime(of report: StoredReport, _ now: Int64) -> Int64 {
-    let time = max(report.upload.nextAttemptTime ?? 0, heldUntil)
+    let time = max(report.upload.nextAttemptTime?.seconds ?? 0, heldUntil)
     return time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
   }
 

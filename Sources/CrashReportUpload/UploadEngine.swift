@@ -78,7 +78,7 @@ struct UploadEngine: Sendable {
         1, after ?? UploadBackoff.delay(failures: failures, random: clock.random()))
       let time = clock.now().clampedAdding(delay)
       try database.delayUpload(id, until: time, because: reason)
-      emit(.delayed(id, until: time, reason: reason))
+      emit(.delayed(id, until: Timestamp(seconds: time), reason: reason))
       return .delayed(until: time, holdsAll: holdsAll)
     }
   }
@@ -86,7 +86,7 @@ struct UploadEngine: Sendable {
   private func request(_ form: UploadForm, _ body: borrowing UploadBody) -> UploadRequest {
     UploadRequest(
       url: target.url, headers: headers(of: form), bodyPath: body.path, bodySize: body.size,
-      timeout: target.options.timeout)
+      timeout: Int(clamping: max(1, target.options.timeout.wholeSeconds)))
   }
 
   func headers(of form: UploadForm) -> [String: String] {

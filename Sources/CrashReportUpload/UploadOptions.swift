@@ -7,12 +7,13 @@ public struct UploadOptions: Sendable, Equatable {
   public var fields: [String: String] = [:]
   /// HTTP headers that are sent with each report, an authorization for one.
   public var headers: [String: String] = [:]
-  /// Seconds between the beginnings of two uploads from the database, by any process.
+  /// The time between the beginnings of two uploads from the database, by any process; in whole
+  /// seconds.
   ///
   /// Reports wait for their turn; none is dropped.
-  public var interval = 60
-  /// Seconds without progress after which an upload has failed.
-  public var timeout = 60
+  public var interval = Duration.seconds(60)
+  /// The time without progress after which an upload has failed; in whole seconds, at least one.
+  public var timeout = Duration.seconds(60)
 
   /// The defaults: no fields, no headers, an upload a minute.
   public init() {}
@@ -75,8 +76,8 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let noSuchReport = Code(description: "no such report to upload")
     /// Another process, or another uploader of this one, is at work.
     public static let uploaderBusy = Code(description: "another uploader is at work")
-    /// The call without a database came before `startHandler`.
-    public static let handlerNotStarted = Code(description: "the crash handler was not started")
+    /// This uploader was started before.
+    public static let alreadyStarted = Code(description: "the uploader was started already")
     /// The server did not answer; the context has the reason alone.
     static let noAnswer = Code(description: "no answer")
     /// The task of the upload was cancelled.

@@ -31,7 +31,7 @@ public final class HangMonitor: Sendable {
   private init(
     _ name: String, _ target: Watch.Target, _ options: Options, _ probe: Watch.Probe?
   ) throws(CrashHandlerError) {
-    guard startedHandler() != nil else { throw CrashHandlerError.handlerNotStarted }
+    guard Handler.current != nil else { throw CrashHandlerError.handlerNotStarted }
     watch = Watch(name: name, target: target, options: options, probe: probe)
     try HangWatcher.shared.add(watch)
   }
@@ -75,10 +75,10 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a serial executor by jobs on it.
+  /// Watches a serial executor, such as an event loop's, by jobs on it.
   @discardableResult
   public static func executor(
-    _ executor: some SerialExecutor, name: String, options: Options = Options()
+    _ executor: any SerialExecutor, name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {
     let guest = unsafe Guest(of: { unsafe executor.asUnownedSerialExecutor() })
     return try HangMonitor(name, .executor, options) { answer in

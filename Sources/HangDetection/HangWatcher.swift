@@ -81,7 +81,7 @@ final class HangWatcher: Sendable {
           return nil
         }, nil)
     }
-    guard failure == 0 else { throw CrashHandlerError.noThread(errorNumber: failure) }
+    guard failure == 0 else { throw CrashHandlerError.noThread(errno: failure) }
   }
 
   /// Names the thread for debuggers and reports; Swift cannot call prctl(2).

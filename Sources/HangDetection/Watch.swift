@@ -60,7 +60,8 @@ final class Watch: Sendable {
   init(name: String, target: Target, options: HangMonitor.Options, probe: Probe?) {
     self.name = name
     self.target = target
-    threshold = max(options.threshold.nanosecondsClamped, Self.minimumThreshold)
+    threshold = max(
+      UInt64(max(0, options.threshold.wholeNanoseconds)), Self.minimumThreshold)
     keepsRecovered = options.keepsRecovered
     self.probe = probe
   }
@@ -173,16 +174,6 @@ final class Watch: Sendable {
       dump.drop()
     }
     state.dump = nil
-  }
-}
-
-extension Duration {
-  /// Clamped to 0 and the largest number.
-  fileprivate var nanosecondsClamped: UInt64 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    guard seconds < 1 << 32 else { return .max }
-    return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
   }
 }
 

@@ -1,5 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
+internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
 
@@ -31,18 +32,6 @@ extension StoredReport {
 }
 
 extension Timestamp {
-  /// Seconds since 1970; nil for what does not fit.
-  init?(exactlySeconds seconds: Int64) {
-    let (nanoseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    if overflow { return nil }
-    self.init(nanoseconds: nanoseconds)
-  }
-
-  /// Seconds since 1970; the epoch for what does not fit.
-  init(seconds: Int64) {
-    self = Timestamp(exactlySeconds: seconds) ?? Timestamp(nanoseconds: 0)
-  }
-
   /// Date and time of day in UTC, for people.
   var second: String { String(description.prefix(19)).replacing("T", with: " ") }
 }

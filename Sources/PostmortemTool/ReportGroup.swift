@@ -49,7 +49,7 @@ struct ReportGroup: Codable {
       do throws(ToolError) {
         let facts = try reader.facts(of: report.path)
         members.append(
-          (facts, facts.time ?? Timestamp(seconds: report.creationTime), report.id.description))
+          (facts, facts.time ?? report.creationTime, report.id.description))
       } catch {
         failures.append(error)
       }

@@ -1,6 +1,7 @@
 internal import CrashReport
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 

@@ -21,7 +21,7 @@ struct CatalogueReports: Sendable {
     }
     // Reports on runs that were killed are no crashes, and lie among the completed ones.
     let processed = try processIntermediateDumps(database: database, storingSymbols: false)
-      .filter { dump in if case .ended = dump.outcome { false } else { true } }
+      .filter { $0.outcome.kind != .ended }
     let count = processed.count - before.count
     if !testCase.reports.contains(count) {
       failures.append("\(count) dumps, not \(testCase.reports.text): \(processed)")

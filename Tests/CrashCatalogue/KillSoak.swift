@@ -96,7 +96,7 @@ public struct KillSoak {
     }
     let left = try FileManager.default.contentsOfDirectory(atPath: pending)
     guard left.isEmpty else { throw Unexpected("left behind: \(left)") }
-    switch outcome {
+    switch outcome.kind {
     case .complete:
       if end.signal == SIGKILL { tally.complete += 1 } else { tally.ended += 1 }
     case .ended:
@@ -106,7 +106,7 @@ public struct KillSoak {
       guard end.signal == SIGKILL else { throw Unexpected("\(outcome)") }
       tally.torn += 1
       if try holdsCrashingThread(database) { tally.tornWithStack += 1 }
-    case .failed, .quarantined, .left: throw Unexpected("\(outcome)")
+    default: throw Unexpected("\(outcome)")
     }
   }
 

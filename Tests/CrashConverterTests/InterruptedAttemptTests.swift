@@ -86,6 +86,6 @@ import Testing
   }
 
   private func isQuarantined(_ outcome: ProcessedDump.Outcome?) -> Bool {
-    if case .quarantined = outcome { true } else { false }
+    outcome?.kind == .quarantined
   }
 }

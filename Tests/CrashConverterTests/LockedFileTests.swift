@@ -28,7 +28,7 @@ import Testing
 
   /// What was done; what was left is not among it.
   private func process() throws -> [ProcessedDump.Outcome] {
-    try processAll().filter { if case .left = $0 { false } else { true } }
+    try processAll().filter { $0.kind != .left }
   }
 
   private func processAll() throws -> [ProcessedDump.Outcome] {
@@ -69,7 +69,7 @@ import Testing
     var information = unsafe siginfo_t()
     let waited = unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
     try #require(waited == 0)
-    guard case .torn? = try process().first else {
+    guard try process().first?.kind == .torn else {
       Issue.record("a zombie's dump was not taken")
       return
     }
@@ -122,13 +122,13 @@ import Testing
     let (id, end) = try putUnseenOwner(isMapped: false)
     close(end)
     let left = try processAll()
-    guard case .left(let reason, let until?)? = left.first, left.count == 1 else {
-      Issue.record("\(left)")
-      return
-    }
-    #expect(reason == "its owner may still write to it: nothing shows that its owner has ended")
+    let outcome = try #require(left.first)
+    let until = try #require(outcome.until)
+    #expect(left.count == 1 && outcome.kind == .left)
+    #expect(
+      outcome.reason == "its owner may still write to it: nothing shows that its owner has ended")
     // The files were made just now: until tomorrow.
-    let hours = Double(until) / 3600e9 - Date().timeIntervalSince1970 / 3600
+    let hours = Double(until.nanoseconds) / 3600e9 - Date().timeIntervalSince1970 / 3600
     #expect((23.9...24.1).contains(hours), "\(hours)")
     #expect(dumps.names.count == 3)
     try FileManager.default.setAttributes(

@@ -23,7 +23,11 @@ import Testing
     #expect(before.count == 3)
     #expect(before.map(\.crashTime) == before.map(\.crashTime).sorted(by: >))
     #expect(before.allSatisfy { $0.signal == 6 })
-    #expect(before.allSatisfy { (1..<60_000_000_000).contains($0.uptime ?? 0) }, "\(before)")
+    #expect(
+      before.allSatisfy {
+        (Duration.nanoseconds(1)...Duration.seconds(60)).contains($0.uptime ?? .zero)
+      },
+      "\(before)")
     #expect(Set(before.map(\.reportID)).count == 3)
     #expect(
       try recentCrashes(database: database, identifier: name, limit: 2) == Array(before.prefix(2)))

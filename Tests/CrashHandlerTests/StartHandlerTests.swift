@@ -60,7 +60,7 @@ import Testing
       let first = try startHandler(database: database)
       let again = try startHandler(database: database + "/../db/")
       #expect(again == first)
-      #expect(startedHandler() == first)
+      #expect(Handler.current == first)
       let error = #expect(throws: CrashHandlerError.self) {
         try startHandler(database: database + "-other")
       }
@@ -77,7 +77,7 @@ import Testing
     await #expect(processExitsWith: .success) { [file = file as String] in
       var error = #expect(throws: CrashHandlerError.self) { try startHandler(database: file) }
       #expect(error?.code == .unusableDatabase)
-      #expect(error?.errorNumber == ENOTDIR)
+      #expect(error?.errno == ENOTDIR)
       error = #expect(throws: CrashHandlerError.self) {
         try startHandler(database: "/proc/self/nothing/db")
       }
@@ -87,7 +87,7 @@ import Testing
       }
       #expect(error?.code == .invalidIdentifier)
       // Nothing was installed, so that a later start can succeed.
-      #expect(startedHandler() == nil)
+      #expect(Handler.current == nil)
       try startHandler(database: file + "-db")
     }
   }
@@ -136,7 +136,7 @@ import Testing
       }
       let after = try caughtSignals()
       #expect(after == before)
-      #expect(startedHandler() == nil)
+      #expect(Handler.current == nil)
       // Nothing is in the way of a later start.
       try startHandler(database: database)
       let started = try caughtSignals()

@@ -46,7 +46,7 @@ import Testing
     #expect(report.state == .pending)
     #expect(report.path == folder.path + "/pending/\(id).dmp")
     #expect(report.size == 8)
-    #expect((before...Int64(time(nil))).contains(report.creationTime))
+    #expect((before...Int64(time(nil))).contains(report.creationTime.seconds))
     #expect(try database.reports() == [report])
     #expect(folder.names("new").isEmpty)
     #expect(folder.names("pending") == ["\(id).dmp", "\(id).meta"])
@@ -54,7 +54,9 @@ import Testing
     #expect(try folder.permissions("pending/\(id).meta") == 0o600)
     // Version 1, no attempts, no last attempt, creation, no attributes, padding to 32 bytes.
     let metadata = try #require(folder.bytes("pending/\(id).meta"))
-    let creation = (0..<8).map { UInt8(truncatingIfNeeded: report.creationTime >> (8 * $0)) }
+    let creation = (0..<8).map {
+      UInt8(truncatingIfNeeded: report.creationTime.seconds >> (8 * $0))
+    }
     #expect(
       metadata == [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] + creation
         + [0, 0, 0, 0, 0, 0, 0, 0])
@@ -152,7 +154,7 @@ import Testing
       try folder.put(metadata + Array("server".utf8), "completed/\(id).meta")
     }
     #expect(try database.reports().map(\.id) == ids.reversed())
-    #expect(try database.reports().map(\.creationTime) == [8, 9, 10])
+    #expect(try database.reports().map(\.creationTime.seconds) == [8, 9, 10])
   }
 
   @Test func manyThreadsMakeOneReportEachAndOneOfTheSame() async throws {

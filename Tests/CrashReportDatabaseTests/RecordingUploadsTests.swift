@@ -28,8 +28,9 @@ import Testing
     try database.beginUpload(id, at: 1000)
     try database.delayUpload(id, until: 2000, because: "no network")
     var upload = try #require(try CrashReportDatabase(path: folder.path).report(id)).upload
-    #expect(upload.attempts == 1 && upload.lastAttemptTime == 1000)
-    #expect(upload.nextAttemptTime == 2000 && upload.note == "no network" && !upload.isRequested)
+    #expect(upload.attempts == 1 && upload.lastAttemptTime == Timestamp(seconds: 1000))
+    #expect(upload.nextAttemptTime == Timestamp(seconds: 2000))
+    #expect(upload.note == "no network" && !upload.isRequested)
     #expect(try database.requestUpload(id))
     upload = try #require(try database.report(id)).upload
     #expect(upload.isRequested && upload.nextAttemptTime == nil && upload.attempts == 1)

@@ -38,7 +38,7 @@ import Testing
 
   private func prune(days: Int = 365, bytes: Int64 = 128 << 20) throws -> [ReportID] {
     var condition = PruneCondition()
-    condition.maximumAgeInDays = days
+    condition.maximumAge = .seconds(Int64(days).clampedMultiplied(by: 86_400))
     condition.maximumSize = bytes
     let expected = try database.excess(condition).map(\.id)
     #expect(try database.prune(condition).map(\.id) == expected)
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func theDefaultsAreAYearAnd128MiB() {
-    #expect(PruneCondition().maximumAgeInDays == 365)
+    #expect(PruneCondition().maximumAge == .seconds(365 * 86_400))
     #expect(PruneCondition().maximumSize == 134_217_728)
   }
 

@@ -57,7 +57,7 @@ import Testing
     #expect(try database.lastUploadAttemptTime() == nil)
     let now = Int64(time(nil))
     try database.recordUploadAttempt(at: now)
-    #expect(try database.lastUploadAttemptTime() == now)
+    #expect(try database.lastUploadAttemptTime()?.seconds == now)
     for time in [now + 100_000, .max, -1, .min] {
       try database.recordUploadAttempt(at: time)
       #expect(try database.lastUploadAttemptTime() == nil)

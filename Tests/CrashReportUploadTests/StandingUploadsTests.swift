@@ -51,7 +51,7 @@ struct StandingUploadsTests {
     _ uploads: UploadDatabase, _ transport: ScriptedTransport, interval: Int = 0
   ) throws -> StandingUploads {
     var options = UploadOptions()
-    options.interval = interval
+    options.interval = .seconds(interval)
     return StandingUploads(
       engine: try uploads.engine(
         to: "http://h/", options: options, transport: transport, clock: hand.clock))
@@ -126,7 +126,8 @@ struct StandingUploadsTests {
     var waited: [Int64] = []
     while transport.count < 12 {
       let before = hand.seconds.withLock { $0 }
-      let due = try uploads.database.reports().compactMap(\.upload.nextAttemptTime).min() ?? 0
+      let due =
+        try uploads.database.reports().compactMap(\.upload.nextAttemptTime?.seconds).min() ?? 0
       hand.advance(max(1, due - before))
       waited.append(due - before)
       _ = await standing.pass()
@@ -150,7 +151,7 @@ struct StandingUploadsTests {
     _ = await standing.pass()
     let report = try uploads.report(try #require(failed.first?.id))
     #expect(report.upload.attempts == 2)
-    #expect(report.upload.nextAttemptTime == hand.seconds.withLock { $0 } + 120)
+    #expect(report.upload.nextAttemptTime?.seconds == hand.seconds.withLock { $0 } + 120)
     _ = first
   }
 
@@ -185,7 +186,7 @@ struct StandingUploadsTests {
     let uploads = try UploadDatabase()
     let transport = ScriptedTransport()
     var options = UploadOptions()
-    options.interval = 0
+    options.interval = .zero
     let target = try UploadTarget(url: "http://h/", options: options)
     let clock = hand.clock
     let uploader = ReportUploader { emit in
@@ -193,10 +194,11 @@ struct StandingUploadsTests {
         database: uploads.database, target: target, transport: transport, clock: clock, emit: emit)
     }
     var events = uploader.events.makeAsyncIterator()
+    let run = Task { try await uploader.run() }
     for number in 1...3 {
       let id = try uploads.addReport()
       while let event = await events.next() {
-        if case .uploaded(id, _) = event { break }
+        if event.kind == .uploaded, event.reportID == id { break }
       }
       #expect(transport.count == number)
     }
@@ -205,10 +207,23 @@ struct StandingUploadsTests {
     let id = try uploads.addReport()
     try uploads.database.setUploadsEnabled(true)
     while let event = await events.next() {
-      if case .uploaded(id, _) = event { break }
+      if event.kind == .uploaded, event.reportID == id { break }
     }
     await uploader.stop()
+    try await run.value
+    #expect(throws: UploadError.self) { try uploader.start() }
     #expect(await events.next() == nil)
+    #expect(await uploader.events.first { _ in true } == nil)
+  }
+
+  @Test("A cancelled task ends its run", .timeLimit(.minutes(1)))
+  func cancelling() async throws {
+    let uploads = try UploadDatabase()
+    let engine = try uploads.engine(to: "http://h/", transport: ScriptedTransport())
+    let uploader = ReportUploader { _ in engine }
+    let run = Task { try await uploader.run() }
+    run.cancel()
+    try await run.value
     #expect(await uploader.events.first { _ in true } == nil)
   }
 }

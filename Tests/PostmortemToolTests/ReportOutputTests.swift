@@ -1,6 +1,7 @@
 import CrashReport
 import CrashTestSupport
 import Foundation
+import IntermediateDump
 import Testing
 
 @testable import PostmortemTool

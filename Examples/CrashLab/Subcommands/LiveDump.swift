@@ -45,38 +45,39 @@ struct LiveDump: Subcommand {
 
   func run() throws {
     if scene == .faulting { prepareFaults() }
-    CrashLab.start(database)
+    let handler = CrashLab.start(database)
     switch scene {
-    case .now: say(try dumpFromHere(.now))
-    case .deferred, .faulting: say(try dumpFromHere(.deferred))
-    case .toPath: say(try dumpWithoutCrash(to: path))
-    case .processPath: say(try processIntermediateDump(at: path).map { "\($0)" } ?? "none")
-    case .server: try Server().dump(stopsThreads: false)
-    case .serverStopped: try Server().dump(stopsThreads: true)
-    case .manyThreads: dumpFromManyThreads(32)
-    case .crash: crashWhileDumping(stopsThreads: false)
-    case .crashStopped: crashWhileDumping(stopsThreads: true)
+    case .now: say(try dumpFromHere(handler, andProcess: true))
+    case .deferred, .faulting: say(try dumpFromHere(handler))
+    case .toPath: say(try handler.dumpWithoutCrash(to: path))
+    case .processPath: say(try handler.processIntermediateDump(at: path).map { "\($0)" } ?? "none")
+    case .server: try Server().dump(handler, stopsThreads: false)
+    case .serverStopped: try Server().dump(handler, stopsThreads: true)
+    case .manyThreads: dumpFromManyThreads(handler, 32)
+    case .crash: crashWhileDumping(handler, stopsThreads: false)
+    case .crashStopped: crashWhileDumping(handler, stopsThreads: true)
     }
   }
 }
 
 /// The frame that a report of such a dump must name.
 @inline(never)
-func dumpFromHere(_ processing: DumpProcessing) throws -> ReportID {
-  let reportID = try dumpWithoutCrash(processing: processing)
+func dumpFromHere(_ handler: Handler, andProcess: Bool = false) throws -> ReportID {
+  let reportID = try handler.dumpWithoutCrash()
+  if andProcess { try handler.processIntermediateDump(reportID) }
   // Keeps this frame on the stack: the call is not the last thing that is done.
   say("dumped")
   return reportID
 }
 
-private func dumpFromManyThreads(_ count: Int) {
+private func dumpFromManyThreads(_ handler: Handler, _ count: Int) {
   let ready = Atomic<Int>(0)
   let threads = (0..<count).map { _ in
     Thread.start {
       ready.add(1, ordering: .relaxed)
       while ready.load(ordering: .relaxed) < count { sched_yield() }
       do {
-        say(try dumpWithoutCrash(processing: .deferred))
+        say(try handler.dumpWithoutCrash())
       } catch {
         say("failed: \(error)")
       }
@@ -86,13 +87,13 @@ private func dumpFromManyThreads(_ count: Int) {
 }
 
 /// Crashes once each thread has dumped.
-func crashWhileDumping(stopsThreads: Bool) -> Never {
+func crashWhileDumping(_ handler: Handler, stopsThreads: Bool) -> Never {
   let counts = (0..<8).map { _ in Counter() }
   for counter in counts {
     Thread.start {
       while true {
         do {
-          try dumpWithoutCrash(processing: .deferred, stopsThreads: stopsThreads)
+          try handler.dumpWithoutCrash(stopsThreads: stopsThreads)
           counter.value.add(1, ordering: .relaxed)
         } catch {
           standardError("crash-lab: \(error)\n")

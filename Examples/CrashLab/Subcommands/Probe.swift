@@ -21,11 +21,11 @@ struct Probe: Subcommand {
   }
 
   func run() throws {
-    CrashLab.start(database)
+    let handler = CrashLab.start(database)
     switch kind {
     case .idle: try printWhatRuns()
     case .startAgain: try startTwiceMore(database)
-    case .status: printStatus()
+    case .status: printStatus(of: handler)
     case .forked:
       print(crashlab_fork_idle())
       waitForReader()
@@ -72,10 +72,10 @@ struct Probe: Subcommand {
     }
   }
 
-  /// Prints what handlerStatus says, before and after the handler was spoiled; each time waits for a
+  /// Prints the status, before and after the handler was spoiled; each time waits for a
   /// line or the end of standard input.
-  private func printStatus() {
-    print(handlerStatus())
+  private func printStatus(of handler: Handler) {
+    print(handler.status)
     waitForReader()
     signal(SIGSEGV, SIG_DFL)
     signal(SIGBUS, SIG_IGN)
@@ -87,7 +87,7 @@ struct Probe: Subcommand {
     unsafe sigemptyset(&faults)
     unsafe sigaddset(&faults, SIGILL)
     unsafe pthread_sigmask(SIG_BLOCK, &faults, nil)
-    print(handlerStatus())
+    print(handler.status)
     waitForReader()
   }
 

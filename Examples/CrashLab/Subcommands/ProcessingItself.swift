@@ -23,7 +23,7 @@ struct ProcessingItself: Subcommand {
         Deed.crash()
       }
     }
-    print("recent \(try recentCrashes().count)")
+    print("recent \(try handler.recentCrashes().count)")
     for dump in try processIntermediateDumps() { print(dump) }
     fflush(nil)
     deed.perform(

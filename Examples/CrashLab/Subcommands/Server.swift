@@ -8,9 +8,9 @@ final class Server: Sendable {
   private let waiting = Atomic<Int>(0)
 
   /// Takes three dumps, and prints `interrupted COUNT`.
-  func dump(stopsThreads: Bool) throws {
+  func dump(_ handler: Handler, stopsThreads: Bool) throws {
     try startThreads()
-    for _ in 0..<3 { say(try dumpWithoutCrash(processing: .deferred, stopsThreads: stopsThreads)) }
+    for _ in 0..<3 { say(try handler.dumpWithoutCrash(stopsThreads: stopsThreads)) }
     if stopsThreads {
       // Until the threads have run again.
       while interrupted.load(ordering: .relaxed) < 8 { usleep(1000) }

@@ -119,7 +119,7 @@ struct Telling: Subcommand {
     case "dump":
       startStorm()
       do {
-        for _ in 0..<5 { try dumpWithoutCrash(processing: DumpProcessing.deferred) }
+        for _ in 0..<5 { try Handler.current?.dumpWithoutCrash() }
       } catch { Self.fail("\(error)") }
     case "hang":
       do {

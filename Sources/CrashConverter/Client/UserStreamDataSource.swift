@@ -6,7 +6,7 @@ public import ProcessSnapshot
 /// `ExtraMemory` kept, for example.
 ///
 /// Source: Crashpad `handler/user_stream_data_source.h`.
-public protocol UserStreamDataSource {
+public protocol UserStreamDataSource: Sendable {
   /// Makes the stream of one report.
   ///
   /// Called in ordinary code, on the thread that converts. A dump on which a converter has died
@@ -19,7 +19,7 @@ public protocol UserStreamDataSource {
   func stream(of process: CrashedProcess) throws -> UserStream?
 }
 
-/// What a `UserStreamDataSource` gets to see of a dump.
+/// The part of a dump that a `UserStreamDataSource` sees.
 public struct CrashedProcess: Sendable {
   private let snapshot: ProcessSnapshot
 

@@ -4,20 +4,19 @@ internal import ProcessSnapshot
 /// One crash of a program, as far as a decision at its next start needs it.
 public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
   public let reportID: ReportID
-  /// Nanoseconds since 1970, by the clock of that time; when the dump was written last, where a torn
-  /// one does not say.
-  public let crashTime: Int64
-  /// Nanoseconds from `startHandler` to the crash, by a clock that nobody sets; nil where a torn
-  /// dump does not say.
-  public let uptime: Int64?
+  /// By the clock of that time; the last change of the dump where a torn one does not say.
+  public let crashTime: Timestamp
+  /// The time from `startHandler` to the crash, by a clock that nobody sets; nil where a torn dump
+  /// does not say.
+  public let uptime: Duration?
   /// 11 for SIGSEGV, and so on; nil where a torn dump does not say.
   public let signal: Int32?
 
   /// One line for a log.
   public var description: String {
     let name = signal.map { "signal \($0)" } ?? "a crash"
-    let after = uptime.map { ", \($0 / 1_000_000) ms after its launch" } ?? ""
-    return "\(name) at \(TimeText.utc(nanoseconds: crashTime))\(after) (report \(reportID))"
+    let after = uptime.map { ", \($0.wholeMilliseconds) ms after its launch" } ?? ""
+    return "\(name) at \(crashTime)\(after) (report \(reportID))"
   }
 
   /// Takes what an intermediate dump, or a minidump's own copy of one, says of a crash of one program.
@@ -33,8 +32,8 @@ public struct RecentCrash: Sendable, Equatable, CustomStringConvertible {
       snapshot.process.identifier == identifier
     else { return nil }
     self.reportID = reportID
-    crashTime = snapshot.process.crashTime ?? time
-    uptime = snapshot.process.uptime.flatMap(Int64.init(exactly:))
+    crashTime = Timestamp(nanoseconds: snapshot.process.crashTime ?? time)
+    uptime = snapshot.process.uptime.flatMap(Int64.init(exactly:)).map { .nanoseconds($0) }
     signal = exception.signal
   }
 }

@@ -118,7 +118,7 @@ struct CrashSignals {
         restore()
         throw CrashHandlerError(
           .notInstalled, "the kernel refuses a handler for signal \(signal)",
-          errorNumber: result)
+          errno: result)
       }
     }
   }

@@ -16,7 +16,7 @@ enum HandlerInstaller {
     let refusal = ThreadStack.install()
     guard refusal == 0 else {
       throw CrashHandlerError(
-        .notInstalled, "the kernel refuses an alternate signal stack", errorNumber: refusal)
+        .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
     let entryStacks = Int(PM_ENTRY_STACKS) * Int(PM_ENTRY_STACK_SIZE)
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + entryStacks)
@@ -70,7 +70,7 @@ enum HandlerInstaller {
     unsafe installed.initialize(
       to: try Installed(
         limits: options.limits,
-        timeLimit: max(options.limits.milliseconds, 1),
+        timeLimit: Int(clamping: max(options.limits.time.wholeMilliseconds, 1)),
         forgone: options.forgoing.rawValue,
         paths: Installed.Paths(
           database: memory.text(files.databasePath),

@@ -27,14 +27,14 @@ struct HandlerMemory: ~Copyable {
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
     guard let mapping = unsafe mapping, unsafe mapping != MAP_FAILED else {
       throw CrashHandlerError(
-        .notInstalled, "cannot map \(capacity) bytes of memory", errorNumber: errno)
+        .notInstalled, "cannot map \(capacity) bytes of memory", errno: errno)
     }
     let memory = unsafe mapping + Self.guardSize
     guard unsafe mprotect(memory, capacity, PROT_READ | PROT_WRITE) == 0 else {
       let reason = errno
       _ = unsafe munmap(mapping, capacity + 2 * Self.guardSize)
       throw CrashHandlerError(
-        .notInstalled, "cannot use \(capacity) bytes of memory", errorNumber: reason)
+        .notInstalled, "cannot use \(capacity) bytes of memory", errno: reason)
     }
     unsafe base = memory
     self.capacity = capacity
@@ -90,7 +90,7 @@ struct HandlerMemory: ~Copyable {
     let guardPage = unsafe try wholePages(pageSize)
     guard unsafe mprotect(guardPage, pageSize, PROT_NONE) == 0 else {
       throw CrashHandlerError(
-        .notInstalled, "cannot make a guard page below a stack", errorNumber: errno)
+        .notInstalled, "cannot make a guard page below a stack", errno: errno)
     }
     return unsafe try pages(count)
   }

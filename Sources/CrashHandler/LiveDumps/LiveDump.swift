@@ -191,7 +191,7 @@ struct LiveDump: ~Copyable {
     guard isWhole else {
       if outcome.hasFile && capture.session.request.isRenamed { removeFiles() }
       throw CrashHandlerError(
-        .dumpFailed, "the dump could not be written", errorNumber: outcome.failure)
+        .dumpFailed, "the dump could not be written", errno: outcome.failure)
     }
     let bytes = unsafe UnsafeRawBufferPointer(start: capture.session.names.reportID, count: 16)
     guard let reportID = unsafe ReportID(bytes: Array(bytes)) else {

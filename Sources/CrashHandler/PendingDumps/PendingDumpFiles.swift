@@ -208,6 +208,6 @@ struct PendingDumpFiles: ~Copyable {
       default: ""
       }
     return CrashHandlerError(
-      .unusableDatabase, "cannot \(action) '\(path)'\(advice)", errorNumber: number)
+      .unusableDatabase, "cannot \(action) '\(path)'\(advice)", errno: number)
   }
 }

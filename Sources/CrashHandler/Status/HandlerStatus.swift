@@ -3,18 +3,19 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
   /// One thing that stands in the way.
   public struct Finding: Sendable, Equatable, CustomStringConvertible {
     /// The kind of finding; an open set.
-    public struct Code: Sendable, Hashable {
-      let text: String
-      /// `startHandler` has not succeeded in this process.
-      public static let notStarted = Code(text: "not started")
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+      public let description: String
+
+      /// This process has no handler.
+      public static let notStarted = Code(description: "not started")
       /// A crash signal has another action than the handler's.
-      public static let replaced = Code(text: "replaced")
+      public static let replaced = Code(description: "replaced")
       /// The signal that stops threads in a crash, or the one that bounds its time, has another
       /// action.
-      public static let stopSignalTaken = Code(text: "stop signal taken")
+      public static let stopSignalTaken = Code(description: "stop signal taken")
       /// A thread blocks signals that an instruction raises: such a fault kills the process without
       /// any handler being run.
-      public static let blocked = Code(text: "blocked")
+      public static let blocked = Code(description: "blocked")
     }
 
     public let code: Code

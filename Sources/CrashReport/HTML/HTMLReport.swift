@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 /// A report as one HTML page that needs nothing else: no network, no script, no font.

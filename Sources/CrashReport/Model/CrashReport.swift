@@ -20,7 +20,7 @@ package struct CrashReport: Sendable {
   package var signature: String?
 
   /// The frames that are kept of one stack: its innermost and, of a deep recursion, its outermost.
-  private static let keptFrames = (head: 200, tail: 56)
+  static let keptFrames = (head: 200, tail: 56)
 
   /// Makes the report of a crashed process.
   ///

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 package import ProcessSnapshot
 
 // Sentences on a dump without a crash, an end without a dump, and what follows a dump.

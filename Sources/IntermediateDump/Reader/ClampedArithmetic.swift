@@ -19,3 +19,20 @@ extension FixedWidthInteger {
     return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
   }
 }
+
+extension Duration {
+  /// Whole seconds, rounded towards zero.
+  package var wholeSeconds: Int64 { components.seconds }
+
+  /// Whole milliseconds, or the end of the type's range.
+  package var wholeMilliseconds: Int64 {
+    components.seconds.clampedMultiplied(by: 1000)
+      .clampedAdding(components.attoseconds / 1_000_000_000_000_000)
+  }
+
+  /// Whole nanoseconds, or the end of the type's range.
+  package var wholeNanoseconds: Int64 {
+    components.seconds.clampedMultiplied(by: 1_000_000_000)
+      .clampedAdding(components.attoseconds / 1_000_000_000)
+  }
+}

@@ -14,7 +14,7 @@ enum DoctorCommand: Subcommand {
     Looks from outside, at /proc: whether the process holds the locked file, FIFO and directory of a
     crash handler, whether it catches the signals that its run record names, and whether a thread
     blocks the signals that an instruction raises. The owner of a signal's handler cannot be seen from
-    outside: call handlerStatus() in the process. Needs the right to trace the process: the same user,
+    outside: ask Handler.status in the process. Needs the right to trace the process: the same user,
     or root.
 
     Exit status: 0 all is well, 1 something is in the way or PID cannot be examined, 64 wrong usage.

@@ -85,7 +85,7 @@ enum ListCommand: Subcommand {
     let entries = reports.map { report in
       Entry(
         id: report.id.description, state: report.state.rawValue,
-        creationTime: Timestamp(seconds: report.creationTime), size: report.size,
+        creationTime: report.creationTime, size: report.size,
         path: report.path, end: report.endKind,
         upload: UploadEntry(report, isUploading: report.id == uploading))
     }
@@ -125,8 +125,8 @@ struct UploadEntry: Codable {
         isUploading ? "uploading" : "pending"
       }
     attempts = upload.attempts
-    lastAttempt = upload.lastAttemptTime.map(Timestamp.init(seconds:))
-    nextAttempt = upload.nextAttemptTime.map(Timestamp.init(seconds:))
+    lastAttempt = upload.lastAttemptTime
+    nextAttempt = upload.nextAttemptTime
     requested = upload.isRequested
     serverID = upload.serverID.isEmpty ? nil : upload.serverID
     note = upload.note.isEmpty ? nil : upload.note

@@ -68,16 +68,9 @@ struct ProcessedEntry: Codable {
   init(_ dump: ProcessedDump) {
     reportID = dump.reportID.description
     file = dump.fileName
-    var time: Int64?
-    switch dump.outcome {
-    case .complete: (outcome, reason) = ("complete", nil)
-    case .torn(let text): (outcome, reason) = ("torn", text)
-    case .ended(let text): (outcome, reason) = ("ended", text)
-    case .failed(let text): (outcome, reason) = ("failed", text)
-    case .quarantined(let text): (outcome, reason) = ("quarantined", text)
-    case .left(let text, let limit): (outcome, reason, time) = ("left", text, limit)
-    }
-    until = time.map(TimeText.utc(nanoseconds:))
+    outcome = dump.outcome.kind.rawValue
+    reason = dump.outcome.kind == .complete ? nil : dump.outcome.reason
+    until = dump.outcome.until?.description
   }
 
   /// True if there is no report of it.

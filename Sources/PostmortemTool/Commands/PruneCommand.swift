@@ -27,7 +27,7 @@ enum PruneCommand: Subcommand {
       help: help)
     var condition = PruneCondition()
     if let days = try arguments.integer("--age", in: 0...1_000_000, help: help) {
-      condition.maximumAgeInDays = days
+      condition.maximumAge = .seconds(days * 86_400)
     }
     if let size = try arguments.integer("--size", in: 0...1_000_000_000, help: help) {
       condition.maximumSize = Int64(size) << 20

@@ -103,7 +103,7 @@ private struct UploadAfterRun {
   init(url: String, headers: [String: String]) throws(UploadError) {
     var options = UploadOptions()
     options.headers = headers
-    options.timeout = Self.patience
+    options.timeout = .seconds(Self.patience)
     target = try UploadTarget(url: url, options: options)
   }
 
@@ -123,7 +123,7 @@ private struct UploadAfterRun {
     let failure = AwaitedTask.run(seconds: Self.patience) { () async -> UploadError? in
       do throws(UploadError) {
         _ = try await uploadReports(nil, database: path, to: target) { event in
-          switch event {
+          switch event.kind {
           case .began, .progressed: break
           default: Terminal.printError(event.description.escapedForMessage)
           }

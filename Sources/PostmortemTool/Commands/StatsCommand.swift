@@ -89,8 +89,8 @@ enum StatsCommand: Subcommand {
       statistics.reports[report.state.rawValue]?.add(report.size)
       if let kind = report.endKind { statistics.ends[kind, default: 0] += 1 }
     }
-    statistics.oldestReport = reports.first.flatMap { Timestamp(exactlySeconds: $0.creationTime) }
-    statistics.newestReport = reports.last.flatMap { Timestamp(exactlySeconds: $0.creationTime) }
+    statistics.oldestReport = reports.first?.creationTime
+    statistics.newestReport = reports.last?.creationTime
     // Reading settings makes them where there are none.
     if InputFile.exists(path + "/settings.dat") {
       statistics.clientID = try database.clientID().description

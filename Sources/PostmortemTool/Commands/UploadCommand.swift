@@ -84,8 +84,9 @@ enum UploadCommand: Subcommand {
     if let file = arguments["--secret-file"] {
       options.headers["Authorization"] = "Bearer \(try UploadFiles.secret(of: file))"
     }
-    options.timeout =
-      try arguments.integer("--timeout", in: 1...86400, help: help) ?? options.timeout
+    if let timeout = try arguments.integer("--timeout", in: 1...86400, help: help) {
+      options.timeout = .seconds(timeout)
+    }
     return options
   }
 
@@ -106,10 +107,11 @@ enum UploadCommand: Subcommand {
   }
 
   private static let printEvent: @Sendable (UploadEvent) -> Void = { event in
-    switch event {
+    switch event.kind {
     case .began: break
-    case .progressed(let id, let sent, let total):
-      guard isatty(2) == 1 else { return }
+    case .progressed:
+      guard isatty(2) == 1, let id = event.reportID, let sent = event.sent, let total = event.size
+      else { return }
       let line = "\r\u{1B}[K\(id): \(sent >> 20) of \(total >> 20) MiB"
       Terminal.printProgress(sent < total ? line : "\r\u{1B}[K")
     case .uploaded: Terminal.print(event.description.escapedForMessage + "\n")

@@ -56,10 +56,10 @@ struct InjectedRun: Sendable {
       writtenDumps <= 1, reports.leftovers.isEmpty
     else { return false }
     return zip(reports.processed, reports.snapshots).allSatisfy { dump, snapshot in
-      switch dump.outcome {
+      switch dump.outcome.kind {
       case .complete: snapshot.capture.isComplete
       case .torn: !snapshot.capture.isComplete
-      case .ended, .failed, .quarantined, .left: false
+      default: false
       }
     }
   }

@@ -16,7 +16,7 @@ struct ReportFolder: Sendable {
   init(_ database: String) throws {
     // Nothing asks for names here, and in a debug build they cost a second or two a dump.
     processed = try processIntermediateDumps(database: database, storingSymbols: false)
-      .filter { dump in if case .ended = dump.outcome { false } else { true } }
+      .filter { $0.outcome.kind != .ended }
     snapshots = try CrashReportDatabase(path: database).reports().map { stored in
       let bytes = try Data(contentsOf: URL(fileURLWithPath: stored.path))
       return try MinidumpReader.snapshot(of: [UInt8](bytes))

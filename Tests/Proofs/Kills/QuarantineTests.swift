@@ -80,10 +80,11 @@ struct QuarantineTests {
     let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
     #expect(processed.count == 2, "\(processed)")
     for dump in processed {
-      switch dump.outcome {
-      case .quarantined(let reason):
+      switch dump.outcome.kind {
+      case .quarantined:
         #expect(dump.reportID == id)
-        #expect(reason.contains("2 attempts before, the last of which ended its converter"))
+        #expect(
+          dump.outcome.reason.contains("2 attempts before, the last of which ended its converter"))
       case .complete: #expect(dump.reportID == other)
       default: Issue.record("\(dump)")
       }

@@ -1,15 +1,44 @@
-internal import IntermediateDump
-
-/// A moment, which JSON holds as ISO 8601 in UTC with nanoseconds:
-/// "2026-11-21T14:49:05.123456789Z".
-package struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
+/// A moment by the system's clock, from 1677 to 2262.
+///
+/// Text and JSON have ISO 8601 in UTC with nanoseconds: "2026-11-21T14:49:05.123456789Z". Arithmetic
+/// ends at the first and the last moment.
+public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// Nanoseconds since 1970.
-  package var nanoseconds: Int64
+  public var nanoseconds: Int64
 
-  package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+  /// Makes a moment.
+  ///
+  /// - Parameter nanoseconds: since 1970.
+  public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  /// Makes a moment; the first or the last one for seconds beyond it.
+  ///
+  /// - Parameter seconds: since 1970.
+  package init(seconds: Int64) {
+    self.init(nanoseconds: seconds.clampedMultiplied(by: 1_000_000_000))
+  }
+
+  /// Whole seconds since 1970, rounded down.
+  package var seconds: Int64 {
+    let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+
+  public func advanced(by duration: Duration) -> Timestamp {
+    Timestamp(nanoseconds: nanoseconds.clampedAdding(duration.wholeNanoseconds))
+  }
+
+  public func duration(to other: Timestamp) -> Duration {
+    .seconds(other.nanoseconds / 1_000_000_000) - .seconds(nanoseconds / 1_000_000_000)
+      + .nanoseconds(other.nanoseconds % 1_000_000_000 - nanoseconds % 1_000_000_000)
+  }
+
+  public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    left.nanoseconds < right.nanoseconds
+  }
 
   /// Reads the form that `description` writes; nil for anything else.
-  package init?(_ text: String) {
+  public init?(_ text: String) {
     let bytes = Array(text.utf8)
     let punctuation: [Int: Character] = [
       4: "-", 7: "-", 10: "T", 13: ":", 16: ":", 19: ".", 29: "Z",
@@ -42,15 +71,15 @@ package struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
     nanoseconds = sum
   }
 
-  package var description: String { TimeText.utc(nanoseconds: nanoseconds) }
+  public var description: String { TimeText.utc(nanoseconds: nanoseconds) }
 
   /// For people: "2026-11-21 14:49:05.123 UTC".
-  var readable: String {
+  package var readable: String {
     let text = description
     return text.prefix(10) + " " + text.dropFirst(11).prefix(12) + " UTC"
   }
 
-  package init(from decoder: any Decoder) throws {
+  public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
     guard let value = Timestamp(text) else {
@@ -60,7 +89,7 @@ package struct Timestamp: Hashable, Sendable, Codable, CustomStringConvertible {
     self = value
   }
 
-  package func encode(to encoder: any Encoder) throws {
+  public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)
   }

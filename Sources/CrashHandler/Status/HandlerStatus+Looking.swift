@@ -1,0 +1,71 @@
+internal import CSignalSafe
+internal import Glibc
+
+extension Handler {
+  /// The signals that are not the handler's any more, and the threads that block them.
+  ///
+  /// Libraries install handlers too, and a thread can block the signals of a crash: ask once all
+  /// libraries are set up, and log the answer. Reads the action of each signal and one small file
+  /// of `/proc` for each thread: a millisecond for a hundred threads. Any thread; never in a signal
+  /// handler. A handler that calls this one is among the findings, since nobody can see that.
+  ///
+  /// Source: sigaction(2), proc_pid_status(5).
+  public var status: HandlerStatus {
+    guard let capture = Capture.ofHandler else {
+      return HandlerStatus(findings: [
+        HandlerStatus.Finding(.notStarted, "this process has no handler")
+      ])
+    }
+    var findings: [HandlerStatus.Finding] = []
+    let ours = capture.installed.signals.crashAction.handler
+    for signal in SignalSet(mask: capture.installed.signals.crashes).signals {
+      guard let other = otherHandler(of: signal, than: ours) else { continue }
+      findings.append(
+        HandlerStatus.Finding(
+          .replaced, signal: signal,
+          "\(SignalSet.name(of: signal)) is not ours any more: \(described(other))"))
+    }
+    let watchdog:
+      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+        unsafe pm_handle_watchdog
+    let signals = unsafe [
+      (
+        capture.installed.signals.stop, capture.installed.signals.stopAction.handler,
+        "stops threads"
+      ),
+      (
+        capture.installed.signals.watchdog,
+        UInt64(unsafeBitCast(pm_watchdog_entry(watchdog), to: UInt.self)), "bounds the time"
+      ),
+    ]
+    for (signal, handler, purpose) in signals where signal != 0 {
+      guard let other = otherHandler(of: signal, than: handler) else { continue }
+      findings.append(
+        HandlerStatus.Finding(
+          .stopSignalTaken, signal: signal,
+          "signal \(signal), which \(purpose) in a crash, was taken: \(described(other))"))
+    }
+    findings += HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "self"))
+    return HandlerStatus(findings: findings)
+  }
+}
+
+/// The handler that a signal has; nil if it is the one expected.
+private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
+  var action = pm_signal_action()
+  guard unsafe pm_sigaction(signal, nil, &action) == 0, action.handler != expected else {
+    return nil
+  }
+  return action.handler
+}
+
+/// 0 is the default and 1 ignored; anything else is a function, in a module that can be named.
+private func described(_ handler: UInt64) -> String {
+  switch handler {
+  case 0: return "it has the default action"
+  case 1: return "it is ignored"
+  default:
+    let module = unsafe pm_module_of(handler).map { unsafe String(cString: $0) }
+    return "it has a handler in \(module ?? "memory that is no module's")"
+  }
+}

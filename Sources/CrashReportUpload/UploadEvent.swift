@@ -1,0 +1,100 @@
+public import IntermediateDump
+
+/// A step of an uploader.
+public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
+  /// The kind of step; an open set.
+  public struct Kind: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// An upload begins: `reportID`, `attempt` and `size`.
+    public static let began = Kind(rawValue: "began")
+    /// `sent` of `size` bytes have gone out; about once a MiB.
+    public static let progressed = Kind(rawValue: "progressed")
+    /// The server has the report, as `serverID`.
+    public static let uploaded = Kind(rawValue: "uploaded")
+    /// The upload failed for a `reason`; not tried again before `nextAttemptTime`.
+    public static let delayed = Kind(rawValue: "delayed")
+    /// The server refused the report for a `reason`; not tried again without `requestUpload`.
+    public static let skipped = Kind(rawValue: "skipped")
+    /// The database could not be read or written for a `reason`; it is tried again.
+    public static let failed = Kind(rawValue: "failed")
+  }
+
+  public let kind: Kind
+  /// Nil where the event is not about one report.
+  public let reportID: ReportID?
+  /// The number of this attempt, from 1.
+  public private(set) var attempt: Int?
+  /// Bytes of the request's body that have gone out.
+  public private(set) var sent: Int64?
+  /// Bytes of the whole request body.
+  public private(set) var size: Int64?
+  /// The server's name for the report; empty where the server gave none.
+  public private(set) var serverID: String?
+  public private(set) var nextAttemptTime: Timestamp?
+  /// For people.
+  public private(set) var reason: String?
+
+  private init(_ kind: Kind, _ reportID: ReportID?) {
+    self.kind = kind
+    self.reportID = reportID
+  }
+
+  package static func began(_ id: ReportID, attempt: Int, bytes: Int64) -> UploadEvent {
+    var event = UploadEvent(.began, id)
+    event.attempt = attempt
+    event.size = bytes
+    return event
+  }
+
+  package static func progressed(_ id: ReportID, sent: Int64, of size: Int64) -> UploadEvent {
+    var event = UploadEvent(.progressed, id)
+    event.sent = sent
+    event.size = size
+    return event
+  }
+
+  package static func uploaded(_ id: ReportID, serverID: String) -> UploadEvent {
+    var event = UploadEvent(.uploaded, id)
+    event.serverID = serverID
+    return event
+  }
+
+  package static func delayed(
+    _ id: ReportID, until time: Timestamp, reason: String
+  ) -> UploadEvent {
+    var event = UploadEvent(.delayed, id)
+    event.nextAttemptTime = time
+    event.reason = reason
+    return event
+  }
+
+  package static func skipped(_ id: ReportID, reason: String) -> UploadEvent {
+    var event = UploadEvent(.skipped, id)
+    event.reason = reason
+    return event
+  }
+
+  package static func failed(reason: String) -> UploadEvent {
+    var event = UploadEvent(.failed, nil)
+    event.reason = reason
+    return event
+  }
+
+  /// One line for a log.
+  public var description: String {
+    let text =
+      switch kind {
+      case .began: "attempt \(attempt ?? 0), \(size ?? 0) bytes"
+      case .progressed: "\(sent ?? 0) of \(size ?? 0) bytes"
+      case .uploaded:
+        (serverID ?? "").isEmpty ? "uploaded" : "uploaded, the server calls it \(serverID ?? "")"
+      case .delayed: "not before \(nextAttemptTime?.description ?? "?"): \(reason ?? "")"
+      case .skipped: "skipped: \(reason ?? "")"
+      case .failed: "uploads are held up: \(reason ?? "")"
+      default: kind.rawValue
+      }
+    return (reportID.map { "\($0): " } ?? "") + text
+  }
+}

@@ -1,0 +1,108 @@
+public import CrashConverter
+public import CrashHandler
+public import CrashReportDatabase
+public import IntermediateDump
+
+extension Handler {
+  /// Makes reports of the dumps that earlier runs of this program left in the database.
+  ///
+  /// Takes tens of milliseconds a dump. Any number of threads and processes may call it at once:
+  /// each dump becomes one report. Takes this program's dumps first, then at most 20 that other
+  /// programs of the same database have finished. Uploads nothing.
+  ///
+  /// - Parameters:
+  ///   - annotations: added to every report; they replace those of the same names.
+  ///   - storingSymbols: whether each report keeps the functions and lines of its crashing thread,
+  ///     while the build that crashed is still there; at most about 2 seconds a dump.
+  ///   - userStreams: add streams to every report.
+  ///   - pruning: the limits of the database; reports beyond them are removed afterwards, whoever's
+  ///     they are and whether they were uploaded or not.
+  /// - Returns: a result for each dump, which prints as one line. A dump that failed is not an
+  ///   error: it is tried again at the next call.
+  /// - Throws: `CrashConverterError` if no dump can be processed at all.
+  ///
+  /// Source: Crashpad `client/ios_handler/in_process_handler.cc`, ProcessIntermediateDumps.
+  @discardableResult
+  public func processIntermediateDumps(
+    annotations: [String: String] = [:], storingSymbols: Bool = true,
+    userStreams: [any UserStreamDataSource] = [], pruning: PruneCondition = PruneCondition()
+  ) throws(CrashConverterError) -> [ProcessedDump] {
+    try CrashConverter.processIntermediateDumps(
+      database: database, identifier: identifier, annotations: annotations,
+      storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning)
+  }
+
+  /// The same for `async` code: works on a thread of its own, since it waits for the disk.
+  ///
+  /// Goes on to its end where the task is cancelled. Other code calls the form that is not `async`.
+  @discardableResult
+  public func processIntermediateDumps(
+    annotations: [String: String] = [:], storingSymbols: Bool = true,
+    userStreams: [any UserStreamDataSource] = [], pruning: PruneCondition = PruneCondition()
+  ) async throws(CrashConverterError) -> [ProcessedDump] {
+    try await OwnThread.run { () throws(CrashConverterError) in
+      try CrashConverter.processIntermediateDumps(
+        database: database, identifier: identifier, annotations: annotations,
+        storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning)
+    }
+  }
+
+  /// Makes a report of one dump that `dumpWithoutCrash()` has left, at once.
+  ///
+  /// - Parameters:
+  ///   - reportID: as `dumpWithoutCrash()` returned it.
+  ///   - annotations: added to the report; they replace those of the same names.
+  ///   - userStreams: add streams to the report.
+  /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
+  ///   with the pending dumps.
+  /// - Throws: `CrashConverterError` if no dump can be processed at all; the dump stays pending.
+  ///
+  /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrash.
+  @discardableResult
+  public func processIntermediateDump(
+    _ reportID: ReportID, annotations: [String: String] = [:],
+    userStreams: [any UserStreamDataSource] = []
+  ) throws(CrashConverterError) -> ProcessedDump? {
+    try CrashConverter.processIntermediateDump(
+      reportID, database: database, annotations: annotations, userStreams: userStreams)
+  }
+
+  /// Makes a report of a file that `dumpWithoutCrash(to:)` has written, and removes the file.
+  ///
+  /// - Parameters:
+  ///   - path: the dump.
+  ///   - annotations: added to the report; they replace those of the same names.
+  ///   - userStreams: add streams to the report.
+  /// - Returns: the result; nil if another converter was faster. A failed conversion is tried again
+  ///   with the pending dumps.
+  /// - Throws: `CrashConverterError` if the file is missing or not a dump, which is left alone.
+  ///
+  /// Source: Crashpad `client/crashpad_client_ios.cc`, ProcessIntermediateDump.
+  @discardableResult
+  public func processIntermediateDump(
+    at path: String, annotations: [String: String] = [:],
+    userStreams: [any UserStreamDataSource] = []
+  ) throws(CrashConverterError) -> ProcessedDump? {
+    try CrashConverter.processIntermediateDump(
+      at: path, database: database, annotations: annotations, userStreams: userStreams)
+  }
+
+  /// Returns the last crashes of this program, newest first, processed or not.
+  ///
+  /// ```swift
+  /// let handler = try startHandler(database: directory)
+  /// let soon = try handler.recentCrashes(limit: 3).filter { ($0.uptime ?? .zero) < .seconds(10) }
+  /// let isSafeMode = soon.count == 3
+  /// ```
+  ///
+  /// Reads the first part of each dump and of the newest reports, a millisecond or two each, on any
+  /// thread, and changes nothing. Knows nothing of runs that ended well: to find crashes *in a
+  /// row*, compare `crashTime` with the times of good runs.
+  ///
+  /// - Parameter limit: the most crashes to return.
+  /// - Returns: crashes with this handler's identifier, each once.
+  /// - Throws: `CrashConverterError` if the database cannot be read.
+  public func recentCrashes(limit: Int = 20) throws(CrashConverterError) -> [RecentCrash] {
+    try CrashConverter.recentCrashes(database: database, identifier: identifier, limit: limit)
+  }
+}

@@ -1,0 +1,47 @@
+internal import CrashConverter
+internal import Glibc
+
+/// A thread for work that blocks, which must not take one of Swift's few.
+enum OwnThread {
+  typealias Work<Value: Sendable> = @Sendable () throws(CrashConverterError) -> Value
+
+  /// Runs work on a new thread; on this one where the system refuses it.
+  static func run<Value: Sendable>(
+    _ work: @escaping Work<Value>
+  ) async throws(CrashConverterError) -> Value {
+    let result = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<Value, CrashConverterError>, Never>) in
+      start {
+        do throws(CrashConverterError) {
+          continuation.resume(returning: .success(try work()))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  private final class Body: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
+  private static func start(_ body: @escaping @Sendable () -> Void) {
+    let retained = unsafe Unmanaged.passRetained(Body(body))
+    var thread = pthread_t()
+    let failure = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        if let argument = unsafe argument {
+          unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+        }
+        return nil
+      }, retained.toOpaque())
+    if failure == 0 {
+      pthread_detach(thread)
+    } else {
+      unsafe retained.takeRetainedValue().run()
+    }
+  }
+}

@@ -1,0 +1,24 @@
+public import CrashHandler
+public import CrashReportUpload
+
+extension Handler {
+  /// Uploads the pending reports of the handler's database, now and whenever one is added.
+  ///
+  /// Sends nothing before uploads are enabled in the database's settings; see `ReportUploader`,
+  /// which has a form for structured concurrency too.
+  ///
+  /// - Parameters:
+  ///   - url: of the collector, http or https.
+  ///   - options: fields, headers and timing.
+  /// - Returns: the uploader, which stops when it is released.
+  /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened.
+  ///
+  /// Source: Crashpad `client/crashpad_client_ios.cc`, StartProcessingPendingReports.
+  public func startProcessingPendingReports(
+    to url: String, options: UploadOptions = UploadOptions()
+  ) throws(UploadError) -> ReportUploader {
+    let uploader = try ReportUploader(database: database, to: url, options: options)
+    try uploader.start()
+    return uploader
+  }
+}

@@ -1,0 +1,92 @@
+import CrashTestSupport
+import Foundation
+import Postmortem
+import PostmortemUpload
+import Testing
+
+/// The public interface as a program sees it; each in a process of its own, which has one handler.
+@Suite struct HandlerProcessingTests {
+  private let folder: SharedFolder
+  private var database: String { folder.path + "/db" }
+
+  init() throws { folder = try SharedFolder() }
+
+  @Test func withoutAHandlerProcessingIsAnError() async {
+    await #expect(processExitsWith: .success) {
+      #expect(Handler.current == nil)
+      let error = #expect(throws: CrashConverterError.self) { try processIntermediateDumps() }
+      #expect(error?.code == .handlerNotStarted && error?.errno == 0)
+      let hang = #expect(throws: CrashHandlerError.self) { try HangMonitor.heartbeat(name: "x") }
+      #expect(hang?.code == .notStarted)
+    }
+  }
+
+  @Test func aCrashIsReadInTheProgramAtItsNextStart() async {
+    await #expect(processExitsWith: .failure) { [database = database as String] in
+      try startHandler(database: database, identifier: "app", product: "Shop", version: "1.2")
+      crashHere()
+    }
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      let start = ContinuousClock.now
+      let handler = try startHandler(database: database, identifier: "app")
+      let crashes = try handler.recentCrashes(limit: 3)
+      #expect(crashes.count == 1)
+      #expect(
+        crashes.allSatisfy { ($0.uptime ?? .zero) > .zero && $0.uptime ?? .zero < .seconds(60) })
+      let processed = try await handler.processIntermediateDumps()
+      #expect(processed.map(\.outcome.kind) == [.complete])
+      let summary = try #require(processed.first?.summary)
+      #expect(summary.program == "Shop" && summary.version == "1.2")
+      #expect(summary.signal == crashes.first?.signal && summary.signal != nil)
+      #expect(summary.message?.contains("the order is wrong") == true)
+      #expect(summary.cause != nil)
+      #expect(summary.signature?.contains("crashHere") == true)
+      #expect(summary.place?.contains("HandlerProcessingTests.swift:") == true)
+      #expect(summary.time == crashes.first?.crashTime)
+      let report = try CrashReportDatabase(path: handler.database).report(processed[0].reportID)
+      let age = try #require(summary.time).duration(to: try #require(report).creationTime)
+      #expect(age > .seconds(-1) && age < .seconds(60) + (ContinuousClock.now - start))
+      #expect(try await handler.processIntermediateDumps().isEmpty)
+    }
+  }
+
+  @Test func aDumpWithoutACrashIsAReportAtOnceOrLater() async {
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      let handler = try startHandler(database: database, identifier: "app")
+      #expect(handler.status.findings.isEmpty)
+      let now = try handler.dumpWithoutCrash()
+      let dump = try #require(try handler.processIntermediateDump(now))
+      #expect(dump.outcome.kind == .complete && dump.reportID == now)
+      #expect(dump.summary?.signal == nil && dump.summary?.signature?.hasPrefix("dump") == true)
+      #expect(try handler.processIntermediateDump(now) == nil)
+      let path = database + "/mine"
+      let later = try handler.dumpWithoutCrash(to: path, stopsThreads: true)
+      #expect(try handler.processIntermediateDump(at: path)?.reportID == later)
+      let last = try handler.dumpWithoutCrash()
+      #expect(try processAll().map(\.reportID) == [last])
+      #expect(try handler.recentCrashes() == [])
+    }
+  }
+
+  @Test func anUploaderStartsAndStops() async {
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      let handler = try startHandler(database: database, identifier: "app")
+      let error = #expect(throws: UploadError.self) {
+        try handler.startProcessingPendingReports(to: "nowhere")
+      }
+      #expect(error?.code == .invalidURL)
+      let uploader = try handler.startProcessingPendingReports(to: "http://127.0.0.1:9/")
+      await uploader.stop()
+      let other = try ReportUploader(database: handler.database, to: "http://127.0.0.1:9/")
+      let run = Task { try await other.run() }
+      run.cancel()
+      try await run.value
+    }
+  }
+}
+
+/// Where code is not `async` the form that waits is called.
+private func processAll() throws -> [ProcessedDump] { try processIntermediateDumps() }
+
+@inline(never)
+private func crashHere() -> Never { fatalError("the order is wrong") }
