@@ -6,7 +6,7 @@ struct Condition: Sendable {
   let summary: String
   /// Made before the handler starts.
   var before: (@Sendable () -> Void)?
-  /// Made after the handler has started; takes the database's folder, nil without a handler.
+  /// Made after the handler has started; takes the database's directory, nil without a handler.
   var after: (@Sendable (String?) -> Void)?
   /// Made by the crashing thread, and holds while it crashes.
   var around: (@Sendable (CrashBody) -> Void)?

@@ -12,7 +12,7 @@ extension Command {
            crash-lab process-itself DEED --database DIR
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab library DIR FILE NUMBER PLACE
-           crash-lab tell SCENE DIR FOLDER
+           crash-lab tell SCENE DIR DIRECTORY
            crash-lab idle|start-again|status|forked --database DIR
            crash-lab --list|--list-conditions|--list-ends
 
@@ -28,9 +28,9 @@ extension Command {
       chain           plays a program that had signal handlers of its own before; C/chain.c has them
       library         crashes in a library that a test compiled, with its reports in DIR
       tell            tells the handler all it can be told, with its reports in DIR and its own files in
-                      FOLDER, and then ends as SCENE says; Subcommands/Telling.swift has them
+                      DIRECTORY, and then ends as SCENE says; Subcommands/Telling.swift has them
       idle            starts the handler, prints what runs in the process, and exits
-      start-again     starts the handler twice more, with the same folder and with another
+      start-again     starts the handler twice more, with the same directory and with another
       status          prints Handler.status, before and after the handler was spoiled
       forked          forks a child that does nothing as long as its parent lives, and prints its ID
 

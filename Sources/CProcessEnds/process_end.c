@@ -33,9 +33,9 @@ __attribute__((visibility("default"))) void _exit(int status) { end_process(stat
 __attribute__((visibility("default"))) void _Exit(int status) { end_process(status); }
 
 // Runs in the child.
-static int become_daemon(int keeps_folder, int keeps_files) {
+static int become_daemon(int keeps_directory, int keeps_files) {
   if (setsid() == -1) return -1;
-  if (!keeps_folder && chdir("/") != 0) return -1;
+  if (!keeps_directory && chdir("/") != 0) return -1;
   if (keeps_files) return 0;
   int null = open("/dev/null", O_RDWR);
   if (null == -1) return -1;
@@ -51,11 +51,11 @@ static int become_daemon(int keeps_folder, int keeps_files) {
 }
 
 // Does as glibc's, and tells the handler that the child is the program from here on. Source: glibc misc/daemon.c.
-__attribute__((visibility("default"))) int daemon(int keeps_folder, int keeps_files) {
+__attribute__((visibility("default"))) int daemon(int keeps_directory, int keeps_files) {
   pid_t child = fork();
   if (child == -1) return -1;
   if (child != 0) _exit(0);
-  int result = become_daemon(keeps_folder, keeps_files);
+  int result = become_daemon(keeps_directory, keeps_files);
   int error = errno;
   pm_continuation_function function = pm_continuation();
   if (function) function();

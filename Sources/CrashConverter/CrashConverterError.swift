@@ -11,8 +11,8 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
     /// The database cannot be opened or made.
     public static let databaseUnusable = Code(description: "the database cannot be used")
     /// The directory of pending dumps cannot be read.
-    public static let pendingFolderUnusable = Code(
-      description: "the folder of pending dumps cannot be used")
+    public static let pendingDirectoryUnusable = Code(
+      description: "the directory of pending dumps cannot be used")
     /// A file that was named is not there, or is no dump.
     public static let dumpUnusable = Code(description: "the dump cannot be used")
     /// The call without a database came before `startHandler`.

@@ -52,9 +52,9 @@ struct DumpConversion: ~Copyable {
 
   /// Makes a report of a dump, durably.
   func convert(
-    _ claim: DumpClaim, in folder: borrowing Folder
+    _ claim: DumpClaim, in directory: borrowing Directory
   ) throws(Failure) -> Result {
-    let dump = try read(claim, in: folder)
+    let dump = try read(claim, in: directory)
     let document = dump.document
     var snapshot = ProcessSnapshot(reading: document)
     snapshot.dumpDigest = dump.digest
@@ -82,7 +82,7 @@ struct DumpConversion: ~Copyable {
         }
       }
     }
-    let now = folder.status(of: claim.name.description)
+    let now = directory.status(of: claim.name.description)
     return Result(
       reportID: found.id, damage: document.damage, summary: summary,
       isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)
@@ -92,8 +92,8 @@ struct DumpConversion: ~Copyable {
   /// between storing the one and removing the other.
   ///
   /// Goes through its bytes in pieces, and looks into none.
-  func isReported(_ claim: DumpClaim, in folder: borrowing Folder) -> Bool {
-    guard let file = try? folder.open(claim.name.description) else { return false }
+  func isReported(_ claim: DumpClaim, in directory: borrowing Directory) -> Bool {
+    guard let file = try? directory.open(claim.name.description) else { return false }
     var digest = DumpDigest()
     var offset: Int64 = 0
     while offset <= Self.maximumSize {
@@ -191,13 +191,13 @@ struct DumpConversion: ~Copyable {
   }
 
   private func read(
-    _ claim: DumpClaim, in folder: borrowing Folder
+    _ claim: DumpClaim, in directory: borrowing Directory
   ) throws(Failure) -> Dump {
     let bytes: [UInt8]
     let status: FileStatus
     do throws(CrashReportDatabaseError) {
-      status = try folder.open(claim.name.description).status()
-      bytes = try folder.contents(of: claim.name.description, limit: Self.maximumSize)
+      status = try directory.open(claim.name.description).status()
+      bytes = try directory.contents(of: claim.name.description, limit: Self.maximumSize)
     } catch {
       throw Failure(reason: error.description, isOfDump: error.code != .fileSystemError)
     }

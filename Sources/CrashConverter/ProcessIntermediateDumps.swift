@@ -8,14 +8,14 @@ internal import IntermediateDump
 /// Reads, converts and waits for the disk: tens of milliseconds a dump. Any number of threads and
 /// processes may do it at once; each dump becomes one report. A dump is removed only once its
 /// report would survive a power cut. A dump that cannot be converted stays and is tried again at
-/// the next call; the third failure moves it to the quarantine folder, and so does a third attempt
+/// the next call; the third failure moves it to the quarantine directory, and so does a third attempt
 /// where the one before ended its process, unread.
 ///
 /// As root on another user's database it works, on a thread of its own, with that user's rights to
 /// files; `userStreams` and `progress` are called there.
 ///
 /// - Parameters:
-///   - path: the database's folder; made if it is missing.
+///   - path: the database's directory; made if it is missing.
 ///   - identifier: the program whose dumps come first, and whose abandoned ones are judged dead
 ///     after a day where nothing better is known. Nil for a tool that takes everybody's.
 ///   - annotations: added to every report; a name that a dump has too gets this value.
@@ -57,12 +57,12 @@ private func processAll(
   } catch {
     throw CrashConverterError(.databaseUnusable, error)
   }
-  let pending = try openPendingFolder(of: database, identifier: identifier)
-  let files: [PendingFolder.File]
+  let pending = try openPendingDirectory(of: database, identifier: identifier)
+  let files: [PendingDirectory.File]
   do throws(CrashReportDatabaseError) {
     files = try pending.files()
   } catch {
-    throw CrashConverterError(.pendingFolderUnusable, error)
+    throw CrashConverterError(.pendingDirectoryUnusable, error)
   }
   let conversion = DumpConversion(
     database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
@@ -92,22 +92,22 @@ private func prune(_ database: CrashReportDatabase, _ condition: PruneCondition)
   _ = try? database.prune(condition)
 }
 
-func openPendingFolder(
+func openPendingDirectory(
   of database: CrashReportDatabase, identifier: String?
-) throws(CrashConverterError) -> PendingFolder {
+) throws(CrashConverterError) -> PendingDirectory {
   do throws(CrashReportDatabaseError) {
-    return try PendingFolder(
+    return try PendingDirectory(
       database: try database.open(),
       identifier: identifier.map(PendingDumpName.identifier(reducing:)))
   } catch {
-    throw CrashConverterError(.pendingFolderUnusable, error)
+    throw CrashConverterError(.pendingDirectoryUnusable, error)
   }
 }
 
-/// Takes a file of the pending folder and makes a report of it; nil where there was nothing to take.
+/// Takes a file of the pending directory and makes a report of it; nil where there was nothing to take.
 func process(
-  _ file: PendingFolder.File, _ conversion: borrowing DumpConversion,
-  _ pending: borrowing PendingFolder
+  _ file: PendingDirectory.File, _ conversion: borrowing DumpConversion,
+  _ pending: borrowing PendingDirectory
 ) -> ProcessedDump? {
   func dump(
     _ outcome: ProcessedDump.Outcome, _ reportID: ReportID? = nil,
@@ -132,12 +132,12 @@ func process(
 
 private func process(
   _ claim: DumpClaim, _ conversion: borrowing DumpConversion,
-  _ pending: borrowing PendingFolder
+  _ pending: borrowing PendingDirectory
 ) -> (ProcessedDump.Outcome?, ReportID?, ProcessedDump.Summary?) {
   do throws(DumpConversion.Failure) {
     // Once: a start that ends in this, too, leaves the dump to the next one, which sets it aside.
-    if claim.isSetAside, claim.attempt == PendingFolder.maximumAttempts,
-      conversion.isReported(claim, in: pending.folder)
+    if claim.isSetAside, claim.attempt == PendingDirectory.maximumAttempts,
+      conversion.isReported(claim, in: pending.directory)
     {
       try? pending.removeAll(of: claim.name, dump: claim.name)
       return (nil, nil, nil)
@@ -164,7 +164,7 @@ private func process(
         .ended(run.end.text), nil, ProcessedDump.Summary(of: snapshot, isAnalysed: true)
       )
     }
-    let result = try conversion.convert(claim, in: pending.folder)
+    let result = try conversion.convert(claim, in: pending.directory)
     if result.isWhole {
       // What cannot be removed is found again, and removed then: its report is there.
       try? pending.removeAll(of: claim.name, dump: claim.name)
@@ -181,7 +181,7 @@ private func process(
 }
 
 private func keepForLater(
-  _ claim: DumpClaim, _ reason: String, _ pending: borrowing PendingFolder
+  _ claim: DumpClaim, _ reason: String, _ pending: borrowing PendingDirectory
 ) -> ProcessedDump.Outcome {
   do throws(CrashReportDatabaseError) {
     try pending.giveBack(claim, countsAttempt: false)
@@ -193,10 +193,10 @@ private func keepForLater(
 
 private func keep(
   _ claim: DumpClaim, after failure: DumpConversion.Failure,
-  _ pending: borrowing PendingFolder
+  _ pending: borrowing PendingDirectory
 ) -> ProcessedDump.Outcome {
   var reason = failure.reason
-  if failure.isOfDump, claim.attempt >= PendingFolder.maximumAttempts {
+  if failure.isOfDump, claim.attempt >= PendingDirectory.maximumAttempts {
     do throws(CrashReportDatabaseError) {
       _ = try pending.quarantine(claim, reason: reason)
       return .quarantined(reason)

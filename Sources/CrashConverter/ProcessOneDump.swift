@@ -1,11 +1,11 @@
 internal import CrashReportDatabase
 package import IntermediateDump
 
-/// Makes a report of one finished dump of the pending folder.
+/// Makes a report of one finished dump of the pending directory.
 ///
 /// - Parameters:
 ///   - reportID: as the call that took the dump returned it.
-///   - path: the database's folder.
+///   - path: the database's directory.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
 ///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
 /// - Returns: what was done, or why the dump is left for now; nil if it is not there: another
@@ -32,7 +32,7 @@ private func processOne(
   } catch {
     throw CrashConverterError(.databaseUnusable, error)
   }
-  let pending = try openPendingFolder(of: database, identifier: nil)
+  let pending = try openPendingDirectory(of: database, identifier: nil)
   do throws(CrashReportDatabaseError) {
     let files = try pending.dumps(among: pending.files())
     guard let file = files.first(where: { $0.name.reportID == reportID }) else { return nil }
@@ -41,19 +41,19 @@ private func processOne(
       userStreams: UserStreams(sources: userStreams))
     return process(file, conversion, pending)
   } catch {
-    throw CrashConverterError(.pendingFolderUnusable, error)
+    throw CrashConverterError(.pendingDirectoryUnusable, error)
   }
 }
 
 /// Makes a report of a dump that lies anywhere, such as one of `dumpWithoutCrash(to:)`.
 ///
-/// The dump is put into the pending folder first and then removed from its place, so that a
+/// The dump is put into the pending directory first and then removed from its place, so that a
 /// conversion that fails or is interrupted is tried again like any other. Doing it twice makes one
 /// report.
 ///
 /// - Parameters:
 ///   - file: the dump's path.
-///   - path: the database's folder.
+///   - path: the database's directory.
 ///   - annotations: added to the report; a name that the dump has too gets this value.
 ///   - storingSymbols, userStreams: as of `processIntermediateDumps`.
 /// - Returns: what was done; nil if another converter was faster.
@@ -69,14 +69,14 @@ package func processIntermediateDump(
   do throws(CrashReportDatabaseError) {
     let database = try CrashReportDatabase(path: path)
     let slash = file.lastIndex(of: "/")
-    let folder = try Folder(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
+    let directory = try Directory(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
-    let bytes = try folder.contents(of: name, limit: DumpConversion.maximumSize)
+    let bytes = try directory.contents(of: name, limit: DumpConversion.maximumSize)
     guard var target = PendingDumpName(of: bytes) else {
       throw CrashReportDatabaseError(.fileSystemError, "\(file) is no dump that says whose it is")
     }
     let root = try database.open()
-    let pending = try root.subfolder(PendingDumpName.folder, create: true)
+    let pending = try root.subdirectory(PendingDumpName.directory, create: true)
     if try !pending.put(bytes, as: target.description, by: pending, replacing: false),
       try pending.contents(of: target.description, limit: DumpConversion.maximumSize) != bytes
     {
@@ -86,7 +86,7 @@ package func processIntermediateDump(
     }
     reportID = target.reportID
     try pending.synchronize()
-    try folder.remove(name)
+    try directory.remove(name)
   } catch {
     throw CrashConverterError(.dumpUnusable, error)
   }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import Synchronization
 
-private let started = Mutex<(handler: Handler, folder: FolderIdentity)?>(nil)
+private let started = Mutex<(handler: Handler, directory: DirectoryIdentity)?>(nil)
 
 /// Installs the crash handler for this process.
 ///
@@ -15,7 +15,7 @@ private let started = Mutex<(handler: Handler, folder: FolderIdentity)?>(nil)
 /// Called again with the same database it returns the same handler and changes nothing.
 ///
 /// - Parameters:
-///   - database: a folder on a disk that outlives the process; made, mode 0700, if it is missing.
+///   - database: a directory on a disk that outlives the process; made, mode 0700, if it is missing.
 ///   - identifier: tells this program's dumps from those of others in the same database, 1 to 128
 ///     characters of `[A-Za-z0-9._-]`; by default the executable's base name reduced to those.
 ///   - product: the name reports show.
@@ -24,7 +24,7 @@ private let started = Mutex<(handler: Handler, folder: FolderIdentity)?>(nil)
 ///   - annotations: what else every report of this process shall say.
 ///   - options: limits, and what a program may want otherwise.
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
-/// - Throws: `CrashHandlerError` where the folder cannot be used, a handler with another database
+/// - Throws: `CrashHandlerError` where the directory cannot be used, a handler with another database
 ///   runs, or the kernel refuses. The process is as it was before; a server on a read-only disk
 ///   should log the error and go on.
 ///
@@ -48,7 +48,7 @@ public func startHandler(
   }
   return try started.withLock { current throws(CrashHandlerError) in
     if let current {
-      guard current.folder == FolderIdentity(path: database) else {
+      guard current.directory == DirectoryIdentity(path: database) else {
         throw CrashHandlerError(
           .alreadyStarted,
           "a process has one database, '\(current.handler.database)', not '\(database)' too"
@@ -75,7 +75,7 @@ public func startHandler(
       database: database, identifier: identifier, reportID: files.reportID)
     files.keep()
     for path in options.attachments { addAttachment(path: path) }
-    current = FolderIdentity(path: database).map { (handler, $0) }
+    current = DirectoryIdentity(path: database).map { (handler, $0) }
     return handler
   }
 }
@@ -91,8 +91,8 @@ private func defaultIdentifier() -> String {
     reducing: String(path.split(separator: "/").last ?? "program"))
 }
 
-/// A folder by device and inode, so that two spellings of one path are equal.
-private struct FolderIdentity: Equatable {
+/// A directory by device and inode, so that two spellings of one path are equal.
+private struct DirectoryIdentity: Equatable {
   private let device: UInt64
   private let inode: UInt64
 

@@ -36,7 +36,7 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let files = SystemCalls(rawValue: CallBit.files)
   /// `pread64`: reports lack what the control group used; a dump whose file is removed while it is
   /// written is lost.
-  public static let controlGroup = SystemCalls(rawValue: CallBit.controlGroup)
+  public static let cgroup = SystemCalls(rawValue: CallBit.cgroup)
   /// `fstat`: descriptors are used unchecked; if the program has closed them and opened others, the
   /// dump goes into those.
   public static let fileChecks = SystemCalls(rawValue: CallBit.fileChecks)
@@ -44,8 +44,8 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let filePosition = SystemCalls(rawValue: CallBit.filePosition)
   /// `renameat2`: dumps keep `.locked` in their names; they are complete by their end mark.
   public static let rename = SystemCalls(rawValue: CallBit.rename)
-  /// `mkdirat`: a removed folder is not made again.
-  public static let folders = SystemCalls(rawValue: CallBit.folders)
+  /// `mkdirat`: a removed directory is not made again.
+  public static let directories = SystemCalls(rawValue: CallBit.directories)
   /// `getrandom`: the report ID of a file made in the crash comes from the clock.
   public static let random = SystemCalls(rawValue: CallBit.random)
   /// `sigaltstack`: a fault of the handler itself ends the process at once, so that memory is read

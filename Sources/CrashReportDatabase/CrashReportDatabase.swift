@@ -19,15 +19,15 @@ public struct CrashReportDatabase: Sendable {
   ///   another user than this one or root, or cannot be written.
   public init(path: String) throws(CrashReportDatabaseError) {
     self.path = try DatabasePath.absolute(path)
-    try DatabasePath.makeFolders(self.path)
+    try DatabasePath.makeDirectories(self.path)
     let database = try open()
     for state in StoredReport.State.allCases {
-      _ = try database.subfolder(state, create: true)
+      _ = try database.subdirectory(state, create: true)
     }
-    _ = try database.subfolder(Self.attachmentsFolder, create: true)
+    _ = try database.subdirectory(Self.attachmentsDirectory, create: true)
   }
 
-  package static let attachmentsFolder = "attachments"
+  package static let attachmentsDirectory = "attachments"
 
   /// Opens a database and makes nothing; nil if there is no directory of that name.
   package init?(existing path: String) throws(CrashReportDatabaseError) {
@@ -42,7 +42,7 @@ public struct CrashReportDatabase: Sendable {
   }
 
   /// Opens the database's directory, and checks its owner again: it may have been exchanged.
-  package func open() throws(CrashReportDatabaseError) -> Folder {
+  package func open() throws(CrashReportDatabaseError) -> Directory {
     try DatabasePath.open(path)
   }
 
@@ -66,10 +66,10 @@ public struct CrashReportDatabase: Sendable {
     var found: [ReportID: StoredReport] = [:]
     // In the order in which reports move, so that none is missed.
     for state in StoredReport.State.allCases {
-      let folder = try database.subfolder(state)
-      for name in try folder.names() {
+      let directory = try database.subdirectory(state)
+      for name in try directory.names() {
         guard let id = StoredReport.id(fileName: name),
-          let report = storedReport(id, state: state, in: folder)
+          let report = storedReport(id, state: state, in: directory)
         else { continue }
         found[id] = report
       }
@@ -86,8 +86,8 @@ public struct CrashReportDatabase: Sendable {
     let database = try open()
     // Twice, for a report that moves meanwhile.
     for state in [.completed, .pending, .completed, .new] as [StoredReport.State] {
-      let folder = try database.subfolder(state)
-      if let report = storedReport(id, state: state, in: folder) { return report }
+      let directory = try database.subdirectory(state)
+      if let report = storedReport(id, state: state, in: directory) { return report }
     }
     return nil
   }
@@ -95,7 +95,7 @@ public struct CrashReportDatabase: Sendable {
   /// Opens a report's minidump for reading, in any state.
   package func openReport(_ report: StoredReport) throws(CrashReportDatabaseError) -> OpenFile {
     let state = try self.report(report.id)?.state ?? report.state
-    return try open().subfolder(state).open(StoredReport.fileName(report.id))
+    return try open().subdirectory(state).open(StoredReport.fileName(report.id))
   }
 
   /// Synchronises a report that is in the database already to disk.
@@ -107,23 +107,23 @@ public struct CrashReportDatabase: Sendable {
     let database = try open()
     let name = StoredReport.fileName(id)
     for state in [.pending, .completed] as [StoredReport.State] {
-      let folder = try database.subfolder(state)
-      guard folder.status(of: name)?.kind == .regular else { continue }
-      try folder.open(name).synchronize()
-      try folder.synchronize()
+      let directory = try database.subdirectory(state)
+      guard directory.status(of: name)?.kind == .regular else { continue }
+      try directory.open(name).synchronize()
+      try directory.synchronize()
       return true
     }
     return false
   }
 
   private func storedReport(
-    _ id: ReportID, state: StoredReport.State, in folder: borrowing Folder
+    _ id: ReportID, state: StoredReport.State, in directory: borrowing Directory
   ) -> StoredReport? {
     let name = StoredReport.fileName(id)
-    guard let status = folder.status(of: name), status.kind == .regular else { return nil }
-    let metadata = folder.metadata(of: id)
+    guard let status = directory.status(of: name), status.kind == .regular else { return nil }
+    let metadata = directory.metadata(of: id)
     return StoredReport(
-      id: id, state: state, path: "\(folder.path)/\(name)",
+      id: id, state: state, path: "\(directory.path)/\(name)",
       creationTime: Timestamp(
         seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000),
       size: status.size, upload: ReportUpload(metadata))

@@ -76,7 +76,7 @@ extension CrashReportDatabase {
 
   func settings() throws(CrashReportDatabaseError) -> DatabaseSettings {
     let database = try open()
-    let workshop = try database.subfolder(.new)
+    let workshop = try database.subdirectory(.new)
     let name = DatabaseSettings.fileName
     // Each turn ends with settings, or with a step towards them.
     for _ in 0..<100 {
@@ -105,7 +105,7 @@ extension CrashReportDatabase {
 
   /// Renames damaged settings, unless another process has replaced them.
   private func setAside(
-    _ name: String, _ damaged: FileStatus, _ database: borrowing Folder
+    _ name: String, _ damaged: FileStatus, _ database: borrowing Directory
   ) throws(CrashReportDatabaseError) {
     let aside = "\(name).\(UInt64.random(in: .min ... .max)).damaged"
     guard try database.rename(name, to: database, aside, replacing: true) == .done,
@@ -139,7 +139,7 @@ extension CrashReportDatabase {
     var settings = try settings()
     settings.uploadsEnabled = enabled
     let database = try open()
-    let workshop = try database.subfolder(.new)
+    let workshop = try database.subdirectory(.new)
     _ = try database.put(
       settings.bytes, as: DatabaseSettings.fileName, by: workshop, replacing: true)
   }

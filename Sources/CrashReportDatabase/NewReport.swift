@@ -12,14 +12,14 @@ package struct NewReport: ~Copyable, Sendable {
 
   private let file: OpenFile
   private let fileName: String
-  private let new: Folder
-  private let pending: Folder
-  private let completed: Folder
+  private let new: Directory
+  private let pending: Directory
+  private let completed: Directory
   private var isFinished = false
 
   private init(
-    id: ReportID, file: consuming OpenFile, fileName: String, new: consuming Folder,
-    pending: consuming Folder, completed: consuming Folder
+    id: ReportID, file: consuming OpenFile, fileName: String, new: consuming Directory,
+    pending: consuming Directory, completed: consuming Directory
   ) {
     self.id = id
     self.file = file
@@ -30,11 +30,11 @@ package struct NewReport: ~Copyable, Sendable {
   }
 
   static func make(
-    _ id: ReportID, in database: borrowing Folder
+    _ id: ReportID, in database: borrowing Directory
   ) throws(CrashReportDatabaseError) -> NewReport {
-    let new = try database.subfolder(.new)
-    let pending = try database.subfolder(.pending)
-    let completed = try database.subfolder(.completed)
+    let new = try database.subdirectory(.new)
+    let pending = try database.subdirectory(.pending)
+    let completed = try database.subdirectory(.completed)
     let name = StoredReport.fileName(id)
     guard pending.status(of: name) == nil, completed.status(of: name) == nil else {
       throw CrashReportDatabaseError(.reportExists, "\(id)")
@@ -83,8 +83,8 @@ package struct NewReport: ~Copyable, Sendable {
   }
 
   private static func move(
-    _ report: (id: ReportID, fileName: String), from new: borrowing Folder,
-    to target: borrowing Folder, elsewhere: borrowing Folder, isMoved: inout Bool
+    _ report: (id: ReportID, fileName: String), from new: borrowing Directory,
+    to target: borrowing Directory, elsewhere: borrowing Directory, isMoved: inout Bool
   ) throws(CrashReportDatabaseError) {
     let (id, fileName) = report
     let name = StoredReport.fileName(id)

@@ -71,7 +71,7 @@ extension CrashReportDatabase {
   public func excess(
     _ condition: PruneCondition = PruneCondition()
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
-    let attachments = try open().subfolder(Self.attachmentsFolder)
+    let attachments = try open().subdirectory(Self.attachmentsDirectory)
     let sized = try reports().filter { $0.state != .new }.map { report in
       (
         report: report,
@@ -94,14 +94,16 @@ extension CrashReportDatabase {
     var isFound = false
     // In the order in which reports move, and the minidump first: the next prune removes the rest.
     for state in [.pending, .completed] as [StoredReport.State] {
-      let folder = try database.subfolder(state)
-      guard folder.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
+      let directory = try database.subdirectory(state)
+      guard directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
       isFound = true
-      try folder.remove(StoredReport.fileName(id))
-      try folder.remove(StoredReport.metadataName(id))
-      try folder.synchronize()
+      try directory.remove(StoredReport.fileName(id))
+      try directory.remove(StoredReport.metadataName(id))
+      try directory.synchronize()
     }
-    if isFound { try database.subfolder(Self.attachmentsFolder).removeFolder(id.description) }
+    if isFound {
+      try database.subdirectory(Self.attachmentsDirectory).removeDirectory(id.description)
+    }
     return isFound
   }
 
@@ -111,39 +113,39 @@ extension CrashReportDatabase {
   private func removeLeftovers() throws(CrashReportDatabaseError) {
     let database = try open()
     let oldest = Self.now &- Self.leftoverAge
-    try removeOld(in: database.subfolder(.new), before: oldest) {
+    try removeOld(in: database.subdirectory(.new), before: oldest) {
       $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp")
     }
     for state in [.pending, .completed] as [StoredReport.State] {
-      let folder = try database.subfolder(state)
-      try removeOld(in: folder, before: oldest) { name in
+      let directory = try database.subdirectory(state)
+      try removeOld(in: directory, before: oldest) { name in
         guard let id = StoredReport.id(metadataName: name) else { return false }
-        return folder.status(of: StoredReport.fileName(id)) == nil
+        return directory.status(of: StoredReport.fileName(id)) == nil
       }
     }
-    let attachments = try database.subfolder(Self.attachmentsFolder)
+    let attachments = try database.subdirectory(Self.attachmentsDirectory)
     for name in try attachments.names() {
       guard let id = ReportID(name), id.description == name,
         let status = attachments.status(of: name), status.kind == .directory,
         status.changeTime < oldest, try report(id) == nil
       else { continue }
-      try? attachments.removeFolder(name)
+      try? attachments.removeDirectory(name)
     }
   }
 
   /// Removes the regular files of a directory, and directories of such, that are remains and have not
   /// changed since a time.
   func removeOld(
-    in folder: borrowing Folder, before time: Int64, where isLeftover: (String) -> Bool
+    in directory: borrowing Directory, before time: Int64, where isLeftover: (String) -> Bool
   ) throws(CrashReportDatabaseError) {
-    for name in try folder.names() {
-      guard isLeftover(name), let status = folder.status(of: name),
+    for name in try directory.names() {
+      guard isLeftover(name), let status = directory.status(of: name),
         max(status.modificationTime, status.changeTime) < time
       else { continue }
       switch status.kind {
-      case .regular: try? folder.remove(name)
+      case .regular: try? directory.remove(name)
       // Of an uploader that was killed as it made its claim's directory.
-      case .directory: try? folder.removeFolder(name)
+      case .directory: try? directory.removeDirectory(name)
       default: continue
       }
     }
@@ -157,14 +159,14 @@ extension CrashReportDatabase {
   }
 }
 
-extension Folder {
+extension Directory {
   /// Bytes of the regular files in a subdirectory; 0 where there is none.
   func sizeOfFiles(in name: String) -> Int64 {
-    guard status(of: name)?.kind == .directory, let folder = try? subfolder(name),
-      let names = try? folder.names()
+    guard status(of: name)?.kind == .directory, let directory = try? subdirectory(name),
+      let names = try? directory.names()
     else { return 0 }
     return names.reduce(0) { sum, name in
-      guard let status = folder.status(of: name), status.kind == .regular else { return sum }
+      guard let status = directory.status(of: name), status.kind == .regular else { return sum }
       return sum.clampedAdding(max(0, status.size))
     }
   }
@@ -172,11 +174,11 @@ extension Folder {
   /// Removes a subdirectory and the files in it; a missing one is not an error.
   ///
   /// - Throws: also where it holds directories.
-  func removeFolder(_ name: String) throws(CrashReportDatabaseError) {
+  func removeDirectory(_ name: String) throws(CrashReportDatabaseError) {
     guard status(of: name)?.kind == .directory else { return }
     do {
-      let folder = try subfolder(name)
-      for file in try folder.names() { try folder.remove(file) }
+      let directory = try subdirectory(name)
+      for file in try directory.names() { try directory.remove(file) }
     }
     guard unsafe unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
       throw CrashReportDatabaseError(systemCall: "removing \(path)/\(name)", errno: errno)

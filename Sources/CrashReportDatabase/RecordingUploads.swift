@@ -90,9 +90,9 @@ extension CrashReportDatabase {
     _ body: (inout ReportMetadata) -> Void
   ) throws(CrashReportDatabaseError) -> Bool {
     let database = try open()
-    let old = try database.subfolder(state)
-    let new = try database.subfolder(newState)
-    let workshop = try database.subfolder(.new)
+    let old = try database.subdirectory(state)
+    let new = try database.subdirectory(newState)
+    let workshop = try database.subdirectory(.new)
     let name = StoredReport.fileName(id)
     guard let status = old.status(of: name), status.kind == .regular else { return false }
     var metadata =
@@ -111,7 +111,7 @@ extension CrashReportDatabase {
   }
 }
 
-extension Folder {
+extension Directory {
   /// The metadata of a report; nil where it is missing or damaged.
   func metadata(of id: ReportID) -> ReportMetadata? {
     let bytes = try? contents(

@@ -60,14 +60,14 @@ extension CrashReportDatabase {
   public func attachments(
     of id: ReportID
   ) throws(CrashReportDatabaseError) -> [StoredAttachment] {
-    let all = try open().subfolder(Self.attachmentsFolder)
+    let all = try open().subdirectory(Self.attachmentsDirectory)
     guard all.status(of: id.description)?.kind == .directory else { return [] }
-    let folder = try all.subfolder(id.description)
+    let directory = try all.subdirectory(id.description)
     var found: [StoredAttachment] = []
-    for name in try folder.names() where StoredAttachment.isSafe(name) {
-      guard let status = folder.status(of: name), status.kind == .regular else { continue }
+    for name in try directory.names() where StoredAttachment.isSafe(name) {
+      guard let status = directory.status(of: name), status.kind == .regular else { continue }
       found.append(
-        StoredAttachment(name: name, path: "\(folder.path)/\(name)", size: status.size))
+        StoredAttachment(name: name, path: "\(directory.path)/\(name)", size: status.size))
     }
     return found.sorted { $0.name < $1.name }
   }
@@ -96,19 +96,19 @@ extension CrashReportDatabase {
       throw CrashReportDatabaseError(.invalidPath, "'\(name)' as the name of an attachment")
     }
     let source = try Self.openSource(path)
-    let all = try open().subfolder(Self.attachmentsFolder)
-    let folder = try all.subfolder(id.description, create: true)
+    let all = try open().subdirectory(Self.attachmentsDirectory)
+    let directory = try all.subdirectory(id.description, create: true)
     // Names with a dot in front are not listed, and are removed with the directory.
-    let file = try folder.createTemporary(".\(name)")
+    let file = try directory.createTemporary(".\(name)")
     do throws(CrashReportDatabaseError) {
       let copy = try Self.copy(source, to: file, limit: max(0, limit))
       try file.synchronize()
-      _ = try folder.rename(file.name, to: folder, name, replacing: true)
-      try folder.synchronize()
+      _ = try directory.rename(file.name, to: directory, name, replacing: true)
+      try directory.synchronize()
       try all.synchronize()
       return copy
     } catch {
-      try? folder.remove(file.name)
+      try? directory.remove(file.name)
       throw error
     }
   }
@@ -119,8 +119,8 @@ extension CrashReportDatabase {
     else {
       throw CrashReportDatabaseError(.invalidPath, "'\(path)' is not the absolute path of a file")
     }
-    let folder = try Folder(path: slash == path.startIndex ? "/" : String(path[..<slash]))
-    return try folder.open(String(path[path.index(after: slash)...]))
+    let directory = try Directory(path: slash == path.startIndex ? "/" : String(path[..<slash]))
+    return try directory.open(String(path[path.index(after: slash)...]))
   }
 
   private static func copy(

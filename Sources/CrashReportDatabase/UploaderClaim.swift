@@ -7,7 +7,7 @@ package import IntermediateDump
 /// a name of its own has the right; the report in the name is the one that is being sent.
 /// `ClaimLiveness` finds a dead holder, as it finds a dead converter. No lock is held.
 package struct UploaderClaim: ~Copyable, Sendable {
-  static let folderName = "uploader"
+  static let directoryName = "uploader"
   private static let identifier = "uploader"
   /// Stands for "no report".
   private static let none = ReportID(bytes: [UInt8](repeating: 0, count: 16)) ?? ReportID()
@@ -15,18 +15,18 @@ package struct UploaderClaim: ~Copyable, Sendable {
   /// The name while nobody has the right: process 0, as in a dump that was given back.
   private static let freeName = "\(identifier)@\(none).0-0-0-0.claimed"
 
-  private let folder: Folder
+  private let directory: Directory
   private var name: PendingDumpName
   private var isHeld = true
 
-  private init(folder: consuming Folder, name: PendingDumpName) {
-    self.folder = folder
+  private init(directory: consuming Directory, name: PendingDumpName) {
+    self.directory = directory
     self.name = name
   }
 
   deinit {
     guard isHeld else { return }
-    _ = try? folder.rename(name.description, to: folder, Self.freeName, replacing: true)
+    _ = try? directory.rename(name.description, to: directory, Self.freeName, replacing: true)
   }
 
   /// Takes the right; nil while another uploader, in this process or another, has it.
@@ -34,11 +34,11 @@ package struct UploaderClaim: ~Copyable, Sendable {
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> UploaderClaim? {
     let root = try database.open()
-    if root.status(of: folderName) == nil { try makeFolder(in: root) }
-    let folder = try root.subfolder(folderName)
-    guard let (current, status) = try find(in: folder) else {
+    if root.status(of: directoryName) == nil { try makeDirectory(in: root) }
+    let directory = try root.subdirectory(directoryName)
+    guard let (current, status) = try find(in: directory) else {
       // Emptied by another program; the first step makes it whole again.
-      try makeFolder(in: root)
+      try makeDirectory(in: root)
       return nil
     }
     let host = HostIdentity.current()
@@ -52,9 +52,10 @@ package struct UploaderClaim: ~Copyable, Sendable {
     else { return nil }
     // Of two processes, the second finds the old name gone.
     guard
-      try folder.rename(current.description, to: folder, mine.description, replacing: true) == .done
+      try directory.rename(current.description, to: directory, mine.description, replacing: true)
+        == .done
     else { return nil }
-    return UploaderClaim(folder: folder, name: mine)
+    return UploaderClaim(directory: directory, name: mine)
   }
 
   /// Records the report that is being sent, nil for none, and that the holder lives.
@@ -65,9 +66,9 @@ package struct UploaderClaim: ~Copyable, Sendable {
       let next = PendingDumpName(
         identifier: Self.identifier, reportID: report ?? Self.none, role: name.role)
     else { return false }
-    if next == name { return folder.status(of: name.description) != nil }
-    let result = try folder.rename(
-      name.description, to: folder, next.description, replacing: true)
+    if next == name { return directory.status(of: name.description) != nil }
+    let result = try directory.rename(
+      name.description, to: directory, next.description, replacing: true)
     guard result == .done else {
       isHeld = false
       return false
@@ -81,9 +82,9 @@ package struct UploaderClaim: ~Copyable, Sendable {
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> ReportID? {
     let root = try database.open()
-    guard root.status(of: folderName) != nil else { return nil }
-    let folder = try root.subfolder(folderName)
-    guard let (current, status) = try find(in: folder), current.reportID != none,
+    guard root.status(of: directoryName) != nil else { return nil }
+    let directory = try root.subdirectory(directoryName)
+    guard let (current, status) = try find(in: directory), current.reportID != none,
       !verdict(current, status, HostIdentity.current()).isDead
     else { return nil }
     return current.reportID
@@ -91,11 +92,11 @@ package struct UploaderClaim: ~Copyable, Sendable {
 
   /// The one file; nil where there is none, or it is being renamed.
   private static func find(
-    in folder: borrowing Folder
+    in directory: borrowing Directory
   ) throws(CrashReportDatabaseError) -> (PendingDumpName, FileStatus)? {
-    for fileName in try folder.names() {
+    for fileName in try directory.names() {
       if let name = PendingDumpName(fileName: fileName), case .claimed = name.role,
-        let status = folder.status(of: fileName)
+        let status = directory.status(of: fileName)
       {
         return (name, status)
       }
@@ -117,20 +118,21 @@ package struct UploaderClaim: ~Copyable, Sendable {
 
   /// Puts the directory with its file in place in one step, in which the first of many succeeds: a
   /// rename does not replace a directory with a file in it.
-  private static func makeFolder(in root: borrowing Folder) throws(CrashReportDatabaseError) {
-    let workshop = try root.subfolder(.new)
-    let temporary = "\(folderName).\(UInt64.random(in: .min ... .max)).tmp"
-    let folder = try workshop.subfolder(temporary, create: true)
-    _ = try folder.create(freeName)
-    guard unsafe renameat(workshop.descriptor, temporary, root.descriptor, folderName) != 0 else {
+  private static func makeDirectory(in root: borrowing Directory) throws(CrashReportDatabaseError) {
+    let workshop = try root.subdirectory(.new)
+    let temporary = "\(directoryName).\(UInt64.random(in: .min ... .max)).tmp"
+    let directory = try workshop.subdirectory(temporary, create: true)
+    _ = try directory.create(freeName)
+    guard unsafe renameat(workshop.descriptor, temporary, root.descriptor, directoryName) != 0
+    else {
       return try root.synchronize()
     }
     let failure = errno
-    try? folder.remove(freeName)
+    try? directory.remove(freeName)
     unsafe unlinkat(workshop.descriptor, temporary, AT_REMOVEDIR)
     guard failure == EEXIST || failure == ENOTEMPTY else {
       throw CrashReportDatabaseError(
-        systemCall: "making \(root.path)/\(folderName)", errno: failure)
+        systemCall: "making \(root.path)/\(directoryName)", errno: failure)
     }
   }
 }

@@ -62,13 +62,13 @@ struct UploadForm: Sendable {
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) { addField(name, value) }
     let attachments = try database.attachments(of: report.id)
     if !attachments.isEmpty {
-      let folder = try database.open().subfolder(CrashReportDatabase.attachmentsFolder)
-        .subfolder(report.id.description)
+      let directory = try database.open().subdirectory(CrashReportDatabase.attachmentsDirectory)
+        .subdirectory(report.id.description)
       for attachment in attachments {
         let name = attachment.name
         try addFile(
           name == Self.minidumpPart ? "attachment_\(name)" : name, fileName: name,
-          File(try folder.open(name)))
+          File(try directory.open(name)))
       }
     }
     addFile(Self.minidumpPart, fileName: "\(report.id).dmp", minidump)
@@ -165,7 +165,7 @@ struct UploadForm: Sendable {
 struct UploadBody: ~Copyable, Sendable {
   let path: String
   let size: Int64
-  private let folder: Folder
+  private let directory: Directory
   private let name: String
 
   private static let suffix = ".upload.tmp"
@@ -173,29 +173,29 @@ struct UploadBody: ~Copyable, Sendable {
   init(
     _ form: UploadForm, of id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) {
-    let folder = try database.open().subfolder(.new)
-    let file = try folder.createTemporary("\(id)", suffix: Self.suffix)
+    let directory = try database.open().subdirectory(.new)
+    let file = try directory.createTemporary("\(id)", suffix: Self.suffix)
     do throws(CrashReportDatabaseError) {
       try form.write(to: { (piece) throws(CrashReportDatabaseError) in try file.write(piece) })
     } catch {
-      try? folder.remove(file.name)
+      try? directory.remove(file.name)
       throw error
     }
     path = file.path
     name = file.name
     size = form.size
-    self.folder = folder
+    self.directory = directory
   }
 
   deinit {
-    try? folder.remove(name)
+    try? directory.remove(name)
   }
 
   /// Removes files of killed uploaders; for the holder of the claim only.
   static func removeLeftovers(
     in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) {
-    let folder = try database.open().subfolder(.new)
-    for name in try folder.names() where name.hasSuffix(suffix) { try? folder.remove(name) }
+    let directory = try database.open().subdirectory(.new)
+    for name in try directory.names() where name.hasSuffix(suffix) { try? directory.remove(name) }
   }
 }

@@ -30,7 +30,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case memoryLimit = 123
   case tasksUsed = 124
   case tasksLimit = 125
-  case controlGroup = 126
+  case cgroup = 126
   case dumpDigest = 127
 
   case system = 200
@@ -335,7 +335,7 @@ extension IntermediateDumpKey {
       """)
     case .tasksUsed: .unsigned(8, "Tasks in the control group (`pids.current`).")
     case .tasksLimit: .unsigned(8, "Their limit (`pids.max`). Missing if there is none.")
-    case .controlGroup:
+    case .cgroup:
       .text("Path of the memory control group at launch, of `/proc/self/cgroup`; at most 1 KiB.")
     case .dumpDigest: .unsigned(8, """
       The 64-bit FNV-1a of the intermediate dump that the report was made of: tells whether a \
@@ -632,7 +632,7 @@ extension IntermediateDumpKey {
       What a process saw at its launch (in a run record, inside `owner`) or at its last beat.
       """)
     case .evidenceTime:
-      .time("When. Beside these keys: `controlGroup`, `memoryUsed`, `memoryLimit`.")
+      .time("When. Beside these keys: `cgroup`, `memoryUsed`, `memoryLimit`.")
     case .evidenceUptime: .unsigned(8, "Nanoseconds since boot, time asleep included.")
     case .evidenceMachineKills: .unsigned(8, """
       Processes that the kernel killed for want of memory since boot: `oom_kill` of \

@@ -1,4 +1,4 @@
-/// The name of a file in the pending folder: whose dump it is, which report it becomes, and who may
+/// The name of a file in the pending directory: whose dump it is, which report it becomes, and who may
 /// touch it.
 ///
 /// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
@@ -7,10 +7,10 @@
 /// `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record
 /// (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
 public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
-  /// The folder below the database that holds pending dumps.
-  public static let folder = "pending-serialized-dumps"
-  /// The folder below the database for dumps whose conversion keeps failing.
-  public static let quarantineFolder = "quarantine"
+  /// The directory below the database that holds pending dumps.
+  public static let directory = "pending-serialized-dumps"
+  /// The directory below the database for dumps whose conversion keeps failing.
+  public static let quarantineDirectory = "quarantine"
 
   /// What the part behind the UUID says.
   public enum Role: Sendable, Hashable {

@@ -148,7 +148,7 @@ final class ReportReader {
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
       // Each module's file is read once.
-      let symbols = SymbolSource(folders: arguments.values(of: "--symbols"))
+      let symbols = SymbolSource(directories: arguments.values(of: "--symbols"))
       while let path = nextPath() {
         var limit = itimerval()
         limit.it_value.tv_sec = ReportReader.patience

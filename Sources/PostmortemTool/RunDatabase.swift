@@ -105,7 +105,7 @@ struct RunDatabase {
           + "name another directory"
     }
     guard me == 0 else { return nil }
-    if let inner = Self.owner(of: path + "/" + PendingDumpName.folder), inner.number != 0 {
+    if let inner = Self.owner(of: path + "/" + PendingDumpName.directory), inner.number != 0 {
       return
         "the dumps in \(path.escapedForMessage) are \(inner.name)'s, and the directory is root's: "
         + "chown -R \(inner.name) \(path.escapedForMessage), and write --user \(inner.name)"

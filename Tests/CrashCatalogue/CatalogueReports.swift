@@ -14,9 +14,9 @@ struct CatalogueReports: Sendable {
   /// - Parameter before: the dumps that were there before.
   func failures(database: String, before: Set<ReportID>) throws -> [String] {
     var failures: [String] = []
-    let folder = database + "/" + PendingDumpName.folder
+    let directory = database + "/" + PendingDumpName.directory
     // The next start works with the owner's rights, also where root makes it.
-    for place in [database, folder] {
+    for place in [database, directory] {
       try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: place)
     }
     // Reports on runs that were killed are no crashes, and lie among the completed ones.
@@ -30,8 +30,8 @@ struct CatalogueReports: Sendable {
     let reports = try CrashReportDatabase(path: database).reports()
       .filter { $0.state == .pending }
     if reports.count != processed.count { failures.append("\(reports.count) reports") }
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    if !files.isEmpty { failures.append("left in the pending folder: \(files)") }
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    if !files.isEmpty { failures.append("left in the pending directory: \(files)") }
     guard case .crash(let crash) = testCase.death else { return failures }
     for report in reports {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: report.path))

@@ -226,7 +226,8 @@ extension CrashCondition {
         + " preallocated, as of a stack overflow, is torn there")
     full.useSmallDisk()
     var readOnly = made(
-      "folder-read-only", .resources, "the database's folders lost their write permission, not root"
+      "directory-read-only", .resources,
+      "the database's directories lost their write permission, not root"
     )
     readOnly.launch = .script(
       #"chown 65534:65534 "$DATABASE" && exec "# + nobody.joined(separator: " ") + #" "$@""#)
@@ -236,7 +237,7 @@ extension CrashCondition {
     descriptors.excluded["out-of-memory"] = "needs a descriptor itself"
     return [
       descriptors, made("close-range", .resources, "close_range(3, ~0)"), size, full,
-      made("folder-deleted", .resources, "the database was removed"), readOnly,
+      made("directory-deleted", .resources, "the database was removed"), readOnly,
       made("no-cwd", .resources, "the working directory was removed"),
       made("other-stderr", .resources, "descriptor 2 is another file than at the start"),
       signals("no-pending-signals", "RLIMIT_SIGPENDING is 0"),

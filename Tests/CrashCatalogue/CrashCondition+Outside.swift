@@ -34,7 +34,7 @@ extension CrashCondition {
         needsRoot: true),
       CrashCondition(
         name: "read-only-root", group: .containers,
-        summary: "with a read-only file system, the database's folder a mount of its own",
+        summary: "with a read-only file system, the database's directory a mount of its own",
         launch: .script(
           """
           mount --bind "$DATABASE" "$DATABASE" && mount -o remount,bind,ro / && exec "$@"
@@ -157,7 +157,7 @@ extension CrashCondition {
 
   private static let privileges: [CrashCondition] = [
     dropped("other-user", "after setresuid(2) to nobody"),
-    dropped("other-root", "after chroot(2) into an empty folder"),
+    dropped("other-root", "after chroot(2) into an empty directory"),
     dropped("other-user-and-root", "after both"),
     CrashCondition(
       name: "not-dumpable", group: .containers, summary: "after PR_SET_DUMPABLE 0",

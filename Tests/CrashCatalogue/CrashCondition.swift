@@ -99,7 +99,7 @@ enum Launch: Sendable {
   case direct
   /// The words in front of it, a program that becomes crash-lab or ends as it does.
   case wrapped([String])
-  /// A shell's script, with crash-lab's command line in "$@" and the database's folder in $DATABASE.
+  /// A shell's script, with crash-lab's command line in "$@" and the database's directory in $DATABASE.
   case script(String, wrapper: [String] = [])
 
   func commandLine(_ command: [String]) -> [String] {

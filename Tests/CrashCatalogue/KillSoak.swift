@@ -41,7 +41,7 @@ public struct KillSoak {
 
   private let executable: String
   private let threads: Int
-  private let folder: SharedFolder
+  private let directory: SharedDirectory
   private var generator: SeededGenerator
   /// Nanoseconds from the announcement to the end of a run that nobody kills.
   private var duration: UInt64 = 0
@@ -55,16 +55,16 @@ public struct KillSoak {
   public init(build: BuildConfiguration, threads: Int, seed: UInt64) async throws {
     executable = try await BuiltProducts.shared.executable("crash-lab", build)
     self.threads = threads
-    folder = try SharedFolder(inMemory: true)
+    directory = try SharedDirectory(inMemory: true)
     generator = SeededGenerator(seed: seed)
-    guard unsafe mkfifo(folder.path + "/announcement", 0o600) == 0 else {
+    guard unsafe mkfifo(directory.path + "/announcement", 0o600) == 0 else {
       throw SystemCallError("mkfifo", errno)
     }
     var durations: [UInt64] = []
     for _ in 0..<15 {
       let run = try self.run(killingAfter: nil)
       durations.append(run.duration)
-      try FileManager.default.removeItem(atPath: folder.path + "/database")
+      try FileManager.default.removeItem(atPath: directory.path + "/database")
     }
     duration = durations.sorted()[durations.count / 2]
   }
@@ -73,7 +73,7 @@ public struct KillSoak {
   public mutating func runOnce() throws {
     let delay = UInt64.random(in: 0...duration + duration / 20, using: &generator)
     let run = try self.run(killingAfter: delay)
-    defer { try? FileManager.default.removeItem(atPath: folder.path + "/database") }
+    defer { try? FileManager.default.removeItem(atPath: directory.path + "/database") }
     tally.runs += 1
     do {
       try count(run.end)
@@ -83,8 +83,8 @@ public struct KillSoak {
   }
 
   private mutating func count(_ end: ChildEnd) throws {
-    let database = folder.path + "/database"
-    let pending = database + "/" + PendingDumpName.folder
+    let database = directory.path + "/database"
+    let pending = database + "/" + PendingDumpName.directory
     let names = try FileManager.default.contentsOfDirectory(atPath: pending)
       .compactMap { PendingDumpName(fileName: $0) }
     let dumps = names.filter { $0.role == .locked || $0.role == .finished }
@@ -126,17 +126,17 @@ public struct KillSoak {
   // MARK: - One victim
 
   private func run(killingAfter delay: UInt64?) throws -> (end: ChildEnd, duration: UInt64) {
-    let fifo = folder.path + "/announcement"
+    let fifo = directory.path + "/announcement"
     let reader = unsafe open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard reader >= 0 else { throw SystemCallError("open", errno) }
     defer { close(reader) }
     let child = try Spawn.start(
       executable,
       [
-        "crash-lab", "null-read", "--on", "pthread", "--database", folder.path + "/database",
+        "crash-lab", "null-read", "--on", "pthread", "--database", directory.path + "/database",
         "--threads", "\(threads - 1)", "--announce", "--no-summary",
       ], environment: ["SWIFT_BACKTRACE": "enable=no"], output: .file(fifo),
-      errors: .file(folder.path + "/errors"))
+      errors: .file(directory.path + "/errors"))
     // From the announcement on nothing of ours may wait: the kill comes within microseconds.
     var wanted = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
     while unsafe poll(&wanted, 1, 60_000) < 0, errno == EINTR {}

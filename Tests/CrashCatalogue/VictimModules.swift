@@ -7,15 +7,15 @@ public final class VictimModules: Sendable {
   let module: String
   /// The path of one that comes to the program before it is linked.
   let resolver: String
-  /// A folder of 2,000 copies of it, made as files of their own: the loader knows a module by its inode.
-  let folder: String
-  private let temporary: TemporaryFolder
+  /// A directory of 2,000 copies of it, made as files of their own: the loader knows a module by its inode.
+  let directory: String
+  private let temporary: TemporaryDirectory
 
   public init() async throws {
-    temporary = try TemporaryFolder()
+    temporary = try TemporaryDirectory()
     module = temporary.path + "/module.so"
     resolver = temporary.path + "/resolver.so"
-    folder = try temporary.subfolder("copies")
+    directory = try temporary.subdirectory("copies")
     for (name, path) in [("module", module), ("resolver", resolver)] {
       let source = BuiltProducts.packageRoot + "/Examples/CrashLab/Module/\(name).c"
       let clang = try await ChildProcess.run(
@@ -26,7 +26,7 @@ public final class VictimModules: Sendable {
       }
     }
     for number in 0..<2000 {
-      try FileManager.default.copyItem(atPath: module, toPath: "\(folder)/\(number).so")
+      try FileManager.default.copyItem(atPath: module, toPath: "\(directory)/\(number).so")
     }
   }
 }

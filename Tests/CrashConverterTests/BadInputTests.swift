@@ -6,7 +6,7 @@ import Glibc
 import IntermediateDump
 import Testing
 
-/// What may lie in a pending folder that nobody has put there with care.
+/// What may lie in a pending directory that nobody has put there with care.
 @Suite struct BadInputTests {
   private let dumps: PendingDumps
 
@@ -77,8 +77,8 @@ import Testing
   @Test func namesThatAreNotUTF8OrLeadElsewhere() throws {
     let id = ReportID()
     for name in ["..@\(id)", "a..@\(id)", ".@\(id)"] { try dumps.put(PendingDumps.complete, name) }
-    let folder = dumps.path(of: "").utf8.map { CChar(bitPattern: $0) }
-    let notUTF8 = folder + [-1, -2] + "@\(ReportID())".utf8.map { CChar(bitPattern: $0) } + [0]
+    let directory = dumps.path(of: "").utf8.map { CChar(bitPattern: $0) }
+    let notUTF8 = directory + [-1, -2] + "@\(ReportID())".utf8.map { CChar(bitPattern: $0) } + [0]
     let descriptor = unsafe open(notUTF8, O_CREAT | O_WRONLY, 0o600)
     try #require(descriptor >= 0)
     close(descriptor)

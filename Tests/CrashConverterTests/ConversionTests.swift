@@ -70,12 +70,12 @@ import Testing
     #expect(try processIntermediateDumps(database: dumps.path, identifier: "app").isEmpty)
     #expect(dumps.names.isEmpty)
     #expect(
-      dumps.folder.names("quarantine")
+      dumps.directory.names("quarantine")
         == ["app@\(bad)", "app@\(bad).reason", "app@\(bad).run"])
-    #expect(dumps.folder.bytes("quarantine/app@\(bad)") == garbage)
-    let reason = try #require(dumps.folder.bytes("quarantine/app@\(bad).reason"))
+    #expect(dumps.directory.bytes("quarantine/app@\(bad)") == garbage)
+    let reason = try #require(dumps.directory.bytes("quarantine/app@\(bad).reason"))
     #expect(String(decoding: reason, as: UTF8.self).contains("magic"))
-    #expect(try dumps.folder.permissions("quarantine") == 0o700)
+    #expect(try dumps.directory.permissions("quarantine") == 0o700)
   }
 
   @Test func aSecondFileOfTheSameNameInQuarantineReplacesNothing() throws {
@@ -83,8 +83,8 @@ import Testing
     for _ in 1...3 { _ = try processIntermediateDumps(database: dumps.path) }
     try dumps.put([4, 5, 6], "app@\(bad)")
     for _ in 1...3 { _ = try processIntermediateDumps(database: dumps.path) }
-    #expect(dumps.folder.bytes("quarantine/app@\(bad)") == [1, 2, 3])
-    #expect(dumps.folder.bytes("quarantine/app@\(bad).2") == [4, 5, 6])
+    #expect(dumps.directory.bytes("quarantine/app@\(bad)") == [1, 2, 3])
+    #expect(dumps.directory.bytes("quarantine/app@\(bad).2") == [4, 5, 6])
   }
 
   @Test func aFailureOfTheMachineIsNoFailureOfTheDump() throws {
@@ -119,7 +119,7 @@ import Testing
   @Test func aReportHalfWrittenByADeadConverterIsWrittenAgain() throws {
     let id = try dumps.putDump()
     _ = try CrashReportDatabase(path: dumps.path)
-    try dumps.folder.put([9], "new/\(id).dmp")
+    try dumps.directory.put([9], "new/\(id).dmp")
     #expect(try processIntermediateDumps(database: dumps.path).map(\.outcome) == [.complete])
     #expect(try dumps.reports.map(\.state) == [.pending])
     #expect(try dumps.reports.allSatisfy { $0.size > 4096 })
@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test func whatIsNoDumpIsLeftAlone() throws {
-    let outside = try SharedFolder()
+    let outside = try SharedDirectory()
     try outside.put(PendingDumps.complete, "dump")
     let names = [
       "app@\(ReportID())\n", "a b@\(ReportID())", "app@\(ReportID()).lock", "\(ReportID())",
@@ -166,18 +166,18 @@ import Testing
   }
 
   @Test func aDatabaseThatCannotBeUsedIsAnError() throws {
-    try dumps.folder.put([], "file")
+    try dumps.directory.put([], "file")
     #expect {
       try processIntermediateDumps(database: dumps.path + "/file")
     } throws: {
       ($0 as? CrashConverterError)?.code == .databaseUnusable
     }
     try FileManager.default.removeItem(atPath: dumps.path + "/pending-serialized-dumps")
-    try dumps.folder.put([], "pending-serialized-dumps")
+    try dumps.directory.put([], "pending-serialized-dumps")
     #expect {
       try processIntermediateDumps(database: dumps.path)
     } throws: {
-      ($0 as? CrashConverterError)?.code == .pendingFolderUnusable
+      ($0 as? CrashConverterError)?.code == .pendingDirectoryUnusable
     }
   }
 

@@ -8,11 +8,11 @@ import Testing
 
 /// A program that links `PostmortemHandler` alone, beside one that processes for it.
 @Suite struct HandlerOnlyTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   @Test func itHoldsNothingThatReadsDumps() throws {
@@ -48,7 +48,7 @@ import Testing
     #expect(processIDs.sorted() == crashed.sorted())
     // What the program itself left, and nothing of the others.
     #expect(
-      folder.names("db/pending-serialized-dumps").allSatisfy {
+      directory.names("db/pending-serialized-dumps").allSatisfy {
         $0.hasPrefix("crash-lab@")
       })
   }

@@ -81,7 +81,7 @@ import Testing
     let outcome = try outcomes()[id]
     #expect(isSame ? outcome == nil : isQuarantined(outcome))
     #expect(dumps.names == [])
-    #expect(dumps.folder.names("quarantine").isEmpty == isSame)
+    #expect(dumps.directory.names("quarantine").isEmpty == isSame)
     #expect(try dumps.reports.map(\.id) == [id])
   }
 

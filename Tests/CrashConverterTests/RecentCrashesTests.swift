@@ -6,11 +6,11 @@ import IntermediateDump
 import Testing
 
 @Suite struct RecentCrashesTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   @Test func crashesOfOneProgramAreCountedBeforeAndAfterProcessing() throws {
@@ -47,15 +47,15 @@ import Testing
     _ = try Racer("HandlerOnlyVictim", [database, "abort"]).lines()
     let pending = "db/pending-serialized-dumps/"
     let name = try #require(
-      folder.names(pending).compactMap(PendingDumpName.init(fileName:))
+      directory.names(pending).compactMap(PendingDumpName.init(fileName:))
         .first { $0.role == .finished })
-    let dump = try #require(folder.bytes(pending + name.description))
+    let dump = try #require(directory.bytes(pending + name.description))
     let first = try recentCrashes(database: database, identifier: "HandlerOnlyVictim")
     #expect(first.count == 1)
     _ = try processIntermediateDumps(database: database)
     // Its converter died before it could remove the dump.
     let claim = name.with(role: .claimed(attempt: 1, processID: 0, startTime: 0, place: 0))
-    try folder.put(dump, pending + claim.description)
+    try directory.put(dump, pending + claim.description)
     #expect(try recentCrashes(database: database, identifier: "HandlerOnlyVictim") == first)
   }
 
@@ -89,7 +89,7 @@ import Testing
     // Minidumps that are none.
     _ = try CrashReportDatabase(path: dumps.path)
     for bytes in [[], Array("MDMP".utf8), Array(repeating: 0xFF, count: 100)] as [[UInt8]] {
-      try dumps.folder.put(bytes, "pending/\(ReportID()).dmp")
+      try dumps.directory.put(bytes, "pending/\(ReportID()).dmp")
     }
     #expect(try recentCrashes(database: dumps.path, identifier: "app") == crashes)
   }

@@ -176,7 +176,7 @@ import Testing
   @Test func aFileThatWasJudgedEmptyAndIsWrittenToIsLeft() throws {
     let id = ReportID()
     try putRun(id)
-    let pending = try openPendingFolder(
+    let pending = try openPendingDirectory(
       of: CrashReportDatabase(path: dumps.path), identifier: "app")
     let file = try #require(try pending.files().first { $0.name.role == .locked })
     guard case .taken(let claim) = try pending.claim(file) else {

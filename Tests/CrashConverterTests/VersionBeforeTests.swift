@@ -10,14 +10,14 @@ import Testing
 /// A deploy replaces the binary between a crash and the next start, so this version processes and
 /// reads what the version before it left.
 ///
-/// `VersionBefore/dumps` has three runs of crash-lab as they were left in the pending folder, with
+/// `VersionBefore/dumps` has three runs of crash-lab as they were left in the pending directory, with
 /// their run records (whose boot ID was replaced, so that the owners are dead wherever the test
 /// runs): one told all that a program can tell, one died of a C++ exception on a task, one was killed.
 /// `VersionBefore/reports` is the database that the version before made of the first two, and of
 /// another run that was killed. The minidumps there have that version's own streams, 0x504D0001 and
 /// 0x504D0002.
 @Suite struct VersionBeforeTests {
-  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  private static let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("VersionBefore").path
   private static let teller = ReportID("11c27604-29f7-4ab7-8af5-6b17678b1192")!
   private static let thrower = ReportID("de2367f9-eaff-4ee6-8bc8-4d5c006e578f")!
@@ -30,12 +30,12 @@ import Testing
     database = try PendingDumps()
   }
 
-  private static func names(in folder: String) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "\(Self.folder)/\(folder)").sorted()
+  private static func names(in directory: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(Self.directory)/\(directory)").sorted()
   }
 
   private static func bytes(_ path: String) throws -> [UInt8] {
-    Array(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(path)")))
+    Array(try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(path)")))
   }
 
   private func putDumps() throws {
@@ -43,15 +43,15 @@ import Testing
   }
 
   private func putReports() throws {
-    // Makes the folders.
+    // Makes the directories.
     _ = try CrashReportDatabase(path: database.path)
-    let reports = "\(Self.folder)/reports"
+    let reports = "\(Self.directory)/reports"
     for name in try #require(FileManager.default.subpaths(atPath: reports)) {
       let target = "\(database.path)/\(name)"
-      let isFolder =
+      let isDirectory =
         try FileManager.default.attributesOfItem(atPath: "\(reports)/\(name)")[.type]
         as? FileAttributeType == .typeDirectory
-      if isFolder {
+      if isDirectory {
         try FileManager.default.createDirectory(
           atPath: target, withIntermediateDirectories: true,
           attributes: [.posixPermissions: 0o700])

@@ -9,8 +9,8 @@ import Testing
 @Suite("Alternate stacks") struct AlternateStackTests {
   @Test("A thread that is made later has one, with a page below it that cannot be touched")
   func laterThread() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       #expect(TestThread { SignalStack.current }.join() == nil, "before startHandler")
       try startHandler(database: database)
       for stackSize in [16 << 10, 256 << 10] {
@@ -31,8 +31,8 @@ import Testing
 
   @Test("Threads that exist get one: a pthread and a Dispatch worker")
   func earlierThreads() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let pthread = WaitingThread(isWorker: false)
       let worker = WaitingThread(isWorker: true)
       try startHandler(database: database)
@@ -44,8 +44,8 @@ import Testing
 
   @Test("A stack that a thread has already is left to it")
   func ownStack() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let own = WaitingThread(
         isWorker: false,
         atStart: {
@@ -61,8 +61,8 @@ import Testing
 
   @Test("A thread that blocks every signal is left out, and can help itself")
   func blockedThread() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let blocked = WaitingThread(
         isWorker: false,
         atStart: {
@@ -79,8 +79,8 @@ import Testing
 
   @Test("Switched off, only the starting thread has one, and those that ask")
   func off() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let earlier = WaitingThread(isWorker: false)
       var options = HandlerOptions()
       options.alternateStacksOnAllThreads = false
@@ -99,8 +99,8 @@ import Testing
 
   @Test("Ten thousand threads that end leave nothing, however they end")
   func noLeak() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       try startHandler(database: database)
       func startAndJoin(_ count: Int) {
         for number in 0..<count {
@@ -124,8 +124,8 @@ import Testing
 
   @Test("A detached thread and a cancelled one leave nothing either")
   func detachedAndCancelled() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       try startHandler(database: database)
       var before = 0
       for round in 0..<300 {
@@ -149,8 +149,8 @@ import Testing
 
   @Test("Destructors of thread-specific data still have it")
   func destructors() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       try startHandler(database: database)
       // Made after the handler's own key, so that in each round libc calls it after that one.
       var key = pthread_key_t()
@@ -166,8 +166,8 @@ import Testing
 
   @Test("No thread is missed that is made while the handler starts")
   func churn() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let makers = (0..<3).map { _ in
         TestThread { () -> Int in
           var kept: [TestThread<Bool>] = []
@@ -194,8 +194,8 @@ import Testing
 
   @Test("SIGPROF's action is as before, and the worker that got the signal lives")
   func profileSignal() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let worker = WaitingThread(isWorker: true)
       signal(SIGPROF) { _ in profileSignals.add(1, ordering: .relaxed) }
       try startHandler(database: database)
@@ -207,8 +207,8 @@ import Testing
 
   @Test("A stack of a thread that was there and has ended goes to another")
   func reuse() async throws {
-    let folder = try TemporaryFolder()
-    await #expect(processExitsWith: .success) { [database = folder.database as String] in
+    let directory = try TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [database = directory.database as String] in
       let earlier = (0..<8).map { _ in WaitingThread(isWorker: false) }
       try startHandler(database: database)
       let bases = Set(earlier.compactMap { $0.end()?.base })

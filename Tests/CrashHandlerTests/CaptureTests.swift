@@ -11,8 +11,8 @@ import Testing
 /// Crashes in processes of their own; what they left is read here.
 @Suite struct CaptureTests {
   @Test func aCrashLeavesOneCompleteDumpThatSaysWhoAndWhy() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(
         database: database, product: "Product", version: "1.2", environment: "test",
@@ -20,7 +20,7 @@ import Testing
       startSleepingThreads(4)
       writeTo(16)
     }
-    let document = try IntermediateDumpDocument(parsing: folder.onlyDump())
+    let document = try IntermediateDumpDocument(parsing: directory.onlyDump())
     #expect(document.damage == nil)
     #expect(document.writer == "swift-postmortem")
     let root = document.root
@@ -61,15 +61,15 @@ import Testing
   }
 
   @Test func aDumpSaysWhatTheProcessUsedAndWhatItsThreadsWaitedIn() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       startSleepingThreads(1)
       while dup(0) < 200 {}
       writeTo(16)
     }
-    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     #expect(root.last(.limitsText)?.text(.limitsText)?.contains("Max open files") == true)
     #expect(try #require(root.last(.descriptorCount)?.unsigned(.descriptorCount)) > 190)
     #expect(try #require(root.last(.mappingCount)?.unsigned(.mappingCount)) > 20)
@@ -93,26 +93,27 @@ import Testing
   }
 
   @Test func argumentsAreLeftOutWhereTheProgramAsksSo() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       var options = HandlerOptions()
       options.capturesArguments = false
       try startHandler(database: database, options: options)
       writeTo(16)
     }
-    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     #expect(root.map(.process)?.data(.commandLine) == nil)
   }
 
   @Test func noByteOfTheStackIsInTheDumpTwice() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       print(writeDeep(2000))
     }
-    let parts = try IntermediateDumpDocument(parsing: folder.onlyDump()).root.all(.crashingThread)
+    let parts = try IntermediateDumpDocument(parsing: directory.onlyDump()).root.all(
+      .crashingThread)
     #expect(parts.count == 2)
     let pieces = try parts.map { part in
       try part.array(.stack).map { region in
@@ -133,13 +134,13 @@ import Testing
   }
 
   @Test func memoryThatRegistersPointToIsInTheDump() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       writeWithPointerInRegister()
     }
-    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     let regions = root.array(.memory).compactMap { $0.data(.regionData) }
     let mark = Array("what the register pointed to".utf8)
     let hasMark = regions.contains { region in
@@ -151,28 +152,28 @@ import Testing
   }
 
   @Test func dispatchWorkersAreStoppedThoughTheyBlockRealTimeSignals() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       startBusyDispatchWorker()
       writeTo(16)
     }
-    let threads = try IntermediateDumpDocument(parsing: folder.onlyDump()).root.array(.threads)
+    let threads = try IntermediateDumpDocument(parsing: directory.onlyDump()).root.array(.threads)
     let workers = threads.filter { $0.text(.threadName)?.contains("qos") == true }
     #expect(!workers.isEmpty)
     for worker in workers { #expect(worker.unsigned(.captureMethod) == 2) }
   }
 
   @Test func aThreadThatBlocksEverySignalIsReadThroughTheKernel() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       startDeafThread()
       writeTo(16)
     }
-    let threads = try IntermediateDumpDocument(parsing: folder.onlyDump()).root.array(.threads)
+    let threads = try IntermediateDumpDocument(parsing: directory.onlyDump()).root.array(.threads)
     let deaf = try #require(threads.first { $0.text(.threadName) == "deaf" })
     #expect(deaf.unsigned(.captureMethod) == 4)
     let stackPointer = try #require(deaf.unsigned(.threadStackPointer))
@@ -184,15 +185,15 @@ import Testing
   }
 
   @Test func manyThreadsThatCrashAtOnceLeaveOneDump() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       startCrashingThreads(64)
       crashNow.store(true, ordering: .releasing)
       while true { pause() }
     }
-    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     #expect(root.map(.exception)?.unsigned(.faultAddress) == 16)
     // Those that came second are shown where they crashed, not where they waited.
     for thread in root.array(.threads) where thread.unsigned(.captureMethod) == 3 {
@@ -208,8 +209,8 @@ import Testing
   }
 
   @Test func theEnvironmentIsNotInTheDump() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     let secret = try #require(ProcessInfo.processInfo.environment["PATH"])
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
@@ -217,13 +218,13 @@ import Testing
       // them, too.
       writeTo(16, UInt(bitPattern: unsafe environ))
     }
-    let dump = try Data(folder.onlyDump())
+    let dump = try Data(directory.onlyDump())
     #expect(dump.range(of: Data(secret.utf8)) == nil)
   }
 
   @Test func aForkedChildLeavesAReportOfItsOwnAndItsParentToo() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       forkAndWait { writeTo(16) }
@@ -231,7 +232,7 @@ import Testing
       forkAndWait { forkAndWait { writeTo(24) } }
       writeTo(32)
     }
-    let dumps = try folder.finishedDumps().map { try IntermediateDumpDocument(parsing: $0) }
+    let dumps = try directory.finishedDumps().map { try IntermediateDumpDocument(parsing: $0) }
     #expect(dumps.count == 3)
     #expect(dumps.compactMap(\.damage).isEmpty)
     let addresses = dumps.compactMap { $0.root.map(.exception)?.unsigned(.faultAddress) }
@@ -241,42 +242,42 @@ import Testing
     #expect(Set(processes).count == 3)
     let reports = dumps.compactMap { $0.root.last(.reportID)?.data(.reportID) }
       .compactMap { ReportID(bytes: $0) }
-    let names = try folder.pendingNames().compactMap { PendingDumpName(fileName: $0) }
+    let names = try directory.pendingNames().compactMap { PendingDumpName(fileName: $0) }
       .filter { $0.role == .finished }
     #expect(Set(reports) == Set(names.map(\.reportID)))
   }
 
   @Test func aChildThatEndsWellLeavesTheParentsFileAlone() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       forkAndWait {}
       writeTo(16)
     }
-    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+    #expect(try IntermediateDumpDocument(parsing: directory.onlyDump()).isComplete)
   }
 
   @Test func aProgramThatClosesOurDescriptorsLosesNoDump() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
-    let precious = folder.path + "/precious"
+    let directory = try TemporaryDirectory()
+    let database = directory.database
+    let precious = directory.path + "/precious"
     await #expect(processExitsWith: .signal(SIGSEGV)) {
       [database = database as String, precious = precious as String] in
       try startHandler(database: database)
       takeAllDescriptors(for: precious)
       writeTo(16)
     }
-    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     #expect(!root.array(.modules).isEmpty)
     let contents = try Data(contentsOf: URL(filePath: precious))
     #expect(contents.isEmpty)
   }
 
-  @Test func filesOfTheControlGroupThatAreNotOursAreNotRead() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
-    let foreign = folder.path + "/foreign"
+  @Test func filesOfTheCgroupThatAreNotOursAreNotRead() async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.database
+    let foreign = directory.path + "/foreign"
     try Data("12345\n".utf8).write(to: URL(filePath: foreign))
     await #expect(processExitsWith: .signal(SIGSEGV)) {
       [database = database as String, foreign = foreign as String] in
@@ -284,7 +285,7 @@ import Testing
       takeAllDescriptors(for: foreign)
       writeTo(16)
     }
-    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     let resources = try #require(root.last(.mappingCount))
     for key in [IntermediateDumpKey.memoryUsed, .memoryLimit, .tasksUsed, .tasksLimit] {
       #expect(resources.unsigned(key) != 12345)
@@ -292,36 +293,36 @@ import Testing
   }
 
   @Test func aFileThatWasRemovedIsMadeAgain() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       let handler = try startHandler(database: database)
       for name in try FileManager.default.contentsOfDirectory(
-        atPath: database + "/" + PendingDumpName.folder)
+        atPath: database + "/" + PendingDumpName.directory)
       {
         #expect(name.contains("\(handler.reportID)"))
         try FileManager.default.removeItem(
-          atPath: database + "/" + PendingDumpName.folder + "/" + name)
+          atPath: database + "/" + PendingDumpName.directory + "/" + name)
       }
       writeTo(16)
     }
-    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+    #expect(try IntermediateDumpDocument(parsing: directory.onlyDump()).isComplete)
   }
 
-  @Test func aFolderThatWasRemovedIsMadeAgain() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+  @Test func aDirectoryThatWasRemovedIsMadeAgain() async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       try FileManager.default.removeItem(atPath: database)
       writeTo(16)
     }
-    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+    #expect(try IntermediateDumpDocument(parsing: directory.onlyDump()).isComplete)
   }
 
   @Test func aSectionThatHangsIsEndedByTheWatchdog() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in
       try startHandler(database: database)
       try hangInSection()
@@ -329,57 +330,57 @@ import Testing
   }
 
   @Test func aFileSizeLimitOfZeroDoesNotLoseTheDump() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       setFileSizeLimit(0)
       writeTo(16)
     }
-    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+    #expect(try IntermediateDumpDocument(parsing: directory.onlyDump()).isComplete)
   }
 
   @Test func aProcessWithoutADescriptorLeftIsCapturedWhole() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
       startSleepingThreads(2)
       while dup(0) >= 0 {}
       writeTo(16)
     }
-    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
     #expect(!root.array(.modules).isEmpty)
   }
 
   @Test func aProgramThatTakesEveryRealTimeSignalEndsByItsOwn() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       for number in Int32(34)...64 { signal(number) { _ in } }
       try startHandler(database: database)
       startSleepingThreads(2)
       writeTo(16)
     }
-    let root = try IntermediateDumpDocument(parsing: folder.onlyDump()).root
+    let root = try IntermediateDumpDocument(parsing: directory.onlyDump()).root
     // Read from /proc, since there is no signal to stop them with.
     #expect(root.array(.threads).filter { $0.text(.threadName) == "sleeper" }.count == 2)
   }
 
   @Test func aFaultInASectionOfTheHandlerComesBackToItsLandingPad() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in
       try startHandler(database: database)
       try runSections()
     }
-    #expect(try folder.pendingNames().contains { $0.hasSuffix(".locked") })
+    #expect(try directory.pendingNames().contains { $0.hasSuffix(".locked") })
   }
 
   @Test func memoryIsCopiedWithoutTheSystemCallToo() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in
       try startHandler(database: database)
       try copyGuarded()

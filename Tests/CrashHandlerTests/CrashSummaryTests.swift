@@ -9,8 +9,8 @@ import Testing
 /// Blocks of crashes that crash-lab does not know.
 @Suite struct CrashSummaryTests {
   @Test func textOfTheProgramStaysOnItsLineAndSteersNoTerminal() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) { [database = database as String] in
@@ -26,9 +26,9 @@ import Testing
     #expect(message.hasSuffix(#"Fatal error: x\npostmortem[1]: frame 0 0+0x1\x07"#))
   }
 
-  @Test func aFolderThatIsGoneForGoodIsSaid() async throws {
-    let folder = try TemporaryFolder()
-    let database = try folder.subfolder("gone") + "/db"
+  @Test func aDirectoryThatIsGoneForGoodIsSaid() async throws {
+    let directory = try TemporaryDirectory()
+    let database = try directory.subdirectory("gone") + "/db"
     let result = await #expect(
       processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]
     ) { [database = database as String] in
@@ -39,7 +39,7 @@ import Testing
       writeToNowhere()
     }
     let lines = try blocks(of: result)
-    let path = database + "/" + PendingDumpName.folder
+    let path = database + "/" + PendingDumpName.directory
     #expect(lines.contains("dump none ENOENT \(path)"), "\(lines)")
     #expect(lines.contains { $0.hasPrefix("report ") })
     #expect(lines.contains { $0.hasPrefix("signal 11 SIGSEGV code 1 SEGV_MAPERR address 0x10") })
@@ -49,8 +49,8 @@ import Testing
 
   /// In libc's frames, which keep no record, lie return addresses of whatever ran before.
   @Test func callsThatEndedLongAgoAreNoFrames() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     let result = await #expect(
       processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]
     ) { [database = database as String] in
@@ -66,8 +66,8 @@ import Testing
   }
 
   @Test func manyCrashesAtATimeAreOneBlock() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     let result = await #expect(
       processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]
     ) { [database = database as String] in
@@ -92,8 +92,8 @@ import Testing
   }
 
   @Test func aForkedChildHasABlockOfItsOwn() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     let result = await #expect(
       processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]
     ) { [database = database as String] in
@@ -111,7 +111,7 @@ import Testing
     let reports = lines.filter { $0.hasPrefix("report ") }.compactMap {
       ReportID(String($0.dropFirst(7)))
     }
-    let names = try folder.pendingNames().compactMap { PendingDumpName(fileName: $0) }
+    let names = try directory.pendingNames().compactMap { PendingDumpName(fileName: $0) }
       .filter { $0.role == .finished }
     #expect(reports.count == 2)
     #expect(Set(reports) == Set(names.map(\.reportID)))
@@ -121,9 +121,9 @@ import Testing
   }
 
   @Test func aDescriptorThatIsAnotherFileNowIsLeftAlone() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
-    let precious = folder.path + "/precious"
+    let directory = try TemporaryDirectory()
+    let database = directory.database
+    let precious = directory.path + "/precious"
     await #expect(processExitsWith: .signal(SIGSEGV)) {
       [database = database as String, precious = precious as String] in
       restoreDefaults()
@@ -133,13 +133,13 @@ import Testing
       writeToNowhere()
     }
     #expect(try Data(contentsOf: URL(filePath: precious)).isEmpty)
-    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+    #expect(try IntermediateDumpDocument(parsing: directory.onlyDump()).isComplete)
   }
 
   /// The kernel says that there is room, and the write raises SIGPIPE all the same.
   @Test func aSocketThatNobodyReadsAnyMoreDoesNotChangeTheEnd() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       restoreDefaults()
       var ends: [Int32] = [-1, -1]
@@ -149,7 +149,7 @@ import Testing
       try startHandler(database: database)
       writeToNowhere()
     }
-    #expect(try IntermediateDumpDocument(parsing: folder.onlyDump()).isComplete)
+    #expect(try IntermediateDumpDocument(parsing: directory.onlyDump()).isComplete)
   }
 
   private func blocks(of result: ExitTest.Result?) throws -> [String] {

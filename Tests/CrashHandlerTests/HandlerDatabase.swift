@@ -3,14 +3,14 @@ import Foundation
 import IntermediateDump
 import Testing
 
-extension TemporaryFolder {
+extension TemporaryDirectory {
   /// Where a test's handler has its database.
   var database: String { path + "/db" }
 
-  /// The names in the pending folder of `database`.
+  /// The names in the pending directory of `database`.
   func pendingNames() throws -> [String] {
     try FileManager.default.contentsOfDirectory(
-      atPath: database + "/" + PendingDumpName.folder
+      atPath: database + "/" + PendingDumpName.directory
     ).sorted()
   }
 
@@ -18,7 +18,7 @@ extension TemporaryFolder {
   func finishedDumps() throws -> [[UInt8]] {
     let finished = try pendingNames().filter { PendingDumpName(fileName: $0)?.role == .finished }
     return try finished.map { name in
-      let path = database + "/" + PendingDumpName.folder + "/" + name
+      let path = database + "/" + PendingDumpName.directory + "/" + name
       return try Array(Data(contentsOf: URL(filePath: path)))
     }
   }

@@ -8,10 +8,10 @@ import Testing
 @testable import CrashHandler
 
 @Suite struct PendingDumpBoundTests {
-  private let folder: SharedFolder
+  private let directory: SharedDirectory
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   private func put(
@@ -19,8 +19,8 @@ import Testing
   ) throws -> PendingDumpName {
     let name = try #require(
       PendingDumpName(identifier: identifier, reportID: ReportID(), role: role))
-    let path = "\(folder.path)/\(name)"
-    try folder.put([], name.description)
+    let path = "\(directory.path)/\(name)"
+    try directory.put([], name.description)
     try #require(unsafe truncate(path, off_t(size)) == 0)
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path)
@@ -30,39 +30,39 @@ import Testing
   private func putRecord(_ name: PendingDumpName, _ change: (inout RunRecord) -> Void) throws {
     var record = RunRecord.current()
     change(&record)
-    try folder.put(
+    try directory.put(
       try #require(record.encoded()), name.with(role: .runRecord).description)
   }
 
   private func apply() throws {
-    let descriptor = unsafe open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     try #require(descriptor >= 0)
     defer { close(descriptor) }
-    PendingDumpBound(folderDescriptor: descriptor, identifier: "app").apply()
+    PendingDumpBound(directoryDescriptor: descriptor, identifier: "app").apply()
   }
 
   @Test func theOldestFinishedDumpsGoWhenTogetherTheyAreTooLarge() throws {
     let newest = try put(100 << 20, age: 1)
     let second = try put(28 << 20, identifier: "other", age: 2)
     let third = try put(1, age: 3)
-    try folder.put([1], "\(third).run")
+    try directory.put([1], "\(third).run")
     let locked = try put(500 << 20, .locked, age: 4)
     let claimed = try put(
       500 << 20, .claimed(attempt: 1, processID: 1, startTime: 1, place: 1), age: 5)
     try apply()
-    #expect(folder.names() == [newest, second, locked, claimed].map(\.description).sorted())
+    #expect(directory.names() == [newest, second, locked, claimed].map(\.description).sorted())
   }
 
   @Test func oneThatIsTooLargeAloneStays() throws {
     let name = try put(1 << 30, age: 1)
     try apply()
-    #expect(folder.names() == [name.description])
+    #expect(directory.names() == [name.description])
   }
 
   @Test func preallocatedBlocksAreGivenBack() throws {
     let name = try put(0, age: 1)
-    let path = "\(folder.path)/\(name)"
-    try folder.put(Array(repeating: 7, count: 5000), name.description)
+    let path = "\(directory.path)/\(name)"
+    try directory.put(Array(repeating: 7, count: 5000), name.description)
     let descriptor = unsafe open(path, O_WRONLY)
     let held = pm_preallocate(descriptor, 1 << 20)
     close(descriptor)
@@ -71,7 +71,7 @@ import Testing
     var status = stat()
     try #require(unsafe stat(path, &status) == 0)
     #expect(status.st_blocks * 512 <= 64 << 10)
-    #expect(folder.bytes(name.description) == Array(repeating: 7, count: 5000))
+    #expect(directory.bytes(name.description) == Array(repeating: 7, count: 5000))
   }
 
   @Test func ofManyEmptyLeftoversThoseOfDeadOwnersGo() throws {
@@ -90,7 +90,7 @@ import Testing
       try putRecord(name) { $0.startTime += 1 }
     }
     try apply()
-    let names = Set(folder.names())
+    let names = Set(directory.names())
     for name in [alive, elsewhere, unknown, torn, other] {
       #expect(names.contains(name.description))
     }

@@ -8,20 +8,20 @@ import Testing
 /// Each in a process of its own: a process has one handler, for good.
 @Suite struct StartHandlerTests {
   @Test func leavesALockedFileARunRecordAndAFIFOThatOnlyTheUserCanRead() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       let handler = try startHandler(database: database, identifier: "some.program-1")
       #expect(handler.identifier == "some.program-1")
       let names = try FileManager.default.contentsOfDirectory(
-        atPath: database + "/" + PendingDumpName.folder)
+        atPath: database + "/" + PendingDumpName.directory)
       let parsed = names.compactMap { PendingDumpName(fileName: $0) }
       #expect(parsed.count == 3)
       #expect(Set(parsed.map(\.role)) == [.locked, .runRecord, .fifo])
       #expect(parsed.allSatisfy { $0.reportID == handler.reportID })
     }
-    for name in try folder.pendingNames() {
-      let path = database + "/" + PendingDumpName.folder + "/" + name
+    for name in try directory.pendingNames() {
+      let path = database + "/" + PendingDumpName.directory + "/" + name
       let attributes = try FileManager.default.attributesOfItem(atPath: path)
       #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
     }
@@ -30,15 +30,15 @@ import Testing
   }
 
   @Test func theRunRecordTellsWhoOwnsTheFile() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       try startHandler(database: database)
       let names = try FileManager.default.contentsOfDirectory(
-        atPath: database + "/" + PendingDumpName.folder)
+        atPath: database + "/" + PendingDumpName.directory)
       let name = try #require(names.first { $0.hasSuffix(".run") })
       let bytes = try Data(
-        contentsOf: URL(filePath: database + "/" + PendingDumpName.folder + "/" + name))
+        contentsOf: URL(filePath: database + "/" + PendingDumpName.directory + "/" + name))
       let document = try IntermediateDumpDocument(parsing: Array(bytes))
       #expect(document.isComplete)
       let owner = try #require(document.root.map(.owner))
@@ -54,8 +54,8 @@ import Testing
   }
 
   @Test func aSecondStartIsTheSameHandlerOrAClearError() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       let first = try startHandler(database: database)
       let again = try startHandler(database: database + "/../db/")
@@ -70,9 +70,9 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: database + "-other"))
   }
 
-  @Test func aFolderThatCannotBeUsedIsAnErrorThatSaysWhatToDo() async throws {
-    let folder = try TemporaryFolder()
-    let file = folder.path + "/file"
+  @Test func aDirectoryThatCannotBeUsedIsAnErrorThatSaysWhatToDo() async throws {
+    let directory = try TemporaryDirectory()
+    let file = directory.path + "/file"
     try Data().write(to: URL(filePath: file))
     await #expect(processExitsWith: .success) { [file = file as String] in
       var error = #expect(throws: CrashHandlerError.self) { try startHandler(database: file) }
@@ -93,10 +93,10 @@ import Testing
   }
 
   @Test func aFailedStartLeavesNothingBehind() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .success) { [database = database as String] in
-      // With no descriptor left, opening the folder fails after it was made.
+      // With no descriptor left, opening the directory fails after it was made.
       var limit = rlimit()
       unsafe getrlimit(__rlimit_resource_t(7), &limit)
       let original = limit
@@ -106,12 +106,12 @@ import Testing
       limit = original
       unsafe setrlimit(__rlimit_resource_t(7), &limit)
     }
-    #expect(try folder.pendingNames().isEmpty)
+    #expect(try directory.pendingNames().isEmpty)
   }
 
   @Test func whereNoFileMayGrowItThrowsAndTheProgramGoesOn() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       var limit = rlimit()
       unsafe getrlimit(__rlimit_resource_t(1), &limit)
@@ -120,12 +120,12 @@ import Testing
       // Not the end by SIGXFSZ, neither now nor when the thread's mask is what it was.
       #expect(throws: CrashHandlerError.self) { try startHandler(database: database) }
     }
-    #expect(try folder.pendingNames().isEmpty)
+    #expect(try directory.pendingNames().isEmpty)
   }
 
   @Test func withoutMemoryItThrowsAndChangesNoSignal() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       let before = try caughtSignals()
       try withLittleAddressSpace {
@@ -145,8 +145,8 @@ import Testing
   }
 
   @Test func ignoredSignalsStayIgnoredAndNothingRuns() async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.database
+    let directory = try TemporaryDirectory()
+    let database = directory.database
     await #expect(processExitsWith: .success) { [database = database as String] in
       signal(SIGXCPU, SIG_IGN)
       let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count

@@ -7,15 +7,15 @@ import Testing
 @testable import CrashReportDatabase
 
 @Suite struct AttachmentTests {
-  private let folder: SharedFolder
-  private let outside: SharedFolder
+  private let directory: SharedDirectory
+  private let outside: SharedDirectory
   private let database: CrashReportDatabase
   private let id = ReportID()
 
   init() throws {
-    folder = try SharedFolder()
-    outside = try SharedFolder()
-    database = try CrashReportDatabase(path: folder.path)
+    directory = try SharedDirectory()
+    outside = try SharedDirectory()
+    database = try CrashReportDatabase(path: directory.path)
   }
 
   private func finishReport() throws {
@@ -37,36 +37,36 @@ import Testing
     try finishReport()
     // The program's file may change or go.
     try outside.put([], "app.log")
-    let path = "\(folder.path)/attachments/\(id)/app.log"
+    let path = "\(directory.path)/attachments/\(id)/app.log"
     #expect(
       try database.attachments(of: id) == [StoredAttachment(name: "app.log", path: path, size: 5)])
-    #expect(folder.bytes("attachments/\(id)/app.log") == Array("hello".utf8))
-    #expect(try folder.permissions("attachments/\(id)/app.log") == 0o600)
+    #expect(directory.bytes("attachments/\(id)/app.log") == Array("hello".utf8))
+    #expect(try directory.permissions("attachments/\(id)/app.log") == 0o600)
     var condition = PruneCondition()
     condition.maximumSize = 0
     #expect(try database.excess(condition).isEmpty, "the newest stays")
     #expect(try database.delete(id))
     #expect(try database.attachments(of: id) == [])
-    #expect(folder.names("attachments") == [])
+    #expect(directory.names("attachments") == [])
   }
 
   @Test func ofALongFileTheEndIsKept() throws {
     try outside.put(Array(0..<250), "long")
     #expect(try attach("long") == 150)
-    #expect(folder.bytes("attachments/\(id)/long") == Array(150..<250))
+    #expect(directory.bytes("attachments/\(id)/long") == Array(150..<250))
     // Again, as after a converter that died: one copy, the new one.
     try outside.put([1], "long")
     #expect(try attach("long") == 0)
     #expect(try database.attachments(of: id).map(\.size) == [1])
-    #expect(folder.names("attachments/\(id)") == ["long"])
+    #expect(directory.names("attachments/\(id)") == ["long"])
   }
 
   @Test func whatIsNoRegularFileIsRefused() throws {
     try outside.put([1], "file")
     try #require(unsafe symlink("\(outside.path)/file", "\(outside.path)/link") == 0)
     try #require(unsafe mkfifo("\(outside.path)/fifo", 0o600) == 0)
-    try #require(unsafe mkdir("\(outside.path)/folder", 0o700) == 0)
-    for name in ["link", "fifo", "folder"] {
+    try #require(unsafe mkdir("\(outside.path)/directory", 0o700) == 0)
+    for name in ["link", "fifo", "directory"] {
       let error = #expect(throws: CrashReportDatabaseError.self) { try attach(name) }
       #expect(error?.code == .notARegularFile)
     }
@@ -92,12 +92,12 @@ import Testing
     #expect(!StoredAttachment.isSafe("a/b") && !StoredAttachment.isSafe(".."))
   }
 
-  @Test func otherFilesInTheFolderAreNotListed() throws {
+  @Test func otherFilesInTheDirectoryAreNotListed() throws {
     try outside.put([1], "good")
     _ = try attach("good")
-    try folder.put([1], "attachments/\(id)/.good.1.tmp")
-    try folder.put([1], "attachments/\(id)/sp ace")
-    try #require(unsafe symlink("/etc/passwd", "\(folder.path)/attachments/\(id)/link") == 0)
+    try directory.put([1], "attachments/\(id)/.good.1.tmp")
+    try directory.put([1], "attachments/\(id)/sp ace")
+    try #require(unsafe symlink("/etc/passwd", "\(directory.path)/attachments/\(id)/link") == 0)
     #expect(try database.attachments(of: id).map(\.name) == ["good"])
   }
 }

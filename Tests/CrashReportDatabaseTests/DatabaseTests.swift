@@ -6,10 +6,10 @@ import IntermediateDump
 import Testing
 
 @Suite struct DatabaseTests {
-  private let folder: SharedFolder
+  private let directory: SharedDirectory
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   /// Finishes a report with the given contents.
@@ -25,12 +25,12 @@ import Testing
   }
 
   @Test func aDatabaseIsMadeForItsUserAlone() throws {
-    let path = folder.path + "/a/b/db"
+    let path = directory.path + "/a/b/db"
     let database = try CrashReportDatabase(path: path + "//")
     #expect(database.path == path)
-    #expect(folder.names("a/b/db") == ["attachments", "completed", "new", "pending"])
+    #expect(directory.names("a/b/db") == ["attachments", "completed", "new", "pending"])
     for name in ["a", "a/b", "a/b/db", "a/b/db/new", "a/b/db/pending", "a/b/db/attachments"] {
-      #expect(try folder.permissions(name) == 0o700)
+      #expect(try directory.permissions(name) == 0o700)
     }
     // Opening it again changes nothing.
     _ = try CrashReportDatabase(path: path)
@@ -38,22 +38,22 @@ import Testing
   }
 
   @Test func aFinishedReportIsPendingWithMetadata() throws {
-    let database = try CrashReportDatabase(path: folder.path)
+    let database = try CrashReportDatabase(path: directory.path)
     let id = ReportID()
     let before = Int64(time(nil))
     try finish(id, in: database)
     let report = try #require(try database.report(id))
     #expect(report.state == .pending)
-    #expect(report.path == folder.path + "/pending/\(id).dmp")
+    #expect(report.path == directory.path + "/pending/\(id).dmp")
     #expect(report.size == 8)
     #expect((before...Int64(time(nil))).contains(report.creationTime.seconds))
     #expect(try database.reports() == [report])
-    #expect(folder.names("new").isEmpty)
-    #expect(folder.names("pending") == ["\(id).dmp", "\(id).meta"])
-    #expect(try folder.permissions("pending/\(id).dmp") == 0o600)
-    #expect(try folder.permissions("pending/\(id).meta") == 0o600)
+    #expect(directory.names("new").isEmpty)
+    #expect(directory.names("pending") == ["\(id).dmp", "\(id).meta"])
+    #expect(try directory.permissions("pending/\(id).dmp") == 0o600)
+    #expect(try directory.permissions("pending/\(id).meta") == 0o600)
     // Version 1, no attempts, no last attempt, creation, no attributes, padding to 32 bytes.
-    let metadata = try #require(folder.bytes("pending/\(id).meta"))
+    let metadata = try #require(directory.bytes("pending/\(id).meta"))
     let creation = (0..<8).map {
       UInt8(truncatingIfNeeded: report.creationTime.seconds >> (8 * $0))
     }
@@ -63,41 +63,42 @@ import Testing
   }
 
   @Test func aReportThatIsNotFinishedIsGone() throws {
-    let database = try CrashReportDatabase(path: folder.path)
+    let database = try CrashReportDatabase(path: directory.path)
     let id = ReportID()
     do {
       let report = try database.prepareNewReport(id)
       #expect(report.descriptor >= 0)
-      #expect(folder.names("new") == ["\(id).dmp"])
+      #expect(directory.names("new") == ["\(id).dmp"])
       #expect(try database.report(id)?.state == .new)
     }
-    #expect(folder.names("new").isEmpty)
+    #expect(directory.names("new").isEmpty)
     #expect(try database.report(id) == nil)
   }
 
   @Test(arguments: ["pending", "completed"])
   func aReportIsThereOnce(state: String) throws {
-    let database = try CrashReportDatabase(path: folder.path)
+    let database = try CrashReportDatabase(path: directory.path)
     let id = ReportID()
-    try folder.put([1], "\(state)/\(id).dmp")
+    try directory.put([1], "\(state)/\(id).dmp")
     #expect {
       _ = try database.prepareNewReport(id)
     } throws: {
       ($0 as? CrashReportDatabaseError)?.code == .reportExists
     }
-    #expect(folder.names("new").isEmpty)
+    #expect(directory.names("new").isEmpty)
   }
 
   @Test(arguments: ["pending", "completed"])
   func theSecondOfTwoWritersFinds(state: String) throws {
-    let database = try CrashReportDatabase(path: folder.path)
+    let database = try CrashReportDatabase(path: directory.path)
     let id = ReportID()
     let late = try database.prepareNewReport(id)
     try finish(id, in: database, "first")
     if state == "completed" {
       try FileManager.default.moveItem(
-        atPath: folder.path + "/pending/\(id).dmp", toPath: folder.path + "/completed/\(id).dmp")
-      try FileManager.default.removeItem(atPath: folder.path + "/pending/\(id).meta")
+        atPath: directory.path + "/pending/\(id).dmp",
+        toPath: directory.path + "/completed/\(id).dmp")
+      try FileManager.default.removeItem(atPath: directory.path + "/pending/\(id).meta")
     }
     do throws(CrashReportDatabaseError) {
       try late.finish()
@@ -105,35 +106,35 @@ import Testing
     } catch {
       #expect(error.code == .reportExists)
     }
-    #expect(folder.bytes("\(state)/\(id).dmp") == Array("first".utf8))
+    #expect(directory.bytes("\(state)/\(id).dmp") == Array("first".utf8))
     #expect(try database.reports().map(\.state.rawValue) == [state])
-    #expect(folder.names("new").isEmpty)
-    if state == "completed" { #expect(folder.names("pending").isEmpty) }
+    #expect(directory.names("new").isEmpty)
+    if state == "completed" { #expect(directory.names("pending").isEmpty) }
   }
 
   @Test func aReportLeftByADeadWriterIsNotInTheWay() throws {
-    let database = try CrashReportDatabase(path: folder.path)
+    let database = try CrashReportDatabase(path: directory.path)
     let id = ReportID()
-    try folder.put([1, 2], "new/\(id).dmp")
-    try folder.put([3], "pending/\(id).meta")
+    try directory.put([1, 2], "new/\(id).dmp")
+    try directory.put([3], "pending/\(id).meta")
     try finish(id, in: database)
     #expect(try database.report(id)?.state == .pending)
-    #expect(folder.bytes("pending/\(id).dmp") == Array("minidump".utf8))
+    #expect(directory.bytes("pending/\(id).dmp") == Array("minidump".utf8))
     // Left behind for more than three days: removed. The other one may still be written.
-    #expect(folder.names("new") == ["\(id).dmp"])
+    #expect(directory.names("new") == ["\(id).dmp"])
     let old = Date(timeIntervalSinceNow: -4 * 24 * 3600)
     try FileManager.default.setAttributes(
-      [.modificationDate: old], ofItemAtPath: folder.path + "/new/\(id).dmp")
+      [.modificationDate: old], ofItemAtPath: directory.path + "/new/\(id).dmp")
     try finish(ReportID(), in: database)
-    #expect(folder.names("new") == ["\(id).dmp"], "its change time is new")
+    #expect(directory.names("new") == ["\(id).dmp"], "its change time is new")
   }
 
   @Test func aReportWhoseFileWasTakenAwayIsAnError() throws {
-    let database = try CrashReportDatabase(path: folder.path)
+    let database = try CrashReportDatabase(path: directory.path)
     let id = ReportID()
     let report = try database.prepareNewReport(id)
-    try FileManager.default.removeItem(atPath: folder.path + "/new/\(id).dmp")
-    try folder.put([1], "new/\(id).dmp")
+    try FileManager.default.removeItem(atPath: directory.path + "/new/\(id).dmp")
+    try directory.put([1], "new/\(id).dmp")
     do throws(CrashReportDatabaseError) {
       try report.finish()
       Issue.record("somebody else's file became a report")
@@ -144,21 +145,21 @@ import Testing
   }
 
   @Test func reportsAreListedOldestFirst() throws {
-    let database = try CrashReportDatabase(path: folder.path)
+    let database = try CrashReportDatabase(path: directory.path)
     let ids = (0..<3).map { _ in ReportID() }
     for (index, id) in ids.enumerated() {
-      try folder.put([0], "completed/\(id).dmp")
+      try directory.put([0], "completed/\(id).dmp")
       var metadata = [UInt8](repeating: 0, count: 32)
       metadata[0] = 1
       metadata[16] = UInt8(10 - index)
-      try folder.put(metadata + Array("server".utf8), "completed/\(id).meta")
+      try directory.put(metadata + Array("server".utf8), "completed/\(id).meta")
     }
     #expect(try database.reports().map(\.id) == ids.reversed())
     #expect(try database.reports().map(\.creationTime.seconds) == [8, 9, 10])
   }
 
   @Test func manyThreadsMakeOneReportEachAndOneOfTheSame() async throws {
-    let database = try CrashReportDatabase(path: folder.path)
+    let database = try CrashReportDatabase(path: directory.path)
     let shared = ReportID()
     let results = await withTaskGroup(of: (Bool, ReportID).self) { group in
       for _ in 0..<40 {
@@ -174,6 +175,6 @@ import Testing
     #expect(try database.reports().count == 41)
     #expect(results.count(where: \.0) == 1, "one writer of the shared report finishes")
     #expect(Set(results.map(\.1)).count == 1, "one client ID")
-    #expect(folder.names("new").isEmpty)
+    #expect(directory.names("new").isEmpty)
   }
 }

@@ -8,12 +8,12 @@ import Testing
 
 /// The states of uploads on disk, and who may change them.
 @Suite struct RecordingUploadsTests {
-  private let folder: SharedFolder
+  private let directory: SharedDirectory
   private let database: CrashReportDatabase
 
   init() throws {
-    folder = try SharedFolder(inMemory: true)
-    database = try CrashReportDatabase(path: folder.path)
+    directory = try SharedDirectory(inMemory: true)
+    database = try CrashReportDatabase(path: directory.path)
   }
 
   private func addReport() throws -> ReportID {
@@ -27,7 +27,7 @@ import Testing
     let id = try addReport()
     try database.beginUpload(id, at: 1000)
     try database.delayUpload(id, until: 2000, because: "no network")
-    var upload = try #require(try CrashReportDatabase(path: folder.path).report(id)).upload
+    var upload = try #require(try CrashReportDatabase(path: directory.path).report(id)).upload
     #expect(upload.attempts == 1 && upload.lastAttemptTime == Timestamp(seconds: 1000))
     #expect(upload.nextAttemptTime == Timestamp(seconds: 2000))
     #expect(upload.note == "no network" && !upload.isRequested)
@@ -43,7 +43,7 @@ import Testing
     report = try #require(try database.report(id))
     #expect(report.state == .completed && report.upload.isUploaded)
     #expect(report.upload.serverID == "called so" && report.upload.note.isEmpty)
-    #expect(folder.names("pending").isEmpty && folder.names("completed").count == 2)
+    #expect(directory.names("pending").isEmpty && directory.names("completed").count == 2)
     #expect(try !database.requestUpload(id) && !database.requestUpload(ReportID()))
     #expect(throws: CrashReportDatabaseError.self) { try database.beginUpload(id, at: 1) }
   }
@@ -52,11 +52,11 @@ import Testing
     let id = try addReport()
     try database.beginUpload(id, at: 0x0102_0304)
     try database.delayUpload(id, until: 0x0A0B_0C0D, because: "why")
-    var bytes = try #require(folder.bytes("pending/\(id).meta"))
+    var bytes = try #require(directory.bytes("pending/\(id).meta"))
     #expect(bytes[0..<16] == [1, 0, 0, 0, 1, 0, 0, 0, 4, 3, 2, 1, 0, 0, 0, 0])
     #expect(bytes[24...] == [0, 0x0D, 0x0C, 0x0B, 0x0A, 0, 0, 0, 0, 0x77, 0x68, 0x79])
     try database.completeUpload(id, serverID: "id")
-    bytes = try #require(folder.bytes("completed/\(id).meta"))
+    bytes = try #require(directory.bytes("completed/\(id).meta"))
     #expect(bytes[24...] == [1, 0, 0, 0, 0, 0, 0, 0, 0x69, 0x64])
   }
 
@@ -90,15 +90,15 @@ import Testing
       return await group.reduce(0, +)
     }
     #expect(winners == 1)
-    #expect(folder.names("uploader").count == 1 && folder.names("new").isEmpty)
+    #expect(directory.names("uploader").count == 1 && directory.names("new").isEmpty)
     // One that died while it sent a report: a process of this place that is another one now.
     let host = HostIdentity.current()
     let id = ReportID()
     func put(_ name: String) throws {
-      for old in folder.names("uploader") {
-        try FileManager.default.removeItem(atPath: folder.path + "/uploader/" + old)
+      for old in directory.names("uploader") {
+        try FileManager.default.removeItem(atPath: directory.path + "/uploader/" + old)
       }
-      try folder.put([], "uploader/uploader@\(id).\(name).claimed")
+      try directory.put([], "uploader/uploader@\(id).\(name).claimed")
     }
     let place = String(host.place, radix: 16)
     try put("1-\(host.processID)-\(host.startTime ?? 0)-\(place)")
@@ -112,7 +112,7 @@ import Testing
     #expect(try !canTake())
     // Emptied by hand: made whole, and taken the next time.
     try FileManager.default.removeItem(
-      atPath: folder.path + "/uploader/" + folder.names("uploader")[0])
+      atPath: directory.path + "/uploader/" + directory.names("uploader")[0])
     #expect(try !canTake())
     #expect(try canTake())
   }

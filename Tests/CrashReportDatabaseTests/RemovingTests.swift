@@ -7,14 +7,14 @@ import Testing
 @testable import CrashReportDatabase
 
 @Suite struct RemovingTests {
-  private let folder: SharedFolder
+  private let directory: SharedDirectory
   private let database: CrashReportDatabase
   private let now = Int64(time(nil))
   private static let day: Int64 = 24 * 3600
 
   init() throws {
-    folder = try SharedFolder()
-    database = try CrashReportDatabase(path: folder.path)
+    directory = try SharedDirectory()
+    database = try CrashReportDatabase(path: directory.path)
   }
 
   /// Puts a report with metadata of that time.
@@ -23,15 +23,15 @@ import Testing
     _ state: String = "pending", size: Int = 1, created: Int64, attachment: Int? = nil
   ) throws -> ReportID {
     let id = ReportID()
-    try folder.put(Array(repeating: 7, count: size), "\(state)/\(id).dmp")
+    try directory.put(Array(repeating: 7, count: size), "\(state)/\(id).dmp")
     var metadata = [UInt8](repeating: 0, count: 32)
     metadata[0] = 1
     for byte in 0..<8 { metadata[16 + byte] = UInt8(truncatingIfNeeded: created >> (8 * byte)) }
-    try folder.put(metadata, "\(state)/\(id).meta")
+    try directory.put(metadata, "\(state)/\(id).meta")
     if let attachment {
       try FileManager.default.createDirectory(
-        atPath: "\(folder.path)/attachments/\(id)", withIntermediateDirectories: false)
-      try folder.put(Array(repeating: 8, count: attachment), "attachments/\(id)/log")
+        atPath: "\(directory.path)/attachments/\(id)", withIntermediateDirectories: false)
+      try directory.put(Array(repeating: 8, count: attachment), "attachments/\(id)/log")
     }
     return id
   }
@@ -56,8 +56,8 @@ import Testing
     let completed = try put("completed", created: now - 366 * Self.day)
     #expect(try prune() == [pending, completed])
     #expect(try database.reports().map(\.id) == [kept])
-    #expect(folder.names("pending") == ["\(kept).dmp", "\(kept).meta"])
-    #expect(folder.names("completed") == [])
+    #expect(directory.names("pending") == ["\(kept).dmp", "\(kept).meta"])
+    #expect(directory.names("completed") == [])
   }
 
   @Test func theOldestGoWhenTogetherTheyAreTooLarge() throws {
@@ -72,7 +72,7 @@ import Testing
     let fifth = try put(size: 1, created: now - 5)
     #expect(try prune(bytes: (6 << 10) - 1) == [third, fifth])
     #expect(try prune(bytes: 2 << 10) == [second])
-    #expect(folder.names("attachments") == [])
+    #expect(directory.names("attachments") == [])
     #expect(try prune(bytes: 0) == [], "the newest one stays")
     #expect(try database.reports().map(\.id) == [newest])
   }
@@ -81,7 +81,7 @@ import Testing
     let future = try put(created: .max)
     let past = try put(created: .min)
     let torn = try put(created: now)
-    try folder.put([1, 2, 3], "pending/\(torn).meta")
+    try directory.put([1, 2, 3], "pending/\(torn).meta")
     #expect(try prune() == [past])
     #expect(try prune(days: .max) == [])
     #expect(try prune(days: -5).sorted() == [], "a negative age is none at all, of this second")
@@ -94,18 +94,18 @@ import Testing
     #expect(try database.delete(id))
     #expect(try database.delete(other))
     #expect(try database.delete(id) == false)
-    for name in ["pending", "completed", "attachments"] { #expect(folder.names(name) == []) }
+    for name in ["pending", "completed", "attachments"] { #expect(directory.names(name) == []) }
   }
 
-  @Test func deletingStaysInTheFolders() throws {
-    let outside = try SharedFolder()
+  @Test func deletingStaysInTheDirectories() throws {
+    let outside = try SharedDirectory()
     try outside.put([1], "file")
     let id = try put(created: now)
-    try #require(unsafe symlink(outside.path, "\(folder.path)/attachments/\(id)") == 0)
+    try #require(unsafe symlink(outside.path, "\(directory.path)/attachments/\(id)") == 0)
     #expect(try database.delete(id))
     let linked = ReportID()
     try #require(
-      unsafe symlink(outside.path + "/file", "\(folder.path)/pending/\(linked).dmp") == 0)
+      unsafe symlink(outside.path + "/file", "\(directory.path)/pending/\(linked).dmp") == 0)
     #expect(try database.delete(linked) == false)
     #expect(outside.bytes("file") == [1])
   }
@@ -113,26 +113,26 @@ import Testing
   @Test func whatIsYoungIsNotCalledLeftover() throws {
     // Half-written, metadata whose minidump is not there yet, attachments made before the report.
     let id = ReportID()
-    try folder.put([1], "new/\(id).dmp")
-    try folder.put([1], "pending/\(id).meta")
+    try directory.put([1], "new/\(id).dmp")
+    try directory.put([1], "pending/\(id).meta")
     try FileManager.default.createDirectory(
-      atPath: "\(folder.path)/attachments/\(id)", withIntermediateDirectories: false)
+      atPath: "\(directory.path)/attachments/\(id)", withIntermediateDirectories: false)
     try database.prune()
-    #expect(folder.names("new").count == 1)
-    #expect(folder.names("pending").count == 1)
-    #expect(folder.names("attachments").count == 1)
+    #expect(directory.names("new").count == 1)
+    #expect(directory.names("pending").count == 1)
+    #expect(directory.names("attachments").count == 1)
   }
 
-  @Test func whatIsLeftIsRemovedWhetherFileOrFolder() throws {
-    for name in ["a.dmp", "b.tmp", "c.other"] { try folder.put([1], "new/" + name) }
+  @Test func whatIsLeftIsRemovedWhetherFileOrDirectory() throws {
+    for name in ["a.dmp", "b.tmp", "c.other"] { try directory.put([1], "new/" + name) }
     try FileManager.default.createDirectory(
-      atPath: "\(folder.path)/new/uploader.7.tmp", withIntermediateDirectories: false)
-    try folder.put([1], "new/uploader.7.tmp/claim")
-    let new = try database.open().subfolder("new")
+      atPath: "\(directory.path)/new/uploader.7.tmp", withIntermediateDirectories: false)
+    try directory.put([1], "new/uploader.7.tmp/claim")
+    let new = try database.open().subdirectory("new")
     try database.removeOld(in: new, before: 1) { _ in true }
-    #expect(folder.names("new").count == 4)
+    #expect(directory.names("new").count == 4)
     try database.removeOld(in: new, before: .max) { $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp") }
-    #expect(folder.names("new") == ["c.other"])
+    #expect(directory.names("new") == ["c.other"])
   }
 
   @Test func manyThreadsPruneAtOnce() async throws {
@@ -143,6 +143,6 @@ import Testing
       return try await group.reduce(into: []) { $0 += $1 }
     }
     #expect(Set(removed).count == 40)
-    #expect(folder.names("pending") == [])
+    #expect(directory.names("pending") == [])
   }
 }

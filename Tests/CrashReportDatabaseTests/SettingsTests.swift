@@ -5,12 +5,12 @@ import IntermediateDump
 import Testing
 
 @Suite struct SettingsTests {
-  private let folder: SharedFolder
+  private let directory: SharedDirectory
   private let database: CrashReportDatabase
 
   init() throws {
-    folder = try SharedFolder()
-    database = try CrashReportDatabase(path: folder.path)
+    directory = try SharedDirectory()
+    database = try CrashReportDatabase(path: directory.path)
   }
 
   /// Magic number, version 1, no options, padding, no attempt, the ID with its fields turned
@@ -21,27 +21,27 @@ import Testing
   ]
 
   @Test func settingsAreReadAsCrashpadWritesThem() throws {
-    try folder.put(Self.bytes, "settings.dat")
+    try directory.put(Self.bytes, "settings.dat")
     #expect(try database.clientID() == ReportID("00112233-4455-6677-8899-aabbccddeeff"))
-    #expect(folder.bytes("settings.dat") == Self.bytes)
+    #expect(directory.bytes("settings.dat") == Self.bytes)
   }
 
   @Test func newSettingsKeepTheirIDAndHaveUploadsOff() throws {
     let id = try database.clientID()
     #expect(try database.clientID() == id)
-    #expect(try CrashReportDatabase(path: folder.path).clientID() == id)
-    let bytes = try #require(folder.bytes("settings.dat"))
+    #expect(try CrashReportDatabase(path: directory.path).clientID() == id)
+    let bytes = try #require(directory.bytes("settings.dat"))
     #expect(bytes.prefix(24) == Self.bytes.prefix(24))
     #expect(bytes.count == 40)
     #expect(bytes[24] == id.bytes[3] && bytes[28] == id.bytes[5] && bytes[39] == id.bytes[15])
-    #expect(try folder.permissions("settings.dat") == 0o600)
-    #expect(folder.names("new").isEmpty)
+    #expect(try directory.permissions("settings.dat") == 0o600)
+    #expect(directory.names("new").isEmpty)
   }
 
   @Test(arguments: [0, 1, 39, 41, 5000])
   func settingsOfAnotherLengthAreReplaced(count: Int) throws {
     let padded = Self.bytes + Array(repeating: 0, count: 5000)
-    try folder.put(Array(padded.prefix(count)), "settings.dat")
+    try directory.put(Array(padded.prefix(count)), "settings.dat")
     try checkReplaced()
   }
 
@@ -49,12 +49,12 @@ import Testing
   func settingsThatAreDamagedAreReplaced(offset: Int) throws {
     var bytes = Self.bytes
     bytes[offset] ^= 0xFF
-    try folder.put(bytes, "settings.dat")
+    try directory.put(bytes, "settings.dat")
     try checkReplaced()
   }
 
   @Test func settingsWithoutAnIDAreReplaced() throws {
-    try folder.put(Array(Self.bytes.prefix(24)) + Array(repeating: 0, count: 16), "settings.dat")
+    try directory.put(Array(Self.bytes.prefix(24)) + Array(repeating: 0, count: 16), "settings.dat")
     try checkReplaced()
   }
 
@@ -62,32 +62,32 @@ import Testing
     let id = try database.clientID()
     #expect(id.description != "00112233-4455-6677-8899-aabbccddeeff")
     #expect(try database.clientID() == id)
-    #expect(folder.bytes("settings.dat")?.count == 40)
-    #expect(folder.names() == ["attachments", "completed", "new", "pending", "settings.dat"])
+    #expect(directory.bytes("settings.dat")?.count == 40)
+    #expect(directory.names() == ["attachments", "completed", "new", "pending", "settings.dat"])
   }
 
   @Test func whatIsNoFileIsSetAsideAndNotFollowed() throws {
-    let outside = try SharedFolder()
+    let outside = try SharedDirectory()
     try outside.put(Self.bytes, "settings")
     try #require(
-      unsafe symlink(outside.path + "/settings", folder.path + "/settings.dat") == 0)
+      unsafe symlink(outside.path + "/settings", directory.path + "/settings.dat") == 0)
     #expect(
       try database.clientID() != ReportID("00112233-4455-6677-8899-aabbccddeeff"))
     #expect(outside.bytes("settings") == Self.bytes)
 
-    try #require(unsafe unlink(folder.path + "/settings.dat") == 0)
-    try #require(unsafe mkfifo(folder.path + "/settings.dat", 0o600) == 0)
+    try #require(unsafe unlink(directory.path + "/settings.dat") == 0)
+    try #require(unsafe mkfifo(directory.path + "/settings.dat", 0o600) == 0)
     let id = try database.clientID()
     #expect(try database.clientID() == id)
 
-    try #require(unsafe unlink(folder.path + "/settings.dat") == 0)
-    try #require(unsafe mkdir(folder.path + "/settings.dat", 0o700) == 0)
+    try #require(unsafe unlink(directory.path + "/settings.dat") == 0)
+    try #require(unsafe mkdir(directory.path + "/settings.dat", 0o700) == 0)
     #expect(try database.clientID() == (try database.clientID()))
   }
 
   @Test func damagedSettingsGiveAllThreadsTheSameID() async throws {
     let database = database
-    try folder.put([1, 2, 3], "settings.dat")
+    try directory.put([1, 2, 3], "settings.dat")
     let ids = await withTaskGroup(of: ReportID?.self) { group in
       for _ in 0..<32 { group.addTask { try? database.clientID() } }
       return await group.reduce(into: []) { $0.append($1) }

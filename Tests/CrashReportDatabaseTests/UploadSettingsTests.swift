@@ -6,30 +6,30 @@ import IntermediateDump
 import Testing
 
 @Suite struct UploadSettingsTests {
-  private let folder: SharedFolder
+  private let directory: SharedDirectory
   private let database: CrashReportDatabase
 
   init() throws {
-    folder = try SharedFolder()
-    database = try CrashReportDatabase(path: folder.path)
+    directory = try SharedDirectory()
+    database = try CrashReportDatabase(path: directory.path)
   }
 
   @Test func uploadsAreOffUntilEnabledAndStayAsTheyWereSet() throws {
     #expect(try !database.uploadsEnabled())
     let id = try database.clientID()
     try database.setUploadsEnabled(true)
-    #expect(try CrashReportDatabase(path: folder.path).uploadsEnabled())
-    #expect(folder.bytes("settings.dat")?[8] == 1)
+    #expect(try CrashReportDatabase(path: directory.path).uploadsEnabled())
+    #expect(directory.bytes("settings.dat")?[8] == 1)
     try database.setUploadsEnabled(false)
     #expect(try !database.uploadsEnabled())
     #expect(try database.clientID() == id)
-    #expect(folder.names("new").isEmpty)
-    #expect(try folder.permissions("settings.dat") == 0o600)
+    #expect(directory.names("new").isEmpty)
+    #expect(try directory.permissions("settings.dat") == 0o600)
   }
 
   @Test func damageOnlyEverDisables() throws {
     try database.setUploadsEnabled(true)
-    let good = try #require(folder.bytes("settings.dat"))
+    let good = try #require(directory.bytes("settings.dat"))
     // Cut at every byte, a later version, and every bit flipped that is checked.
     var damaged = (0..<good.count).map { Array(good.prefix($0)) }
     for (offset, value) in [(0, UInt8(0)), (4, 2), (7, 0x80)] {
@@ -38,19 +38,19 @@ import Testing
       damaged.append(bytes)
     }
     for bytes in damaged {
-      try folder.put(bytes, "settings.dat")
+      try directory.put(bytes, "settings.dat")
       #expect(try !database.uploadsEnabled(), "\(bytes.count)")
-      #expect(folder.bytes("settings.dat")?.count == 40)
+      #expect(directory.bytes("settings.dat")?.count == 40)
     }
   }
 
   @Test func optionsOfALaterTimeAreKept() throws {
     try database.setUploadsEnabled(true)
-    var bytes = try #require(folder.bytes("settings.dat"))
+    var bytes = try #require(directory.bytes("settings.dat"))
     bytes[8] = 0b1011
-    try folder.put(bytes, "settings.dat")
+    try directory.put(bytes, "settings.dat")
     try database.setUploadsEnabled(false)
-    #expect(folder.bytes("settings.dat")?[8] == 0b1010)
+    #expect(directory.bytes("settings.dat")?[8] == 0b1010)
   }
 
   @Test func anAttemptIsNotedAndOneInTheFutureIsNone() throws {
@@ -81,9 +81,9 @@ import Testing
   }
 
   @Test func aLinkInTheirPlaceIsNotWrittenThrough() throws {
-    let outside = try SharedFolder()
+    let outside = try SharedDirectory()
     try outside.put(Array(repeating: 3, count: 40), "file")
-    try #require(unsafe symlink(outside.path + "/file", folder.path + "/settings.dat") == 0)
+    try #require(unsafe symlink(outside.path + "/file", directory.path + "/settings.dat") == 0)
     try database.recordUploadAttempt(at: 1)
     try database.setUploadsEnabled(true)
     #expect(outside.bytes("file") == Array(repeating: 3, count: 40))

@@ -11,11 +11,11 @@ struct HTMLPage: Decodable {
   var texts: [String]
 
   static func parse(_ page: String) async throws -> HTMLPage {
-    let folder = try TemporaryFolder()
-    try page.write(toFile: folder.path + "/page.html", atomically: false, encoding: .utf8)
+    let directory = try TemporaryDirectory()
+    try page.write(toFile: directory.path + "/page.html", atomically: false, encoding: .utf8)
     guard let python = OutsideTool.python3.path else { throw OutsideToolError("no python3") }
     let child = try await ChildProcess.run(
-      python, ["-c", script, folder.path + "/page.html"], in: folder.path, patience: 120)
+      python, ["-c", script, directory.path + "/page.html"], in: directory.path, patience: 120)
     guard child.end.exitCode == 0 else { throw OutsideToolError(child.standardError) }
     return try JSONDecoder().decode(HTMLPage.self, from: Data(child.standardOutput.utf8))
   }

@@ -27,11 +27,11 @@ import Testing
     snapshot.process.descriptorCount = openFiles
     snapshot.process.mappingCount = mappings
     snapshot.process.mappingLimit = 65530
-    snapshot.process.controlGroup.path = "/app.slice"
-    snapshot.process.controlGroup.memoryUsed = memory
-    snapshot.process.controlGroup.memoryLimit = 100 << 20
-    snapshot.process.controlGroup.tasksUsed = tasks
-    snapshot.process.controlGroup.tasksLimit = 64
+    snapshot.process.cgroup.path = "/app.slice"
+    snapshot.process.cgroup.memoryUsed = memory
+    snapshot.process.cgroup.memoryLimit = 100 << 20
+    snapshot.process.cgroup.tasksUsed = tasks
+    snapshot.process.cgroup.tasksLimit = 64
     snapshot.system.loadAverage = "0.52 1.50 2.25 3/400 77"
     snapshot.system.processorModel = "Fast Processor"
     snapshot.system.processorCount = 4

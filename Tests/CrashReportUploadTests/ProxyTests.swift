@@ -8,14 +8,14 @@ struct ProxyTests {
   @Test("http_proxy is asked for the whole URL, unless no_proxy names the host")
   func environment() async throws {
     let uploads = try UploadDatabase()
-    let server = try PythonServer(in: uploads.folder)
+    let server = try PythonServer(in: uploads.directory)
     // The host exists nowhere: only a proxy can answer for it.
     let url = "http://collector.invalid/ok"
     func send(_ noProxy: String) async throws -> Int32? {
       let id = try uploads.addReport()
       let child = try await ChildProcess.run(
         try BuiltProducts.besideTests("postmortem"),
-        ["upload", uploads.database.path, "\(id)", "--url", url], in: uploads.folder.path,
+        ["upload", uploads.database.path, "\(id)", "--url", url], in: uploads.directory.path,
         environment: ["http_proxy": server.url(""), "no_proxy": noProxy])
       return child.end.exitCode
     }

@@ -14,13 +14,13 @@ struct ServerTests {
 
   init() throws {
     uploads = try UploadDatabase()
-    server = try PythonServer(in: uploads.folder)
+    server = try PythonServer(in: uploads.directory)
   }
 
   private func digest(_ bytes: [UInt8]) async throws -> String {
-    try uploads.folder.put(bytes, "digested")
+    try uploads.directory.put(bytes, "digested")
     let child = try await ChildProcess.run(
-      "/usr/bin/sha256sum", ["digested"], in: uploads.folder.path)
+      "/usr/bin/sha256sum", ["digested"], in: uploads.directory.path)
     return String(child.standardOutput.prefix(64))
   }
 
@@ -28,9 +28,9 @@ struct ServerTests {
   func form() async throws {
     let annotations = ["a \"x\"\r\n": "välue\r\n--\0", "empty": "", "prod": "own"]
     let id = try uploads.addReport(annotations: annotations)
-    let attachment = uploads.folder.path + "/log.txt"
+    let attachment = uploads.directory.path + "/log.txt"
     let content = Array("a\r\n--b\r\n\r\n\u{0}\u{FF}".utf8)
-    try uploads.folder.put(content, "log.txt")
+    try uploads.directory.put(content, "log.txt")
     _ = try uploads.database.attach(attachment, as: "log.txt", to: id, limit: .max)
     let minidump = try uploads.bytes(id)
     var options = UploadOptions()
@@ -57,7 +57,7 @@ struct ServerTests {
     let report = try uploads.report(id)
     #expect(report.state == .completed && report.upload.isUploaded)
     #expect(report.upload.serverID == "bp-of-the-test" && report.upload.attempts == 1)
-    #expect(uploads.folder.names("db/new").isEmpty)
+    #expect(uploads.directory.names("db/new").isEmpty)
   }
 
   @Test(
@@ -81,7 +81,7 @@ struct ServerTests {
     let forms = try server.forms
     #expect(forms.map { $0.fields["report_id"] } == ["\(id)", "\(id)"])
     #expect(forms.allSatisfy { $0.path.hasPrefix("/once") }, "a redirect is not followed")
-    #expect(uploads.folder.names("db/new").isEmpty)
+    #expect(uploads.directory.names("db/new").isEmpty)
   }
 
   @Test("A report whose form cannot be put together is tried later, and is not in the others' way")
@@ -95,7 +95,7 @@ struct ServerTests {
       [
         "-c", script, "sh", try BuiltProducts.besideTests("postmortem"), "upload",
         uploads.database.path, "--url", server.url("ok"),
-      ], in: uploads.folder.path)
+      ], in: uploads.directory.path)
     #expect(limited.end.exitCode == 1, "\(limited.standardError)")
     #expect(try server.forms.map(\.fields["report_id"]) == ["\(small)"])
     #expect(try uploads.report(small).state == .completed)
@@ -103,7 +103,7 @@ struct ServerTests {
     #expect(report.state == .pending && report.upload.attempts == 0)
     #expect(report.upload.nextAttemptTime != nil)
     #expect(report.upload.note.contains("File too large"), "\(report.upload.note)")
-    #expect(uploads.folder.names("db/new").isEmpty)
+    #expect(uploads.directory.names("db/new").isEmpty)
     #expect(try await uploads.send(large, by: uploads.engine(to: server.url("ok"))) == .uploaded)
   }
 
@@ -165,16 +165,16 @@ struct ServerTests {
 
   @Test("A certificate that nobody vouches for is refused", .needs(.openssl))
   func certificate() async throws {
-    let folder = uploads.folder.path
+    let directory = uploads.directory.path
     let made = try await ChildProcess.run(
       try #require(OutsideTool.openssl.path),
       [
         "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem",
-      ], in: folder)
+      ], in: directory)
     try #require(made.end.exitCode == 0, "\(made.standardError)")
     let secure = try PythonServer(
-      in: uploads.folder, certificate: (folder + "/cert.pem", folder + "/key.pem"))
+      in: uploads.directory, certificate: (directory + "/cert.pem", directory + "/key.pem"))
     let id = try uploads.addReport()
     let engine = try uploads.engine(to: "https://127.0.0.1:\(secure.port)/ok")
     guard case .delayed = try await uploads.send(id, by: engine) else {

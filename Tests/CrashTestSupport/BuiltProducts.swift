@@ -5,7 +5,7 @@ public import Testing
 public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestStringConvertible {
   /// What was built beside the tests, by `swift test` or `swift run proofs`: without optimisation.
   case asTested
-  /// Optimised, in a build folder of its own.
+  /// Optimised, in a build directory of its own.
   case release
   /// Without optimisation, with Swift's libraries inside the executable.
   case staticDebug
@@ -51,14 +51,14 @@ public enum Sanitizer: String, Sendable, CaseIterable, CustomTestStringConvertib
   }
 }
 
-/// A build in a folder of its own below `.build/variants`, and what `swift build` is told.
+/// A build in a directory of its own below `.build/variants`, and what `swift build` is told.
 struct BuildVariant: Sendable {
-  let folder: String
+  let directory: String
   let configuration: String
   let arguments: [String]
 
-  init(_ folder: String, _ configuration: String, _ arguments: String...) {
-    self.folder = folder
+  init(_ directory: String, _ configuration: String, _ arguments: String...) {
+    self.directory = directory
     self.configuration = configuration
     self.arguments = arguments
   }
@@ -77,7 +77,7 @@ public actor BuiltProducts {
 
   /// The path of an executable product.
   ///
-  /// The first call for a variant of a product builds it, which takes minutes. Each variant has a folder of its own,
+  /// The first call for a variant of a product builds it, which takes minutes. Each variant has a directory of its own,
   /// kept from run to run. One build runs at a time.
   ///
   /// - Throws: `NeedsProofs` in `swift test` for all but `asTested`.
@@ -94,7 +94,7 @@ public actor BuiltProducts {
   }
 
   private func executable(_ product: String, _ variant: BuildVariant) async throws -> String {
-    let key = variant.folder + "/" + product
+    let key = variant.directory + "/" + product
     if let build = builds[key] { return try await build.value }
     let before = lastBuild
     let build = Task {
@@ -117,8 +117,8 @@ public actor BuiltProducts {
   }
 
   private static func build(_ product: String, _ variant: BuildVariant) async throws -> String {
-    try Door.requireProofs("a build of \(product) as \(variant.folder)")
-    let scratch = packageRoot + "/.build/variants/" + variant.folder
+    try Door.requireProofs("a build of \(product) as \(variant.directory)")
+    let scratch = packageRoot + "/.build/variants/" + variant.directory
     let arguments =
       [
         "swift", "build", "-c", variant.configuration, "--product", product,
@@ -136,7 +136,7 @@ public actor BuiltProducts {
     guard build.end.exitCode == 0, FileManager.default.isExecutableFile(atPath: path) else {
       throw MissingProduct(path: path, output: build.standardOutput + build.standardError)
     }
-    // The folder is a link to one named after the platform; the kernel names modules by that.
+    // The directory is a link to one named after the platform; the kernel names modules by that.
     return URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 }

@@ -23,10 +23,10 @@ public struct ChildProcess: Sendable {
   /// How long any child of a test may take before it counts as hung, in seconds.
   public static let patience = 60
 
-  /// Runs a program in a folder and waits for its end.
+  /// Runs a program in a directory and waits for its end.
   ///
   /// The child starts with no signal blocked or ignored, whatever the test runner has; its standard input is /dev/null;
-  /// its output goes to files beside the folder, never through a pipe that could fill up. At most as many children as
+  /// its output goes to files beside the directory, never through a pipe that could fill up. At most as many children as
   /// there are processors run at a time.
   ///
   /// - Parameters:
@@ -35,7 +35,7 @@ public struct ChildProcess: Sendable {
   ///     returns: Swift's backtracer starts a program that may stay for ever if the child ends first.
   ///   - patience: seconds after which the child is killed and the run throws.
   public static func run(
-    _ executable: String, _ arguments: [String], in folder: String,
+    _ executable: String, _ arguments: [String], in directory: String,
     environment: [String: String] = [:], coreFile: CoreFile = .none, leadsGroup: Bool = false,
     patience: Int = ChildProcess.patience
   ) async throws -> ChildProcess {
@@ -46,7 +46,7 @@ public struct ChildProcess: Sendable {
           continuation.resume(
             with: Result {
               try runAndWait(
-                executable, arguments, in: folder, environment: environment, coreFile: coreFile,
+                executable, arguments, in: directory, environment: environment, coreFile: coreFile,
                 leadsGroup: leadsGroup, patience: patience)
             })
         }
@@ -60,16 +60,17 @@ public struct ChildProcess: Sendable {
   }
 
   private static func runAndWait(
-    _ executable: String, _ arguments: [String], in folder: String, environment: [String: String],
+    _ executable: String, _ arguments: [String], in directory: String,
+    environment: [String: String],
     coreFile: CoreFile, leadsGroup: Bool, patience: Int
   ) throws -> ChildProcess {
-    let output = folder + ".stdout-" + UUID().uuidString
-    let errors = folder + ".stderr-" + UUID().uuidString
+    let output = directory + ".stdout-" + UUID().uuidString
+    let errors = directory + ".stderr-" + UUID().uuidString
     defer {
       unsafe unlink(output)
       unsafe unlink(errors)
     }
-    // The shell does what posix_spawn cannot: the folder and the limit. exec keeps the process ID.
+    // The shell does what posix_spawn cannot: the directory and the limit. exec keeps the process ID.
     let limit = coreFile == .allowed ? "$(ulimit -H -c)" : "0"
     let script = "cd \"$0\" && ulimit -S -c \(limit) && exec \"$@\""
     // Swift's backtracer only where a test asks for it: it is on by default.
@@ -77,7 +78,7 @@ public struct ChildProcess: Sendable {
       _, new in new
     }
     let processID = try Spawn.start(
-      "/bin/sh", ["sh", "-c", script, folder, executable] + arguments,
+      "/bin/sh", ["sh", "-c", script, directory, executable] + arguments,
       environment: standard.merging(environment) { _, new in new },
       output: .file(output), errors: .file(errors), leadsGroup: leadsGroup)
     let group = leadsGroup ? ProcessGroup(leader: processID) : nil

@@ -6,29 +6,29 @@ import Testing
 struct ChildProcessTests {
   @Test("An exit code is told from a signal")
   func ends() async throws {
-    let folder = try TemporaryFolder()
-    let exit = try await ChildProcess.run("/bin/sh", ["-c", "exit 7"], in: folder.path)
+    let directory = try TemporaryDirectory()
+    let exit = try await ChildProcess.run("/bin/sh", ["-c", "exit 7"], in: directory.path)
     #expect(exit.end.exitCode == 7 && exit.end.signal == nil)
-    let killed = try await ChildProcess.run("/bin/sh", ["-c", "kill -TERM $$"], in: folder.path)
+    let killed = try await ChildProcess.run("/bin/sh", ["-c", "kill -TERM $$"], in: directory.path)
     #expect(killed.end.exitCode == nil && killed.end.signal == SIGTERM)
   }
 
-  @Test("Output, folder, environment and process ID are the child's own")
+  @Test("Output, directory, environment and process ID are the child's own")
   func surroundings() async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let child = try await ChildProcess.run(
-      "/bin/sh", ["-c", "pwd; echo $$ $WORD; echo oops >&2"], in: folder.path,
+      "/bin/sh", ["-c", "pwd; echo $$ $WORD; echo oops >&2"], in: directory.path,
       environment: ["WORD": "hello"])
-    #expect(child.standardOutput == "\(folder.path)\n\(child.processID) hello\n")
+    #expect(child.standardOutput == "\(directory.path)\n\(child.processID) hello\n")
     #expect(child.standardError == "oops\n")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
   }
 
   @Test("No signal is blocked or ignored in a child")
   func signals() async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let child = try await ChildProcess.run(
-      "/bin/grep", ["-E", "^Sig(Blk|Ign)", "/proc/self/status"], in: folder.path)
+      "/bin/grep", ["-E", "^Sig(Blk|Ign)", "/proc/self/status"], in: directory.path)
     let masks = child.standardOutput.split(separator: "\n").compactMap { line in
       line.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }
     }
@@ -38,22 +38,22 @@ struct ChildProcessTests {
 
   @Test("A hung child is killed and fails the test")
   func hung() async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     await #expect(throws: HungChild.self) {
-      try await ChildProcess.run("/bin/sleep", ["600"], in: folder.path, patience: 1)
+      try await ChildProcess.run("/bin/sleep", ["600"], in: directory.path, patience: 1)
     }
   }
 
   /// The shell ends at once; the sleep would go on for ten minutes.
   @Test("What a child has left behind in a group of its own is named, and gone")
   func leftBehind() async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let child = try await ChildProcess.run(
       "/bin/sh",
       [
         // Until the fork of the shell has become another program.
         "-c", "sleep 600 & until [ \"$(cat /proc/$!/comm)\" = sleep ]; do :; done; echo $!",
-      ], in: folder.path, leadsGroup: true)
+      ], in: directory.path, leadsGroup: true)
     #expect(child.leftBehind == ["sleep"])
     let processID = try #require(
       pid_t(child.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -65,18 +65,18 @@ struct ChildProcessTests {
       usleep(1000)
     }
     let quiet = try await ChildProcess.run(
-      "/bin/sh", ["-c", "sleep 0.01"], in: folder.path, leadsGroup: true)
+      "/bin/sh", ["-c", "sleep 0.01"], in: directory.path, leadsGroup: true)
     #expect(quiet.leftBehind == [])
   }
 
-  @Test("A temporary folder goes with its value")
-  func folderGoes() throws {
+  @Test("A temporary directory goes with its value")
+  func directoryGoes() throws {
     func make() throws -> String {
-      let folder = try TemporaryFolder()
+      let directory = try TemporaryDirectory()
       try "text".write(
-        toFile: try folder.subfolder("deep") + "/file", atomically: true, encoding: .utf8)
-      #expect(FileManager.default.fileExists(atPath: folder.path + "/deep/file"))
-      return folder.path
+        toFile: try directory.subdirectory("deep") + "/file", atomically: true, encoding: .utf8)
+      #expect(FileManager.default.fileExists(atPath: directory.path + "/deep/file"))
+      return directory.path
     }
     #expect(!FileManager.default.fileExists(atPath: try make()))
   }

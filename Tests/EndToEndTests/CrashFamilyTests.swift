@@ -13,11 +13,11 @@ import Testing
 /// `swift run proofs` has all of them. That a report is uploaded after its crash is in `UploadCommandTests`.
 @Suite("One end of each family")
 struct CrashFamilyTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   @Test(
@@ -42,7 +42,7 @@ struct CrashFamilyTests {
     _ = try Racer("HandlerOnlyVictim", [database, "abort"]).lines()
     let pending = database + "/pending-serialized-dumps/"
     let name = try #require(
-      folder.names("db/pending-serialized-dumps").first {
+      directory.names("db/pending-serialized-dumps").first {
         !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo")
       })
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: pending + name))
@@ -61,7 +61,7 @@ struct CrashFamilyTests {
   @Test func aHangIsAReport() async throws {
     let victim = try BuiltProducts.besideTests("crash-lab")
     let child = try await ChildProcess.run(
-      victim, ["hang", "heartbeat", "idle", "kept", "--database", database], in: folder.path,
+      victim, ["hang", "heartbeat", "idle", "kept", "--database", database], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
     #expect(child.end.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     _ = try processIntermediateDumps(database: database, storingSymbols: false)

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The dumps of all seeds, and what is done with each.
 struct ExtremeCases {
-  private let folder: String
+  private let directory: String
   private let module: ModuleFile
   private let samples: [[UInt8]]
 
@@ -10,11 +10,11 @@ struct ExtremeCases {
   private static let patience = 20
 
   /// - Parameters:
-  ///   - folder: for the file of the seed and a module.
-  ///   - samples: a folder of real dumps.
-  init(folder: String, samples: String?) throws {
-    self.folder = folder
-    module = try ModuleFile(in: folder)
+  ///   - directory: for the file of the seed and a module.
+  ///   - samples: a directory of real dumps.
+  init(directory: String, samples: String?) throws {
+    self.directory = directory
+    module = try ModuleFile(in: directory)
     let names = try samples.map { try FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
     self.samples = try names.sorted().map { name in
       Array(try Data(contentsOf: URL(fileURLWithPath: "\(samples ?? "")/\(name)")))
@@ -38,11 +38,11 @@ struct ExtremeCases {
 
   /// Returns how many bytes of reports were made.
   func run(_ seeds: Range<UInt64>) throws -> Int {
-    let path = folder + "/seed"
+    let path = directory + "/seed"
     let descriptor = unsafe open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemFailure(call: "open", errno: errno) }
     defer { close(descriptor) }
-    var way = WholeWay(folder: folder)
+    var way = WholeWay(directory: directory)
     for seed in seeds {
       unsafe withUnsafeBytes(of: seed) { _ = unsafe pwrite(descriptor, $0.baseAddress, 8, 0) }
       // Its signal ends the process, and the seed stands in the file.

@@ -9,8 +9,8 @@ struct ModuleFile {
   /// What its code segment holds: a function with a frame from byte 128 on.
   let code: [UInt8]
 
-  init(in folder: String) throws {
-    path = folder + "/module.so"
+  init(in directory: String) throws {
+    path = directory + "/module.so"
     var code = [UInt8](repeating: 0x90, count: 256)
     code.replaceSubrange(128..<132, with: [0x55, 0x48, 0x89, 0xE5])
     self.code = code

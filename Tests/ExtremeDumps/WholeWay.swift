@@ -15,7 +15,7 @@ struct WholeWay {
   /// Where minidumps are written.
   private let path: String
 
-  init(folder: String) { path = folder + "/minidump" }
+  init(directory: String) { path = directory + "/minidump" }
 
   mutating func go(_ bytes: [UInt8]) throws {
     if bytes.starts(with: Array("MDMP".utf8)) {

@@ -1,6 +1,6 @@
-// A process for the tests of hostile dumps: `ExtremeDumps FOLDER FIRST COUNT [SAMPLES]` makes COUNT
+// A process for the tests of hostile dumps: `ExtremeDumps DIRECTORY FIRST COUNT [SAMPLES]` makes COUNT
 // dumps, of the seeds from FIRST on, and does with each whatever is done with dumps. SAMPLES is a
-// folder of real dumps, which are changed. The seed at hand stands in FOLDER/seed, so that whoever
+// directory of real dumps, which are changed. The seed at hand stands in DIRECTORY/seed, so that whoever
 // sees this process end by a signal knows of which dump it died. It uses at most 20 s of CPU time
 // for one.
 //
@@ -16,10 +16,10 @@ do {
   }
   let words = Array(arguments)
   guard words.count >= 3, let first = UInt64(words[1]), let count = UInt64(words[2]) else {
-    print("usage: ExtremeDumps [--write SEED FILE] FOLDER FIRST COUNT [SAMPLES]")
+    print("usage: ExtremeDumps [--write SEED FILE] DIRECTORY FIRST COUNT [SAMPLES]")
     exit(2)
   }
-  let cases = try ExtremeCases(folder: words[0], samples: words.count > 3 ? words[3] : nil)
+  let cases = try ExtremeCases(directory: words[0], samples: words.count > 3 ? words[3] : nil)
   if let wanted {
     try Data(cases.bytes(of: wanted.seed)).write(to: URL(fileURLWithPath: wanted.path))
   } else {

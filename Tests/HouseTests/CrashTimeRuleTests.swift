@@ -4,10 +4,10 @@ import Testing
 struct CrashTimeRuleTests {
   @Test(
     "Every function that runs in a crash is annotated",
-    arguments: House.crashTimeFolders)
-  func everythingIsAnnotated(folder: String) throws {
-    let files = try House.swiftFiles(in: folder)
-    #expect(!files.isEmpty, "the folder is gone or was renamed")
+    arguments: House.crashTimeDirectories)
+  func everythingIsAnnotated(directory: String) throws {
+    let files = try House.swiftFiles(in: directory)
+    #expect(!files.isEmpty, "the directory is gone or was renamed")
     for file in files {
       #expect(CrashTimeRule.violations(in: file.text).isEmpty, "\(file.path)")
     }

@@ -7,7 +7,7 @@ import Testing
   @Test("No type of crash code has more than 20 stored properties")
   func sizes() throws {
     var counted = 0
-    for file in try House.crashTimeFolders.flatMap(House.swiftFiles) {
+    for file in try House.crashTimeDirectories.flatMap(House.swiftFiles) {
       for type in Self.types(in: file.text) {
         counted += type.properties
         #expect(type.properties <= Self.limit, "\(type.name) in \(file.path)")

@@ -20,11 +20,11 @@ struct DoorTests {
   @Test("swift test builds nothing, and needs no debugger, no ptrace and no root")
   func everyday() throws {
     #expect(Door.current == .everyday)
-    let folders = try FileManager.default.contentsOfDirectory(atPath: House.root + "/Tests")
+    let directories = try FileManager.default.contentsOfDirectory(atPath: House.root + "/Tests")
       .filter { $0.hasSuffix("Tests") && $0 != "HouseTests" }
-    #expect(folders.contains("EndToEndTests"))
-    for folder in folders {
-      for file in try House.swiftFiles(in: "Tests/" + folder) {
+    #expect(directories.contains("EndToEndTests"))
+    for directory in directories {
+      for file in try House.swiftFiles(in: "Tests/" + directory) {
         #expect(Self.violations(in: file.text) == [], "\(file.path) belongs into Tests/Proofs")
       }
     }
@@ -45,11 +45,11 @@ struct DoorTests {
         try await BuiltProducts.shared.executable("crash-lab", configuration)
       }
     }
-    let folder = try TemporaryFolder()
-    let path = folder.path
-    await #expect(throws: NeedsProofs.self) { try await LLDB.view(dump: "", folder: path) }
+    let directory = try TemporaryDirectory()
+    let path = directory.path
+    await #expect(throws: NeedsProofs.self) { try await LLDB.view(dump: "", directory: path) }
     await #expect(throws: NeedsProofs.self) {
-      try await GDB.view(core: "", of: "", folder: path)
+      try await GDB.view(core: "", of: "", directory: path)
     }
   }
 
@@ -73,12 +73,13 @@ struct DoorTests {
     #expect(try Self.listed().sorted() == suites.sorted())
   }
 
-  @Test("A folder of proofs has at most 15 files")
-  func folders() throws {
+  @Test("A directory of proofs has at most 15 files")
+  func directories() throws {
     let root = House.root + "/Tests/Proofs"
-    for folder in [""] + (try FileManager.default.contentsOfDirectory(atPath: root)) {
-      let files = (try? FileManager.default.contentsOfDirectory(atPath: root + "/" + folder)) ?? []
-      #expect(files.count(where: { $0.hasSuffix(".swift") }) <= 15, "\(folder)")
+    for directory in [""] + (try FileManager.default.contentsOfDirectory(atPath: root)) {
+      let files =
+        (try? FileManager.default.contentsOfDirectory(atPath: root + "/" + directory)) ?? []
+      #expect(files.count(where: { $0.hasSuffix(".swift") }) <= 15, "\(directory)")
     }
   }
 

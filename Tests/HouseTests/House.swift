@@ -5,8 +5,8 @@ import Foundation
 enum House {
   static let root = BuiltProducts.packageRoot
 
-  /// The folders whose code runs in a crash.
-  static let crashTimeFolders = [
+  /// The directories whose code runs in a crash.
+  static let crashTimeDirectories = [
     "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads", "Sources/CrashHandler/Capture",
     "Sources/CrashHandler/Summary", "Sources/CrashHandler/Client/Memory",
     "Sources/IntermediateDump/Writer",
@@ -17,12 +17,12 @@ enum House {
     let path: String
     let text: String
 
-    /// Without folders and extension.
+    /// Without directories and extension.
     var baseName: String {
       URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
     }
 
-    /// The folder below `Sources`, which is the module.
+    /// The directory below `Sources`, which is the module.
     var module: String { String(path.split(separator: "/")[1]) }
   }
 
@@ -30,10 +30,12 @@ enum House {
     try String(contentsOfFile: root + "/" + path, encoding: .utf8)
   }
 
-  /// All Swift files below a folder.
-  static func swiftFiles(in folder: String) throws -> [File] {
-    guard let names = FileManager.default.enumerator(atPath: root + "/" + folder) else { return [] }
+  /// All Swift files below a directory.
+  static func swiftFiles(in directory: String) throws -> [File] {
+    guard let names = FileManager.default.enumerator(atPath: root + "/" + directory) else {
+      return []
+    }
     return try names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted()
-      .map { File(path: folder + "/" + $0, text: try text(folder + "/" + $0)) }
+      .map { File(path: directory + "/" + $0, text: try text(directory + "/" + $0)) }
   }
 }

@@ -35,13 +35,14 @@ struct LayerTests {
 
   @Test("The manifest gives no target a dependency it may not have")
   func manifest() async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let dump = try await ChildProcess.run(
       "/usr/bin/env",
       [
-        "swift", "package", "--package-path", House.root, "--scratch-path", folder.path + "/build",
+        "swift", "package", "--package-path", House.root, "--scratch-path",
+        directory.path + "/build",
         "dump-package",
-      ], in: folder.path)
+      ], in: directory.path)
     try #require(dump.end.exitCode == 0, "\(dump.standardError)")
     let manifest = try JSONDecoder().decode(
       Manifest.self, from: Data(dump.standardOutput.utf8))
@@ -83,11 +84,11 @@ struct LayerTests {
   /// that imports Glibc alone could be told that their members are not visible to it.
   @Test("CSignalSafe's headers define nothing of the system")
   func noSystemHeaders() throws {
-    let folder = "Sources/CSignalSafe/include"
-    let names = try FileManager.default.contentsOfDirectory(atPath: House.root + "/" + folder)
+    let directory = "Sources/CSignalSafe/include"
+    let names = try FileManager.default.contentsOfDirectory(atPath: House.root + "/" + directory)
     var includes: Set<String> = []
     for name in names {
-      for match in try House.text(folder + "/" + name).matches(of: /#include <([^>]+)>/) {
+      for match in try House.text(directory + "/" + name).matches(of: /#include <([^>]+)>/) {
         includes.insert(String(match.1))
       }
     }

@@ -33,12 +33,12 @@ struct PaperTests {
       + (try FileManager.default.subpathsOfDirectory(atPath: House.root + "/Docs"))
       .filter { $0.hasSuffix(".md") }.map { "Docs/" + $0 }
     for paper in papers {
-      let folder = URL(fileURLWithPath: House.root + "/" + paper).deletingLastPathComponent()
+      let directory = URL(fileURLWithPath: House.root + "/" + paper).deletingLastPathComponent()
       for match in try House.text(paper).matches(of: /\]\(([^)#]+)(?:#[^)]*)?\)/) {
         let target = String(match.1)
         if target.hasPrefix("https://") { continue }
         #expect(
-          FileManager.default.fileExists(atPath: folder.appendingPathComponent(target).path),
+          FileManager.default.fileExists(atPath: directory.appendingPathComponent(target).path),
           "\(paper) links to \(target)")
       }
     }

@@ -19,8 +19,9 @@ import Testing
   ])
 
   private static func bytes(_ name: String) throws -> [UInt8] {
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    return Array(try Data(contentsOf: folder.appendingPathComponent("VersionBefore/\(name).dmp")))
+    let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    return Array(
+      try Data(contentsOf: directory.appendingPathComponent("VersionBefore/\(name).dmp")))
   }
 
   @Test func everyFieldIsRead() throws {

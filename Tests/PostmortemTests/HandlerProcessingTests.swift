@@ -6,10 +6,10 @@ import Testing
 
 /// The public interface as a program sees it; each in a process of its own, which has one handler.
 @Suite struct HandlerProcessingTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
-  init() throws { folder = try SharedFolder() }
+  init() throws { directory = try SharedDirectory() }
 
   @Test func withoutAHandlerProcessingIsAnError() async {
     await #expect(processExitsWith: .success) {

@@ -29,13 +29,13 @@ import Testing
     let process = Process()
     process.executableURL = try Self.program
     process.arguments = words
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent(
       "postmortem-tests-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
     // Files and not pipes: nothing to drain.
     let files = try ["out", "err"].map { name in
-      let file = folder.appendingPathComponent(name)
+      let file = directory.appendingPathComponent(name)
       try Data().write(to: file)
       return file
     }

@@ -8,23 +8,23 @@ import Testing
 
 /// The built `postmortem` on databases with dumps of real crashes.
 @Suite struct DatabaseCommandTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   private func run(_ words: String...) async throws -> ChildProcess {
     try await ChildProcess.run(
-      try BuiltProducts.besideTests("postmortem"), words, in: folder.path)
+      try BuiltProducts.besideTests("postmortem"), words, in: directory.path)
   }
 
   /// Leaves dumps of real crashes.
   private func crash(_ count: Int = 1) async throws {
     for _ in 0..<count {
       let child = try await ChildProcess.run(
-        try BuiltProducts.besideTests("HandlerOnlyVictim"), [database, "abort"], in: folder.path,
+        try BuiltProducts.besideTests("HandlerOnlyVictim"), [database, "abort"], in: directory.path,
         environment: ["SWIFT_BACKTRACE": "enable=no"])
       try #require(child.end.signal == SIGABRT)
     }
@@ -45,7 +45,8 @@ import Testing
 
   @Test func processTellsWhatBecameOfEachDumpInJSON() async throws {
     try await crash(2)
-    try folder.put([1, 2, 3], "db/pending-serialized-dumps/bad@\(UUID().uuidString.lowercased())")
+    try directory.put(
+      [1, 2, 3], "db/pending-serialized-dumps/bad@\(UUID().uuidString.lowercased())")
     let child = try await run("process", database, "--json")
     #expect(child.end.exitCode == 1)
     #expect(child.standardError.contains("1 of 3 dumps could not be processed"))
@@ -67,7 +68,7 @@ import Testing
   @Test func processSaysWhatItLeavesAndUntilWhen() async throws {
     try await crash(2)
     let pending = database + "/pending-serialized-dumps"
-    let names = folder.names("db/pending-serialized-dumps").filter { !$0.contains(".") }
+    let names = directory.names("db/pending-serialized-dumps").filter { !$0.contains(".") }
     try #require(names.count == 2)
     // A process of another place, and this one, at work on them.
     let stat = try KernelFile.text("/proc/\(getpid())/stat")
@@ -94,7 +95,7 @@ import Testing
     #expect(text.end.exitCode == 2)
     #expect(text.standardOutput.contains("left for now, until \(unseen.until?.prefix(13) ?? "?")"))
     // With the run records and FIFOs of those who left them.
-    let left = folder.names("db/pending-serialized-dumps")
+    let left = directory.names("db/pending-serialized-dumps")
     #expect(left.count { $0.hasSuffix(".claimed") } == 2 && left.count == 6, "\(left)")
   }
 
@@ -104,7 +105,7 @@ import Testing
     #expect(before.dumps["finished"]?.count == 2)
     #expect((before.dumps["finished"]?.bytes ?? 0) > 10_000)
     #expect(before.reports == [:] && before.clientID == nil && !before.uploadsEnabled)
-    #expect(folder.names("db") == ["pending-serialized-dumps"])
+    #expect(directory.names("db") == ["pending-serialized-dumps"])
     _ = try await run("process", database)
     let after = try await statistics()
     #expect(after.dumps["finished"] == StatsCommand.Amount())
@@ -129,7 +130,7 @@ import Testing
     #expect(try await run("delete", database).end.exitCode == 64)
     #expect(try await run("delete", database, ids[0], ids[2], ids[0]).end.exitCode == 0)
     #expect(try await reports().map(\.id) == [ids[1]])
-    #expect(folder.names("db/pending") == ["\(ids[1]).dmp", "\(ids[1]).meta"])
+    #expect(directory.names("db/pending") == ["\(ids[1]).dmp", "\(ids[1]).meta"])
   }
 
   @Test func pruneSaysWhatGoes() async throws {
@@ -150,7 +151,8 @@ import Testing
     #expect(entries.map(\.id).contains(left[0]))
     for words in [["--age", "x"], ["--age", "-1"], ["--size", "1e3"], ["--size"]] {
       let child = try await ChildProcess.run(
-        try BuiltProducts.besideTests("postmortem"), ["prune", database] + words, in: folder.path)
+        try BuiltProducts.besideTests("postmortem"), ["prune", database] + words, in: directory.path
+      )
       #expect(child.end.exitCode == 64, "\(words)")
       #expect(child.standardError.contains(words[0]))
     }
@@ -161,7 +163,7 @@ import Testing
     // Holds a turn while the crashes wait for theirs, behind those of all the other tests.
     async let watch = ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"), ["watch", database, "--count", "3", "--json"],
-      in: folder.path, patience: 1200)
+      in: directory.path, patience: 1200)
     // Whether it has started or not: these two come on top.
     try await crash(2)
     let child = try await watch
@@ -184,20 +186,21 @@ import Testing
       """
     let child = try await ChildProcess.run(
       "/bin/bash",
-      ["-c", script, "sh", try BuiltProducts.besideTests("postmortem"), database], in: folder.path)
+      ["-c", script, "sh", try BuiltProducts.besideTests("postmortem"), database],
+      in: directory.path)
     #expect(child.end.exitCode == 0, "\(child.standardError)")
   }
 
   @Test(arguments: ["list", "process", "prune", "stats", "watch", "delete"])
-  func aFolderThatIsNoDatabaseIsNotMadeOne(command: String) async throws {
+  func aDirectoryThatIsNoDatabaseIsNotMadeOne(command: String) async throws {
     let operand = UUID().uuidString
-    for path in ["\(folder.path)/missing", "/dev/null"] {
+    for path in ["\(directory.path)/missing", "/dev/null"] {
       let words = [command, path] + (command == "delete" ? [operand] : [])
       let child = try await ChildProcess.run(
-        try BuiltProducts.besideTests("postmortem"), words, in: folder.path)
+        try BuiltProducts.besideTests("postmortem"), words, in: directory.path)
       #expect(child.end.exitCode == 1)
       #expect(child.standardError.contains("\(path): no such directory"), "\(child.standardError)")
     }
-    #expect(folder.names() == [])
+    #expect(directory.names() == [])
   }
 }

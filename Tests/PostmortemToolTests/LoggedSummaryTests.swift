@@ -63,7 +63,7 @@ import Testing
     #expect(block.reportID == "3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1")
     #expect(block.dump == "complete" && block.dumpFailure == nil)
     #expect(block.dumpPath == "/var/a b@id")
-    let text = LoggedSummarySymbolicator(source: SymbolSource(folders: [])).text(of: block)
+    let text = LoggedSummarySymbolicator(source: SymbolSource(directories: [])).text(of: block)
     #expect(
       text == "Process 7: Report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1: in /var/a b@id\n")
     #expect(blocks(["postmortem[7]: crash-report", "postmortem[7]: crash-report x"]).count == 2)

@@ -9,44 +9,45 @@ import Testing
 /// `show` and `list --group` on reports of real crashes.
 @Suite struct ReportOutputTests {
   /// Three crashes of crash-lab, two of them the same.
-  private static func database(in folder: borrowing CrashTestSupport.TemporaryFolder) async throws
+  private static func database(in directory: borrowing CrashTestSupport.TemporaryDirectory)
+    async throws
     -> String
   {
-    let database = folder.path + "/database"
+    let database = directory.path + "/database"
     let victim = try BuiltProducts.besideTests("crash-lab")
     for (kind, place) in [("null-read", "pthread"), ("null-read", "pthread"), ("abort", "main")] {
       _ = try await ChildProcess.run(
-        victim, [kind, "--database", database, "--on", place], in: folder.path,
+        victim, [kind, "--database", database, "--on", place], in: directory.path,
         environment: ["SWIFT_BACKTRACE": "enable=no"])
     }
-    let processed = try await run("process '\(database)'", in: folder)
+    let processed = try await run("process '\(database)'", in: directory)
     try #require(processed.end.exitCode == 0, "\(processed.standardError)")
     return database
   }
 
   /// Runs the tool by a shell, with the rest of the line behind its path.
   private static func run(
-    _ line: String, in folder: borrowing CrashTestSupport.TemporaryFolder,
+    _ line: String, in directory: borrowing CrashTestSupport.TemporaryDirectory,
     environment: [String: String] = [:]
   ) async throws -> ChildProcess {
     let tool = try BuiltProducts.besideTests("postmortem")
     return try await ChildProcess.run(
-      "/bin/sh", ["-c", line.contains("$0") ? line : "$0 " + line, tool], in: folder.path,
+      "/bin/sh", ["-c", line.contains("$0") ? line : "$0 " + line, tool], in: directory.path,
       environment: environment)
   }
 
   /// One test, because the crashes and their conversion take longer than all the rest.
   @Test(.needs(.python3)) func realReports() async throws {
-    let folder = try CrashTestSupport.TemporaryFolder()
-    let database = try await Self.database(in: folder)
-    let groups = try await groups(database, folder)
-    try await everyWayOfOutput(groups[0].reports[0], database, folder)
+    let directory = try CrashTestSupport.TemporaryDirectory()
+    let database = try await Self.database(in: directory)
+    let groups = try await groups(database, directory)
+    try await everyWayOfOutput(groups[0].reports[0], database, directory)
   }
 
   private func everyWayOfOutput(
-    _ id: String, _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
+    _ id: String, _ database: String, _ directory: borrowing CrashTestSupport.TemporaryDirectory
   ) async throws {
-    let list = try await Self.run("list '\(database)' --json", in: folder)
+    let list = try await Self.run("list '\(database)' --json", in: directory)
     let entries = try JSONDecoder().decode(
       [ListCommand.Entry].self, from: Data(list.standardOutput.utf8))
     try #require(entries.count == 3)
@@ -54,7 +55,7 @@ import Testing
     let dump = "'\(entry.path)' --no-symbols"
 
     // A file, an ID and standard input, a pipe or not, are one report, as the schema has it.
-    let json = try await Self.run("show \(dump) --json", in: folder).standardOutput
+    let json = try await Self.run("show \(dump) --json", in: directory).standardOutput
     let schema = try JSONSchema(path: BuiltProducts.packageRoot + "/Docs/ReportSchema.json")
     #expect(try schema.errors(in: json) == [])
     for line in [
@@ -63,20 +64,20 @@ import Testing
       "show \(entry.id) --database '\(database)' --no-symbols --json",
       "show \(dump) --json -o out && cat out",
     ] {
-      #expect(try await Self.run(line, in: folder).standardOutput == json, "\(line)")
+      #expect(try await Self.run(line, in: directory).standardOutput == json, "\(line)")
     }
-    let nowhere = try await Self.run("show \(dump) -o /nonexistent/x", in: folder)
+    let nowhere = try await Self.run("show \(dump) -o /nonexistent/x", in: directory)
     #expect(nowhere.end.exitCode == 1)
     #expect(nowhere.standardError.contains("/nonexistent/x"))
 
-    let html = try await Self.run("show \(dump) --html", in: folder).standardOutput
+    let html = try await Self.run("show \(dump) --html", in: directory).standardOutput
     #expect(html.hasPrefix("<!DOCTYPE html>") && html.hasSuffix("</html>\n"))
     #expect(html.contains("SIGSEGV (11), SEGV_MAPERR"))
 
     // Colour on a terminal only, and not where it is not wanted.
-    let text = try await Self.run("show \(dump) --text", in: folder).standardOutput
+    let text = try await Self.run("show \(dump) --text", in: directory).standardOutput
     #expect(!text.contains("\u{1B}"))
-    #expect(try await Self.run("show \(dump)", in: folder).standardOutput == text)
+    #expect(try await Self.run("show \(dump)", in: directory).standardOutput == text)
     let terminal = "python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' sh -c "
     for (environment, hasColor) in [
       // Empty is as unset; the test's own environment may have it.
@@ -84,16 +85,16 @@ import Testing
       (["TERM": "dumb", "NO_COLOR": ""], false),
     ] {
       let shown = try await Self.run(
-        terminal + "\"stty cols 60; $0 show \(dump)\"", in: folder, environment: environment)
+        terminal + "\"stty cols 60; $0 show \(dump)\"", in: directory, environment: environment)
       #expect(shown.standardOutput.contains("SIGSEGV"))
       #expect(shown.standardOutput.contains("\u{1B}[") == hasColor, "\(environment)")
     }
   }
 
   private func groups(
-    _ database: String, _ folder: borrowing CrashTestSupport.TemporaryFolder
+    _ database: String, _ directory: borrowing CrashTestSupport.TemporaryDirectory
   ) async throws -> [ReportGroup] {
-    let listed = try await Self.run("list '\(database)' --group --json", in: folder)
+    let listed = try await Self.run("list '\(database)' --group --json", in: directory)
     let groups = try JSONDecoder().decode(
       [ReportGroup].self, from: Data(listed.standardOutput.utf8))
     try #require(groups.map(\.count) == [2, 1], "\(listed.standardOutput)")
@@ -102,35 +103,35 @@ import Testing
     #expect(groups.map(\.versions) == [["1.0"], ["1.0"]])
     #expect(groups[0].first.nanoseconds < groups[0].last.nanoseconds)
     #expect(Set(groups.flatMap(\.reports)).count == 3)
-    let text = try await Self.run("list '\(database)' --group", in: folder).standardOutput
+    let text = try await Self.run("list '\(database)' --group", in: directory).standardOutput
     #expect(text.hasPrefix("    2  CrashLab: SIGSEGV | "))
     // The report's own signature is the group's.
     let id = groups[1].reports[0]
-    let shown = try await Self.run("show \(id) --database '\(database)'", in: folder)
+    let shown = try await Self.run("show \(id) --database '\(database)'", in: directory)
     #expect(shown.standardOutput.contains("Signature  " + (groups[1].signature ?? "none")))
     // What cannot be read is left out and said.
     let damaged = database + "/pending/\(id).dmp"
     try Data("MDMP".utf8).write(to: URL(fileURLWithPath: damaged))
-    let rest = try await Self.run("list '\(database)' --group", in: folder)
+    let rest = try await Self.run("list '\(database)' --group", in: directory)
     #expect(rest.end.exitCode == 1)
     #expect(rest.standardError.contains(id) && rest.standardOutput.contains("    2  CrashLab: "))
     return groups
   }
 
   @Test func refusesWhatMakesNoSense() async throws {
-    let folder = try CrashTestSupport.TemporaryFolder()
+    let directory = try CrashTestSupport.TemporaryDirectory()
     try FileManager.default.createDirectory(
-      atPath: folder.path + "/pending", withIntermediateDirectories: true)
+      atPath: directory.path + "/pending", withIntermediateDirectories: true)
     for words in [
       ["show", "x", "--json", "--html"], ["show", "x", "--html", "--text"], ["show", "x", "-o"],
-      ["list", folder.path, "--symbols", "x"],
+      ["list", directory.path, "--symbols", "x"],
     ] {
       #expect(PostmortemTool.run(words) == 64, "\(words)")
     }
-    let empty = try await Self.run("show - < /dev/null", in: folder)
+    let empty = try await Self.run("show - < /dev/null", in: directory)
     #expect(empty.end.exitCode == 1)
     #expect(empty.standardError.contains("standard input: neither"))
-    let endless = try await Self.run("yes MDMP | head -c 100000 | $0 show -", in: folder)
+    let endless = try await Self.run("yes MDMP | head -c 100000 | $0 show -", in: directory)
     #expect(endless.end.exitCode == 1)
   }
 }

@@ -6,11 +6,11 @@ import Testing
 
 /// `postmortem run`, compared with the same command without it.
 @Suite struct RunCommandTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   private func run(
@@ -19,7 +19,7 @@ import Testing
     let words =
       through + [try BuiltProducts.besideTests("postmortem"), "run"] + options + ["--"] + command
     return try await ChildProcess.run(
-      words[0], Array(words.dropFirst()), in: folder.path,
+      words[0], Array(words.dropFirst()), in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
@@ -31,11 +31,11 @@ import Testing
       "kill -ABRT $$", "kill -USR1 $$", "kill -HUP $$", "kill -QUIT $$", "kill -40 $$",
     ])
   func itEndsAsTheCommandEnds(script: String) async throws {
-    let alone = try await ChildProcess.run("/bin/bash", ["-c", script], in: folder.path)
+    let alone = try await ChildProcess.run("/bin/bash", ["-c", script], in: directory.path)
     let supervised = try await run(shell(script))
     #expect(supervised.end == alone.end)
     #expect(supervised.standardError == "")
-    #expect(folder.names() == [], "no core file, of whichever of the two")
+    #expect(directory.names() == [], "no core file, of whichever of the two")
   }
 
   @Test func whatCannotBeStartedHasTheShellsStatus() async throws {
@@ -45,7 +45,7 @@ import Testing
     #expect(try await run(["/etc/passwd"]).end.exitCode == 126)
     #expect(try await run([]).end.exitCode == 64)
     let program = try BuiltProducts.besideTests("postmortem")
-    let noDashes = try await ChildProcess.run(program, ["run", "true"], in: folder.path)
+    let noDashes = try await ChildProcess.run(program, ["run", "true"], in: directory.path)
     #expect(noDashes.end.exitCode == 64)
     #expect(noDashes.standardError.contains("'--' and a command behind it are missing"))
   }
@@ -61,7 +61,7 @@ import Testing
       "import os,sys; os.closerange(3, 4096); os.execv(sys.argv[1], sys.argv[1:])",
     ]
     let direct = try await ChildProcess.run(
-      close[0], Array(close.dropFirst()) + words, in: folder.path)
+      close[0], Array(close.dropFirst()) + words, in: directory.path)
     let supervised = try await run(words, through: close)
     #expect(supervised.end.exitCode == 0, "\(supervised.standardError)")
     #expect(direct.standardOutput.contains("['--help', '--', '-x', 'ä\\x01'] b=c"))
@@ -70,7 +70,7 @@ import Testing
     let program = try BuiltProducts.besideTests("postmortem")
     let bytes = try await ChildProcess.run(
       "/bin/bash", ["-c", "\"$0\" run -- printf %s $'\\xff\\xfe' | od -An -tx1", program],
-      in: folder.path)
+      in: directory.path)
     #expect(bytes.standardOutput == " ff fe\n")
   }
 
@@ -80,17 +80,17 @@ import Testing
     #expect(child.end.signal == SIGABRT)
     #expect(child.standardOutput.contains("crashing "))
     #expect(child.standardError.contains(": complete\n"))
-    #expect(folder.names("db/pending").count == 2)
-    #expect(folder.names("db/pending-serialized-dumps") == [])
-    // A clean run has nothing to tell, and a folder that never was is not made.
+    #expect(directory.names("db/pending").count == 2)
+    #expect(directory.names("db/pending-serialized-dumps") == [])
+    // A clean run has nothing to tell, and a directory that never was is not made.
     let clean = try await run([victim, database, "exit"], options: ["--database", database])
     #expect(clean.end.exitCode == 0 && clean.standardError == "")
-    let other = try await run(["true"], options: ["--database", folder.path + "/other"])
+    let other = try await run(["true"], options: ["--database", directory.path + "/other"])
     #expect(other.end.exitCode == 0 && other.standardError == "")
-    #expect(folder.names() == ["db"])
+    #expect(directory.names() == ["db"])
     // What cannot be processed changes nothing about the status.
-    try folder.put([], "file")
-    let failed = try await run(shell("exit 3"), options: ["--database=\(folder.path)/file"])
+    try directory.put([], "file")
+    let failed = try await run(shell("exit 3"), options: ["--database=\(directory.path)/file"])
     #expect(failed.end.exitCode == 3)
     #expect(failed.standardError.contains("/file: not a directory"))
   }
@@ -143,7 +143,7 @@ import Testing
       """#
     let program = try BuiltProducts.besideTests("postmortem")
     let child = try await ChildProcess.run(
-      try #require(OutsideTool.python3.path), ["-c", script, program], in: folder.path)
+      try #require(OutsideTool.python3.path), ["-c", script, program], in: directory.path)
     #expect(child.standardOutput.contains("got 1 name you"), "\(child)")
     #expect(child.standardOutput.contains("exit 9"))
   }

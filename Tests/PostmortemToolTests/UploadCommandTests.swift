@@ -5,21 +5,21 @@ import Testing
 @testable import PostmortemTool
 
 @Suite struct UploadCommandTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   private func run(_ words: String...) async throws -> ChildProcess {
     try await ChildProcess.run(
-      try BuiltProducts.besideTests("postmortem"), words, in: folder.path)
+      try BuiltProducts.besideTests("postmortem"), words, in: directory.path)
   }
 
   private func crash() async throws {
     let child = try await ChildProcess.run(
-      try BuiltProducts.besideTests("HandlerOnlyVictim"), [database, "abort"], in: folder.path,
+      try BuiltProducts.besideTests("HandlerOnlyVictim"), [database, "abort"], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
     try #require(child.end.signal == SIGABRT)
   }
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func fromACrashToAServerAndWhatListSays() async throws {
-    try folder.put(Array("of-the-tests\n".utf8), "secret")
+    try directory.put(Array("of-the-tests\n".utf8), "secret")
     let receiver = try UploadReceiver(secret: "of-the-tests")
     try await crash()
     try await crash()
@@ -54,7 +54,8 @@ import Testing
     let text = try await run("list", database).standardOutput
     #expect(text.contains("skipped, HTTP 401"))
     let sent = try await run(
-      "upload", database, ids[0], "--url", receiver.url, "--secret-file", folder.path + "/secret")
+      "upload", database, ids[0], "--url", receiver.url, "--secret-file", directory.path + "/secret"
+    )
     #expect(sent.end.exitCode == 0, "\(sent.standardError)")
     let entries = try await list(database)
     entry = try #require(entries.first)
@@ -63,13 +64,13 @@ import Testing
     #expect(receiver.forms.map { $0.fields["report_id"] } == [ids[0]])
     let minidump = try #require(receiver.forms.first?.files["upload_file_minidump"])
     #expect(try Data(contentsOf: URL(fileURLWithPath: entry.path)) == Data(minidump))
-    try folder.put(minidump, "received.dmp")
+    try directory.put(minidump, "received.dmp")
     let shown = try await run("show", "received.dmp", "--no-symbols")
     #expect(shown.standardOutput.contains("SIGABRT"))
 
     #expect(try await run("upload", database, "--enable").end.exitCode == 0)
     let all = try await run(
-      "upload", database, "--url", receiver.url, "--secret-file", folder.path + "/secret")
+      "upload", database, "--url", receiver.url, "--secret-file", directory.path + "/secret")
     #expect(all.end.exitCode == 0)
     #expect(receiver.forms.count == 2)
   }

@@ -63,7 +63,7 @@ enum HandlerDump {
       dump.property(.auxiliaryVector, [9, 9])
       dump.unsigned(.launchUptime, 400)
       dump.property(.commandLine, Array("prog\0a b\0".utf8))
-      dump.text(.controlGroup, "/g")
+      dump.text(.cgroup, "/g")
       dump.unsigned(.mappingLimit, 65530)
     }
     if !isOfEarlierVersion { dump.map(.process) { $0.unsigned(.crashTime, 2_000) } }

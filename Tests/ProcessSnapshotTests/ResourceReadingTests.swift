@@ -15,7 +15,7 @@ import Testing
     #expect(read.process.descriptorCount == 7)
     #expect(read.process.mappingCount == 8)
     #expect(read.process.mappingLimit == 65530)
-    let group = read.process.controlGroup
+    let group = read.process.cgroup
     #expect(group.path == "/g")
     #expect(
       [group.memoryUsed, group.memoryLimit, group.tasksUsed, group.tasksLimit] == [9, 10, 11, 12])

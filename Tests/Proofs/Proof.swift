@@ -19,7 +19,7 @@ struct Proof: Sendable {
 extension Proof {
   /// In the order in which they run.
   ///
-  /// `DoorTests` compares the suites with the files below this folder.
+  /// `DoorTests` compares the suites with the files below this directory.
   static let all: [Proof] = [
     Proof(
       name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",

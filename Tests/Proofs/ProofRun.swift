@@ -33,13 +33,13 @@ struct ProofRun {
   /// The events come through a FIFO that this process keeps open for both, so that opening it waits for
   /// nobody; a line of ours marks the end.
   private func runSuites(_ record: inout ProofRecord) throws {
-    let folder = try TemporaryFolder()
-    let path = folder.path + "/events"
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/events"
     guard unsafe mkfifo(path, 0o600) == 0 else { throw SystemCallError("mkfifo", errno) }
     let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else { throw SystemCallError("open \(path)", errno) }
     let events = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    let log = folder.path + "/output"
+    let log = directory.path + "/output"
     try Data().write(to: URL(fileURLWithPath: log))
     let output = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
     let process = Process()

@@ -121,10 +121,11 @@ struct DebugInformationTests {
       tables.text("include")
       // Files: path as string, directory as udata.
       tables.u8(2, 1, 0x08, 2, 0x0F, 3)
-      for (name, folder) in [("main.cpp", 0), ("main.cpp", 0), ("inner.h", 1)] as [(String, UInt64)]
+      for (name, directory) in [("main.cpp", 0), ("main.cpp", 0), ("inner.h", 1)]
+        as [(String, UInt64)]
       {
         tables.text(name)
-        tables.u8(folder)
+        tables.u8(directory)
       }
     } else {
       tables.text("include")
@@ -152,19 +153,19 @@ struct DebugInformationTests {
     return complete.bytes + whole.bytes + tables.bytes + program.bytes
   }
 
-  private func information(_ bytes: [UInt8], in folder: borrowing TemporaryFolder) throws
+  private func information(_ bytes: [UInt8], in directory: borrowing TemporaryDirectory) throws
     -> DebugInformation?
   {
-    let path = folder.path + "/module"
+    let path = directory.path + "/module"
     try Data(bytes).write(to: URL(fileURLWithPath: path))
     return DebugInformation(of: try ELFImage(path: path), limit: WorkLimit(seconds: nil))
   }
 
   @Test(arguments: [4, 5] as [UInt64])
   func functionsLinesAndInlinedCalls(version: UInt64) throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let file = HandmadeELF.bytes(sections: Self.sections(version: version))
-    let opened = try information(file, in: folder)
+    let opened = try information(file, in: directory)
     let information = try #require(opened)
     let main = "/build/dir/main.cpp"
     func outer(_ line: Int?, _ column: Int? = nil) -> DebugInformation.Frame {
@@ -196,34 +197,34 @@ struct DebugInformationTests {
 
   @Test(arguments: [4, 5] as [UInt64])
   func anyBytes(version: UInt64) throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let sections = Self.sections(version: version)
     for (index, section) in sections.enumerated() {
       for cut in 0..<section.bytes.count {
         var cutSections = sections
         cutSections[index].bytes = Array(section.bytes[..<cut])
-        try use(HandmadeELF.bytes(sections: cutSections), in: folder)
+        try use(HandmadeELF.bytes(sections: cutSections), in: directory)
       }
       for place in section.bytes.indices {
         for value: UInt8 in [0, 0x16, 0xFF] {
           var flipped = sections
           flipped[index].bytes[place] = value
-          try use(HandmadeELF.bytes(sections: flipped), in: folder)
+          try use(HandmadeELF.bytes(sections: flipped), in: directory)
         }
       }
     }
   }
 
   /// There is nothing to compare; it must not trap or hang.
-  private func use(_ file: [UInt8], in folder: borrowing TemporaryFolder) throws {
-    guard let information = try information(file, in: folder) else { return }
+  private func use(_ file: [UInt8], in directory: borrowing TemporaryDirectory) throws {
+    guard let information = try information(file, in: directory) else { return }
     for address: UInt64 in [0, 0x1100, 0x1112, 0x1131, 0x113F, .max] {
       #expect(information.frames(at: Address(address)).count < 64)
     }
   }
 
   @Test func compressedSections() throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     // One stored block each, as a compressor writes what it cannot shrink.
     func zlib(_ bytes: [UInt8]) -> [UInt8] {
       var block = DebugBytes()
@@ -254,14 +255,14 @@ struct DebugInformationTests {
     }
     for sections in [modern, old] {
       let file = HandmadeELF.bytes(sections: sections)
-      let opened = try information(file, in: folder)
+      let opened = try information(file, in: directory)
       let information = try #require(opened)
       #expect(information.note == nil)
       #expect(information.frames(at: 0x1110).map { $0.name } == ["_ZN1A5InnerEv", "outer"])
     }
     var zstandard = modern
     zstandard[0].2[0] = 2
-    let opened = try information(HandmadeELF.bytes(sections: zstandard), in: folder)
+    let opened = try information(HandmadeELF.bytes(sections: zstandard), in: directory)
     let information = try #require(opened)
     #expect(information.note?.contains("zstd") == true)
     #expect(information.frames(at: 0x1110) == [])

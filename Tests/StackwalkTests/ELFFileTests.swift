@@ -45,7 +45,7 @@ import Testing
     return file
   }()
 
-  private final class Folder {
+  private final class Directory {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent(
       "stackwalk-\(UUID().uuidString)")
     init() throws {
@@ -64,8 +64,8 @@ import Testing
   }
 
   @Test func namesFunctionsOfAFileWrittenByHand() throws {
-    let folder = try Folder()
-    let module = module(try folder.write(Self.handmade))
+    let directory = try Directory()
+    let module = module(try directory.write(Self.handmade))
     let symbols = try ModuleSymbols(module)
     #expect(symbols.isVerified)
     let first = try #require(symbols.function(at: 0x70_0105, in: module))
@@ -81,23 +81,23 @@ import Testing
   }
 
   @Test func refusesAnotherBuild() throws {
-    let folder = try Folder()
-    var module = module(try folder.write(Self.handmade))
+    let directory = try Directory()
+    var module = module(try directory.write(Self.handmade))
     module.buildID[0] = 0
     let error = #expect(throws: StackwalkError.self) { _ = try ModuleSymbols(module) }
     #expect(error?.code == .notTheSameBuild)
   }
 
   @Test func readsAnyBytes() throws {
-    let folder = try Folder()
+    let directory = try Directory()
     for cut in stride(from: 0, to: Self.handmade.count, by: 5) {
-      use(module(try folder.write(Array(Self.handmade[..<cut]))))
+      use(module(try directory.write(Array(Self.handmade[..<cut]))))
     }
     for offset in 0..<(512 + 192) {
       for value: UInt8 in offset % 4 == 3 ? [0xFF, 0x7F, 0] : [0xFF] {
         var bytes = Self.handmade
         bytes[offset] = value
-        use(module(try folder.write(bytes)))
+        use(module(try directory.write(bytes)))
       }
     }
   }
@@ -130,7 +130,7 @@ import Testing
     let elf = try ELFFile(path: path)
     let table = SymbolTable(of: elf)
     let module = ModuleSnapshot(address: 0, size: 0, path: path, buildID: elf.buildID)
-    let frames = CFITable(of: try SymbolFiles(of: module, folders: []))
+    let frames = CFITable(of: try SymbolFiles(of: module, directories: []))
     let abort = try #require(table.entries.first { table.name(of: $0, in: elf) == "abort" })
     #expect(frames.functionStart(of: abort.address &+ 10) == abort.address)
   }

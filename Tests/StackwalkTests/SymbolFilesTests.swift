@@ -9,34 +9,34 @@ import Testing
 @Suite("Split debug files", .needs(.objcopy))
 struct SymbolFilesTests {
   private final class Scene {
-    let folder: TemporaryFolder
+    let directory: TemporaryDirectory
     let module: ModuleSnapshot
     /// An address in a function with lines.
     let address: Address
     let expected: [DebugInformation.Frame]
 
-    /// Strips crash-lab; with its debug information in a file at `debug`, relative to the folder.
+    /// Strips crash-lab; with its debug information in a file at `debug`, relative to the directory.
     init(debug: String, link: Bool) async throws {
-      let folder = try TemporaryFolder()
+      let directory = try TemporaryDirectory()
       let original = try await BuiltProducts.shared.executable("crash-lab", .asTested)
       let elf = try ELFFile(path: original)
       let buildID = elf.buildID
       let digits = buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
       let debugPath =
-        folder.path + "/"
+        directory.path + "/"
         + debug.replacingOccurrences(of: "XX", with: String(digits.prefix(2)))
         .replacingOccurrences(of: "YY", with: String(digits.dropFirst(2)))
       try FileManager.default.createDirectory(
         atPath: URL(fileURLWithPath: debugPath).deletingLastPathComponent().path,
         withIntermediateDirectories: true)
-      let stripped = folder.path + "/crash-lab"
+      let stripped = directory.path + "/crash-lab"
       let tool = try #require(OutsideTool.objcopy.path)
       var runs = [
         ["--only-keep-debug", original, debugPath], ["--strip-all", original, stripped],
       ]
       if link { runs.append(["--add-gnu-debuglink=\(debugPath)", stripped]) }
       for run in runs {
-        let child = try await ChildProcess.run(tool, run, in: folder.path)
+        let child = try await ChildProcess.run(tool, run, in: directory.path)
         try #require(child.end.exitCode == 0, "\(child.standardError)")
       }
       let firstAddress = elf.firstAddress ?? 0
@@ -51,7 +51,7 @@ struct SymbolFilesTests {
       address = function.address &+ 4
       expected = symbols.frames(at: address, in: whole)
       try #require(expected.first?.location?.line != nil)
-      self.folder = folder
+      self.directory = directory
     }
   }
 
@@ -64,10 +64,10 @@ struct SymbolFilesTests {
     ] as [(String, Bool, String?)])
   func found(debug: String, link: Bool, given: String?) async throws {
     let scene = try await Scene(debug: debug, link: link)
-    let bare = try ModuleSymbols(scene.module, folders: [])
+    let bare = try ModuleSymbols(scene.module, directories: [])
     if !link { #expect(bare.frames(at: scene.address, in: scene.module) == []) }
-    let folders = given.map { ["\(scene.folder.path)/\($0)"] } ?? []
-    let symbols = try ModuleSymbols(scene.module, folders: folders)
+    let directories = given.map { ["\(scene.directory.path)/\($0)"] } ?? []
+    let symbols = try ModuleSymbols(scene.module, directories: directories)
     #expect(symbols.frames(at: scene.address, in: scene.module) == scene.expected)
     #expect(symbols.notes == [])
     #expect(symbols.code(at: scene.address, count: 4, in: scene.module) != nil)
@@ -76,10 +76,10 @@ struct SymbolFilesTests {
   @Test("A replaced module: its names come from the debug file, and it is said")
   func replaced() async throws {
     let scene = try await Scene(debug: "given/crash-lab.debug", link: false)
-    let path = scene.folder.path + "/crash-lab"
+    let path = scene.directory.path + "/crash-lab"
     try Data(ELFFileTests.handmade).write(to: URL(fileURLWithPath: path))
-    let folders = [scene.folder.path + "/given"]
-    let symbols = try ModuleSymbols(scene.module, folders: folders)
+    let directories = [scene.directory.path + "/given"]
+    let symbols = try ModuleSymbols(scene.module, directories: directories)
     #expect(symbols.frames(at: scene.address, in: scene.module) == scene.expected)
     #expect(symbols.notes.first?.contains("not the same build") == true)
     // The debug file has no code, and the other build's is not taken for it.
@@ -91,7 +91,7 @@ struct SymbolFilesTests {
   @Test("A debug file of another build is not used, and it is said")
   func otherBuild() async throws {
     let scene = try await Scene(debug: "crash-lab.debug", link: true)
-    let debug = scene.folder.path + "/crash-lab.debug"
+    let debug = scene.directory.path + "/crash-lab.debug"
     try Data(ELFFileTests.handmade).write(to: URL(fileURLWithPath: debug))
     let symbols = try ModuleSymbols(scene.module)
     #expect(symbols.frames(at: scene.address, in: scene.module) == [])

@@ -8,7 +8,7 @@ extension Condition {
       name: "other-user", summary: "after setresuid(2) from root to nobody",
       after: { _ in condition_drop_user() }),
     Condition(
-      name: "other-root", summary: "after chroot(2) into an empty folder",
+      name: "other-root", summary: "after chroot(2) into an empty directory",
       after: { _ in condition_change_root() }),
     Condition(
       name: "other-user-and-root", summary: "after both",

@@ -20,11 +20,11 @@ extension Condition {
       name: "disk-full", summary: "with a full disk under the database (64 MiB at most)",
       after: { unsafe condition_full_disk($0) }),
     Condition(
-      name: "folder-deleted", summary: "after the database was removed",
-      after: { unsafe condition_folder_deleted($0) }),
+      name: "directory-deleted", summary: "after the database was removed",
+      after: { unsafe condition_directory_deleted($0) }),
     Condition(
-      name: "folder-read-only", summary: "with a database that may not be written any more",
-      after: { unsafe condition_folder_read_only($0) }),
+      name: "directory-read-only", summary: "with a database that may not be written any more",
+      after: { unsafe condition_directory_read_only($0) }),
     Condition(
       name: "no-cwd", summary: "in a working directory that was removed",
       after: { unsafe condition_no_working_directory($0) }),

@@ -152,9 +152,11 @@ struct Hang: Subcommand {
   }
 
   private var hasDump: Bool {
-    guard let folder = unsafe opendir(database + "/pending-serialized-dumps") else { return false }
-    defer { unsafe closedir(folder) }
-    while let entry = unsafe readdir(folder) {
+    guard let directory = unsafe opendir(database + "/pending-serialized-dumps") else {
+      return false
+    }
+    defer { unsafe closedir(directory) }
+    while let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }

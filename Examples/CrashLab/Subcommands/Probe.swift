@@ -63,12 +63,12 @@ struct Probe: Subcommand {
 
   private func startTwiceMore(_ database: String) throws {
     try startHandler(database: database)
-    print("same folder: accepted")
+    print("same directory: accepted")
     do {
       try startHandler(database: database + "-other")
-      print("other folder: accepted")
+      print("other directory: accepted")
     } catch {
-      print("other folder: \(error)")
+      print("other directory: \(error)")
     }
   }
 
@@ -98,10 +98,10 @@ struct Probe: Subcommand {
   }
 
   private static func entries(of path: String) throws -> [String] {
-    guard let folder = unsafe opendir(path) else { throw ProbeError(path: path, errno: errno) }
-    defer { unsafe closedir(folder) }
+    guard let directory = unsafe opendir(path) else { throw ProbeError(path: path, errno: errno) }
+    defer { unsafe closedir(directory) }
     var names: [String] = []
-    while let entry = unsafe readdir(folder) {
+    while let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }

@@ -52,10 +52,10 @@ final class Server: Sendable {
 
   /// Threads that the kernel says are in a system call, this one not counted.
   private static func blockedThreads() -> Int {
-    guard let folder = unsafe opendir("/proc/self/task") else { return 0 }
-    defer { unsafe closedir(folder) }
+    guard let directory = unsafe opendir("/proc/self/task") else { return 0 }
+    defer { unsafe closedir(directory) }
     var count = 0
-    while let entry = unsafe readdir(folder) {
+    while let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }

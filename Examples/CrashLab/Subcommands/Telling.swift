@@ -8,7 +8,7 @@ struct Telling: Subcommand {
   private let scene: String
   private let database: String
   /// For the program's own files; the name of a stream where dumps are processed.
-  private let folder: String
+  private let directory: String
 
   private let route = Annotation<String>("route", capacity: 32)
   private let connections = Annotation<Int>("connections")
@@ -19,10 +19,10 @@ struct Telling: Subcommand {
   private let storm = Annotation<String>("storm", capacity: 4096)
 
   init(_ arguments: Arguments) throws(UsageError) {
-    let words = try arguments.words("SCENE", "DIR", "FOLDER")
+    let words = try arguments.words("SCENE", "DIR", "DIRECTORY")
     scene = words[0]
     database = words[1]
-    folder = words[2]
+    directory = words[2]
   }
 
   func run() {
@@ -39,7 +39,7 @@ struct Telling: Subcommand {
   private func process() {
     do {
       try startHandler(database: database, identifier: "teller")
-      let source = StreamSource(name: folder)
+      let source = StreamSource(name: directory)
       for dump in try processIntermediateDumps(
         storingSymbols: false, userStreams: [source, source])
       {
@@ -55,7 +55,7 @@ struct Telling: Subcommand {
     leaveBreadcrumb("before the handler")
 
     var options = HandlerOptions()
-    options.attachments = ["\(folder)/app.log", "\(folder)/missing.log"]
+    options.attachments = ["\(directory)/app.log", "\(directory)/missing.log"]
     do {
       try startHandler(
         database: database, identifier: "teller",
@@ -88,7 +88,7 @@ struct Telling: Subcommand {
     leaveBreadcrumb("step 0, which later ones take the place of")
     tellingEnds()
     for number in 1...200 { leaveBreadcrumb("step \(number)") }
-    addAttachment(path: "\(folder)/second/app.log")
+    addAttachment(path: "\(directory)/second/app.log")
   }
 
   /// Many threads that set, leave and remove all the time; each value says whether it is whole.

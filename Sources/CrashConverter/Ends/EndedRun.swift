@@ -29,7 +29,7 @@ struct EndedRun: Sendable {
   }
 }
 
-extension PendingFolder {
+extension PendingDirectory {
   /// How the owner of an empty locked file ended, whose death is known; nil where there is nothing
   /// to be said of it.
   func endedRun(_ name: PendingDumpName) -> EndedRun? {
@@ -45,7 +45,7 @@ extension PendingFolder {
     evidence.machineKills = now.kills
     if OwnerEvidence.isSamePlace(record, host) {
       if OwnerEvidence.isSameTime(record, host) { evidence.process = Self.process(of: record) }
-      evidence.groupKills = course.launch?.controlGroup.flatMap(MachineCounts.groupKills)
+      evidence.groupKills = course.launch?.cgroup.flatMap(MachineCounts.groupKills)
     }
     if let before = course.launch?.machineKills, let kills = now.kills, kills > before,
       record.bootID == host.bootID
@@ -58,7 +58,7 @@ extension PendingFolder {
 
   /// The run record beside a dump; nil where there is none or it is damaged.
   func runRecord(of name: PendingDumpName) -> RunRecord? {
-    (try? folder.contents(
+    (try? directory.contents(
       of: name.with(role: .runRecord).description, limit: RunRecord.maximumSize)).flatMap(
         RunRecord.init(bytes:))
   }
@@ -77,7 +77,7 @@ extension PendingFolder {
 
   /// True if the same process has begun another run since: exec leaves its ID and start time.
   private func hasLaterRun(than record: RunRecord, of name: PendingDumpName) -> Bool {
-    guard let launch = record.launchTime, let names = try? folder.names() else { return false }
+    guard let launch = record.launchTime, let names = try? directory.names() else { return false }
     for other in names {
       guard let other = PendingDumpName(fileName: other), other.role == .runRecord,
         other.reportID != name.reportID, let found = runRecord(of: other),
@@ -101,17 +101,17 @@ struct MachineCounts {
 
   static func current() -> MachineCounts {
     MachineCounts(
-      kills: ControlGroupText.number("oom_kill", in: text("/proc/vmstat", limit: 1 << 16)),
-      bootTime: ControlGroupText.number("btime", in: text("/proc/stat", limit: 1 << 20))
+      kills: CgroupText.number("oom_kill", in: text("/proc/vmstat", limit: 1 << 16)),
+      bootTime: CgroupText.number("btime", in: text("/proc/stat", limit: 1 << 20))
         .flatMap { Int64(exactly: $0) }
         .flatMap { $0 > 1 << 33 ? nil : $0 &* 1_000_000_000 })
   }
 
   /// The same of a control group; nil if it is not there any more.
   static func groupKills(_ path: String) -> UInt64? {
-    let own = text("/proc/self/cgroup").flatMap(ControlGroupText.memoryPath)
-    for folder in ControlGroupText.memoryFolders(of: path, isOwn: path == own) {
-      if let kills = ControlGroupText.memoryKills(in: folder, contents: { text($0) }) {
+    let own = text("/proc/self/cgroup").flatMap(CgroupText.memoryPath)
+    for directory in CgroupText.memoryDirectories(of: path, isOwn: path == own) {
+      if let kills = CgroupText.memoryKills(in: directory, contents: { text($0) }) {
         return kills.count
       }
     }

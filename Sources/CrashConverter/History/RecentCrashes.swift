@@ -10,7 +10,7 @@ internal import Minidump
 /// nothing. Any thread.
 ///
 /// - Parameters:
-///   - path: the database's folder. A database that is not there has no crashes.
+///   - path: the database's directory. A database that is not there has no crashes.
 ///   - identifier: whose crashes; as given to `startHandler`.
 ///   - limit: how many at most.
 /// - Returns: each crash once, also while its dump is being processed. Dumps taken without a crash,
@@ -47,13 +47,13 @@ private enum CrashHistory {
     in database: CrashReportDatabase, of identifier: String
   ) throws(CrashReportDatabaseError) -> [RecentCrash] {
     guard let root = try? database.open(),
-      root.status(of: PendingDumpName.folder)?.kind == .directory
+      root.status(of: PendingDumpName.directory)?.kind == .directory
     else { return [] }
-    let folder = try PendingFolder(database: root, identifier: identifier)
-    return try folder.dumps(among: folder.files()).compactMap { file in
+    let directory = try PendingDirectory(database: root, identifier: identifier)
+    return try directory.dumps(among: directory.files()).compactMap { file in
       guard file.name.identifier == identifier, file.status.size > 0,
-        file.name.role != .locked || folder.ownerVerdict(file).isDead,
-        let opened = try? folder.folder.open(file.name.description),
+        file.name.role != .locked || directory.ownerVerdict(file).isDead,
+        let opened = try? directory.directory.open(file.name.description),
         let bytes = try? opened.read(at: 0, count: prefixSize),
         let document = try? IntermediateDumpDocument(parsing: bytes)
       else { return nil }

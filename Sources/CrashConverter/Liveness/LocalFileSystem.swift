@@ -9,7 +9,7 @@ enum LocalFileSystem {
     "rootfs", "overlay", "ecryptfs",
   ]
 
-  /// True if a folder lies on such a file system; false where `/proc` does not tell.
+  /// True if a directory lies on such a file system; false where `/proc` does not tell.
   static func contains(descriptor: Int32) -> Bool {
     guard let information = ProcFile.contents("/proc/self/fdinfo/\(descriptor)"),
       let mounts = ProcFile.contents("/proc/self/mountinfo", limit: 4 << 20),

@@ -3,7 +3,7 @@ internal import IntermediateDump
 
 /// What becomes of a dump that could not be converted: it is kept, to be tried again or to be
 /// looked at.
-extension PendingFolder {
+extension PendingDirectory {
   /// Attempts at a dump, the last of which sets it aside: when it fails, or without reading it where
   /// the one before has ended its converter, by a trap, a kill or a hang that somebody ended.
   static let maximumAttempts: UInt32 = 3
@@ -13,7 +13,7 @@ extension PendingFolder {
 
   /// True if a claimed file is empty still.
   func isEmpty(_ claim: DumpClaim) -> Bool {
-    (folder.status(of: claim.name.description)?.size ?? 0) == 0
+    (directory.status(of: claim.name.description)?.size ?? 0) == 0
   }
 
   /// Lets others, and this process later, try again.
@@ -25,18 +25,19 @@ extension PendingFolder {
       role: .claimed(attempt: attempts, processID: 0, startTime: 0, place: 0))
     // There is one file of a report; should there be a second, this one stays claimed and is found
     // again once this process has ended.
-    guard folder.status(of: free.description) == nil else { return }
-    _ = try folder.rename(claim.name.description, to: folder, free.description, replacing: true)
+    guard directory.status(of: free.description) == nil else { return }
+    _ = try directory.rename(
+      claim.name.description, to: directory, free.description, replacing: true)
   }
 
-  /// Moves a dump, with its owner's run record, into the quarantine folder, and says why in a text
+  /// Moves a dump, with its owner's run record, into the quarantine directory, and says why in a text
   /// beside it.
   ///
   /// - Returns: the name it lies under there.
   func quarantine(
     _ claim: DumpClaim, reason: String
   ) throws(CrashReportDatabaseError) -> String {
-    let quarantine = try root.subfolder(PendingDumpName.quarantineFolder, create: true)
+    let quarantine = try root.subdirectory(PendingDumpName.quarantineDirectory, create: true)
     let name = claim.name.with(role: .finished).description
     for number in 1...1000 {
       let target = number == 1 ? name : "\(name).\(number)"
@@ -47,19 +48,19 @@ extension PendingFolder {
       guard
         try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: false)
       else { continue }
-      let result = try folder.rename(
+      let result = try directory.rename(
         claim.name.description, to: quarantine, target, replacing: false)
       guard result == .done else {
         try quarantine.remove(reasonName)
         if result == .targetExists { continue }
         throw CrashReportDatabaseError(
-          .fileSystemError, "\(folder.path)/\(claim.name) was taken away")
+          .fileSystemError, "\(directory.path)/\(claim.name) was taken away")
       }
       let record = claim.name.with(role: .runRecord).description
-      _ = try folder.rename(record, to: quarantine, "\(target).run", replacing: false)
-      try folder.remove(claim.name.with(role: .fifo).description)
+      _ = try directory.rename(record, to: quarantine, "\(target).run", replacing: false)
+      try directory.remove(claim.name.with(role: .fifo).description)
       try quarantine.synchronize()
-      try folder.synchronize()
+      try directory.synchronize()
       return target
     }
     throw CrashReportDatabaseError(

@@ -5,14 +5,14 @@ internal import IntermediateDump
 ///
 /// In a crash loop each start may convert what the one before left, and crash in the midst of it. A
 /// dump that had no part in that is not to be set aside for it.
-extension PendingFolder {
+extension PendingDirectory {
   /// Bytes of a dump in which its exception is found: the sections before it are short.
   private static let beginning = 64 << 10
 
   /// True if a dump tells that a claim's converter crashed on another thread than the one that worked
   /// on the claim.
   ///
-  /// The dump lies in this folder still: it is younger than what its process had claimed, and so is
+  /// The dump lies in this directory still: it is younger than what its process had claimed, and so is
   /// converted after that. Where it is gone, or says nothing, false.
   func crashedElsewhere(
     _ processID: UInt32, startTime: UInt64, _ witness: PendingDumpName.Witness?
@@ -35,7 +35,7 @@ extension PendingFolder {
 
   /// The thread of a dump's exception; nil where there is no dump, or none of a crash.
   private func crashedThread(of name: PendingDumpName) -> UInt64? {
-    guard let file = try? folder.open(name.description),
+    guard let file = try? directory.open(name.description),
       let bytes = try? file.read(at: 0, count: Self.beginning),
       let document = try? IntermediateDumpDocument(parsing: bytes)
     else { return nil }

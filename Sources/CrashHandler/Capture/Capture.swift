@@ -181,11 +181,11 @@ enum CallBit {
   static var parent: UInt32 { @_noLocks get { 1 &<< 6 } }
   static var clocks: UInt32 { @_noLocks get { 1 &<< 7 } }
   static var files: UInt32 { @_noLocks get { 1 &<< 8 } }
-  static var controlGroup: UInt32 { @_noLocks get { 1 &<< 9 } }
+  static var cgroup: UInt32 { @_noLocks get { 1 &<< 9 } }
   static var fileChecks: UInt32 { @_noLocks get { 1 &<< 10 } }
   static var filePosition: UInt32 { @_noLocks get { 1 &<< 11 } }
   static var rename: UInt32 { @_noLocks get { 1 &<< 12 } }
-  static var folders: UInt32 { @_noLocks get { 1 &<< 13 } }
+  static var directories: UInt32 { @_noLocks get { 1 &<< 13 } }
   static var random: UInt32 { @_noLocks get { 1 &<< 14 } }
   static var faultStack: UInt32 { @_noLocks get { 1 &<< 15 } }
   static var descriptorTable: UInt32 { @_noLocks get { 1 &<< 16 } }

@@ -17,7 +17,7 @@ struct Installed: ~Copyable {
   let environment: EnvironmentRange
   let runtime: RuntimePlaces
   let linker: LinkerPlaces
-  let controlGroup: ControlGroupFiles
+  let cgroup: CgroupFiles
   let encoded: EncodedFacts
   /// The stack for faults inside the handler.
   let faultStack: FaultStack
@@ -28,11 +28,11 @@ struct Installed: ~Copyable {
   /// Whether the run record of a file that is made later is mapped too; see `RecordMapping`.
   let mapsRecords: Bool
 
-  /// The database and the folder of pending dumps in it, absolute, NUL-terminated.
+  /// The database and the directory of pending dumps in it, absolute, NUL-terminated.
   @safe
   struct Paths {
     let database: UnsafePointer<CChar>
-    let folder: UnsafePointer<CChar>
+    let directory: UnsafePointer<CChar>
   }
 
   @safe

@@ -89,8 +89,8 @@ struct DumpNames {
 /// RUNS-DURING-CRASH.
 struct SessionFiles {
   var dump: HeldFile
-  /// The folder of pending dumps.
-  var folder: HeldFile
+  /// The directory of pending dumps.
+  var directory: HeldFile
   /// Read end of the FIFO beside the dump.
   var fifo: HeldFile
   /// `/proc`.

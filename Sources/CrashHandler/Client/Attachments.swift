@@ -9,7 +9,7 @@ internal import Glibc
 ///
 /// Never locks; any thread, before `startHandler` too. A forked child has its own list.
 ///
-/// - Parameter path: up to 1,024 bytes; a relative one is taken from the current folder now.
+/// - Parameter path: up to 1,024 bytes; a relative one is taken from the current directory now.
 /// - Returns: false if it is too long, or there are 16 others already; reports count the latter.
 @discardableResult
 public func addAttachment(path: String) -> Bool {
@@ -33,9 +33,9 @@ private func absolute(_ path: String) -> String? {
   guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
   var whole = path
   if !path.hasPrefix("/") {
-    guard let folder = unsafe getcwd(nil, 0) else { return nil }
-    defer { unsafe free(folder) }
-    whole = unsafe String(cString: folder) + "/" + path
+    guard let directory = unsafe getcwd(nil, 0) else { return nil }
+    defer { unsafe free(directory) }
+    whole = unsafe String(cString: directory) + "/" + path
   }
   return whole.utf8.count <= ClientMemory.pathCapacity ? whole : nil
 }

@@ -75,10 +75,10 @@ struct EarlierThreads {
   /// signals inside pthread_create and its like, for a moment.
   private mutating func lookAtAll() -> (new: Int, closed: Int) {
     var (new, closed) = (0, 0)
-    guard let folder = unsafe opendir("/proc/self/task") else { return (0, 0) }
-    defer { unsafe closedir(folder) }
-    // Threads made faster than this looks have ever higher numbers: the folder would never end.
-    while !isOver, let entry = unsafe readdir(folder) {
+    guard let directory = unsafe opendir("/proc/self/task") else { return (0, 0) }
+    defer { unsafe closedir(directory) }
+    // Threads made faster than this looks have ever higher numbers: the directory would never end.
+    while !isOver, let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }

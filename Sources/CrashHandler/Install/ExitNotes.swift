@@ -53,15 +53,15 @@ enum ExitNotes {
     guard capture.shared.ending.value == 0,
       capture.shared.owner.exchange(expected: 0, desired: thread) == 0
     else { return }
-    let folder = capture.session.files.folder.descriptor
+    let directory = capture.session.files.directory.descriptor
     // Without files of our own to make, the crash of a later handler would have no place.
     if capture.makes(CallBit.files),
-      capture.session.files.folder.identity.isOf(folder, linked: true)
+      capture.session.files.directory.identity.isOf(directory, linked: true)
     {
       capture.session.files.isMissing = true
-      _ = unsafe pm_unlink(folder, capture.session.names.locked)
-      _ = unsafe pm_unlink(folder, capture.session.names.fifo)
-      _ = unsafe pm_unlink(folder, capture.session.names.runRecord)
+      _ = unsafe pm_unlink(directory, capture.session.names.locked)
+      _ = unsafe pm_unlink(directory, capture.session.names.fifo)
+      _ = unsafe pm_unlink(directory, capture.session.names.runRecord)
     }
     capture.shared.owner.store(0)
     CrashEnd(capture).wakeWaiting()

@@ -74,7 +74,7 @@ enum HandlerInstaller {
         forgone: options.forgoing.rawValue,
         paths: Installed.Paths(
           database: memory.text(files.databasePath),
-          folder: memory.text(files.databasePath + "/" + PendingDumpName.folder)),
+          directory: memory.text(files.databasePath + "/" + PendingDumpName.directory)),
         signals: InstalledSignals(
           crashes: signals.mask, open: signals.open, stop: signals.stopSignal,
           watchdog: signals.watchdogSignal, stopAction: signals.stopAction(),
@@ -84,7 +84,7 @@ enum HandlerInstaller {
         environment: EnvironmentRange.current(),
         runtime: runtimePlaces(),
         linker: linkerPlaces(),
-        controlGroup: facts.controlGroup.files,
+        cgroup: facts.cgroup.files,
         encoded: Installed.EncodedFacts(
           process: memory.tokens(facts.encodedProcess()), course: memory.tokens(course?.encoded()),
           system: memory.tokens(facts.encodedSystem())),
@@ -136,7 +136,7 @@ enum HandlerInstaller {
         fifo: memory.text(files.lockedName.with(role: .fifo).description),
         reportIDOffset: finished.utf8.count - ReportName.textLength, reportID: reportID),
       files: SessionFiles(
-        dump: HeldFile(files.descriptor), folder: HeldFile(files.folderDescriptor),
+        dump: HeldFile(files.descriptor), directory: HeldFile(files.directoryDescriptor),
         fifo: HeldFile(files.fifoDescriptor), proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: !options.forgoing.contains(.filePosition))

@@ -11,7 +11,7 @@ struct LaunchFacts {
   let annotations: [String: String]
   let reportID: ReportID
   let capturesArguments: Bool
-  let controlGroup = ControlGroup.current()
+  let cgroup = Cgroup.current()
 
   /// The tokens of the first process map.
   func encodedProcess() -> [UInt8]? {
@@ -31,7 +31,7 @@ struct LaunchFacts {
         writer.bytes(
           .commandLine, TextFile.bytes("/proc/self/cmdline").map { Array($0.prefix(4096)) })
       }
-      writer.text(.controlGroup, controlGroup.path)
+      writer.text(.cgroup, cgroup.path)
       if let limit = TextFile.text("/proc/sys/vm/max_map_count")
         .flatMap({ UInt64($0.trimmingLineEnd()) })
       {

@@ -96,8 +96,8 @@ package struct HangDump: Sendable {
 
   /// Removes it: what hung answered.
   package func drop() {
-    guard let dumps, let folder = Self.folder else { return }
-    dumps.removeFiles(index, folder: folder)
+    guard let dumps, let directory = Self.directory else { return }
+    dumps.removeFiles(index, directory: directory)
     close(dumps)
   }
 
@@ -107,10 +107,10 @@ package struct HangDump: Sendable {
 
   /// Leaves it to be made a report, though what hung answered.
   package func keep() {
-    guard let dumps, let folder = Self.folder else { return }
+    guard let dumps, let directory = Self.directory else { return }
     let name = unsafe String(cString: dumps.name(index, 0))
     if let finished = PendingDumpName(fileName: name)?.with(role: .finished) {
-      _ = unsafe renameat(folder, name, folder, finished.description)
+      _ = unsafe renameat(directory, name, directory, finished.description)
     }
     close(dumps)
   }
@@ -126,8 +126,8 @@ package struct HangDump: Sendable {
     return Capture.ofHandler?.shared.hangDumps
   }
 
-  private static var folder: Int32? {
-    Capture.ofHandler?.session.files.folder.descriptor
+  private static var directory: Int32? {
+    Capture.ofHandler?.session.files.directory.descriptor
   }
 }
 

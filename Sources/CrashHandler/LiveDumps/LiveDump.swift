@@ -16,7 +16,7 @@ struct LiveDump: ~Copyable {
   private let context: UnsafeMutableRawPointer
   private let threadID: Int32
   /// The handler's, which are not this dump's to close.
-  private let borrowed: (folder: Int32, proc: Int32)
+  private let borrowed: (directory: Int32, proc: Int32)
 
   /// Prepares a dump.
   ///
@@ -47,7 +47,7 @@ struct LiveDump: ~Copyable {
       capture.session.exception.signal = unsafe DeliveredSignal(context: SignalContext(context))
     }
     borrowed = (
-      handlers.session.files.folder.descriptor, handlers.session.files.proc.descriptor
+      handlers.session.files.directory.descriptor, handlers.session.files.proc.descriptor
     )
     self.threadID = threadID
     self.capture = capture
@@ -90,7 +90,7 @@ struct LiveDump: ~Copyable {
         fifo: memory.text(String(cString: names.fifo)), reportIDOffset: names.reportIDOffset,
         reportID: memory.pages(16), areNew: true),
       files: SessionFiles(
-        dump: HeldFile(), folder: handlers.session.files.folder, fifo: HeldFile(),
+        dump: HeldFile(), directory: handlers.session.files.directory, fifo: HeldFile(),
         proc: handlers.session.files.proc, isMissing: true),
       threads: threads)
   }
@@ -103,12 +103,12 @@ struct LiveDump: ~Copyable {
     let files = capture.session.files
     if files.fifo.isThere() { close(files.fifo.descriptor) }
     // Opened again by the dump, where the handler's own are not its own any more.
-    let (folder, proc) = (files.folder.descriptor, files.proc.descriptor)
-    if folder >= 0 && folder != borrowed.folder { close(folder) }
+    let (directory, proc) = (files.directory.descriptor, files.proc.descriptor)
+    if directory >= 0 && directory != borrowed.directory { close(directory) }
     if proc >= 0 && proc != borrowed.proc { close(proc) }
   }
 
-  /// Makes the dump go to an open file instead of the pending folder.
+  /// Makes the dump go to an open file instead of the pending directory.
   func redirect(to descriptor: Int32) {
     ReportName(capture).choose()
     capture.session.files.isMissing = false
@@ -201,9 +201,9 @@ struct LiveDump: ~Copyable {
   }
 
   private func removeFiles() {
-    let folder = capture.session.files.folder.descriptor
-    unsafe unlinkat(folder, capture.session.names.locked, 0)
-    unsafe unlinkat(folder, capture.session.names.runRecord, 0)
-    unsafe unlinkat(folder, capture.session.names.fifo, 0)
+    let directory = capture.session.files.directory.descriptor
+    unsafe unlinkat(directory, capture.session.names.locked, 0)
+    unsafe unlinkat(directory, capture.session.names.runRecord, 0)
+    unsafe unlinkat(directory, capture.session.names.fifo, 0)
   }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Keeps what earlier runs left in the pending folder from filling the disk, where nothing ever
+/// Keeps what earlier runs left in the pending directory from filling the disk, where nothing ever
 /// processes it: a program that crashes each second writes a dump each second.
 ///
 /// Ordinary code, at every start, before the handler's own files are made. Costs a look at each file.
@@ -14,7 +14,7 @@ struct PendingDumpBound {
   /// Each holds the preallocated blocks that it was made with.
   static let maximumLeftovers = 64
 
-  let folderDescriptor: Int32
+  let directoryDescriptor: Int32
   let identifier: String
 
   private struct File {
@@ -63,7 +63,7 @@ struct PendingDumpBound {
   /// Gives back the blocks that were preallocated and not needed.
   private func releaseBlocks(of file: File) {
     let descriptor = unsafe openat(
-      folderDescriptor, file.name.description, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      directoryDescriptor, file.name.description, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return }
     _ = ftruncate(descriptor, file.status.st_size)
     close(descriptor)
@@ -72,7 +72,7 @@ struct PendingDumpBound {
   /// True only where the process that the run record names is seen to be gone.
   private func isOwnerDead(_ name: PendingDumpName) -> Bool {
     let current = RunRecord.current()
-    let path = "/proc/self/fd/\(folderDescriptor)/\(name.with(role: .runRecord))"
+    let path = "/proc/self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
     guard let record = TextFile.bytes(path).flatMap(RunRecord.init(bytes:)),
       record.bootID == current.bootID, let namespace = record.processNamespace,
       namespace == current.processNamespace
@@ -89,21 +89,21 @@ struct PendingDumpBound {
   /// The dump first: what is left without it is found and removed by the next conversion.
   private func remove(_ name: PendingDumpName) {
     for role in [name.role, .fifo, .runRecord] {
-      _ = unsafe unlinkat(folderDescriptor, name.with(role: role).description, 0)
+      _ = unsafe unlinkat(directoryDescriptor, name.with(role: role).description, 0)
     }
   }
 
   private func status(of name: PendingDumpName) -> stat? {
     var status = stat()
     guard
-      unsafe fstatat(folderDescriptor, name.description, &status, AT_SYMLINK_NOFOLLOW) == 0,
+      unsafe fstatat(directoryDescriptor, name.description, &status, AT_SYMLINK_NOFOLLOW) == 0,
       status.st_mode & S_IFMT == S_IFREG
     else { return nil }
     return status
   }
 
   private func names() -> [String] {
-    let copy = unsafe openat(folderDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let copy = unsafe openat(directoryDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return [] }
     guard let stream = unsafe fdopendir(copy) else {
       close(copy)

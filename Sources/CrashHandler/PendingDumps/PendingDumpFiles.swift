@@ -2,15 +2,15 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// The files that a live handler has in the pending folder: the locked dump, its run record and its
+/// The files that a live handler has in the pending directory: the locked dump, its run record and its
 /// FIFO.
 ///
 /// Ordinary code. Dropping it without `keep()` removes them again.
 struct PendingDumpFiles: ~Copyable {
   let reportID: ReportID
   let lockedName: PendingDumpName
-  /// The pending folder, for names relative to it.
-  let folderDescriptor: Int32
+  /// The pending directory, for names relative to it.
+  let directoryDescriptor: Int32
   /// The locked dump, open for writing.
   private(set) var descriptor: Int32 = -1
   /// The FIFO's read end.
@@ -23,18 +23,18 @@ struct PendingDumpFiles: ~Copyable {
   /// The database, absolute and without links.
   let databasePath: String
   /// Whose the files are, where this process is root and the database another user's.
-  let owner: FolderOwner?
+  let owner: DirectoryOwner?
 
-  private let folder: String
+  private let directory: String
   private var createdNames: [String] = []
   private var openDescriptors: [Int32] = []
   private var isKept = false
 
-  /// Makes the folders, then FIFO, run record and locked file, in this order: a locked file never
+  /// Makes the directories, then FIFO, run record and locked file, in this order: a locked file never
   /// lies there without what tells whether its owner lives.
   ///
   /// - Parameters:
-  ///   - database: the database folder.
+  ///   - database: the database directory.
   ///   - identifier: a valid identifier.
   ///   - signals: those that will be handled, for the run record.
   ///   - course: what the run record says of the run; nil for nothing.
@@ -47,16 +47,16 @@ struct PendingDumpFiles: ~Copyable {
     let reportID = ReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
-    let folder = database + "/" + PendingDumpName.folder
-    try makeFolder(database)
-    try makeFolder(folder)
-    let folderDescriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folderDescriptor >= 0 else { throw error("open the folder", folder) }
+    let directory = database + "/" + PendingDumpName.directory
+    try makeDirectory(database)
+    try makeDirectory(directory)
+    let directoryDescriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directoryDescriptor >= 0 else { throw error("open the directory", directory) }
     var files = PendingDumpFiles(
-      lockedName: name, database: absolutePath(database), folder: folder,
-      folderDescriptor: folderDescriptor, owner: owner(of: database))
-    files.owner?.give(folderDescriptor)
-    PendingDumpBound(folderDescriptor: folderDescriptor, identifier: identifier).apply()
+      lockedName: name, database: absolutePath(database), directory: directory,
+      directoryDescriptor: directoryDescriptor, owner: owner(of: database))
+    files.owner?.give(directoryDescriptor)
+    PendingDumpBound(directoryDescriptor: directoryDescriptor, identifier: identifier).apply()
     try files.makeFIFO(name.with(role: .fifo).description)
     var record = RunRecord.current(signals)
     record.course = course
@@ -70,16 +70,16 @@ struct PendingDumpFiles: ~Copyable {
   }
 
   private init(
-    lockedName: PendingDumpName, database: String, folder: String, folderDescriptor: Int32,
-    owner: FolderOwner?
+    lockedName: PendingDumpName, database: String, directory: String, directoryDescriptor: Int32,
+    owner: DirectoryOwner?
   ) {
     self.owner = owner
     databasePath = database
     reportID = lockedName.reportID
     self.lockedName = lockedName
-    self.folder = folder
-    self.folderDescriptor = folderDescriptor
-    openDescriptors = [folderDescriptor]
+    self.directory = directory
+    self.directoryDescriptor = directoryDescriptor
+    openDescriptors = [directoryDescriptor]
   }
 
   /// Leaves the files where they are, and open, for the rest of the process's life.
@@ -91,7 +91,7 @@ struct PendingDumpFiles: ~Copyable {
     guard !isKept else { return }
     var mapping = recordMapping
     mapping.remove()
-    for name in createdNames { unsafe unlinkat(folderDescriptor, name, 0) }
+    for name in createdNames { unsafe unlinkat(directoryDescriptor, name, 0) }
     for descriptor in openDescriptors { close(descriptor) }
   }
 
@@ -99,13 +99,13 @@ struct PendingDumpFiles: ~Copyable {
 
   /// Holds the FIFO's read end open, close-on-exec: while somebody has it open, the owner lives.
   private mutating func makeFIFO(_ name: String) throws(CrashHandlerError) {
-    guard unsafe mkfifoat(folderDescriptor, name, 0o600) == 0 else {
-      throw Self.error("make a FIFO in", folder)
+    guard unsafe mkfifoat(directoryDescriptor, name, 0o600) == 0 else {
+      throw Self.error("make a FIFO in", directory)
     }
     createdNames.append(name)
     let descriptor = unsafe openat(
-      folderDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { throw Self.error("open a FIFO in", folder) }
+      directoryDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw Self.error("open a FIFO in", directory) }
     owner?.give(descriptor)
     openDescriptors.append(descriptor)
     fifoDescriptor = descriptor
@@ -125,7 +125,7 @@ struct PendingDumpFiles: ~Copyable {
       lseek(descriptor, 0, SEEK_SET)
     }
     record.course = nil
-    guard Self.write(record, to: descriptor) else { throw Self.error("write a file in", folder) }
+    guard Self.write(record, to: descriptor) else { throw Self.error("write a file in", directory) }
     return descriptor
   }
 
@@ -142,10 +142,10 @@ struct PendingDumpFiles: ~Copyable {
     guard recordMapping.isMapped else { return (first, false) }
     openDescriptors.removeLast()
     close(first)
-    let isShown = RecordLease.probe(name, in: folderDescriptor) == .refused
+    let isShown = RecordLease.probe(name, in: directoryDescriptor) == .refused
     if !isShown { recordMapping.remove() }
-    let second = unsafe openat(folderDescriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard second >= 0 else { throw Self.error("open a file in", folder) }
+    let second = unsafe openat(directoryDescriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard second >= 0 else { throw Self.error("open a file in", directory) }
     openDescriptors.append(second)
     return (second, isShown)
   }
@@ -163,29 +163,29 @@ struct PendingDumpFiles: ~Copyable {
   private mutating func create(_ name: String) throws(CrashHandlerError) -> Int32 {
     // For reading too: a run record is mapped, and a dump may have to be copied.
     let descriptor = unsafe openat(
-      folderDescriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { throw Self.error("make a file in", folder) }
+      directoryDescriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw Self.error("make a file in", directory) }
     owner?.give(descriptor)
     createdNames.append(name)
     openDescriptors.append(descriptor)
     return descriptor
   }
 
-  private static func owner(of database: String) -> FolderOwner? {
+  private static func owner(of database: String) -> DirectoryOwner? {
     let descriptor = unsafe open(database, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    return FolderOwner(of: descriptor)
+    return DirectoryOwner(of: descriptor)
   }
 
-  /// Makes a folder and those above it that are missing.
-  private static func makeFolder(_ path: String) throws(CrashHandlerError) {
+  /// Makes a directory and those above it that are missing.
+  private static func makeDirectory(_ path: String) throws(CrashHandlerError) {
     if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
-      try makeFolder(String(path[..<slash]))
+      try makeDirectory(String(path[..<slash]))
       if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     }
-    throw error("make the folder", path)
+    throw error("make the directory", path)
   }
 
   /// As realpath(3); the path itself where that fails.
@@ -199,9 +199,9 @@ struct PendingDumpFiles: ~Copyable {
     let number = errno
     let advice =
       switch number {
-      case EACCES, EPERM: "; give this user write permission, or name another folder"
-      case EROFS: "; name a folder on a disk that is writable, such as a mounted volume"
-      case ENOENT: "; make its parent folder first"
+      case EACCES, EPERM: "; give this user write permission, or name another directory"
+      case EROFS: "; name a directory on a disk that is writable, such as a mounted volume"
+      case ENOENT: "; make its parent directory first"
       case ENOTDIR: "; a part of the path is a file"
       case ENOSPC, EDQUOT: "; free some space"
       case EFBIG: "; raise the limit on the size of files (ulimit -f)"

@@ -16,21 +16,23 @@ struct MemoryGroup {
 
   static func current() -> MemoryGroup {
     var group = MemoryGroup()
-    group.path = ControlGroupText.memoryPath(in: TextFile.text("/proc/self/cgroup") ?? "")
-    for folder in ControlGroupText.memoryFolders(of: group.path ?? "/", isOwn: true) {
-      guard let kills = ControlGroupText.memoryKills(in: folder, contents: TextFile.text) else {
+    group.path = CgroupText.memoryPath(in: TextFile.text("/proc/self/cgroup") ?? "")
+    for directory in CgroupText.memoryDirectories(of: group.path ?? "/", isOwn: true) {
+      guard let kills = CgroupText.memoryKills(in: directory, contents: TextFile.text) else {
         continue
       }
       group.kills = kills.count
       if kills.isUnified {
-        group.used = value("\(folder)/memory.current")
-        group.limit = value("\(folder)/memory.max")
+        group.used = value("\(directory)/memory.current")
+        group.limit = value("\(directory)/memory.max")
       } else {
-        group.used = value("\(folder)/memory.usage_in_bytes")
+        group.used = value("\(directory)/memory.usage_in_bytes")
         // Version 1 says "no limit" with the largest number of pages.
-        group.limit = value("\(folder)/memory.limit_in_bytes").flatMap { $0 >= 1 << 62 ? nil : $0 }
+        group.limit = value("\(directory)/memory.limit_in_bytes").flatMap {
+          $0 >= 1 << 62 ? nil : $0
+        }
       }
-      group.processCount = TextFile.text("\(folder)/cgroup.procs").map {
+      group.processCount = TextFile.text("\(directory)/cgroup.procs").map {
         UInt64($0.split(separator: "\n").count)
       }
       break

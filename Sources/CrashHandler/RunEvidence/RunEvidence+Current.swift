@@ -21,9 +21,9 @@ extension RunEvidence {
   static func current() -> RunEvidence {
     var evidence = RunEvidence(time: LaunchFacts.time(CLOCK_REALTIME))
     evidence.uptime = UInt64(bitPattern: LaunchFacts.time(CLOCK_BOOTTIME))
-    evidence.machineKills = ControlGroupText.number("oom_kill", in: TextFile.text("/proc/vmstat"))
+    evidence.machineKills = CgroupText.number("oom_kill", in: TextFile.text("/proc/vmstat"))
     let group = MemoryGroup.current()
-    evidence.controlGroup = group.path
+    evidence.cgroup = group.path
     evidence.groupKills = group.kills
     evidence.groupProcesses = group.processCount
     evidence.memoryUsed = group.used
@@ -33,8 +33,8 @@ extension RunEvidence {
       evidence.residentMemory = resident &* UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
     }
     let memory = TextFile.text("/proc/meminfo")
-    evidence.machineMemory = ControlGroupText.number("MemTotal:", in: memory).map { $0 << 10 }
-    evidence.availableMemory = ControlGroupText.number("MemAvailable:", in: memory).map { $0 << 10 }
+    evidence.machineMemory = CgroupText.number("MemTotal:", in: memory).map { $0 << 10 }
+    evidence.availableMemory = CgroupText.number("MemAvailable:", in: memory).map { $0 << 10 }
     evidence.lockedFiles = LockedFiles.current()
     return evidence
   }

@@ -196,12 +196,12 @@ struct Rearming {
     capture.session.time.isTicking = false
   }
 
-  /// Holds two places in the descriptor table again, with the pending folder.
+  /// Holds two places in the descriptor table again, with the pending directory.
   @_noLocks
   private func takeSpares() {
-    let folder = capture.session.files.folder.descriptor
-    let first = HeldFile(Int32(truncatingIfNeeded: pm_duplicate(folder)))
-    let second = Int32(truncatingIfNeeded: pm_duplicate(folder))
+    let directory = capture.session.files.directory.descriptor
+    let first = HeldFile(Int32(truncatingIfNeeded: pm_duplicate(directory)))
+    let second = Int32(truncatingIfNeeded: pm_duplicate(directory))
     capture.shared.spares = Shared.SpareDescriptors(
       first: first, second: HeldFile(second, identity: first.identity))
   }

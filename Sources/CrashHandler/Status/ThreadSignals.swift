@@ -23,10 +23,10 @@ package struct ThreadSignals: Sendable, Equatable {
 
   /// Reads those of all threads of a process; one that ends meanwhile is not among them.
   package static func threads(of process: String) -> [ThreadSignals] {
-    guard let folder = unsafe opendir("/proc/\(process)/task") else { return [] }
-    defer { unsafe closedir(folder) }
+    guard let directory = unsafe opendir("/proc/\(process)/task") else { return [] }
+    defer { unsafe closedir(directory) }
     var threads: [ThreadSignals] = []
-    while let entry = unsafe readdir(folder) {
+    while let entry = unsafe readdir(directory) {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }

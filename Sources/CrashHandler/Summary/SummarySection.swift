@@ -177,7 +177,7 @@ private struct SummaryLines {
       SignalWords.append(errno: outcome.failure, to: &text)
     }
     text.append(" ")
-    unsafe text.append(escaping: capture.installed.paths.folder, limit: SummaryLines.pathLimit)
+    unsafe text.append(escaping: capture.installed.paths.directory, limit: SummaryLines.pathLimit)
     if outcome.hasFile {
       text.append("/")
       let names = capture.session.names

@@ -13,7 +13,7 @@ package struct CrashFacts: Sendable {
 
   /// Analyses a snapshot, with the names that are stored in it.
   package init(of snapshot: ProcessSnapshot) {
-    let symbols = SymbolSource(folders: [], stored: snapshot.storedSymbols, readsFiles: false)
+    let symbols = SymbolSource(directories: [], stored: snapshot.storedSymbols, readsFiles: false)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
     let trace = snapshot.crashedThread.map {
       walker.trace(

@@ -3,10 +3,10 @@ enum SystemCode {
   /// Modules that come with the system or with Swift, by where they lie or by name.
   static func isModule(path: String) -> Bool {
     let name = path.split(separator: "/").last.map(String.init) ?? path
-    return folders.contains { path.hasPrefix($0) } || names.contains { name.hasPrefix($0) }
+    return directories.contains { path.hasPrefix($0) } || names.contains { name.hasPrefix($0) }
   }
 
-  private static let folders = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"]
+  private static let directories = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"]
   private static let names = [
     "libswift", "libFoundation", "lib_Foundation", "libdispatch", "libBlocksRuntime",
     "linux-gate.so", "ld-linux", "libc.so", "libstdc++",

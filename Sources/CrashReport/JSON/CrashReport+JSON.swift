@@ -63,7 +63,7 @@ extension CrashReport: Encodable {
       "openFiles": resources.openFiles.json,
       "mappings": resources.mappings.json,
       "threads": resources.threads.used,
-      "controlGroup": snapshot.process.controlGroup.path,
+      "controlGroup": snapshot.process.cgroup.path,
       "controlGroupMemory": resources.cgroupMemory.json,
       "controlGroupTasks": resources.cgroupTasks.json,
       "stackLimit": resources.stackLimit,

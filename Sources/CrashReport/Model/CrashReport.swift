@@ -29,10 +29,10 @@ package struct CrashReport: Sendable {
   ///   - symbolicating: whether to take functions and lines from the modules' files on this
   ///     machine. Without, names are those stored at conversion, and frames that can be found only
   ///     by reading code are missing.
-  ///   - symbolFolders: where else to look for files of the same builds, by build ID and by name.
-  package init(snapshot: ProcessSnapshot, symbolicating: Bool, symbolFolders: [String] = []) {
+  ///   - symbolDirectories: where else to look for files of the same builds, by build ID and by name.
+  package init(snapshot: ProcessSnapshot, symbolicating: Bool, symbolDirectories: [String] = []) {
     let symbols = SymbolSource(
-      folders: symbolFolders, stored: snapshot.storedSymbols, readsFiles: symbolicating)
+      directories: symbolDirectories, stored: snapshot.storedSymbols, readsFiles: symbolicating)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
     let crashedID = snapshot.exception?.threadID
     let tasks = Dictionary(

@@ -30,7 +30,7 @@ package struct Resources: Sendable, Equatable {
   package init(_ snapshot: ProcessSnapshot) {
     let process = snapshot.process
     let limits = process.limits
-    let group = process.controlGroup
+    let group = process.cgroup
     openFiles = Usage(
       used: process.descriptorCount.map { UInt64($0) }, limit: limits?.openFiles?.soft)
     mappings = Usage(used: process.mappingCount.map { UInt64($0) }, limit: process.mappingLimit)

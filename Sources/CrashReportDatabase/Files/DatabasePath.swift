@@ -27,7 +27,7 @@ enum DatabasePath {
   }
 
   /// Makes the directory and missing ones above it.
-  static func makeFolders(_ path: String) throws(CrashReportDatabaseError) {
+  static func makeDirectories(_ path: String) throws(CrashReportDatabaseError) {
     if unsafe mkdir(path, 0o700) == 0 {
       // The umask may have taken away the owner's own permissions.
       _ = unsafe chmod(path, 0o700)
@@ -35,7 +35,7 @@ enum DatabasePath {
     }
     let failure = errno
     if failure == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
-      try makeFolders(String(path[..<slash]))
+      try makeDirectories(String(path[..<slash]))
       guard unsafe mkdir(path, 0o700) != 0 else {
         _ = unsafe chmod(path, 0o700)
         return
@@ -54,7 +54,7 @@ enum DatabasePath {
   }
 
   /// Opens the directory if no other user but root made it or can exchange it.
-  static func open(_ path: String) throws(CrashReportDatabaseError) -> Folder {
+  static func open(_ path: String) throws(CrashReportDatabaseError) -> Directory {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else {
       throw CrashReportDatabaseError(systemCall: "looking at \(path)", errno: errno)
@@ -66,9 +66,9 @@ enum DatabasePath {
       throw notADirectory(path)
     }
     do {
-      let folder = try Folder(path: path)
-      try checkOwner(try folder.status(), "the directory \(path)")
-      return folder
+      let directory = try Directory(path: path)
+      try checkOwner(try directory.status(), "the directory \(path)")
+      return directory
     } catch  where error.errno == ENOTDIR {
       throw notADirectory(path)
     }

@@ -22,29 +22,31 @@ package final class ClaimWitness {
 
   private var number: UInt64?
   /// Of the directory and of the FIFO.
-  private var folderDescriptor: Int32 = -1
+  private var directoryDescriptor: Int32 = -1
   private var descriptor: Int32 = -1
 
   package init() {}
 
   deinit {
     guard descriptor >= 0, let number else { return }
-    unsafe unlinkat(folderDescriptor, Self.name(number), 0)
-    close(folderDescriptor)
+    unsafe unlinkat(directoryDescriptor, Self.name(number), 0)
+    close(directoryDescriptor)
     close(descriptor)
   }
 
   /// The FIFO and the calling thread for the names of claims; nil where none can be made.
   ///
   /// The first call makes the FIFO.
-  package func witness(in place: borrowing Folder, host: HostIdentity) -> PendingDumpName.Witness? {
+  package func witness(in place: borrowing Directory, host: HostIdentity) -> PendingDumpName
+    .Witness?
+  {
     if number == nil { make(in: place) }
     guard descriptor >= 0, let number, host.boot != 0 else { return nil }
     return PendingDumpName.Witness(
       boot: host.boot, number: number, thread: UInt32(bitPattern: pm_gettid()))
   }
 
-  private func make(in place: borrowing Folder) {
+  private func make(in place: borrowing Directory) {
     // Another converter that looks between the two steps removes it as a dead one's.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
@@ -60,8 +62,8 @@ package final class ClaimWitness {
       if opened >= 0, unsafe fstat(opened, &status) == 0,
         place.status(of: name)?.isSameFile(as: FileStatus(status)) == true
       {
-        folderDescriptor = fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0)
-        if folderDescriptor >= 0 {
+        directoryDescriptor = fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0)
+        if directoryDescriptor >= 0 {
           descriptor = opened
           return
         }
@@ -72,24 +74,24 @@ package final class ClaimWitness {
   }
 
   /// Looks at the witness of a claim.
-  package static func probe(_ number: UInt64, in folder: borrowing Folder) -> Probe {
-    probe(name(number), in: folder)
+  package static func probe(_ number: UInt64, in directory: borrowing Directory) -> Probe {
+    probe(name(number), in: directory)
   }
 
   /// True for the name of a witness that nobody holds.
-  package static func isLeft(_ name: PendingDumpName, in folder: borrowing Folder) -> Bool {
+  package static func isLeft(_ name: PendingDumpName, in directory: borrowing Directory) -> Bool {
     guard name.role == .fifo, name.identifier == identifier,
       name.reportID.bytes.suffix(8) == Self.tail[...]
     else { return false }
-    return probe(name.description, in: folder) == .free
+    return probe(name.description, in: directory) == .free
   }
 
-  private static func probe(_ name: String, in folder: borrowing Folder) -> Probe {
-    guard let status = folder.status(of: name) else { return .free }
+  private static func probe(_ name: String, in directory: borrowing Directory) -> Probe {
+    guard let status = directory.status(of: name) else { return .free }
     // Anything but a FIFO is not opened: opening a device can have effects.
     guard status.kind == .fifo else { return .unknown }
     let opened = unsafe openat(
-      folder.descriptor, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
+      directory.descriptor, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
     guard opened >= 0 else { return errno == ENXIO || errno == ENOENT ? .free : .unknown }
     close(opened)
     return .held

@@ -22,10 +22,10 @@ package enum RecordLease: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - name: of a regular file; anything else is unknown.
-  ///   - folder: the descriptor of its folder.
-  package static func probe(_ name: String, in folder: Int32) -> RecordLease {
+  ///   - directory: the descriptor of its directory.
+  package static func probe(_ name: String, in directory: Int32) -> RecordLease {
     let descriptor = unsafe openat(
-      folder, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
+      directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return .unknown }
     // Closing it gives the lease back, too.
     defer { close(descriptor) }

@@ -16,7 +16,7 @@ package struct RunEvidence: Sendable, Equatable {
   /// The same of the process's memory control group, and how many processes that had.
   package var groupKills: UInt64?
   package var groupProcesses: UInt64?
-  package var controlGroup: String?
+  package var cgroup: String?
   /// Bytes of the control group; the limit is nil where there is none.
   package var memoryUsed: UInt64?
   package var memoryLimit: UInt64?
@@ -39,7 +39,7 @@ package struct RunEvidence: Sendable, Equatable {
       .optional(.evidenceMachineKills, \.machineKills),
       .optional(.evidenceGroupKills, \.groupKills),
       .optional(.evidenceGroupProcesses, \.groupProcesses),
-      .optional(.controlGroup, \.controlGroup),
+      .optional(.cgroup, \.cgroup),
       .optional(.memoryUsed, \.memoryUsed),
       .optional(.memoryLimit, \.memoryLimit),
       .optional(.evidenceResidentMemory, \.residentMemory),
@@ -75,8 +75,8 @@ package struct RunEvidence: Sendable, Equatable {
         return size + bytes + Array(repeating: 0, count: Self.beatSize - bytes.count - 4)
       }
       guard !evidence.lockedFiles.isEmpty else {
-        guard evidence.controlGroup != nil else { return nil }
-        evidence.controlGroup = nil
+        guard evidence.cgroup != nil else { return nil }
+        evidence.cgroup = nil
         continue
       }
       evidence.lockedFiles.removeLast()

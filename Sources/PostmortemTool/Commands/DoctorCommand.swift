@@ -46,7 +46,7 @@ private struct ProcessExamination {
       isDeleted = link.hasSuffix(mark)
       path = isDeleted ? String(link.dropLast(mark.count)) : link
       guard let name = PendingDumpName(fileName: path.lastComponent), name.role == .locked,
-        path.parent.lastComponent == PendingDumpName.folder
+        path.parent.lastComponent == PendingDumpName.directory
       else { return nil }
       self.name = name
     }
@@ -100,7 +100,8 @@ private struct ProcessExamination {
   /// until it crashes.
   private mutating func examineWithoutFile(_ process: ThreadSignals, holds paths: [String]) {
     let title = "process \(process.threadID) ('\(process.name)')"
-    guard let directory = paths.first(where: { $0.lastComponent == PendingDumpName.folder }) else {
+    guard let directory = paths.first(where: { $0.lastComponent == PendingDumpName.directory })
+    else {
       return find("\(title) holds no locked file: no crash handler lives in it")
     }
     let missing = SignalSet.faults.subtracting(process.caught)

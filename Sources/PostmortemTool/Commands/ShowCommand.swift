@@ -42,7 +42,8 @@ enum ShowCommand: Subcommand {
     let directories = arguments.values(of: "--symbols")
     for directory in directories { try InputFile.requireDirectory(directory) }
     let report = CrashReport(
-      snapshot: snapshot, symbolicating: !arguments.has("--no-symbols"), symbolFolders: directories)
+      snapshot: snapshot, symbolicating: !arguments.has("--no-symbols"),
+      symbolDirectories: directories)
     let output = try text(of: report, arguments)
     guard let path = arguments["-o"] else { return Terminal.print(output) }
     do {

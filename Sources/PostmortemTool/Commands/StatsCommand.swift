@@ -53,7 +53,7 @@ enum StatsCommand: Subcommand {
     let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
     let path = arguments.operands[0]
     try InputFile.requireDirectory(path)
-    let pending = path + "/" + PendingDumpName.folder
+    let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {
       throw ToolError(
         path: path,
@@ -72,7 +72,7 @@ enum StatsCommand: Subcommand {
       case .runRecord, .fifo: break
       }
     }
-    let quarantine = path + "/" + PendingDumpName.quarantineFolder
+    let quarantine = path + "/" + PendingDumpName.quarantineDirectory
     for name in names(in: quarantine) where !name.hasSuffix(".reason") && !name.hasSuffix(".run") {
       if let size = size(quarantine, name) { statistics.quarantine.add(size) }
     }

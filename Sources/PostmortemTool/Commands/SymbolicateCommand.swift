@@ -30,7 +30,7 @@ enum SymbolicateCommand: Subcommand {
     for directory in directories { try InputFile.requireDirectory(directory) }
     // Notes name files by absolute paths, as modules have.
     let symbolicator = LoggedSummarySymbolicator(
-      source: SymbolSource(folders: directories.map { URL(fileURLWithPath: $0).path }))
+      source: SymbolSource(directories: directories.map { URL(fileURLWithPath: $0).path }))
     var reader = LoggedSummaryReader()
     var lines = StandardInputLines()
     var count = 0

@@ -38,7 +38,7 @@ enum WatchCommand: Subcommand {
     while true {
       // Before the look, so that a dump that comes during it causes an event. Again in each turn, for
       // a directory that was removed meanwhile.
-      watcher.watch(path + "/" + PendingDumpName.folder, orIfMissing: path)
+      watcher.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
       for dump in try processIntermediateDumps(database: path) {
         let entry = ProcessedEntry(dump)
         if entry.outcome == "failed" || entry.isLeft,

@@ -41,7 +41,7 @@ public struct ProcessDescription: Sendable, Equatable {
   public var mappingCount: UInt32?
   /// `/proc/sys/vm/max_map_count` at launch.
   public var mappingLimit: UInt64?
-  public var controlGroup = ControlGroupUsage()
+  public var cgroup = CgroupUsage()
   /// Nanoseconds after which the service manager takes the process for hung; nil where it does not.
   public var watchdogInterval: UInt64?
 
@@ -85,7 +85,7 @@ public struct ProcessDescription: Sendable, Equatable {
 /// What the control group of a process used, and what it may use.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst; version 1 has the same under other names.
-public struct ControlGroupUsage: Sendable, Equatable {
+public struct CgroupUsage: Sendable, Equatable {
   /// As in `/proc/self/cgroup`.
   public var path: String?
   /// In bytes, of all processes of the group.
@@ -183,14 +183,14 @@ extension ProcessDescription {
       .optional(.mappingCount, \.mappingCount),
       .optional(.mappingLimit, \.mappingLimit),
       .optional(.watchdogInterval, \.watchdogInterval),
-    ] + Field.within(\.controlGroup, ControlGroupUsage.mapFields))
+    ] + Field.within(\.cgroup, CgroupUsage.mapFields))
 }
 
-extension ControlGroupUsage {
+extension CgroupUsage {
   static let mapFields = MapFields(
-    ControlGroupUsage(),
+    CgroupUsage(),
     [
-      .optional(.controlGroup, \.path),
+      .optional(.cgroup, \.path),
       .optional(.memoryUsed, \.memoryUsed),
       .optional(.memoryLimit, \.memoryLimit),
       .optional(.tasksUsed, \.tasksUsed),

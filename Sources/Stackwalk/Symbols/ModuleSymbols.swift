@@ -18,12 +18,12 @@ package final class ModuleSymbols {
   ///
   /// - Parameters:
   ///   - module: as the dump describes it.
-  ///   - folders: directories to search besides the usual places.
+  ///   - directories: directories to search besides the usual places.
   ///   - limit: bounds the time for reading.
   package init(
-    _ module: ModuleSnapshot, folders: [String] = [], limit: WorkLimit = WorkLimit(seconds: nil)
+    _ module: ModuleSnapshot, directories: [String] = [], limit: WorkLimit = WorkLimit(seconds: nil)
   ) throws(StackwalkError) {
-    let files = try SymbolFiles(of: module, folders: folders)
+    let files = try SymbolFiles(of: module, directories: directories)
     guard let first = files.all.first, let firstAddress = first.elf.firstAddress else {
       throw StackwalkError(.notELF, path: module.path)
     }

@@ -19,9 +19,9 @@ struct SymbolFiles {
   ///
   /// - Parameters:
   ///   - module: as the dump describes it.
-  ///   - folders: directories to search besides the module's path and `/usr/lib/debug`.
+  ///   - directories: directories to search besides the module's path and `/usr/lib/debug`.
   /// - Throws: `StackwalkError` if nothing of its build was found.
-  init(of module: ModuleSnapshot, folders: [String]) throws(StackwalkError) {
+  init(of module: ModuleSnapshot, directories: [String]) throws(StackwalkError) {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
@@ -33,7 +33,7 @@ struct SymbolFiles {
     } catch {
       failure = error
     }
-    let other = findOthers(module, folders)
+    let other = findOthers(module, directories)
     guard image != nil || debug != nil else {
       // A file of another build says more than one that is not there.
       let another = other.map { StackwalkError(.notTheSameBuild, path: $0) }
@@ -49,10 +49,10 @@ struct SymbolFiles {
   /// Searches the other places.
   ///
   /// - Returns: the first file there that is another build.
-  private mutating func findOthers(_ module: ModuleSnapshot, _ folders: [String]) -> String? {
+  private mutating func findOthers(_ module: ModuleSnapshot, _ directories: [String]) -> String? {
     if image?.hasDebugInformation == true { return nil }
     var other: String?
-    for path in Self.candidates(for: module, folders: folders) where !isComplete {
+    for path in Self.candidates(for: module, directories: directories) where !isComplete {
       guard path != module.path, let found = try? ELFImage(path: path) else { continue }
       if found.elf.buildID == module.buildID, !module.buildID.isEmpty {
         take(found)
@@ -60,7 +60,7 @@ struct SymbolFiles {
         other = path
       }
     }
-    if let image, debug == nil { followLink(of: image, module, folders) }
+    if let image, debug == nil { followLink(of: image, module, directories) }
     return other
   }
 
@@ -78,10 +78,10 @@ struct SymbolFiles {
   }
 
   private mutating func followLink(
-    of image: ELFImage, _ module: ModuleSnapshot, _ folders: [String]
+    of image: ELFImage, _ module: ModuleSnapshot, _ directories: [String]
   ) {
     guard let link = DebugLink(of: image.elf) else { return }
-    let given = folders.map { "\($0)/\(link.name)" }
+    let given = directories.map { "\($0)/\(link.name)" }
     for path in given + link.candidates(for: image.path) where path != image.path {
       guard let found = try? ELFImage(path: path) else { continue }
       let buildID = found.elf.buildID
@@ -109,29 +109,30 @@ struct SymbolFiles {
 
   /// Lists the paths of a module's own or debug file, by build ID, then by name.
   static func candidates(
-    for module: ModuleSnapshot, folders: [String], debugFolder: String = "/usr/lib/debug"
+    for module: ModuleSnapshot, directories: [String], debugDirectory: String = "/usr/lib/debug"
   ) -> [String] {
     var paths: [String] = []
     if module.buildID.count > 1 {
       let all = module.buildID.hexadecimal
       let (first, rest) = (all.prefix(2), all.dropFirst(2))
-      for folder in folders {
+      for directory in directories {
         paths += [
-          "\(folder)/.build-id/\(first)/\(rest).debug", "\(folder)/.build-id/\(first)/\(rest)",
-          "\(folder)/\(first)/\(rest).debug", "\(folder)/\(first)/\(rest)",
+          "\(directory)/.build-id/\(first)/\(rest).debug",
+          "\(directory)/.build-id/\(first)/\(rest)",
+          "\(directory)/\(first)/\(rest).debug", "\(directory)/\(first)/\(rest)",
           // debuginfod's cache.
-          "\(folder)/\(all)/debuginfo", "\(folder)/\(all)/executable",
+          "\(directory)/\(all)/debuginfo", "\(directory)/\(all)/executable",
         ]
       }
-      paths.append("\(debugFolder)/.build-id/\(first)/\(rest).debug")
+      paths.append("\(debugDirectory)/.build-id/\(first)/\(rest).debug")
     }
-    for folder in folders {
+    for directory in directories {
       for name in [module.name, module.name + ".debug"] where !module.name.isEmpty {
-        paths.append("\(folder)/\(name)")
+        paths.append("\(directory)/\(name)")
       }
       // A copy of the root directory.
       if module.path.hasPrefix("/") {
-        paths += ["\(folder)\(module.path)", "\(folder)\(module.path).debug"]
+        paths += ["\(directory)\(module.path)", "\(directory)\(module.path).debug"]
       }
     }
     return paths
@@ -173,10 +174,10 @@ struct DebugLink: Equatable {
   }
 
   /// Lists the paths where debuggers look for it.
-  func candidates(for module: String, debugFolder: String = "/usr/lib/debug") -> [String] {
+  func candidates(for module: String, debugDirectory: String = "/usr/lib/debug") -> [String] {
     let parent = module.lastIndex(of: "/").map { String(module[..<$0]) } ?? ""
     return [
-      "\(parent)/\(name)", "\(parent)/.debug/\(name)", "\(debugFolder)\(parent)/\(name)",
+      "\(parent)/\(name)", "\(parent)/.debug/\(name)", "\(debugDirectory)\(parent)/\(name)",
     ]
   }
 }

@@ -23,7 +23,7 @@ public final class SymbolSource {
     let address: Address
   }
 
-  private let folders: [String]
+  private let directories: [String]
   private var stored: StoredSymbols?
   private let readsFiles: Bool
   private let limit: WorkLimit
@@ -37,16 +37,16 @@ public final class SymbolSource {
   /// Makes a source that has opened nothing yet.
   ///
   /// - Parameters:
-  ///   - folders: directories to search for files of the same build, besides the modules' own paths,
+  ///   - directories: directories to search for files of the same build, besides the modules' own paths,
   ///     their `.gnu_debuglink` and `/usr/lib/debug`.
   ///   - stored: symbols of the report, for modules whose files are gone.
   ///   - readsFiles: false to use stored symbols only.
   ///   - timeLimit: seconds from now after which no more is read; nil for no limit.
   public init(
-    folders: [String] = [], stored: StoredSymbols? = nil, readsFiles: Bool = true,
+    directories: [String] = [], stored: StoredSymbols? = nil, readsFiles: Bool = true,
     timeLimit: Double? = nil
   ) {
-    self.folders = folders
+    self.directories = directories
     self.stored = stored
     self.readsFiles = readsFiles
     limit = WorkLimit(seconds: timeLimit)
@@ -174,7 +174,7 @@ public final class SymbolSource {
     if case .symbols(let symbols)? = loaded[key] { return symbols }
     guard loaded[key] == nil else { return nil }
     do {
-      let symbols = try ModuleSymbols(module, folders: folders, limit: limit)
+      let symbols = try ModuleSymbols(module, directories: directories, limit: limit)
       loaded[key] = .symbols(symbols)
       return symbols
     } catch {

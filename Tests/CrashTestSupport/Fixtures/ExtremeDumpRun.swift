@@ -9,23 +9,23 @@ package enum ExtremeDumpRun {
   ///
   /// - Parameters:
   ///   - program: the path of `ExtremeDumps`.
-  ///   - samples: a folder of real dumps, which are changed.
+  ///   - samples: a directory of real dumps, which are changed.
   ///   - patience: seconds for all of them.
   /// - Returns: a line for each dump that ended a process, ten at most.
   package static func failures(
     of seeds: Range<UInt64>, program: String, samples: String? = nil,
     patience: Int = ChildProcess.patience
   ) async throws -> [String] {
-    let folder = try SharedFolder(inMemory: true)
+    let directory = try SharedDirectory(inMemory: true)
     var failures: [String] = []
     var first = seeds.lowerBound
     while first < seeds.upperBound, failures.count < 10 {
-      let arguments = [folder.path, "\(first)", "\(seeds.upperBound - first)"]
+      let arguments = [directory.path, "\(first)", "\(seeds.upperBound - first)"]
       let child = try await ChildProcess.run(
-        program, arguments + [samples].compactMap { $0 }, in: folder.path,
+        program, arguments + [samples].compactMap { $0 }, in: directory.path,
         environment: ["SWIFT_BACKTRACE": "enable=no"], patience: patience)
       if child.end.exitCode == 0 { break }
-      let bytes = folder.bytes("seed") ?? []
+      let bytes = directory.bytes("seed") ?? []
       let seed = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       let words = (child.standardError + child.standardOutput).prefix(300)
       failures.append(

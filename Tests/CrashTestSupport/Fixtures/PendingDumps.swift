@@ -3,20 +3,20 @@ package import Foundation
 package import IntermediateDump
 internal import Testing
 
-/// A database in a temporary folder, with the pending dumps that a test puts there.
+/// A database in a temporary directory, with the pending dumps that a test puts there.
 package final class PendingDumps: Sendable {
-  package let folder: SharedFolder
-  package var path: String { folder.path }
+  package let directory: SharedDirectory
+  package var path: String { directory.path }
   private static let pending = "pending-serialized-dumps"
 
   package init(inMemory: Bool = false) throws {
-    folder = try SharedFolder(inMemory: inMemory)
+    directory = try SharedDirectory(inMemory: inMemory)
     try FileManager.default.createDirectory(
-      atPath: "\(folder.path)/\(Self.pending)", withIntermediateDirectories: false)
+      atPath: "\(directory.path)/\(Self.pending)", withIntermediateDirectories: false)
   }
 
-  /// The names in the folder of pending dumps.
-  package var names: [String] { folder.names(Self.pending) }
+  /// The names in the directory of pending dumps.
+  package var names: [String] { directory.names(Self.pending) }
 
   /// The database, to look at its reports.
   package var reports: [StoredReport] {
@@ -27,7 +27,7 @@ package final class PendingDumps: Sendable {
   package func path(of name: String) -> String { "\(path)/\(Self.pending)/\(name)" }
 
   package func put(_ bytes: [UInt8], _ name: String, age: TimeInterval = 0) throws {
-    try folder.put(bytes, "\(Self.pending)/\(name)")
+    try directory.put(bytes, "\(Self.pending)/\(name)")
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path(of: name))
   }

@@ -24,8 +24,8 @@ package final class PythonServer {
   package let port: Int
 
   /// - Parameter certificate: paths of a certificate and its key, for TLS.
-  package init(in folder: SharedFolder, certificate: (String, String)? = nil) throws {
-    record = folder.path + "/record-\(UUID().uuidString)"
+  package init(in directory: SharedDirectory, certificate: (String, String)? = nil) throws {
+    record = directory.path + "/record-\(UUID().uuidString)"
     let script = BuiltProducts.packageRoot + "/Tests/CrashReportUploadTests/Server/server.py"
     process.executableURL = URL(fileURLWithPath: try #require(OutsideTool.python3.path))
     process.arguments = [script, record] + (certificate.map { [$0.0, $0.1] } ?? [])

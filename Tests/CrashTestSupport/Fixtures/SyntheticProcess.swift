@@ -135,11 +135,11 @@ package enum SyntheticProcess {
     snapshot.process.watchdogInterval = 30_000_000_000
     snapshot.cxxException = CxxException(typeName: "St9exception", message: "what")
     snapshot.tasks = [TaskSnapshot(threadID: 4001, address: 0x5555_0000_1000, layoutVersion: 1)]
-    snapshot.process.controlGroup.path = "/user.slice"
-    snapshot.process.controlGroup.memoryUsed = 104
-    snapshot.process.controlGroup.memoryLimit = 105
-    snapshot.process.controlGroup.tasksUsed = 106
-    snapshot.process.controlGroup.tasksLimit = 107
+    snapshot.process.cgroup.path = "/user.slice"
+    snapshot.process.cgroup.memoryUsed = 104
+    snapshot.process.cgroup.memoryLimit = 105
+    snapshot.process.cgroup.tasksUsed = 106
+    snapshot.process.cgroup.tasksLimit = 107
     snapshot.system.loadAverage = "0.10 0.20 0.30 1/99 4001"
     snapshot.system.processorModel = "Some Processor"
     snapshot.system.processorText = Array(

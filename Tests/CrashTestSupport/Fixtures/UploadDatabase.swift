@@ -8,12 +8,12 @@ internal import Testing
 
 /// A database with reports to be uploaded.
 package struct UploadDatabase {
-  package let folder: SharedFolder
+  package let directory: SharedDirectory
   package let database: CrashReportDatabase
 
   package init(enabled: Bool = true) throws {
-    folder = try SharedFolder(inMemory: true)
-    database = try CrashReportDatabase(path: folder.path + "/db")
+    directory = try SharedDirectory(inMemory: true)
+    database = try CrashReportDatabase(path: directory.path + "/db")
     try database.setUploadsEnabled(enabled)
   }
 

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Minidump
 package import ProcessSnapshot
 
-extension TemporaryFolder {
+extension TemporaryDirectory {
   /// Writes a minidump and returns its path.
   package func write(_ snapshot: ProcessSnapshot, name: String = "test.dmp") throws -> String {
     let file = path + "/" + name
@@ -16,7 +16,7 @@ extension TemporaryFolder {
 
 /// The bytes the writer makes of a snapshot.
 package func minidumpBytes(of snapshot: ProcessSnapshot) throws -> [UInt8] {
-  let folder = try TemporaryFolder()
-  let file = try folder.write(snapshot)
+  let directory = try TemporaryDirectory()
+  let file = try directory.write(snapshot)
   return Array(try Data(contentsOf: URL(fileURLWithPath: file)))
 }

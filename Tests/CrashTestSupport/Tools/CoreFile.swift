@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Core files as the kernel leaves them in the folder of a dead process.
+/// Core files as the kernel leaves them in the directory of a dead process.
 public enum CoreFile {
   /// Why no core file can be had here; nil where one can.
   ///
@@ -16,13 +16,13 @@ public enum CoreFile {
     return limit.rlim_max == 0 ? "the hard limit of core files is 0" : nil
   }
 
-  /// The only file in a folder whose name begins with "core".
-  public static func path(in folder: String) throws -> String {
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+  /// The only file in a directory whose name begins with "core".
+  public static func path(in directory: String) throws -> String {
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory)
       .filter { $0.hasPrefix("core") }
     guard names.count == 1, let name = names.first else {
-      throw OutsideToolError("no core file, or more than one, in \(folder): \(names)")
+      throw OutsideToolError("no core file, or more than one, in \(directory): \(names)")
     }
-    return folder + "/" + name
+    return directory + "/" + name
   }
 }

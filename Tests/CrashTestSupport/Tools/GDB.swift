@@ -4,16 +4,16 @@ internal import Foundation
 public enum GDB {
   /// Opens a core file and tells what gdb sees.
   ///
-  /// - Parameter folder: a place for the script; made by the caller, who removes it.
+  /// - Parameter directory: a place for the script; made by the caller, who removes it.
   public static func view(
-    core: String, of executable: String, folder: String
+    core: String, of executable: String, directory: String
   ) async throws -> DebuggerView {
     try Door.requireProofs("GDB")
     guard let gdb = OutsideTool.gdb.path else { throw OutsideToolError("no gdb in PATH") }
-    let path = folder + "/view.py"
+    let path = directory + "/view.py"
     try script.write(toFile: path, atomically: false, encoding: .utf8)
     let child = try await ChildProcess.run(
-      gdb, ["-batch", "-nx", "-x", path, executable, core], in: folder,
+      gdb, ["-batch", "-nx", "-x", path, executable, core], in: directory,
       environment: ["DEBUGINFOD_URLS": ""])
     let view = parse(child.standardOutput)
     guard child.end.exitCode == 0, view.crashedThread != nil else {

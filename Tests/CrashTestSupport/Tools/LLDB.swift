@@ -4,14 +4,14 @@ internal import Foundation
 public enum LLDB {
   /// Opens a minidump and tells what LLDB sees; modules are found by the paths in the dump.
   ///
-  /// - Parameter folder: a place for the script; made by the caller, who removes it.
-  public static func view(dump minidump: String, folder: String) async throws -> DebuggerView {
+  /// - Parameter directory: a place for the script; made by the caller, who removes it.
+  public static func view(dump minidump: String, directory: String) async throws -> DebuggerView {
     try Door.requireProofs("LLDB")
     guard let lldb = OutsideTool.lldb.path else { throw OutsideToolError("no lldb-19 in PATH") }
-    let path = folder + "/view.lldb"
+    let path = directory + "/view.lldb"
     try script(minidump).write(toFile: path, atomically: false, encoding: .utf8)
     let child = try await ChildProcess.run(
-      lldb, ["--no-lldbinit", "--batch", "-s", path], in: folder,
+      lldb, ["--no-lldbinit", "--batch", "-s", path], in: directory,
       environment: ["DEBUGINFOD_URLS": "", "LLVM_ENABLE_DEBUGINFOD": "0"])
     var view = parse(child.standardOutput)
     view.transcript = child.standardOutput + child.standardError

@@ -23,32 +23,32 @@ public enum LLVMSymbolizer {
 
   /// Beside the Swift compiler, else in PATH.
   public static var path: String? {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
       .map(String.init)
     let isProgram = { FileManager.default.isExecutableFile(atPath: $0) }
-    let compiler = folders.map { $0 + "/swiftc" }.first(where: isProgram)
+    let compiler = directories.map { $0 + "/swiftc" }.first(where: isProgram)
     let beside = compiler.map {
       URL(fileURLWithPath: $0).resolvingSymlinksInPath().deletingLastPathComponent().path
     }
-    return ([beside].compactMap { $0 } + folders).map { $0 + "/llvm-symbolizer" }
+    return ([beside].compactMap { $0 } + directories).map { $0 + "/llvm-symbolizer" }
       .first(where: isProgram)
   }
 
   /// Asks for addresses of a file's own numbering.
   ///
-  /// - Parameter folder: a place for the list of addresses; made by the caller, who removes it.
+  /// - Parameter directory: a place for the list of addresses; made by the caller, who removes it.
   /// - Returns: for each address the frames, innermost first.
   public static func frames(
-    at addresses: [UInt64], of file: String, folder: String
+    at addresses: [UInt64], of file: String, directory: String
   ) async throws -> [[Frame]] {
     guard let path else { throw OutsideToolError("no llvm-symbolizer in the toolchain or PATH") }
-    let list = folder + "/addresses-\(UUID().uuidString)"
+    let list = directory + "/addresses-\(UUID().uuidString)"
     let text = addresses.map { "0x" + String($0, radix: 16) }.joined(separator: "\n")
     try text.write(toFile: list, atomically: false, encoding: .utf8)
     let child = try await ChildProcess.run(
       path,
       ["--obj=\(file)", "--inlines", "--functions=linkage", "--no-demangle", "@\(list)"],
-      in: folder, environment: ["DEBUGINFOD_URLS": ""], patience: 300)
+      in: directory, environment: ["DEBUGINFOD_URLS": ""], patience: 300)
     guard child.end.exitCode == 0 else {
       throw OutsideToolError("llvm-symbolizer: \(child.end)\n\(child.standardError)")
     }

@@ -17,8 +17,8 @@ public enum OutsideTool: String, Sendable {
   /// Its path; nil if it is not installed.
   public var path: String? {
     if rawValue.contains(".so") { return libraryPath }
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    return folders.map { "\($0)/\(rawValue)" }
+    let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    return directories.map { "\($0)/\(rawValue)" }
       .first { FileManager.default.isExecutableFile(atPath: $0) }
   }
 
@@ -26,8 +26,8 @@ public enum OutsideTool: String, Sendable {
   var isDebugger: Bool { [.gdb, .lldb, .strace].contains(self) }
 
   private var libraryPath: String? {
-    let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
-    return folders.filter { $0.hasSuffix("-linux-gnu") }.map { "/usr/lib/\($0)/\(rawValue)" }
+    let directories = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
+    return directories.filter { $0.hasSuffix("-linux-gnu") }.map { "/usr/lib/\($0)/\(rawValue)" }
       .first { FileManager.default.fileExists(atPath: $0) }
   }
 

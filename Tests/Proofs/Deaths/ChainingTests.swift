@@ -117,15 +117,15 @@ struct ChainingTests {
         ["chain", "mixed-deaths", "--database", victim.database], in: "handled-\(run)")
       let name = try #require(
         try victim.pendingFiles().first { PendingDumpName(fileName: $0)?.role == .finished })
-      let folder = victim.database + "/" + PendingDumpName.folder
-      let snapshot = try Victim.snapshot(ofDump: folder + "/" + name)
+      let directory = victim.database + "/" + PendingDumpName.directory
+      let snapshot = try Victim.snapshot(ofDump: directory + "/" + name)
       #expect(child.end.signal != nil)
       #expect(snapshot.exception?.signal == child.end.signal, "run \(run)")
       #expect(snapshot.capture.isComplete)
       let dumps = try victim.pendingFiles().compactMap { PendingDumpName(fileName: $0) }
         .filter { $0.role != .runRecord && $0.role != .fifo }
       #expect(dumps.count == 1, "run \(run): \(dumps)")
-      try FileManager.default.removeItem(atPath: folder)
+      try FileManager.default.removeItem(atPath: directory)
     }
   }
 
@@ -187,8 +187,8 @@ struct ChainingTests {
       "freed-page", on: .main, options: ["--forgo", "memory-reads"], coreFile: .allowed)
     #expect(child.end.signal == SIGSEGV)
     let gdb = try await GDB.view(
-      core: try CoreFile.path(in: try victim.folder("handled")), of: victim.executable,
-      folder: try victim.folder("gdb"))
+      core: try CoreFile.path(in: try victim.directory("handled")), of: victim.executable,
+      directory: try victim.directory("gdb"))
     _ = try await victim.process()
     let snapshot = try Victim.snapshot(of: try #require(try victim.reports().first))
     let address = try #require(snapshot.crashedThread?.instructionPointer)
@@ -220,9 +220,9 @@ struct ChainingTests {
     let dump = try #require(names.first { $0.role == .finished })
     let ofChild = names.filter { $0.reportID == dump.reportID }
     #expect(Set(ofChild.map(\.role)) == [.finished, .runRecord, .fifo])
-    let folder = victim.database + "/" + PendingDumpName.folder + "/"
+    let directory = victim.database + "/" + PendingDumpName.directory + "/"
     let records = try names.filter { $0.role == .runRecord }.map { name in
-      let bytes = try Data(contentsOf: URL(fileURLWithPath: folder + name.description))
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: directory + name.description))
       let document = try IntermediateDumpDocument(parsing: [UInt8](bytes))
       #expect(document.isComplete)
       return (name.reportID, try #require(document.root.map(.owner)))
@@ -258,7 +258,7 @@ struct ChainingTests {
     let dumps = names.filter { $0.role == .finished }.map(\.reportID)
     #expect(dumps.count == 2)
     let record =
-      victim.database + "/" + PendingDumpName.folder + "/"
+      victim.database + "/" + PendingDumpName.directory + "/"
       + locked.with(role: .runRecord).description
     let bytes = try Data(contentsOf: URL(fileURLWithPath: record))
     let owner = try #require(

@@ -12,12 +12,12 @@ struct DescriptorTests {
     let victim = try await Victim(configuration)
     let runs = 12
     for number in 1...runs {
-      let folder = "run-\(number)"
+      let directory = "run-\(number)"
       let child = try await victim.run(
         ["null-read", "--database", victim.database, "--threads", "3", "--condition", condition],
-        in: folder)
+        in: directory)
       #expect(child.end.signal == 11)
-      #expect(try size(of: victim.folder(folder) + "/program-file") == 0)
+      #expect(try size(of: victim.directory(directory) + "/program-file") == 0)
     }
     let lines = try await victim.process()
     #expect(lines.count == runs)

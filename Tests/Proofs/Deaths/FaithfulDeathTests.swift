@@ -44,7 +44,7 @@ struct FaithfulDeathTests {
     let snapshot = try Victim.snapshot(of: report)
     try checkSnapshot(snapshot, crash, processID: handled.processID, executable: victim.executable)
 
-    let lldb = try await LLDB.view(dump: report.path, folder: try victim.folder("lldb"))
+    let lldb = try await LLDB.view(dump: report.path, directory: try victim.directory("lldb"))
     checkStack(lldb, crash, scene.place)
     #expect(Set(lldb.threads) == Set(snapshot.threads.map(\.id)))
     #expect(lldb.crashedThread == snapshot.exception?.threadID)
@@ -54,9 +54,9 @@ struct FaithfulDeathTests {
       print("\(crash.kind), \(scene.testDescription): not compared with gdb: \(obstacle)")
       return
     }
-    let core = try CoreFile.path(in: try victim.folder("handled"))
+    let core = try CoreFile.path(in: try victim.directory("handled"))
     let gdb = try await GDB.view(
-      core: core, of: victim.executable, folder: try victim.folder("gdb"))
+      core: core, of: victim.executable, directory: try victim.directory("gdb"))
     checkSameProcess(lldb, gdb)
     var comparison = StackComparison()
     comparison.add(

@@ -44,10 +44,10 @@ struct HandlerStatusTests {
   }
 
   private func doctor(_ processID: Int32) async throws -> ChildProcess {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     return try await ChildProcess.run(
       try await BuiltProducts.shared.executable("postmortem", .asTested),
-      ["doctor", "\(processID)"], in: folder.path)
+      ["doctor", "\(processID)"], in: directory.path)
   }
 
   @Test func findsWhatStandsInTheWay() async throws {

@@ -10,15 +10,15 @@ struct LinkingTests {
   @Test("A plugin that starts the handler stays when its host closes it")
   func plugin() async throws {
     let victim = try await Victim(.asTested)
-    let folder = try TemporaryFolder()
-    let library = folder.path + "/plugin.so"
-    try await compile(Self.pluginSource, ["-emit-library", "-o", library], in: folder)
-    let source = folder.path + "/host.c"
+    let directory = try TemporaryDirectory()
+    let library = directory.path + "/plugin.so"
+    try await compile(Self.pluginSource, ["-emit-library", "-o", library], in: directory)
+    let source = directory.path + "/host.c"
     try Self.hostSource.write(toFile: source, atomically: false, encoding: .utf8)
-    let host = folder.path + "/host"
-    try await run("clang", [source, "-o", host], in: folder)
-    let alone = try await die([host, library], in: folder)
-    let handled = try await die([host, library, victim.database], in: folder)
+    let host = directory.path + "/host"
+    try await run("clang", [source, "-o", host], in: directory)
+    let alone = try await die([host, library], in: directory)
+    let handled = try await die([host, library, victim.database], in: directory)
     #expect(alone.end.signal == 11)
     #expect(handled.end == alone.end)
     let lines = try await victim.process()
@@ -30,16 +30,16 @@ struct LinkingTests {
     .enabled("needs the toolchain's static libraries") { isStaticPossible })
   func staticExecutable() async throws {
     let victim = try await Victim(.asTested)
-    let folder = try TemporaryFolder()
-    let program = folder.path + "/program"
+    let directory = try TemporaryDirectory()
+    let program = directory.path + "/program"
     try await compile(
       Self.programSource,
       ["-static-executable", "-Xlinker", "-u", "-Xlinker", "__pthread_create", "-o", program],
-      in: folder)
+      in: directory)
     let kinds = ["fault": 11, "abort": 6, "trap": 4, "worker": 4, "overflow": 11]
     for (kind, signal) in kinds {
-      let alone = try await die([program, kind], in: folder)
-      let handled = try await die([program, kind, victim.database], in: folder)
+      let alone = try await die([program, kind], in: directory)
+      let handled = try await die([program, kind, victim.database], in: directory)
       #expect(alone.end.signal == Int32(signal), "\(kind)")
       #expect(handled.end == alone.end, "\(kind)")
     }
@@ -51,12 +51,12 @@ struct LinkingTests {
   }
 
   private static let isStaticPossible: Bool = {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     guard
-      let swift = folders.map({ "\($0)/swiftc" })
+      let swift = directories.map({ "\($0)/swiftc" })
         .first(where: FileManager.default.isExecutableFile(atPath:))
     else { return false }
-    // Beside the folder of programs.
+    // Beside the directory of programs.
     let root = URL(fileURLWithPath: swift).resolvingSymlinksInPath().deletingLastPathComponent()
       .deletingLastPathComponent()
     return FileManager.default.fileExists(atPath: root.path + "/lib/swift_static")
@@ -71,9 +71,9 @@ struct LinkingTests {
 
   /// Compiles and links one source with the objects that the tests were built with.
   private func compile(
-    _ source: String, _ options: [String], in folder: borrowing TemporaryFolder
+    _ source: String, _ options: [String], in directory: borrowing TemporaryDirectory
   ) async throws {
-    let path = folder.path + "/main.swift"
+    let path = directory.path + "/main.swift"
     try source.write(toFile: path, atomically: false, encoding: .utf8)
     let products = URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
       .deletingLastPathComponent().path
@@ -93,24 +93,24 @@ struct LinkingTests {
         }
         .sorted().map { "\(objects)/\($0)" }
     }
-    try await run("swiftc", arguments, in: folder)
+    try await run("swiftc", arguments, in: directory)
   }
 
   private func run(
-    _ tool: String, _ arguments: [String], in folder: borrowing TemporaryFolder
+    _ tool: String, _ arguments: [String], in directory: borrowing TemporaryDirectory
   ) async throws {
     let child = try await ChildProcess.run(
-      "/usr/bin/env", [tool] + arguments, in: folder.path, patience: 300)
+      "/usr/bin/env", [tool] + arguments, in: directory.path, patience: 300)
     guard child.end.exitCode == 0 else {
       throw OutsideToolError("\(tool): \(child.end)\n\(child.standardOutput)\(child.standardError)")
     }
   }
 
   private func die(
-    _ command: [String], in folder: borrowing TemporaryFolder
+    _ command: [String], in directory: borrowing TemporaryDirectory
   ) async throws -> ChildProcess {
     try await ChildProcess.run(
-      command[0], Array(command.dropFirst()), in: folder.path,
+      command[0], Array(command.dropFirst()), in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 

@@ -18,28 +18,28 @@ struct SteadyStateTests {
       "\(child.standardError)")
   }
 
-  @Test("Starting again is accepted for the same folder and refused for another")
+  @Test("Starting again is accepted for the same directory and refused for another")
   func startAgain() async throws {
     let victim = try await Victim(.asTested)
     let child = try await victim.run(["start-again", "--database", victim.database], in: "again")
     #expect(child.end.exitCode == 0, "\(child.standardError)")
     let lines = child.standardOutput.split(separator: "\n")
-    #expect(lines.first == "same folder: accepted")
+    #expect(lines.first == "same directory: accepted")
     #expect(lines.count == 2 && lines[1].contains(victim.database), "\(lines)")
-    #expect(lines.last != "other folder: accepted")
+    #expect(lines.last != "other directory: accepted")
     #expect(!FileManager.default.fileExists(atPath: victim.database + "-other"))
   }
 
-  @Test("A folder that cannot be used is an error that names it")
-  func unusableFolder() async throws {
+  @Test("A directory that cannot be used is an error that names it")
+  func unusableDirectory() async throws {
     let victim = try await Victim(.asTested)
-    let file = try victim.folder("unusable") + "/file"
-    try "not a folder".write(toFile: file, atomically: true, encoding: .utf8)
+    let file = try victim.directory("unusable") + "/file"
+    try "not a directory".write(toFile: file, atomically: true, encoding: .utf8)
     let child = try await victim.run(["abort", "--database", file], in: "unusable")
     // EX_CANTCREAT: crash-lab reports the error and does not go on.
     #expect(child.end.exitCode == 73)
     #expect(child.standardError.contains(file))
-    #expect(try String(contentsOfFile: file, encoding: .utf8) == "not a folder")
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "not a directory")
   }
 
   @Test("A clean end leaves nothing to report, and the next start removes what it left")

@@ -7,13 +7,13 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// Runs crash-lab in a folder of its own.
+/// Runs crash-lab in a directory of its own.
 final class Victim: Sendable {
   /// More threads than the crashing one, so that stopping them is part of every run.
   static let sleepers = 3
 
   let executable: String
-  private let folder = try! TemporaryFolder()
+  private let directory = try! TemporaryDirectory()
 
   init(_ configuration: BuildConfiguration) async throws {
     executable = try await BuiltProducts.shared.executable("crash-lab", configuration)
@@ -23,10 +23,10 @@ final class Victim: Sendable {
     executable = try await BuiltProducts.shared.executable("crash-lab", sanitizer)
   }
 
-  var database: String { folder.path + "/database" }
+  var database: String { directory.path + "/database" }
 
-  /// Makes a folder for one run; a core file lands there.
-  func folder(_ name: String) throws -> String { try folder.subfolder(name) }
+  /// Makes a directory for one run; a core file lands there.
+  func directory(_ name: String) throws -> String { try directory.subdirectory(name) }
 
   /// Runs crash-lab with any arguments.
   ///
@@ -36,7 +36,7 @@ final class Victim: Sendable {
     coreFile: ChildProcess.CoreFile = .none
   ) async throws -> ChildProcess {
     try await ChildProcess.run(
-      executable, arguments, in: try folder(name),
+      executable, arguments, in: try directory(name),
       environment: ["SWIFT_BACKTRACE": backtracer ? "enable=yes,color=no" : "enable=no"],
       coreFile: coreFile, leadsGroup: backtracer)
   }
@@ -51,7 +51,7 @@ final class Victim: Sendable {
       in: "alone", backtracer: backtracer, coreFile: coreFile)
   }
 
-  /// Dies with the handler; the run's folder is `handled`.
+  /// Dies with the handler; the run's directory is `handled`.
   func die(
     _ kind: String, on place: CrashPlace, options: [String] = [], backtracer: Bool = false,
     coreFile: ChildProcess.CoreFile = .none
@@ -78,7 +78,7 @@ final class Victim: Sendable {
     try CrashReportDatabase(path: database).reports()
   }
 
-  /// Names of the files in the folder of pending dumps.
+  /// Names of the files in the directory of pending dumps.
   func pendingFiles() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: database + "/pending-serialized-dumps")
       .sorted()

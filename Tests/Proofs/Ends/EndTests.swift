@@ -10,12 +10,12 @@ import Testing
 
 /// What the next start says of real processes that ended without a dump.
 @Suite struct EndTests {
-  private let folder: EndFolder
+  private let directory: EndDirectory
 
-  init() throws { folder = try EndFolder() }
+  init() throws { directory = try EndDirectory() }
 
   private func run(_ way: String, mode: EndingVictim.Mode = .handled) throws -> EndingVictim {
-    try EndingVictim(folder.database, way, mode: mode)
+    try EndingVictim(directory.database, way, mode: mode)
   }
 
   private func started(_ way: String, mode: EndingVictim.Mode = .handled) throws -> EndingVictim {
@@ -26,10 +26,10 @@ import Testing
 
   /// The only verdict, after a conversion that leaves nothing pending.
   private func verdict() throws -> RunEnd {
-    let processed = try folder.process()
+    let processed = try directory.process()
     #expect(processed.count == 1, "\(processed)")
-    #expect(folder.pending == [])
-    let ends = try folder.ends()
+    #expect(directory.pending == [])
+    let ends = try directory.ends()
     try #require(ends.count == 1)
     // Never uploaded unless somebody asks.
     #expect(ends[0].state == .completed)
@@ -53,15 +53,15 @@ import Testing
       let daemon = try #require(victim.daemonProcessID())
       try #require(EndingVictim.waitForEnd(of: daemon))
     }
-    #expect(try folder.process() == [])
-    #expect(try folder.ends().isEmpty)
-    #expect(folder.pending.filter { $0.hasSuffix(".locked") } == [])
+    #expect(try directory.process() == [])
+    #expect(try directory.ends().isEmpty)
+    #expect(directory.pending.filter { $0.hasSuffix(".locked") } == [])
   }
 
   @Test("A clean exit leaves nothing behind", arguments: ["exit", "return", "thread-exit"])
   func cleanExit(way: String) throws {
     try run(way).end()
-    #expect(folder.pending == [])
+    #expect(directory.pending == [])
   }
 
   @Test(
@@ -75,20 +75,20 @@ import Testing
     }
     #expect(ends[0] == ends[1])
     #expect(ends[0].signal == signal)
-    #expect(try folder.process() == [])
-    #expect(try folder.ends().isEmpty)
+    #expect(try directory.process() == [])
+    #expect(try directory.ends().isEmpty)
   }
 
   @Test func aProgramsOwnHandlerReplacesOurs() throws {
     let victim = try started("handles-term")
     victim.signal(SIGTERM)
     #expect(victim.end().exitCode == 0)
-    #expect(try folder.process() == [])
+    #expect(try directory.process() == [])
   }
 
   @Test func anIgnoredSignalStaysIgnored() throws {
     let victim = try EndingVictim(
-      folder.database, "wait", through: ["/usr/bin/nohup"])
+      directory.database, "wait", through: ["/usr/bin/nohup"])
     try #require(victim.waitForLine("waiting"))
     // Both are there when it goes on: HUP, were it not ignored, would be taken first.
     victim.signal(SIGSTOP)
@@ -96,7 +96,7 @@ import Testing
     victim.signal(SIGTERM)
     victim.signal(SIGCONT)
     #expect(victim.end().signal == SIGTERM)
-    #expect(try folder.process() == [])
+    #expect(try directory.process() == [])
   }
 
   @Test func aKilledProcessWhoseParentHasNotAskedIsKnownToBeKilled() throws {
@@ -128,7 +128,7 @@ import Testing
     let end = try verdict()
     // Whoever collects orphans may have asked for it already.
     #expect([.killed, .unexplained].contains(end.kind))
-    #expect(try folder.ends()[0].snapshot.process.processID == UInt32(daemon))
+    #expect(try directory.ends()[0].snapshot.process.processID == UInt32(daemon))
   }
 
   @Test func aDaemonThatExitsLeavesNothingOfItsOwnBehind() throws {
@@ -137,8 +137,8 @@ import Testing
     let daemon = try #require(victim.daemonProcessID())
     try #require(EndingVictim.waitForEnd(of: daemon))
     // Its parent's: daemon(3) ends by _exit.
-    #expect(folder.pending.count { $0.hasSuffix(".locked") } == 1)
-    let records = folder.pending.filter { $0.hasSuffix(".run") }
+    #expect(directory.pending.count { $0.hasSuffix(".locked") } == 1)
+    let records = directory.pending.filter { $0.hasSuffix(".run") }
     #expect(records.count == 1)
   }
 
@@ -148,13 +148,13 @@ import Testing
     let daemon = try #require(victim.daemonProcessID())
     defer { kill(daemon, SIGKILL) }
     try #require(victim.waitForLine("waiting"))
-    let held = try folder.pending.filter { $0.hasSuffix(".locked") }.filter { name in
-      let owner = try #require(folder.record(beside: name))
+    let held = try directory.pending.filter { $0.hasSuffix(".locked") }.filter { name in
+      let owner = try #require(directory.record(beside: name))
       return owner.processID == UInt32(daemon)
     }
     try #require(held.count == 1)
     var status = stat()
-    try #require(unsafe stat(folder.pendingPath + "/" + held[0], &status) == 0)
+    try #require(unsafe stat(directory.pendingPath + "/" + held[0], &status) == 0)
     #expect(status.st_size == 0 && status.st_blocks > 1000)
   }
 
@@ -162,13 +162,13 @@ import Testing
     let victim = try started("wait", mode: .withoutUncleanEnds)
     victim.signal(SIGKILL)
     victim.end()
-    #expect(try folder.process() == [])
-    #expect(folder.pending == [])
+    #expect(try directory.process() == [])
+    #expect(directory.pending == [])
   }
 
   @Test func aChildsExitIsNotItsParents() throws {
     let victim = try started("fork-exit")
-    #expect(folder.pending.count { $0.hasSuffix(".locked") } == 1)
+    #expect(directory.pending.count { $0.hasSuffix(".locked") } == 1)
     victim.signal(SIGKILL)
     victim.end()
     #expect(try verdict().kind == .unexplained)
@@ -199,16 +199,16 @@ import Testing
     let victim = try started("exec-self")
     victim.signal(SIGKILL)
     victim.end()
-    #expect(try folder.process().count == 2)
+    #expect(try directory.process().count == 2)
     #expect(
-      Set(try folder.ends().compactMap(\.end.kind)) == [.replaced, .unexplained])
+      Set(try directory.ends().compactMap(\.end.kind)) == [.replaced, .unexplained])
   }
 
   @Test func anotherBootIsAReboot() throws {
     let victim = try started("wait")
     victim.signal(SIGKILL)
     victim.end()
-    try folder.changeRecord { $0.bootID = "11111111-2222-3333-4444-555555555555" }
+    try directory.changeRecord { $0.bootID = "11111111-2222-3333-4444-555555555555" }
     let end = try verdict()
     #expect(end.kind == .rebooted)
     #expect(end.certainty == .possible)
@@ -217,34 +217,35 @@ import Testing
 
   @Test func aProcessThatHungAndWasKilledIsTwoReports() throws {
     let victim = try started("hang")
-    try #require(folder.waitForRecord { $0.beat?.hangReport != nil })
+    try #require(directory.waitForRecord { $0.beat?.hangReport != nil })
     victim.signal(SIGKILL)
     victim.end()
-    #expect(try folder.process().count == 2)
-    #expect(folder.pending == [])
-    let ends = try folder.ends()
+    #expect(try directory.process().count == 2)
+    #expect(directory.pending == [])
+    let ends = try directory.ends()
     try #require(ends.count == 1)
     #expect(ends[0].end.kind == .hungThenKilled)
-    let others = try CrashReportDatabase(path: folder.database).reports()
+    let others = try CrashReportDatabase(path: directory.database).reports()
       .filter { $0.state == .pending }.map(\.id)
     #expect(others == [try #require(ends[0].end.hangReport)])
   }
 
   @Test func aBeatNamesTheFilesThatWereLocked() throws {
     let victim = try started("lock-beat")
-    try #require(folder.waitForRecord { $0.beat?.lockedFiles.isEmpty == false })
+    try #require(directory.waitForRecord { $0.beat?.lockedFiles.isEmpty == false })
     victim.signal(SIGKILL)
     victim.end()
     let end = try verdict()
     #expect(end.kind == .unexplained)
-    #expect(end.evidence.contains("It held locks on \(folder.database)/locked."), "\(end.evidence)")
+    #expect(
+      end.evidence.contains("It held locks on \(directory.database)/locked."), "\(end.evidence)")
   }
 
   @Test func aCrashInAnExitHandlerIsStillACrash() throws {
     let victim = try run("crash-at-exit")
     #expect(victim.end().signal == SIGABRT)
-    #expect(try folder.process().map(\.outcome) == [.complete])
-    #expect(try folder.ends().isEmpty)
+    #expect(try directory.process().map(\.outcome) == [.complete])
+    #expect(try directory.ends().isEmpty)
   }
 
   @Test(
@@ -252,14 +253,14 @@ import Testing
     .enabled("needs root") { geteuid() == 0 })
   func firstProcess() throws {
     let victim = try EndingVictim(
-      folder.database, "wait", through: Racer.namespace)
+      directory.database, "wait", through: Racer.namespace)
     try #require(victim.waitForLine("waiting"))
     // unshare's child.
     let children = "/proc/\(victim.processID)/task/\(victim.processID)/children"
     let text = try String(contentsOfFile: children, encoding: .utf8)
     let inner = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
     kill(inner, SIGTERM)
-    try #require(folder.waitForRecord { $0.notes.termination != nil })
+    try #require(directory.waitForRecord { $0.notes.termination != nil })
     #expect(kill(inner, 0) == 0)
     kill(inner, SIGKILL)
     victim.end()
@@ -272,13 +273,13 @@ import Testing
   func outOfMemory() throws {
     let group = try MemoryLimit(megabytes: 64)
     let victim = try EndingVictim(
-      folder.database, "eat",
+      directory.database, "eat",
       through: ["/bin/sh", "-c", "echo $$ > \(group.path)/cgroup.procs && exec \"$@\"", "sh"])
     #expect(victim.end().signal == SIGKILL)
     let end = try verdict()
     #expect(end.kind == .outOfMemory, "\(end)")
     #expect(end.certainty != .possible)
-    let report = CrashReport(snapshot: try folder.ends()[0].snapshot, symbolicating: false)
+    let report = CrashReport(snapshot: try directory.ends()[0].snapshot, symbolicating: false)
     #expect(report.explanation?.contains("memory had run out") == true)
     #expect(report.signature == "end | out-of-memory")
     #expect(TextReport.text(of: report).contains("Processes of its control group killed"))
@@ -291,7 +292,7 @@ import Testing
     var group: MemoryLimit? = try MemoryLimit(megabytes: 64)
     let path = try #require(group?.path)
     let victim = try EndingVictim(
-      folder.database, "wait",
+      directory.database, "wait",
       through: ["/bin/sh", "-c", "echo $$ > \(path)/cgroup.procs && exec \"$@\"", "sh"])
     try #require(victim.waitForLine("waiting"))
     victim.signal(SIGKILL)

@@ -108,13 +108,13 @@ final class EndingVictim {
 }
 
 /// A database and what is said there of the ends of runs.
-struct EndFolder {
-  private let folder: SharedFolder
-  var database: String { folder.path + "/db" }
-  var pending: [String] { folder.names("db/pending-serialized-dumps") }
+struct EndDirectory {
+  private let directory: SharedDirectory
+  var database: String { directory.path + "/db" }
+  var pending: [String] { directory.names("db/pending-serialized-dumps") }
   var pendingPath: String { database + "/pending-serialized-dumps" }
 
-  init() throws { folder = try SharedFolder() }
+  init() throws { directory = try SharedDirectory() }
 
   func process() throws -> [ProcessedDump] {
     try processIntermediateDumps(
@@ -134,14 +134,14 @@ struct EndFolder {
   private var records: [(name: String, record: RunRecord)] {
     pending.filter { $0.hasSuffix(".run") }.compactMap { name in
       let path = "db/pending-serialized-dumps/" + name
-      return folder.bytes(path).flatMap(RunRecord.init(bytes:)).map { (path, $0) }
+      return directory.bytes(path).flatMap(RunRecord.init(bytes:)).map { (path, $0) }
     }
   }
 
   /// The run record of a locked file.
   func record(beside name: String) -> RunRecord? {
     guard let record = PendingDumpName(fileName: name)?.with(role: .runRecord) else { return nil }
-    return folder.bytes("db/pending-serialized-dumps/\(record)").flatMap(RunRecord.init(bytes:))
+    return directory.bytes("db/pending-serialized-dumps/\(record)").flatMap(RunRecord.init(bytes:))
   }
 
   /// Changes the only run record there is, as another time or machine would have left it.
@@ -150,7 +150,7 @@ struct EndFolder {
     let name = first.name
     var record = first.record
     change(&record)
-    try folder.put(record.encoded() ?? [], name)
+    try directory.put(record.encoded() ?? [], name)
   }
 
   /// Waits until a run record says something; false after a minute.

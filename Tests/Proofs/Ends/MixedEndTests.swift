@@ -34,14 +34,14 @@ import Testing
   ]
 
   @Test func noVerdictIsFalse() throws {
-    let folder = try EndFolder()
+    let directory = try EndDirectory()
     let count =
       ProcessInfo.processInfo.environment["POSTMORTEM_END_RUNS"].flatMap(Int.init) ?? 44
     var expected: [String] = []
     var last = 0
     for number in 0..<count {
       let way = Self.ways[number % Self.ways.count]
-      let victim = try EndingVictim(folder.database, way.name)
+      let victim = try EndingVictim(directory.database, way.name)
       if !way.signals.isEmpty { try #require(victim.waitForLine("waiting"), "\(way.name)") }
       for signal in way.signals {
         usleep(way.pause)
@@ -54,15 +54,15 @@ import Testing
       expected += way.verdicts.map { "\(victim.processID) \($0)" }
       // At different distances from the ends.
       if number % 7 == 6 || number == count - 1 {
-        _ = try folder.process()
+        _ = try directory.process()
         last = number
       }
     }
     #expect(last == count - 1)
-    let found = try folder.ends().map { end in
+    let found = try directory.ends().map { end in
       "\(end.snapshot.process.processID ?? 0) \(end.end.kind.map { "\($0)" } ?? "?")"
     }
     #expect(found.sorted() == expected.sorted())
-    #expect(folder.pending.filter { $0.hasSuffix(".locked") } == [])
+    #expect(directory.pending.filter { $0.hasSuffix(".locked") } == [])
   }
 }

@@ -9,7 +9,7 @@ import Testing
   struct CallListTests {
     /// What brings out the calls that a crash in good order does not make.
     private static let rareCases: [(Scene, Disturbance)] = [
-      // The descriptors are not ours any more: folders and file are made again.
+      // The descriptors are not ours any more: directories and file are made again.
       (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 9)),
       // fstat is kept from us by a filter.
       (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 1)),
@@ -46,9 +46,9 @@ import Testing
 
     private static var isOnOverlay: Bool {
       get async throws {
-        let folder = try TemporaryFolder()
+        let directory = try TemporaryDirectory()
         let stat = try await ChildProcess.run(
-          "/usr/bin/stat", ["-f", "-c", "%T", folder.path], in: folder.path)
+          "/usr/bin/stat", ["-f", "-c", "%T", directory.path], in: directory.path)
         #expect(stat.end.exitCode == 0)
         return stat.standardOutput == "overlayfs\n"
       }

@@ -7,7 +7,7 @@ enum Disturbance: Sendable, CustomStringConvertible {
   case failures(InjectorReport.Role, from: Int, numbers: [Int], errno: Int32)
   /// The process is killed when a call returns, or before it is made.
   case kill(InjectorReport.Role, Int, isBefore: Bool = false)
-  /// A shell's command is run before a call; `DATABASE` in it is the database's folder.
+  /// A shell's command is run before a call; `DATABASE` in it is the database's directory.
   case command(InjectorReport.Role, Int, String)
   /// The process is killed before the first call of one system call.
   case killFirst(InjectorReport.Role, number: Int)

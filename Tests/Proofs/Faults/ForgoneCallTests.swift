@@ -36,7 +36,7 @@ struct ForgoneCallTests {
       Group("file-checks", ["fstat"]),
       Group("file-position", ["lseek"], isAlwaysMade: false),
       Group("rename", ["renameat2"]),
-      Group("folders", ["mkdirat"], isAlwaysMade: false),
+      Group("directories", ["mkdirat"], isAlwaysMade: false),
       Group("random", ["getrandom"], isAlwaysMade: false),
       Group("fault-stack", ["sigaltstack"]),
       Group("descriptor-table", ["unshare"]),
@@ -47,34 +47,36 @@ struct ForgoneCallTests {
   private static let kinds = ["null-read", "divide-by-zero"]
 
   private func die(
-    _ kind: String, under condition: String, more: [String], in folder: borrowing TemporaryFolder
+    _ kind: String, under condition: String, more: [String],
+    in directory: borrowing TemporaryDirectory
   ) async throws -> ChildEnd {
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let child = try await ChildProcess.run(
       victim, [kind, "--threads", "3", "--condition", condition] + more,
-      in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+      in: try directory.subdirectory("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
     return child.end
   }
 
   @Test("Forgone, a filter that kills on them changes nothing", arguments: kinds, Group.all)
   func killed(_ kind: String, _ group: Group) async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let condition = group.name + "-killed"
-    let alone = try await die(kind, under: condition, more: ["--no-handler"], in: folder)
+    let alone = try await die(kind, under: condition, more: ["--no-handler"], in: directory)
     #expect(alone.signal == (kind == "null-read" ? 11 : 8))
-    let database = folder.path + "/database"
+    let database = directory.path + "/database"
     let handled = try await die(
-      kind, under: condition, more: ["--database", database, "--forgo", group.name], in: folder)
+      kind, under: condition, more: ["--database", database, "--forgo", group.name], in: directory)
     #expect(handled == alone)
     try await checkOneReport(database)
   }
 
   @Test("Not forgone, it does", arguments: Group.all.filter(\.isAlwaysMade))
   func killing(_ group: Group) async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let end = try await die(
-      "null-read", under: group.name + "-killed", more: ["--database", folder.path + "/database"],
-      in: folder)
+      "null-read", under: group.name + "-killed",
+      more: ["--database", directory.path + "/database"],
+      in: directory)
     #expect(end.signal == 31)
   }
 
@@ -96,17 +98,17 @@ struct ForgoneCallTests {
     arguments: kinds,
     ["calls-not-permitted", "calls-not-implemented", "actions-not-permitted"])
   func refused(_ kind: String, _ condition: String) async throws {
-    let folder = try TemporaryFolder()
-    let alone = try await die(kind, under: condition, more: ["--no-handler"], in: folder)
-    let database = folder.path + "/database"
+    let directory = try TemporaryDirectory()
+    let alone = try await die(kind, under: condition, more: ["--no-handler"], in: directory)
+    let database = directory.path + "/database"
     let handled = try await die(
-      kind, under: condition, more: ["--database", database], in: folder)
+      kind, under: condition, more: ["--database", database], in: directory)
     #expect(handled == alone)
     try await checkOneReport(database)
   }
 
   private func checkOneReport(_ database: String) async throws {
-    let processed = try ReportFolder(database)
+    let processed = try ReportDirectory(database)
     #expect(processed.hasOneCompleteReport, "\(processed)")
   }
 }

@@ -8,7 +8,7 @@ struct InjectedRun: Sendable {
   let report: InjectorReport
   /// Dumps that held at least one byte.
   let writtenDumps: Int
-  let reports: ReportFolder
+  let reports: ReportDirectory
 
   init(_ scene: Scene, _ disturbance: Disturbance) async throws {
     try await self.init(scene.arguments, disturbance)
@@ -20,9 +20,9 @@ struct InjectedRun: Sendable {
   init(
     _ arguments: [String], _ disturbance: Disturbance, after shell: String? = nil
   ) async throws {
-    let folder = try TemporaryFolder()
-    let database = folder.path + "/database"
-    let text = folder.path + "/report"
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/database"
+    let text = directory.path + "/report"
     let injector = try await BuiltProducts.shared.executable("FaultInjector", .asTested)
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let child = try await ChildProcess.run(
@@ -34,7 +34,7 @@ struct InjectedRun: Sendable {
         + (shell.map { ["/bin/sh", "-c", $0 + #"; exec "$0" "$@""#] } ?? []) + [victim]
         + arguments
         + ["--database", database],
-      in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+      in: try directory.subdirectory("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
     guard child.end.exitCode == 0 else {
       throw OutsideToolError("FaultInjector: \(child.end) \(child.standardError)")
     }
@@ -45,7 +45,7 @@ struct InjectedRun: Sendable {
       let isFile = attributes[.type] as? FileAttributeType == .typeRegular
       return isFile && !name.hasSuffix(".run") && (attributes[.size] as? Int ?? 0) > 0
     }
-    reports = try ReportFolder(database)
+    reports = try ReportDirectory(database)
   }
 
   var hasCompleteReport: Bool { reports.hasOneCompleteReport }

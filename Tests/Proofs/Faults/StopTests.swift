@@ -62,13 +62,13 @@ struct StopTests {
 
   @Test("A thread whose signals libc blocks is stopped once it has had its processor")
   func starvedThread() async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     _ = try await ChildProcess.run(
       victim,
-      ["null-read", "--database", folder.path + "/database", "--condition", "starved-thread"],
-      in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
-    let reports = try ReportFolder(folder.path + "/database")
+      ["null-read", "--database", directory.path + "/database", "--condition", "starved-thread"],
+      in: try directory.subdirectory("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let reports = try ReportDirectory(directory.path + "/database")
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let threads = try #require(reports.snapshots.first).threads
     let starved = try #require(threads.first { $0.name == "starved" })
@@ -94,18 +94,19 @@ struct StopTests {
     "No room for real-time signals: all threads stop all the same",
     arguments: ["no-pending-signals", "full-signal-queue"], ["null-read", "fatal-error"])
   func noPendingSignals(_ condition: String, _ kind: String) async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     let child = try await ChildProcess.run(
       victim,
       [
-        kind, "--database", folder.path + "/database", "--threads", "8", "--condition", condition,
-      ], in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+        kind, "--database", directory.path + "/database", "--threads", "8", "--condition",
+        condition,
+      ], in: try directory.subdirectory("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
     #expect(child.end.signal != nil)
-    try Self.expectAllStopped(try ReportFolder(folder.path + "/database"))
+    try Self.expectAllStopped(try ReportDirectory(directory.path + "/database"))
   }
 
-  private static func expectAllStopped(_ reports: ReportFolder) throws {
+  private static func expectAllStopped(_ reports: ReportDirectory) throws {
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let threads = try #require(reports.snapshots.first).threads
     #expect(threads.count > 3)

@@ -30,12 +30,12 @@ struct KilledConverterTests {
       trace.index(of: "linkat", "renameat", "renameat2", with: "/pending>, \"\(id).meta\""))
     let report = try #require(
       trace.index(of: "linkat", "renameat", "renameat2", with: "/pending>, \"\(id).dmp\""))
-    let folderIsSafe = try #require(
+    let directoryIsSafe = try #require(
       trace.index(of: "fsync", after: report, with: "<\(dumps.path)/pending>"))
     let removed = try #require(
       trace.index(of: "unlinkat", with: "pending-serialized-dumps>, \"app@\(id)."))
     #expect(fileIsSafe < report && metadata < report)
-    #expect(report < folderIsSafe && folderIsSafe < removed)
+    #expect(report < directoryIsSafe && directoryIsSafe < removed)
     #expect(trace.calls[removed].line.contains(".claimed"))
     // And nothing is written to it once it is safe.
     let late = trace.calls[fileIsSafe...].filter {
@@ -81,7 +81,7 @@ struct KilledConverterTests {
       #expect(
         dumps.names.allSatisfy { $0.hasSuffix(".run") || $0.hasSuffix(".fifo") },
         "\(call.line): \(dumps.names)")
-      #expect(dumps.folder.names("quarantine").isEmpty, "\(call.line)")
+      #expect(dumps.directory.names("quarantine").isEmpty, "\(call.line)")
     }
     // Every call was one where it died, not one that only another run makes.
     #expect(killed == calls.count)

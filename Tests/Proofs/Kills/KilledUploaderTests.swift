@@ -21,7 +21,7 @@ struct KilledUploaderTests {
 
   init() throws {
     uploads = try UploadDatabase()
-    server = try PythonServer(in: uploads.folder)
+    server = try PythonServer(in: uploads.directory)
   }
 
   /// Runs `postmortem upload` under strace(1).
@@ -33,7 +33,7 @@ struct KilledUploaderTests {
       ]
     // One thread does the uploader's own work, so that counting calls by thread counts its steps.
     return try await ChildProcess.run(
-      try #require(OutsideTool.strace.path), words, in: uploads.folder.path,
+      try #require(OutsideTool.strace.path), words, in: uploads.directory.path,
       environment: [
         "SWIFT_BACKTRACE": "enable=no", "LIBDISPATCH_COOPERATIVE_POOL_STRICT": "1",
       ])
@@ -42,7 +42,7 @@ struct KilledUploaderTests {
   /// The calls of one upload, each with its number in its thread.
   private func steps() async throws -> [(name: String, number: Int)] {
     let id = try uploads.addReport()
-    let trace = uploads.folder.path + "/trace"
+    let trace = uploads.directory.path + "/trace"
     let child = try await upload(
       id, ["-y", "-e", "trace=" + Self.calls.joined(separator: ","), "-o", trace])
     try #require(child.end.exitCode == 0, "\(child.standardError)")
@@ -90,7 +90,7 @@ struct KilledUploaderTests {
     #expect(killed.count > steps.count / 3, "\(killed)")
     let rest = try await ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"),
-      ["upload", uploads.database.path, "--url", server.url("ok")], in: uploads.folder.path)
+      ["upload", uploads.database.path, "--url", server.url("ok")], in: uploads.directory.path)
     #expect(rest.end.exitCode == 0, "\(rest.standardError)")
     let reports = try uploads.database.reports()
     #expect(reports.count == 101 && reports.allSatisfy { $0.state == .completed })
@@ -102,8 +102,8 @@ struct KilledUploaderTests {
       let id = try #require(form.fields["report_id"])
       #expect(form.defects == [] && form.files["upload_file_minidump"]?.size == sizes[id])
     }
-    #expect(uploads.folder.names("db/pending").allSatisfy { $0.hasSuffix(".meta") })
-    #expect(!uploads.folder.names("db/new").contains { $0.contains(".upload.tmp") })
+    #expect(uploads.directory.names("db/pending").allSatisfy { $0.hasSuffix(".meta") })
+    #expect(!uploads.directory.names("db/new").contains { $0.contains(".upload.tmp") })
   }
 
   @Test("Memory stays flat for a report of 100 MB")
@@ -121,7 +121,7 @@ struct KilledUploaderTests {
             + "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,p)",
           try BuiltProducts.besideTests("postmortem"), "upload", uploads.database.path, "\(id)",
           "--url", server.url("ok"),
-        ], in: uploads.folder.path)
+        ], in: uploads.directory.path)
       let line = try #require(child.standardOutput.split(separator: "\n").last)
       let words = line.split(separator: " ").compactMap { Int($0) }
       try #require(words.count == 2 && words[1] == 0, "\(child.standardError)\(line)")

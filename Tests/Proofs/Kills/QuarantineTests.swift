@@ -28,14 +28,14 @@ struct QuarantineTests {
   }
 
   /// A copy of a database, on which another converter may do the same first.
-  private func copy(_ dumps: PendingDumps) throws -> SharedFolder {
-    let folder = try SharedFolder(inMemory: true)
+  private func copy(_ dumps: PendingDumps) throws -> SharedDirectory {
+    let directory = try SharedDirectory(inMemory: true)
     for name in try FileManager.default.contentsOfDirectory(atPath: dumps.path) {
       // Everything with its times: they tell whose turn it is.
-      let status = unsafe system("cp -a '\(dumps.path)/\(name)' '\(folder.path)/'")
+      let status = unsafe system("cp -a '\(dumps.path)/\(name)' '\(directory.path)/'")
       try #require(status == 0)
     }
-    return folder
+    return directory
   }
 
   @Test("Nothing of a dump is read before its attempt is counted", arguments: Left.allCases)
@@ -73,7 +73,7 @@ struct QuarantineTests {
         }, "attempt \(attempt)")
       #expect(try await SystemCallTrace.kill(at: reading, database: dumps.path))
       #expect(dumps.names.contains { $0.contains("app@\(id).\(attempt)-") }, "\(dumps.names)")
-      #expect(dumps.folder.names("quarantine") == [])
+      #expect(dumps.directory.names("quarantine") == [])
     }
     // Another dump of the same program is none the worse for it.
     let other = try dumps.putDump()
@@ -89,7 +89,7 @@ struct QuarantineTests {
       default: Issue.record("\(dump)")
       }
     }
-    let quarantine = dumps.folder.names("quarantine")
+    let quarantine = dumps.directory.names("quarantine")
     #expect(quarantine == ["app@\(id)", "app@\(id).reason", "app@\(id).run"])
     #expect(dumps.names == [])
     #expect(try dumps.reports.map(\.id) == [other])

@@ -23,13 +23,13 @@ struct SystemCallTrace {
 
   /// Runs a converter undisturbed.
   init(database: String) async throws {
-    let folder = try SharedFolder()
+    let directory = try SharedDirectory()
     let child = try await Self.run(
-      ["-y", "-s", "256", "-o", folder.path + "/trace"], database: database, in: folder.path)
+      ["-y", "-s", "256", "-o", directory.path + "/trace"], database: database, in: directory.path)
     try #require(child.end.exitCode == 0, "\(child.standardError)")
     var counts: [String: Int] = [:]
     var calls: [Call] = []
-    let text = try String(contentsOfFile: folder.path + "/trace", encoding: .utf8)
+    let text = try String(contentsOfFile: directory.path + "/trace", encoding: .utf8)
     for line in text.split(separator: "\n") {
       // With more than one thread, a process ID comes first.
       guard let match = line.firstMatch(of: /^(?:[0-9]+ +)?([a-z0-9_]+)\(/) else { continue }
@@ -46,15 +46,15 @@ struct SystemCallTrace {
   ///
   /// - Returns: whether it was killed; a call may not come in another run.
   static func kill(at call: Call, database: String) async throws -> Bool {
-    let folder = try SharedFolder()
+    let directory = try SharedDirectory()
     let child = try await run(
       ["-o", "/dev/null", "-e", "inject=\(call.name):signal=KILL:when=\(call.number)"],
-      database: database, in: folder.path)
+      database: database, in: directory.path)
     return child.end.signal == 9
   }
 
   private static func run(
-    _ options: [String], database: String, in folder: String
+    _ options: [String], database: String, in directory: String
   ) async throws -> ChildProcess {
     let strace = try #require(OutsideTool.strace.path)
     return try await ChildProcess.run(
@@ -63,7 +63,7 @@ struct SystemCallTrace {
         + [
           try BuiltProducts.besideTests("crash-lab"), "process", "--database", database,
           "--identifier", "app",
-        ], in: folder,
+        ], in: directory,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 

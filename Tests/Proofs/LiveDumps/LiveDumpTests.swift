@@ -54,7 +54,7 @@ import Testing
 
   @Test func aPathIsProcessedOrDropped() async throws {
     let victim = try await LiveVictim()
-    let path = victim.folder.path + "/dump"
+    let path = victim.directory.path + "/dump"
     let lines = try await victim.lines("live-dump", "to-path", path)
     // The next start knows nothing of it.
     #expect(try await victim.process().isEmpty)
@@ -142,7 +142,7 @@ import Testing
     let victim = try await LiveVictim()
     _ = try await victim.lines("live-dump", "now")
     let report = try #require(try victim.reports().first)
-    let view = try await LLDB.view(dump: report.path, folder: victim.folder.path)
+    let view = try await LLDB.view(dump: report.path, directory: victim.directory.path)
     #expect(view.frames.contains { $0.function?.contains("dumpFromHere") == true })
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: report.path)))
     #expect(Self.exceptionCode(bytes) == UInt32.max)

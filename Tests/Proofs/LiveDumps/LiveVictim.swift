@@ -8,23 +8,23 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// crash-lab, dumping and hanging, in a folder of its own.
+/// crash-lab, dumping and hanging, in a directory of its own.
 final class LiveVictim {
-  let folder = try! TemporaryFolder()
+  let directory = try! TemporaryDirectory()
   let executable: String
 
   init() async throws {
     executable = try await BuiltProducts.shared.executable("crash-lab", .asTested)
   }
 
-  var database: String { folder.path + "/database" }
+  var database: String { directory.path + "/database" }
 
   /// Runs it to its end, with the database for its last argument.
   func run(_ arguments: String...) async throws -> ChildProcess { try await run(arguments) }
 
   private func run(_ arguments: [String]) async throws -> ChildProcess {
     try await ChildProcess.run(
-      executable, arguments + ["--database", database], in: folder.path,
+      executable, arguments + ["--database", database], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
@@ -68,7 +68,7 @@ final class LiveVictim {
     return CrashReport(snapshot: try snapshot(of: reports[0]), symbolicating: true)
   }
 
-  /// Names of the files in the folder of pending dumps.
+  /// Names of the files in the directory of pending dumps.
   func pendingFiles() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: database + "/pending-serialized-dumps")
       .sorted()

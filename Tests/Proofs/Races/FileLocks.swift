@@ -2,15 +2,15 @@ import CrashTestSupport
 import Foundation
 import Glibc
 
-/// Kernel file locks on anything in a folder, as `/proc/locks` tells.
+/// Kernel file locks on anything in a directory, as `/proc/locks` tells.
 ///
 /// Source: proc_locks(5): the sixth field is major:minor:inode.
 enum FileLocks {
-  static func lines(naming folder: String) throws -> [String] {
+  static func lines(naming directory: String) throws -> [String] {
     var own: Set<String> = []
-    for name in FileManager.default.subpaths(atPath: folder) ?? [] {
+    for name in FileManager.default.subpaths(atPath: directory) ?? [] {
       var status = stat()
-      guard unsafe lstat(folder + "/" + name, &status) == 0 else { continue }
+      guard unsafe lstat(directory + "/" + name, &status) == 0 else { continue }
       let device = status.st_dev
       let (major, minor) = (device >> 8 & 0xFFF, device & 0xFF | device >> 12 & 0xFFF00)
       func hexadecimal(_ number: some BinaryInteger) -> String {

@@ -25,7 +25,7 @@ import Testing
       #expect(try MinidumpReader.snapshot(of: Array(bytes)).reportID == report.id)
     }
     #expect(dumps.names.isEmpty)
-    #expect(dumps.folder.names("quarantine").isEmpty)
+    #expect(dumps.directory.names("quarantine").isEmpty)
   }
 
   @Test func manyThreadsMakeOneReportOfEachDump() async throws {
@@ -65,7 +65,7 @@ import Testing
     }
     _ = try processIntermediateDumps(database: dumps.path, identifier: "app")
     // Two that died at the same one have it set aside, which is not lost.
-    for name in dumps.folder.names("quarantine") where PendingDumpName(fileName: name) != nil {
+    for name in dumps.directory.names("quarantine") where PendingDumpName(fileName: name) != nil {
       try FileManager.default.moveItem(
         atPath: "\(dumps.path)/quarantine/\(name)", toPath: dumps.path(of: name))
       try FileManager.default.removeItem(atPath: "\(dumps.path)/quarantine/\(name).reason")
@@ -136,7 +136,7 @@ import Testing
       }
     }
     #expect(
-      dumps.folder.names("quarantine").filter { !$0.hasSuffix(".reason") }
+      dumps.directory.names("quarantine").filter { !$0.hasSuffix(".reason") }
         == ["app@\(id)", "app@\(id).2", "app@\(id).3"])
   }
 }

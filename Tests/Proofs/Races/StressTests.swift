@@ -13,11 +13,11 @@ import Testing
 ///
 /// A few rounds, or as many seconds as `POSTMORTEM_STRESS_SECONDS` says.
 @Suite struct StressTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   /// What the eight have seen.
@@ -113,9 +113,9 @@ import Testing
         + "\(harvest.ended.count) ends")
     // A run that was killed between its FIFO and its locked file leaves what a conversion removes
     // only when it is an hour old: it could be a start under way.
-    let left = folder.names("db/pending-serialized-dumps")
+    let left = directory.names("db/pending-serialized-dumps")
     #expect(left.filter { !$0.hasSuffix(".fifo") && !$0.hasSuffix(".run") } == [])
-    #expect(folder.names("db/quarantine") == [])
+    #expect(directory.names("db/quarantine") == [])
   }
 
   private static func run(

@@ -13,14 +13,14 @@ struct HostileDumpTests {
   private static let first: UInt64 = 1_000_000
 
   /// Dumps of real crashes.
-  private static func samples(in folder: String) async throws -> String {
-    let samples = folder + "/samples"
+  private static func samples(in directory: String) async throws -> String {
+    let samples = directory + "/samples"
     try FileManager.default.createDirectory(
       atPath: samples, withIntermediateDirectories: true)
     for kind in ["null-read", "abort", "precondition"] {
-      let database = "\(folder)/\(kind)"
+      let database = "\(directory)/\(kind)"
       _ = try await ChildProcess.run(
-        try BuiltProducts.besideTests("crash-lab"), [kind, "--database", database], in: folder,
+        try BuiltProducts.besideTests("crash-lab"), [kind, "--database", database], in: directory,
         environment: ["SWIFT_BACKTRACE": "enable=no"])
       let pending = database + "/pending-serialized-dumps"
       let names = try FileManager.default.contentsOfDirectory(atPath: pending)
@@ -33,8 +33,8 @@ struct HostileDumpTests {
   @Test("Extreme and damaged dumps, real ones too, are read, shown and written")
   func many() async throws {
     let program = try await BuiltProducts.shared.executable("ExtremeDumps", .release)
-    let folder = try SharedFolder()
-    let samples = try await Self.samples(in: folder.path)
+    let directory = try SharedDirectory()
+    let samples = try await Self.samples(in: directory.path)
     let firsts = stride(from: Self.first, to: Self.first + Self.count, by: Int(Self.batch))
     let failures = try await withThrowingTaskGroup(of: [String].self) { group in
       for first in firsts {

@@ -6,8 +6,8 @@ import Testing
 @Suite struct OutsideReaderTests {
   @Test(.enabled(if: DumpReaders.isWanted(DumpReaders.hasLLDB), "needs Debian's lldb-19"))
   func lldb() throws {
-    let folder = try TemporaryFolder()
-    let file = try folder.write(SyntheticProcess.snapshot())
+    let directory = try TemporaryDirectory()
+    let file = try directory.write(SyntheticProcess.snapshot())
     let commands = [
       "target create -c \(file)", "thread list", "register read", "thread backtrace",
       "thread select 2", "register read r15 rsp", "image list", "memory read -c 8 0x555555555000",
@@ -40,8 +40,8 @@ import Testing
       if: DumpReaders.isWanted(DumpReaders.hasSymbolic),
       "needs PyPI's symbolic 8.8.0 and setuptools < 80"))
   func breakpad() throws {
-    let folder = try TemporaryFolder()
-    let file = try folder.write(SyntheticProcess.snapshot())
+    let directory = try TemporaryDirectory()
+    let file = try directory.write(SyntheticProcess.snapshot())
     let script = """
       import sys, symbolic.minidump
       state = symbolic.minidump.ProcessState.from_minidump(sys.argv[1])
@@ -74,8 +74,8 @@ import Testing
     .enabled(
       if: DumpReaders.isWanted(DumpReaders.hasPythonMinidump), "needs PyPI's minidump 0.0.24"))
   func pythonMinidump() throws {
-    let folder = try TemporaryFolder()
-    let file = try folder.write(SyntheticProcess.snapshot())
+    let directory = try TemporaryDirectory()
+    let file = try directory.write(SyntheticProcess.snapshot())
     // It looks for Windows' process environment block in every dump, and says that it found none in one of Linux.
     let script = """
       import sys, logging

@@ -38,16 +38,16 @@ struct RealDumpTests {
     let victim = try await Victim(.asTested)
     let child = try await victim.die(crash.kind, on: crash.place)
     #expect(child.end.signal == crash.signal)
-    let folder = victim.database + "/pending-serialized-dumps/"
+    let directory = victim.database + "/pending-serialized-dumps/"
     let names = try victim.pendingFiles().filter {
       !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo")
     }
     try #require(names.count == 1, "\(names)")
-    let pending = try Data(contentsOf: URL(fileURLWithPath: folder + names[0]))
+    let pending = try Data(contentsOf: URL(fileURLWithPath: directory + names[0]))
     let document = try IntermediateDumpDocument(parsing: [UInt8](pending))
     #expect(document.isComplete)
     let snapshot = ProcessSnapshot(reading: document)
-    let path = try victim.folder("minidump") + "/crash.dmp"
+    let path = try victim.directory("minidump") + "/crash.dmp"
     let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
     try #require(descriptor >= 0)
     defer { close(descriptor) }
@@ -140,7 +140,7 @@ struct RealDumpTests {
     let dumped = try await Self.dump(crash)
     let snapshot = dumped.snapshot
     let view = try await LLDB.view(
-      dump: dumped.minidump, folder: try dumped.victim.folder("view"))
+      dump: dumped.minidump, directory: try dumped.victim.directory("view"))
     #expect(view.threads.sorted() == snapshot.threads.map(\.id).sorted())
     #expect(view.crashedThread == snapshot.exception?.threadID)
     let thread = try #require(snapshot.crashedThread)
@@ -155,7 +155,7 @@ struct RealDumpTests {
         "--no-lldbinit", "--batch", "-o", "target create --core \"\(dumped.minidump)\"", "-o",
         "thread info", "-o", "image list -u -h -f", "-o",
         "memory read --size 8 --format x --count 8 \(start)",
-      ], in: try dumped.victim.folder("lldb"), environment: ["DEBUGINFOD_URLS": ""])
+      ], in: try dumped.victim.directory("lldb"), environment: ["DEBUGINFOD_URLS": ""])
     let output = child.standardOutput
     #expect(child.end.exitCode == 0)
     #expect(output.contains("stop reason = signal \(crash.name)"), "\(output)")
@@ -192,7 +192,7 @@ struct RealDumpTests {
       """
     let child = try await ChildProcess.run(
       try #require(OutsideTool.python3.path), ["-W", "ignore", "-c", script, dumped.minidump],
-      in: try dumped.victim.folder("breakpad"))
+      in: try dumped.victim.directory("breakpad"))
     #expect(child.end.exitCode == 0)
     #expect(child.standardError == "")
     let lines = child.standardOutput.split(separator: "\n").map { String($0) }
@@ -235,7 +235,7 @@ struct RealDumpTests {
     let child = try await ChildProcess.run(
       try #require(OutsideTool.python3.path),
       ["-c", script, dumped.minidump, "\(piece.address.value)"],
-      in: try dumped.victim.folder("python"))
+      in: try dumped.victim.directory("python"))
     #expect(child.end.exitCode == 0, "\(child.standardError)")
     let lines = child.standardOutput.split(separator: "\n").map { String($0) }
     let snapshot = dumped.snapshot
@@ -254,9 +254,9 @@ enum PythonModule {
   static func isWanted(_ name: String) async throws -> Bool {
     if OutsideTool.mustBeThere { return true }
     guard let python = OutsideTool.python3.path else { return false }
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let child = try await ChildProcess.run(
-      python, ["-c", "import \(name)"], in: try folder.subfolder("import"))
+      python, ["-c", "import \(name)"], in: try directory.subdirectory("import"))
     return child.end.exitCode == 0
   }
 }

@@ -14,13 +14,13 @@ struct TornDumpTests {
   private let whole: IntermediateDumpDocument
 
   init() throws {
-    let folder = try SharedFolder()
-    _ = try Racer("HandlerOnlyVictim", [folder.path + "/db", "abort"]).lines()
+    let directory = try SharedDirectory()
+    _ = try Racer("HandlerOnlyVictim", [directory.path + "/db", "abort"]).lines()
     let name = try #require(
-      folder.names("db/pending-serialized-dumps").first {
+      directory.names("db/pending-serialized-dumps").first {
         PendingDumpName(fileName: $0)?.role == .finished
       })
-    dump = try #require(folder.bytes("db/pending-serialized-dumps/" + name))
+    dump = try #require(directory.bytes("db/pending-serialized-dumps/" + name))
     whole = try IntermediateDumpDocument(parsing: dump)
     try #require(whole.isComplete)
   }
@@ -79,10 +79,10 @@ struct TornDumpTests {
   @Test("At every property, it becomes a minidump that says so")
   func everyProperty() throws {
     let full = ProcessSnapshot(reading: whole)
-    let folder = try SharedFolder()
+    let directory = try SharedDirectory()
     for count in Set(Self.propertyEnds(whole.root.entries) + [IntermediateDumpFormat.headerSize]) {
       let document = try IntermediateDumpDocument(parsing: Array(dump.prefix(count)))
-      let snapshot = try MinidumpReader.snapshot(of: minidump(of: document, in: folder))
+      let snapshot = try MinidumpReader.snapshot(of: minidump(of: document, in: directory))
       #expect(!snapshot.capture.isComplete)
       #expect(snapshot.capture.damage == document.damage?.description)
       #expect(snapshot.threads.count <= full.threads.count)
@@ -93,12 +93,12 @@ struct TornDumpTests {
   }
 
   private func minidump(
-    of document: IntermediateDumpDocument, in folder: SharedFolder
+    of document: IntermediateDumpDocument, in directory: SharedDirectory
   ) throws -> [UInt8] {
-    try folder.put([], "minidump")
-    let file = try #require(FileHandle(forUpdatingAtPath: folder.path + "/minidump"))
+    try directory.put([], "minidump")
+    let file = try #require(FileHandle(forUpdatingAtPath: directory.path + "/minidump"))
     try MinidumpWriter.write(ProcessSnapshot(reading: document), to: file.fileDescriptor)
-    return try #require(folder.bytes("minidump"))
+    return try #require(directory.bytes("minidump"))
   }
 
   @Test("At every section's start and in its middle, LLDB opens the report", .needs(.lldb))
@@ -117,7 +117,7 @@ struct TornDumpTests {
     let script = reports.map { report in
       "target create --core \"\(report.path)\"\nthread list\ntarget delete\n"
     }.joined()
-    try dumps.folder.put(Array(script.utf8), "script")
+    try dumps.directory.put(Array(script.utf8), "script")
     let child = try await ChildProcess.run(
       try #require(OutsideTool.lldb.path),
       ["--no-lldbinit", "--batch", "-s", dumps.path + "/script"], in: dumps.path,

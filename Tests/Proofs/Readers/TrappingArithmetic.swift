@@ -15,17 +15,17 @@ struct TrappingArithmetic {
     var description: String { "\(file):\(line): \(what)" }
   }
 
-  /// A module with the folders in it that read; all of it if there are none.
+  /// A module with the directories in it that read; all of it if there are none.
   struct Module: Sendable, CustomStringConvertible {
     let name: String
-    var folders: [String] = []
+    var directories: [String] = []
     /// False where there are many conversions, of constants of the C library.
     var checksConversions = true
     var description: String { name }
   }
 
   static let modules = [
-    Module(name: "IntermediateDump", folders: ["Fields", "Reader", "Owner"]),
+    Module(name: "IntermediateDump", directories: ["Fields", "Reader", "Owner"]),
     Module(name: "ProcessSnapshot"), Module(name: "Minidump"), Module(name: "Stackwalk"),
     Module(name: "CrashReport"), Module(name: "CrashReportDatabase"),
     Module(name: "CrashConverter"),
@@ -79,14 +79,15 @@ struct TrappingArithmetic {
 
   /// Type-checks a module's sources.
   static func violations(in module: Module) async throws -> [Violation] {
-    let folder = BuiltProducts.packageRoot + "/Sources/" + module.name
-    let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-    let sources = names.filter { $0.hasSuffix(".swift") }.map { folder + "/" + $0 }
+    let directory = BuiltProducts.packageRoot + "/Sources/" + module.name
+    let names =
+      FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
+    let sources = names.filter { $0.hasSuffix(".swift") }.map { directory + "/" + $0 }
     return try await violations(
       in: sources, of: module.name, conversions: module.checksConversions
     ).filter { violation in
-      module.folders.isEmpty
-        || module.folders.contains { violation.file.hasPrefix(folder + "/\($0)/") }
+      module.directories.isEmpty
+        || module.directories.contains { violation.file.hasPrefix(directory + "/\($0)/") }
     }
   }
 
@@ -94,14 +95,14 @@ struct TrappingArithmetic {
   static func violations(
     in sources: [String], of module: String, conversions: Bool = true
   ) async throws -> [Violation] {
-    let folder = try SharedFolder()
-    try folder.put(Array(overloads(conversions: conversions).utf8), "Trapping.swift")
+    let directory = try SharedDirectory()
+    try directory.put(Array(overloads(conversions: conversions).utf8), "Trapping.swift")
     let products = URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
       .deletingLastPathComponent().path
     let maps = try FileManager.default.contentsOfDirectory(atPath: products)
       .map { "\(products)/\($0)/module.modulemap" }
       .filter { $0.contains(".build/") && FileManager.default.fileExists(atPath: $0) }
-    // What SwiftPM makes of the folder's name.
+    // What SwiftPM makes of the directory's name.
     let package = URL(fileURLWithPath: BuiltProducts.packageRoot).lastPathComponent.lowercased()
       .map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
     let features = [
@@ -113,9 +114,9 @@ struct TrappingArithmetic {
     for map in maps { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
     for feature in features { arguments += ["-enable-upcoming-feature", feature] }
     // A file of this name would be the program's own.
-    arguments += ["-parse-as-library"] + sources + [folder.path + "/Trapping.swift"]
+    arguments += ["-parse-as-library"] + sources + [directory.path + "/Trapping.swift"]
     let child = try await ChildProcess.run(
-      "/usr/bin/env", arguments, in: folder.path, patience: 600)
+      "/usr/bin/env", arguments, in: directory.path, patience: 600)
     guard child.end.exitCode == 0 else { throw NotCompiled(text: child.standardError) }
     return try found(in: child.standardError)
   }

@@ -26,10 +26,10 @@ struct TrappingArithmeticTests {
       ("func f(a: Range<UInt64>) -> Int { a.count }", "count of a range"),
     ])
   func planted(source: String, what: String) async throws {
-    let folder = try SharedFolder()
-    try folder.put(Array(source.utf8), "Planted.swift")
+    let directory = try SharedDirectory()
+    try directory.put(Array(source.utf8), "Planted.swift")
     let found = try await TrappingArithmetic.violations(
-      in: [folder.path + "/Planted.swift"], of: "Planted")
+      in: [directory.path + "/Planted.swift"], of: "Planted")
     #expect(found.map(\.what) == [what])
   }
 
@@ -45,10 +45,10 @@ struct TrappingArithmeticTests {
         return (Int(exactly: e) ?? Int(clamping: a)) > d ? a / 8 % 3 : a >> 3 | UInt64(clamping: b)
       }
       """
-    let folder = try SharedFolder()
-    try folder.put(Array(source.utf8), "Passes.swift")
+    let directory = try SharedDirectory()
+    try directory.put(Array(source.utf8), "Passes.swift")
     let found = try await TrappingArithmetic.violations(
-      in: [folder.path + "/Passes.swift"], of: "Passes")
+      in: [directory.path + "/Passes.swift"], of: "Passes")
     #expect(found == [])
   }
 }

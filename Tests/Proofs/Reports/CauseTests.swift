@@ -173,13 +173,13 @@ struct CauseTests {
   func watchdog() async throws {
     let victim = try await Victim(.asTested)
     // Its name is all that tells the service manager; the child that sends the signal has it too.
-    let manager = try victim.folder("manager") + "/systemd"
+    let manager = try victim.directory("manager") + "/systemd"
     try FileManager.default.createSymbolicLink(
       atPath: manager, withDestinationPath: victim.executable)
     for interval in ["30000000", ""] {
-      let database = try victim.folder("watched\(interval)") + "/database"
+      let database = try victim.directory("watched\(interval)") + "/database"
       let child = try await ChildProcess.run(
-        manager, ["sent-abort", "--database", database], in: try victim.folder("handled"),
+        manager, ["sent-abort", "--database", database], in: try victim.directory("handled"),
         environment: ["SWIFT_BACKTRACE": "enable=no", "WATCHDOG_USEC": interval])
       #expect(child.end.signal == SIGABRT)
       let report = try Self.report(inDatabase: database, isNamed: false)
@@ -210,11 +210,11 @@ struct CauseTests {
 
   /// Of the one dump that is pending.
   static func snapshot(inDatabase database: String) throws -> ProcessSnapshot {
-    let folder = database + "/" + PendingDumpName.folder
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter {
+    let directory = database + "/" + PendingDumpName.directory
+    let names = try FileManager.default.contentsOfDirectory(atPath: directory).filter {
       !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo") && !$0.hasSuffix(".locked")
     }
     try #require(names.count == 1, "\(names)")
-    return try Victim.snapshot(ofDump: folder + "/" + names[0])
+    return try Victim.snapshot(ofDump: directory + "/" + names[0])
   }
 }

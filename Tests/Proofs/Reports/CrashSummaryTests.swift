@@ -67,7 +67,7 @@ struct CrashSummaryTests {
     let entries = try Self.entries(of: lines) { path in
       try #require(snapshot.modules.first { $0.path == path }).address.value
     }
-    let lldb = try await LLDB.view(dump: report.path, folder: try victim.folder("lldb"))
+    let lldb = try await LLDB.view(dump: report.path, directory: try victim.directory("lldb"))
     // LLDB lists inlined calls at the address of the frame that they are in.
     var expected: [UInt64] = []
     for frame in lldb.frames where expected.last != frame.address || kind.name == "stack-overflow" {
@@ -103,7 +103,7 @@ struct CrashSummaryTests {
   private func checkSymbolication(
     of child: ChildProcess, _ kind: Kind, _ victim: Victim
   ) async throws -> String {
-    let log = try victim.folder("log") + "/log"
+    let log = try victim.directory("log") + "/log"
     let lines = child.standardError.split(separator: "\n").flatMap {
       ["2026-11-21T14:49:05.1Z web-1  | \($0)", "2026-11-21T14:49:05.1Z db-1   | frame 0 0+0x1 x"]
     }
@@ -111,7 +111,7 @@ struct CrashSummaryTests {
     let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
     let shown = try await ChildProcess.run(
       "/bin/sh", ["-c", "exec \"$0\" symbolicate < \"$1\"", tool, log],
-      in: try victim.folder("symbolicate"))
+      in: try victim.directory("symbolicate"))
     #expect(shown.end.exitCode == 0, "\(shown.standardError)")
     let frames = shown.standardOutput.split(separator: "\n").filter { $0.dropFirst(2).first == "#" }
     #expect(frames.contains { $0.contains(kind.function) }, "\(shown.standardOutput)")
@@ -119,31 +119,31 @@ struct CrashSummaryTests {
     return shown.standardOutput
   }
 
-  @Test("Modules are found in folders of symbols, and another build is not used")
-  func symbolFolders() async throws {
+  @Test("Modules are found in directories of symbols, and another build is not used")
+  func symbolDirectories() async throws {
     let victim = try await Victim(.asTested)
-    let program = try victim.folder("program") + "/crash-lab"
+    let program = try victim.directory("program") + "/crash-lab"
     // Not by this process: a child being spawned elsewhere may hold the new file open for writing,
     // and then it cannot be run (ETXTBSY).
     let copy = try await ChildProcess.run(
-      "/bin/cp", [victim.executable, program], in: try victim.folder("copy"))
+      "/bin/cp", [victim.executable, program], in: try victim.directory("copy"))
     try #require(copy.end.exitCode == 0, "\(copy.standardError)")
     let child = try await ChildProcess.run(
-      program, ["null-read", "--database", victim.database], in: try victim.folder("handled"),
+      program, ["null-read", "--database", victim.database], in: try victim.directory("handled"),
       environment: ["SWIFT_BACKTRACE": "enable=no"])
     #expect(child.standardError.contains("crash-summary"), "\(child.standardError)")
-    let log = try victim.folder("log") + "/log"
+    let log = try victim.directory("log") + "/log"
     try child.standardError.write(toFile: log, atomically: false, encoding: .utf8)
-    let symbols = try victim.folder("symbols")
+    let symbols = try victim.directory("symbols")
     try FileManager.default.moveItem(atPath: program, toPath: symbols + "/crash-lab")
-    let others = try victim.folder("others")
+    let others = try victim.directory("others")
     let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
     try FileManager.default.copyItem(atPath: tool, toPath: others + "/crash-lab")
-    func symbolicate(_ folders: [String]) async throws -> ChildProcess {
+    func symbolicate(_ directories: [String]) async throws -> ChildProcess {
       try await ChildProcess.run(
         "/bin/sh",
         ["-c", "log=$1 && shift && exec \"$0\" symbolicate \"$@\" < \"$log\"", tool, log]
-          + folders.flatMap { ["--symbols", $0] }, in: symbols)
+          + directories.flatMap { ["--symbols", $0] }, in: symbols)
     }
     let without = try await symbolicate([]).standardOutput
     #expect(!without.contains("crash_null_read"))
@@ -178,12 +178,12 @@ struct CrashSummaryTests {
     #expect(handled.standardError.contains(" crashed:"))
     let lines = Self.block(in: handled.standardError, processID: handled.processID)
     #expect(lines.count == 1)
-    let log = try victim.folder("log") + "/log"
+    let log = try victim.directory("log") + "/log"
     try handled.standardError.write(toFile: log, atomically: false, encoding: .utf8)
     let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
     let shown = try await ChildProcess.run(
       "/bin/sh", ["-c", "exec \"$0\" symbolicate < \"$1\"", tool, log],
-      in: try victim.folder("symbolicate"))
+      in: try victim.directory("symbolicate"))
     #expect(shown.end.exitCode == 0, "\(shown.standardError)")
     #expect(try await victim.process().count == 1)
     let report = try #require(try victim.reports().first)
@@ -197,14 +197,14 @@ struct CrashSummaryTests {
     .enabled("needs root") { geteuid() == 0 })
   func setUserID() async throws {
     let victim = try await Victim(.asTested)
-    let folder = try victim.folder("program")
+    let directory = try victim.directory("program")
     let script = """
       cp "$0" "$1/crash-lab" && chmod 4755 "$1/crash-lab" && chmod 711 "$1" "${1%/*}" &&
       exec setpriv --reuid=65534 --regid=65534 --clear-groups "$1/crash-lab" null-read --database "$2"
       """
     let child = try await ChildProcess.run(
-      "/bin/sh", ["-c", script, victim.executable, folder, victim.database],
-      in: try victim.folder("handled"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+      "/bin/sh", ["-c", script, victim.executable, directory, victim.database],
+      in: try victim.directory("handled"), environment: ["SWIFT_BACKTRACE": "enable=no"])
     #expect(child.end.signal == SIGSEGV)
     #expect(!child.standardError.contains("postmortem["), "\(child.standardError)")
     #expect(try await victim.process().count == 1)
@@ -213,7 +213,7 @@ struct CrashSummaryTests {
   /// What standard error may be that cannot be written.
   struct BadEnd: Sendable, CustomTestStringConvertible {
     let name: String
-    /// Shell commands before `exec "$@"`; the folder of the run is the working directory.
+    /// Shell commands before `exec "$@"`; the directory of the run is the working directory.
     let setUp: String
     var kinds = ["null-read", "abort"]
     var testDescription: String { name }
@@ -246,7 +246,7 @@ struct CrashSummaryTests {
       func die(_ arguments: [String], in name: String) async throws -> ChildProcess {
         try await ChildProcess.run(
           "/bin/sh", ["-c", bad.setUp + "\nexec \"$0\" \"$@\"", victim.executable] + arguments,
-          in: try victim.folder(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
+          in: try victim.directory(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
       }
       let alone = try await die([kind, "--no-handler"], in: "alone")
       let handled = try await die([kind, "--database", victim.database], in: "handled")
@@ -262,17 +262,17 @@ struct CrashSummaryTests {
     .enabled("needs root") { geteuid() == 0 })
   func fullDisk() async throws {
     let victim = try await Victim(.asTested)
-    let folder = try victim.folder("disk")
+    let directory = try victim.directory("disk")
     let child = try await ChildProcess.run(
       "/usr/bin/unshare",
       [
         "--mount", "/bin/sh", "-c",
         "mount -t tmpfs -o size=32k none \"$1\" && exec \"$0\" null-read --database \"$1/db\"",
-        victim.executable, folder,
-      ], in: folder, environment: ["SWIFT_BACKTRACE": "enable=no"])
+        victim.executable, directory,
+      ], in: directory, environment: ["SWIFT_BACKTRACE": "enable=no"])
     #expect(child.end.signal == 11)
     let lines = Self.block(in: child.standardError, processID: child.processID)
-    #expect(lines.contains { $0.hasPrefix("dump torn ENOSPC \(folder)/db/") }, "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("dump torn ENOSPC \(directory)/db/") }, "\(lines)")
     #expect(lines.filter { $0.hasPrefix("frame ") }.count >= 4)
   }
 

@@ -44,11 +44,11 @@ struct SignatureTests {
 
   @Test("Are the same in every build and on every thread, and differ for different crashes")
   func stability() async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let symbols = SymbolSource()
     var differences: [String] = []
     for build in Self.builds {
-      let library = try await Self.compile(build, in: try folder.subfolder(build.name))
+      let library = try await Self.compile(build, in: try directory.subdirectory(build.name))
       for (kind, expected) in Self.expected.enumerated() {
         let places =
           kind == 0 && build.inlining.isEmpty && !build.isLaterVersion
@@ -56,7 +56,8 @@ struct SignatureTests {
         for place in places {
           let signature = try await Self.signature(
             library, kind: kind, place: place,
-            folder: try folder.subfolder("\(build.name)-\(kind)-\(place)"), symbols: symbols)
+            directory: try directory.subdirectory("\(build.name)-\(kind)-\(place)"),
+            symbols: symbols)
           if signature != expected {
             differences.append("\(build.name) on \(place): \(signature ?? "none"), not \(expected)")
           }
@@ -67,30 +68,30 @@ struct SignatureTests {
     #expect(Set(Self.expected).count == Self.expected.count)
   }
 
-  private static func compile(_ build: Build, in folder: String) async throws -> String {
+  private static func compile(_ build: Build, in directory: String) async throws -> String {
     var text = source.replacingOccurrences(of: "INLINING", with: build.inlining)
     if build.isLaterVersion {
       text = "\n\nfunc other() -> Int { [1].map { $0 + 1 }.count }\n" + text
       text = text.replacingOccurrences(
         of: "// CLOSURE", with: "\n    let more = names.map { $0 + \"d\" }\n    _ = more")
     }
-    try text.write(toFile: folder + "/shop.swift", atomically: false, encoding: .utf8)
+    try text.write(toFile: directory + "/shop.swift", atomically: false, encoding: .utf8)
     let child = try await ChildProcess.run(
       "/usr/bin/env",
       ["swiftc", "-swift-version", "6", "-emit-library", "-module-name", "Shop", "-g"] + build.flags
-        + ["-o", "libShop.so", "shop.swift"], in: folder, patience: 300)
+        + ["-o", "libShop.so", "shop.swift"], in: directory, patience: 300)
     try #require(child.end.exitCode == 0, "\(child.standardError)")
-    return folder + "/libShop.so"
+    return directory + "/libShop.so"
   }
 
   private static func signature(
-    _ library: String, kind: Int, place: String, folder: String, symbols: SymbolSource
+    _ library: String, kind: Int, place: String, directory: String, symbols: SymbolSource
   ) async throws -> String? {
     let child = try await ChildProcess.run(
       try BuiltProducts.besideTests("crash-lab"),
-      ["library", folder + "/database", library, String(kind), place], in: folder,
+      ["library", directory + "/database", library, String(kind), place], in: directory,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
-    let pending = folder + "/database/pending-serialized-dumps"
+    let pending = directory + "/database/pending-serialized-dumps"
     let dump = try #require(
       try FileManager.default.contentsOfDirectory(atPath: pending).first {
         $0.hasPrefix("shop@") && !$0.contains(".")

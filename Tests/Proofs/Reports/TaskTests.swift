@@ -65,7 +65,7 @@ struct TaskTests {
     let victim = try await Victim(.asTested)
     _ = try await victim.die("await-chain", on: .task)
     let captured = try CauseTests.snapshot(inDatabase: victim.database)
-    let path = try victim.folder("minidump") + "/crash.dmp"
+    let path = try victim.directory("minidump") + "/crash.dmp"
     let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
     try #require(descriptor >= 0)
     defer { close(descriptor) }

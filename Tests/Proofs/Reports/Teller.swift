@@ -6,9 +6,9 @@ import Minidump
 import ProcessSnapshot
 import Testing
 
-/// crash-lab, telling what it can, in a folder of its own.
+/// crash-lab, telling what it can, in a directory of its own.
 final class Teller: Sendable {
-  let folder = try! TemporaryFolder()
+  let directory = try! TemporaryDirectory()
   private let executable: String
 
   init() async throws {
@@ -16,17 +16,17 @@ final class Teller: Sendable {
     try write("app.log", Data("what the log says\n".utf8))
   }
 
-  var database: String { folder.path + "/database" }
+  var database: String { directory.path + "/database" }
 
   func write(_ name: String, _ data: Data) throws {
-    _ = try folder.subfolder("files/second")
-    try data.write(to: URL(fileURLWithPath: "\(folder.path)/files/\(name)"))
+    _ = try directory.subdirectory("files/second")
+    try data.write(to: URL(fileURLWithPath: "\(directory.path)/files/\(name)"))
   }
 
   @discardableResult
   func run(_ scene: String) async throws -> ChildProcess {
     try await ChildProcess.run(
-      executable, ["tell", scene, database, folder.path + "/files"], in: folder.path,
+      executable, ["tell", scene, database, directory.path + "/files"], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
@@ -36,7 +36,7 @@ final class Teller: Sendable {
   @discardableResult
   func process(_ stream: String = "none") async throws -> ChildProcess {
     let child = try await ChildProcess.run(
-      executable, ["tell", "process", database, stream], in: folder.path,
+      executable, ["tell", "process", database, stream], in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
     try #require(child.end.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     return child
@@ -66,7 +66,7 @@ final class Teller: Sendable {
   func python(_ script: String, _ arguments: [String] = []) async throws -> [String] {
     let child = try await ChildProcess.run(
       try #require(OutsideTool.python3.path),
-      ["-c", script, try onlyStored().path] + arguments, in: folder.path)
+      ["-c", script, try onlyStored().path] + arguments, in: directory.path)
     #expect(child.end.exitCode == 0, "\(child.standardError)")
     return child.standardOutput.split(separator: "\n").map { String($0) }
   }
@@ -90,12 +90,15 @@ final class Teller: Sendable {
           if name == "telling_ends": break
       gdb.execute("kill")
       """
-    let path = folder.path + "/stops.py"
+    let path = directory.path + "/stops.py"
     try script.write(toFile: path, atomically: false, encoding: .utf8)
     let child = try await ChildProcess.run(
       try #require(OutsideTool.gdb.path),
-      ["-batch", "-nx", "-x", path, "--args", executable, "tell", "crash", database, folder.path],
-      in: folder.path, environment: ["SWIFT_BACKTRACE": "enable=no", "DEBUGINFOD_URLS": ""])
+      [
+        "-batch", "-nx", "-x", path, "--args", executable, "tell", "crash", database,
+        directory.path,
+      ],
+      in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no", "DEBUGINFOD_URLS": ""])
     return child.standardOutput.split(separator: "\n").compactMap { line in
       line.hasPrefix("@stop ") ? String(line.dropFirst(6)) : nil
     }

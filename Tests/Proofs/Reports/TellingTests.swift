@@ -44,7 +44,7 @@ import Testing
     let text = TextReport.text(of: report)
     for expected in [
       "  route = GET /orders/\u{1F600}\n", "Breadcrumbs (last 128 of 202):\n", ": step 200\n",
-      "  app.log, 18 bytes, of \(teller.folder.path)/files/app.log\n",
+      "  app.log, 18 bytes, of \(teller.directory.path)/files/app.log\n",
       "/missing.log: ", "  2-app.log, 4194304 bytes, without the first 805696, of ",
       "Extra memory:\n",
     ] {

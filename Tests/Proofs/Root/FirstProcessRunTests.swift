@@ -5,16 +5,16 @@ import Testing
 /// `postmortem run` as the first process of a PID namespace, as in a container.
 @Suite(.enabled("needs root") { geteuid() == 0 })
 struct FirstProcessRunTests {
-  private let folder: SharedFolder
+  private let directory: SharedDirectory
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
   private func run(_ command: [String], through: [String]) async throws -> ChildProcess {
     let words = through + [try BuiltProducts.besideTests("postmortem"), "run", "--"] + command
     return try await ChildProcess.run(
-      words[0], Array(words.dropFirst()), in: folder.path,
+      words[0], Array(words.dropFirst()), in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 

@@ -81,7 +81,7 @@ struct FirstProcessTests {
     try await ChildProcess.run(
       "/usr/bin/unshare",
       ["--pid", "--fork", "--kill-child", "--mount-proc", victim.executable] + arguments,
-      in: try victim.folder(name),
+      in: try victim.directory(name),
       environment: [
         "SWIFT_BACKTRACE": backtracer ? "enable=yes,color=no" : "enable=no"
       ])

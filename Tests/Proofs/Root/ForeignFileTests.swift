@@ -32,7 +32,7 @@ struct ForeignFileTests {
       #expect(lines.first?.contains("give user 65534 read") == true, "\(lines)")
     }
     #expect(try dumps.reports.map(\.id) == [own])
-    #expect(dumps.folder.names("quarantine") == [])
+    #expect(dumps.directory.names("quarantine") == [])
     // Root works there with the owner's rights: what is advised helps, and nothing less.
     let refused = try processIntermediateDumps(database: dumps.path)
     #expect(refused.map(\.reportID) == [foreign])

@@ -12,14 +12,14 @@ import Testing
 /// there, and a prefork server whose parent was killed while its workers live.
 @Suite("Owners elsewhere", .enabled("needs root") { geteuid() == 0 })
 struct PlaceTests {
-  private let folder: SharedFolder
-  private var database: String { folder.path + "/db" }
+  private let directory: SharedDirectory
+  private var database: String { directory.path + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
   }
 
-  private var pending: [String] { folder.names("db/pending-serialized-dumps") }
+  private var pending: [String] { directory.names("db/pending-serialized-dumps") }
 
   /// Tears a locked file: what a process leaves that is killed while its crash is captured.
   private func tear() throws -> ReportID {
@@ -108,7 +108,7 @@ struct PlaceTests {
         "--mount", "/bin/sh", "-c", script, "sh",
         try BuiltProducts.besideTests("HandlerOnlyVictim"),
         try BuiltProducts.besideTests("crash-lab"),
-      ], in: folder.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+      ], in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
     let lines = child.standardOutput.split(separator: "\n")
     #expect(lines.count == 3, "\(child.standardOutput) \(child.standardError)")
     #expect(lines.first == "files 3" && lines.last == "files 0")

@@ -16,19 +16,19 @@ struct PrivilegeTests {
     "The same end, and one complete report", arguments: scenes,
     ["other-user", "other-root", "other-user-and-root", "not-dumpable"])
   func dropped(_ scene: Scene, _ condition: String) async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
-    let database = folder.path + "/database"
+    let database = directory.path + "/database"
     var ends: [ChildEnd] = []
     for handler in [["--no-handler"], ["--database", database]] {
       let child = try await ChildProcess.run(
         victim, scene.arguments + ["--condition", condition] + handler,
-        in: try folder.subfolder("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
+        in: try directory.subdirectory("run"), environment: ["SWIFT_BACKTRACE": "enable=no"])
       ends.append(child.end)
     }
     #expect(ends[0].signal != nil)
     #expect(ends[1] == ends[0])
-    let reports = try ReportFolder(database)
+    let reports = try ReportDirectory(database)
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
     let snapshot = try #require(reports.snapshots.first)
     // Threads are stopped and read as before, modules found, stacks copied.

@@ -9,17 +9,17 @@ import Testing
 struct RootCommandTests {
   /// A user that no system knows.
   private static let user: UInt32 = 12_345
-  private let folder: SharedFolder
-  private var home: String { folder.path + "/home" }
+  private let directory: SharedDirectory
+  private var home: String { directory.path + "/home" }
   private var database: String { home + "/db" }
 
   init() throws {
-    folder = try SharedFolder()
+    directory = try SharedDirectory()
     try FileManager.default.createDirectory(
-      atPath: folder.path + "/home", withIntermediateDirectories: false)
+      atPath: directory.path + "/home", withIntermediateDirectories: false)
     // The user has to get there.
-    try #require(unsafe chmod(folder.path, 0o755) == 0)
-    try #require(unsafe chown(folder.path + "/home", Self.user, Self.user) == 0)
+    try #require(unsafe chmod(directory.path, 0o755) == 0)
+    try #require(unsafe chown(directory.path + "/home", Self.user, Self.user) == 0)
   }
 
   private static let asUser = [
@@ -28,7 +28,7 @@ struct RootCommandTests {
 
   private func run(_ words: [String]) async throws -> ChildProcess {
     try await ChildProcess.run(
-      words[0], Array(words.dropFirst()), in: folder.path,
+      words[0], Array(words.dropFirst()), in: directory.path,
       environment: ["SWIFT_BACKTRACE": "enable=no"])
   }
 
@@ -78,11 +78,11 @@ struct RootCommandTests {
 
   @Test func attachmentsAreOpenedAsTheUser() async throws {
     // A dump is the user's to write: what it names is opened with that user's rights.
-    let secret = folder.path + "/secret"
-    try folder.put(Array("secret".utf8), "secret")
+    let secret = directory.path + "/secret"
+    try directory.put(Array("secret".utf8), "secret")
     try #require(unsafe chmod(secret, 0o600) == 0)
     let open = home + "/log"
-    try folder.put(Array("log".utf8), "home/log")
+    try directory.put(Array("log".utf8), "home/log")
     try #require(unsafe chown(open, Self.user, Self.user) == 0)
     let child = try await run(
       Self.asUser + [
@@ -90,9 +90,9 @@ struct RootCommandTests {
       ])
     #expect(child.end.signal == SIGABRT)
     #expect(try await tool("process", database).end.exitCode == 0)
-    let ids = folder.names("home/db/attachments")
+    let ids = directory.names("home/db/attachments")
     #expect(ids.count == 1)
-    #expect(folder.names("home/db/attachments/\(ids.first ?? "")") == ["log"])
+    #expect(directory.names("home/db/attachments/\(ids.first ?? "")") == ["log"])
     #expect(foreign == [])
   }
 
@@ -126,7 +126,7 @@ struct RootCommandTests {
   // MARK: - run
 
   @Test func theDatabaseIsMadeForTheUserThatTheCommandWillHave() async throws {
-    let path = folder.path + "/data/crashes"
+    let path = directory.path + "/data/crashes"
     let command =
       Self.asUser + [
         try BuiltProducts.besideTests("crash-lab"), "process-itself", "abort", "--database", path,
@@ -136,7 +136,7 @@ struct RootCommandTests {
     #expect(refused.end.exitCode == 64)
     #expect(refused.standardError.contains("'setpriv' gives the command another user"))
     #expect(refused.standardError.contains("--user NAME"))
-    #expect(folder.names() == ["home"], "nothing was run")
+    #expect(directory.names() == ["home"], "nothing was run")
     for turn in 1...2 {
       let child = try await run(
         [
@@ -145,7 +145,7 @@ struct RootCommandTests {
         ] + command)
       #expect(child.end.signal == SIGABRT, "\(child.standardError)")
       #expect(child.standardError.contains(": complete"))
-      #expect(folder.names("data/crashes/pending").count == 2 * turn)
+      #expect(directory.names("data/crashes/pending").count == 2 * turn)
     }
     var status = stat()
     #expect(unsafe stat(path, &status) == 0 && status.st_uid == Self.user)
@@ -170,14 +170,14 @@ struct RootCommandTests {
     #expect(notRoot.end.exitCode == 64)
     #expect(notRoot.standardError.contains("only root"))
     // Root's database and root's command: nothing differs.
-    let own = folder.path + "/own"
+    let own = directory.path + "/own"
     try #require(unsafe mkdir(own, 0o700) == 0)
     #expect(try await tool("run", "--database", own, "--", "true").end.exitCode == 0)
   }
 
   @Test func itTellsAfterwardsThatTheUsersDiffered() async throws {
     // By itself, which nobody sees before.
-    let path = folder.path + "/own"
+    let path = directory.path + "/own"
     try #require(unsafe mkdir(path, 0o700) == 0)
     let script =
       "exec setpriv --reuid=\(Self.user) --regid=\(Self.user) --clear-groups /bin/true"

@@ -38,7 +38,7 @@ struct AllowedCalls {
     }
   }
 
-  /// The list in this folder.
+  /// The list in this directory.
   static func kept(file: String = #filePath) throws -> AllowedCalls {
     let path = URL(filePath: file).deletingLastPathComponent().appending(path: "AllowedCalls.txt")
     return try AllowedCalls(parsing: String(contentsOf: path, encoding: .utf8))

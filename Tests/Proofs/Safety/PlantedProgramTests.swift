@@ -37,13 +37,13 @@ import Testing
     """
 
   private static func audit(from root: String) async throws -> CallGraphAudit {
-    let folder = try TemporaryFolder()
-    let (text, program) = (folder.path + "/planted.c", folder.path + "/planted")
+    let directory = try TemporaryDirectory()
+    let (text, program) = (directory.path + "/planted.c", directory.path + "/planted")
     try source.write(toFile: text, atomically: true, encoding: .utf8)
     let compiler = try await ChildProcess.run(
       try Toolchain.path(of: "clang"),
       ["-O1", "-fno-builtin", "-fPIE", "-pie", text, "-o", program],
-      in: folder.path)
+      in: directory.path)
     guard compiler.end.exitCode == 0 else { throw OutsideToolError(compiler.standardError) }
     var audit = CallGraphAudit(try Disassembly(of: program), allowed: try .kept())
     try audit.walk(from: [root])

@@ -9,8 +9,8 @@ final class PoisonedVictim: Sendable {
   static let watching = "poison: watching"
 
   let executable: String
-  private let folder = try! TemporaryFolder()
-  private var library: String { folder.path + "/poison.so" }
+  private let directory = try! TemporaryDirectory()
+  private var library: String { directory.path + "/poison.so" }
 
   /// Compiles the poison.
   ///
@@ -23,7 +23,7 @@ final class PoisonedVictim: Sendable {
     let planted = plant.map { ["-DPLANT=\($0)"] } ?? []
     let compiler = try await ChildProcess.run(
       try Toolchain.path(of: "clang"), options + planted + [source, "-o", library],
-      in: folder.path)
+      in: directory.path)
     guard compiler.end.exitCode == 0 else { throw OutsideToolError(compiler.standardError) }
   }
 
@@ -42,15 +42,15 @@ final class PoisonedVictim: Sendable {
     _ command: [String], _ options: [String], name: String, isPoisoned: Bool
   ) async throws -> Death {
     let name = "\(name)-\(isPoisoned)"
-    let database = folder.path + "/" + name + "/database"
+    let database = directory.path + "/" + name + "/database"
     let preload = isPoisoned ? ["LD_PRELOAD=" + library] : []
     // env, so that the shell which starts it is not poisoned.
     let child = try await ChildProcess.run(
       "/usr/bin/env",
       preload + [executable] + command + ["--database", database] + options,
-      in: try folder.subfolder(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
+      in: try directory.subdirectory(name), environment: ["SWIFT_BACKTRACE": "enable=no"])
     let process = try await ChildProcess.run(
-      executable, ["process", "--database", database, "--no-symbols"], in: folder.path)
+      executable, ["process", "--database", database, "--no-symbols"], in: directory.path)
     return Death(
       end: child.end, standardError: child.standardError,
       dumps: process.standardOutput.split(separator: "\n").map(String.init))
@@ -67,7 +67,7 @@ final class PoisonedVictim: Sendable {
 
   /// The kinds that the victim can die by.
   func kinds() async throws -> [String] {
-    let list = try await ChildProcess.run(executable, ["--list"], in: folder.path)
+    let list = try await ChildProcess.run(executable, ["--list"], in: directory.path)
     return list.standardOutput.split(separator: "\n").compactMap {
       $0.split(separator: " ").first.map(String.init)
     }

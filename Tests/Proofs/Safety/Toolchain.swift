@@ -7,9 +7,9 @@ enum Toolchain {
   ///
   /// - Throws: `OutsideToolError` if it is not beside `swift`.
   static func path(of tool: String) throws -> String {
-    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    for folder in folders {
-      let swift = "\(folder)/swift"
+    let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    for directory in directories {
+      let swift = "\(directory)/swift"
       guard FileManager.default.isExecutableFile(atPath: swift) else { continue }
       let resolved = URL(filePath: swift).resolvingSymlinksInPath().deletingLastPathComponent()
       let path = resolved.path + "/" + tool

@@ -19,7 +19,7 @@ struct LLVMComparisonTests {
 
   /// Samples addresses over all functions and compares every answer.
   private func compare(_ path: String, step: UInt64) async throws {
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let elf = try ELFFile(path: path)
     let table = SymbolTable(of: elf)
     var addresses: [UInt64] = []
@@ -32,7 +32,8 @@ struct LLVMComparisonTests {
     let first = try #require(firstAddress)
     let module = ModuleSnapshot(address: first, size: .max >> 1, path: path, buildID: buildID)
     let symbols = try ModuleSymbols(module)
-    let expected = try await LLVMSymbolizer.frames(at: addresses, of: path, folder: folder.path)
+    let expected = try await LLVMSymbolizer.frames(
+      at: addresses, of: path, directory: directory.path)
     var differences: [String] = []
     var inlined = 0
     var lines = 0

@@ -56,9 +56,9 @@ struct LineComparison: CustomStringConvertible {
       differences.count <= allowed, "\(differences.joined(separator: "\n"))",
       sourceLocation: sourceLocation)
     guard !lineless.isEmpty else { return }
-    let folder = try TemporaryFolder()
+    let directory = try TemporaryDirectory()
     let others = try await LLVMSymbolizer.frames(
-      at: lineless.sorted(), of: path, folder: folder.path)
+      at: lineless.sorted(), of: path, directory: directory.path)
     for frames in others {
       #expect(frames.first?.line == 0, "\(frames)", sourceLocation: sourceLocation)
     }

@@ -34,9 +34,9 @@ struct LineTests {
         let report = try #require(
           try victim.reports().first, "\(crash.kind) on \(place) left no report")
         let snapshot = try Victim.snapshot(of: report)
-        let core = try CoreFile.path(in: try victim.folder("handled"))
+        let core = try CoreFile.path(in: try victim.directory("handled"))
         let gdb = try await GDB.view(
-          core: core, of: victim.executable, folder: try victim.folder("gdb"))
+          core: core, of: victim.executable, directory: try victim.directory("gdb"))
         comparison.add(
           try #require(gdb.crashedThread.flatMap { gdb.sources[$0] }), of: snapshot,
           "\(crash.kind) on \(place)")

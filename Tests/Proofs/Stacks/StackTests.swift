@@ -26,8 +26,8 @@ struct StackTests {
       return
     }
     let gdb = try await GDB.view(
-      core: try CoreFile.path(in: try victim.folder("handled")), of: victim.executable,
-      folder: try victim.folder("gdb"))
+      core: try CoreFile.path(in: try victim.directory("handled")), of: victim.executable,
+      directory: try victim.directory("gdb"))
     var comparison = StackComparison()
     comparison.add(
       try #require(snapshot.crashedThread), of: snapshot,
@@ -41,13 +41,13 @@ struct StackTests {
     arguments: BuildConfiguration.dynamic)
   func blockedThreads(_ configuration: BuildConfiguration) async throws {
     let executable = try await BuiltProducts.shared.executable("FoundationVictim", configuration)
-    let folder = try TemporaryFolder()
-    let run = try folder.subfolder("run")
+    let directory = try TemporaryDirectory()
+    let run = try directory.subdirectory("run")
     let child = try await ChildProcess.run(
-      executable, [folder.path + "/database"], in: run,
+      executable, [directory.path + "/database"], in: run,
       environment: ["SWIFT_BACKTRACE": "enable=no"], coreFile: .allowed)
     #expect(child.end.signal == SIGSEGV)
-    let pending = folder.path + "/database/pending-serialized-dumps/"
+    let pending = directory.path + "/database/pending-serialized-dumps/"
     let names = try FileManager.default.contentsOfDirectory(atPath: pending)
       .filter { !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo") }
     try #require(names.count == 1, "\(names)")
@@ -58,7 +58,8 @@ struct StackTests {
       return
     }
     let gdb = try await GDB.view(
-      core: try CoreFile.path(in: run), of: executable, folder: try folder.subfolder("gdb"))
+      core: try CoreFile.path(in: run), of: executable, directory: try directory.subdirectory("gdb")
+    )
     let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
     var comparison = StackComparison()
     var lines = LineComparison(module: executable)

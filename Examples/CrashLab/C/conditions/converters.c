@@ -83,17 +83,17 @@ void condition_taken_for_dead(const char *database) {
   if (database == NULL) return;
   char path[4096];
   snprintf(path, sizeof path, "%s/pending-serialized-dumps", database);
-  DIR *folder = opendir(path);
-  if (folder == NULL) check(-1, path);
-  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+  DIR *directory = opendir(path);
+  if (directory == NULL) check(-1, path);
+  for (struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) {
     size_t length = strlen(entry->d_name);
     if (length < 4 || strcmp(entry->d_name + length - 4, ".run") != 0) continue;
-    int file = openat(dirfd(folder), entry->d_name, O_RDWR | O_CLOEXEC);
+    int file = openat(dirfd(directory), entry->d_name, O_RDWR | O_CLOEXEC);
     check(file, entry->d_name);
     spoil_boot(file);
     close(file);
   }
-  closedir(folder);
+  closedir(directory);
   const char *const wrapper[] = {"/usr/bin/env", NULL};
   convert(database, wrapper);
 }

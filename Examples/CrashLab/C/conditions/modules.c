@@ -23,10 +23,10 @@ static void *open_module(const char *path) {
 }
 
 void condition_many_modules(void) {
-  const char *folder = needed("CRASHLAB_MODULES");
+  const char *directory = needed("CRASHLAB_MODULES");
   char path[4096];
   for (int number = 0; number < 2000; number++) {
-    snprintf(path, sizeof path, "%s/%d.so", folder, number);
+    snprintf(path, sizeof path, "%s/%d.so", directory, number);
     open_module(path);
   }
 }

@@ -27,7 +27,7 @@ void condition_drop_user(void) {
 }
 
 void condition_change_root(void) {
-  // An empty folder that needs no removal: nobody else sees it once it has no name.
+  // An empty directory that needs no removal: nobody else sees it once it has no name.
   char path[] = "/tmp/crash-lab-root-XXXXXX";
   if (!mkdtemp(path)) check(-1, "mkdtemp");
   check(chdir(path), "chdir");
@@ -57,7 +57,7 @@ static const struct call_group {
     {"file-checks", 1, {SYS_fstat}},
     {"file-position", 1, {SYS_lseek}},
     {"rename", 1, {SYS_renameat2}},
-    {"folders", 1, {SYS_mkdirat}},
+    {"directories", 1, {SYS_mkdirat}},
     {"random", 1, {SYS_getrandom}},
     {"fault-stack", 1, {SYS_sigaltstack}},
     {"descriptor-table", 1, {SYS_unshare}},

@@ -78,12 +78,12 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
   return remove(path);
 }
 
-void condition_folder_deleted(const char *database) {
+void condition_directory_deleted(const char *database) {
   if (database == NULL) return;
   check(nftw(database, remove_entry, 16, FTW_DEPTH | FTW_PHYS), "nftw");
 }
 
-void condition_folder_read_only(const char *database) {
+void condition_directory_read_only(const char *database) {
   if (database == NULL) return;
   char path[4096];
   snprintf(path, sizeof path, "%s/pending-serialized-dumps", database);

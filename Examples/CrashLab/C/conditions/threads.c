@@ -275,8 +275,8 @@ void condition_stealing_thread(void) {
 }
 
 // The only locked file; false before there is one.
-static int find_dump(const char *folder, struct stat *status) {
-  DIR *entries = opendir(folder);
+static int find_dump(const char *directory, struct stat *status) {
+  DIR *entries = opendir(directory);
   if (!entries) return 0;
   int found = 0;
   for (struct dirent *entry; (entry = readdir(entries)) && !found;) {
@@ -288,11 +288,11 @@ static int find_dump(const char *folder, struct stat *status) {
 }
 
 static void *steal_dump(void *argument) {
-  char folder[4096];
-  snprintf(folder, sizeof folder, "%s/pending-serialized-dumps", (const char *)argument);
+  char directory[4096];
+  snprintf(directory, sizeof directory, "%s/pending-serialized-dumps", (const char *)argument);
   int file = open_program_file();
   struct stat dump, status;
-  int is_there = find_dump(folder, &dump), descriptor = -1;
+  int is_there = find_dump(directory, &dump), descriptor = -1;
   for (int number = 3; is_there && number < 64; number++)
     if (fstat(number, &status) == 0 && status.st_ino == dump.st_ino && status.st_dev == dump.st_dev) descriptor = number;
   atomic_store(&thief, 1);
@@ -310,8 +310,8 @@ void condition_theft(const char *database) {
 }
 
 // Whether a locked dump has content.
-static int has_dump(const char *folder) {
-  DIR *entries = opendir(folder);
+static int has_dump(const char *directory) {
+  DIR *entries = opendir(directory);
   int found = 0;
   if (entries == NULL) return 0;
   for (struct dirent *entry; !found && (entry = readdir(entries)) != NULL;) {
@@ -323,17 +323,17 @@ static int has_dump(const char *folder) {
   return found;
 }
 
-static void *exit_meanwhile(void *folder) {
+static void *exit_meanwhile(void *directory) {
   sigset_t signals;
   sigfillset(&signals);
   pthread_sigmask(SIG_SETMASK, &signals, NULL);
-  while (!has_dump(folder)) usleep(50);
+  while (!has_dump(directory)) usleep(50);
   exit(0);
 }
 
 void condition_exiting_thread(const char *database) {
   if (database == NULL) return;
-  static char folder[4096];
-  snprintf(folder, sizeof folder, "%s/pending-serialized-dumps", database);
-  start(exit_meanwhile, folder);
+  static char directory[4096];
+  snprintf(directory, sizeof directory, "%s/pending-serialized-dumps", database);
+  start(exit_meanwhile, directory);
 }

@@ -62,7 +62,7 @@ void condition_exiting_thread(const char *_Nullable database);
 void condition_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
 void condition_in_handler_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
 
-// Modules and mappings. CRASHLAB_MODULE is a module's path, CRASHLAB_MODULES a folder of 2,000 copies of it.
+// Modules and mappings. CRASHLAB_MODULE is a module's path, CRASHLAB_MODULES a directory of 2,000 copies of it.
 
 void condition_many_modules(void);
 void condition_many_mappings(void);
@@ -70,7 +70,7 @@ void condition_closed_module(void);
 void condition_in_deleted_module(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_in_replaced_module(crashlab_body _Nonnull body, void *_Nullable context);
 
-// What the process has run out of, or lost. The database's folder is null where no handler runs.
+// What the process has run out of, or lost. The database's directory is null where no handler runs.
 
 // In a mount namespace of this process' own, before the handler starts: Swift reads the program's arguments from /proc.
 void condition_no_proc(void);
@@ -78,8 +78,8 @@ void condition_no_descriptors(const char *_Nullable database);
 void condition_close_range(const char *_Nullable database);
 void condition_file_size_zero(const char *_Nullable database);
 void condition_full_disk(const char *_Nullable database);
-void condition_folder_deleted(const char *_Nullable database);
-void condition_folder_read_only(const char *_Nullable database);
+void condition_directory_deleted(const char *_Nullable database);
+void condition_directory_read_only(const char *_Nullable database);
 void condition_no_working_directory(const char *_Nullable database);
 // Descriptor 2 is another file than at the start.
 void condition_other_standard_error(const char *_Nullable database);
@@ -87,7 +87,7 @@ void condition_other_standard_error(const char *_Nullable database);
 void condition_no_pending_signals(void);
 void condition_full_signal_queue(void);
 
-// Converters that judge this process while it lives. The database's folder is null where no handler runs.
+// Converters that judge this process while it lives. The database's directory is null where no handler runs.
 
 void condition_converted_elsewhere(const char *_Nullable database);
 void condition_converted_in_another_time(const char *_Nullable database);

@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// Makes sure, before the first byte, that the dump goes into a file of ours.
 ///
 /// The program may have closed our descriptors and opened others under their numbers, the file or
-/// its folder may have been removed, and a forked child has only its parent's file. Whatever is
+/// its directory may have been removed, and a forked child has only its parent's file. Whatever is
 /// gone is opened or made again; descriptors that are not ours any more are never written to.
 /// Makes also the next file of a process that lives on.
 ///
@@ -20,7 +20,7 @@ struct DumpFile {
   private static var readWithoutWaiting: Int32 {  // O_CLOEXEC | O_NONBLOCK
     @_noLocks get { 0x80000 | 0o4000 | noFollow }
   }
-  private static var readFolder: Int32 { @_noLocks get { 0x80000 | ProcFile.directoryFlag } }
+  private static var readDirectory: Int32 { @_noLocks get { 0x80000 | ProcFile.directoryFlag } }
   private static var noFollow: Int32 {
     @_noLocks get {
       #if arch(arm64)
@@ -44,11 +44,11 @@ struct DumpFile {
   /// - Returns: false if there is no place for a dump at all.
   @_noLocks
   func prepare() -> Bool {
-    prepareFolders()
+    prepareDirectories()
     let opensFiles = capture.makes(CallBit.files)
     if capture.session.files.isMissing { return opensFiles && (makeNew() || makeNew()) }
     let isOpen = capture.isSame(capture.session.files.dump, linked: true)
-    // A dump to a path of the program's has no name in the folder, and no other place.
+    // A dump to a path of the program's has no name in the directory, and no other place.
     guard capture.session.request.isRenamed else { return isOpen }
     if isOpen && !isTaken() { return true }
     guard opensFiles else { return isOpen }
@@ -71,7 +71,7 @@ struct DumpFile {
   private func isTaken() -> Bool {
     guard capture.makes(CallBit.fileChecks) else { return false }
     return unsafe capture.session.files.dump.identity.isGone(
-      from: capture.session.names.locked, in: capture.session.files.folder.descriptor)
+      from: capture.session.names.locked, in: capture.session.files.directory.descriptor)
   }
 
   /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
@@ -111,7 +111,7 @@ struct DumpFile {
   private func copyToNew() -> Bool {
     guard
       capture.makes(CallBit.files) && capture.makes(CallBit.fileChecks)
-        && capture.makes(CallBit.controlGroup)
+        && capture.makes(CallBit.cgroup)
     else { return false }
     let old = capture.session.files.dump.descriptor
     let identity = capture.session.files.dump.identity
@@ -152,14 +152,14 @@ struct DumpFile {
     capture.session.files.dump.descriptor = -1
   }
 
-  /// Opens a file of the pending folder for writing; negative if it is not there.
+  /// Opens a file of the pending directory for writing; negative if it is not there.
   ///
   /// - Parameter truncating: whether what it holds is dropped.
   @_noLocks
   func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard capture.makes(CallBit.files) else { return -1 }
     let flags = truncating ? DumpFile.writeOnly | 0o1000 : DumpFile.writeOnly  // O_TRUNC
-    return unsafe open(capture.session.files.folder.descriptor, name, flags)
+    return unsafe open(capture.session.files.directory.descriptor, name, flags)
   }
 
   /// Makes the run record, and keeps it open where the run is followed.
@@ -176,7 +176,8 @@ struct DumpFile {
     capture.session.runRecord.isFollowed = false
     guard record.descriptor >= 0 else { return }
     // Too large for the disk; who the owner is fits into a few hundred bytes.
-    _ = unsafe pm_unlink(capture.session.files.folder.descriptor, capture.session.names.runRecord)
+    _ = unsafe pm_unlink(
+      capture.session.files.directory.descriptor, capture.session.names.runRecord)
     record = createRunRecord()
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
   }
@@ -200,38 +201,39 @@ struct DumpFile {
       _ = pm_close(capture.session.files.fifo.descriptor)
     }
     let name = unsafe capture.session.names.fifo
-    _ = unsafe pm_mkfifo(capture.session.files.folder.descriptor, name)
+    _ = unsafe pm_mkfifo(capture.session.files.directory.descriptor, name)
     unsafe capture.session.files.fifo.descriptor = Int32(
       truncatingIfNeeded: pm_openat(
-        capture.session.files.folder.descriptor, name, DumpFile.readWithoutWaiting))
+        capture.session.files.directory.descriptor, name, DumpFile.readWithoutWaiting))
     capture.session.files.fifo.identity = FileIdentity(of: capture.session.files.fifo.descriptor)
     give(capture.session.files.fifo.descriptor)
   }
 
-  /// Opens the folders again whose descriptors are not ours any more; a removed pending folder is
+  /// Opens the directories again whose descriptors are not ours any more; a removed pending directory is
   /// made again.
   @_noLocks
-  private func prepareFolders() {
+  private func prepareDirectories() {
     guard capture.makes(CallBit.files) else { return }
     if !capture.isSame(capture.session.files.proc) {
-      unsafe capture.session.files.proc.descriptor = openFolder(ProcFile.characters("/proc"))
+      unsafe capture.session.files.proc.descriptor = openDirectory(ProcFile.characters("/proc"))
     }
-    if capture.isSame(capture.session.files.folder, linked: true) {
+    if capture.isSame(capture.session.files.directory, linked: true) {
       return
     }
-    if capture.makes(CallBit.folders) {
+    if capture.makes(CallBit.directories) {
       let workingDirectory = DumpFile.workingDirectory
       _ = unsafe pm_mkdir(workingDirectory, capture.installed.paths.database)
-      _ = unsafe pm_mkdir(workingDirectory, capture.installed.paths.folder)
+      _ = unsafe pm_mkdir(workingDirectory, capture.installed.paths.directory)
     }
-    unsafe capture.session.files.folder.descriptor = openFolder(capture.installed.paths.folder)
-    capture.session.files.folder.identity = FileIdentity(
-      of: capture.session.files.folder.descriptor)
+    unsafe capture.session.files.directory.descriptor = openDirectory(
+      capture.installed.paths.directory)
+    capture.session.files.directory.identity = FileIdentity(
+      of: capture.session.files.directory.descriptor)
   }
 
   @_noLocks
-  func openFolder(_ path: UnsafePointer<CChar>) -> Int32 {
-    unsafe open(DumpFile.workingDirectory, path, DumpFile.readFolder)
+  func openDirectory(_ path: UnsafePointer<CChar>) -> Int32 {
+    unsafe open(DumpFile.workingDirectory, path, DumpFile.readDirectory)
   }
 
   /// Renames the dump, which takes its lock away; returns 0 or -errno.
@@ -241,7 +243,7 @@ struct DumpFile {
     var attempts = 0
     while result == -4, attempts < DumpFile.interruptions {  // EINTR
       result = unsafe pm_rename(
-        capture.session.files.folder.descriptor, capture.session.names.locked,
+        capture.session.files.directory.descriptor, capture.session.names.locked,
         capture.session.names.finished)
       attempts &+= 1
     }
@@ -254,12 +256,12 @@ struct DumpFile {
 
   @_noLocks
   private func open(
-    _ folder: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
+    _ directory: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
   ) -> Int32 {
     var result = -4
     var attempts = 0
     while result == -4, attempts < DumpFile.interruptions {  // EINTR
-      result = unsafe pm_create(folder, path, flags)
+      result = unsafe pm_create(directory, path, flags)
       attempts &+= 1
     }
     return Int32(truncatingIfNeeded: result)
@@ -270,9 +272,9 @@ struct DumpFile {
   private func create() -> Bool {
     let descriptor = unsafe create(capture.session.names.locked)
     guard descriptor >= 0 else {
-      // A folder that cannot be opened is the cause; its "descriptor" is the errno.
-      let folder = capture.session.files.folder.descriptor
-      capture.session.outcome.failure = 0 &- (folder < 0 ? folder : descriptor)
+      // A directory that cannot be opened is the cause; its "descriptor" is the errno.
+      let directory = capture.session.files.directory.descriptor
+      capture.session.outcome.failure = 0 &- (directory < 0 ? directory : descriptor)
       return false
     }
     use(descriptor)
@@ -282,7 +284,8 @@ struct DumpFile {
   /// Makes a file that must not exist; negative if it cannot be made.
   @_noLocks
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
-    let descriptor = unsafe open(capture.session.files.folder.descriptor, name, DumpFile.createNew)
+    let descriptor = unsafe open(
+      capture.session.files.directory.descriptor, name, DumpFile.createNew)
     give(descriptor)
     return descriptor
   }

@@ -70,10 +70,10 @@ struct HangDumps {
 
   /// Removes the dump, then what lies beside it.
   @_noLocks
-  func removeFiles(_ index: Int, folder: Int32) {
+  func removeFiles(_ index: Int, directory: Int32) {
     var kind = 0
     while kind < 3 {
-      _ = unsafe pm_unlink(folder, name(index, kind))
+      _ = unsafe pm_unlink(directory, name(index, kind))
       kind &+= 1
     }
   }
@@ -129,7 +129,7 @@ func pm_remove_hang_dumps(_ argument: UnsafeMutableRawPointer) {
   var index = 0
   while index < HangDumps.capacity {
     if dumps.isValid(index) {
-      dumps.removeFiles(index, folder: capture.session.files.folder.descriptor)
+      dumps.removeFiles(index, directory: capture.session.files.directory.descriptor)
     }
     index &+= 1
   }

@@ -45,12 +45,12 @@ struct FileIdentity {
     }
   }
 
-  /// True if a name in a folder stands for nothing, or for another file; false where the kernel does
-  /// not tell, as to a process that has given up its rights to the folder.
+  /// True if a name in a directory stands for nothing, or for another file; false where the kernel does
+  /// not tell, as to a process that has given up its rights to the directory.
   @_noLocks
-  func isGone(from name: UnsafePointer<CChar>, in folder: Int32) -> Bool {
+  func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
     var status = pm_file_status()
-    let result = unsafe pm_stat_at(folder, name, &status)
+    let result = unsafe pm_stat_at(directory, name, &status)
     if result != 0 { return result == -2 }  // ENOENT
     return status.device != device || status.inode != inode
   }

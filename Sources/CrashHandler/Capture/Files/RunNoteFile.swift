@@ -31,9 +31,9 @@ struct RunNoteFile {
     guard isOurs else { return }
     var value = end
     if unsafe write(&value, 4, at: RunNotes.offset) { return }
-    let folder = openFolder()
-    _ = unsafe pm_unlink(folder, capture.session.names.runRecord)
-    close(folder)
+    let directory = openDirectory()
+    _ = unsafe pm_unlink(directory, capture.session.names.runRecord)
+    close(directory)
   }
 
   /// The watch of these hangs was stopped: an end by the process's own will leaves no report of them.
@@ -47,9 +47,9 @@ struct RunNoteFile {
     var index = 0
     while index < HangDumps.capacity {
       if dumps.expectsExit(index) {
-        let folder = openFolder()
-        dumps.removeFiles(index, folder: folder)
-        close(folder)
+        let directory = openDirectory()
+        dumps.removeFiles(index, directory: directory)
+        close(directory)
       }
       index &+= 1
     }
@@ -73,34 +73,36 @@ struct RunNoteFile {
     if capture.session.runRecord.file.isThere(linked: false) {
       result = unsafe pm_pwrite(capture.session.runRecord.file.descriptor, bytes, count, offset)
     } else {
-      let folder = openFolder()
+      let directory = openDirectory()
       let descriptor = unsafe Int32(
         truncatingIfNeeded: pm_openat(
-          folder, capture.session.names.runRecord, DumpFile.writeOnly))
+          directory, capture.session.names.runRecord, DumpFile.writeOnly))
       if descriptor >= 0 {
         result = unsafe pm_pwrite(descriptor, bytes, count, offset)
         _ = pm_close(descriptor)
       }
-      close(folder)
+      close(directory)
     }
     writing.finish(hasFailed: result == -27)  // EFBIG
     return result == count
   }
 
-  /// The pending folder's descriptor, opened again where the program has closed ours.
+  /// The pending directory's descriptor, opened again where the program has closed ours.
   @_noLocks
-  private func openFolder() -> Int32 {
-    let folder = capture.session.files.folder.descriptor
-    if capture.session.files.folder.identity.isOf(folder, linked: true) { return folder }
-    let opened = unsafe DumpFile(capture).openFolder(capture.installed.paths.folder)
-    if capture.session.files.folder.identity.isOf(opened, linked: true) { return opened }
+  private func openDirectory() -> Int32 {
+    let directory = capture.session.files.directory.descriptor
+    if capture.session.files.directory.identity.isOf(directory, linked: true) { return directory }
+    let opened = unsafe DumpFile(capture).openDirectory(capture.installed.paths.directory)
+    if capture.session.files.directory.identity.isOf(opened, linked: true) { return opened }
     if opened >= 0 { _ = pm_close(opened) }
     return -1
   }
 
   @_noLocks
-  private func close(_ folder: Int32) {
-    if folder >= 0 && folder != capture.session.files.folder.descriptor { _ = pm_close(folder) }
+  private func close(_ directory: Int32) {
+    if directory >= 0 && directory != capture.session.files.directory.descriptor {
+      _ = pm_close(directory)
+    }
   }
 }
 

@@ -12,7 +12,7 @@ struct ProcFile {
     self.proc = proc
   }
 
-  /// Opens a file or folder; negative, -errno, if it cannot be had.
+  /// Opens a file or directory; negative, -errno, if it cannot be had.
   @_noLocks
   func open(_ path: UnsafePointer<CChar>, directory: Bool = false) -> Int32 {
     // O_RDONLY | O_CLOEXEC, and O_DIRECTORY, which differs between architectures.
@@ -133,7 +133,7 @@ struct ProcFile {
   }
 }
 
-/// The names in a folder of /proc, one after the other.
+/// The names in a directory of /proc, one after the other.
 ///
 /// RUNS-DURING-CRASH. Source: getdents64(2).
 @safe
@@ -143,7 +143,7 @@ struct DirectoryEntries {
   private var filled = 0
   private var offset = 0
 
-  /// Reads from an open folder.
+  /// Reads from an open directory.
   @_noLocks
   init(_ descriptor: Int32, in scratch: Scratch) {
     self.descriptor = descriptor

@@ -14,10 +14,10 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
   resources.writeDescriptorCount()
   capture.session.writer.unsigned(
     .mappingCount, UInt64(truncatingIfNeeded: capture.session.mappings.count), width: 4)
-  resources.writeNumber(.memoryUsed, capture.installed.controlGroup.memoryUsed)
-  resources.writeNumber(.memoryLimit, capture.installed.controlGroup.memoryLimit)
-  resources.writeNumber(.tasksUsed, capture.installed.controlGroup.tasksUsed)
-  resources.writeNumber(.tasksLimit, capture.installed.controlGroup.tasksLimit)
+  resources.writeNumber(.memoryUsed, capture.installed.cgroup.memoryUsed)
+  resources.writeNumber(.memoryLimit, capture.installed.cgroup.memoryLimit)
+  resources.writeNumber(.tasksUsed, capture.installed.cgroup.tasksUsed)
+  resources.writeNumber(.tasksLimit, capture.installed.cgroup.tasksLimit)
   capture.session.writer.end()
   capture.session.writer.startMap(.system)
   resources.writeText(.loadAverage, "loadavg", capacity: 256)
@@ -71,7 +71,7 @@ private struct ResourceWriter {
   /// A number in a file of the control group, held open since install; nothing for "max".
   @_noLocks
   func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
-    guard capture.makes(CallBit.controlGroup) && capture.isSame(file) else { return }
+    guard capture.makes(CallBit.cgroup) && capture.isSame(file) else { return }
     let scratch = capture.session.scratch
     let count = unsafe pm_pread(file.descriptor, scratch.address, 64, 0)
     guard count > 0 else { return }
@@ -87,7 +87,7 @@ private struct ResourceWriter {
 ///
 /// Held open since install: their paths may be out of reach in a crash, and a forked child has the
 /// same.
-struct ControlGroupFiles {
+struct CgroupFiles {
   let memoryUsed: HeldFile
   let memoryLimit: HeldFile
   let tasksUsed: HeldFile

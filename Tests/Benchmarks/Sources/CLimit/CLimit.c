@@ -108,13 +108,13 @@ int64_t limit_capture(int descriptor, int64_t file_bytes, int64_t *bytes) {
   return end - start;
 }
 
-int limit_spawn(const char *path, char *const *arguments, char *const *environment, const char *folder, int has_core) {
+int limit_spawn(const char *path, char *const *arguments, char *const *environment, const char *directory, int has_core) {
   pid_t child = fork();
   if (child != 0) return child;
   struct rlimit limit = {has_core ? RLIM_INFINITY : 0, has_core ? RLIM_INFINITY : 0};
   setrlimit(RLIMIT_CORE, &limit);
   int null = open("/dev/null", O_RDWR);
-  if (chdir(folder) != 0) _exit(127);
+  if (chdir(directory) != 0) _exit(127);
   int errors = open("errors", O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(null, 0), dup2(null, 1), dup2(errors, 2);
   execve(path, arguments, environment);

@@ -9,19 +9,19 @@ struct Round {
   let limitBytes: Int64
 
   func run() throws -> Measurement {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let page = Victim.sharedPage(folder + "/instant")
+    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let page = Victim.sharedPage(directory + "/instant")
     defer { munmap(page, 4096) }
     let words = [
-      "/proc/self/exe", "victim", contender.rawValue, "\(threads)", "\(limitBytes)", folder,
+      "/proc/self/exe", "victim", contender.rawValue, "\(threads)", "\(limitBytes)", directory,
     ]
     var environment = ProcessInfo.processInfo.environment
     environment["SWIFT_BACKTRACE"] = contender.backtraceSetting
     let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let process = spawn(
-      path, words, environment.map { "\($0)=\($1)" }, folder, hasCore: contender == .core)
+      path, words, environment.map { "\($0)=\($1)" }, directory, hasCore: contender == .core)
     guard process > 0 else { throw CocoaError(.executableLoad) }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 && errno == EINTR {}
@@ -29,7 +29,7 @@ struct Round {
     if contender == .limit {
       guard status == 0 else { throw CocoaError(.executableRuntimeMismatch) }
       return Measurement(
-        untilReaped: nil, capture: Double(page[1]) / 1000, bytes: size(folder + "/limit"))
+        untilReaped: nil, capture: Double(page[1]) / 1000, bytes: size(directory + "/limit"))
     }
     guard page[0] > 0, status & 0x7F == SIGSEGV else {
       throw CocoaError(.executableRuntimeMismatch)
@@ -38,9 +38,9 @@ struct Round {
       untilReaped: Double(end - page[0]) / 1000, capture: nil, bytes: 0)
     switch contender {
     case .none, .limit: break
-    case .postmortem: (result.bytes, result.capture) = try dump(in: folder)
-    case .core: result.bytes = core(in: folder)
-    case .backtracer: result.bytes = size(folder + "/errors")
+    case .postmortem: (result.bytes, result.capture) = try dump(in: directory)
+    case .core: result.bytes = core(in: directory)
+    case .backtracer: result.bytes = size(directory + "/errors")
     }
     // A contender that left nothing did not take the crash.
     guard contender == .none || result.bytes > 0 else { throw CocoaError(.fileReadNoSuchFile) }
@@ -48,12 +48,12 @@ struct Round {
   }
 
   private func spawn(
-    _ path: String, _ words: [String], _ environment: [String], _ folder: String, hasCore: Bool
+    _ path: String, _ words: [String], _ environment: [String], _ directory: String, hasCore: Bool
   ) -> Int32 {
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
     defer { for text in arguments + variables { free(text) } }
-    return limit_spawn(path, &arguments, &variables, folder, hasCore ? 1 : 0)
+    return limit_spawn(path, &arguments, &variables, directory, hasCore ? 1 : 0)
   }
 
   private func size(_ path: String) -> Int64 {
@@ -62,16 +62,16 @@ struct Round {
   }
 
   /// Core files are sparse: what they hold on disk.
-  private func core(in folder: String) -> Int64 {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+  private func core(in directory: String) -> Int64 {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     guard let name = names.first(where: { $0.hasPrefix("core") }) else { return 0 }
     var status = stat()
-    return stat(folder + "/" + name, &status) == 0 ? Int64(status.st_blocks) * 512 : 0
+    return stat(directory + "/" + name, &status) == 0 ? Int64(status.st_blocks) * 512 : 0
   }
 
   /// The size of the dump, and the time its capture map tells: key 906, nanoseconds, 8 bytes.
-  private func dump(in folder: String) throws -> (bytes: Int64, capture: Double?) {
-    let pending = folder + "/database/pending-serialized-dumps"
+  private func dump(in directory: String) throws -> (bytes: Int64, capture: Double?) {
+    let pending = directory + "/database/pending-serialized-dumps"
     let names = try FileManager.default.contentsOfDirectory(atPath: pending)
     guard let name = names.first(where: { !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo") }),
       !name.hasSuffix(".locked")

@@ -2,7 +2,7 @@ import CLimit
 import Foundation
 import Postmortem
 
-/// The process that dies: `victim CONTENDER THREADS FILE-BYTES FOLDER`.
+/// The process that dies: `victim CONTENDER THREADS FILE-BYTES DIRECTORY`.
 enum Victim {
   /// Bytes of each sleeping thread's stack that are in use.
   static let touchedBytes = 4096
@@ -12,23 +12,23 @@ enum Victim {
     guard words.count == 4, let contender = Contender(rawValue: words[0]),
       let threads = Int32(words[1]), let fileBytes = Int64(words[2])
     else { exit(64) }
-    let folder = words[3]
-    let page = sharedPage(folder + "/instant")
+    let directory = words[3]
+    let page = sharedPage(directory + "/instant")
     do {
-      if contender == .postmortem { try startHandler(database: folder + "/database") }
+      if contender == .postmortem { try startHandler(database: directory + "/database") }
     } catch {
       exit(1)
     }
     guard limit_start_threads(threads - 1, Int32(touchedBytes)) == 0 else { exit(1) }
-    if contender == .limit { measureLimit(folder, fileBytes, page) }
+    if contender == .limit { measureLimit(directory, fileBytes, page) }
     limit_crash(page)
     exit(1)
   }
 
   private static func measureLimit(
-    _ folder: String, _ fileBytes: Int64, _ page: UnsafeMutablePointer<Int64>
+    _ directory: String, _ fileBytes: Int64, _ page: UnsafeMutablePointer<Int64>
   ) -> Never {
-    let descriptor = open(folder + "/limit", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    let descriptor = open(directory + "/limit", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     var bytes: Int64 = 0
     page[1] = limit_capture(descriptor, fileBytes, &bytes)
     exit(page[1] > 0 ? 0 : 1)

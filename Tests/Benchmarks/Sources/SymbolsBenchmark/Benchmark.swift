@@ -3,7 +3,7 @@ import Postmortem
 
 /// Makes one dump, then times both readers on it, one after the other in each round.
 struct Benchmark {
-  private let folder: URL
+  private let directory: URL
   private let tool: String
   private let symbolizer: String
   private let dump: String
@@ -20,25 +20,26 @@ struct Benchmark {
   }
 
   init() throws {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent(
       "symbols-benchmark-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     tool = URL(fileURLWithPath: own).deletingLastPathComponent().path + "/postmortem"
     symbolizer = try Self.findSymbolizer()
-    let database = folder.path + "/database"
-    _ = try Self.measure(own, ["victim", database], output: folder.path + "/victim", mayDie: true)
+    let database = directory.path + "/database"
+    _ = try Self.measure(
+      own, ["victim", database], output: directory.path + "/victim", mayDie: true)
     // Stored names would spare `show` nothing, but the report would not be the one of a new dump.
     let name = try processIntermediateDumps(database: database, storingSymbols: false).first
     guard let id = name?.reportID else { throw Failure(description: "the victim left no dump") }
     dump = "\(database)/pending/\(id).dmp"
   }
 
-  func removeFiles() { try? FileManager.default.removeItem(at: folder) }
+  func removeFiles() { try? FileManager.default.removeItem(at: directory) }
 
   private static func findSymbolizer() throws -> String {
-    for folder in (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") {
-      let swift = URL(fileURLWithPath: "\(folder)/swift").resolvingSymlinksInPath()
+    for directory in (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") {
+      let swift = URL(fileURLWithPath: "\(directory)/swift").resolvingSymlinksInPath()
       let path = swift.deletingLastPathComponent().path + "/llvm-symbolizer"
       if FileManager.default.isExecutableFile(atPath: path) { return path }
     }
@@ -46,9 +47,9 @@ struct Benchmark {
   }
 
   func run(repeats: Int) throws {
-    let report = folder.path + "/report.json"
+    let report = directory.path + "/report.json"
     _ = try Self.measure(tool, ["show", "--json", dump], output: report)
-    let list = folder.path + "/addresses"
+    let list = directory.path + "/addresses"
     let (threads, count) = try writeAddresses(of: report, to: list)
     var rounds: [(ours: Cost, bare: Cost, theirs: Cost)] = []
     for _ in 0..<repeats {

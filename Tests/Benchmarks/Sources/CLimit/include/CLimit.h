@@ -15,8 +15,8 @@ int64_t limit_capture(int descriptor, int64_t file_bytes, int64_t *bytes);
 int64_t limit_now(void);
 
 // Forks and executes `path` with `arguments` and `environment`; core files of unlimited size if `has_core`. The child's
-// working directory is `folder`, its standard error is the file `errors` there, its standard output /dev/null. Returns the process ID, or -1.
-int limit_spawn(const char *path, char *const *arguments, char *const *environment, const char *folder, int has_core);
+// working directory is `directory`, its standard error is the file `errors` there, its standard output /dev/null. Returns the process ID, or -1.
+int limit_spawn(const char *path, char *const *arguments, char *const *environment, const char *directory, int has_core);
 
 // Ends the process by a null write, the instant before it stored at `*instant` (shared memory).
 void limit_crash(volatile int64_t *instant);

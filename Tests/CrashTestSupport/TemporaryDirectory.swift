@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A new folder that is removed with everything in it when the value goes.
-public struct TemporaryFolder: ~Copyable, Sendable {
+/// A new directory that is removed with everything in it when the value goes.
+public struct TemporaryDirectory: ~Copyable, Sendable {
   /// Absolute and without a trailing slash.
   public let path: String
 
@@ -21,8 +21,8 @@ public struct TemporaryFolder: ~Copyable, Sendable {
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// Makes a folder in it and gives back its path.
-  public func subfolder(_ name: String) throws -> String {
+  /// Makes a directory in it and gives back its path.
+  public func subdirectory(_ name: String) throws -> String {
     let path = path + "/" + name
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     return path

@@ -6,10 +6,10 @@ import ProcessSnapshot
 
 /// What the next start makes of a database's pending dumps; what it says of runs that were killed
 /// without a dump is left out.
-struct ReportFolder: Sendable {
+struct ReportDirectory: Sendable {
   let processed: [ProcessedDump]
   let snapshots: [ProcessSnapshot]
-  /// Names that the conversion left in the folder of pending dumps.
+  /// Names that the conversion left in the directory of pending dumps.
   let leftovers: [String]
 
   /// Converts.

@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// A new folder that a suite of tests shares, removed with all it holds when the last of them is done.
-public final class SharedFolder: Sendable {
-  private let folder: TemporaryFolder
+/// A new directory that a suite of tests shares, removed with all it holds when the last of them is done.
+public final class SharedDirectory: Sendable {
+  private let directory: TemporaryDirectory
 
-  /// - Parameter inMemory: as `TemporaryFolder` has it.
+  /// - Parameter inMemory: as `TemporaryDirectory` has it.
   public init(inMemory: Bool = false) throws {
-    folder = try TemporaryFolder(inMemory: inMemory)
+    directory = try TemporaryDirectory(inMemory: inMemory)
   }
 
   /// Absolute and without a trailing slash.
-  public var path: String { folder.path }
+  public var path: String { directory.path }
 
-  /// The sorted names in a folder below; none where there is no such folder.
-  public func names(_ folder: String = "") -> [String] {
-    ((try? FileManager.default.contentsOfDirectory(atPath: path + "/" + folder)) ?? []).sorted()
+  /// The sorted names in a directory below; none where there is no such directory.
+  public func names(_ directory: String = "") -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: path + "/" + directory)) ?? []).sorted()
   }
 
   /// The bytes of a file; nil where there is none.

@@ -3,7 +3,7 @@
 ///
 /// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst and
 /// cgroup-v1/memory.rst.
-package enum ControlGroupText {
+package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
 
   /// The paths in the text of `/proc/PID/cgroup`, by controller; "" for version 2.
@@ -31,20 +31,20 @@ package enum ControlGroupText {
   /// - Parameter isOwn: true for the caller's own group. In a container its path may be the host's
   ///   while the mount shows only that group, at its root; for another group the root would answer
   ///   with the numbers of all.
-  package static func memoryFolders(of path: String, isOwn: Bool) -> [String] {
-    let folders = ["\(root)\(path)", "\(root)/memory\(path)"]
-    return isOwn ? folders + [root, "\(root)/memory"] : folders
+  package static func memoryDirectories(of path: String, isOwn: Bool) -> [String] {
+    let directories = ["\(root)\(path)", "\(root)/memory\(path)"]
+    return isOwn ? directories + [root, "\(root)/memory"] : directories
   }
 
-  /// Processes of a memory control group that were killed for want of memory; nil where the folder
+  /// Processes of a memory control group that were killed for want of memory; nil where the directory
   /// is not that of one.
   ///
   /// - Parameter contents: gives a file's text.
   package static func memoryKills(
-    in folder: String, contents: (String) -> String?
+    in directory: String, contents: (String) -> String?
   ) -> (count: UInt64, isUnified: Bool)? {
     for (name, isUnified) in [("memory.events", true), ("memory.oom_control", false)] {
-      if let count = number("oom_kill", in: contents("\(folder)/\(name)")) {
+      if let count = number("oom_kill", in: contents("\(directory)/\(name)")) {
         return (count, isUnified)
       }
     }

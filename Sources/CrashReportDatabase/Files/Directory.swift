@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// Every operation uses the directory's descriptor and stays in the directory: no symbolic link is
 /// followed, no file that blocks or acts when it is opened is opened, and a path that is exchanged
 /// later changes nothing.
-package struct Folder: ~Copyable, Sendable {
+package struct Directory: ~Copyable, Sendable {
   private let file: OpenFile
 
   package var path: String { file.path }
@@ -28,9 +28,9 @@ package struct Folder: ~Copyable, Sendable {
   /// Opens a subdirectory.
   ///
   /// - Parameter create: makes it, for this user alone, where it is missing.
-  package func subfolder(
+  package func subdirectory(
     _ name: String, create: Bool = false
-  ) throws(CrashReportDatabaseError) -> Folder {
+  ) throws(CrashReportDatabaseError) -> Directory {
     let path = "\(path)/\(name)"
     var isMade = false
     if create {
@@ -52,15 +52,15 @@ package struct Folder: ~Copyable, Sendable {
       }
       throw CrashReportDatabaseError(systemCall: "opening the directory \(path)", errno: errno)
     }
-    if isMade { FolderOwner(of: descriptor)?.give(result) }
-    return Folder(file: OpenFile(descriptor: result, path: path))
+    if isMade { DirectoryOwner(of: descriptor)?.give(result) }
+    return Directory(file: OpenFile(descriptor: result, path: path))
   }
 
   /// Opens the directory of the reports in a state.
-  package func subfolder(
+  package func subdirectory(
     _ state: StoredReport.State, create: Bool = false
-  ) throws(CrashReportDatabaseError) -> Folder {
-    try subfolder(state.rawValue, create: create)
+  ) throws(CrashReportDatabaseError) -> Directory {
+    try subdirectory(state.rawValue, create: create)
   }
 
   package func status() throws(CrashReportDatabaseError) -> FileStatus {
@@ -150,7 +150,7 @@ package struct Folder: ~Copyable, Sendable {
       throw CrashReportDatabaseError(systemCall: "making \(path)", errno: errno)
     }
     _ = fchmod(result, 0o600)
-    FolderOwner(of: descriptor)?.give(result)
+    DirectoryOwner(of: descriptor)?.give(result)
     return OpenFile(descriptor: result, path: path)
   }
 
@@ -173,7 +173,7 @@ package struct Folder: ~Copyable, Sendable {
   }
 }
 
-extension Folder {
+extension Directory {
   /// The outcome of a rename.
   package enum RenameResult: Sendable {
     case done
@@ -189,32 +189,32 @@ extension Folder {
   ///   not, the file has both names for a moment, and on a file system without hard links a file that
   ///   is made in that moment is lost.
   package func rename(
-    _ name: String, to folder: borrowing Folder, _ newName: String, replacing: Bool
+    _ name: String, to directory: borrowing Directory, _ newName: String, replacing: Bool
   ) throws(CrashReportDatabaseError) -> RenameResult {
     if !replacing {
       // rename(2) replaces the target; link(2) fails where it exists.
-      if unsafe linkat(descriptor, name, folder.descriptor, newName, 0) == 0 {
+      if unsafe linkat(descriptor, name, directory.descriptor, newName, 0) == 0 {
         try? remove(name)
         return .done
       }
       guard [EPERM, ENOTSUP, EMLINK, ENOSYS].contains(errno) else {
-        return try result(errno, name, folder, newName)
+        return try result(errno, name, directory, newName)
       }
-      if folder.status(of: newName) != nil { return .targetExists }
+      if directory.status(of: newName) != nil { return .targetExists }
     }
-    if unsafe renameat(descriptor, name, folder.descriptor, newName) == 0 { return .done }
-    return try result(errno, name, folder, newName)
+    if unsafe renameat(descriptor, name, directory.descriptor, newName) == 0 { return .done }
+    return try result(errno, name, directory, newName)
   }
 
   private func result(
-    _ errno: Int32, _ name: String, _ folder: borrowing Folder, _ newName: String
+    _ errno: Int32, _ name: String, _ directory: borrowing Directory, _ newName: String
   ) throws(CrashReportDatabaseError) -> RenameResult {
     switch errno {
     case ENOENT: return .sourceMissing
     case EEXIST: return .targetExists
     default:
       throw CrashReportDatabaseError(
-        systemCall: "renaming \(path)/\(name) to \(folder.path)/\(newName)", errno: errno)
+        systemCall: "renaming \(path)/\(name) to \(directory.path)/\(newName)", errno: errno)
     }
   }
 
@@ -225,7 +225,7 @@ extension Folder {
   ///   - replacing: true if a file of that name may be lost.
   /// - Returns: false if there was one and it was not to be replaced.
   package func put(
-    _ bytes: [UInt8], as name: String, by workshop: borrowing Folder, replacing: Bool
+    _ bytes: [UInt8], as name: String, by workshop: borrowing Directory, replacing: Bool
   ) throws(CrashReportDatabaseError) -> Bool {
     let file = try workshop.createTemporary(name)
     do throws(CrashReportDatabaseError) {

@@ -4,24 +4,24 @@ internal import IntermediateDump
 /// Finds the process's memory and pids control groups and opens their files.
 ///
 /// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
-struct ControlGroup {
-  let files: ControlGroupFiles
+struct Cgroup {
+  let files: CgroupFiles
   /// The memory control group's path; nil if there is none.
   let path: String?
 
   /// The calling process's.
-  static func current() -> ControlGroup {
+  static func current() -> Cgroup {
     let text = TextFile.text("/proc/self/cgroup") ?? ""
-    let paths = ControlGroupText.paths(in: text)
+    let paths = CgroupText.paths(in: text)
     let unified = paths[""] ?? "/"
-    let files = ControlGroupFiles(
+    let files = CgroupFiles(
       memoryUsed: open(
         unified, "memory.current", or: paths["memory"], "memory", "memory.usage_in_bytes"),
       memoryLimit: open(
         unified, "memory.max", or: paths["memory"], "memory", "memory.limit_in_bytes"),
       tasksUsed: open(unified, "pids.current", or: paths["pids"], "pids", "pids.current"),
       tasksLimit: open(unified, "pids.max", or: paths["pids"], "pids", "pids.max"))
-    return ControlGroup(files: files, path: ControlGroupText.memoryPath(in: text))
+    return Cgroup(files: files, path: CgroupText.memoryPath(in: text))
   }
 
   /// Opens a file of version 2, or else the one of version 1.
@@ -31,7 +31,7 @@ struct ControlGroup {
   private static func open(
     _ unified: String, _ name: String, or path: String?, _ controller: String, _ oldName: String
   ) -> HeldFile {
-    let root = ControlGroupText.root
+    let root = CgroupText.root
     var candidates = ["\(root)\(unified)/\(name)"]
     if let path { candidates.append("\(root)/\(controller)\(path)/\(oldName)") }
     candidates += ["\(root)/\(name)", "\(root)/\(controller)/\(oldName)"]

@@ -2,33 +2,33 @@ internal import CrashReportDatabase
 internal import Glibc
 internal import IntermediateDump
 
-/// The folder of pending dumps: who may take which, and taking them.
-struct PendingFolder: ~Copyable {
-  /// A file with a name of ours, as it was when the folder was listed.
+/// The directory of pending dumps: who may take which, and taking them.
+struct PendingDirectory: ~Copyable {
+  /// A file with a name of ours, as it was when the directory was listed.
   struct File: Sendable {
     let name: PendingDumpName
     let status: FileStatus
   }
 
-  let folder: Folder
-  /// The database's own folder.
-  let root: Folder
+  let directory: Directory
+  /// The database's own directory.
+  let root: Directory
   let host: HostIdentity
   let isLocalFileSystem: Bool
   /// The program whose dumps come first; nil if no one's do.
   let identifier: String?
   /// Nanoseconds since 1970.
   let now: Int64
-  /// What claims of this folder are told by.
+  /// What claims of this directory are told by.
   private let witness = ClaimWitness()
 
-  /// Opens the folder; makes it if it is missing.
+  /// Opens the directory; makes it if it is missing.
   ///
-  /// - Parameter database: the database's own folder.
-  init(database: consuming Folder, identifier: String?) throws(CrashReportDatabaseError) {
-    let folder = try database.subfolder(PendingDumpName.folder, create: true)
-    isLocalFileSystem = LocalFileSystem.contains(descriptor: folder.descriptor)
-    self.folder = folder
+  /// - Parameter database: the database's own directory.
+  init(database: consuming Directory, identifier: String?) throws(CrashReportDatabaseError) {
+    let directory = try database.subdirectory(PendingDumpName.directory, create: true)
+    isLocalFileSystem = LocalFileSystem.contains(descriptor: directory.descriptor)
+    self.directory = directory
     root = database
     self.identifier = identifier
     host = HostIdentity.current()
@@ -41,9 +41,9 @@ struct PendingFolder: ~Copyable {
   /// them.
   func files() throws(CrashReportDatabaseError) -> [File] {
     var files: [File] = []
-    for fileName in try folder.names() {
+    for fileName in try directory.names() {
       guard let name = PendingDumpName(fileName: fileName),
-        let status = folder.status(of: fileName),
+        let status = directory.status(of: fileName),
         status.kind == (name.role == .fifo ? .fifo : .regular)
       else { continue }
       files.append(File(name: name, status: status))
@@ -82,13 +82,13 @@ struct PendingFolder: ~Copyable {
     if let record, OwnerEvidence.isSamePlace(record, host) {
       process = ProcessProbe.look(at: record.processID)
     }
-    let recordTime = folder.status(of: recordName)?.modificationTime ?? .min
+    let recordTime = directory.status(of: recordName)?.modificationTime ?? .min
     let isMapped =
       record.map { $0.isMapped && ($0.bootID == host.bootID || $0.bootID.isEmpty) } ?? false
     return OwnerEvidence(
       record: record, host: host, process: process,
       fifo: fifoProbe(file.name.with(role: .fifo).description),
-      lease: isMapped ? RecordLease.probe(recordName, in: folder.descriptor) : .unknown,
+      lease: isMapped ? RecordLease.probe(recordName, in: directory.descriptor) : .unknown,
       isLocalFileSystem: isLocalFileSystem,
       age: age(since: max(file.status.modificationTime, recordTime)),
       isOwnIdentifier: file.name.identifier == identifier
@@ -97,9 +97,9 @@ struct PendingFolder: ~Copyable {
 
   private func fifoProbe(_ name: String) -> OwnerEvidence.FIFOProbe {
     // Anything but a FIFO is not opened: opening a device can have effects.
-    guard folder.status(of: name)?.kind == .fifo else { return .unreadable }
+    guard directory.status(of: name)?.kind == .fifo else { return .unreadable }
     let descriptor = unsafe openat(
-      folder.descriptor, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
+      directory.descriptor, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { return errno == ENXIO ? .noReader : .unreadable }
     defer { close(descriptor) }
     var status = stat()
@@ -128,7 +128,7 @@ struct PendingFolder: ~Copyable {
         return left("its owner may still write to it: \(reason)", still: still)
       }
       // Looked at after the verdict: the owner may have written until then.
-      if file.name.role == .hang, folder.status(of: file.name.description)?.size == 0 {
+      if file.name.role == .hang, directory.status(of: file.name.description)?.size == 0 {
         try removeAll(of: file.name, dump: file.name)
         return .gone
       }
@@ -151,19 +151,19 @@ struct PendingFolder: ~Copyable {
     let claimed = file.name.with(
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
-        place: host.place, witness: witness.witness(in: folder, host: host)))
+        place: host.place, witness: witness.witness(in: directory, host: host)))
     // Another file of this report, which this process could not give back.
-    guard folder.status(of: claimed.description) == nil else {
+    guard directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
     }
     // A plain rename: of two that try, the second finds the old name gone.
-    let result = try folder.rename(
-      file.name.description, to: folder, claimed.description, replacing: true)
+    let result = try directory.rename(
+      file.name.description, to: directory, claimed.description, replacing: true)
     guard result == .done else { return .gone }
     var claim = DumpClaim(name: claimed, attempt: attempt, preceding: preceding)
     // Only now, with the attempt in the name, is looked into what a dead run left.
     guard file.name.role != .finished, !claim.isSetAside,
-      folder.status(of: claimed.description)?.size == 0
+      directory.status(of: claimed.description)?.size == 0
     else { return .taken(claim) }
     claim.run = hasDump(beside: file.name) ? nil : endedRun(file.name)
     if claim.run == nil {
@@ -178,7 +178,7 @@ struct PendingFolder: ~Copyable {
   ///
   /// Should the owner live all the same, its crash makes a file under an ID of its own.
   private func saysNothing(_ name: PendingDumpName) -> Bool {
-    isLocalFileSystem && folder.status(of: name.with(role: .runRecord).description) == nil
+    isLocalFileSystem && directory.status(of: name.with(role: .runRecord).description) == nil
       && fifoProbe(name.with(role: .fifo).description) == .noReader
   }
 
@@ -190,7 +190,7 @@ struct PendingFolder: ~Copyable {
     return ClaimLiveness.verdict(
       processID: processID, startTime: startTime, place: place, witness: witness, host: host,
       age: age(since: time), isLocalFileSystem: isLocalFileSystem,
-      witnessProbe: { ClaimWitness.probe($0, in: folder) })
+      witnessProbe: { ClaimWitness.probe($0, in: directory) })
   }
 
   private func left(_ reason: String, still: Int64?) -> Taking {
@@ -199,7 +199,7 @@ struct PendingFolder: ~Copyable {
 
   /// True if a finished dump of the same report lies beside an empty file: it tells of the end.
   private func hasDump(beside name: PendingDumpName) -> Bool {
-    (folder.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
+    (directory.status(of: name.with(role: .finished).description)?.size ?? 0) > 0
   }
 
   /// Removes a dump, then its owner's run record and FIFO, unless another file of the same report needs
@@ -207,12 +207,12 @@ struct PendingFolder: ~Copyable {
   func removeAll(
     of name: PendingDumpName, dump: PendingDumpName
   ) throws(CrashReportDatabaseError) {
-    try folder.remove(dump.description)
+    try directory.remove(dump.description)
     for role in [.locked, .hang] as [PendingDumpName.Role] {
-      if folder.status(of: name.with(role: role).description) != nil { return }
+      if directory.status(of: name.with(role: role).description) != nil { return }
     }
-    try folder.remove(name.with(role: .fifo).description)
-    try folder.remove(name.with(role: .runRecord).description)
+    try directory.remove(name.with(role: .fifo).description)
+    try directory.remove(name.with(role: .runRecord).description)
   }
 
   /// Removes the run records and FIFOs whose dump is gone: a process died between making or
@@ -221,8 +221,8 @@ struct PendingFolder: ~Copyable {
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
       // One that is gone counts as one that nobody holds.
-      if ClaimWitness.isLeft(file.name, in: folder) {
-        try? folder.remove(file.name.description)
+      if ClaimWitness.isLeft(file.name, in: directory) {
+        try? directory.remove(file.name.description)
         continue
       }
       // An owner makes its FIFO, then its run record, then its dump. So the record of a dead one says
@@ -233,8 +233,8 @@ struct PendingFolder: ~Copyable {
         ownerVerdict(file).isDead
       else { continue }
       // Both at once: each is evidence of the other's owner.
-      try? folder.remove(file.name.with(role: .fifo).description)
-      try? folder.remove(file.name.with(role: .runRecord).description)
+      try? directory.remove(file.name.with(role: .fifo).description)
+      try? directory.remove(file.name.with(role: .runRecord).description)
     }
   }
 }
@@ -274,9 +274,9 @@ struct DumpClaim: Sendable {
   var isSetAside: Bool {
     switch preceding {
     case .none: false
-    case .failed: attempt > PendingFolder.maximumAttempts
-    case .ended: attempt >= PendingFolder.maximumAttempts
-    case .interrupted: attempt > PendingFolder.maximumInterruptions
+    case .failed: attempt > PendingDirectory.maximumAttempts
+    case .ended: attempt >= PendingDirectory.maximumAttempts
+    case .interrupted: attempt > PendingDirectory.maximumInterruptions
     }
   }
 }
