@@ -9,7 +9,7 @@ internal import IntermediateDump
 /// The end of the time ends the one that runs, and those that follow are left out.
 ///
 /// `pm_write_dump` writes the header, `process`, `dumpRequest` and `survival` before the first
-/// section, and the end mark after `writeCapture`. A raw value is a place in this order and may
+/// section, and the end mark after `writeCapture`. A raw value is a place in this order and can
 /// change; dumps name a section by its `Entry.number`. `SectionTests` compares order, numbers and
 /// names with `Docs/IntermediateDumpFormat.md`.
 ///
@@ -25,7 +25,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
   case writeFacts, writeClient
   case writeTasks, writeThreads
-  // Memory that the program named, then counts and lists that other sections mostly imply.
+  // Needed for few crashes: memory that the program named, resource counts, the linker's list.
   case writeExtraMemory, writeResources, writeLinkMap
   // Has time of its own, and says which sections were cut for want of it.
   case writeCapture
