@@ -1,8 +1,8 @@
 /// The schema of an intermediate dump: every key there is, with its number, kind, size and meaning.
 ///
-/// Never renumber a key and never use a number again. A new key goes at the end of its group, with a
-/// row in `definition`; readers skip what they do not know. The table of
-/// `Docs/IntermediateDumpFormat.md` is made from here, by `FormatDocumentTests`.
+/// Never renumber a key and never use a number again. A new key takes a free number, not always
+/// among those of its map, and a row in `definition`; readers skip keys that they do not know. The
+/// table of `Docs/IntermediateDumpFormat.md` is made from here, by `FormatDocumentTests`.
 public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case process = 100
   case processID = 101
@@ -357,9 +357,11 @@ extension IntermediateDumpKey {
     case .releaseText: .text("os-release(5) at launch; at most 4 KiB.")
     case .compiler:
       .text("The C compiler of the toolchain that built the handler, as it names itself.")
-    case .exception: .map("Why the process ended. Missing in a dump without a crash.")
-    case .exceptionThreadID:
-      .unsigned(4, "Kernel's ID of the thread that took the signal; the first property.")
+    case .exception: .map("The crash. In a dump without one (`dumpRequest`) the thread's ID only.")
+    case .exceptionThreadID: .unsigned(4, """
+      Kernel's ID of the thread that took the signal, or that a dump without a crash is about; the \
+      first property.
+      """)
     case .signalNumber: .signed(4, "The signal.")
     case .signalCode: .signed(4, "`si_code`.")
     case .faultAddress: .address("`si_addr`; only where the signal sets it.")
@@ -446,11 +448,15 @@ extension IntermediateDumpKey {
     case .annotationName: .text("The name.")
     case .annotationValue: .text("The value.")
     case .capture: .map("How well the capture went.")
-    case .threadsFound: .unsigned(8, "Threads that the process had.")
+    case .threadsFound: .unsigned(8, """
+      Threads of the process, without those that ended meanwhile and without `threadsOmitted`.
+      """)
     case .threadsStopped: .unsigned(8, "Threads read while they stood still.")
     case .threadsReadFromKernel:
       .unsigned(8, "Threads of which the kernel told stack and instruction pointer.")
-    case .threadsOmitted: .unsigned(8, "Threads of which only the number is known.")
+    case .threadsOmitted:
+      .unsigned(8, "Threads past the limit of threads: counted, not in the dump.")
+    // `SectionTests` compares the list with `Section`.
     case .sectionsAbandoned: .unsigned(8, """
       Bit n for section n, broken off because the handler itself faulted in it or its time was \
       over, or left out for the latter. Sections: 1 exception, 2 stopping the threads, 3 reading \
@@ -458,7 +464,8 @@ extension IntermediateDumpKey {
       and annotations, 9 other threads, 10 capture, 11 resources, 12 link map, 16 what the program \
       told, 17 extra memory, 18 C++ exception, 19 tasks, 20 registers and top of the stack of the \
       crashing thread. Behind the end mark: 13 crash summary, 14 crash summary on standard error, \
-      15 removing the dumps of hangs.
+      15 removing the dumps of hangs. Bits 10 and 13 to 15 are never set: these sections end after \
+      this is written.
       """)
     case .captureTime: .unsigned(8, "Nanoseconds from the handler's entry to here.")
     case .bytesOmitted: .unsigned(8, "Bytes that the size limit left out.")

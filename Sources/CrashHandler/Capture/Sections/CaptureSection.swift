@@ -1,7 +1,10 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// What was decided at install: the system's facts and the program's annotations.
+/// Writes the tokens that were encoded at launch: the system, and `startHandler`'s annotations.
+///
+/// Launch facts of the process are at the beginning of the dump; `pm_write_client` writes later
+/// annotations.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_facts) @_noLocks
@@ -10,7 +13,7 @@ func pm_write_facts(_ argument: UnsafeMutableRawPointer) {
   capture.installed.encoded.system.write(to: &capture.session.writer)
 }
 
-/// How well it went.
+/// Writes the `capture` map: how complete the dump is.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_capture) @_noLocks
