@@ -98,7 +98,7 @@ private func writeBeginning(_ capture: Capture) {
   }
   writeCrashTime(capture)
   capture.session.request.write(to: &capture.session.writer)
-  Survival(capture).write()
+  SurvivalRecord(capture).write()
   capture.session.progress.file = .begun
 }
 

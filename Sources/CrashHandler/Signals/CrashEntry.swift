@@ -76,7 +76,7 @@ private func pm_in_crash(
     isEnd ? .ends : end.fate(crash, isKernels: isKernels)
   capture.session.exception.isBacktraced = isBacktraced
   capture.session.exception.fate = fate
-  let survival = Survival(capture)
+  let survival = SurvivalRecord(capture)
   let needsDump = survival.needsDump()
   let fault = capture.session.exception.faultNumber
   if needsDump {

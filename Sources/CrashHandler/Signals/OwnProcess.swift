@@ -167,10 +167,10 @@ private struct StandardPlaces {
 
   @_noLocks
   init() {
-    let path = unsafe ProcFile.characters("/dev/null")
+    let path = unsafe ProcReader.characters("/dev/null")
     var taken: UInt32 = 0
     while true {
-      let descriptor = unsafe pm_openat(-100, path, 0x80000)  // AT_FDCWD, O_CLOEXEC
+      let descriptor = unsafe pm_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { break }
       guard descriptor <= 2 else {
         _ = pm_close(Int32(truncatingIfNeeded: descriptor))

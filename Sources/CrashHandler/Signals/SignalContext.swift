@@ -142,7 +142,7 @@ struct DeliveredSignal {
   /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
   @_noLocks
   private static func isSent(_ signal: Int32, code: Int32) -> Bool {
-    code <= 0 || signal == 24 || signal == 25 || signal == 13 || signal == 3
+    code <= 0 || signal == SIGXCPU || signal == SIGXFSZ || signal == SIGPIPE || signal == SIGQUIT
   }
 }
 

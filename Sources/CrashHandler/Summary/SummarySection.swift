@@ -112,7 +112,7 @@ private struct SummaryLines {
       text.append(" ")
       SignalWords.append(code: signal.code, of: signal.number, to: &text)
       // Signals that were sent have none, and a breakpoint on x86_64.
-      if signal.isFault, signal.code > 0, signal.code != 0x80 {
+      if signal.isFault, signal.code > 0, signal.code != SI_KERNEL {
         text.append(" address 0x")
         text.append(hexadecimal: information.faultAddress)
       }
@@ -140,7 +140,7 @@ private struct SummaryLines {
     begin("thread ")
     text.append(decimal: Int64(thread))
     let scratch = capture.session.scratch
-    let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readTask(
+    let count = unsafe ProcReader(proc: capture.session.files.proc.descriptor).readTask(
       thread, "comm", into: scratch.address, capacity: 64)
     // Its last byte is its line feed.
     if count > 1 {

@@ -125,6 +125,6 @@ extension ThreadStopper {
 
   @_noLocks
   private func stillExists(_ record: ThreadRecord) -> Bool {
-    pm_tgkill(capture.shared.process.id, record.threadID, 0) != -3  // ESRCH
+    pm_tgkill(capture.shared.process.id, record.threadID, 0) != -Int(ESRCH)
   }
 }

@@ -51,7 +51,7 @@ struct FileIdentity {
   func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
     var status = pm_file_status()
     let result = unsafe pm_stat_at(directory, name, &status)
-    if result != 0 { return result == -2 }  // ENOENT
+    if result != 0 { return result == -Int(ENOENT) }
     return status.device != device || status.inode != inode
   }
 

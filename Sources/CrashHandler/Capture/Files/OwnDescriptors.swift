@@ -32,7 +32,7 @@ struct OwnDescriptors {
   func take() {
     capture.session.files.hasOwnDescriptors = false
     guard case .ends = capture.session.exception.fate, capture.makes(CallBit.descriptorTable),
-      capture.shared.previousActions[capture.session.exception.signal.number].handler == 0
+      capture.shared.previousActions[capture.session.exception.signal.number].handler == SIG_DFL
     else { return }
     capture.session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
   }
@@ -61,7 +61,7 @@ struct OwnDescriptors {
     // The number is somebody else's.
     capture.session.files.dump.descriptor = -1
     capture.session.outcome.hasFile = false
-    capture.session.outcome.failure = 9  // EBADF
+    capture.session.outcome.failure = EBADF
     guard capture.session.progress.timesBegunAgain < OwnDescriptors.limit,
       !capture.session.time.isCut, capture.session.request.isRenamed
     else { return false }
@@ -79,8 +79,7 @@ struct OwnDescriptors {
 ///
 /// Source: setrlimit(2), RLIMIT_FSIZE; rt_sigtimedwait(2).
 struct OwnWriting {
-  /// XFSZ's bit.
-  static var fileSizeSignal: UInt64 { @_noLocks get { 1 &<< 24 } }
+  static var fileSizeSignal: UInt64 { @_noLocks get { SignalMask.bit(SIGXFSZ) } }
 
   private let limit: FileSizeLimit
   private let previousMask: UInt64

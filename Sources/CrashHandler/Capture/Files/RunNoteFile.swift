@@ -83,7 +83,7 @@ struct RunNoteFile {
       }
       close(directory)
     }
-    writing.finish(hasFailed: result == -27)  // EFBIG
+    writing.finish(hasFailed: result == -Int(EFBIG))
     return result == count
   }
 

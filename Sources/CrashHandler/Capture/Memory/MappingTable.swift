@@ -63,7 +63,7 @@ struct MappingTable {
   /// Reads the whole file and finds its lines; what does not fit is left out.
   @_noLocks
   func fill(from descriptor: Int32) {
-    let filled = unsafe ProcFile.fill(text, capacity: textCapacity, from: descriptor)
+    let filled = unsafe ProcReader.fill(text, capacity: textCapacity, from: descriptor)
     unsafe counts[0] = filled
     unsafe counts[1] = 0
     var scanner = unsafe TextScanner(text, count: filled)

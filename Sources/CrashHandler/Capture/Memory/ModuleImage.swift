@@ -27,7 +27,7 @@ struct ModuleImage {
     let readable = unsafe memory.copy(start, to: scratch, count: 4096)
     guard readable >= 64,
       unsafe scratch.loadUnaligned(fromByteOffset: 0, as: UInt32.self) == 0x464C_457F,
-      unsafe scratch.loadUnaligned(fromByteOffset: 4, as: UInt8.self) == 2,
+      unsafe scratch.loadUnaligned(fromByteOffset: 4, as: UInt8.self) == UInt8(ELFCLASS64),
       unsafe scratch.loadUnaligned(fromByteOffset: 54, as: UInt16.self) == 56
     else { return nil }
     let offset = Int(
@@ -58,7 +58,7 @@ struct ModuleImage {
       let header = unsafe programHeaders.address + number &* 56
       number &+= 1
       let headerType = unsafe header.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-      if headerType == 1, !hasBias {  // PT_LOAD; the lowest comes first
+      if headerType == UInt32(PT_LOAD), !hasBias {  // the lowest comes first
         // The image's first byte lies at `start`, whatever the size of a page is.
         let offset = unsafe header.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
         let address = unsafe header.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
@@ -83,7 +83,7 @@ struct ModuleImage {
   @_noLocks
   func buildID() -> Bytes {
     var index = 0
-    while index < programHeaderCount, let segment = segment(4, index) {  // PT_NOTE
+    while index < programHeaderCount, let segment = segment(UInt32(PT_NOTE), index) {
       let found = buildID(inNotes: segment.address, size: segment.size)
       if found.count > 0 { return found }
       index &+= 1
@@ -107,8 +107,8 @@ struct ModuleImage {
       let description = 12 &+ (nameSize &+ 3) & ~3
       let end = description &+ (descriptionSize &+ 3) & ~3
       guard end > 0, end <= readable &- offset else { break }
-      // NT_GNU_BUILD_ID of "GNU\0".
-      if type == 3, nameSize == 4, descriptionSize <= 64,
+      // Of the owner "GNU\0".
+      if type == UInt32(NT_GNU_BUILD_ID), nameSize == 4, descriptionSize <= 64,
         unsafe note.loadUnaligned(fromByteOffset: 12, as: UInt32.self) == 0x0055_4E47
       {
         return unsafe Bytes(note + description, count: descriptionSize)

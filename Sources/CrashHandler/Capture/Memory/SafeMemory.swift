@@ -57,7 +57,7 @@ struct SafeMemory {
       let result = unsafe pm_copy_memory(processID, place, source, allowed)
       if result > 0 { return result }
       // Every other error, ENOSYS and EPERM first, says nothing about the memory.
-      if result == -14 || result == 0 { return 0 }  // EFAULT
+      if result == -Int(EFAULT) || result == 0 { return 0 }
     }
     return unsafe copyGuarded(source, to: place, count: allowed)
   }

@@ -13,7 +13,7 @@ internal import IntermediateDump
 func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let facts = capture.installed.runtime.exceptions
-  guard capture.session.request.isCrash && capture.session.exception.signal.number == 6,  // SIGABRT
+  guard capture.session.request.isCrash && capture.session.exception.signal.number == SIGABRT,
     facts.globals_offset != 0
   else { return }
   let memory = capture.memory

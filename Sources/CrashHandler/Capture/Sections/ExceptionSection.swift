@@ -41,12 +41,12 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
 @_noLocks
 private func writeSenderName(_ capture: Capture, _ information: SignalInformation) {
   let (code, sender) = (information.code, information.sender)
-  // SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL have a sender, in si_pid.
-  guard code == 0 || code == -1 || code == -3 || code == -6 else { return }
+  // Those that have a sender, in si_pid.
+  guard code == SI_USER || code == SI_QUEUE || code == SI_MESGQ || code == SI_TKILL else { return }
   guard sender > 0, sender != capture.shared.process.id,
     let place = unsafe capture.session.writer.beginProperty(.senderName, capacity: 64)
   else { return }
-  let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readName(
+  let count = unsafe ProcReader(proc: capture.session.files.proc.descriptor).readName(
     of: sender, into: place, capacity: 64)
   if count > 0 { capture.session.writer.finishProperty(count: count) }
 }

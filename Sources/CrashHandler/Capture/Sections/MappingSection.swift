@@ -7,7 +7,7 @@ internal import IntermediateDump
 @c(pm_read_mappings) @_noLocks
 func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  let descriptor = ProcFile(proc: capture.session.files.proc.descriptor).open(named: "self/maps")
+  let descriptor = ProcReader(proc: capture.session.files.proc.descriptor).open(named: "self/maps")
   guard descriptor >= 0 else { return }
   capture.session.mappings.fill(from: descriptor)
   _ = pm_close(descriptor)

@@ -20,7 +20,7 @@ func pm_write_process(_ argument: UnsafeMutableRawPointer) {
   }
   let capacity = 16384
   if let place = unsafe capture.session.writer.beginProperty(.processStatus, capacity: capacity) {
-    let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).read(
+    let count = unsafe ProcReader(proc: capture.session.files.proc.descriptor).read(
       named: "self/status", into: place, capacity: capacity)
     if count > 0 { capture.session.writer.finishProperty(count: count) }
   }

@@ -30,12 +30,12 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
 @safe
 private struct ResourceWriter {
   private let capture: Capture
-  private let procFile: ProcFile
+  private let proc: ProcReader
 
   @_noLocks
   init(_ capture: Capture) {
     self.capture = capture
-    procFile = ProcFile(proc: capture.session.files.proc.descriptor)
+    proc = ProcReader(proc: capture.session.files.proc.descriptor)
   }
 
   /// A small file of /proc, its last line's end taken away.
@@ -44,7 +44,7 @@ private struct ResourceWriter {
     guard let place = unsafe capture.session.writer.beginProperty(key, capacity: capacity) else {
       return
     }
-    var count = unsafe procFile.read(named: name, into: place, capacity: capacity)
+    var count = unsafe proc.read(named: name, into: place, capacity: capacity)
     if count > 0,
       unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
     {
@@ -56,7 +56,7 @@ private struct ResourceWriter {
   /// Open descriptors, by the names in /proc/self/fd.
   @_noLocks
   func writeDescriptorCount() {
-    let directory = procFile.open(named: "self/fd", directory: true)
+    let directory = proc.open(named: "self/fd", directory: true)
     guard directory >= 0 else { return }
     var entries = DirectoryEntries(directory, in: capture.session.scratch)
     var count: UInt64 = 0

@@ -116,7 +116,7 @@ struct ThreadWriter {
   /// The same for the capturing thread, which ran when it crashed; its mask is with its registers.
   @_noLocks
   func writeOwnStatus() {
-    var scanner = ProcFile(proc: capture.session.files.proc.descriptor).text(
+    var scanner = ProcReader(proc: capture.session.files.proc.descriptor).text(
       ofTask: capture.session.exception.threadID, "status", in: capture.session.scratch)
     if scanner.find("Name:") { capture.session.writer.property(.threadName, scanner.line) }
     capture.session.writer.unsigned(.threadState, 0x52, width: 1)  // "R"

@@ -9,7 +9,7 @@ internal import IntermediateDump
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
-struct Survival {
+struct SurvivalRecord {
   private let capture: Capture
 
   @_noLocks
@@ -110,7 +110,7 @@ struct Survival {
     capture.shared.survived.handlerHasReturned = true
     guard signal.wasSent, let information = signal.information,
       // abort() goes on to end the process.
-      signal.number != 6 || information.sender != capture.shared.process.id
+      signal.number != SIGABRT || information.sender != capture.shared.process.id
     else { return }
     markWentOn()
   }
@@ -168,7 +168,7 @@ struct Rearming {
   @_noLocks
   func rearm() {
     ThreadStopper(capture).releaseAll()
-    Survival(capture).remember()
+    SurvivalRecord(capture).remember()
     capture.session.runRecord.isFollowed = false
     DumpFile(capture).close()
     reset()
