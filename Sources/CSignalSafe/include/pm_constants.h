@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-// Where the system's headers come first; behind this file they are the ones that redefine, and may.
+// For files that include the system's headers first; included later, those may redefine.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wmacro-redefined"
 #pragma clang diagnostic ignored "-Wreserved-macro-identifier"

@@ -42,7 +42,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
     }
   }
 
-  // Where it is inlined into a loop, the audit does not know the table of the switch.
+  // Inlined into a loop, it would have a switch table that the audit does not know.
   package var entry: Entry {
     @inline(never) @_noLocks get {
       switch self {
@@ -92,11 +92,11 @@ package enum Section: UInt8, CaseIterable, Sendable {
   package var isOfDump: Bool { @_noLocks get { rawValue <= Section.writeCapture.rawValue } }
 }
 
-/// A dump that is taken, or can be: the one way to all that its code needs.
+/// A dump that is taken, or can be: the handle of crash code.
 ///
 /// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is what all threads
 /// and all dumps of the process have in common. All three lie in memory of their own that is never
-/// freed while somebody can reach them: a Swift global would be initialised lazily in debug builds
+/// freed while a thread can reach them: a Swift global would be initialised lazily in debug builds
 /// and checked by the runtime at each access.
 ///
 /// RUNS-DURING-CRASH.
@@ -123,7 +123,7 @@ struct Capture {
     }
   }
 
-  /// What a section is called with.
+  /// The argument of a section's function.
   var argument: UnsafeMutableRawPointer {
     @_noLocks get { unsafe UnsafeMutableRawPointer(address) }
   }
@@ -153,18 +153,45 @@ struct Capture {
     }
   }
 
-  /// Whether a group of system calls may be made.
+  /// The reader of /proc for this dump.
+  var proc: ProcReader {
+    @_noLocks get { ProcReader(proc: session.files.proc.descriptor) }
+  }
+
+  var calls: CrashCalls { @_noLocks get { CrashCalls(forgone: installed.forgone) } }
+
   @_noLocks
-  func makes(_ call: UInt32) -> Bool { installed.forgone & call == 0 }
+  func makes(_ call: UInt32) -> Bool { calls.makes(call) }
 
   /// The monotonic clock; 0 where it is not asked.
   var clock: UInt64 { @_noLocks get { makes(CallBit.clocks) ? pm_monotonic_clock() : 0 } }
 
+  @_noLocks
+  func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
+    calls.isSame(file, linked: linked)
+  }
+}
+
+/// The system calls that crash code makes.
+///
+/// RUNS-DURING-CRASH.
+struct CrashCalls {
+  private let forgone: UInt32
+
+  /// - Parameter forgone: `SystemCalls` that are not made, as bits.
+  @_noLocks
+  init(forgone: UInt32) {
+    self.forgone = forgone
+  }
+
+  /// Whether a group of them may be made.
+  @_noLocks
+  func makes(_ call: UInt32) -> Bool { forgone & call == 0 }
+
   /// True if a descriptor is still that of a file, or is not to be checked.
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
-    makes(CallBit.fileChecks)
-      ? file.isThere(linked: linked) : file.descriptor >= 0
+    makes(CallBit.fileChecks) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 }
 

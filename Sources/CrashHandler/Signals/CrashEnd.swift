@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// How a crash goes on once the dump is taken: to the previous handler, or to the kernel's default.
+/// Ends a crash once the dump is taken: by the previous handler, or by the kernel's default action.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 @safe
 struct CrashEnd {
-  // What `ending` holds; 0 as long as the process may live.
+  // Values of `ending`; 0 as long as the process may live.
   /// Our handler is done, and the kernel ends the process.
   static var ends: UInt32 { @_noLocks get { 1 } }
   /// A handler that was there before ours runs, and the process ends, or is ready for the next
@@ -90,7 +90,7 @@ struct CrashEnd {
     capture.shared.turn.wakeAll()
   }
 
-  /// What will become of the process after the dump.
+  /// The fate of the process after the dump.
   ///
   /// - Parameter isKernels: true if the kernel has called our handler.
   @_noLocks
@@ -208,7 +208,7 @@ struct CrashEnd {
   }
 }
 
-/// What becomes of a process after a dump.
+/// The fate of a process after a dump.
 ///
 /// RUNS-DURING-CRASH.
 enum CrashFate {
@@ -240,9 +240,9 @@ enum CrashFate {
     }
   }
 
-  /// What takes the place of `handled` once the process is known to have gone on.
+  /// Written in place of `handled` once the process is known to have gone on.
   static var wentOn: UInt8 { @_noLocks get { 2 } }
-  /// What takes the place of any of them once the process is known to end all the same.
+  /// Written in place of any of them once the process is known to end all the same.
   static var ended: UInt8 { @_noLocks get { 0 } }
 }
 

@@ -53,7 +53,7 @@ private func pm_in_crash(
   if let context = crash.context, !context.isOnSignalStack,
     pm_has_first_chance_handler()
   {
-    // Which may take long: the stop signals are let through meanwhile.
+    // It may take long: the stop signals are let through meanwhile.
     setMask(context.signalMask | ~capture.installed.signals.open)
     if unsafe pm_call_first_chance_handler(signal, information, context.address) { return }
     setMask(~capture.installed.signals.faults)

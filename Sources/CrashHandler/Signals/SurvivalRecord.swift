@@ -1,9 +1,10 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// What this process has survived: which crashes get a dump, and what dumps say of it.
+/// The crashes that this process has survived: decides which get a dump, and writes into dumps what
+/// became of the process.
 ///
-/// A dump is finished before anybody can know whether the process lives on. So it says "a previous
+/// A dump is finished before it can be known whether the process lives on. So it says "a previous
 /// handler runs now", in one byte whose place is remembered, and the first sign of life that leaves
 /// no doubt writes "and the process went on" over it, if the file is still there.
 ///

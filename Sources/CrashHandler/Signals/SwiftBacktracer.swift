@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Swift's own backtracer, where it is the handler that was there before ours.
 ///
-/// Much is known of it that is not known of other handlers. It always returns, and has put the
+/// Unlike other handlers it is known: it always returns, and has put the
 /// default action in for all its signals by then: after a fault that comes again, and after abort(),
 /// that is the end. Meanwhile it stops all threads by signals, and waits two seconds, up to sixteen
 /// times, for those that do not answer. A second thread that crashes into it, or that captures
@@ -141,14 +141,14 @@ struct StandIn {
       capture.shared.stops.parking.wakeAll()
     }
     CrashEnd(capture).wakeWaiting()
-    let stopper = ThreadStopper(capture)
+    let status = ThreadStatus(capture.proc, scratch: capture.session.scratch)
     var rounds = 0
     var index = 0
     let count = capture.session.threads.count
     while index < count, rounds < 250 {
       let record = capture.session.threads[index]
       let isOurs = record.status.isStill
-      if !isOurs || !stopper.readStatus(record) || isReady(record.fields.blockedSignals) {
+      if !isOurs || !status.read(record) || isReady(record.fields.blockedSignals) {
         index &+= 1
         continue
       }
@@ -172,7 +172,7 @@ struct StandIn {
   /// - Parameter context: where the thread is to be found.
   @_noLocks
   func stay(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // All that a thread in our handler has open, but for faults.
+    // Every signal that a thread in our handler has open, but for faults.
     let mask = SignalMask.block(
       StandIn.signal | SignalMask.bit(capture.installed.signals.stop)
         | SignalMask.bit(capture.installed.signals.watchdog))

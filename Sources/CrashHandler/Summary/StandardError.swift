@@ -20,8 +20,8 @@ func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
 ///
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 struct StandardError {
-  /// How long a full pipe is given to be read, in milliseconds, and how often: no longer than from
-  /// one tick of the watchdog to the next, which ends the wait.
+  /// Milliseconds that a full pipe is given to be read, and attempts: no longer than from one tick of
+  /// the watchdog to the next, which ends the wait.
   private static var patience: Int64 { @_noLocks get { 10 } }
   private static var attempts: Int { @_noLocks get { 15 } }
 

@@ -6,12 +6,12 @@ internal import CSignalSafe
 @safe
 struct ThreadStopper {
   let capture: Capture
-  private let proc: ProcReader
+  let status: ThreadStatus
 
   @_noLocks
   init(_ capture: Capture) {
     self.capture = capture
-    proc = ProcReader(proc: capture.session.files.proc.descriptor)
+    status = ThreadStatus(capture.proc, scratch: capture.session.scratch)
   }
 
   /// Stops all other threads, as far as they can be within a bound.
@@ -67,9 +67,8 @@ struct ThreadStopper {
   @_noLocks
   private func findThreads() {
     capture.session.counts.threadsOmitted = 0
-    let directory = proc.open(named: "self/task", directory: true)
+    let directory = capture.proc.open(named: "self/task", directory: true)
     guard directory >= 0 else { return }
-    // Half of the scratch memory is for names of threads, the other half for their status files.
     var entries = DirectoryEntries(directory, in: capture.session.scratch.firstHalf)
     while var name = entries.next() {
       let threadID = Int32(truncatingIfNeeded: name.decimal())
@@ -94,7 +93,7 @@ struct ThreadStopper {
   /// Reads the thread's status, and sends it a stop signal that it does not block.
   @_noLocks
   func askToStop(_ record: ThreadRecord) {
-    guard readStatus(record) else {
+    guard status.read(record) else {
       record.setStatus(.gone)
       return
     }
@@ -105,7 +104,7 @@ struct ThreadStopper {
     if record.isBlocked, record.systemCall.count == 0,
       capture.session.threads.count <= ThreadTable.systemCallThreads
     {
-      readSystemCall(record)
+      status.readSystemCall(record)
     }
     guard isChosen(record), capture.makes(CallBit.threadSignals) else { return }
     let signal = stopSignal(for: record)
@@ -152,36 +151,6 @@ struct ThreadStopper {
       return !record.isBlocked && UInt32(bitPattern: record.threadID) != capture.shared.owner.value
     case .hungIfRunning:
       return !record.isBlocked && record.threadID == capture.session.exception.threadID
-    }
-  }
-
-  /// Name, state and blocked signals; false if the thread has ended.
-  @_noLocks
-  func readStatus(_ record: ThreadRecord) -> Bool {
-    var scanner = proc.text(
-      ofTask: record.threadID, "status", in: capture.session.scratch.secondHalf)
-    guard !scanner.isEmpty else {
-      // Without /proc nobody is known to have ended.
-      return capture.session.files.proc.descriptor < 0
-    }
-    if scanner.find("Name:") {
-      record.setName(scanner.line)
-      record.fields.isKernelWorker = scanner.matches("iou-")
-    }
-    if scanner.find("State:") { record.fields.stateLetter = scanner.current }
-    if scanner.find("SigBlk:") { record.fields.blockedSignals = scanner.hexadecimal() }
-    return true
-  }
-
-  /// What a blocked thread waits in; once it has been asked to stop, it would be in our handler.
-  @_noLocks
-  func readSystemCall(_ record: ThreadRecord) {
-    let scanner = proc.text(
-      ofTask: record.threadID, "syscall", in: capture.session.scratch.secondHalf)
-    if scanner.matches("running") {
-      record.removeSystemCall()
-    } else {
-      record.setSystemCall(scanner.line)
     }
   }
 

@@ -60,9 +60,9 @@ struct DumpFile {
   }
 
   /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
-  /// that it never lies there without what tells whether its owner lives.
+  /// that it never lies there without the evidence that its owner lives.
   ///
-  /// - Returns: false if there is no file; what lies beside it is then removed by a converter.
+  /// - Returns: false if there is no file; a converter then removes FIFO and run record.
   @_noLocks
   func makeNew() -> Bool {
     ReportName(capture).choose()
@@ -139,7 +139,7 @@ struct DumpFile {
 
   /// Opens a file of the pending directory for writing; negative if it is not there.
   ///
-  /// - Parameter truncating: whether what it holds is dropped.
+  /// - Parameter truncating: whether its contents are dropped.
   @_noLocks
   func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard capture.makes(CallBit.files) else { return -1 }
@@ -235,8 +235,8 @@ struct DumpFile {
     return result
   }
 
-  /// How often a call of a slow file system is made again that a signal has interrupted: a tick of
-  /// the handler's own timer, most likely.
+  /// Attempts at a call of a slow file system that signals interrupt: ticks of the handler's own
+  /// timer, most likely.
   private static var interruptions: Int { @_noLocks get { 64 } }
 
   @_noLocks

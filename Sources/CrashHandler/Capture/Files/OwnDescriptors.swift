@@ -4,17 +4,17 @@ internal import IntermediateDump
 /// Keeps a dump out of the files of a program whose thread could not be stopped, and goes on opening,
 /// duplicating and closing descriptors while the dump is written.
 ///
-/// Where the process ends by its crash, the capturing thread leaves the common table of descriptors:
-/// what others do to theirs no longer reaches it, so that a descriptor which is ours when it is
-/// checked stays so. There is no way back, so a process that may live on keeps the common table.
-/// There the file is checked before what a section wrote is flushed, and a dump that has lost its
-/// file is written again from its beginning. What falls between a check and its write, or is written
-/// in the middle of a section, may still get into a file of the program's.
+/// If the process ends by its crash, the capturing thread leaves the common table of descriptors:
+/// changes by others no longer reach it, so that a descriptor which is ours when it is checked stays
+/// so. There is no way back, so a process that may live on keeps the common table. There the file is
+/// checked before each flush, and a dump that has lost its file is written again from its beginning.
+/// A write between a check and the flush, or in the middle of a section, may still get into a file of
+/// the program's.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
 @safe
 struct OwnDescriptors {
-  /// How often a dump is begun again: against a thread that does nothing else it is lost.
+  /// Times that a dump is begun again: against a thread that does nothing else it is lost.
   private static var limit: UInt8 { @_noLocks get { 3 } }
 
   private let capture: Capture
@@ -37,7 +37,7 @@ struct OwnDescriptors {
     capture.session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
   }
 
-  /// Looks whether the descriptor is still that of the dump's file, and so all that was written.
+  /// Checks that the descriptor is still that of the dump's file.
   @_noLocks @discardableResult
   func check() -> Bool {
     switch capture.session.progress.file {
@@ -85,7 +85,7 @@ struct OwnWriting {
   private let previousMask: UInt64
   private let wasPending: Bool
 
-  /// - Parameter signals: what else waits meanwhile, by bits.
+  /// - Parameter signals: the others that are blocked meanwhile, by bits.
   @_noLocks
   init(_ capture: Capture, blocking signals: UInt64) {
     previousMask = SignalMask.block(signals | OwnWriting.fileSizeSignal) ?? 0

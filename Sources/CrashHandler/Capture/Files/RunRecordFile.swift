@@ -53,7 +53,7 @@ struct RunRecordFile {
     return writer.endDocument()
   }
 
-  /// Who this process is, which its parent's record does not tell a forked child.
+  /// The identity of this process, which a forked child does not find in its parent's record.
   @_noLocks
   private func runFacts() -> RunFacts {
     let known = capture.shared.process.run
@@ -66,7 +66,7 @@ struct RunRecordFile {
 
   @_noLocks
   private func read(over parent: RunFacts) -> RunFacts {
-    let proc = ProcReader(proc: capture.session.files.proc.descriptor)
+    let proc = capture.proc
     var run = parent
     run.startTime = 0
     run.stackStart = 0
@@ -109,7 +109,7 @@ struct RunRecordFile {
   }
 }
 
-/// What a run record says of the process; known at install, but for a forked child.
+/// The process's identity in a run record; known at install, but for a forked child.
 @safe
 struct RunFacts {
   var startTime: UInt64

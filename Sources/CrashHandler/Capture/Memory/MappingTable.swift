@@ -127,6 +127,14 @@ struct MappingTable {
     return low
   }
 
+  /// The index of the first readable mapping that ends above an address; `count` if none does.
+  @_noLocks
+  func readable(endingAbove address: UInt64) -> Int {
+    var index = index(endingAbove: address)
+    while index < count, !self[index].has(Mapping.isReadable) { index &+= 1 }
+    return index
+  }
+
   @_noLocks
   func isExecutable(_ address: UInt64) -> Bool {
     let index = index(endingAbove: address)

@@ -2,12 +2,12 @@ internal import CSignalSafe
 
 /// An ELF image in memory: its program headers, its build ID, its segments.
 ///
-/// What it points to lies in the handler's scratch memory, until the next image is read.
+/// Its bytes lie in the handler's scratch memory, until the next image is read.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @safe
 struct ModuleImage {
-  /// Where the ELF header lies.
+  /// The address of the ELF header.
   let start: UInt64
   let programHeaders: Bytes
   let programHeaderCount: Int
@@ -43,8 +43,8 @@ struct ModuleImage {
     unsafe notes = scratch + 4096
   }
 
-  /// Where the `index`th segment of a type lies in memory, and its size in the file; nil if there
-  /// are fewer.
+  /// The address of the `index`th segment of a type, and its size in the file; nil if there are
+  /// fewer.
   ///
   /// Elf64_Phdr: p_type 0, p_offset 8, p_vaddr 16, p_filesz 32.
   @_noLocks

@@ -12,6 +12,9 @@ struct ProcReader {
     self.proc = proc
   }
 
+  /// True if there is no descriptor to read by.
+  var isMissing: Bool { @_noLocks get { proc < 0 } }
+
   /// Opens a file or directory; negative, -errno, if it cannot be had.
   @_noLocks
   func open(_ path: UnsafePointer<CChar>, directory: Bool = false) -> Int32 {
@@ -80,7 +83,7 @@ struct ProcReader {
     scratch.text(count: unsafe read(named: path, into: scratch.address, capacity: scratch.size))
   }
 
-  /// The same of `self/task/<thread>/<name>`.
+  /// Reads `self/task/<thread>/<name>` into scratch memory; empty if it cannot be read.
   @_noLocks
   func text(ofTask threadID: Int32, _ name: StaticString, in scratch: Scratch) -> TextScanner {
     scratch.text(
