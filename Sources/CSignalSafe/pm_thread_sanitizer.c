@@ -61,7 +61,7 @@ PM_NOT_INSTRUMENTED _Bool pm_leave_handler_context(void) {
   return 1;
 }
 
-// What a fault in a deep stack is left to.
+// The actions that a fault in a deep stack is left to.
 static struct pm_signal_action previous_segv, previous_bus;
 
 extern void *__libc_stack_end __attribute__((weak));

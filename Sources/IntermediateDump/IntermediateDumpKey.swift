@@ -194,7 +194,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case userStreamFailure = 1448
   case userStreamReason = 1449
   case ownerNotes = 1450
-  case ownerBeat = 1451
+  case ownerHeartbeat = 1451
   case ownerFollowsExits = 1452
   case runEvidence = 1453
   case evidenceTime = 1454
@@ -629,14 +629,14 @@ extension IntermediateDumpKey {
       which said so), when (8, nanoseconds since 1970), padding (8). 0 for nothing. Absent where \
       nothing is to be said of the run's end.
       """)
-    case .ownerBeat: .bytes(2_048, """
+    case .ownerHeartbeat: .bytes(2_048, """
       In a run record, second inside `owner`: the size (4) of a document of its own with one \
-      `runEvidence`, that document, zeros; written over in place at each beat. All 0 before the \
+      `runEvidence`, that document, zeros; written over in place at each heartbeat. All 0 before the \
       first.
       """)
     case .ownerFollowsExits: .unsigned(1, "In a run record: 1 if an end by `_exit` is noted.")
     case .runEvidence: .map("""
-      What a process saw at its launch (in a run record, inside `owner`) or at its last beat.
+      What a process saw at its launch (in a run record, inside `owner`) or at its last heartbeat.
       """)
     case .evidenceTime:
       .time("When. Beside these keys: `cgroup`, `memoryUsed`, `memoryLimit`.")

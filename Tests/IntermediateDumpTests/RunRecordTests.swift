@@ -2,7 +2,7 @@ import Testing
 
 @testable import IntermediateDump
 
-/// The record of a run, whose notes and beat are written over in place.
+/// The record of a run, whose notes and heartbeat are written over in place.
 @Suite struct RunRecordTests {
   private static func record() -> RunRecord {
     var record = RunRecord(
@@ -56,44 +56,44 @@ import Testing
     #expect(record.timeNamespace == nil && !record.isMapped)
   }
 
-  @Test func notesAndBeatLieWhereTheyAreWritten() throws {
+  @Test func notesAndHeartbeatLieWhereTheyAreWritten() throws {
     var record = Self.record()
     var bytes = try #require(record.encoded())
     let notes = RunNotes(
       end: .immediateExit,
       termination: RunNotes.Termination(signal: 15, reaction: .program, time: 12))
-    var beat = RunEvidence(time: 13)
-    beat.lockedFiles = ["/a", "/b c"]
-    beat.hangReport = ReportID()
+    var heartbeat = RunEvidence(time: 13)
+    heartbeat.lockedFiles = ["/a", "/b c"]
+    heartbeat.hangReport = ReportID()
     func write(_ value: [UInt8], at offset: Int64) {
       bytes.replaceSubrange(Int(offset)..<Int(offset) + value.count, with: value)
     }
     write(Array(notes.bytes.prefix(4)), at: RunNotes.offset)
     let termination = notes.bytes[8..<24]
     write(Array(termination), at: RunNotes.offset + RunNotes.terminationOffset)
-    write(try #require(beat.beat()), at: RunEvidence.beatOffset)
+    write(try #require(heartbeat.heartbeatBytes()), at: RunEvidence.heartbeatOffset)
     record.course?.notes = notes
-    record.course?.beat = beat
+    record.course?.heartbeat = heartbeat
     #expect(RunRecord(bytes: bytes) == record)
   }
 
-  @Test func aTornBeatIsNone() throws {
+  @Test func aTornHeartbeatIsNone() throws {
     var record = Self.record()
-    record.course?.beat = RunEvidence(time: 13)
+    record.course?.heartbeat = RunEvidence(time: 13)
     var bytes = try #require(record.encoded())
-    let start = Int(RunEvidence.beatOffset)
-    for index in start + 20..<start + RunEvidence.beatSize { bytes[index] = 0 }
+    let start = Int(RunEvidence.heartbeatOffset)
+    for index in start + 20..<start + RunEvidence.heartbeatSize { bytes[index] = 0 }
     let read = try #require(RunRecord(bytes: bytes))
-    #expect(read.course?.beat == nil)
+    #expect(read.course?.heartbeat == nil)
     #expect(read.course?.launch == record.course?.launch)
   }
 
-  @Test func aBeatThatIsTooLongLosesItsLockedFiles() throws {
-    var beat = RunEvidence(time: 1)
-    beat.lockedFiles = (0..<100).map { "/a/long/path/of/a/file/number/\($0)" }
-    let bytes = try #require(beat.beat())
-    #expect(bytes.count == RunEvidence.beatSize)
-    let read = try #require(RunEvidence(beat: bytes[...]))
+  @Test func aHeartbeatThatIsTooLongLosesItsLockedFiles() throws {
+    var heartbeat = RunEvidence(time: 1)
+    heartbeat.lockedFiles = (0..<100).map { "/a/long/path/of/a/file/number/\($0)" }
+    let bytes = try #require(heartbeat.heartbeatBytes())
+    #expect(bytes.count == RunEvidence.heartbeatSize)
+    let read = try #require(RunEvidence(heartbeat: bytes[...]))
     #expect(!read.lockedFiles.isEmpty && read.lockedFiles.count < 100)
   }
 }

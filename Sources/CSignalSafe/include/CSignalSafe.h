@@ -5,6 +5,7 @@
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 #include "pm_client.h"
+#include "pm_constants.h"
 #include "pm_context.h"
 #include "pm_control.h"
 #include "pm_entry_stacks.h"

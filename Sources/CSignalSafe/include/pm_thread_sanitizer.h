@@ -1,4 +1,4 @@
-// What ThreadSanitizer needs of us. Nothing here does anything in a program without it.
+// Support for ThreadSanitizer. Nothing here does anything in a program without it.
 //
 // Instrumented code, ours included, notes each call in a shadow stack of 65,536 entries with no check at its end, and a
 // recursion goes through that end: into whatever lies behind it, or into nothing, where the handler's first call faults again
@@ -18,8 +18,8 @@
 // 1 in a program with ThreadSanitizer.
 int pm_is_thread_sanitized(void);
 
-// What to enter so that a handler runs: itself, or with ThreadSanitizer what enters the context around it. Once, in ordinary
-// code.
+// Returns the function to enter so that a handler runs: itself, or with ThreadSanitizer one that enters the context around it.
+// To be called once, in ordinary code.
 pm_crash_handler _Nonnull pm_sanitized_handler(pm_crash_handler _Nonnull handler);
 
 // Goes to a context of the handler's and back to the thread's. False if the thread is there already, or all are taken.

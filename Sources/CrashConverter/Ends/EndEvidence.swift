@@ -32,7 +32,7 @@ struct EndEvidence: Sendable, Equatable {
   /// True if a later run of the same process is known.
   var hasLaterRun = false
 
-  /// A beat this long before the machine was started is not from its last moments; nanoseconds.
+  /// A heartbeat this long before the machine was started is not from its last moments; nanoseconds.
   static let rebootSlack: Int64 = 300_000_000_000
   /// Supervisors give this long at least before they kill; nanoseconds.
   static let shortestStopTimeout: Int64 = 1_000_000_000
@@ -95,7 +95,7 @@ struct EndEvidence: Sendable, Equatable {
         "The kernel's log says that it killed process \(record.processID).", at: 0)
       return end
     }
-    guard record.bootID == bootID, let seen = course.beat ?? course.launch else { return nil }
+    guard record.bootID == bootID, let seen = course.heartbeat ?? course.launch else { return nil }
     let group = Self.growth(seen.groupKills, groupKills)
     let machine = Self.growth(seen.machineKills, machineKills)
     let isNearGroupLimit = Self.isNear(seen.memoryUsed, of: seen.memoryLimit)
@@ -110,7 +110,7 @@ struct EndEvidence: Sendable, Equatable {
       return make(.outOfMemory, .likely, course)
     }
     // The group's own count is gone with a container.
-    if machine > 0, course.beat != nil {
+    if machine > 0, course.heartbeat != nil {
       if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
       if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }
     }
@@ -118,16 +118,16 @@ struct EndEvidence: Sendable, Equatable {
   }
 
   private func rebooted(_ course: RunCourse) -> RunEnd {
-    if let beat = course.beat, let bootTime,
-      beat.time < bootTime.clampedSubtracting(Self.rebootSlack)
+    if let heartbeat = course.heartbeat, let bootTime,
+      heartbeat.time < bootTime.clampedSubtracting(Self.rebootSlack)
     {
       return make(.unexplained, .possible, course)
     }
-    return make(.rebooted, course.beat == nil ? .possible : .likely, course)
+    return make(.rebooted, course.heartbeat == nil ? .possible : .likely, course)
   }
 
   private func hung(_ course: RunCourse) -> RunEnd? {
-    guard let report = course.beat?.hangReport else { return nil }
+    guard let report = course.heartbeat?.hangReport else { return nil }
     var end = make(.hungThenKilled, .likely, course)
     end.hangReport = report
     return end
@@ -135,7 +135,7 @@ struct EndEvidence: Sendable, Equatable {
 
   private func stopTimeout(_ course: RunCourse) -> RunEnd? {
     guard let termination = course.notes.termination else { return nil }
-    let last = course.beat.map { $0.time.subtractingReportingOverflow(termination.time) }
+    let last = course.heartbeat.map { $0.time.subtractingReportingOverflow(termination.time) }
     let livedOn = last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false
     var end = make(.stopTimeout, livedOn ? .likely : .possible, course)
     end.signal = Int32(exactly: termination.signal)

@@ -169,21 +169,50 @@ struct Capture {
     }
   }
 
+  /// The reader of /proc for this dump.
+  var proc: ProcReader {
+    @_noLocks get { ProcReader(proc: session.files.proc.descriptor) }
+  }
+
+  var calls: CrashCalls { @_noLocks get { CrashCalls(forgone: installed.forgone) } }
+
   /// True if the group of system calls may be made: the program has not forgone it
   /// (`HandlerOptions.forgoing`).
   @_noLocks
-  func makes(_ call: UInt32) -> Bool { installed.forgone & call == 0 }
+  func makes(_ call: UInt32) -> Bool { calls.makes(call) }
 
   /// The monotonic clock in nanoseconds; 0 where clocks are forgone.
   var clock: UInt64 { @_noLocks get { makes(CallBit.clocks) ? pm_monotonic_clock() : 0 } }
+
+  @_noLocks
+  func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
+    calls.isSame(file, linked: linked)
+  }
+}
+
+/// The system calls that crash code makes.
+///
+/// RUNS-DURING-CRASH.
+struct CrashCalls {
+  private let forgone: UInt32
+
+  /// - Parameter forgone: `SystemCalls` that are not made, as bits.
+  @_noLocks
+  init(forgone: UInt32) {
+    self.forgone = forgone
+  }
+
+  /// True if the group of system calls may be made: the program has not forgone it
+  /// (`HandlerOptions.forgoing`).
+  @_noLocks
+  func makes(_ call: UInt32) -> Bool { forgone & call == 0 }
 
   /// True if the descriptor still refers to the file that it was opened for, or checks are forgone.
   ///
   /// - Parameter linked: whether the file must have a name, too.
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
-    makes(CallBit.fileChecks)
-      ? file.isThere(linked: linked) : file.descriptor >= 0
+    makes(CallBit.fileChecks) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 }
 

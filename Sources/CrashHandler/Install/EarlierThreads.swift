@@ -110,7 +110,7 @@ struct EarlierThreads {
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }
-      let file = ProcFile(proc: capture.session.files.proc.descriptor)
+      let file = capture.proc
       let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
       var scanner = unsafe TextScanner(place, count: count)
       // io_uring's workers run no code of the program, and block everything for good.

@@ -1,7 +1,7 @@
 /// The part of a run record that tells how the run went, for a process that ends without a dump.
 package struct RunCourse: Sendable, Equatable {
   package var notes = RunNotes()
-  package var beat: RunEvidence?
+  package var heartbeat: RunEvidence?
   /// What the process saw when its handler was started.
   package var launch: RunEvidence?
   /// True if an end by `_exit` would be in the notes; without that, a process that was killed looks
@@ -19,7 +19,7 @@ package struct RunCourse: Sendable, Equatable {
       return nil
     }
     self.notes = notes
-    beat = owner.data(.ownerBeat).flatMap { RunEvidence(beat: $0) }
+    heartbeat = owner.data(.ownerHeartbeat).flatMap { RunEvidence(heartbeat: $0) }
     launch = owner.map(.runEvidence).flatMap { RunEvidence(reading: $0) }
     followsExits = owner.unsigned(.ownerFollowsExits) == 1
     executablePath = owner.text(.executablePath)
@@ -37,7 +37,8 @@ package struct RunCourse: Sendable, Equatable {
   func encode(to writer: inout IntermediateDumpWriter) {
     writer.bytes(.ownerNotes, notes.bytes)
     writer.bytes(
-      .ownerBeat, beat?.beat() ?? [UInt8](repeating: 0, count: RunEvidence.beatSize))
+      .ownerHeartbeat,
+      heartbeat?.heartbeatBytes() ?? [UInt8](repeating: 0, count: RunEvidence.heartbeatSize))
     writer.unsigned(.ownerFollowsExits, followsExits ? 1 : 0, width: 1)
     launch?.encode(to: &writer)
     writer.text(.executablePath, executablePath)

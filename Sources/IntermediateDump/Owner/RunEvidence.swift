@@ -1,11 +1,11 @@
-/// What a process saw of itself and its machine at one moment: its launch, or its last beat.
+/// What a process saw of itself and its machine at one moment: its launch, or its last heartbeat.
 ///
 /// Everything but the time may be missing.
 package struct RunEvidence: Sendable, Equatable {
-  /// Bytes that a beat has in a run record; a longer one loses its locked files.
-  package static let beatSize = 2048
-  /// Where the beat begins in a run record: behind the notes and its own property header.
-  package static let beatOffset = RunNotes.offset &+ Int64(RunNotes.size + 7)
+  /// Bytes that a heartbeat has in a run record; a longer one loses its locked files.
+  package static let heartbeatSize = 2048
+  /// Where the heartbeat begins in a run record: behind the notes and its own property header.
+  package static let heartbeatOffset = RunNotes.offset &+ Int64(RunNotes.size + 7)
 
   /// Nanoseconds since 1970.
   package var time: Int64
@@ -60,8 +60,8 @@ package struct RunEvidence: Sendable, Equatable {
     writer.map(.runEvidence, self, Self.mapFields)
   }
 
-  /// A beat as it lies in a run record: its size (4 bytes), a document of its own, zeros.
-  package func beat() -> [UInt8]? {
+  /// A heartbeat as it lies in a run record: its size (4 bytes), a document of its own, zeros.
+  package func heartbeatBytes() -> [UInt8]? {
     var evidence = self
     while true {
       let bytes = IntermediateDumpEncoding.encode(sizeHint: 4096) { writer in
@@ -70,9 +70,9 @@ package struct RunEvidence: Sendable, Equatable {
         _ = writer.endDocument()
       }
       guard let bytes else { return nil }
-      if bytes.count + 4 <= Self.beatSize {
+      if bytes.count + 4 <= Self.heartbeatSize {
         let size = (0..<4).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * $0)) }
-        return size + bytes + Array(repeating: 0, count: Self.beatSize - bytes.count - 4)
+        return size + bytes + Array(repeating: 0, count: Self.heartbeatSize - bytes.count - 4)
       }
       guard !evidence.lockedFiles.isEmpty else {
         guard evidence.cgroup != nil else { return nil }
@@ -83,11 +83,11 @@ package struct RunEvidence: Sendable, Equatable {
     }
   }
 
-  /// Reads a beat; nil where there was none, or where it is torn.
-  init?(beat bytes: ArraySlice<UInt8>) {
-    guard bytes.count == Self.beatSize,
+  /// Reads a heartbeat; nil where there was none, or where it is torn.
+  init?(heartbeat bytes: ArraySlice<UInt8>) {
+    guard bytes.count == Self.heartbeatSize,
       let size = bytes.littleEndian(at: 0, as: UInt32.self).map(Int.init), size > 0,
-      size <= Self.beatSize - 4,
+      size <= Self.heartbeatSize - 4,
       let document = try? IntermediateDumpDocument(
         parsing: Array(bytes.dropFirst(4).prefix(size))), document.isComplete,
       let map = document.root.map(.runEvidence)

@@ -94,7 +94,7 @@ package struct RunRecord: Sendable, Equatable {
     IntermediateDumpEncoding.encode { writer in
       writer.header()
       writer.startMap(.owner)
-      // First, because notes and beat are written over in place.
+      // First, because notes and heartbeat are written over in place.
       course?.encode(to: &writer)
       writer.unsigned(.ownerProcessID, UInt64(processID), width: 4)
       writer.unsigned(.ownerStartTime, startTime)

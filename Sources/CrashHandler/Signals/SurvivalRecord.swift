@@ -1,15 +1,16 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// What this process has survived: which crashes get a dump, and what dumps say of it.
+/// The crashes that this process has survived: decides which get a dump, and writes into dumps what
+/// became of the process.
 ///
-/// A dump is finished before anybody can know whether the process lives on. So it says "a previous
+/// A dump is finished before it can be known whether the process lives on. So it says "a previous
 /// handler runs now", in one byte whose place is remembered, and the first sign of life that leaves
 /// no doubt writes "and the process went on" over it, if the file is still there.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
-struct Survival {
+struct SurvivalRecord {
   private let capture: Capture
 
   @_noLocks
@@ -110,7 +111,7 @@ struct Survival {
     capture.shared.survived.handlerHasReturned = true
     guard signal.wasSent, let information = signal.information,
       // abort() goes on to end the process.
-      signal.number != 6 || information.sender != capture.shared.process.id
+      signal.number != SIGABRT || information.sender != capture.shared.process.id
     else { return }
     markWentOn()
   }
@@ -168,7 +169,7 @@ struct Rearming {
   @_noLocks
   func rearm() {
     ThreadStopper(capture).releaseAll()
-    Survival(capture).remember()
+    SurvivalRecord(capture).remember()
     capture.session.runRecord.isFollowed = false
     DumpFile(capture).close()
     reset()

@@ -4,7 +4,7 @@ internal import CSignalSafe
 ///
 /// RUNS-DURING-CRASH. Source: proc(5).
 @safe
-struct ProcFile {
+struct ProcReader {
   private let proc: Int32
 
   @_noLocks
@@ -12,18 +12,21 @@ struct ProcFile {
     self.proc = proc
   }
 
+  /// True if there is no descriptor to read by.
+  var isMissing: Bool { @_noLocks get { proc < 0 } }
+
   /// Opens a file or directory; negative, -errno, if it cannot be had.
   @_noLocks
   func open(_ path: UnsafePointer<CChar>, directory: Bool = false) -> Int32 {
-    // O_RDONLY | O_CLOEXEC, and O_DIRECTORY, which differs between architectures.
-    var flags: Int32 = 0x80000
-    if directory { flags |= ProcFile.directoryFlag }
-    var result = -2  // ENOENT
+    let flags = directory ? O_RDONLY | O_CLOEXEC | O_DIRECTORY : O_RDONLY | O_CLOEXEC
+    var result = -Int(ENOENT)
     var attempts = 0
     while proc >= 0, attempts < 3 {
       result = unsafe pm_openat(proc, path, flags)
-      // ENOENT, ESRCH: the thread has ended. EACCES: its process is not dumpable.
-      if result >= 0 || result == -2 || result == -3 || result == -13 { break }
+      // The thread has ended, or its process is not dumpable: no other answer will come.
+      if result >= 0 || result == -Int(ENOENT) || result == -Int(ESRCH) || result == -Int(EACCES) {
+        break
+      }
       attempts &+= 1
     }
     return Int32(truncatingIfNeeded: result)
@@ -31,7 +34,7 @@ struct ProcFile {
 
   @_noLocks
   func open(named path: StaticString, directory: Bool = false) -> Int32 {
-    unsafe open(ProcFile.characters(path), directory: directory)
+    unsafe open(ProcReader.characters(path), directory: directory)
   }
 
   @_noLocks
@@ -55,16 +58,6 @@ struct ProcFile {
     return filled
   }
 
-  static var directoryFlag: Int32 {
-    @_noLocks get {
-      #if arch(arm64)
-        0o40000
-      #else
-        0o200000
-      #endif
-    }
-  }
-
   /// Reads a file from its start.
   ///
   /// - Returns: bytes read, at most `capacity`; 0 if it cannot be read.
@@ -74,14 +67,14 @@ struct ProcFile {
   ) -> Int {
     let descriptor = unsafe open(path)
     guard descriptor >= 0 else { return 0 }
-    let filled = unsafe ProcFile.fill(place, capacity: capacity, from: descriptor)
+    let filled = unsafe ProcReader.fill(place, capacity: capacity, from: descriptor)
     _ = pm_close(descriptor)
     return filled
   }
 
   @_noLocks
   func read(named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
-    unsafe read(ProcFile.characters(path), into: place, capacity: capacity)
+    unsafe read(ProcReader.characters(path), into: place, capacity: capacity)
   }
 
   /// Reads a file into scratch memory; empty if it cannot be read.
@@ -90,7 +83,7 @@ struct ProcFile {
     scratch.text(count: unsafe read(named: path, into: scratch.address, capacity: scratch.size))
   }
 
-  /// The same of `self/task/<thread>/<name>`.
+  /// Reads `self/task/<thread>/<name>` into scratch memory; empty if it cannot be read.
   @_noLocks
   func text(ofTask threadID: Int32, _ name: StaticString, in scratch: Scratch) -> TextScanner {
     scratch.text(
