@@ -42,8 +42,11 @@ let package = Package(
     .target(name: "CSignalSafe"),
     // The on-disk contract between the handler and the converter, both halves.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
+    // Names of pending files, run records, claims, and who of their owners lives.
+    .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
-    .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
+    .target(
+      name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
     // Watches what may hang, and keeps a dump of it. Beside the handler because it needs Dispatch.
     .target(
       name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
@@ -64,13 +67,15 @@ let package = Package(
     .target(
       name: "CrashReport", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Reports in Crashpad's layout on disk.
-    .target(name: "CrashReportDatabase", dependencies: ["CSignalSafe", "IntermediateDump"]),
+    .target(
+      name: "CrashReportDatabase",
+      dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
     // Pending dump to snapshot to minidump to database.
     .target(
       name: "CrashConverter",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot",
-        "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps",
+        "ProcessSnapshot", "Stackwalk",
       ]),
     // What a program imports that leaves conversion to another: the handler.
     .target(
@@ -100,8 +105,8 @@ let package = Package(
       name: "PostmortemTool",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
-        "CrashReportUpload", "IntermediateDump", "Minidump", "Postmortem", "ProcessSnapshot",
-        "Stackwalk",
+        "CrashReportUpload", "IntermediateDump", "Minidump", "PendingDumps", "Postmortem",
+        "ProcessSnapshot", "Stackwalk",
       ]),
 
     // The README's usage, a service that uses the rest, and a victim that can die in many ways.
@@ -120,9 +125,13 @@ let package = Package(
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
+      name: "PendingDumpsTests",
+      dependencies: ["CSignalSafe", "CrashTestSupport", "IntermediateDump", "PendingDumps"]),
+    .testTarget(
       name: "CrashHandlerTests",
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
+        "PendingDumps",
       ]),
     .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
@@ -145,21 +154,22 @@ let package = Package(
       name: "PostmortemToolTests",
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
-        "IntermediateDump", "PostmortemTool", "Stackwalk",
+        "IntermediateDump", "PendingDumps", "PostmortemTool", "Stackwalk",
       ]),
 
     // Runs victims and debuggers for tests and proofs, and what both need; never a product.
     .target(
       name: "CrashTestSupport",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"],
-      path: "Tests/CrashTestSupport"),
+      dependencies: [
+        "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot",
+      ], path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
     // Every way to die under every condition, and what each must leave; never a product.
     .target(
       name: "CrashCatalogue",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+        "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/CrashCatalogue"),
     // One crash of each family, from the signal to the report.
     .testTarget(
@@ -175,8 +185,8 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab", "CrashReport",
         "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps", "FaultInjector",
-        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PostmortemTool",
-        "ProcessSnapshot", "Stackwalk",
+        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "PostmortemTool", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -185,7 +195,9 @@ let package = Package(
       name: "HouseTests", dependencies: ["CrashTestSupport"], exclude: ["PublicInterface.txt"]),
     .testTarget(
       name: "CrashReportDatabaseTests",
-      dependencies: ["CrashReportDatabase", "CrashTestSupport", "IntermediateDump"]),
+      dependencies: [
+        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "PendingDumps",
+      ]),
     .testTarget(
       name: "CrashReportUploadTests",
       dependencies: [
@@ -196,7 +208,8 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "ProcessSnapshot",
       ], exclude: ["VersionBefore"]),
     // Makes extreme and damaged dumps, and does with each whatever is done with dumps.
     .executableTarget(

@@ -2,6 +2,7 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Glibc
+import PendingDumps
 import Testing
 
 @testable import PostmortemTool
