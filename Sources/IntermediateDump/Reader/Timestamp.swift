@@ -21,7 +21,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// Whole seconds since 1970, rounded down.
   package var seconds: Int64 {
     let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    return remainder < 0 ? quotient - 1 : quotient
+    return remainder < 0 ? quotient &- 1 : quotient
   }
 
   public func advanced(by duration: Duration) -> Timestamp {
@@ -30,7 +30,7 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
 
   public func duration(to other: Timestamp) -> Duration {
     .seconds(other.nanoseconds / 1_000_000_000) - .seconds(nanoseconds / 1_000_000_000)
-      + .nanoseconds(other.nanoseconds % 1_000_000_000 - nanoseconds % 1_000_000_000)
+      + .nanoseconds(other.nanoseconds % 1_000_000_000 &- nanoseconds % 1_000_000_000)
   }
 
   public static func < (left: Timestamp, right: Timestamp) -> Bool {
