@@ -36,7 +36,10 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 
   /// The report of a minidump's name; nil for every other name.
   static func id(fileName: String) -> ReportID? {
-    guard let id = id(stem: fileName), Self.fileName(id) == fileName else { return nil }
+    // The suffix first: half of the names are those of metadata.
+    guard fileName.utf8.count == 40, fileName.hasSuffix(".dmp"), let id = id(stem: fileName),
+      Self.fileName(id) == fileName
+    else { return nil }
     return id
   }
 

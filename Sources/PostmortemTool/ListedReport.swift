@@ -33,7 +33,7 @@ struct ListedReport {
   ) throws -> Listing {
     let directory = try database.open()
     let index = symbolDirectories.isEmpty ? ReportIndex(in: directory) : nil
-    var reports = try database.reports().map {
+    var reports = try database.unorderedReports().map {
       ListedReport(stored: $0, facts: index?.facts(of: $0))
     }
     let missing = reports.indices.filter { position in
@@ -49,8 +49,10 @@ struct ListedReport {
     if isWorn {
       ReportIndex.rewrite(reports.compactMap(\.record), in: directory)
     }
-    reports.sort { ($0.time, $0.stored.id) < ($1.time, $1.stored.id) }
-    return (reports, failures)
+    // Keys are sorted, not reports, which take long to move.
+    let order = reports.enumerated().map { ($1.time.nanoseconds, $1.stored.id, $0) }
+      .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+    return (order.map { reports[$0.2] }, failures)
   }
 
   private typealias Record = (key: ReportIndex.Key, facts: ReportFacts)
