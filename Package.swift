@@ -43,8 +43,11 @@ let package = Package(
     .target(name: "CSignalSafe"),
     // The dump file between handler and converter: schema, writer, reader.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
+    // Names of pending files, run records, claims, and who of their owners lives.
+    .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
-    .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
+    .target(
+      name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
     // Watches parts of the program and dumps a hang. Apart from the handler: it needs Dispatch.
     .target(
       name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
@@ -65,13 +68,15 @@ let package = Package(
     .target(
       name: "CrashReport", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Reports in Crashpad's layout on disk.
-    .target(name: "CrashReportDatabase", dependencies: ["CSignalSafe", "IntermediateDump"]),
+    .target(
+      name: "CrashReportDatabase",
+      dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
     // Converts a pending dump: snapshot, minidump, database.
     .target(
       name: "CrashConverter",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot",
-        "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps",
+        "ProcessSnapshot", "Stackwalk",
       ]),
     // The product of programs that leave conversion to another one: the handler.
     .target(
@@ -101,8 +106,8 @@ let package = Package(
       name: "PostmortemTool",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
-        "CrashReportUpload", "IntermediateDump", "Minidump", "Postmortem", "ProcessSnapshot",
-        "Stackwalk",
+        "CrashReportUpload", "IntermediateDump", "Minidump", "PendingDumps", "Postmortem",
+        "ProcessSnapshot", "Stackwalk",
       ]),
 
     // The README's usage, a service that uses the rest, and a program that crashes on request.
@@ -121,9 +126,13 @@ let package = Package(
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
+      name: "PendingDumpsTests",
+      dependencies: ["CSignalSafe", "CrashTestSupport", "IntermediateDump", "PendingDumps"]),
+    .testTarget(
       name: "CrashHandlerTests",
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
+        "PendingDumps",
       ]),
     .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
@@ -146,21 +155,22 @@ let package = Package(
       name: "PostmortemToolTests",
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
-        "IntermediateDump", "PostmortemTool", "Stackwalk",
+        "IntermediateDump", "PendingDumps", "PostmortemTool", "Stackwalk",
       ]),
 
     // Helpers of tests and proofs: run victims and debuggers, build fixtures. Never a product.
     .target(
       name: "CrashTestSupport",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"],
-      path: "Tests/CrashTestSupport"),
+      dependencies: [
+        "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot",
+      ], path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
     // Every kind of crash under every condition, with the report expected of it; never a product.
     .target(
       name: "CrashCatalogue",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+        "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/CrashCatalogue"),
     // One crash of each family, from the signal to the report.
     .testTarget(
@@ -176,8 +186,8 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab", "CrashReport",
         "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps", "FaultInjector",
-        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PostmortemTool",
-        "ProcessSnapshot", "Stackwalk",
+        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "PostmortemTool", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -186,7 +196,9 @@ let package = Package(
       name: "HouseTests", dependencies: ["CrashTestSupport"], exclude: ["PublicInterface.txt"]),
     .testTarget(
       name: "CrashReportDatabaseTests",
-      dependencies: ["CrashReportDatabase", "CrashTestSupport", "IntermediateDump"]),
+      dependencies: [
+        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "PendingDumps",
+      ]),
     .testTarget(
       name: "CrashReportUploadTests",
       dependencies: [
@@ -197,7 +209,8 @@ let package = Package(
       name: "CrashConverterTests",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "ProcessSnapshot",
       ], exclude: ["VersionBefore"]),
     // Makes extreme and damaged dumps, and reads, converts and prints each.
     .executableTarget(

@@ -3,6 +3,7 @@ internal import CrashReportDatabase
 internal import Glibc
 internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// One dump on its way into the database.

@@ -1,6 +1,7 @@
 internal import CrashReport
 public import CrashReportDatabase
 internal import IntermediateDump
+internal import PendingDumps
 
 /// Makes reports of the dumps that crashed processes left in a database, and of runs that ended
 /// without one and not by their own will.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 internal import Synchronization
 
 private let started = Mutex<(handler: Handler, directory: DirectoryIdentity)?>(nil)
@@ -86,7 +87,7 @@ extension Handler {
 }
 
 private func defaultIdentifier() -> String {
-  let path = LaunchFacts.executablePath() ?? CommandLine.arguments.first ?? "program"
+  let path = SystemFile.target("/proc/self/exe") ?? CommandLine.arguments.first ?? "program"
   return PendingDumpName.identifier(
     reducing: String(path.split(separator: "/").last ?? "program"))
 }

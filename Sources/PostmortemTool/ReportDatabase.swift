@@ -2,6 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// A database that must exist: a mistyped path must not make directories.

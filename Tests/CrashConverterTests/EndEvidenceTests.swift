@@ -1,4 +1,4 @@
-import IntermediateDump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 

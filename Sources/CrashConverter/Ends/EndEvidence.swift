@@ -1,4 +1,5 @@
 internal import IntermediateDump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// All that is known of a run that left an empty locked file, and the rules that tell from it how
@@ -7,7 +8,7 @@ internal import ProcessSnapshot
 /// No evidence of an end against the program's will means no verdict: a report that says something
 /// false is worse than none.
 struct EndEvidence: Sendable, Equatable {
-  /// What the owner's process ID shows now.
+  /// The state of the owner's process ID now.
   enum Process: Sendable, Equatable {
     /// Nothing: it is gone, or cannot be looked at.
     case none
@@ -23,9 +24,9 @@ struct EndEvidence: Sendable, Equatable {
   var bootID: String?
   /// When this machine was started, nanoseconds since 1970.
   var bootTime: Int64?
-  /// What this process sees now of the same counters.
+  /// The same counters, as this process sees them now.
   var machineKills: UInt64?
-  /// Of the run's control group, if it is still there.
+  /// Of the run's cgroup, if it is still there.
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed for want of memory.
   var isInKernelLog = false
@@ -37,7 +38,7 @@ struct EndEvidence: Sendable, Equatable {
   /// Supervisors give this long at least before they kill; nanoseconds.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
-  /// How the run ended; nil where it ended by its own will, as it was asked to, or where nothing
+  /// The end of the run; nil where it ended by its own will, as it was asked to, or where nothing
   /// shows that it did not.
   var verdict: RunEnd? {
     guard let course = record.course, course.notes.end == nil else { return nil }
@@ -60,7 +61,7 @@ struct EndEvidence: Sendable, Equatable {
 
   // MARK: - Rules
 
-  /// A signal that asks a process to end ended it: what the program did first is its own affair.
+  /// True if a signal that asks a process to end ended it, whatever the program did first.
   private func isNormalStop(_ course: RunCourse, signal: Int32) -> Bool {
     [1, 2, 13, 15].contains(signal)  // HUP, INT, PIPE, TERM
   }

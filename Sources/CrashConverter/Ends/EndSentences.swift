@@ -1,4 +1,5 @@
 internal import IntermediateDump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// The evidence of an end as sentences.

@@ -1,6 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///

@@ -1,17 +1,18 @@
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
-/// Finds the process's memory and pids control groups and opens their files.
+/// Finds the process's memory and pids cgroups and opens their files.
 ///
 /// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
 struct Cgroup {
   let files: CgroupFiles
-  /// The memory control group's path; nil if there is none.
+  /// The memory cgroup's path; nil if there is none.
   let path: String?
 
   /// The calling process's.
   static func current() -> Cgroup {
-    let text = TextFile.text("/proc/self/cgroup") ?? ""
+    let text = SystemFile.text("/proc/self/cgroup") ?? ""
     let paths = CgroupText.paths(in: text)
     let unified = paths[""] ?? "/"
     let files = CgroupFiles(

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import IntermediateDump
+internal import PendingDumps
 
 /// Where the arguments, the environment and the auxiliary vector lie, at the top of the main
 /// thread's stack.
@@ -17,7 +17,7 @@ struct EnvironmentRange {
   /// Source: proc_pid_stat(5), field 28.
   static func current() -> EnvironmentRange {
     let start = ProcessStatistics.current()?.stackStart ?? 0
-    let lines = TextFile.text("/proc/self/maps")?.split(separator: "\n") ?? []
+    let lines = SystemFile.text("/proc/self/maps")?.split(separator: "\n") ?? []
     for line in lines {
       let limits = line.prefix { $0 != " " }.split(separator: "-")
       guard limits.count == 2, let first = UInt64(limits[0], radix: 16),

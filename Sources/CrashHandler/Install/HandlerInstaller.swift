@@ -1,6 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
 /// Puts everything in place for a crash, the handlers last.
 ///
@@ -168,7 +169,7 @@ enum HandlerInstaller {
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)
     let threadCapacity = min(max(options.limits.threads, 1), 4096)
-    let run = RunRecord.current(signals)
+    let run = RunRecord.current()
     let spare = spareDescriptor()
     unsafe shared.initialize(
       to: try Shared(

@@ -1,6 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
 /// What is known at launch, encoded then: a crash only copies the bytes.
 struct LaunchFacts {
@@ -20,21 +21,19 @@ struct LaunchFacts {
       writer.bytes(.reportID, reportID.bytes)
       writer.text(.identifier, identifier)
       writer.unsigned(.processID, UInt64(UInt32(bitPattern: getpid())), width: 4)
-      writer.text(.executablePath, Self.executablePath())
+      writer.text(.executablePath, SystemFile.target("/proc/self/exe"))
       writer.text(.product, product)
       writer.text(.version, version)
       writer.text(.environment, environment)
-      writer.signed(.launchTime, Self.time(CLOCK_REALTIME))
-      writer.unsigned(.launchUptime, UInt64(bitPattern: Self.time(CLOCK_BOOTTIME)))
-      writer.bytes(.auxiliaryVector, TextFile.bytes("/proc/self/auxv"))
+      writer.signed(.launchTime, SystemClock.now)
+      writer.unsigned(.launchUptime, UInt64(bitPattern: SystemClock.sinceBoot))
+      writer.bytes(.auxiliaryVector, SystemFile.bytes("/proc/self/auxv"))
       if capturesArguments {
         writer.bytes(
-          .commandLine, TextFile.bytes("/proc/self/cmdline").map { Array($0.prefix(4096)) })
+          .commandLine, SystemFile.bytes("/proc/self/cmdline").map { Array($0.prefix(4096)) })
       }
       writer.text(.cgroup, cgroup.path)
-      if let limit = TextFile.text("/proc/sys/vm/max_map_count")
-        .flatMap({ UInt64($0.trimmingLineEnd()) })
-      {
+      if let limit = SystemFile.integer("/proc/sys/vm/max_map_count") {
         writer.unsigned(.mappingLimit, limit)
       }
       if let interval = Self.watchdogInterval() { writer.unsigned(.watchdogInterval, interval) }
@@ -56,8 +55,7 @@ struct LaunchFacts {
       writer.unsigned(
         .processorCount, UInt64(max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)))), width: 4)
       writer.unsigned(.pageSize, UInt64(max(0, sysconf(Int32(_SC_PAGESIZE)))))
-      writer.text(
-        .bootID, TextFile.text("/proc/sys/kernel/random/boot_id")?.trimmingLineEnd())
+      writer.text(.bootID, HostIdentity.currentBootID())
       writer.text(.compiler, unsafe String(cString: pm_compiler_version()))
       writer.text(.releaseText, Self.releaseText().map { String($0.prefix(4096)) })
       let processor = Self.firstProcessor()
@@ -92,22 +90,6 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  /// Where the kernel says the executable is; nil without /proc.
-  static func executablePath() -> String? {
-    var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe path.withUnsafeMutableBytes { buffer in
-      unsafe readlink("/proc/self/exe", buffer.baseAddress!, buffer.count)
-    }
-    return count > 0 ? String(decoding: path[..<count], as: UTF8.self) : nil
-  }
-
-  /// A clock in nanoseconds.
-  static func time(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
-
   private static func kernel() -> (name: String, release: String, version: String, machine: String)
   {
     var names = utsname()
@@ -136,12 +118,12 @@ struct LaunchFacts {
 
   /// Source: os-release(5).
   private static func releaseText() -> String? {
-    TextFile.text("/etc/os-release") ?? TextFile.text("/usr/lib/os-release")
+    SystemFile.text("/etc/os-release") ?? SystemFile.text("/usr/lib/os-release")
   }
 
   /// The first processor's lines of `/proc/cpuinfo`; the others differ in their numbers only.
   private static func firstProcessor() -> String? {
-    guard let text = TextFile.text("/proc/cpuinfo") else { return nil }
+    guard let text = SystemFile.text("/proc/cpuinfo") else { return nil }
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
     return String((lines.joined(separator: "\n") + "\n").prefix(8192))
   }

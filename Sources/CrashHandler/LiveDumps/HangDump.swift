@@ -1,6 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 package import IntermediateDump
+internal import PendingDumps
 
 /// The dump of a hang that lasts: no converter takes it while this process lives.
 ///

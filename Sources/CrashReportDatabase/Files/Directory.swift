@@ -1,5 +1,5 @@
 internal import Glibc
-internal import IntermediateDump
+internal import PendingDumps
 
 /// A directory held open, through which all files in it are reached.
 ///

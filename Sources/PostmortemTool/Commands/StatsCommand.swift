@@ -2,6 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
+internal import PendingDumps
 
 /// The subcommand `postmortem stats DIR`.
 enum StatsCommand: Subcommand {

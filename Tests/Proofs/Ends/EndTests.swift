@@ -5,6 +5,7 @@ import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 

@@ -3,8 +3,8 @@ import CrashReport
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
-import IntermediateDump
 import Minidump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 

@@ -1,5 +1,5 @@
 internal import CSignalSafe
-internal import IntermediateDump
+internal import PendingDumps
 
 /// Writes notes into the run record beside the handler's locked file: that the process ends by its
 /// own will, or which signal asks it to end.

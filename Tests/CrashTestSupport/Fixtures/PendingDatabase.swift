@@ -1,10 +1,11 @@
 package import CrashReportDatabase
 package import Foundation
 package import IntermediateDump
+internal import PendingDumps
 internal import Testing
 
 /// A database in a temporary directory, with the pending dumps that a test puts there.
-package final class PendingDumps: Sendable {
+package final class PendingDatabase: Sendable {
   package let directory: SharedDirectory
   package var path: String { directory.path }
   private static let pending = "pending-serialized-dumps"
@@ -35,7 +36,7 @@ package final class PendingDumps: Sendable {
   /// Puts a dump, and returns its report's ID.
   @discardableResult
   package func putDump(
-    _ bytes: [UInt8] = PendingDumps.complete, identifier: String = "app", suffix: String = "",
+    _ bytes: [UInt8] = PendingDatabase.complete, identifier: String = "app", suffix: String = "",
     age: TimeInterval = 0
   ) throws -> ReportID {
     let id = ReportID()

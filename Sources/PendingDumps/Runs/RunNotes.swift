@@ -1,11 +1,13 @@
-/// What a process notes about its own end, in the first bytes of its run record.
+internal import IntermediateDump
+
+/// The notes of a process about its own end, in the first bytes of its run record.
 ///
-/// They lie at a fixed place, so that each note is one write in the middle of the file: of a
-/// process that calls `_exit`, or that a signal is about to end.
+/// They lie at a fixed place, so that a process that calls `_exit`, or that a signal is about to end,
+/// writes a note by one system call.
 ///
 /// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
 package struct RunNotes: Sendable, Equatable {
-  /// How the process said that it ends by its own will.
+  /// The way in which the process ended by its own will.
   package enum End: UInt32, Sendable {
     /// exit(3), or the return from main.
     case exit = 1
@@ -13,13 +15,13 @@ package struct RunNotes: Sendable, Equatable {
     case immediateExit = 2
   }
 
-  /// What followed a signal that asks the process to end.
+  /// The reaction to a signal that asks the process to end.
   package enum Reaction: UInt32, Sendable {
     /// The default action, at once.
     case defaultAction = 1
     /// Nothing: the process was the first of its PID namespace.
     case discarded = 2
-    /// What the program does for it: it called `noteTermination`.
+    /// The program's own: it called `noteTermination`.
     case program = 3
   }
 
@@ -40,7 +42,7 @@ package struct RunNotes: Sendable, Equatable {
   /// own property header.
   package static var size: Int { @_noLocks get { 32 } }
   package static var offset: Int64 { @_noLocks get { 32 &+ 3 &+ 7 } }
-  /// Where the signal begins in the notes.
+  /// The offset of the signal in the notes.
   package static var terminationOffset: Int64 { @_noLocks get { 8 } }
 
   package var end: End?

@@ -1,6 +1,3 @@
-internal import Glibc
-package import IntermediateDump
-
 /// Decides whether the converter that a claim names may still be at work.
 package enum ClaimLiveness {
   /// The time for which a claim is valid whose converter cannot be examined, in nanoseconds.
@@ -12,12 +9,12 @@ package enum ClaimLiveness {
   ///   - age: nanoseconds since the claim was made; negative if the clock was set back.
   ///   - isLocalFileSystem: true if only this machine writes there.
   ///   - probe: looks at a process of this PID namespace.
-  ///   - witness: looks at the claim's witness; only asked for in its own boot.
+  ///   - witnessProbe: looks at the claim's witness; only asked for in its own boot.
   package static func verdict(
     processID: UInt32, startTime: UInt64, place: UInt32, witness: PendingDumpName.Witness? = nil,
     host: HostIdentity, age: Int64, isLocalFileSystem: Bool = false,
     probe: (UInt32) -> ProcessProbe = ProcessProbe.look(at:),
-    witnessProbe: (UInt64) -> ClaimWitness.Probe = { _ in .unknown }
+    witnessProbe: (UInt64) -> FIFOProbe = { _ in .unreadable }
   ) -> OwnerVerdict {
     if processID == 0 { return .dead("given back") }
     if place != 0, place == host.place {
@@ -30,7 +27,7 @@ package enum ClaimLiveness {
         }
         // A call of this process that could not give the dump back.
         if processID == host.processID, let witness, witness.boot == host.boot,
-          witnessProbe(witness.number) == .free
+          [.noReader, .missing].contains(witnessProbe(witness.number))
         {
           return .dead("the call that claimed it is over")
         }
@@ -42,9 +39,10 @@ package enum ClaimLiveness {
         if isLocalFileSystem { return .dead("its machine was started again since") }
       } else {
         switch witnessProbe(witness.number) {
-        case .free: return .dead("nobody holds its converter's FIFO")
-        case .held: return .alive("a converter that is not to be seen from here is at work on it")
-        case .unknown: break
+        case .noReader, .missing: return .dead("nobody holds its converter's FIFO")
+        case .hasReader:
+          return .alive("a converter that is not to be seen from here is at work on it")
+        case .unreadable: break
         }
       }
     }
@@ -64,25 +62,5 @@ package enum OwnerVerdict: Sendable, Equatable {
 
   package var isDead: Bool {
     if case .dead = self { true } else { false }
-  }
-}
-
-/// The facts about a process by its ID.
-package enum ProcessProbe: Sendable, Equatable {
-  /// No process has this ID.
-  case missing
-  /// One has, but `/proc` does not show it.
-  case unreadable
-  case found(ProcessStatistics)
-
-  /// Looks at a process of this PID namespace.
-  package static func look(at processID: UInt32) -> ProcessProbe {
-    guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
-    if let text = ProcFile.contents("/proc/\(processID)/stat") {
-      guard let statistics = ProcessStatistics(statText: text) else { return .unreadable }
-      return .found(statistics)
-    }
-    // A mount option can hide other users' processes in /proc.
-    return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 }

@@ -1,13 +1,18 @@
+internal import Glibc
+
 /// The fields of `/proc/<pid>/stat` that tell one process from the next of the same ID.
 ///
-/// Source: proc_pid_stat(5), fields 3, 20, 22 and 28.
+/// Source: proc_pid_stat(5), fields 3, 20, 22, 28 and 52.
 package struct ProcessStatistics: Sendable, Equatable {
   package var state: UInt8
   package var threadCount: Int64
   /// Clock ticks after boot.
   package var startTime: UInt64
-  /// Where the main stack starts, another one after exec; 0 where the kernel does not tell.
+  /// The start of the main stack, another one after exec; 0 where the kernel does not tell.
   package var stackStart: UInt64
+  /// The wait status of a process that nobody has waited for yet; 0 also where the kernel keeps it
+  /// from this user.
+  package var waitStatus: Int32?
 
   package init(state: UInt8, threadCount: Int64, startTime: UInt64, stackStart: UInt64) {
     self.state = state
@@ -28,6 +33,12 @@ package struct ProcessStatistics: Sendable, Equatable {
     else { return nil }
     self.init(
       state: state, threadCount: threadCount, startTime: startTime, stackStart: stackStart)
+    waitStatus = fields.count > 49 ? Int32(fields[49]) : nil
+  }
+
+  /// Those of the calling process; nil without `/proc`.
+  package static func current() -> ProcessStatistics? {
+    SystemFile.bytes("/proc/self/stat").flatMap(ProcessStatistics.init(statText:))
   }
 
   /// True for a process that has ended and only waits for its parent.
@@ -40,5 +51,25 @@ package struct ProcessStatistics: Sendable, Equatable {
     case UInt8(ascii: "X"), UInt8(ascii: "x"): true
     default: false
     }
+  }
+}
+
+/// The process of an ID, as far as it can be seen.
+package enum ProcessProbe: Sendable, Equatable {
+  /// No process has this ID.
+  case missing
+  /// One has, but `/proc` does not show it.
+  case unreadable
+  case found(ProcessStatistics)
+
+  /// Looks at a process of this PID namespace.
+  package static func look(at processID: UInt32) -> ProcessProbe {
+    guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
+    if let text = SystemFile.bytes("/proc/\(processID)/stat") {
+      guard let statistics = ProcessStatistics(statText: text) else { return .unreadable }
+      return .found(statistics)
+    }
+    // A mount option can hide other users' processes in /proc.
+    return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
   }
 }

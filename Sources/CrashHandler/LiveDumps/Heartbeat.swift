@@ -1,5 +1,6 @@
 internal import CSignalSafe
 package import IntermediateDump
+internal import PendingDumps
 
 /// Writes down what this process sees now, over its last heartbeat in the run record.
 ///

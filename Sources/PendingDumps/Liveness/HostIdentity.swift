@@ -1,5 +1,4 @@
 internal import Glibc
-internal import IntermediateDump
 
 /// The boot and the namespaces of this process, and its identity there.
 package struct HostIdentity: Sendable, Equatable {
@@ -32,22 +31,23 @@ package struct HostIdentity: Sendable, Equatable {
   /// Asks the system; not kept, because a fork changes the answer.
   package static func current() -> HostIdentity {
     let processID = getpid()
-    var buffer = [CChar](repeating: 0, count: 32)
-    let length = unsafe readlink("/proc/self", &buffer, buffer.count)
-    let shown = String(
-      decoding: buffer.prefix(max(0, length)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-    var status = stat()
-    let hasNamespace = unsafe stat("/proc/self/ns/pid", &status) == 0
-    let namespace = hasNamespace ? UInt64(status.st_ino) : nil
-    let hasTimeNamespace = unsafe stat("/proc/self/ns/time", &status) == 0
-    let isProcOurs = shown == "\(processID)"
-    let ownText = isProcOurs ? ProcFile.contents("/proc/self/stat") : nil
+    let isProcOurs = SystemFile.target("/proc/self") == "\(processID)"
     return HostIdentity(
-      bootID: ProcFile.contents("/proc/sys/kernel/random/boot_id").map(RunRecord.bootID(of:)),
-      processNamespace: namespace,
+      bootID: currentBootID(), processNamespace: SystemFile.inode("/proc/self/ns/pid"),
       isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),
-      startTime: ownText.flatMap(ProcessStatistics.init(statText:))?.startTime,
-      timeNamespace: hasTimeNamespace ? UInt64(status.st_ino) : nil)
+      startTime: isProcOurs ? ProcessStatistics.current()?.startTime : nil,
+      timeNamespace: SystemFile.inode("/proc/self/ns/time"))
+  }
+
+  /// The ID of this boot; nil where `/proc` does not say.
+  package static func currentBootID() -> String? {
+    let text = SystemFile.bytes("/proc/sys/kernel/random/boot_id").map(bootID(of:))
+    return text?.isEmpty == false ? text : nil
+  }
+
+  /// The text of `/proc/sys/kernel/random/boot_id` without the line's end.
+  static func bootID(of text: [UInt8]) -> String {
+    String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
   }
 
   /// The inode of the first time namespace: its clocks are those of the machine.
@@ -73,24 +73,5 @@ package struct HostIdentity: Sendable, Equatable {
 
   private static func digest(_ text: String) -> UInt32 {
     max(text.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, 1)
-  }
-}
-
-/// Files of `/proc`, which have no size and are read to their end.
-package enum ProcFile {
-  /// A file's bytes, `limit` at most; nil if it cannot be read.
-  package static func contents(_ path: String, limit: Int = 4096) -> [UInt8]? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while bytes.count < limit {
-      let count = unsafe read(descriptor, &buffer, min(buffer.count, limit - bytes.count))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      bytes += buffer.prefix(count)
-    }
-    return bytes.isEmpty ? nil : bytes
   }
 }

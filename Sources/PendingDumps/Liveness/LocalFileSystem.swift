@@ -1,8 +1,5 @@
-internal import CrashReportDatabase
-internal import Glibc
-
 /// Tells file systems of this machine alone from those that other machines may write to.
-enum LocalFileSystem {
+package enum LocalFileSystem {
   /// The local ones: one that is not known counts as shared, which only costs time.
   private static let types: Set<String> = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "jfs", "tmpfs", "ramfs",
@@ -10,9 +7,9 @@ enum LocalFileSystem {
   ]
 
   /// True if a directory lies on such a file system; false where `/proc` does not tell.
-  static func contains(descriptor: Int32) -> Bool {
-    guard let information = ProcFile.contents("/proc/self/fdinfo/\(descriptor)"),
-      let mounts = ProcFile.contents("/proc/self/mountinfo", limit: 4 << 20),
+  package static func contains(descriptor: Int32) -> Bool {
+    guard let information = SystemFile.bytes("/proc/self/fdinfo/\(descriptor)"),
+      let mounts = SystemFile.bytes("/proc/self/mountinfo", limit: 4 << 20),
       let type = fileSystemType(fdinfo: information, mountinfo: mounts)
     else { return false }
     return types.contains(type)

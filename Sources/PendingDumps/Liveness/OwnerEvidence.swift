@@ -1,42 +1,44 @@
-internal import CrashReportDatabase
-internal import IntermediateDump
-
-/// All that is known of the owner of a locked file, and the rules that decide from it.
+/// The evidence of a locked file's owner, and the rules that decide from it.
 ///
 /// In the same boot and PID namespace the process itself decides; else in the same boot two
 /// witnesses together, the FIFO and the mapped run record; another boot is death on a file system
 /// that no other machine writes to; what is left is judged by its age. Evidence that cannot be read,
 /// or that conflicts, never counts as death.
-struct OwnerEvidence: Sendable, Equatable {
-  /// What opening the owner's FIFO for writing showed.
-  enum FIFOProbe: Sendable, Equatable {
-    /// No process has its read end: the owner is dead, or has closed it.
-    case noReader
-    case hasReader
-    /// There is none, or it cannot be opened.
-    case unreadable
-  }
-
+package struct OwnerEvidence: Sendable, Equatable {
   /// Nil where there is none or it is damaged.
-  var record: RunRecord?
-  var host: HostIdentity
+  package var record: RunRecord?
+  package var host: HostIdentity
   /// Of the record's process ID; only asked for in the record's own boot and namespace.
-  var process: ProcessProbe
-  var fifo: FIFOProbe
-  /// Whether the kernel grants a lease on the run record; only asked for where its owner maps it.
-  var lease: RecordLease
+  package var process: ProcessProbe
+  package var fifo: FIFOProbe
+  /// The lease on the run record; only asked for where its owner maps it.
+  package var lease: RecordLease
   /// True if only this machine writes to the database's file system.
-  var isLocalFileSystem: Bool
+  package var isLocalFileSystem: Bool
   /// Nanoseconds since the locked file or its run record was last written to.
-  var age: Int64
+  package var age: Int64
   /// True for the files of the program that asks.
-  var isOwnIdentifier: Bool
+  package var isOwnIdentifier: Bool
 
   private static let hour: Int64 = 3_600_000_000_000
   static let ownAgeLimit = 24 &* hour
   static let foreignAgeLimit = 60 &* 24 &* hour
 
-  var verdict: OwnerVerdict {
+  package init(
+    record: RunRecord?, host: HostIdentity, process: ProcessProbe, fifo: FIFOProbe,
+    lease: RecordLease, isLocalFileSystem: Bool, age: Int64, isOwnIdentifier: Bool
+  ) {
+    self.record = record
+    self.host = host
+    self.process = process
+    self.fifo = fifo
+    self.lease = lease
+    self.isLocalFileSystem = isLocalFileSystem
+    self.age = age
+    self.isOwnIdentifier = isOwnIdentifier
+  }
+
+  package var verdict: OwnerVerdict {
     guard let record, let bootID = host.bootID else {
       // A FIFO belongs to one kernel: where only one can have made it, a reader is one of here.
       return isLocalFileSystem && fifo == .hasReader ? Self.heldFIFO : verdictByAge
@@ -49,12 +51,16 @@ struct OwnerEvidence: Sendable, Equatable {
     guard record.bootID == bootID else {
       return isLocalFileSystem ? .dead("its machine was started again since") : verdictByAge
     }
-    if Self.isSamePlace(record, host), let verdict = verdictByProcess(record) { return verdict }
+    if Self.isSamePlace(record, host),
+      let verdict = Self.verdict(of: process, record: record, host: host)
+    {
+      return verdict
+    }
     return verdictByWitnesses(record)
   }
 
   /// True if the record's process ID means the same process here.
-  static func isSamePlace(_ record: RunRecord, _ host: HostIdentity) -> Bool {
+  package static func isSamePlace(_ record: RunRecord, _ host: HostIdentity) -> Bool {
     host.isProcOurs && record.bootID == host.bootID && record.processNamespace != nil
       && record.processNamespace == host.processNamespace
   }
@@ -63,16 +69,20 @@ struct OwnerEvidence: Sendable, Equatable {
   /// kernel shifts them by the reader's time namespace.
   ///
   /// Source: time_namespaces(7); Linux fs/proc/array.c, do_task_stat.
-  static func isSameTime(_ record: RunRecord, _ host: HostIdentity) -> Bool {
+  package static func isSameTime(_ record: RunRecord, _ host: HostIdentity) -> Bool {
     record.timeNamespace == host.timeNamespace
   }
 
-  private func verdictByProcess(_ record: RunRecord) -> OwnerVerdict? {
+  /// The verdict of the process that has the record's ID in the same place; nil where it does not
+  /// decide.
+  static func verdict(
+    of process: ProcessProbe, record: RunRecord, host: HostIdentity
+  ) -> OwnerVerdict? {
     switch process {
     case .missing: return .dead("process \(record.processID) is gone")
     case .unreadable: return nil
     case .found(let found):
-      let knowsStartTime = Self.isSameTime(record, host)
+      let knowsStartTime = isSameTime(record, host)
       if knowsStartTime, record.startTime != 0, found.startTime != record.startTime {
         return .dead("process \(record.processID) is another one")
       }

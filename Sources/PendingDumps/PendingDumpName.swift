@@ -1,19 +1,21 @@
-/// The name of a file in the pending directory: whose dump it is, which report it becomes, and who may
-/// touch it.
+package import IntermediateDump
+
+/// The name of a file in the pending directory: the program, the report that it becomes, and the right
+/// to touch it.
 ///
 /// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
 /// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed`
 /// while a converter works on it (without the last three where it has no FIFO);
 /// `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record
 /// (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
-public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
+package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The directory below the database that holds pending dumps.
-  public static let directory = "pending-serialized-dumps"
+  package static let directory = "pending-serialized-dumps"
   /// The directory below the database for dumps whose conversion keeps failing.
-  public static let quarantineDirectory = "quarantine"
+  package static let quarantineDirectory = "quarantine"
 
-  /// What the part behind the UUID says.
-  public enum Role: Sendable, Hashable {
+  /// The meaning of the part behind the UUID.
+  package enum Role: Sendable, Hashable {
     case finished
     case locked
     /// Taken by a converter: the attempt (1 for the first), the converter's process ID and start
@@ -32,15 +34,15 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// A converter's FIFO, by which others see that it lives.
-  public struct Witness: Sendable, Hashable {
+  package struct Witness: Sendable, Hashable {
     /// A digest of the boot in which the FIFO means anything; not 0.
-    public let boot: UInt32
+    package let boot: UInt32
     /// The number in the FIFO's name.
-    public let number: UInt64
+    package let number: UInt64
     /// The thread that works on the dump; 0 where nothing is known of it.
-    public let thread: UInt32
+    package let thread: UInt32
 
-    public init(boot: UInt32, number: UInt64, thread: UInt32 = 0) {
+    package init(boot: UInt32, number: UInt64, thread: UInt32 = 0) {
       self.boot = boot
       self.number = number
       self.thread = thread
@@ -48,12 +50,12 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The program's identifier, of `[A-Za-z0-9._-]`.
-  public let identifier: String
-  public let reportID: ReportID
-  public let role: Role
+  package let identifier: String
+  package let reportID: ReportID
+  package let role: Role
 
   /// Nil if the identifier has a character that is not allowed, is empty, or is longer than 128.
-  public init?(identifier: String, reportID: ReportID, role: Role) {
+  package init?(identifier: String, reportID: ReportID, role: Role) {
     guard Self.isValidIdentifier(identifier) else { return nil }
     self.identifier = identifier
     self.reportID = reportID
@@ -61,7 +63,7 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Reads a file name; nil for every name this type would not have made.
-  public init?(fileName: String) {
+  package init?(fileName: String) {
     guard let separator = fileName.lastIndex(of: "@") else { return nil }
     let rest = fileName[fileName.index(after: separator)...]
     let reportText = rest.prefix(36)
@@ -74,7 +76,7 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The same dump in another role.
-  public func with(role: Role) -> PendingDumpName {
+  package func with(role: Role) -> PendingDumpName {
     PendingDumpName(copying: self, role: role)
   }
 
@@ -85,7 +87,7 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The file name.
-  public var description: String {
+  package var description: String {
     let suffix =
       switch role {
       case .finished: ""
@@ -132,14 +134,14 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// True for 1 to 128 characters of `[A-Za-z0-9._-]` that are not only dots.
-  public static func isValidIdentifier(_ text: String) -> Bool {
+  package static func isValidIdentifier(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
       && text.utf8.contains { $0 != UInt8(ascii: ".") }
   }
 
   /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is
   /// left.
-  public static func identifier(reducing text: String) -> String {
+  package static func identifier(reducing text: String) -> String {
     let reduced = String(
       decoding: text.utf8.map { isAllowed($0) ? $0 : UInt8(ascii: "-") }.prefix(128), as: UTF8.self)
     return isValidIdentifier(reduced) ? reduced : "program"

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The user that a directory belongs to, where this process is root and that is another one: whatever
-/// it makes there is given to that user, who could neither read nor replace it otherwise.
+/// The user that a directory belongs to, where this process is root and that is another one.
 ///
-/// Ordinary code.
+/// Files that root makes there are given to that user, who could neither read nor replace them
+/// otherwise. Ordinary code.
 package struct DirectoryOwner: Sendable, Equatable {
   package let user: UInt32
   package let group: UInt32

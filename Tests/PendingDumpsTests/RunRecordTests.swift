@@ -1,6 +1,7 @@
+import IntermediateDump
 import Testing
 
-@testable import IntermediateDump
+@testable import PendingDumps
 
 /// The record of a run, whose notes and heartbeat are written over in place.
 @Suite struct RunRecordTests {

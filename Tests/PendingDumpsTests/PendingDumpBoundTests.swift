@@ -5,7 +5,7 @@ import Glibc
 import IntermediateDump
 import Testing
 
-@testable import CrashHandler
+@testable import PendingDumps
 
 @Suite struct PendingDumpBoundTests {
   private let directory: SharedDirectory

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
-package import IntermediateDump
+internal import IntermediateDump
 
 /// A FIFO whose read end a converter holds open while it has claims: without a reader, or removed, it
 /// shows in any PID namespace that the claims are void.
@@ -10,15 +10,6 @@ package import IntermediateDump
 package final class ClaimWitness {
   /// Before the `@` of its name.
   static let identifier = "converter"
-
-  /// The state of the FIFO that a claim names.
-  package enum Probe: Sendable, Equatable {
-    case held
-    /// It has no reader, or is gone.
-    case free
-    /// It cannot be opened.
-    case unknown
-  }
 
   private var number: UInt64?
   /// Of the directory and of the FIFO.
@@ -37,64 +28,54 @@ package final class ClaimWitness {
   /// The FIFO and the calling thread for the names of claims; nil where none can be made.
   ///
   /// The first call makes the FIFO.
-  package func witness(in place: borrowing Directory, host: HostIdentity) -> PendingDumpName
-    .Witness?
-  {
-    if number == nil { make(in: place) }
+  ///
+  /// - Parameter directory: the descriptor of the pending directory.
+  package func witness(in directory: Int32, host: HostIdentity) -> PendingDumpName.Witness? {
+    if number == nil { make(in: directory) }
     guard descriptor >= 0, let number, host.boot != 0 else { return nil }
     return PendingDumpName.Witness(
       boot: host.boot, number: number, thread: UInt32(bitPattern: pm_gettid()))
   }
 
-  private func make(in place: borrowing Directory) {
+  private func make(in directory: Int32) {
     // Another converter that looks between the two steps removes it as a dead one's.
     for _ in 0..<8 {
       let candidate = UInt64.random(in: 1 ... .max)
       number = candidate
       let name = Self.name(candidate)
-      guard unsafe mkfifoat(place.descriptor, name, 0o600) == 0 else {
+      guard unsafe mkfifoat(directory, name, 0o600) == 0 else {
         if errno == EEXIST { continue }
         return
       }
-      let opened = unsafe openat(
-        place.descriptor, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
-      var status = stat()
-      if opened >= 0, unsafe fstat(opened, &status) == 0,
-        place.status(of: name)?.isSameFile(as: FileStatus(status)) == true
+      let opened = unsafe openat(directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+      var (own, named) = (stat(), stat())
+      if opened >= 0, unsafe fstat(opened, &own) == 0,
+        unsafe fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
+        own.st_dev == named.st_dev, own.st_ino == named.st_ino
       {
-        directoryDescriptor = fcntl(place.descriptor, F_DUPFD_CLOEXEC, 0)
+        directoryDescriptor = fcntl(directory, F_DUPFD_CLOEXEC, 0)
         if directoryDescriptor >= 0 {
           descriptor = opened
           return
         }
       }
       if opened >= 0 { close(opened) }
-      unsafe unlinkat(place.descriptor, name, 0)
+      unsafe unlinkat(directory, name, 0)
     }
   }
 
   /// Looks at the witness of a claim.
-  package static func probe(_ number: UInt64, in directory: borrowing Directory) -> Probe {
-    probe(name(number), in: directory)
+  package static func probe(_ number: UInt64, in directory: Int32) -> FIFOProbe {
+    FIFOProbe.look(at: name(number), in: directory)
   }
 
   /// True for the name of a witness that nobody holds.
-  package static func isLeft(_ name: PendingDumpName, in directory: borrowing Directory) -> Bool {
+  package static func isLeft(_ name: PendingDumpName, in directory: Int32) -> Bool {
     guard name.role == .fifo, name.identifier == identifier,
       name.reportID.bytes.suffix(8) == Self.tail[...]
     else { return false }
-    return probe(name.description, in: directory) == .free
-  }
-
-  private static func probe(_ name: String, in directory: borrowing Directory) -> Probe {
-    guard let status = directory.status(of: name) else { return .free }
-    // Anything but a FIFO is not opened: opening a device can have effects.
-    guard status.kind == .fifo else { return .unknown }
-    let opened = unsafe openat(
-      directory.descriptor, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
-    guard opened >= 0 else { return errno == ENXIO || errno == ENOENT ? .free : .unknown }
-    close(opened)
-    return .held
+    let probe = FIFOProbe.look(at: name.description, in: directory)
+    return probe == .noReader || probe == .missing
   }
 
   /// The end of no random report ID.

@@ -1,8 +1,6 @@
-import CrashReportDatabase
-import IntermediateDump
 import Testing
 
-@testable import CrashConverter
+@testable import PendingDumps
 
 @Suite struct LivenessTests {
   private static let host = HostIdentity(
@@ -50,7 +48,7 @@ import Testing
       { $0.host.isProcOurs = false }, { $0.process = .unreadable },
     ] as [(inout OwnerEvidence) -> Void] {
       func isDead(
-        _ fifo: OwnerEvidence.FIFOProbe, _ lease: RecordLease, isMapped: Bool = true,
+        _ fifo: FIFOProbe, _ lease: RecordLease, isMapped: Bool = true,
         isLocal: Bool, age: Int64 = 0
       ) -> Bool {
         self.isDead {
@@ -67,14 +65,14 @@ import Testing
         for lease in [.refused, .granted, .unknown] as [RecordLease] {
           #expect(!isDead(.hasReader, lease, isLocal: isLocal, age: .max))
         }
-        for fifo in [.noReader, .unreadable] as [OwnerEvidence.FIFOProbe] {
+        for fifo in [.noReader, .missing, .unreadable] as [FIFOProbe] {
           #expect(!isDead(fifo, .refused, isLocal: isLocal, age: .max), "closed, and mapped")
         }
         // Neither alone proves it: the program may have closed the one, an overlay hides the other.
         for (fifo, lease, isMapped) in [
           (.noReader, .unknown, true), (.noReader, .granted, false), (.unreadable, .granted, true),
-          (.unreadable, .unknown, true),
-        ] as [(OwnerEvidence.FIFOProbe, RecordLease, Bool)] {
+          (.unreadable, .unknown, true), (.missing, .granted, true),
+        ] as [(FIFOProbe, RecordLease, Bool)] {
           for (age, dead) in [(0, false), (24 * Self.hour, false), (24 * Self.hour + 1, true)] {
             #expect(
               isDead(fifo, lease, isMapped: isMapped, isLocal: isLocal, age: Int64(age)) == dead)
@@ -138,7 +136,7 @@ import Testing
 
   @Test func withoutABootTheWitnessesTellWhereNoOtherMachineWrites() {
     func isDead(
-      _ fifo: OwnerEvidence.FIFOProbe, _ lease: RecordLease, isLocal: Bool, isMapped: Bool = true
+      _ fifo: FIFOProbe, _ lease: RecordLease, isLocal: Bool, isMapped: Bool = true
     ) -> Bool {
       self.isDead {
         $0.record?.bootID = ""
@@ -159,7 +157,7 @@ import Testing
   }
 
   @Test func withoutARecordAgeTells() {
-    func isDead(_ fifo: OwnerEvidence.FIFOProbe, isLocal: Bool, age: Int64) -> Bool {
+    func isDead(_ fifo: FIFOProbe, isLocal: Bool, age: Int64) -> Bool {
       self.isDead {
         $0.record = nil
         $0.fifo = fifo
@@ -206,7 +204,7 @@ import Testing
 
   @Test func aClaimInAnotherPlaceStandsWhileItsWitnessIsHeld() {
     func verdict(
-      _ probe: ClaimWitness.Probe, boot: UInt32 = Self.host.boot, isLocal: Bool = true,
+      _ probe: FIFOProbe, boot: UInt32 = Self.host.boot, isLocal: Bool = true,
       age: Int64 = 0
     ) -> OwnerVerdict {
       ClaimLiveness.verdict(
@@ -214,21 +212,22 @@ import Testing
         witness: PendingDumpName.Witness(boot: boot, number: 5), host: Self.host, age: age,
         isLocalFileSystem: isLocal, probe: { _ in .missing }, witnessProbe: { _ in probe })
     }
-    #expect(verdict(.free).isDead)
-    #expect(!verdict(.held, age: .max).isDead)
+    #expect(verdict(.noReader).isDead)
+    #expect(verdict(.missing).isDead)
+    #expect(!verdict(.hasReader, age: .max).isDead)
     let unseen = "claimed by a process that is not to be seen from here"
-    #expect(verdict(.unknown) == .alive(unseen, still: Self.hour))
-    #expect(verdict(.unknown, age: Self.hour + 1).isDead)
+    #expect(verdict(.unreadable) == .alive(unseen, still: Self.hour))
+    #expect(verdict(.unreadable, age: Self.hour + 1).isDead)
     // Another boot is another kernel: a FIFO says nothing there.
-    #expect(verdict(.held, boot: 7).isDead)
-    #expect(!verdict(.free, boot: 7, isLocal: false).isDead)
-    #expect(verdict(.free, boot: 7, isLocal: false, age: Self.hour + 1).isDead)
+    #expect(verdict(.hasReader, boot: 7).isDead)
+    #expect(!verdict(.noReader, boot: 7, isLocal: false).isDead)
+    #expect(verdict(.noReader, boot: 7, isLocal: false, age: Self.hour + 1).isDead)
   }
 
   @Test func aCallThatIsOverHasNoClaims() {
-    for (probe, isDead) in [(.free, true), (.held, false), (.unknown, false)]
-      as [(ClaimWitness.Probe, Bool)]
-    {
+    for (probe, isDead) in [
+      (.noReader, true), (.missing, true), (.hasReader, false), (.unreadable, false),
+    ] as [(FIFOProbe, Bool)] {
       for processID in [Self.host.processID, 50] {
         let verdict = ClaimLiveness.verdict(
           processID: processID, startTime: 1000, place: Self.host.place,

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The files on which this process holds kernel locks: whoever waits for one of them may be why it
-/// was killed.
+/// Finds the files on which this process holds kernel locks: a process that waits for one of them may
+/// have killed it.
 ///
 /// Ordinary code. Source: proc_locks(5), proc_pid_fdinfo(5).
 enum LockedFiles {
@@ -11,14 +11,14 @@ enum LockedFiles {
 
   /// Paths; what cannot be found out is left out.
   static func current() -> [String] {
-    let locks = TextFile.text("/proc/locks") ?? ""
+    let locks = SystemFile.text("/proc/locks") ?? ""
     let inodes = inodes(in: locks, of: getpid())
     guard !inodes.isEmpty else { return [] }
     var paths: [String] = []
     for descriptor in 0..<Int32(descriptorLimit) {
       var status = stat()
       guard unsafe fstat(descriptor, &status) == 0, inodes.contains(UInt64(status.st_ino)),
-        let text = TextFile.text("/proc/self/fdinfo/\(descriptor)"),
+        let text = SystemFile.text("/proc/self/fdinfo/\(descriptor)"),
         text.split(separator: "\n").contains(where: { $0.hasPrefix("lock:") }),
         let path = path(of: descriptor), !paths.contains(path)
       else { continue }
@@ -44,10 +44,8 @@ enum LockedFiles {
   }
 
   private static func path(of descriptor: Int32) -> String? {
-    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe buffer.withUnsafeMutableBytes {
-      unsafe readlink("/proc/self/fd/\(descriptor)", $0.baseAddress!, $0.count)
+    SystemFile.target("/proc/self/fd/\(descriptor)").map {
+      String(decoding: $0.utf8.prefix(200), as: UTF8.self)
     }
-    return count > 0 ? String(decoding: buffer[..<count].prefix(200), as: UTF8.self) : nil
   }
 }

@@ -1,5 +1,9 @@
-/// Who owns a locked file, as its owner wrote it down at launch: what the next start compares with
-/// the processes that live then.
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The owner of a locked file, as it wrote itself down at launch.
+///
+/// The next start compares it with the processes that live then.
 package struct RunRecord: Sendable, Equatable {
   /// A run record is a few hundred bytes; a longer file is something else.
   package static let maximumSize = 64 << 10
@@ -7,9 +11,7 @@ package struct RunRecord: Sendable, Equatable {
   package var processID: UInt32
   /// Clock ticks after boot; 0 where it was not known.
   package var startTime: UInt64
-  /// Where the initial stack began; another one after exec.
-  ///
-  /// 0 where it was not known.
+  /// The start of the initial stack, another one after exec; 0 where it was not known.
   package var stackStart: UInt64
   /// Empty where it was not known.
   package var bootID: String
@@ -28,9 +30,10 @@ package struct RunRecord: Sendable, Equatable {
   package var launchTime: Int64?
   /// The handler's signals; nil where they were not known.
   package var signals: Signals?
-  /// How the run goes and ends; nil where the program does not want to know.
+  /// The course of the run; nil where the program does not want it followed.
   package var course: RunCourse?
-  /// What `postmortem doctor` compares a process's signals with.
+
+  /// The signals that `postmortem doctor` compares with a process's.
   package struct Signals: Sendable, Equatable {
     /// Bit n - 1 stands for signal n: those whose handler is ours.
     package var crash: UInt64
@@ -58,6 +61,18 @@ package struct RunRecord: Sendable, Equatable {
     self.signals = signals
   }
 
+  /// The record of the calling process; 0 or empty where the kernel does not tell.
+  package static func current(signals: Signals? = nil) -> RunRecord {
+    let host = HostIdentity.current()
+    let statistics = ProcessStatistics.current()
+    var record = RunRecord(
+      processID: host.processID, startTime: statistics?.startTime ?? 0,
+      stackStart: statistics?.stackStart ?? 0, bootID: host.bootID ?? "",
+      processNamespace: host.processNamespace, launchTime: SystemClock.now, signals: signals)
+    record.timeNamespace = host.timeNamespace
+    return record
+  }
+
   /// Reads a run record; nil if it is torn or does not say enough to judge by.
   package init?(bytes: [UInt8]) {
     guard let document = try? IntermediateDumpDocument(parsing: bytes), document.isComplete,
@@ -72,7 +87,7 @@ package struct RunRecord: Sendable, Equatable {
     guard isMapped || startTime > 0 && !bootID.isEmpty else { return nil }
     self.init(
       processID: processID, startTime: startTime, stackStart: owner.unsigned(.ownerStackStart) ?? 0,
-      bootID: Self.bootID(of: Array(bootID.utf8)),
+      bootID: HostIdentity.bootID(of: Array(bootID.utf8)),
       processNamespace: owner.unsigned(.ownerProcessNamespace).flatMap { $0 == 0 ? nil : $0 },
       launchTime: owner.signed(.ownerLaunchTime), signals: Self.signals(of: owner))
     timeNamespace = owner.unsigned(.ownerTimeNamespace).flatMap { $0 == 0 ? nil : $0 }
@@ -114,9 +129,68 @@ package struct RunRecord: Sendable, Equatable {
       _ = writer.endDocument()
     }
   }
+}
 
-  /// The text of `/proc/sys/kernel/random/boot_id` without the line's end.
-  package static func bootID(of text: [UInt8]) -> String {
-    String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+/// The part of a run record that tells of a process that ends without a dump.
+package struct RunCourse: Sendable, Equatable {
+  package var notes = RunNotes()
+  package var heartbeat: RunEvidence?
+  /// The state of the process when its handler was started.
+  package var launch: RunEvidence?
+  /// True if an end by `_exit` would be in the notes; without that, a process that was killed looks
+  /// like one that called it.
+  package var followsExits = false
+  package var executablePath: String?
+  package var product: String?
+  package var version: String?
+  package var environment: String?
+
+  package init() {}
+
+  /// The course of the calling process at its start.
+  package static func current(
+    product: String?, version: String?, environment: String?
+  ) -> RunCourse {
+    var course = RunCourse()
+    course.launch = RunEvidence.current()
+    course.followsExits = pm_follows_exits() == 1
+    course.executablePath = SystemFile.target("/proc/self/exe")
+    course.product = product.map { String($0.prefix(256)) }
+    course.version = version.map { String($0.prefix(256)) }
+    course.environment = environment.map { String($0.prefix(256)) }
+    return course
+  }
+
+  init?(reading owner: IntermediateDumpMap) {
+    guard let bytes = owner.data(.ownerNotes), let notes = RunNotes(bytes: bytes) else {
+      return nil
+    }
+    self.notes = notes
+    heartbeat = owner.data(.ownerHeartbeat).flatMap { RunEvidence(heartbeat: $0) }
+    launch = owner.map(.runEvidence).flatMap { RunEvidence(reading: $0) }
+    followsExits = owner.unsigned(.ownerFollowsExits) == 1
+    executablePath = owner.text(.executablePath)
+    product = owner.text(.product)
+    version = owner.text(.version)
+    environment = owner.text(.environment)
+  }
+
+  /// The tokens by themselves, for a record that is written by a forked child.
+  package func encoded() -> [UInt8]? {
+    IntermediateDumpEncoding.encode { encode(to: &$0) }
+  }
+
+  /// Writes the properties, which must come first in the owner's map.
+  func encode(to writer: inout IntermediateDumpWriter) {
+    writer.bytes(.ownerNotes, notes.bytes)
+    writer.bytes(
+      .ownerHeartbeat,
+      heartbeat?.heartbeatBytes() ?? [UInt8](repeating: 0, count: RunEvidence.heartbeatSize))
+    writer.unsigned(.ownerFollowsExits, followsExits ? 1 : 0, width: 1)
+    launch?.encode(to: &writer)
+    writer.text(.executablePath, executablePath)
+    writer.text(.product, product)
+    writer.text(.version, version)
+    writer.text(.environment, environment)
   }
 }

@@ -1,21 +1,19 @@
 internal import Glibc
-internal import IntermediateDump
 
-/// Keeps what earlier runs left in the pending directory from filling the disk, where nothing ever
-/// processes it: a program that crashes each second writes a dump each second.
+/// Keeps the files of earlier runs from filling the disk where no converter ever runs: a program that crashes each second writes a dump each second.
 ///
 /// Ordinary code, at every start, before the handler's own files are made. Costs a look at each file.
-/// What cannot be looked at or removed stays.
-struct PendingDumpBound {
-  /// Bytes of finished dumps that stay, whoever's they are: the newest.
+/// Files that cannot be looked at or removed stay.
+package struct PendingDumpBound {
+  /// Bytes of finished dumps that stay, of all programs: the newest.
   static let maximumSize: Int64 = 128 << 20
   /// Empty locked files of this program that stay, the newest: they tell how its runs ended.
   ///
   /// Each holds the preallocated blocks that it was made with.
   static let maximumLeftovers = 64
 
-  let directoryDescriptor: Int32
-  let identifier: String
+  private let directoryDescriptor: Int32
+  private let identifier: String
 
   private struct File {
     let name: PendingDumpName
@@ -28,7 +26,15 @@ struct PendingDumpBound {
     }
   }
 
-  func apply() {
+  /// - Parameters:
+  ///   - directoryDescriptor: the pending directory.
+  ///   - identifier: this program's.
+  package init(directoryDescriptor: Int32, identifier: String) {
+    self.directoryDescriptor = directoryDescriptor
+    self.identifier = identifier
+  }
+
+  package func apply() {
     var finished: [File] = []
     var leftovers: [File] = []
     for name in names() {
@@ -71,19 +77,15 @@ struct PendingDumpBound {
 
   /// True only where the process that the run record names is seen to be gone.
   private func isOwnerDead(_ name: PendingDumpName) -> Bool {
-    let current = RunRecord.current()
     let path = "/proc/self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
-    guard let record = TextFile.bytes(path).flatMap(RunRecord.init(bytes:)),
-      record.bootID == current.bootID, let namespace = record.processNamespace,
-      namespace == current.processNamespace
+    let host = HostIdentity.current()
+    guard
+      let record = SystemFile.bytes(path, limit: RunRecord.maximumSize)
+        .flatMap(RunRecord.init(bytes:)),
+      OwnerEvidence.isSamePlace(record, host)
     else { return false }
-    if let text = TextFile.bytes("/proc/\(record.processID)/stat"),
-      let found = ProcessStatistics(statText: text)
-    {
-      // Another time namespace shifts start times.
-      return record.timeNamespace == current.timeNamespace && found.startTime != record.startTime
-    }
-    return kill(pid_t(bitPattern: record.processID), 0) != 0 && errno == ESRCH
+    let process = ProcessProbe.look(at: record.processID)
+    return OwnerEvidence.verdict(of: process, record: record, host: host)?.isDead ?? false
   }
 
   /// The dump first: what is left without it is found and removed by the next conversion.

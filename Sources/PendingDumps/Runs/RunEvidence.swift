@@ -1,3 +1,6 @@
+internal import Glibc
+package import IntermediateDump
+
 /// What a process saw of itself and its machine at one moment: its launch, or its last heartbeat.
 ///
 /// Everything but the time may be missing.
@@ -13,11 +16,11 @@ package struct RunEvidence: Sendable, Equatable {
   package var uptime: UInt64?
   /// Processes that the kernel killed for want of memory since boot, on the whole machine.
   package var machineKills: UInt64?
-  /// The same of the process's memory control group, and how many processes that had.
+  /// The same of the process's memory cgroup, and the number of its processes.
   package var groupKills: UInt64?
   package var groupProcesses: UInt64?
   package var cgroup: String?
-  /// Bytes of the control group; the limit is nil where there is none.
+  /// Bytes of the cgroup; the limit is nil where there is none.
   package var memoryUsed: UInt64?
   package var memoryLimit: UInt64?
   /// Bytes of the process itself, of the machine, and of what is left there.
@@ -30,6 +33,28 @@ package struct RunEvidence: Sendable, Equatable {
   package var hangReport: ReportID?
 
   package init(time: Int64) { self.time = time }
+
+  /// Reads the state of the calling process now; some ten small files of the system.
+  package static func current() -> RunEvidence {
+    var evidence = RunEvidence(time: SystemClock.now)
+    evidence.uptime = UInt64(bitPattern: SystemClock.sinceBoot)
+    evidence.machineKills = MachineCounts.kills
+    let group = MemoryCgroup.current()
+    evidence.cgroup = group.path
+    evidence.groupKills = group.kills
+    evidence.groupProcesses = group.processCount
+    evidence.memoryUsed = group.used
+    evidence.memoryLimit = group.limit
+    let pages = SystemFile.text("/proc/self/statm")?.split(separator: " ")
+    if let pages, pages.count > 1, let resident = UInt64(pages[1]) {
+      evidence.residentMemory = resident &* UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
+    }
+    let memory = SystemFile.text("/proc/meminfo")
+    evidence.machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
+    evidence.availableMemory = SystemFile.number("MemAvailable:", in: memory).map { $0 << 10 }
+    evidence.lockedFiles = LockedFiles.current()
+    return evidence
+  }
 
   private static let mapFields = MapFields(
     RunEvidence(time: 0),

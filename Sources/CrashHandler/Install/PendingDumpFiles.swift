@@ -1,6 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
 /// The files that a live handler has in the pending directory: the locked dump, its run record and its
 /// FIFO.
@@ -17,12 +18,12 @@ struct PendingDumpFiles: ~Copyable {
   private(set) var fifoDescriptor: Int32 = -1
   /// The run record, open for writing notes into it, and whether it has room for them.
   private(set) var recordDescriptor: Int32 = -1
-  /// What shows others that this process lives; none where it would not show.
+  /// The mapping by which others see that this process lives; none where they would not.
   private(set) var recordMapping = RecordMapping()
   private(set) var followsRun = false
   /// The database, absolute and without links.
   let databasePath: String
-  /// Whose the files are, where this process is root and the database another user's.
+  /// The owner of the files, where this process is root and the database another user's.
   let owner: DirectoryOwner?
 
   private let directory: String
@@ -37,7 +38,7 @@ struct PendingDumpFiles: ~Copyable {
   ///   - database: the database directory.
   ///   - identifier: a valid identifier.
   ///   - signals: those that will be handled, for the run record.
-  ///   - course: what the run record says of the run; nil for nothing.
+  ///   - course: of the run, for the run record; nil for none.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
   static func make(
     database: String, identifier: String, signals: CrashSignals, course: RunCourse? = nil
@@ -58,7 +59,9 @@ struct PendingDumpFiles: ~Copyable {
     files.owner?.give(directoryDescriptor)
     PendingDumpBound(directoryDescriptor: directoryDescriptor, identifier: identifier).apply()
     try files.makeFIFO(name.with(role: .fifo).description)
-    var record = RunRecord.current(signals)
+    var record = RunRecord.current(
+      signals: RunRecord.Signals(
+        crash: signals.mask, stop: signals.stopSignal, watchdog: signals.watchdogSignal))
     record.course = course
     files.recordDescriptor = try files.writeRunRecord(
       record, as: name.with(role: .runRecord).description)
@@ -209,5 +212,46 @@ struct PendingDumpFiles: ~Copyable {
       }
     return CrashHandlerError(
       .unusableDatabase, "cannot \(action) '\(path)'\(advice)", errno: number)
+  }
+}
+
+/// Keeps SIGXFSZ from the calling thread while the handler's files are made.
+///
+/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process: `startHandler`
+/// under `ulimit -f 0` is an error of the write, not the program's end. Ordinary code. Dropping it
+/// takes the signal away that came meanwhile, and puts the thread's mask back.
+///
+/// Source: write(2), EFBIG; setrlimit(2), RLIMIT_FSIZE.
+private struct FileSizeSignal: ~Copyable {
+  private var previousMask = sigset_t()
+  private let wasPending: Bool
+
+  init() {
+    wasPending = Self.isPending
+    var mask = Self.set
+    unsafe pthread_sigmask(SIG_BLOCK, &mask, &previousMask)
+  }
+
+  deinit {
+    // The kernel sends it to the thread that wrote, so nobody else's is taken.
+    if !wasPending, Self.isPending {
+      var mask = Self.set
+      var now = timespec()
+      while unsafe sigtimedwait(&mask, nil, &now) < 0, errno == EINTR {}
+    }
+    var mask = previousMask
+    unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+  }
+
+  private static var set: sigset_t {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    unsafe sigaddset(&set, SIGXFSZ)
+    return set
+  }
+
+  private static var isPending: Bool {
+    var pending = sigset_t()
+    return unsafe sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1
   }
 }
