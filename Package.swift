@@ -93,8 +93,7 @@ let package = Package(
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump"]),
     // What a program imports beside Postmortem to upload its reports.
     .target(
-      name: "PostmortemUpload",
-      dependencies: ["CrashHandler", "CrashReportUpload", "Postmortem"]),
+      name: "PostmortemUpload", dependencies: ["CrashHandler", "CrashReportUpload"]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
@@ -190,13 +189,12 @@ let package = Package(
       name: "CrashReportUploadTests",
       dependencies: [
         "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport", "IntermediateDump",
-        "Minidump", "ProcessSnapshot",
       ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
       ], exclude: ["VersionBefore"]),
     // Makes extreme and damaged dumps, and does with each whatever is done with dumps.
     .executableTarget(

@@ -94,7 +94,7 @@ struct CrashSignals {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
-    unsafe pm_set_crash_handler(pm_sanitized_handler(pm_crash_entry(pm_handle_crash)))
+    unsafe pm_set_crash_handler(pm_crash_entry(pm_handle_crash))
     let handler:
       @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
         unsafe pm_enter_crash
