@@ -245,7 +245,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   public var code: UInt16 { @_noLocks get { rawValue } }
 }
 
-/// How the value of a key is stored.
+/// The form in which the value of a key is stored.
 public enum IntermediateDumpKeyKind: Sendable {
   case map
   /// Of maps.

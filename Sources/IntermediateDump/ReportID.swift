@@ -41,22 +41,10 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   /// Reads the usual form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case; nil for anything
   /// else.
   public init?(_ description: String) {
-    let text = Array(description.utf8)
-    guard text.count == 36 else { return nil }
-    var bytes: [UInt8] = []
-    var position = 0
-    while position < text.count {
-      if [8, 13, 18, 23].contains(position) {
-        guard text[position] == UInt8(ascii: "-") else { return nil }
-        position += 1
-        continue
-      }
-      guard let high = Character(Unicode.Scalar(text[position])).hexDigitValue,
-        let low = Character(Unicode.Scalar(text[position + 1])).hexDigitValue
-      else { return nil }
-      bytes.append(UInt8(truncatingIfNeeded: high << 4 | low))
-      position += 2
-    }
+    let parts = description.utf8.split(
+      separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+    guard parts.map(\.count) == [8, 4, 4, 4, 12], let bytes = [UInt8](hexadecimal: parts.joined())
+    else { return nil }
     self.bytes = bytes
   }
 

@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 /// No evidence of an end against the program's will means no verdict: a report that says something
 /// false is worse than none.
 struct EndEvidence: Sendable, Equatable {
-  /// What the owner's process ID shows now.
+  /// The process that has the owner's process ID now.
   enum Process: Sendable, Equatable {
     /// Nothing: it is gone, or cannot be looked at.
     case none
@@ -23,7 +23,7 @@ struct EndEvidence: Sendable, Equatable {
   var bootID: String?
   /// When this machine was started, nanoseconds since 1970.
   var bootTime: Int64?
-  /// What this process sees now of the same counters.
+  /// The same counters, as this process sees them now.
   var machineKills: UInt64?
   /// Of the run's control group, if it is still there.
   var groupKills: UInt64?
@@ -37,8 +37,8 @@ struct EndEvidence: Sendable, Equatable {
   /// Supervisors give this long at least before they kill; nanoseconds.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
-  /// How the run ended; nil where it ended by its own will, as it was asked to, or where nothing
-  /// shows that it did not.
+  /// The verdict on the run's end; nil if it ended by its own will, as it was asked to, or if
+  /// nothing shows that it did not.
   var verdict: RunEnd? {
     guard let course = record.course, course.notes.end == nil else { return nil }
     if case .ended(let status) = process {
@@ -52,7 +52,7 @@ struct EndEvidence: Sendable, Equatable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // What follows could as well be an _exit that nobody saw.
+    // The rest could as well be an _exit that nobody saw.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course) ?? unexplained(course)

@@ -8,7 +8,7 @@ struct EndedRun: Sendable {
   let record: RunRecord
   let end: RunEnd
 
-  /// What a report of it shows: who it was, and the verdict.
+  /// The content of its report: the process, and the verdict.
   func snapshot(identifier: String) -> ProcessSnapshot {
     #if arch(arm64)
       var snapshot = ProcessSnapshot(architecture: .arm64)
@@ -30,7 +30,7 @@ struct EndedRun: Sendable {
 }
 
 extension PendingDirectory {
-  /// How the owner of an empty locked file ended, whose death is known; nil where there is nothing
+  /// Judges the end of an empty locked file's owner, whose death is known; nil if there is nothing
   /// to be said of it.
   func endedRun(_ name: PendingDumpName) -> EndedRun? {
     // Without its boot nobody can say which of the machine's counts are of its time.

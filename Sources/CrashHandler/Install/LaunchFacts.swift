@@ -2,7 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 
-/// What is known at launch, encoded then: a crash only copies the bytes.
+/// The facts known at launch, encoded then: a crash only copies the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?
@@ -92,7 +92,7 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  /// Where the kernel says the executable is; nil without /proc.
+  /// The executable's path, from the kernel; nil without /proc.
   static func executablePath() -> String? {
     var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = unsafe path.withUnsafeMutableBytes { buffer in

@@ -5,7 +5,7 @@ internal import IntermediateDump
 /// processes it: a program that crashes each second writes a dump each second.
 ///
 /// Ordinary code, at every start, before the handler's own files are made. Costs a look at each file.
-/// What cannot be looked at or removed stays.
+/// Files that cannot be looked at or removed stay.
 struct PendingDumpBound {
   /// Bytes of finished dumps that stay, whoever's they are: the newest.
   static let maximumSize: Int64 = 128 << 20

@@ -17,12 +17,12 @@ struct PendingDumpFiles: ~Copyable {
   private(set) var fifoDescriptor: Int32 = -1
   /// The run record, open for writing notes into it, and whether it has room for them.
   private(set) var recordDescriptor: Int32 = -1
-  /// What shows others that this process lives; none where it would not show.
+  /// The mapping that shows others that this process lives; none if it would not show.
   private(set) var recordMapping = RecordMapping()
   private(set) var followsRun = false
   /// The database, absolute and without links.
   let databasePath: String
-  /// Whose the files are, where this process is root and the database another user's.
+  /// The files' owner, if this process is root and the database another user's.
   let owner: DirectoryOwner?
 
   private let directory: String

@@ -17,7 +17,7 @@ extension RunCourse {
 }
 
 extension RunEvidence {
-  /// What the calling process sees now; some ten small files of the system.
+  /// Reads the calling process's evidence from some ten small files of the system.
   static func current() -> RunEvidence {
     var evidence = RunEvidence(time: LaunchFacts.time(CLOCK_REALTIME))
     evidence.uptime = UInt64(bitPattern: LaunchFacts.time(CLOCK_BOOTTIME))
