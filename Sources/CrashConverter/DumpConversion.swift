@@ -1,3 +1,4 @@
+internal import CrashReport
 internal import CrashReportDatabase
 internal import Glibc
 internal import IntermediateDump
@@ -69,9 +70,12 @@ struct DumpConversion: ~Copyable {
         snapshot.reportID = found.id
         copyAttachments(of: &snapshot, to: found.id)
         do throws(Failure) {
-          try store(&snapshot, as: found.id)
+          let status = try store(&snapshot, as: found.id)
           // Once the report is there: not even an end of this process loses it.
-          summary = ProcessedDump.Summary(of: snapshot, isAnalysed: claim.attempt == 1)
+          let isAnalysed = claim.attempt == 1
+          summary = summarize(
+            snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: isAnalysed,
+            isNamed: symbols?.isWhole ?? false)
           break
         } catch  where error.isReportThere {
           // Another converter took this one for dead, and was faster.
@@ -128,19 +132,24 @@ struct DumpConversion: ~Copyable {
   /// Makes a report of a run that left no dump of its end, durably; it is never uploaded unless
   /// somebody asks for it.
   ///
-  /// - Returns: false where nothing is to be said, because a dump of this ID has told of the end.
-  func convert(_ run: EndedRun, _ name: PendingDumpName) throws(Failure) -> Bool {
-    if try isReported(name.reportID) { return try !isCrash(name.reportID) }
+  /// - Returns: nil where nothing is to be said, because a dump of this ID has told of the end.
+  func convert(
+    _ run: EndedRun, _ name: PendingDumpName
+  ) throws(Failure) -> ProcessedDump.Summary? {
     var snapshot = run.snapshot(identifier: name.identifier)
+    if try isReported(name.reportID) {
+      return try isCrash(name.reportID) ? nil : summary(of: snapshot)
+    }
     snapshot.reportID = name.reportID
     snapshot.addedAnnotations = annotations
     do throws(Failure) {
-      try store(&snapshot, as: name.reportID)
+      let status = try store(&snapshot, as: name.reportID)
+      return summarize(
+        snapshot, ReportIndex.Key(name.reportID, status: status), isAnalysed: true, isNamed: true)
     } catch  where error.isReportThere {
       guard try isReported(name.reportID) else { throw error }
-      return try !isCrash(name.reportID)
+      return try isCrash(name.reportID) ? nil : summary(of: snapshot)
     }
-    return true
   }
 
   private func isCrash(_ reportID: ReportID) throws(Failure) -> Bool {
@@ -153,7 +162,7 @@ struct DumpConversion: ~Copyable {
 
   private func store(
     _ snapshot: inout ProcessSnapshot, as reportID: ReportID
-  ) throws(Failure) {
+  ) throws(Failure) -> FileStatus {
     let report: NewReport
     do throws(CrashReportDatabaseError) {
       snapshot.clientID = try database.clientID()
@@ -168,10 +177,34 @@ struct DumpConversion: ~Copyable {
       throw Failure(reason: "\(error)", isOfDump: error.errno == 0)
     }
     do throws(CrashReportDatabaseError) {
+      let status = try report.status()
       if snapshot.end == nil { try report.finish() } else { try report.finishWithoutUpload() }
+      return status
     } catch {
       throw Failure(error)
     }
+  }
+
+  /// Analyses a report that is stored, and tells the index.
+  ///
+  /// - Parameters:
+  ///   - isAnalysed: false to leave out all for which stacks are walked.
+  ///   - isNamed: true if all names were looked for.
+  private func summarize(
+    _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, isNamed: Bool
+  ) -> ProcessedDump.Summary {
+    let facts = ReportFacts(
+      of: snapshot, isAnalysed ? CrashFacts(of: snapshot) : nil, isNamed: isNamed)
+    if isAnalysed, let directory = try? database.open() {
+      ReportIndex.append([(key, facts)], in: directory)
+    }
+    return ProcessedDump.Summary(of: snapshot, facts)
+  }
+
+  /// The summary of a run without a dump whose report was there already.
+  private func summary(of snapshot: ProcessSnapshot) -> ProcessedDump.Summary {
+    ProcessedDump.Summary(
+      of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
   }
 
   /// True if the report is in the database, and would survive a power cut.

@@ -152,17 +152,13 @@ private func process(
       guard pending.isEmpty(claim) else {
         return (keepForLater(claim, "its owner writes to it", pending), nil, nil)
       }
-      let isTold = try conversion.convert(run, claim.name)
+      let summary = try conversion.convert(run, claim.name)
       if pending.isEmpty(claim) {
         try? pending.removeAll(of: claim.name, dump: claim.name)
       } else {
         try? pending.giveBack(claim, countsAttempt: false)
       }
-      guard isTold else { return (nil, nil, nil) }
-      let snapshot = run.snapshot(identifier: claim.name.identifier)
-      return (
-        .ended(run.end.text), nil, ProcessedDump.Summary(of: snapshot, isAnalysed: true)
-      )
+      return (summary.map { _ in .ended(run.end.text) }, nil, summary)
     }
     let result = try conversion.convert(claim, in: pending.directory)
     if result.isWhole {

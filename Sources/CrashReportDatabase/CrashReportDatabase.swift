@@ -123,9 +123,10 @@ public struct CrashReportDatabase: Sendable {
     guard let status = directory.status(of: name), status.kind == .regular else { return nil }
     let metadata = directory.metadata(of: id)
     return StoredReport(
-      id: id, state: state, path: "\(directory.path)/\(name)",
+      id: id, state: state,
       creationTime: Timestamp(
         seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000),
-      size: status.size, upload: ReportUpload(metadata))
+      size: status.size, upload: ReportUpload(metadata),
+      modificationTime: status.modificationTime, directory: directory.path)
   }
 }

@@ -109,11 +109,14 @@ package struct Directory: ~Copyable, Sendable {
   package func open(
     _ name: String, forWriting: Bool = false
   ) throws(CrashReportDatabaseError) -> OpenFile {
+    try open(name, flags: forWriting ? O_RDWR : O_RDONLY)
+  }
+
+  private func open(_ name: String, flags: Int32) throws(CrashReportDatabaseError) -> OpenFile {
     let path = "\(path)/\(name)"
     // O_NONBLOCK: opening a FIFO must not wait for its writer.
-    let access = forWriting ? O_RDWR : O_RDONLY
     let result = unsafe openat(
-      descriptor, name, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      descriptor, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard result >= 0 else {
       if errno == ELOOP || errno == ENXIO {
         throw CrashReportDatabaseError(.notARegularFile, path, errno: errno)
@@ -138,6 +141,36 @@ package struct Directory: ~Copyable, Sendable {
         .tooLarge, "\(path)/\(name) has \(size) bytes, more than \(limit)")
     }
     return try file.read(limit: limit)
+  }
+
+  /// Reads a regular file of at most `limit` bytes with as few system calls as there can be; nil for a
+  /// longer one, and for every failure.
+  package func smallFile(_ name: String, limit: Int) -> [UInt8]? {
+    let file = unsafe openat(
+      descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { _ = Glibc.close(file) }
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      status.st_size >= 0, status.st_size <= limit
+    else { return nil }
+    let size = Int(status.st_size)
+    var isWhole = false
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      var result = -1
+      repeat {
+        result = unsafe Glibc.read(file, buffer.baseAddress, size)
+      } while result < 0 && errno == EINTR
+      count = max(0, result)
+      isWhole = result == size
+    }
+    return isWhole ? bytes : nil
+  }
+
+  /// Appends bytes to a file; makes it, for this user alone, where it is missing.
+  package func append(_ bytes: [UInt8], to name: String) throws(CrashReportDatabaseError) {
+    if status(of: name) == nil { _ = try create(name) }
+    try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
   /// Makes a file, for this user alone; nil if the name is taken.
