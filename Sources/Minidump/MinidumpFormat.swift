@@ -72,7 +72,6 @@ enum MinidumpFormat {
   static let amd64Integer: UInt32 = 0x2
   static let amd64Segments: UInt32 = 0x4
   static let amd64FloatingPoint: UInt32 = 0x8
-  static let amd64ContextSize = 1232
 
   /// The parts of MDRawContextARM64 that are present.
   ///

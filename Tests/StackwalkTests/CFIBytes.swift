@@ -104,7 +104,6 @@ struct HandmadeImage {
     }
     let headerOffset = 0x800 + UInt64(section.bytes.count)
     section.bytes += CFIBytes.header(entries, at: address + headerOffset, section: start)
-    let little = CFIBytes.little
     let size = 0x800 + UInt64(section.bytes.count) - headerOffset
     var elf: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 8)
     elf +=
