@@ -99,8 +99,7 @@ let package = Package(
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump"]),
     // The product of programs that upload their reports.
     .target(
-      name: "PostmortemUpload",
-      dependencies: ["CrashHandler", "CrashReportUpload", "Postmortem"]),
+      name: "PostmortemUpload", dependencies: ["CrashHandler", "CrashReportUpload"]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
@@ -203,13 +202,12 @@ let package = Package(
       name: "CrashReportUploadTests",
       dependencies: [
         "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport", "IntermediateDump",
-        "Minidump", "ProcessSnapshot",
       ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
         "ProcessSnapshot",
       ], exclude: ["VersionBefore"]),
     // Makes extreme and damaged dumps, and reads, converts and prints each.

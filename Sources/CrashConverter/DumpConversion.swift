@@ -8,7 +8,7 @@ internal import ProcessSnapshot
 
 /// One dump on its way into the database.
 struct DumpConversion: ~Copyable {
-  /// Why a dump did not become a report this time.
+  /// The reason why a dump did not become a report this time.
   struct Failure: Error {
     let reason: String
     /// False if the machine was at fault, not the dump: then it may be tried any number of times.
@@ -34,13 +34,13 @@ struct DumpConversion: ~Copyable {
   static let maximumSize = 512 << 20
 
   let database: CrashReportDatabase
-  /// What the caller has to say of every dump; these win over the dump's own.
+  /// The caller's annotations for every dump; these win over the dump's own.
   let annotations: [String: String]
   /// For keeping names and lines of the crashing thread with the report; nil for not.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
 
-  /// What became of a dump.
+  /// The result of one dump's conversion.
   struct Result {
     /// The dump's, unless another report has that one.
     let reportID: ReportID

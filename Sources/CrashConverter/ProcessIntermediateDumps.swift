@@ -29,7 +29,7 @@ internal import PendingDumps
 ///     they are and whether they were uploaded or not.
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
 ///     out to be other converters'.
-/// - Returns: a result for each dump, in that order. What is left for another call is among them,
+/// - Returns: a result for each dump, in that order. Those left for another call are among them,
 ///   with the reason: a dump whose owner may still write to it, and one on which another converter
 ///   works. Those that `limit` leaves out are not.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
@@ -88,7 +88,7 @@ private func processAll(
   return processed
 }
 
-/// What cannot be pruned now is pruned the next time.
+/// Reports that cannot be pruned now are pruned the next time.
 private func prune(_ database: CrashReportDatabase, _ condition: PruneCondition) {
   _ = try? database.prune(condition)
 }
@@ -163,7 +163,7 @@ private func process(
     }
     let result = try conversion.convert(claim, in: pending.directory)
     if result.isWhole {
-      // What cannot be removed is found again, and removed then: its report is there.
+      // A file that cannot be removed is found again, and removed then: its report is there.
       try? pending.removeAll(of: claim.name, dump: claim.name)
     } else {
       // The rest becomes a report of its own.

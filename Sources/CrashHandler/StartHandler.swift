@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
@@ -26,7 +27,7 @@ private let started = Mutex<(handler: Handler, directory: DirectoryIdentity)?>(n
 ///   - options: limits, and what a program may want otherwise.
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
 /// - Throws: `CrashHandlerError` where the directory cannot be used, a handler with another database
-///   runs, or the kernel refuses. The process is as it was before; a server on a read-only disk
+///   runs, the kernel refuses, or the program is built with ThreadSanitizer. The process is as it was before; a server on a read-only disk
 ///   should log the error and go on.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
@@ -46,6 +47,10 @@ public func startHandler(
       .invalidIdentifier,
       "'\(identifier)' is not 1 to 128 of A-Z a-z 0-9 . _ -; leave it out for the default"
     )
+  }
+  guard pm_is_thread_sanitized() == 0 else {
+    throw CrashHandlerError(
+      .notInstalled, "this program is built with ThreadSanitizer, which reports faults itself")
   }
   return try started.withLock { current throws(CrashHandlerError) in
     if let current {

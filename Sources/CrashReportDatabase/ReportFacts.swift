@@ -38,15 +38,15 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   private static let noTime = Int64.min
 
   func append(to bytes: inout [UInt8]) {
-    LittleEndian.append(time?.nanoseconds ?? Self.noTime, to: &bytes)
+    bytes.append(littleEndian: time?.nanoseconds ?? Self.noTime)
     bytes.append(isNamed ? 1 : 0)
     for path in Self.texts {
       guard let text = self[keyPath: path] else {
-        LittleEndian.append(Self.noText, to: &bytes)
+        bytes.append(littleEndian: Self.noText)
         continue
       }
       let utf8 = text.utf8.prefix(Self.maximumTextSize)
-      LittleEndian.append(UInt16(utf8.count), to: &bytes)
+      bytes.append(littleEndian: UInt16(utf8.count))
       bytes += utf8
     }
   }

@@ -20,7 +20,7 @@ package struct ReportIndex: Sendable {
   private static let maximumFileSize = 1 << 30
 
   private let bytes: [UInt8]
-  /// Where the last record of a report begins, behind its head.
+  /// The place of the last record of each report, behind its head.
   private var records: [ReportID: Range<Int>] = [:]
   private var recordCount = 0
   private var isDamaged = false
@@ -71,7 +71,7 @@ package struct ReportIndex: Sendable {
     isDamaged || recordCount > 1000 + 2 * count
   }
 
-  /// Where the bytes of a record are that its digest covers; nil if it is damaged.
+  /// Finds the bytes of a record that its digest covers; nil if it is damaged.
   private static func record(at offset: Int, in bytes: [UInt8]) -> Range<Int>? {
     let start = offset + headSize
     guard bytes.littleEndian(at: offset, as: UInt32.self) == magic,
@@ -124,13 +124,13 @@ extension ReportIndex {
 
   private static func record(of key: Key, _ facts: ReportFacts) -> [UInt8] {
     var rest = key.id.bytes
-    LittleEndian.append(key.size, to: &rest)
-    LittleEndian.append(key.modificationTime, to: &rest)
+    rest.append(littleEndian: key.size)
+    rest.append(littleEndian: key.modificationTime)
     facts.append(to: &rest)
     var record: [UInt8] = []
-    LittleEndian.append(magic, to: &record)
-    LittleEndian.append(UInt32(clamping: rest.count), to: &record)
-    LittleEndian.append(DumpDigest.of(rest), to: &record)
+    record.append(littleEndian: magic)
+    record.append(littleEndian: UInt32(clamping: rest.count))
+    record.append(littleEndian: DumpDigest.of(rest))
     return record + rest
   }
 }

@@ -3,6 +3,21 @@ extension Sequence<UInt8> {
   package var hexadecimal: String { map { $0.hexadecimal(digits: 2) }.joined() }
 }
 
+extension [UInt8] {
+  /// Reads two digits a byte, in either case, without separators; nil for anything else.
+  package init?(hexadecimal text: some Collection<UInt8>) {
+    guard text.count.isMultiple(of: 2) else { return nil }
+    self = []
+    reserveCapacity(text.count / 2)
+    var high: Int?
+    for character in text {
+      guard let digit = Character(Unicode.Scalar(character)).hexDigitValue else { return nil }
+      if let first = high { append(UInt8(truncatingIfNeeded: first << 4 | digit)) }
+      high = high == nil ? digit : nil
+    }
+  }
+}
+
 extension UnsignedInteger {
   /// Lower-case digits without a prefix, with zeros in front up to a count.
   package func hexadecimal(digits: Int = 1) -> String {

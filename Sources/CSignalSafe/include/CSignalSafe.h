@@ -16,7 +16,6 @@
 #include "pm_state.h"
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
-#include "pm_thread_sanitizer.h"
 #include "pm_thread_start.h"
 
 #endif

@@ -53,7 +53,7 @@ struct EndEvidence: Sendable, Equatable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // What follows could as well be an _exit that nobody saw.
+    // The rest could as well be an _exit that nobody saw.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course) ?? unexplained(course)

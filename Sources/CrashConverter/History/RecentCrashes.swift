@@ -37,7 +37,7 @@ public func recentCrashes(
   }
 }
 
-/// Where crashes are found.
+/// The source of earlier crashes.
 private enum CrashHistory {
   /// Bytes of a dump that are read: all that comes before the other threads, by default.
   static let prefixSize = 4 << 20

@@ -15,7 +15,7 @@ struct EarlierThreads {
   /// Milliseconds of looking for threads, and then of waiting for answers; a thread that has not
   /// answered by then goes without.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
-  /// How often to look again at threads that libc has closed to signals, 0.2 ms apart, if there is
+  /// The number of looks at threads that libc has closed to signals, 0.2 ms apart, if there is
   /// nothing else to do.
   private static let patience = 1000
 

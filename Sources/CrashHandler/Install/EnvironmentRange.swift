@@ -1,7 +1,7 @@
 internal import Glibc
 internal import PendingDumps
 
-/// Where the arguments, the environment and the auxiliary vector lie, at the top of the main
+/// The place of the arguments, the environment and the auxiliary vector, at the top of the main
 /// thread's stack.
 struct EnvironmentRange {
   /// The stack pointer that the program started with: it points to the count of arguments, and all

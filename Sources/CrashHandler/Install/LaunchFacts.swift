@@ -3,7 +3,7 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// What is known at launch, encoded then: a crash only copies the bytes.
+/// The facts known at launch, encoded then: a crash only copies the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?

@@ -18,12 +18,12 @@ struct PendingDumpFiles: ~Copyable {
   private(set) var fifoDescriptor: Int32 = -1
   /// The run record, open for writing notes into it, and whether it has room for them.
   private(set) var recordDescriptor: Int32 = -1
-  /// The mapping by which others see that this process lives; none where they would not.
+  /// The mapping that shows others that this process lives; none if it would not show.
   private(set) var recordMapping = RecordMapping()
   private(set) var followsRun = false
   /// The database, absolute and without links.
   let databasePath: String
-  /// The owner of the files, where this process is root and the database another user's.
+  /// The files' owner, if this process is root and the database another user's.
   let owner: DirectoryOwner?
 
   private let directory: String

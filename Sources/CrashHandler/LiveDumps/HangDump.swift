@@ -9,7 +9,7 @@ internal import PendingDumps
 /// captured. Ordinary code, used by one thread.
 @safe
 package struct HangDump: Sendable {
-  /// What hung, and how.
+  /// The thing that hung, and its hang.
   package struct Description: Sendable {
     package var name: String
     /// As the dump's `hangTarget` and `hangThreadEvidence` number them.

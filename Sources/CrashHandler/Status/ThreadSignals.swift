@@ -1,7 +1,7 @@
 internal import Glibc
 internal import PendingDumps
 
-/// What `/proc` says of a process's signals, or of one thread's.
+/// The signals of a process or of one thread, from `/proc`.
 ///
 /// Ordinary code. Source: proc_pid_status(5).
 package struct ThreadSignals: Sendable, Equatable {

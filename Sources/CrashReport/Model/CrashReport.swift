@@ -3,7 +3,7 @@ internal import Stackwalk
 
 /// A crash as it is shown: the snapshot, and what was found out from it.
 ///
-/// Text, HTML and JSON are three forms of this one tree. What the dump says is in `snapshot` and
+/// Text, HTML and JSON are three forms of this one tree. The dump's facts are in `snapshot` and
 /// nowhere else; the other properties hold what walking the stacks and the analysis add.
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot

@@ -1,7 +1,8 @@
+import CrashTestSupport
 import ProcessSnapshot
 
 /// A process made of bytes written by hand: one code mapping, one stack.
-struct SyntheticProcess {
+struct HandmadeProcess {
   static let code: UInt64 = 0x40_0000
   static let stack: UInt64 = 0x7F00_0000_0000
 
@@ -42,8 +43,7 @@ struct SyntheticProcess {
     snapshot.modules = [
       ModuleSnapshot(address: Address(Self.code), size: 0x1000, path: "/none/app")
     ]
-    let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
-    }
+    let bytes = words.flatMap { littleEndian($0) }
     snapshot.memory = MemorySnapshot(joining: [
       MemoryRegion(address: Address(Self.stack), bytes: bytes),
       MemoryRegion(address: Address(Self.code), bytes: codeBytes),
