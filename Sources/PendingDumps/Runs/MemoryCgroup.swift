@@ -110,6 +110,6 @@ package enum MachineCounts {
   /// The time of the boot, in nanoseconds since 1970.
   package static var bootTime: Int64? {
     SystemFile.number("btime", in: SystemFile.text("/proc/stat"))
-      .flatMap { $0 > 1 << 33 ? nil : Int64($0) &* 1_000_000_000 }
+      .flatMap { $0 > 1 << 33 ? nil : Int64(clamping: $0) &* 1_000_000_000 }
   }
 }

@@ -47,7 +47,7 @@ package struct RunEvidence: Sendable, Equatable {
     evidence.memoryLimit = group.limit
     let pages = SystemFile.text("/proc/self/statm")?.split(separator: " ")
     if let pages, pages.count > 1, let resident = UInt64(pages[1]) {
-      evidence.residentMemory = resident &* UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
+      evidence.residentMemory = resident &* UInt64(clamping: sysconf(Int32(clamping: _SC_PAGESIZE)))
     }
     let memory = SystemFile.text("/proc/meminfo")
     evidence.machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
