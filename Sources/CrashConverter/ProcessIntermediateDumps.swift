@@ -47,10 +47,24 @@ public func processIntermediateDumps(
   }
 }
 
+/// Makes reports of a database, with the end of a process that the caller has waited for.
+///
+/// Otherwise as `processIntermediateDumps(database:)`.
+package func processIntermediateDumps(
+  database path: String, after observedEnd: ObservedEnd?,
+  progress: (_ done: Int, _ count: Int) -> Void
+) throws(CrashConverterError) -> [ProcessedDump] {
+  try withOwnersRights(to: path) { () throws(CrashConverterError) in
+    try processAll(
+      database: path, identifier: nil, annotations: [:], limit: 20, storingSymbols: true,
+      userStreams: [], pruning: PruneCondition(), observedEnd: observedEnd, progress: progress)
+  }
+}
+
 private func processAll(
   database path: String, identifier: String?, annotations: [String: String], limit: Int,
   storingSymbols: Bool, userStreams: [any UserStreamDataSource], pruning: PruneCondition,
-  progress: (_ done: Int, _ count: Int) -> Void
+  observedEnd: ObservedEnd? = nil, progress: (_ done: Int, _ count: Int) -> Void
 ) throws(CrashConverterError) -> [ProcessedDump] {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -58,7 +72,8 @@ private func processAll(
   } catch {
     throw CrashConverterError(.databaseUnusable, error)
   }
-  let pending = try openPendingDirectory(of: database, identifier: identifier)
+  let pending = try openPendingDirectory(
+    of: database, identifier: identifier, observedEnd: observedEnd)
   let files: [PendingDirectory.File]
   do throws(CrashReportDatabaseError) {
     files = try pending.files()
@@ -94,12 +109,13 @@ private func prune(_ database: CrashReportDatabase, _ condition: PruneCondition)
 }
 
 func openPendingDirectory(
-  of database: CrashReportDatabase, identifier: String?
+  of database: CrashReportDatabase, identifier: String?, observedEnd: ObservedEnd? = nil
 ) throws(CrashConverterError) -> PendingDirectory {
   do throws(CrashReportDatabaseError) {
     return try PendingDirectory(
       database: try database.open(),
-      identifier: identifier.map(PendingDumpName.identifier(reducing:)))
+      identifier: identifier.map(PendingDumpName.identifier(reducing:)),
+      observedEnd: observedEnd)
   } catch {
     throw CrashConverterError(.pendingDirectoryUnusable, error)
   }

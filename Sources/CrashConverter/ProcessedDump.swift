@@ -69,6 +69,13 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let place: String?
     /// The time of the crash.
     public let time: Timestamp?
+
+    /// The signal, the cause and the place on one line; nil where there was no crash.
+    var line: String? {
+      guard let signal else { return nil }
+      return [SignalNames.text(signal), cause, place.map { "in \($0)" }].compactMap(\.self)
+        .joined(separator: " ")
+    }
   }
 
   /// The report's ID, which the dump's name had from the start; another one where something else is
@@ -97,9 +104,10 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
       case .failed: "failed, will be tried again: \(reason)"
       case .quarantined: "failed, moved to quarantine: \(reason)"
       case .left: "left for now\(outcome.until.map { ", until \($0) at most" } ?? ""): \(reason)"
-      default: outcome.kind.rawValue
+      default: summary?.line ?? outcome.kind.rawValue
       }
-    let line = "report \(reportID) from \(fileName): \(text)"
+    var line = "report \(reportID) from \(fileName): \(text)"
+    if outcome.kind == .torn, let summary = summary?.line { line += "; \(summary)" }
     // The reason can hold text of a damaged file.
     return String(
       line.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) })

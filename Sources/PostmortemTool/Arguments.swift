@@ -39,7 +39,9 @@ struct Arguments {
         }
         self.options[name, default: []].append(value)
       } else {
-        throw ToolError.usage("the option '\(word.escapedForMessage)' is not known", help: help)
+        let hint = Suggestion.text(for: name, among: flags.union(options).sorted())
+        throw ToolError.usage(
+          "the option '\(word.escapedForMessage)' is not known\(hint)", help: help)
       }
     }
     guard self.operands.count >= operands.lowerBound else {
@@ -73,5 +75,36 @@ struct Arguments {
           + "'\(text.escapedForMessage)'", help: help)
     }
     return number
+  }
+}
+
+/// The word that was probably meant.
+enum Suggestion {
+  /// A question to append to an error; empty where no known word is near.
+  static func text(for word: String, among known: [String]) -> String {
+    let near = known.map { (distance(word, $0), $0) }.filter { $0.0 <= max(1, $0.1.count / 3) }
+    guard let best = near.min(by: { $0 < $1 }) else { return "" }
+    return "; did you mean '\(best.1)'?"
+  }
+
+  /// The count of insertions, removals, replacements and swaps of neighbours between two words.
+  ///
+  /// Source: optimal string alignment (Damerau-Levenshtein, restricted).
+  private static func distance(_ left: String, _ right: String) -> Int {
+    let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8.prefix(64)))
+    var (before, last) = ([Int](), Array(0...right.count))
+    for (row, byte) in left.enumerated() {
+      var current = [row + 1]
+      for (column, other) in right.enumerated() {
+        var best = min(last[column + 1], current[column]) + 1
+        best = min(best, last[column] + (byte == other ? 0 : 1))
+        if row > 0, column > 0, byte == right[column - 1], left[row - 1] == other {
+          best = min(best, before[column - 1] + 1)
+        }
+        current.append(best)
+      }
+      (before, last) = (last, current)
+    }
+    return last[right.count]
   }
 }

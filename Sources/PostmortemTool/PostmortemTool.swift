@@ -6,6 +6,12 @@ protocol Subcommand: SendableMetatype {
   /// One line for the list of subcommands.
   static var summary: String { get }
   /// The output of `--help`, ending in a line feed.
+  static func subcommand(_ name: String) throws(ToolError) -> any Subcommand.Type {
+    if let command = subcommands.first(where: { $0.name == name }) { return command }
+    let hint = Suggestion.text(for: name, among: subcommands.map { $0.name })
+    throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'\(hint)", help: help)
+  }
+
   static var help: String { get }
 
   /// Runs it with the words behind the subcommand's name.
@@ -20,8 +26,9 @@ struct PostmortemTool {
 
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,
-    ShowCommand.self, StatsCommand.self, PruneCommand.self, DeleteCommand.self, DumpCommand.self,
-    SymbolicateCommand.self, DoctorCommand.self, UploadCommand.self,
+    ShowCommand.self, StatsCommand.self, PruneCommand.self, DeleteCommand.self, InspectCommand.self,
+    SymbolicateCommand.self, DoctorCommand.self, UploadCommand.self, CompletionCommand.self,
+    ManualCommand.self,
   ]
 
   static func main() {
@@ -48,15 +55,15 @@ struct PostmortemTool {
     }
     let rest = Array(words.dropFirst())
     switch name {
-    case "--help", "-h", "help": return Terminal.print(help)
-    case "--version": return Terminal.print("postmortem \(version)\n")
+    case "--help", "-h": return Terminal.print(help)
+    case "help":
+      return Terminal.print(try rest.first.map { try subcommand($0).help } ?? help)
+    case "--version", "-V": return Terminal.print("postmortem \(version)\n")
     case DemoVictim.name: return try DemoVictim.run(rest)
     case ReportReader.Worker.name: return try ReportReader.Worker.run(rest)
     default: break
     }
-    guard let command = subcommands.first(where: { $0.name == name }) else {
-      throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'", help: help)
-    }
+    let command = try subcommand(name)
     if rest.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
       return Terminal.print(command.help)
     }
@@ -76,7 +83,8 @@ struct PostmortemTool {
 
       \(lines.joined(separator: "\n"))
 
-      postmortem SUBCOMMAND --help says more. postmortem --version prints the version.
+      postmortem help SUBCOMMAND says more. postmortem --version prints the version. The variable
+      POSTMORTEM_DATABASE in the environment stands for the database that a subcommand needs.
       Exit status: 0 done, 1 failed, 2 done but for dumps that are left for later, 64 wrong usage;
       postmortem run ends as its command does.
 

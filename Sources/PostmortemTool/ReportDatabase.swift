@@ -1,5 +1,6 @@
 internal import CrashReport
 internal import CrashReportDatabase
+internal import Foundation
 internal import IntermediateDump
 internal import Minidump
 internal import PendingDumps
@@ -7,6 +8,76 @@ internal import ProcessSnapshot
 
 /// A database that must exist: a mistyped path must not make directories.
 enum ReportDatabase {
+  /// The variable that stands for DIR.
+  static let variable = "POSTMORTEM_DATABASE"
+
+  /// The database that the environment names; nil if it names none.
+  static var ofEnvironment: String? {
+    ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Finds a report by its ID or the beginning of it.
+  ///
+  /// - Parameter help: shown for a word that cannot be one.
+  /// - Throws: `ToolError` if there is none, or more than one.
+  static func report(
+    _ text: String, in database: CrashReportDatabase, at path: String, help: String
+  ) throws -> StoredReport {
+    guard isBeginningOfID(text) else {
+      throw ToolError.usage("'\(text.escapedForMessage)' is not a report ID", help: help)
+    }
+    let beginning = text.lowercased()
+    let reports: [StoredReport] =
+      if let id = ReportID(text) {
+        try database.report(id).map { [$0] } ?? []
+      } else {
+        try database.unorderedReports().filter {
+          $0.state != .new && $0.id.description.hasPrefix(beginning)
+        }
+      }
+    guard let report = reports.first else {
+      throw ToolError(path: path, "no report \(text): see postmortem list")
+    }
+    guard reports.count == 1 else {
+      let ids = reports.map(\.id).sorted().prefix(8).map(\.description).joined(separator: ", ")
+      throw ToolError(
+        path: path,
+        "\(reports.count) reports begin with \(text): \(ids)"
+          + (reports.count > 8 ? ", ..." : ""))
+    }
+    return report
+  }
+
+  /// True for a word of which a report ID could begin.
+  static func isBeginningOfID(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= 36 && text.allSatisfy { $0.isHexDigit || $0 == "-" }
+  }
+
+  /// The report of the newest crash.
+  ///
+  /// - Throws: `ToolError` if there is no report.
+  static func newestReport(in database: CrashReportDatabase, at path: String) throws -> StoredReport
+  {
+    let reports = try database.unorderedReports().filter { $0.state != .new }
+    let newest = try ListedReport.indexed(reports, in: database).max {
+      ($0.time, $0.stored.id) < ($1.time, $1.stored.id)
+    }
+    guard let newest else { throw ToolError(path: path, "no report" + hint(waiting: path)) }
+    return newest.stored
+  }
+
+  /// The next step where dumps wait to be processed; empty where none does.
+  private static func hint(waiting path: String) -> String {
+    guard let count = waiting(in: path), count > 0 else { return "" }
+    return "; \(waitingText(count, path))"
+  }
+
+  /// Says that dumps wait, and the command that processes them.
+  static func waitingText(_ count: Int, _ path: String) -> String {
+    "\(count) \(count == 1 ? "dump waits" : "dumps wait") to be processed: "
+      + "postmortem process \(path.quotedForShell)"
+  }
+
   /// Counts the dumps that wait to be processed; nil if there is no directory of dumps.
   static func waiting(in path: String) -> Int? {
     let pending = path + "/" + PendingDumpName.directory
@@ -17,6 +88,8 @@ enum ReportDatabase {
   static func open(_ path: String) throws -> CrashReportDatabase {
     try InputFile.requireDirectory(path)
     guard InputFile.isDirectory(path + "/pending") else {
+      // Made by a handler; nothing was ever processed.
+      if waiting(in: path) != nil { throw ToolError(path: path, "no report" + hint(waiting: path)) }
       throw ToolError(path: path, "not a report database: it has no directory 'pending'")
     }
     return try CrashReportDatabase(path: path)
@@ -36,5 +109,40 @@ extension StoredReport {
       })
     else { return nil }
     return ProcessSnapshot(summarizing: document).end.map { $0.kind?.word ?? "unknown" }
+  }
+}
+
+extension Arguments {
+  /// The database of a command that takes nothing else: its operand, or `POSTMORTEM_DATABASE`.
+  func database(help: String) throws(ToolError) -> String {
+    if let path = operands.first { return path }
+    guard let path = ReportDatabase.ofEnvironment else {
+      throw ToolError.usage(
+        "DIR is missing: give it, or set \(ReportDatabase.variable)", help: help)
+    }
+    return path
+  }
+
+  /// The database and the reports of a command that takes both.
+  ///
+  /// The first operand is the database, but where it is no directory and `POSTMORTEM_DATABASE` is set.
+  func databaseAndReports(
+    help: String
+  ) throws(ToolError) -> (path: String, reports: ArraySlice<String>) {
+    if let first = operands.first, let path = ReportDatabase.ofEnvironment,
+      !InputFile.isDirectory(first)
+    {
+      return (path, operands[...])
+    }
+    return (try database(help: help), operands.dropFirst())
+  }
+}
+
+extension String {
+  /// The text as a shell and a terminal take it for one word.
+  var quotedForShell: String {
+    let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:@,"
+    if !isEmpty, allSatisfy(plain.contains) { return self }
+    return "'" + replacing("'", with: "'\\''").escapedForMessage + "'"
   }
 }

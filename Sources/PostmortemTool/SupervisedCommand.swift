@@ -1,5 +1,7 @@
+internal import CrashConverter
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
+internal import PendingDumps
 
 /// A program that runs in this process's place: same terminal, descriptors, environment and process
 /// group, and the signals that are meant for it.
@@ -61,14 +63,25 @@ enum SupervisedCommand {
       }
       var end: CommandEnd?
       var status: Int32 = 0
+      // Before it is collected: /proc forgets it then.
       let user = userOfEnded(child)
+      let startTime = startTime(of: child)
       while true {
         let ended = unsafe waitpid(-1, &status, WNOHANG)
         guard ended > 0 else { break }
-        if ended == child { end = CommandEnd(status: status, user: user) }
+        guard ended == child else { continue }
+        end = CommandEnd(processID: child, startTime: startTime, status: status, user: user)
       }
       if let end { return end }
     }
+  }
+
+  /// In clock ticks after boot; nil if /proc does not say.
+  private static func startTime(of child: pid_t) -> UInt64? {
+    guard case .found(let process) = ProcessProbe.look(at: UInt32(bitPattern: child)) else {
+      return nil
+    }
+    return process.startTime
   }
 
   /// The user that the command had when it ended; nil if it lives, or /proc does not say.
@@ -97,12 +110,22 @@ enum SupervisedCommand {
 
 /// The end of a command: the status of waitpid(2).
 struct CommandEnd {
+  let processID: pid_t
+  /// In clock ticks after boot; nil if that is not known.
+  let startTime: UInt64?
   let status: Int32
   /// The user that it had then; nil if that is not known.
   let user: UInt32?
 
   /// The signal that killed it; nil if it exited.
   private var signal: Int32? { status & 0x7F == 0 ? nil : status & 0x7F }
+
+  /// For a converter, which tells from it how a run ended that left no dump.
+  var observed: ObservedEnd? {
+    startTime.map {
+      ObservedEnd(processID: UInt32(bitPattern: processID), startTime: $0, waitStatus: status)
+    }
+  }
 
   /// Ends this process the same way.
   func repeatForThisProcess() -> Never {

@@ -28,6 +28,14 @@ struct ToolError: Error, CustomStringConvertible {
     return ToolError("\(reason)\n\(usage)", exitStatus: 64)
   }
 
+  /// The same failure with more to say about it, before the usage line.
+  func adding(_ text: String) -> ToolError {
+    var lines = description.split(separator: "\n", omittingEmptySubsequences: false).map(
+      String.init)
+    lines[0] += text
+    return ToolError(lines.joined(separator: "\n"), exitStatus: exitStatus)
+  }
+
   /// Exit status 1 without another message.
   static let printed = ToolError("", exitStatus: 1)
 

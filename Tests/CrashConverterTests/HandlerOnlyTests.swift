@@ -36,7 +36,7 @@ import Testing
     #expect(crashed.count == 2)
     #expect(!FileManager.default.fileExists(atPath: database + "/pending"))
     let lines = try Racer(processingItself: "exit", database: database).lines()
-    #expect(lines.filter { $0.hasSuffix(": complete") }.count == 2, "\(lines)")
+    #expect(lines.filter { $0.tellsAWholeDump }.count == 2, "\(lines)")
     let processIDs = try CrashReportDatabase(path: database).reports()
       // Those that are completed tell how the others ended.
       .filter { $0.state == .pending }.map { report in

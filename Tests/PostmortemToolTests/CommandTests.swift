@@ -65,7 +65,7 @@ import Testing
 
   @Test func tellsWrongUsageFromFailure() throws {
     for words in [
-      [], ["nonsense"], ["show"], ["list", "a", "b"], ["dump", "--fast", "x"], ["doctor", "x"],
+      [], ["nonsense"], ["show"], ["list", "a", "b"], ["inspect", "--fast", "x"], ["doctor", "x"],
     ] {
       #expect(PostmortemTool.run(words) == 64)
     }
@@ -82,9 +82,57 @@ import Testing
     #expect(try run("show", "00112233-4455-4677-8899-aabbccddeeff").status == 64)
   }
 
+  @Test func guessesWhatWasMeant() throws {
+    #expect(try run("lst").errors.contains("did you mean 'list'?"))
+    #expect(try run("hsow").errors.contains("did you mean 'show'?"))
+    #expect(try run("list", "--jsno").errors.contains("did you mean '--json'?"))
+    #expect(!(try run("frobnicate").errors.contains("did you mean")))
+    #expect(try run("help", "list").output == run("list", "--help").output)
+    #expect(try run("help", "lost").status == 64)
+    #expect(try run("-V").output == run("--version").output)
+  }
+
+  /// The scripts are taken by the shells where they are there; fish and zsh are not looked at here.
+  @Test func completionKnowsEverySubcommandAndOption() throws {
+    for shell in ["bash", "zsh", "fish"] {
+      let script = try run("completion", shell).output
+      for command in PostmortemTool.subcommands {
+        #expect(script.contains(command.name))
+        for option in CompletionCommand.options(command) {
+          #expect(script.contains(option.name.drop { $0 == "-" }), "\(shell) \(option.name)")
+        }
+      }
+    }
+    #expect(CompletionCommand.options(ShowCommand.self).contains { $0.name == "--symbols" })
+    let bash = try run("completion", "bash").output
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: "/bin/bash")
+    child.arguments = [
+      "-c",
+      bash + "\nCOMP_WORDS=(postmortem show --js); COMP_CWORD=2; _postmortem; echo ${COMPREPLY[@]}",
+    ]
+    let pipe = Pipe()
+    child.standardOutput = pipe
+    try child.run()
+    child.waitUntilExit()
+    let answer = String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+    #expect(answer == "--json\n")
+  }
+
+  @Test func manualPagesHaveWhatHelpHas() throws {
+    for command in PostmortemTool.subcommands {
+      let page = try run("manual", command.name).output
+      #expect(page.hasPrefix(".TH POSTMORTEM-\(command.name.uppercased()) 1 "))
+      for option in CompletionCommand.options(command) {
+        #expect(page.contains(option.name.replacing("-", with: "\\-")), "\(option.name)")
+      }
+    }
+    #expect(try run("manual").output.contains(".SH SYNOPSIS\n.nf\npostmortem SUBCOMMAND"))
+  }
+
   @Test func refusesWhatIsNoDump() throws {
     let program = try Self.program.path
-    for command in ["show", "dump"] {
+    for command in ["show", "inspect"] {
       let result = try run(command, program)
       #expect(result.status == 1)
       #expect(result.errors.contains(program))
@@ -118,6 +166,9 @@ import Testing
     // By ID and by file it is the same report.
     let byID = try run("show", entry.id, "--database", database, "--json")
     #expect(byID.output == (try run("show", entry.path, "--json").output))
+    #expect(try run("show", entry.path, "--color", "always").output.contains("\u{1B}["))
+    #expect(!(try run("show", entry.path, "--color=auto").output.contains("\u{1B}[")))
+    #expect(try run("show", entry.path, "--color", "sometimes").status == 64)
     let report = try JSONDecoder().decode(ShownReport.self, from: Data(byID.output.utf8))
     #expect(report.reportID == entry.id)
     #expect(report.complete)

@@ -191,6 +191,56 @@ import Testing
     #expect(Timestamp(option: option, now: now)?.description == moment)
   }
 
+  @Test func showTakesTheNewestOrABeginningOfAnID() async throws {
+    func show(_ words: String..., database: String? = nil) async throws -> ChildProcess {
+      try await ChildProcess.run(
+        try BuiltProducts.besideTests("postmortem"), ["show"] + words, in: directory.path,
+        environment: database.map { ["POSTMORTEM_DATABASE": $0] } ?? [:])
+    }
+    try await crash()
+    let early = try await show(database)
+    #expect(early.end.exitCode == 1)
+    #expect(
+      early.standardError.contains(
+        "no report; 1 dump waits to be processed: postmortem process \(database)"))
+    let processed = try await run("process", database)
+    try await crash()
+    _ = try await run("process", database)
+    let ids = try await reports().map(\.id)
+    try #require(ids.count == 2)
+    // The line that conversion prints ends in the next command.
+    #expect(processed.standardOutput.contains(": SIG"))
+    #expect(processed.standardOutput.hasSuffix("; postmortem show \(database) \(ids[0].prefix(8))\n"))
+    for child in [
+      try await show(database), try await show(database: database),
+      try await show(database, String(ids[1].prefix(9))),
+      try await show(String(ids[1].prefix(9)), database: database),
+      try await show(ids[1], "--database", database),
+      try await show("--database=\(database)"),
+    ] {
+      #expect(child.end.exitCode == 0, "\(child.standardError)")
+      #expect(child.standardOutput.contains(ids[1]) && !child.standardOutput.contains(ids[0]))
+    }
+    #expect(try await show(database, ids[0].uppercased()).standardOutput.contains(ids[0]))
+    let unknown = ids[0].hasPrefix("f") || ids[1].hasPrefix("f") ? "0123" : "ffff"
+    let none = try await show(database, unknown)
+    #expect(none.end.exitCode == 1 && none.standardError.contains("no report \(unknown)"))
+    let shared = try await show(database, "")
+    #expect(shared.end.exitCode == 64)
+    #expect(try await show(database, "xyz").end.exitCode == 64)
+    #expect(try await show(ids[0]).standardError.contains("give DIR in front"))
+    #expect(try await show(database, ids[0], "x").end.exitCode == 64)
+    let list = try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), ["list"], in: directory.path,
+      environment: ["POSTMORTEM_DATABASE": database])
+    #expect(list.standardOutput.split(separator: "\n").count == 2)
+    let delete = try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), ["delete", String(ids[0].prefix(10))],
+      in: directory.path, environment: ["POSTMORTEM_DATABASE": database])
+    #expect(delete.end.exitCode == 0, "\(delete.standardError)")
+    #expect(try await reports().map(\.id) == [ids[1]])
+  }
+
   @Test func deleteTakesAllOrNothing() async throws {
     try await crash(3)
     _ = try await run("process", database)
@@ -198,7 +248,9 @@ import Testing
     let unknown = UUID().uuidString.lowercased()
     let refused = try await run("delete", database, ids[0], unknown)
     #expect(refused.end.exitCode == 1)
-    #expect(refused.standardError.contains("no report \(unknown); nothing was deleted"))
+    #expect(
+      refused.standardError.contains(
+        "no report \(unknown): see postmortem list; nothing was deleted"))
     #expect(try await reports().map(\.id) == ids)
     #expect(try await run("delete", database, "../../etc/passwd").end.exitCode == 64)
     #expect(try await run("delete", database).end.exitCode == 64)

@@ -79,7 +79,7 @@ import Testing
     let child = try await run([victim, database, "abort"], options: ["--database", database])
     #expect(child.end.signal == SIGABRT)
     #expect(child.standardOutput.contains("crashing "))
-    #expect(child.standardError.contains(": complete\n"))
+    #expect(child.standardError.contains(": SIGABRT "))
     #expect(directory.names("db/pending").count == 2)
     #expect(directory.names("db/pending-serialized-dumps") == [])
     // A clean run has nothing to tell, and a directory that never was is not made.
@@ -93,6 +93,27 @@ import Testing
     let failed = try await run(shell("exit 3"), options: ["--database=\(directory.path)/file"])
     #expect(failed.end.exitCode == 3)
     #expect(failed.standardError.contains("/file: not a directory"))
+  }
+
+  @Test func theEndOfTheCommandIsCertain() async throws {
+    let victim = try BuiltProducts.besideTests("HandlerOnlyVictim")
+    let child = try await run([victim, database, "killed"], options: ["--database", database])
+    #expect(child.end.signal == SIGKILL)
+    let program = try BuiltProducts.besideTests("postmortem")
+    let shown = try await ChildProcess.run(program, ["show", database, "--json"], in: directory.path)
+    let report = try JSONDecoder().decode(EndReport.self, from: Data(shown.standardOutput.utf8))
+    #expect(report.end.kind == "killed" && report.end.certainty == "certain")
+    #expect(report.end.signal == SIGKILL)
+    #expect(child.standardError.contains("; postmortem show \(database) "), "\(child.standardError)")
+  }
+
+  private struct EndReport: Decodable {
+    struct End: Decodable {
+      let kind: String
+      let certainty: String
+      let signal: Int32?
+    }
+    let end: End
   }
 
   @Test(arguments: ["TERM", "INT", "HUP", "USR1", "USR2", "QUIT", "WINCH", "ABRT", "RTMIN+3"])

@@ -29,6 +29,22 @@ struct EndedRun: Sendable {
   }
 }
 
+/// The end of a process as its parent has seen it.
+package struct ObservedEnd: Sendable {
+  let processID: UInt32
+  let startTime: UInt64
+  let waitStatus: Int32
+
+  /// - Parameters:
+  ///   - startTime: in clock ticks after boot.
+  ///   - waitStatus: of waitpid(2).
+  package init(processID: UInt32, startTime: UInt64, waitStatus: Int32) {
+    self.processID = processID
+    self.startTime = startTime
+    self.waitStatus = waitStatus
+  }
+}
+
 extension PendingDirectory {
   /// The end of the dead owner of an empty locked file; nil where nothing can be said of it.
   func endedRun(_ name: PendingDumpName) -> EndedRun? {
@@ -43,7 +59,7 @@ extension PendingDirectory {
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills
     if OwnerEvidence.isSamePlace(record, host) {
-      if OwnerEvidence.isSameTime(record, host) { evidence.process = Self.process(of: record) }
+      if OwnerEvidence.isSameTime(record, host) { evidence.process = process(of: record) }
       evidence.groupKills = course.launch?.cgroup.flatMap(MemoryCgroup.kills)
     }
     if let before = course.launch?.machineKills, let kills, kills > before,
@@ -62,7 +78,12 @@ extension PendingDirectory {
         RunRecord.init(bytes:))
   }
 
-  private static func process(of record: RunRecord) -> EndEvidence.Process {
+  private func process(of record: RunRecord) -> EndEvidence.Process {
+    if let observedEnd, observedEnd.processID == record.processID,
+      observedEnd.startTime == record.startTime
+    {
+      return .ended(waitStatus: observedEnd.waitStatus)
+    }
     guard case .found(let found) = ProcessProbe.look(at: record.processID),
       found.startTime == record.startTime
     else { return .none }

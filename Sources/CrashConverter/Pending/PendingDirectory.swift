@@ -19,18 +19,23 @@ struct PendingDirectory: ~Copyable {
   let identifier: String?
   /// Nanoseconds since 1970.
   let now: Int64
+  /// The end of one process that the caller has waited for; nil where it has for none.
+  let observedEnd: ObservedEnd?
   /// The witness of the claims in this directory.
   private let witness = ClaimWitness()
 
   /// Opens the directory; makes it if it is missing.
   ///
   /// - Parameter database: the database's own directory.
-  init(database: consuming Directory, identifier: String?) throws(CrashReportDatabaseError) {
+  init(
+    database: consuming Directory, identifier: String?, observedEnd: ObservedEnd? = nil
+  ) throws(CrashReportDatabaseError) {
     let directory = try database.subdirectory(PendingDumpName.directory, create: true)
     isLocalFileSystem = LocalFileSystem.contains(descriptor: directory.descriptor)
     self.directory = directory
     root = database
     self.identifier = identifier
+    self.observedEnd = observedEnd
     host = HostIdentity.current()
     now = SystemClock.now
   }

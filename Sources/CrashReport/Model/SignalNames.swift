@@ -3,11 +3,11 @@
 /// Written out, not taken from libc: a dump may come from another machine, and these numbers are
 /// part of the kernel's interface on both architectures. Source: signal(7); sigaction(2), "The
 /// si_code field".
-enum SignalNames {
+package enum SignalNames {
   static func name(_ signal: Int32) -> String? { names[signal] }
 
   /// The name, or such as "signal 40".
-  static func text(_ signal: Int32) -> String { name(signal) ?? "signal \(signal)" }
+  package static func text(_ signal: Int32) -> String { name(signal) ?? "signal \(signal)" }
 
   static func codeName(signal: Int32, code: Int32) -> String? {
     if let name = sent[code] { return name }

@@ -1,16 +1,17 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The subcommand `postmortem delete DIR ID...`.
+/// The subcommand `postmortem delete [DIR] ID...`.
 enum DeleteCommand: Subcommand {
   static let name = "delete"
   static let summary = "delete reports with their metadata and attachments"
   static let help = """
     Deletes reports with their metadata and attachments.
 
-    Usage: postmortem delete DIR ID...
+    Usage: postmortem delete [DIR] ID...
 
-    ID is a report ID as postmortem list prints it. All IDs are looked at before anything is deleted.
+    ID is a report ID as postmortem list prints it, or the beginning of one. POSTMORTEM_DATABASE in the
+    environment stands for DIR. All IDs are looked at before anything is deleted.
     There is no way back.
 
     Exit status: 0 if all were there and are gone; 1 if one is unknown, and nothing was deleted.
@@ -18,27 +19,25 @@ enum DeleteCommand: Subcommand {
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, operands: 2...Int.max, help: help)
-    let path = arguments.operands[0]
-    var ids: [ReportID] = []
-    for word in arguments.operands.dropFirst() {
-      guard let id = ReportID(word) else {
-        throw ToolError.usage("'\(word.escapedForMessage)' is not a report ID", help: help)
-      }
-      if !ids.contains(id) { ids.append(id) }
-    }
+    let arguments = try Arguments(words, operands: 1...Int.max, help: help)
+    let (path, words) = try arguments.databaseAndReports(help: help)
+    guard !words.isEmpty else { throw ToolError.usage("an ID is missing", help: help) }
     let database = try ReportDatabase.open(path)
-    for id in ids {
-      switch try database.report(id)?.state {
-      case nil:
-        throw ToolError(path: path, "no report \(id); nothing was deleted (see postmortem list)")
-      case .new:
+    var ids: [ReportID] = []
+    for word in words {
+      let report: StoredReport
+      do {
+        report = try ReportDatabase.report(word, in: database, at: path, help: help)
+      } catch let error as ToolError {
+        throw error.adding("; nothing was deleted")
+      }
+      guard report.state != .new else {
         throw ToolError(
           path: path,
-          "report \(id) is being written; nothing was deleted (the first postmortem prune after three "
-            + "days removes what a dead process left of it)")
-      case .pending, .completed: break
+          "report \(report.id) is being written; nothing was deleted (the first postmortem prune after "
+            + "three days removes what a dead process left of it)")
       }
+      if !ids.contains(report.id) { ids.append(report.id) }
     }
     let progress = ProgressLine("deleting reports:")
     for (index, id) in ids.enumerated() {

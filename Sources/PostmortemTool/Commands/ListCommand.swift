@@ -3,15 +3,17 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 
-/// The subcommand `postmortem list DIR [--group] [--json]`.
+/// The subcommand `postmortem list [DIR] [--group] [--json]`.
 enum ListCommand: Subcommand {
   static let name = "list"
   static let summary = "list the crashes of a database, oldest first"
   static let help = """
     Lists the reports of a database, oldest crash first.
 
-    Usage: postmortem list DIR [-n COUNT] [--newest] [--since WHEN] [--program NAME] [--json]
-           postmortem list DIR --group [--symbols DIR]... [--since WHEN] [--program NAME] [--json]
+    Usage: postmortem list [DIR] [-n COUNT] [--newest] [--since WHEN] [--program NAME] [--json]
+           postmortem list [DIR] --group [--symbols DIR]... [--since WHEN] [--program NAME] [--json]
+
+    DIR is the database; POSTMORTEM_DATABASE in the environment stands for it.
 
     Prints for each report its ID, state (new, pending or completed), the time of the crash, the signal,
     program and version, the cause and the place in the program's own code; behind these the state of
@@ -88,8 +90,8 @@ enum ListCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
       words, flags: ["--group", "--json", "--newest"],
-      options: ["--symbols", "--since", "--program", "-n"], operands: 1...1, help: help)
-    let path = arguments.operands[0]
+      options: ["--symbols", "--since", "--program", "-n"], operands: 0...1, help: help)
+    let path = try arguments.database(help: help)
     let symbolDirectories = arguments.values(of: "--symbols")
     guard arguments.has("--group") || symbolDirectories.isEmpty else {
       throw ToolError.usage("--symbols goes with --group", help: help)
@@ -176,9 +178,7 @@ enum ListCommand: Subcommand {
 
   private static func printWaiting(_ count: Int?, _ path: String, _ arguments: Arguments) {
     guard let count, count > 0, !arguments.has("--json") else { return }
-    Terminal.print(
-      "\(count) \(count == 1 ? "dump waits" : "dumps wait") to be processed: "
-        + "postmortem process \(path.escapedForMessage)\n")
+    Terminal.print(ReportDatabase.waitingText(count, path) + "\n")
   }
 }
 

@@ -1,16 +1,17 @@
 internal import CrashConverter
 internal import IntermediateDump
 
-/// The subcommand `postmortem process DIR`.
+/// The subcommand `postmortem process [DIR]`.
 enum ProcessCommand: Subcommand {
   static let name = "process"
   static let summary = "turn the dumps that crashed processes left in a database into reports"
   static let help = """
     Turns the dumps that crashed processes left in a database into minidumps.
 
-    Usage: postmortem process DIR [--json]
+    Usage: postmortem process [DIR] [--json]
 
-    DIR is the directory that was given to startHandler(database:). Prints one line for each dump. A
+    DIR is the directory that was given to startHandler(database:); POSTMORTEM_DATABASE in the environment
+    stands for it. Prints one line for each dump. A
     dump that fails is kept and tried again the next time; the third failure moves it to DIR/quarantine,
     and so does the third attempt where the one before ended this command. A program does the same for
     itself with processIntermediateDumps(); this command is for programs that do not. Afterwards excess
@@ -29,8 +30,8 @@ enum ProcessCommand: Subcommand {
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
-    let path = arguments.operands[0]
+    let arguments = try Arguments(words, flags: ["--json"], operands: 0...1, help: help)
+    let path = try arguments.database(help: help)
     try InputFile.requireDirectory(path)
     let progress = ProgressLine("processing dumps:")
     let processed = try processIntermediateDumps(database: path, progress: progress.update)
@@ -39,7 +40,7 @@ enum ProcessCommand: Subcommand {
     if arguments.has("--json") {
       Terminal.print(try JSON.text(of: entries))
     } else {
-      for dump in processed { Terminal.print(dump.description + "\n") }
+      for dump in processed { Terminal.print(dump.line(database: path) + "\n") }
     }
     let failures = entries.count(where: \.isFailure)
     guard failures == 0 else {
@@ -49,6 +50,17 @@ enum ProcessCommand: Subcommand {
     guard left == 0 else {
       throw ToolError(
         path: path, "\(left) of \(processed.count) dumps are left for later", exitStatus: 2)
+    }
+  }
+}
+
+extension ProcessedDump {
+  /// One line: the outcome with cause and place, and the command that shows the report.
+  func line(database: String) -> String {
+    switch outcome.kind {
+    case .complete, .torn, .ended:
+      "\(self); postmortem show \(database.quotedForShell) \(reportID.description.prefix(8))"
+    default: description
     }
   }
 }

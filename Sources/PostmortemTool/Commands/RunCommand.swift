@@ -66,14 +66,14 @@ enum RunCommand: Subcommand {
     let end = try SupervisedCommand.run(lastArguments: count)
     if let database {
       database.compare(with: end)
-      process(database.path)
+      process(database.path, after: end)
       upload?.send(from: database.path)
     }
     end.repeatForThisProcess()
   }
 
   /// Errors are printed and change nothing: the exit status is the program's.
-  private static func process(_ database: String) {
+  private static func process(_ database: String, after end: CommandEnd) {
     guard InputFile.isDirectory(database) else {
       // If it is missing, no handler was ever started with it.
       if InputFile.exists(database) {
@@ -84,9 +84,10 @@ enum RunCommand: Subcommand {
     }
     do {
       let progress = ProgressLine("processing dumps:")
-      let processed = try processIntermediateDumps(database: database, progress: progress.update)
+      let processed = try processIntermediateDumps(
+        database: database, after: end.observed, progress: progress.update)
       progress.clear()
-      for dump in processed { Terminal.printError(dump.description) }
+      for dump in processed { Terminal.printError(dump.line(database: database)) }
     } catch {
       Terminal.printError(error.description)
     }

@@ -4,26 +4,30 @@ internal import Foundation
 internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// The subcommand `postmortem show FILE|ID|- [--database DIR] [--symbols DIR] [--html|--json|--text]`.
+/// The subcommand `postmortem show [DIR] [ID]`, or of a file.
 enum ShowCommand: Subcommand {
   static let name = "show"
   static let summary = "show a report: the cause, the place, and all stacks"
   static let help = """
     Shows a report: the cause, the place, and the stacks of all threads.
 
-    Usage: postmortem show FILE|ID|- [--database DIR] [--symbols DIR]... [--html|--json|--text]
-                           [-o FILE] [--no-symbols]
+    Usage: postmortem show [DIR] [ID] [--symbols DIR]... [--text|--json|--html] [-o FILE]
+                           [--color WHEN] [--no-pager] [--no-symbols]
+           postmortem show FILE|- [OPTION]...
 
-    FILE is a minidump of any writer or an intermediate dump, - standard input with one of these. ID is
-    a report ID of the database DIR. Functions and lines come from the modules' files on this machine
-    and their split debug files, if they are the same builds as in the dump; else those of the crashing
-    thread from what was stored at conversion.
+    DIR is a database; POSTMORTEM_DATABASE in the environment stands for it. ID is a report ID as
+    postmortem list prints it, or the beginning of one; without it the newest crash is shown. FILE is a
+    minidump of any writer or an intermediate dump, - standard input with one of these. Functions and
+    lines come from the modules' files on this machine and their split debug files, if they are the same
+    builds as in the dump; else those of the crashing thread from what was stored at conversion.
 
-      --database DIR  where to look for ID
+      --database DIR  the same as DIR in front of ID
       --symbols DIR   look here too for files of the same builds: by build ID (.build-id/xx/yyyy.debug)
                       and by file name; may be given more than once
-      --text          print the report as text, which is the default: in colour on a terminal unless
-                      NO_COLOR is set, and as wide as it is
+      --text          print the report as text, which is the default, as wide as the terminal is
+      --color WHEN    colour text: always, never, or auto, which is the default: on a terminal, unless
+                      NO_COLOR is set
+      --no-pager      on a terminal, do not hand text to the program that PAGER names, or less
       --json          print the report as JSON (schema: Docs/ReportSchema.json)
       --html          print the report as one HTML page that needs nothing else
       -o FILE         write it to FILE, which is replaced if it is there
@@ -33,19 +37,23 @@ enum ShowCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--html", "--json", "--no-symbols", "--text"],
-      options: ["--database", "--symbols", "-o"], operands: 1...1, help: help)
+      words, flags: ["--html", "--json", "--no-pager", "--no-symbols", "--text"],
+      options: ["--color", "--database", "--symbols", "-o"], operands: 0...2, help: help)
     guard ["--html", "--json", "--text"].count(where: arguments.has) <= 1 else {
       throw ToolError.usage("only one of --html, --json and --text can be given", help: help)
     }
-    let snapshot = try snapshot(arguments.operands[0], database: arguments["--database"])
+    let color = try color(arguments)
+    let snapshot = try snapshot(arguments)
     let directories = arguments.values(of: "--symbols")
     for directory in directories { try InputFile.requireDirectory(directory) }
     let report = CrashReport(
       snapshot: snapshot, symbolicating: !arguments.has("--no-symbols"),
       symbolDirectories: directories)
-    let output = try text(of: report, arguments)
-    guard let path = arguments["-o"] else { return Terminal.print(output) }
+    let output = try text(of: report, arguments, color: color)
+    guard let path = arguments["-o"] else {
+      let isText = !arguments.has("--json") && !arguments.has("--html")
+      return isText && !arguments.has("--no-pager") ? Terminal.page(output) : Terminal.print(output)
+    }
     do {
       try Data(output.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
     } catch {
@@ -53,36 +61,65 @@ enum ShowCommand: Subcommand {
     }
   }
 
-  private static func text(of report: CrashReport, _ arguments: Arguments) throws -> String {
+  private static func color(_ arguments: Arguments) throws -> Bool {
+    switch arguments["--color"] ?? "auto" {
+    case "always": return true
+    case "never": return false
+    case "auto": return arguments["-o"] == nil && Terminal.usesColor
+    default: throw ToolError.usage("--color is always, never or auto", help: help)
+    }
+  }
+
+  private static func text(
+    of report: CrashReport, _ arguments: Arguments, color: Bool
+  ) throws -> String {
     if arguments.has("--json") { return try JSON.text(of: report) }
     if arguments.has("--html") { return HTMLReport.text(of: report) }
     let isFile = arguments["-o"] != nil
     return TextReport.text(
-      of: report, width: isFile ? Terminal.widthOfFiles : Terminal.width,
-      color: !isFile && Terminal.usesColor)
+      of: report, width: isFile ? Terminal.widthOfFiles : Terminal.width, color: color)
   }
 
-  private static func snapshot(_ operand: String, database: String?) throws -> ProcessSnapshot {
-    guard operand == "-", database == nil else {
-      return try CrashFile.snapshot(at: file(operand, database: database))
+  private static func snapshot(_ arguments: Arguments) throws -> ProcessSnapshot {
+    if arguments.operands == ["-"], arguments["--database"] == nil {
+      return try CrashFile.snapshot(of: InputFile.standardInput(), named: "standard input")
     }
-    return try CrashFile.snapshot(of: InputFile.standardInput(), named: "standard input")
+    return try CrashFile.snapshot(at: try file(arguments))
   }
 
-  /// The file of an operand: a report ID if a database is given, else a path.
-  private static func file(_ operand: String, database: String?) throws -> String {
-    guard let database else {
-      if ReportID(operand) != nil, !InputFile.exists(operand) {
-        throw ToolError.usage("a report ID needs --database DIR", help: help)
+  /// The file that the operands name: a path, or a report of a database.
+  private static func file(_ arguments: Arguments) throws -> String {
+    var operands = arguments.operands[...]
+    let path: String
+    if let database = arguments["--database"] {
+      path = database
+    } else if let first = operands.first, InputFile.isDirectory(first) {
+      path = first
+      operands = operands.dropFirst()
+    } else if operands.count == 1, let first = operands.first, InputFile.exists(first) {
+      return first
+    } else if operands.count < 2, let database = ReportDatabase.ofEnvironment {
+      path = database
+    } else {
+      guard let first = operands.first else {
+        throw ToolError.usage(
+          "DIR or FILE is missing: give it, or set \(ReportDatabase.variable)", help: help)
       }
-      return operand
+      if ReportDatabase.isBeginningOfID(first) {
+        throw ToolError.usage(
+          "no file \(first); for a report ID give DIR in front, or set \(ReportDatabase.variable)",
+          help: help)
+      }
+      throw ToolError(path: first, ToolError.text(ENOENT))
     }
-    guard let id = ReportID(operand) else {
-      throw ToolError.usage("'\(operand.escapedForMessage)' is not a report ID", help: help)
+    guard operands.count < 2 else {
+      throw ToolError.usage(
+        "'\(operands.last?.escapedForMessage ?? "")' is one argument too many", help: help)
     }
-    guard let report = try ReportDatabase.open(database).report(id) else {
-      throw ToolError(path: database, "no report \(id)")
+    let database = try ReportDatabase.open(path)
+    guard let id = operands.first else {
+      return try ReportDatabase.newestReport(in: database, at: path).path
     }
-    return report.path
+    return try ReportDatabase.report(id, in: database, at: path, help: help).path
   }
 }

@@ -4,19 +4,19 @@ internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
 
-/// The subcommand `postmortem stats DIR`.
+/// The subcommand `postmortem stats [DIR]`.
 enum StatsCommand: Subcommand {
   static let name = "stats"
   static let summary = "count the contents of a database: dumps, reports, bytes, settings"
   static let help = """
     Counts the contents of a database.
 
-    Usage: postmortem stats DIR [--json]
+    Usage: postmortem stats [DIR] [--json]
 
     Counts and sizes of the dumps that wait to be processed (finished), of those that belong to running
     processes or were left by dead ones (locked), of those that are being processed or were given back
     (claimed), of the quarantine, and of the reports by state; the client ID and whether uploads are
-    enabled. Changes nothing.
+    enabled. Changes nothing. POSTMORTEM_DATABASE in the environment stands for DIR.
 
       --json  print a JSON object with dumps, quarantine, reports (each count and bytes), ends
               (by verdict), oldestReport, newestReport, clientID and uploadsEnabled
@@ -51,8 +51,8 @@ enum StatsCommand: Subcommand {
   }
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
-    let path = arguments.operands[0]
+    let arguments = try Arguments(words, flags: ["--json"], operands: 0...1, help: help)
+    let path = try arguments.database(help: help)
     try InputFile.requireDirectory(path)
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {

@@ -5,16 +5,18 @@ internal import Foundation
 internal import IntermediateDump
 internal import Synchronization
 
-/// The subcommand `postmortem upload DIR [ID...] --url URL`.
+/// The subcommand `postmortem upload [DIR] [ID...] --url URL`.
 enum UploadCommand: Subcommand {
   static let name = "upload"
   static let summary = "send reports to a server: one, some or all"
   static let help = """
     Sends reports to a server, in the form of Crashpad and Breakpad.
 
-    Usage: postmortem upload DIR [ID...] --url URL [--field NAME=VALUE]... [--header-file FILE]
+    Usage: postmortem upload [DIR] [ID...] --url URL [--field NAME=VALUE]... [--header-file FILE]
                              [--secret-file FILE] [--timeout SECONDS] [--dry-run]
-           postmortem upload DIR --enable|--disable
+           postmortem upload [DIR] --enable|--disable
+
+    POSTMORTEM_DATABASE in the environment stands for DIR; ID is a report ID or the beginning of one.
 
     Reports that are named are sent whatever the database's settings say. Without a name all that are
     pending are sent, if uploads are enabled in the database. Each is tried once, now; one that fails
@@ -40,10 +42,10 @@ enum UploadCommand: Subcommand {
     let arguments = try Arguments(
       words, flags: ["--dry-run", "--enable", "--disable"],
       options: ["--url", "--field", "--header-file", "--secret-file", "--timeout"],
-      operands: 1...Int.max, help: help)
-    let path = arguments.operands[0]
+      operands: 0...Int.max, help: help)
+    let (path, words) = try arguments.databaseAndReports(help: help)
     if arguments.has("--enable") || arguments.has("--disable") {
-      guard arguments.operands.count == 1, arguments["--url"] == nil,
+      guard words.isEmpty, arguments["--url"] == nil,
         arguments.has("--enable") != arguments.has("--disable")
       else { throw ToolError.usage("--enable and --disable stand alone", help: help) }
       return try ReportDatabase.open(path).setUploadsEnabled(arguments.has("--enable"))
@@ -51,14 +53,9 @@ enum UploadCommand: Subcommand {
     guard let url = arguments["--url"] else {
       throw ToolError.usage("--url is missing", help: help)
     }
-    let ids = try arguments.operands.dropFirst().map { word in
-      guard let id = ReportID(word) else {
-        throw ToolError.usage("'\(word.escapedForMessage)' is not a report ID", help: help)
-      }
-      return id
-    }
     let target = try UploadTarget(url: url, options: try options(arguments))
     let database = try ReportDatabase.open(path)
+    let ids = try words.map { try ReportDatabase.report($0, in: database, at: path, help: help).id }
     guard try !ids.isEmpty || arguments.has("--dry-run") || database.uploadsEnabled() else {
       throw ToolError(
         path: path, "uploads are not enabled: name reports, or see postmortem upload --enable")

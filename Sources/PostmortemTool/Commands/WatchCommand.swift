@@ -6,18 +6,19 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-/// The subcommand `postmortem watch DIR`.
+/// The subcommand `postmortem watch [DIR]`.
 enum WatchCommand: Subcommand {
   static let name = "watch"
   static let summary = "wait for crashes, and turn each dump into a report at once"
   static let help = """
     Waits for crashes, and turns each dump into a report at once.
 
-    Usage: postmortem watch DIR [--json] [--count N]
+    Usage: postmortem watch [DIR] [--json] [--count N]
 
     Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process
     does. A dump that a dead process did not finish causes no event: for these it looks once a minute.
-    Ends with SIGINT or SIGTERM, and its exit status is 0 then. DIR must exist.
+    Ends with SIGINT or SIGTERM, and its exit status is 0 then. DIR must exist;
+    POSTMORTEM_DATABASE in the environment stands for it.
 
       --json     print one JSON object a line, as an element of postmortem process --json
       --count N  end when N reports were made
@@ -29,8 +30,8 @@ enum WatchCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--json"], options: ["--count"], operands: 1...1, help: help)
-    let path = arguments.operands[0]
+      words, flags: ["--json"], options: ["--count"], operands: 0...1, help: help)
+    let path = try arguments.database(help: help)
     try InputFile.requireDirectory(path)
     var left = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
     let watcher = try DirectoryWatcher(stopsAt: [SIGINT, SIGTERM])
@@ -48,7 +49,7 @@ enum WatchCommand: Subcommand {
           continue
         }
         Terminal.print(
-          arguments.has("--json") ? try JSON.line(of: entry) : dump.description + "\n")
+          arguments.has("--json") ? try JSON.line(of: entry) : dump.line(database: path) + "\n")
         if !entry.isFailure, !entry.isLeft { left -= 1 }
         if left == 0 { return }
       }

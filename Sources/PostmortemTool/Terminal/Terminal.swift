@@ -30,6 +30,30 @@ enum Terminal {
     }
   }
 
+  /// Writes text to standard output: on a terminal through the program that PAGER names, else less.
+  ///
+  /// Source: POSIX.1-2024, man, "PAGER"; less(1), LESS.
+  static func page(_ text: String) {
+    guard isatty(1) == 1 else { return print(text) }
+    let pager = Process()
+    let pipe = Pipe()
+    let environment = ProcessInfo.processInfo.environment
+    pager.executableURL = URL(fileURLWithPath: "/bin/sh")
+    // Quits where the text fits on one screen, and passes colours on.
+    pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
+    pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
+    pager.standardInput = pipe
+    // Where it ends before it has read all, the rest is not wanted.
+    signal(SIGPIPE, SIG_IGN)
+    guard (try? pager.run()) != nil else { return print(text) }
+    try? pipe.fileHandleForReading.close()
+    write(text, to: pipe.fileHandleForWriting.fileDescriptor)
+    try? pipe.fileHandleForWriting.close()
+    pager.waitUntilExit()
+    // As the shell has it for a command that is not there.
+    if pager.terminationStatus == 127 { print(text) }
+  }
+
   /// Columns where there is no terminal.
   static let widthOfFiles = 100
 

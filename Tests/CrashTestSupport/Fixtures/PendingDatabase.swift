@@ -90,3 +90,12 @@ package final class PendingDatabase: Sendable {
       _ = writer.endDocument()
     } ?? []
 }
+
+extension String {
+  /// True for the line that a converter prints of a dump that was whole.
+  package var tellsAWholeDump: Bool {
+    guard hasPrefix("report "), let start = firstRange(of: ": ")?.upperBound else { return false }
+    let outcome = self[start...]
+    return outcome == "complete" || outcome.hasPrefix("SIG") || outcome.hasPrefix("signal ")
+  }
+}

@@ -65,9 +65,9 @@ struct SteadyStateTests {
     async let other = victim.run(["process", "--database", victim.database], in: "other")
     let lines = try await (one.standardOutput + other.standardOutput).split(separator: "\n")
     // One of the two may see what the other has at work.
-    #expect(lines.count { $0.hasSuffix(": complete") } == 2, "\(lines)")
+    #expect(lines.count { $0.tellsAWholeDump } == 2, "\(lines)")
     #expect(
-      lines.allSatisfy { $0.hasSuffix(": complete") || $0.contains("left for now") }, "\(lines)")
+      lines.allSatisfy { $0.tellsAWholeDump || $0.contains("left for now") }, "\(lines)")
     let reports = try victim.reports()
     #expect(reports.count == 2)
     let signals = try reports.map { try Victim.snapshot(of: $0).exception?.signal }

@@ -234,7 +234,7 @@ import Testing
     let teller = try await Teller()
     try await teller.run("crash")
     let child = try await teller.process(stream)
-    #expect(child.standardOutput.contains(": complete"))
+    #expect(child.standardOutput.contains(": SIG"))
     let report = try teller.report(try teller.onlyStored())
     let failures = report.snapshot.client.userStreamFailures
     // The source was asked twice; the first good one is there.

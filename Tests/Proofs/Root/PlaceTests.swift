@@ -113,7 +113,7 @@ struct PlaceTests {
     let lines = child.standardOutput.split(separator: "\n")
     #expect(lines.count == 3, "\(child.standardOutput) \(child.standardError)")
     #expect(lines.first == "files 3" && lines.last == "files 0")
-    #expect(lines.dropFirst().first?.hasSuffix(": complete") == true, "\(lines)")
+    #expect(lines.dropFirst().first?.tellsAWholeDump == true, "\(lines)")
   }
 
   /// A crash loop under a supervisor that starts a container anew each time: each start converts on
@@ -158,7 +158,7 @@ struct PlaceTests {
     #expect(try second.lines() == ["crashing 1"])
     let third = try Racer(processingItself: "exit", database: database, inNamespace: true)
     let lines = try third.lines()
-    #expect(lines.filter { $0.hasSuffix(": complete") }.count == 1, "\(lines)")
+    #expect(lines.filter { $0.tellsAWholeDump }.count == 1, "\(lines)")
     // The first one has its file still: it says so, or exits with 99.
     try first.letGo()
     #expect(try first.lines() == ["crashing 1"])
@@ -189,6 +189,6 @@ struct PlaceTests {
     // The workers are nobody's children that could be waited for.
     var reports: [String] = []
     while reports.count < 2 { reports += try process(inNamespace: inNamespace) }
-    #expect(reports.count == 2 && reports.allSatisfy { $0.hasSuffix(": complete") }, "\(reports)")
+    #expect(reports.count == 2 && reports.allSatisfy { $0.tellsAWholeDump }, "\(reports)")
   }
 }

@@ -74,7 +74,7 @@ import Testing
       #expect(poisoned.end.exitCode == 0, "\(poisoned.standardError)")
       #expect(poisoned.standardError.contains(PoisonedVictim.watching))
       #expect(poisoned.dumps.count == 2)
-      #expect(poisoned.dumps.allSatisfy { $0.hasSuffix(": complete") }, "\(poisoned.dumps)")
+      #expect(poisoned.dumps.allSatisfy { $0.tellsAWholeDump }, "\(poisoned.dumps)")
     }
 
     /// A call that the poison is there for, as the handler could make it.

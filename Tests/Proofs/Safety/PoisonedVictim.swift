@@ -62,7 +62,7 @@ final class PoisonedVictim: Sendable {
     /// What the next start says of each pending dump.
     let dumps: [String]
 
-    var leftOneCompleteDump: Bool { dumps.count == 1 && dumps[0].hasSuffix(": complete") }
+    var leftOneCompleteDump: Bool { dumps.count == 1 && dumps[0].tellsAWholeDump }
   }
 
   /// The kinds that the victim can die by.

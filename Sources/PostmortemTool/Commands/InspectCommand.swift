@@ -1,13 +1,13 @@
 internal import IntermediateDump
 
-/// The subcommand `postmortem dump FILE`.
-enum DumpCommand: Subcommand {
-  static let name = "dump"
+/// The subcommand `postmortem inspect FILE`.
+enum InspectCommand: Subcommand {
+  static let name = "inspect"
   static let summary = "print an intermediate dump as a tree, torn ones included"
   static let help = """
     Prints an intermediate dump as an indented tree with key names, offsets and sizes.
 
-    Usage: postmortem dump FILE
+    Usage: postmortem inspect FILE
 
     Works for torn dumps too: everything before the damage is printed, then where and why it ends. The
     format is in Docs/IntermediateDumpFormat.md.
