@@ -27,7 +27,8 @@ struct PostmortemTool {
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,
     ShowCommand.self, StatsCommand.self, PruneCommand.self, DeleteCommand.self, InspectCommand.self,
-    SymbolicateCommand.self, DoctorCommand.self, UploadCommand.self, CompletionCommand.self,
+    SymbolicateCommand.self, DebugCommand.self, DoctorCommand.self, UploadCommand.self,
+    CompletionCommand.self,
     ManualCommand.self,
   ]
 

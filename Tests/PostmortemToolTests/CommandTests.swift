@@ -166,6 +166,9 @@ import Testing
     // By ID and by file it is the same report.
     let byID = try run("show", entry.id, "--database", database, "--json")
     #expect(byID.output == (try run("show", entry.path, "--json").output))
+    let debug = try run("debug", database, "--symbols", "/usr/lib/debug", "--print").output
+    #expect(debug.contains("lldb"), "Swift's toolchain has it")
+    #expect(debug.hasSuffix(" -c \(entry.path)\n"))
     #expect(try run("show", entry.path, "--color", "always").output.contains("\u{1B}["))
     #expect(!(try run("show", entry.path, "--color=auto").output.contains("\u{1B}[")))
     #expect(try run("show", entry.path, "--color", "sometimes").status == 64)

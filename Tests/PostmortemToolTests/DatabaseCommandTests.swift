@@ -210,7 +210,8 @@ import Testing
     try #require(ids.count == 2)
     // The line that conversion prints ends in the next command.
     #expect(processed.standardOutput.contains(": SIG"))
-    #expect(processed.standardOutput.hasSuffix("; postmortem show \(database) \(ids[0].prefix(8))\n"))
+    let next = "; postmortem show \(database) \(ids[0].prefix(8))\n"
+    #expect(processed.standardOutput.hasSuffix(next))
     for child in [
       try await show(database), try await show(database: database),
       try await show(database, String(ids[1].prefix(9))),

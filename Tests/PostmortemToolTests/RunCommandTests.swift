@@ -100,11 +100,12 @@ import Testing
     let child = try await run([victim, database, "killed"], options: ["--database", database])
     #expect(child.end.signal == SIGKILL)
     let program = try BuiltProducts.besideTests("postmortem")
-    let shown = try await ChildProcess.run(program, ["show", database, "--json"], in: directory.path)
+    let shown = try await ChildProcess.run(
+      program, ["show", database, "--json"], in: directory.path)
     let report = try JSONDecoder().decode(EndReport.self, from: Data(shown.standardOutput.utf8))
     #expect(report.end.kind == "killed" && report.end.certainty == "certain")
     #expect(report.end.signal == SIGKILL)
-    #expect(child.standardError.contains("; postmortem show \(database) "), "\(child.standardError)")
+    #expect(child.standardError.contains("; postmortem show \(database) "), "\(child)")
   }
 
   private struct EndReport: Decodable {

@@ -84,42 +84,6 @@ enum ShowCommand: Subcommand {
     if arguments.operands == ["-"], arguments["--database"] == nil {
       return try CrashFile.snapshot(of: InputFile.standardInput(), named: "standard input")
     }
-    return try CrashFile.snapshot(at: try file(arguments))
-  }
-
-  /// The file that the operands name: a path, or a report of a database.
-  private static func file(_ arguments: Arguments) throws -> String {
-    var operands = arguments.operands[...]
-    let path: String
-    if let database = arguments["--database"] {
-      path = database
-    } else if let first = operands.first, InputFile.isDirectory(first) {
-      path = first
-      operands = operands.dropFirst()
-    } else if operands.count == 1, let first = operands.first, InputFile.exists(first) {
-      return first
-    } else if operands.count < 2, let database = ReportDatabase.ofEnvironment {
-      path = database
-    } else {
-      guard let first = operands.first else {
-        throw ToolError.usage(
-          "DIR or FILE is missing: give it, or set \(ReportDatabase.variable)", help: help)
-      }
-      if ReportDatabase.isBeginningOfID(first) {
-        throw ToolError.usage(
-          "no file \(first); for a report ID give DIR in front, or set \(ReportDatabase.variable)",
-          help: help)
-      }
-      throw ToolError(path: first, ToolError.text(ENOENT))
-    }
-    guard operands.count < 2 else {
-      throw ToolError.usage(
-        "'\(operands.last?.escapedForMessage ?? "")' is one argument too many", help: help)
-    }
-    let database = try ReportDatabase.open(path)
-    guard let id = operands.first else {
-      return try ReportDatabase.newestReport(in: database, at: path).path
-    }
-    return try ReportDatabase.report(id, in: database, at: path, help: help).path
+    return try CrashFile.snapshot(at: try arguments.reportFile(help: help))
   }
 }

@@ -1,0 +1,62 @@
+internal import Foundation
+
+/// The subcommand `postmortem debug [DIR] [ID]`.
+enum DebugCommand: Subcommand {
+  static let name = "debug"
+  static let summary = "open a report in LLDB"
+  static let help = """
+    Opens a report in LLDB, which becomes this process.
+
+    Usage: postmortem debug [DIR] [ID] [--symbols DIR]... [--print]
+           postmortem debug FILE [--symbols DIR]... [--print]
+
+    DIR, ID and FILE are as for postmortem show; FILE is a minidump. Takes the LLDB of POSTMORTEM_LLDB in
+    the environment, else the first lldb or lldb-NUMBER of PATH. It looks for modules at their own paths;
+    gdb does not read minidumps.
+
+      --symbols DIR  look here too for modules and their debug files; may be given more than once
+      --print        print the command and do not run it
+
+    """
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(
+      words, flags: ["--print"], options: ["--symbols"], operands: 0...2, help: help)
+    let path = try arguments.reportFile(help: help)
+    guard try InputFile.bytes(of: path).starts(with: Array("MDMP".utf8)) else {
+      throw ToolError(path: path, "not a minidump: see postmortem process")
+    }
+    var command = [try debugger()]
+    for directory in arguments.values(of: "--symbols") {
+      try InputFile.requireDirectory(directory)
+      for setting in ["exec-search-paths", "debug-file-search-paths"] {
+        // LLDB's own quoting.
+        let quoted = directory.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        command += ["-O", "settings append target.\(setting) \"\(quoted)\""]
+      }
+    }
+    command += ["-c", path]
+    guard !arguments.has("--print") else {
+      return Terminal.print(command.map(\.quotedForShell).joined(separator: " ") + "\n")
+    }
+    let words = unsafe command.map { unsafe strdup($0) } + [nil]
+    unsafe execv(command[0], words)
+    throw ToolError(path: command[0], ToolError.text(errno))
+  }
+
+  private static func debugger() throws(ToolError) -> String {
+    let environment = ProcessInfo.processInfo.environment
+    if let path = environment["POSTMORTEM_LLDB"], !path.isEmpty { return path }
+    for directory in (environment["PATH"] ?? "").split(separator: ":") {
+      let names = InputFile.names(in: String(directory)).filter {
+        $0 == "lldb" || ($0.hasPrefix("lldb-") && $0.dropFirst(5).allSatisfy(\.isNumber))
+      }
+      // Without a number first, then the newest.
+      let best = names.max {
+        ($0 == "lldb" ? 1 : 0, $0.count, $0) < ($1 == "lldb" ? 1 : 0, $1.count, $1)
+      }
+      if let best { return "\(directory)/\(best)" }
+    }
+    throw ToolError("no lldb in PATH: install Swift's toolchain or a package such as lldb-19")
+  }
+}
