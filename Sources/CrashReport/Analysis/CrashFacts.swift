@@ -38,13 +38,6 @@ package struct CrashFacts: Sendable {
     cause =
       snapshot.end.map { $0.kind?.word ?? "unknown" }
       ?? (snapshot.request == nil ? finding?.kind : nil)
-    place = finder.trace.frames.first(where: Signature(snapshot.modules).isOwn).flatMap { frame in
-      frame.function.map { function in
-        let name = FunctionName.short(function)
-        guard let location = frame.sourceLocation else { return name }
-        let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
-        return "\(name) at \(file)" + (location.line.map { ":\($0)" } ?? "")
-      }
-    }
+    place = Signature(snapshot.modules).place(in: finder.trace.frames)
   }
 }

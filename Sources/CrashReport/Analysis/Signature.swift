@@ -55,6 +55,21 @@ struct Signature: Sendable {
     modules.module(of: frame).map { !systemModules.contains($0.name) } ?? false
   }
 
+  /// True for a call that stands out: own, or of an own module that has no names.
+  func standsOut(_ frame: StackFrame) -> Bool {
+    frame.function == nil ? isInOwnModule(frame) : isOwn(frame)
+  }
+
+  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil
+  /// where none has a name.
+  func place(in frames: [StackFrame]) -> String? {
+    guard let frame = frames.first(where: isOwn), let function = frame.function else { return nil }
+    let name = FunctionName.short(function)
+    guard let location = frame.sourceLocation else { return name }
+    let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
+    return "\(name) at \(file)" + (location.line.map { ":\($0)" } ?? "")
+  }
+
   private func names(of frames: [StackFrame]) -> [String] {
     // A frame behind a gap or found by a scan may be left over from another call.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })

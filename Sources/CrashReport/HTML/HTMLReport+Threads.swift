@@ -74,8 +74,7 @@ extension HTMLReport {
       for item in StackListing(thread).items {
         switch item {
         case .frame(let frame, let number):
-          let isOwn =
-            frame.function == nil ? signature.isInOwnModule(frame) : signature.isOwn(frame)
+          let isOwn = signature.standsOut(frame)
           let kind = isOwn ? isBlamed ? "own blame" : "own" : "system"
           if isOwn { isBlamed = false }
           addFrame(frame, number: number, kind: kind, to: &html)

@@ -98,6 +98,7 @@ package struct HTMLReport: Sendable {
     // A long one would push the signal off a narrow screen.
     let isLong = head.sentence.utf8.count > 120
     html.element("h1", isLong ? ["class": "long"] : [:], text: head.sentence)
+    if let place = head.place { html.element("p", ["class": "place"], text: place) }
     html.element("dl", ["class": "signs"]) { html in
       for field in head.signs {
         html.element("div") { html in

@@ -11,6 +11,7 @@ enum HTMLStyle {
     font:15px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;overflow-wrap:anywhere}
     h1{font-size:21px;line-height:1.3;margin:4px 0 12px;white-space:pre-wrap}
     h1.long{font-size:16px;line-height:1.4}
+    .place{font-size:16px;font-weight:600;margin:-6px 0 12px;overflow-wrap:anywhere}
     h2{font-size:15px;margin:26px 0 8px;padding-bottom:4px;border-bottom:1px solid var(--line)}
     p{margin:8px 0}
     code,pre,.stack,.registers,.map,.modules,.at{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}

@@ -12,18 +12,20 @@ extension CrashReport: Encodable {
 
   package func encode(to encoder: any Encoder) throws {
     let mappings = snapshot.listedMappings
+    let signature = Signature(snapshot.modules)
     let json: JSONObject = [
       "schemaVersion": Self.schemaVersion,
       "reportID": snapshot.reportID?.description,
       "message": message,
       "explanation": explanation,
       "cause": cause?.json,
-      "signature": signature,
+      "signature": self.signature,
+      "place": place,
       "complete": snapshot.capture.isComplete,
       "exception": snapshot.exception?.json,
       "process": snapshot.process.json,
       "system": systemJSON,
-      "threads": threads.map { ThreadJSON(thread: $0, snapshot: snapshot) },
+      "threads": threads.map { ThreadJSON(thread: $0, snapshot: snapshot, signature: signature) },
       "modules": zip(snapshot.modules, symbolNotes).map { ModuleJSON(module: $0, note: $1) },
       "annotations": snapshot.annotations,
       "capture": snapshot.capture.json,
@@ -169,6 +171,8 @@ extension ProcessDescription {
 private struct ThreadJSON: JSONConvertible {
   let thread: CrashReport.Thread
   let snapshot: ProcessSnapshot
+  /// Tells the program's own calls from others.
+  let signature: Signature
 
   var json: JSONObject {
     let known = thread.snapshot
@@ -200,7 +204,7 @@ private struct ThreadJSON: JSONConvertible {
   }
 
   private func frames(_ frames: [StackFrame]) -> [FrameJSON] {
-    frames.map { FrameJSON(frame: $0, modules: snapshot.modules) }
+    frames.map { FrameJSON(frame: $0, modules: snapshot.modules, isOwn: signature.standsOut($0)) }
   }
 
   private func task(_ task: CrashReport.Task) -> JSONObject {
@@ -229,6 +233,7 @@ extension Recursion {
 private struct FrameJSON: JSONConvertible {
   let frame: StackFrame
   let modules: [ModuleSnapshot]
+  let isOwn: Bool
 
   var json: JSONObject {
     let module = modules.module(of: frame)
@@ -246,6 +251,7 @@ private struct FrameJSON: JSONConvertible {
       "column": line?.column,
       "lineApproximate": line?.isApproximate,
       "inlined": frame.isInlined,
+      "own": isOwn,
       "storedAtConversion": frame.isStored,
       "trust": frame.trust.rawValue,
     ]

@@ -18,6 +18,9 @@ package struct CrashReport: Sendable {
   package var cause: Finding?
   /// The same for crashes of the same cause; the rules are in `Docs/Signatures.md`.
   package var signature: String?
+  /// The innermost call of the program's own code on the crashing thread, with file and line as far as
+  /// they are known; nil where none has a name.
+  package var place: String?
 
   /// The frames that are kept of one stack: its innermost and, of a deep recursion, its outermost.
   static let keptFrames = (head: 200, tail: 56)
@@ -55,6 +58,7 @@ package struct CrashReport: Sendable {
     let finding = finder.finding
     cause = snapshot.request == nil && snapshot.end == nil ? finding : nil
     signature = Signature.text(of: snapshot, trace: finder.trace, finding)
+    place = Signature(snapshot.modules).place(in: finder.trace.frames)
   }
 }
 

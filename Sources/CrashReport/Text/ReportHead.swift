@@ -9,6 +9,9 @@ extension CrashReport {
   struct Head: Sendable, Equatable {
     /// The message, else the explanation.
     var sentence: String
+    /// The place in the program's own code, such as "in App.run() at main.swift:28"; nil where it is not
+    /// known.
+    var place: String?
     /// Paragraphs that must not be missed.
     var paragraphs: [String]
     /// The signal, the cause, and what became of the process.
@@ -46,7 +49,7 @@ extension CrashReport {
     }
     return Head(
       sentence: message ?? explanation ?? "The dump does not show the cause.",
-      paragraphs: paragraphs, signs: known(signs), facts: known(facts))
+      place: place.map { "in \($0)" }, paragraphs: paragraphs, signs: known(signs), facts: known(facts))
   }
 
   /// Such as "SIGSEGV (11), SEGV_MAPERR".

@@ -9,6 +9,8 @@ package struct TextReport: Sendable {
   private let report: CrashReport
   private let width: Int
   private let usesColor: Bool
+  /// Tells the program's own calls from others.
+  private let signature: Signature
   private var lines: [String] = []
 
   /// The whole report.
@@ -32,6 +34,7 @@ package struct TextReport: Sendable {
     self.report = report
     self.width = width
     self.usesColor = usesColor
+    signature = Signature(report.snapshot.modules)
   }
 
   private mutating func addHead() {
@@ -40,6 +43,7 @@ package struct TextReport: Sendable {
     for line in safe.split(separator: "\n", omittingEmptySubsequences: false) {
       lines += Self.wrapped(String(line), width: width).map { styled($0, .strong) }
     }
+    if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }
     for paragraph in head.paragraphs {
       lines += Self.wrapped(paragraph.escapedForTerminal(), width: width)
     }
@@ -134,7 +138,8 @@ package struct TextReport: Sendable {
     let module = report.snapshot.modules.module(of: frame)
     let place = module?.text(of: frame.address).escapedForTerminal() ?? ""
     let doubt = frame.doubt.map { "[\($0)]" } ?? ""
-    let start = prefix + styled(frame.address.padded, .faint) + " " + function
+    let style = signature.standsOut(frame) ? Style.strong : .plain
+    let start = prefix + styled(frame.address.padded, .faint) + " " + styled(function, style)
     let parts = [place.isEmpty ? "" : styled(place, .faint), doubt].filter { !$0.isEmpty }
     let rest = ([location].filter { !$0.isEmpty } + parts).joined(separator: "  ")
     let columns = [
