@@ -166,6 +166,20 @@ import Testing
     // By ID and by file it is the same report.
     let byID = try run("show", entry.id, "--database", database, "--json")
     #expect(byID.output == (try run("show", entry.path, "--json").output))
+    // The lines around the own call, with its column marked.
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent()
+      .deletingLastPathComponent().path
+    let text = try run("show", entry.path, "--source", root).output
+    #expect(
+      text.split(separator: "\n").dropFirst().first?.hasPrefix("in DemoVictim.readEntry") == true)
+    let lines = text.split(separator: "\n")
+    let mark = try #require(lines.firstIndex { $0.drop { $0 == " " } == "^" }, "\(text)")
+    #expect(
+      lines[mark - 1].contains(" | ") && lines[mark - 1].contains("entry.pointee"), "\(lines[mark - 1])")
+    #expect(
+      try run("show", entry.path, "--source", root, "--html").output.contains("class=\"mark\""))
+    #expect(!(try run("show", entry.path).output.contains("      ^")))
     let debug = try run("debug", database, "--symbols", "/usr/lib/debug", "--print").output
     #expect(debug.contains("lldb"), "Swift's toolchain has it")
     #expect(debug.hasSuffix(" -c \(entry.path)\n"))

@@ -77,7 +77,9 @@ extension HTMLReport {
           let isOwn = signature.standsOut(frame)
           let kind = isOwn ? isBlamed ? "own blame" : "own" : "system"
           if isOwn { isBlamed = false }
-          addFrame(frame, number: number, kind: kind, to: &html)
+          addFrame(
+            frame, number: number, kind: kind, excerpt: thread.crashed ? excerpt(of: frame) : nil,
+            to: &html)
         case .elision(let words), .note(let words):
           html.element("li", ["class": "gap"], text: words)
         }
@@ -86,8 +88,13 @@ extension HTMLReport {
     }
   }
 
+  private func excerpt(of frame: StackFrame) -> SourceExcerpt? {
+    frame.sourceLocation.flatMap { report.excerpts[$0] }
+  }
+
   private func addFrame(
-    _ frame: StackFrame, number: Int?, kind: String, to html: inout HTMLWriter
+    _ frame: StackFrame, number: Int?, kind: String, excerpt: SourceExcerpt?,
+    to html: inout HTMLWriter
   ) {
     html.element("li", ["class": kind]) { html in
       html.element("b", text: number.map { String($0) } ?? "?")
@@ -98,6 +105,14 @@ extension HTMLReport {
           if let place = frame.lineText { html.element("span", ["class": "line"], text: place) }
           // An inlined call is at the place of the frame that it is in.
           if !frame.isInlined { addPlace(of: frame, to: &html) }
+        }
+        if let excerpt {
+          html.element("pre") { html in
+            for line in excerpt.lines {
+              html.element("span", line.isMarked ? ["class": "mark"] : [:], text: line.text)
+              html.breakLine()
+            }
+          }
         }
       }
     }

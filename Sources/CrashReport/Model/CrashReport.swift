@@ -1,5 +1,5 @@
 package import ProcessSnapshot
-internal import Stackwalk
+package import Stackwalk
 
 /// A crash as it is shown: the snapshot, and what was found out from it.
 ///
@@ -21,6 +21,8 @@ package struct CrashReport: Sendable {
   /// The innermost call of the program's own code on the crashing thread, with file and line as far as
   /// they are known; nil where none has a name.
   package var place: String?
+  /// Lines of source around places of the crashing thread, where somebody has read them.
+  package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
   /// The frames that are kept of one stack: its innermost and, of a deep recursion, its outermost.
   static let keptFrames = (head: 200, tail: 56)

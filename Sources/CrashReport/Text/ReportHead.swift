@@ -9,8 +9,7 @@ extension CrashReport {
   struct Head: Sendable, Equatable {
     /// The message, else the explanation.
     var sentence: String
-    /// The place in the program's own code, such as "in App.run() at main.swift:28"; nil where it is not
-    /// known.
+    /// The place in the program's own code, such as "in App.run() at main.swift:28".
     var place: String?
     /// Paragraphs that must not be missed.
     var paragraphs: [String]
@@ -49,7 +48,8 @@ extension CrashReport {
     }
     return Head(
       sentence: message ?? explanation ?? "The dump does not show the cause.",
-      place: place.map { "in \($0)" }, paragraphs: paragraphs, signs: known(signs), facts: known(facts))
+      place: place.map { "in \($0)" }, paragraphs: paragraphs, signs: known(signs),
+      facts: known(facts))
   }
 
   /// Such as "SIGSEGV (11), SEGV_MAPERR".

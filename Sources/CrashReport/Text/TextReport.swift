@@ -117,7 +117,9 @@ package struct TextReport: Sendable {
     lines += ["", styled(title, thread.crashed ? .strong : .plain)]
     for item in StackListing(thread).items {
       switch item {
-      case .frame(let frame, let number): addFrame(frame, index: number)
+      case .frame(let frame, let number):
+        addFrame(frame, index: number)
+        if thread.crashed { addSource(of: frame) }
       case .elision(let words): lines.append("  " + words.escapedForTerminal())
       case .note(let words): lines.append(styled("  " + words.escapedForTerminal(), .faint))
       }
@@ -153,6 +155,14 @@ package struct TextReport: Sendable {
       lines.append(start + (location.isEmpty ? "  " : " ") + rest)
     } else {
       lines += [start, "       " + rest]
+    }
+  }
+
+  private mutating func addSource(of frame: StackFrame) {
+    guard let place = frame.sourceLocation, let excerpt = report.excerpts[place] else { return }
+    for line in excerpt.lines {
+      let text = "       " + line.text.escapedForTerminal()
+      lines.append(styled(text, line.isMarked ? .plain : .faint))
     }
   }
 

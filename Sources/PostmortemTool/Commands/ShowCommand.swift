@@ -11,8 +11,8 @@ enum ShowCommand: Subcommand {
   static let help = """
     Shows a report: the cause, the place, and the stacks of all threads.
 
-    Usage: postmortem show [DIR] [ID] [--symbols DIR]... [--text|--json|--html] [-o FILE]
-                           [--color WHEN] [--no-pager] [--no-symbols]
+    Usage: postmortem show [DIR] [ID] [--symbols DIR]... [--source DIR]... [--text|--json|--html]
+                           [-o FILE] [--color WHEN] [--no-pager] [--no-symbols]
            postmortem show FILE|- [OPTION]...
 
     DIR is a database; POSTMORTEM_DATABASE in the environment stands for it. ID is a report ID as
@@ -24,6 +24,9 @@ enum ShowCommand: Subcommand {
       --database DIR  the same as DIR in front of ID
       --symbols DIR   look here too for files of the same builds: by build ID (.build-id/xx/yyyy.debug)
                       and by file name; may be given more than once
+      --source DIR    show the lines around the program's own calls from files in DIR, as they are now:
+                      by the longest end of the path that debug information has; may be given more
+                      than once
       --text          print the report as text, which is the default, as wide as the terminal is
       --color WHEN    colour text: always, never, or auto, which is the default: on a terminal, unless
                       NO_COLOR is set
@@ -38,17 +41,20 @@ enum ShowCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
       words, flags: ["--html", "--json", "--no-pager", "--no-symbols", "--text"],
-      options: ["--color", "--database", "--symbols", "-o"], operands: 0...2, help: help)
+      options: ["--color", "--database", "--source", "--symbols", "-o"], operands: 0...2, help: help
+    )
     guard ["--html", "--json", "--text"].count(where: arguments.has) <= 1 else {
       throw ToolError.usage("only one of --html, --json and --text can be given", help: help)
     }
     let color = try color(arguments)
     let snapshot = try snapshot(arguments)
     let directories = arguments.values(of: "--symbols")
-    for directory in directories { try InputFile.requireDirectory(directory) }
-    let report = CrashReport(
+    let sources = arguments.values(of: "--source")
+    for directory in directories + sources { try InputFile.requireDirectory(directory) }
+    var report = CrashReport(
       snapshot: snapshot, symbolicating: !arguments.has("--no-symbols"),
       symbolDirectories: directories)
+    SourceFinder(directories: sources).add(to: &report)
     let output = try text(of: report, arguments, color: color)
     guard let path = arguments["-o"] else {
       let isText = !arguments.has("--json") && !arguments.has("--html")

@@ -1,0 +1,64 @@
+package import Stackwalk
+
+/// The lines of source around a place, with a mark under its column.
+package struct SourceExcerpt: Sendable, Equatable {
+  /// Lines before the place, and after it.
+  private static let context = 2
+  /// A longer line is cut: generated code has lines of megabytes.
+  private static let maximumWidth = 200
+
+  /// A line as it is shown, and whether it is the one of the place or its mark.
+  package struct Line: Sendable, Equatable {
+    package let text: String
+    package let isMarked: Bool
+  }
+
+  package let lines: [Line]
+
+  /// Takes the lines out of a file; nil where it has no such line.
+  ///
+  /// - Parameter text: the whole file.
+  package init?(of location: SourceLocation, in text: [UInt8]) {
+    guard let line = location.line, line > 0 else { return nil }
+    var lines: [Line] = []
+    let first = max(1, line - Self.context)
+    let width = String(line.addingReportingOverflow(Self.context).partialValue).count
+    let all = text.split(separator: 0x0A, maxSplits: 1 << 20, omittingEmptySubsequences: false)
+    guard line <= all.count else { return nil }
+    for number in first...min(line + Self.context, all.count) {
+      let bytes = all[number - 1]
+      let content = String(decoding: bytes.prefix(Self.maximumWidth), as: UTF8.self)
+        .replacing("\t", with: "    ")
+      let label = String(number)
+      let blanks = String(repeating: " ", count: max(0, width - label.count))
+      let isPlace = number == line
+      lines.append(Line(text: "\(blanks)\(label) | \(content)", isMarked: isPlace))
+      if isPlace, let column = location.column, column > 0, column <= Self.maximumWidth {
+        let before = String(decoding: bytes.prefix(column - 1), as: UTF8.self)
+          .replacing("\t", with: "    ")
+        let gap = String(repeating: " ", count: width + 3 + before.count)
+        lines.append(Line(text: gap + "^", isMarked: true))
+      }
+    }
+    self.lines = lines
+  }
+}
+
+extension CrashReport {
+  /// Places of which source is shown.
+  private static var placeCount: Int { 12 }
+
+  /// The places of the program's own calls on the crashing thread, innermost first.
+  package var ownPlaces: [SourceLocation] {
+    let signature = Signature(snapshot.modules)
+    var places: [SourceLocation] = []
+    for frame in threads.first(where: \.crashed)?.frames ?? [] where signature.standsOut(frame) {
+      guard let place = frame.sourceLocation, place.line != nil, !places.contains(place) else {
+        continue
+      }
+      places.append(place)
+      if places.count == Self.placeCount { break }
+    }
+    return places
+  }
+}

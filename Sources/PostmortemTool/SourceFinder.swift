@@ -1,0 +1,42 @@
+internal import CrashReport
+internal import Stackwalk
+
+/// Finds the source files that a report's debug information names.
+///
+/// In directories that the caller names: by the longest end of the path that is there, so that a
+/// checkout at another place serves. Files outside them are not read, whatever a report says: its paths
+/// are as little to be trusted as its memory.
+struct SourceFinder {
+  private let directories: [String]
+  /// Larger files are not source.
+  private static let maximumSize = 8 << 20
+
+  /// - Parameter directories: where to look; these must exist.
+  init(directories: [String]) { self.directories = directories }
+
+  /// Reads the lines around the program's own calls of the crashing thread into a report.
+  func add(to report: inout CrashReport) {
+    var files: [String: [UInt8]] = [:]
+    for place in report.ownPlaces {
+      let text = files[place.file] ?? bytes(of: place.file)
+      files[place.file] = text
+      report.excerpts[place] = text.flatMap { SourceExcerpt(of: place, in: $0) }
+    }
+  }
+
+  private func bytes(of file: String) -> [UInt8]? {
+    let parts = file.split(separator: "/")
+    guard !parts.isEmpty, !parts.contains(".."), !file.utf8.contains(0) else { return nil }
+    for count in stride(from: parts.count, to: 0, by: -1) {
+      let end = parts.suffix(count).joined(separator: "/")
+      for directory in directories {
+        let path = "\(directory)/\(end)"
+        guard InputFile.exists(path), let bytes = try? InputFile.bytes(of: path),
+          bytes.count <= Self.maximumSize
+        else { continue }
+        return bytes
+      }
+    }
+    return nil
+  }
+}
