@@ -6,12 +6,6 @@ protocol Subcommand: SendableMetatype {
   /// One line for the list of subcommands.
   static var summary: String { get }
   /// The output of `--help`, ending in a line feed.
-  static func subcommand(_ name: String) throws(ToolError) -> any Subcommand.Type {
-    if let command = subcommands.first(where: { $0.name == name }) { return command }
-    let hint = Suggestion.text(for: name, among: subcommands.map { $0.name })
-    throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'\(hint)", help: help)
-  }
-
   static var help: String { get }
 
   /// Runs it with the words behind the subcommand's name.
@@ -69,6 +63,12 @@ struct PostmortemTool {
       return Terminal.print(command.help)
     }
     try command.run(rest)
+  }
+
+  static func subcommand(_ name: String) throws(ToolError) -> any Subcommand.Type {
+    if let command = subcommands.first(where: { $0.name == name }) { return command }
+    let hint = Suggestion.text(for: name, among: subcommands.map { $0.name })
+    throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'\(hint)", help: help)
   }
 
   static var help: String {

@@ -1,3 +1,4 @@
+internal import ProcessSnapshot
 package import Stackwalk
 
 /// The lines of source around a place, with a mark under its column.
@@ -27,20 +28,24 @@ package struct SourceExcerpt: Sendable, Equatable {
     guard line <= all.count else { return nil }
     for number in first...min(line + Self.context, all.count) {
       let bytes = all[number - 1]
-      let content = String(decoding: bytes.prefix(Self.maximumWidth), as: UTF8.self)
-        .replacing("\t", with: "    ")
+      let content = Self.shown(bytes.prefix(Self.maximumWidth))
       let label = String(number)
       let blanks = String(repeating: " ", count: max(0, width - label.count))
       let isPlace = number == line
       lines.append(Line(text: "\(blanks)\(label) | \(content)", isMarked: isPlace))
       if isPlace, let column = location.column, column > 0, column <= Self.maximumWidth {
-        let before = String(decoding: bytes.prefix(column - 1), as: UTF8.self)
-          .replacing("\t", with: "    ")
+        let before = Self.shown(bytes.prefix(column - 1))
         let gap = String(repeating: " ", count: width + 3 + before.count)
         lines.append(Line(text: gap + "^", isMarked: true))
       }
     }
     self.lines = lines
+  }
+
+  /// Four spaces for a tab, so that the mark stands where it should.
+  private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
+    String(
+      decoding: bytes.flatMap { $0 == 0x09 ? [0x20, 0x20, 0x20, 0x20] : [$0] }, as: UTF8.self)
   }
 }
 
