@@ -88,6 +88,18 @@ import Testing
     #expect(dumps.directory.bytes("quarantine/app@\(bad).2") == [4, 5, 6])
   }
 
+  @Test func whatAKilledConverterLeftInQuarantineIsTakenOver() throws {
+    let bad = try dumps.putDump([1, 2, 3])
+    try FileManager.default.createDirectory(
+      atPath: dumps.path + "/quarantine", withIntermediateDirectories: true)
+    // One was killed while it wrote the reason, another one behind that.
+    let names = ["app@\(bad).reason", "app@\(bad).reason.1.tmp"]
+    for name in names { try dumps.directory.put([0x78], "quarantine/" + name) }
+    for _ in 1...3 { _ = try processIntermediateDumps(database: dumps.path) }
+    #expect(dumps.directory.names("quarantine") == ["app@\(bad)", "app@\(bad).reason"])
+    #expect(dumps.directory.bytes("quarantine/app@\(bad).reason") != [0x78])
+  }
+
   @Test func aFailureOfTheMachineIsNoFailureOfTheDump() throws {
     let id = try dumps.putDump()
     _ = try CrashReportDatabase(path: dumps.path)

@@ -45,20 +45,24 @@ extension PendingDirectory {
       // The reason first: a dump that lies there without one would be a riddle.
       let text = "\(reason)\nattempts: \(claim.attempt)\n"
       let reasonName = "\(target).reason"
-      guard
-        try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: false)
-      else { continue }
+      // One without a dump is of a converter that was killed in between.
+      _ = try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: true)
       let result = try directory.rename(
         claim.name.description, to: quarantine, target, replacing: false)
       guard result == .done else {
-        try quarantine.remove(reasonName)
+        // The reason is of the dump that has the name now.
         if result == .targetExists { continue }
+        try quarantine.remove(reasonName)
         throw CrashReportDatabaseError(
           .fileSystemError, "\(directory.path)/\(claim.name) was taken away")
       }
       let record = claim.name.with(role: .runRecord).description
       _ = try directory.rename(record, to: quarantine, "\(target).run", replacing: false)
       try directory.remove(claim.name.with(role: .fifo).description)
+      for unfinished in (try? quarantine.names()) ?? []
+      where unfinished.hasPrefix("\(reasonName).") && unfinished.hasSuffix(".tmp") {
+        try? quarantine.remove(unfinished)
+      }
       try quarantine.synchronize()
       try directory.synchronize()
       return target
