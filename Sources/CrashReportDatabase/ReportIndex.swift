@@ -12,7 +12,7 @@ package import IntermediateDump
 package struct ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
-  private static let magic: UInt32 = 0x3149_4D50  // "PMI1"
+  private static let magic: UInt32 = 0x3249_4D50  // "PMI2": the rules of signatures are a part of it
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10

@@ -75,7 +75,7 @@ import Testing
   @Test func whereAThreadBeginsDoesNotCount() {
     let frames = [frame("App.f() -> ()"), frame("static App.Main.main() -> ()"), frame("App_main")]
     #expect(text(frames) == "SIGABRT | App.f()")
-    #expect(text(Array(frames.dropFirst(2))) == "SIGABRT | App_main")
+    #expect(text(Array(frames.dropFirst(2))) == "SIGABRT | abort | App_main")
   }
 
   @Test func whatMayBeLeftOverDoesNotCount() {
@@ -88,10 +88,10 @@ import Testing
   @Test func withoutNamesOfItsOwn() {
     #expect(
       text([frame("abort", isSystem: true), frame(nil), frame("main")])
-        == "SIGABRT | main")
-    #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | app")
+        == "SIGABRT | abort | main")
+    #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | abort | app+0x0")
     #expect(text([frame("abort", isSystem: true)]) == "SIGABRT | abort")
-    #expect(text([]) == "SIGABRT")
+    #expect(text([]) == "SIGABRT | abort")
   }
 
   /// Which function of a recursion found the stack full is chance.

@@ -1,12 +1,13 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
 /// Groups crashes of one cause under one line of text.
 ///
 /// The signal, then the names of the innermost calls of the program's own code. No addresses, which
-/// change with every run; no offsets, lines and numbers of closures, which change with every build;
-/// nothing that differs between threads or with what was inlined. The rules, and what they cannot
-/// do, are in `Docs/Signatures.md`.
+/// change with every run; no lines and numbers of closures, which change with every build, nor offsets
+/// but where there are no names; nothing that differs between threads or with what was inlined. The
+/// rules, and what they cannot do, are in `Docs/Signatures.md`.
 struct Signature: Sendable {
   private static let frameCount = 3
   /// Functions of a recursion that are named.
@@ -35,7 +36,9 @@ struct Signature: Sendable {
     {
       return "\(kind) | recursion | " + names.joined(separator: ", ")
     }
-    return ([kind] + signature.names(of: trace.frames)).joined(separator: " | ")
+    let (names, isTelling) = signature.names(of: trace.frames)
+    let cause = isTelling ? nil : finding?.kind
+    return ([kind] + (cause.map { [$0] } ?? []) + names).joined(separator: " | ")
   }
 
   /// The signal; "hang" or "dump" where there was none; nil where it was lost.
@@ -70,24 +73,26 @@ struct Signature: Sendable {
     return "\(name) at \(file)" + (location.line.map { ":\($0)" } ?? "")
   }
 
-  private func names(of frames: [StackFrame]) -> [String] {
+  /// The names of a stack, and whether they tell one crash from another of the program.
+  private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
     // A frame behind a gap or found by a scan may be left over from another call.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
       let own = frames.filter(isOwn).compactMap(\.function).map(SignatureName.init)
       // The first function of a thread says nothing of the cause, unless there is nothing else.
       for names in [own.filter { !$0.isEntry }, own] where !names.isEmpty {
-        return Self.innermost(names.map(\.text))
+        return (Self.innermost(names.map(\.text)), names.contains { !$0.isEntry })
       }
     }
-    // A program without names: its module is all that stays the same from build to build.
+    // A program without names: an offset tells its crashes apart until it is built again.
     if let frame = frames.first(where: isInOwnModule), let module = modules.module(of: frame) {
-      return [module.name]
+      let offset = frame.address.wrappedDistance(above: module.address)
+      return (["\(module.name)+\(Address(offset))"], false)
     }
     let system = frames.compactMap(\.function).filter { !SystemCode.isArtificial($0) }
     let names = Self.innermost(system.map { SignatureName($0).text })
-    guard names.isEmpty else { return names }
-    return frames.first.flatMap { modules.module(of: $0) }.map { [$0.name] } ?? []
+    guard names.isEmpty else { return (names, true) }
+    return (frames.first.flatMap { modules.module(of: $0) }.map { [$0.name] } ?? [], false)
   }
 
   /// The first few, of the same in a row one.
