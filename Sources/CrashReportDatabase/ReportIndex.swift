@@ -12,7 +12,8 @@ package import IntermediateDump
 package struct ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
-  private static let magic: UInt32 = 0x3249_4D50  // "PMI2": the rules of signatures are a part of it
+  /// "PMI2"; another one where the rules of signatures change, of which a record keeps one.
+  private static let magic: UInt32 = 0x3249_4D50
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
