@@ -26,7 +26,7 @@ import Testing
     let summary = try #require(processed.first?.summary)
     #expect(summary.signal == 11 && summary.signature?.hasPrefix("SIGSEGV") == true)
     let line = try #require(processed.first?.description)
-    #expect(line.hasPrefix("report \(id) from app@\(id): SIGSEGV "), "\(line)")
+    #expect(line.hasPrefix("report \(id) from app@\(id): SIGSEGV"), "\(line)")
     #expect(dumps.names.isEmpty)
     let report = try #require(try dumps.reports.first)
     #expect(report.id == id && report.state == .pending)

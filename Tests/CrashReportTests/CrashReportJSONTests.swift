@@ -41,7 +41,8 @@ import Testing
       object.keys.sorted() == [
         "annotations", "capture", "cause", "client", "complete", "end", "exception", "explanation",
         "mappings",
-        "mappingsOmitted", "memory", "message", "modules", "process", "reportID", "request",
+        "mappingsOmitted", "memory", "message", "modules", "place", "process", "reportID",
+        "request",
         "resources", "schemaVersion", "signature", "survival", "system", "threads",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
@@ -69,7 +70,7 @@ import Testing
     #expect(
       frames[0].keys.sorted() == [
         "address", "column", "file", "function", "functionOffset", "inlined", "line",
-        "lineApproximate", "module", "moduleOffset", "storedAtConversion", "symbol", "trust",
+        "lineApproximate", "module", "moduleOffset", "own", "storedAtConversion", "symbol", "trust",
       ])
     #expect(frames[0]["module"] as? String == "app")
     #expect(frames[0]["moduleOffset"] as? String == "0x234")
@@ -131,6 +132,6 @@ import Testing
       Signature.text(of: snapshot, trace: StackTrace(frames), nil)
         == "SIGABRT | App.run(n:) | App.start()")
     let nameless = StackTrace([StackFrame(nil, module: 1)])
-    #expect(Signature.text(of: snapshot, trace: nameless, nil) == "SIGABRT | app")
+    #expect(Signature.text(of: snapshot, trace: nameless, nil) == "SIGABRT | app+0xfff")
   }
 }

@@ -89,7 +89,7 @@ import Testing
     #expect(
       text([frame("abort", isSystem: true), frame(nil), frame("main")])
         == "SIGABRT | abort | main")
-    #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | abort | app+0x0")
+    #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | abort | app+0x1000")
     #expect(text([frame("abort", isSystem: true)]) == "SIGABRT | abort")
     #expect(text([]) == "SIGABRT | abort")
   }

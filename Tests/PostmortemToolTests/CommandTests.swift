@@ -172,7 +172,8 @@ import Testing
       .deletingLastPathComponent().path
     let text = try run("show", entry.path, "--source", root).output
     #expect(
-      text.split(separator: "\n").dropFirst().first?.hasPrefix("in DemoVictim.readEntry") == true)
+      text.split(separator: "\n").dropFirst().first?.hasPrefix(
+        "in PostmortemTool.DemoVictim.readEntry") == true)
     let lines = text.split(separator: "\n")
     let mark = try #require(lines.firstIndex { $0.drop { $0 == " " } == "^" }, "\(text)")
     #expect(lines[mark - 1].contains(" |     return unsafe entry.pointee"), "\(lines[mark - 1])")

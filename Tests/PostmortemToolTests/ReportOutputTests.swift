@@ -85,8 +85,9 @@ import Testing
       (["TERM": "dumb", "NO_COLOR": ""], false),
     ] {
       let shown = try await Self.run(
-        terminal + "\"stty cols 60; $0 show \(dump)\"", in: directory, environment: environment)
-      #expect(shown.standardOutput.contains("SIGSEGV"))
+        terminal + "\"stty cols 60; $0 show \(dump)\"", in: directory,
+        environment: environment.merging(["PAGER": "sed s/SIGSEGV/paged-SIGSEGV/"]) { $1 })
+      #expect(shown.standardOutput.contains("paged-SIGSEGV"))
       #expect(shown.standardOutput.contains("\u{1B}[") == hasColor, "\(environment)")
     }
   }

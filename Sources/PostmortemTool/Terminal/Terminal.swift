@@ -43,7 +43,7 @@ enum Terminal {
     pager.environment = ["LESS": "FRX"].merging(environment) { $1 }
     pager.arguments = ["-c", environment["PAGER"].flatMap { $0.isEmpty ? nil : $0 } ?? "less"]
     pager.standardInput = pipe
-    // Where it ends before it has read all, the rest is not wanted.
+    // The rest is not wanted where it ends before it has read all.
     signal(SIGPIPE, SIG_IGN)
     guard (try? pager.run()) != nil else { return print(text) }
     try? pipe.fileHandleForReading.close()

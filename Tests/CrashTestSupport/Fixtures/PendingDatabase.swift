@@ -91,11 +91,12 @@ package final class PendingDatabase: Sendable {
     } ?? []
 }
 
-extension String {
+extension StringProtocol {
   /// True for the line that a converter prints of a dump that was whole.
   package var tellsAWholeDump: Bool {
-    guard hasPrefix("report "), let start = firstRange(of: ": ")?.upperBound else { return false }
-    let outcome = self[start...]
+    guard hasPrefix("report "), let start = String(self).firstRange(of: ": ")?.upperBound
+    else { return false }
+    let outcome = String(self)[start...]
     return outcome == "complete" || outcome.hasPrefix("SIG") || outcome.hasPrefix("signal ")
   }
 }
