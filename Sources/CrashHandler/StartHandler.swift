@@ -39,7 +39,8 @@ public func startHandler(
   annotations: [String: String] = [:],
   options: HandlerOptions = HandlerOptions()
 ) throws(CrashHandlerError) -> Handler {
-  let identifier = identifier ?? defaultIdentifier()
+  let executable = LaunchFacts.executablePath()
+  let identifier = identifier ?? defaultIdentifier(executable)
   guard PendingDumpName.isValidIdentifier(identifier) else {
     throw CrashHandlerError(
       .invalidIdentifier,
@@ -59,24 +60,32 @@ public func startHandler(
     let standard = StandardDescriptors()
     defer { withExtendedLifetime(standard) {} }
     let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
-    let course =
-      options.reportsUncleanEnds && !options.forgoing.contains(.files)
-      ? RunCourse.current(product: product, version: version, environment: environment) : nil
-    var files = try PendingDumpFiles.make(
-      database: database, identifier: identifier, signals: signals, course: course)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
-      annotations: annotations, reportID: files.reportID,
-      capturesArguments: options.capturesArguments)
-    try HandlerInstaller.install(
-      files: files, facts: facts, course: course, options: options, signals: signals,
-      hasStandardError: standard.hasStandardError)
-    let handler = Handler(
-      database: database, identifier: identifier, reportID: files.reportID)
-    files.keep()
-    for path in options.attachments { addAttachment(path: path) }
-    current = DirectoryIdentity(path: database).map { (handler, $0) }
-    return handler
+      annotations: annotations, capturesArguments: options.capturesArguments,
+      executablePath: executable)
+    let statistics = ProcessStatistics.current()
+    var record = RunRecord.current(signals, statistics: statistics)
+    if options.reportsUncleanEnds && !options.forgoing.contains(.files) {
+      record.course = RunCourse.current(facts)
+    }
+    do throws(CrashHandlerError) {
+      var files = try PendingDumpFiles.make(
+        database: database, identifier: identifier, record: record)
+      // A thread can only be made by one that is there.
+      try HandlerInstaller.install(
+        files: files, facts: facts, options: options, signals: signals,
+        hasStandardError: standard.hasStandardError, isAlone: statistics?.threadCount == 1)
+      let handler = Handler(
+        database: database, identifier: identifier, reportID: files.reportID)
+      files.keep()
+      for path in options.attachments { addAttachment(path: path) }
+      current = DirectoryIdentity(path: database).map { (handler, $0) }
+      return handler
+    } catch {
+      facts.cgroup.close()
+      throw error
+    }
   }
 }
 
@@ -85,10 +94,10 @@ extension Handler {
   public static var current: Handler? { started.withLock { $0?.handler } }
 }
 
-private func defaultIdentifier() -> String {
-  let path = LaunchFacts.executablePath() ?? CommandLine.arguments.first ?? "program"
-  return PendingDumpName.identifier(
-    reducing: String(path.split(separator: "/").last ?? "program"))
+private func defaultIdentifier(_ executable: String?) -> String {
+  var path = (executable ?? CommandLine.arguments.first ?? "program")[...]
+  while path.cut(before: UInt8(ascii: "/")) != nil {}
+  return PendingDumpName.identifier(reducing: String(path))
 }
 
 /// A directory by device and inode, so that two spellings of one path are equal.

@@ -100,7 +100,7 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       case .fifo: ".fifo"
       case .hang: ".hang"
       }
-    return "\(identifier)@\(reportID)\(suffix)"
+    return identifier + "@" + reportID.description + suffix
   }
 
   private static func role(suffix: Substring) -> Role? {

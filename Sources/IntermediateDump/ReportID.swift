@@ -10,7 +10,8 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   /// Makes a random identifier.
   public init() {
     var generator = SystemRandomNumberGenerator()
-    var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    let (low, high) = (generator.next(), generator.next())
+    var bytes = (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? low : high) >> (8 * ($0 & 7))) }
     bytes[6] = bytes[6] & 0x0F | 0x40
     bytes[8] = bytes[8] & 0x3F | 0x80
     self.bytes = bytes
@@ -61,8 +62,14 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   }
 
   public var description: String {
-    [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
-      .map(\.hexadecimal).joined(separator: "-")
+    var text: [UInt8] = []
+    text.reserveCapacity(36)
+    for (index, byte) in bytes.enumerated() {
+      if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
+      text.append(byte.highDigit)
+      text.append(byte.lowDigit)
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 
   public static func < (left: ReportID, right: ReportID) -> Bool {

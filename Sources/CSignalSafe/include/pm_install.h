@@ -44,6 +44,10 @@ void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
+// The name that the executable was started by, the last text at the top of the main thread's stack. Source: getauxval(3),
+// AT_EXECFN.
+uint64_t pm_executable_name(void);
+
 // Tells whether an address is in Swift's runtime as a shared library: a signal handler there is its backtracer's.
 int pm_is_in_swift_runtime(uint64_t address);
 

@@ -3,8 +3,10 @@ internal import IntermediateDump
 
 extension RunRecord {
   /// The record of the calling process; what the kernel does not tell is 0 or empty.
-  static func current(_ signals: CrashSignals? = nil) -> RunRecord {
-    let statistics = ProcessStatistics.current()
+  static func current(
+    _ signals: CrashSignals? = nil,
+    statistics: ProcessStatistics? = ProcessStatistics.current()
+  ) -> RunRecord {
     var status = stat()
     let hasNamespace = unsafe stat("/proc/self/ns/pid", &status) == 0
     let namespace = hasNamespace ? UInt64(status.st_ino) : nil
@@ -12,7 +14,8 @@ extension RunRecord {
     var record = RunRecord(
       processID: UInt32(bitPattern: getpid()),
       startTime: statistics?.startTime ?? 0, stackStart: statistics?.stackStart ?? 0,
-      bootID: TextFile.bytes("/proc/sys/kernel/random/boot_id").map(RunRecord.bootID(of:)) ?? "",
+      bootID: TextFile.bytes("/proc/sys/kernel/random/boot_id", isOneRecord: true)
+        .map(RunRecord.bootID(of:)) ?? "",
       processNamespace: namespace,
       launchTime: LaunchFacts.time(CLOCK_REALTIME),
       signals: signals.map {
@@ -26,6 +29,6 @@ extension RunRecord {
 extension ProcessStatistics {
   /// Those of the calling process; nil without `/proc`.
   static func current() -> ProcessStatistics? {
-    TextFile.bytes("/proc/self/stat").flatMap(ProcessStatistics.init(statText:))
+    TextFile.bytes("/proc/self/stat", isOneRecord: true).flatMap(ProcessStatistics.init(statText:))
   }
 }

@@ -12,7 +12,9 @@ package func writeBeat(hangReport: ReportID?) {
   guard let capture = Capture.ofHandler else { return }
   let file = RunNoteFile(capture)
   guard file.isOurs else { return }
-  var evidence = RunEvidence.current()
+  let cgroup = Cgroup.current()
+  var evidence = RunEvidence.current(cgroup)
+  cgroup.close()
   evidence.hangReport = hangReport
   guard let bytes = evidence.beat() else { return }
   unsafe bytes.withUnsafeBytes { buffer in

@@ -14,33 +14,29 @@ struct MemoryGroup {
   /// Nil for none.
   var limit: UInt64?
 
-  static func current() -> MemoryGroup {
-    var group = MemoryGroup()
-    group.path = CgroupText.memoryPath(in: TextFile.text("/proc/self/cgroup") ?? "")
-    for directory in CgroupText.memoryDirectories(of: group.path ?? "/", isOwn: true) {
-      guard let kills = CgroupText.memoryKills(in: directory, contents: TextFile.text) else {
-        continue
-      }
-      group.kills = kills.count
-      if kills.isUnified {
-        group.used = value("\(directory)/memory.current")
-        group.limit = value("\(directory)/memory.max")
-      } else {
-        group.used = value("\(directory)/memory.usage_in_bytes")
-        // Version 1 says "no limit" with the largest number of pages.
-        group.limit = value("\(directory)/memory.limit_in_bytes").flatMap {
-          $0 >= 1 << 62 ? nil : $0
-        }
-      }
-      group.processCount = TextFile.text("\(directory)/cgroup.procs").map {
-        UInt64($0.split(separator: "\n").count)
-      }
-      break
+  /// That of the calling process.
+  init(_ cgroup: Cgroup) {
+    path = cgroup.path
+    guard let (directory, isUnified) = cgroup.memory else { return }
+    let events = isUnified ? "memory.events" : "memory.oom_control"
+    kills = CgroupText.number(
+      "oom_kill", in: TextFile.text("\(directory)/\(events)", isOneRecord: true))
+    used = Self.value(cgroup.files.memoryUsed)
+    // Version 1 says "no limit" with the largest number of pages.
+    limit = Self.value(cgroup.files.memoryLimit).flatMap { $0 >= 1 << 62 ? nil : $0 }
+    processCount = TextFile.bytes("\(directory)/cgroup.procs").map { bytes in
+      bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
     }
-    return group
   }
 
-  private static func value(_ path: String) -> UInt64? {
-    TextFile.text(path).flatMap { UInt64($0.trimmingLineEnd()) }
+  /// Read at its place, so that the crash reads from the start too.
+  private static func value(_ file: HeldFile) -> UInt64? {
+    var digits: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    return unsafe withUnsafeMutableBytes(of: &digits) { buffer in
+      let count = unsafe pread(file.descriptor, buffer.baseAddress, buffer.count, 0)
+      guard count > 0 else { return nil }
+      return unsafe UInt64(
+        String(decoding: buffer.prefix(count), as: UTF8.self).trimmingLineEnd())
+    }
   }
 }

@@ -55,9 +55,29 @@ package struct RunEvidence: Sendable, Equatable {
     self = evidence
   }
 
-  /// Writes the same map.
+  /// Writes the same map, field by field: making `mapFields` takes 0.1 ms, which each launch would pay.
   package func encode(to writer: inout IntermediateDumpWriter) {
-    writer.map(.runEvidence, self, Self.mapFields)
+    func write(_ key: IntermediateDumpKey, _ value: UInt64?) {
+      if let value { writer.unsigned(key, value) }
+    }
+    writer.startMap(.runEvidence)
+    writer.signed(.evidenceTime, time)
+    write(.evidenceUptime, uptime)
+    write(.evidenceMachineKills, machineKills)
+    write(.evidenceGroupKills, groupKills)
+    write(.evidenceGroupProcesses, groupProcesses)
+    writer.text(.cgroup, cgroup)
+    write(.memoryUsed, memoryUsed)
+    write(.memoryLimit, memoryLimit)
+    write(.evidenceResidentMemory, residentMemory)
+    write(.evidenceMachineMemory, machineMemory)
+    write(.evidenceAvailableMemory, availableMemory)
+    if !lockedFiles.isEmpty {
+      let lines = lockedFiles.map { $0.replacing("\n", with: " ") }
+      writer.text(.evidenceLockedFiles, lines.joined(separator: "\n"))
+    }
+    writer.bytes(.evidenceHangReport, hangReport?.bytes)
+    writer.end()
   }
 
   /// A beat as it lies in a run record: its size (4 bytes), a document of its own, zeros.
