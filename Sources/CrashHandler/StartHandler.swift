@@ -95,9 +95,10 @@ extension Handler {
 }
 
 private func defaultIdentifier(_ executable: String?) -> String {
-  var path = (executable ?? CommandLine.arguments.first ?? "program")[...]
-  while path.cut(before: UInt8(ascii: "/")) != nil {}
-  return PendingDumpName.identifier(reducing: String(path))
+  let path = (executable ?? CommandLine.arguments.first ?? "program").utf8
+  let slash = path.lastIndex(of: UInt8(ascii: "/"))
+  let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+  return PendingDumpName.identifier(reducing: String(Substring(name)))
 }
 
 /// A directory by device and inode, so that two spellings of one path are equal.

@@ -140,8 +140,9 @@ public struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is
   /// left.
   public static func identifier(reducing text: String) -> String {
-    let reduced = String(
-      decoding: text.utf8.map { isAllowed($0) ? $0 : UInt8(ascii: "-") }.prefix(128), as: UTF8.self)
+    var bytes = Array(text.utf8.prefix(128))
+    for index in bytes.indices where !isAllowed(bytes[index]) { bytes[index] = UInt8(ascii: "-") }
+    let reduced = String(decoding: bytes, as: UTF8.self)
     return isValidIdentifier(reduced) ? reduced : "program"
   }
 

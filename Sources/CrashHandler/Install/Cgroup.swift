@@ -8,8 +8,10 @@ struct Cgroup {
   let files: CgroupFiles
   /// The memory control group's path; nil if there is none.
   let path: String?
-  /// Where its files lie, and whether they are version 2's; nil if they cannot be opened.
-  let memory: (directory: String, isUnified: Bool)?
+  /// Where its files lie; nil if they cannot be opened.
+  let memoryDirectory: String?
+  /// Whether they are version 2's.
+  let isUnified: Bool
 
   /// The calling process's.
   static func current() -> Cgroup {
@@ -18,11 +20,11 @@ struct Cgroup {
     let tasks = open(paths, paths.tasks, "pids", "pids.current", "pids.current")
     return Cgroup(
       files: CgroupFiles(
-        memoryUsed: HeldFile(memory?.descriptor ?? -1),
+        memoryUsed: HeldFile(memory.descriptor),
         memoryLimit: limit(memory, "memory.max", "memory.limit_in_bytes"),
-        tasksUsed: HeldFile(tasks?.descriptor ?? -1),
+        tasksUsed: HeldFile(tasks.descriptor),
         tasksLimit: limit(tasks, "pids.max", "pids.max")),
-      path: paths.ofMemory, memory: memory.map { ($0.directory, $0.isUnified) })
+      path: paths.ofMemory, memoryDirectory: memory.directory, isUnified: memory.isUnified)
   }
 
   /// Closes the files, where they are not for a crash.
@@ -33,7 +35,21 @@ struct Cgroup {
     }
   }
 
-  private typealias Usage = (descriptor: Int32, directory: String, isUnified: Bool)
+  /// An open file, -1 for none, and where it lies.
+  private struct Usage {
+    var descriptor: Int32 = -1
+    var directory: String?
+    var isUnified = false
+
+    init() {}
+
+    init(_ directory: String, _ name: String, isUnified: Bool) {
+      descriptor = unsafe Glibc.open(directory + "/" + name, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return }
+      self.directory = directory
+      self.isUnified = isUnified
+    }
+  }
 
   /// Opens the file that tells what a control group uses, of version 1 where that has the controller.
   ///
@@ -42,30 +58,23 @@ struct Cgroup {
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ controller: String, _ name: String,
     _ oldName: String
-  ) -> Usage? {
+  ) -> Usage {
     let root = CgroupText.root
+    var usage = Usage()
     if path == nil {
-      if let path = paths.unified, path != "/", let usage = usage("\(root)\(path)", name, true) {
-        return usage
-      }
-      if let usage = usage(root, name, true) { return usage }
+      if let path = paths.unified, path != "/" { usage = Usage(root + path, name, isUnified: true) }
+      if usage.descriptor < 0 { usage = Usage(root, name, isUnified: true) }
       // Without /proc nothing says which version it is.
-      if paths.unified != nil { return nil }
+      if usage.descriptor >= 0 || paths.unified != nil { return usage }
     }
-    if let path, path != "/", let usage = usage("\(root)/\(controller)\(path)", oldName, false) {
-      return usage
-    }
-    return usage("\(root)/\(controller)", oldName, false)
+    let oldRoot = root + "/" + controller
+    if let path, path != "/" { usage = Usage(oldRoot + path, oldName, isUnified: false) }
+    return usage.descriptor >= 0 ? usage : Usage(oldRoot, oldName, isUnified: false)
   }
 
-  private static func usage(_ directory: String, _ name: String, _ isUnified: Bool) -> Usage? {
-    let descriptor = unsafe Glibc.open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC)
-    return descriptor >= 0 ? (descriptor, directory, isUnified) : nil
-  }
-
-  private static func limit(_ usage: Usage?, _ name: String, _ oldName: String) -> HeldFile {
-    guard let usage else { return HeldFile() }
-    let path = "\(usage.directory)/\(usage.isUnified ? name : oldName)"
+  private static func limit(_ usage: Usage, _ name: String, _ oldName: String) -> HeldFile {
+    guard let directory = usage.directory else { return HeldFile() }
+    let path = directory + "/" + (usage.isUnified ? name : oldName)
     return HeldFile(unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC))
   }
 }

@@ -66,7 +66,7 @@ struct LaunchFacts {
       writer.text(.processorModel, processor.flatMap { Self.value(of: "model name", in: $0) })
       writer.end()
       writer.startArray(.annotations)
-      for (name, value) in annotations.sorted(by: { $0.key < $1.key }) {
+      for (name, value) in annotations.isEmpty ? [] : annotations.sorted(by: { $0.key < $1.key }) {
         writer.startMap(.annotation)
         writer.text(.annotationName, name)
         writer.text(.annotationValue, value)

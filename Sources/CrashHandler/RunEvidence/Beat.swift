@@ -15,6 +15,7 @@ package func writeBeat(hangReport: ReportID?) {
   let cgroup = Cgroup.current()
   var evidence = RunEvidence.current(cgroup)
   cgroup.close()
+  evidence.lockedFiles = LockedFiles.current()
   evidence.hangReport = hangReport
   guard let bytes = evidence.beat() else { return }
   unsafe bytes.withUnsafeBytes { buffer in

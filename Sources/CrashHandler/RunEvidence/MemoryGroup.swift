@@ -17,13 +17,15 @@ struct MemoryGroup {
   /// That of the calling process.
   init(_ cgroup: Cgroup) {
     path = cgroup.path
-    guard let (directory, isUnified) = cgroup.memory else { return }
-    let events = isUnified ? "memory.events" : "memory.oom_control"
+    guard let directory = cgroup.memoryDirectory else { return }
+    let events = cgroup.isUnified ? "memory.events" : "memory.oom_control"
     kills = CgroupText.number(
       "oom_kill", in: TextFile.text("\(directory)/\(events)", isOneRecord: true))
     used = Self.value(cgroup.files.memoryUsed)
     // Version 1 says "no limit" with the largest number of pages.
     limit = Self.value(cgroup.files.memoryLimit).flatMap { $0 >= 1 << 62 ? nil : $0 }
+    // Nobody asks for it where there is no limit.
+    guard limit != nil else { return }
     processCount = TextFile.bytes("\(directory)/cgroup.procs").map { bytes in
       bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
     }

@@ -17,7 +17,8 @@ extension RunCourse {
 }
 
 extension RunEvidence {
-  /// What the calling process sees now; some ten small files of the system.
+  /// What the calling process sees now, but for the files that it has locked: reading `/proc/locks`
+  /// waits milliseconds for all processors, and only a beat is asked for them.
   static func current(_ cgroup: Cgroup) -> RunEvidence {
     var evidence = RunEvidence(time: LaunchFacts.time(CLOCK_REALTIME))
     evidence.uptime = UInt64(bitPattern: LaunchFacts.time(CLOCK_BOOTTIME))
@@ -35,7 +36,6 @@ extension RunEvidence {
     let memory = TextFile.text("/proc/meminfo", isOneRecord: true)
     evidence.machineMemory = CgroupText.number("MemTotal:", in: memory).map { $0 << 10 }
     evidence.availableMemory = CgroupText.number("MemAvailable:", in: memory).map { $0 << 10 }
-    evidence.lockedFiles = LockedFiles.current()
     return evidence
   }
 }
