@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-/// What every Swift target is built with.
+/// The settings of every Swift target.
 ///
 /// Applied in a loop at the end of this file, so that no target can forget it. Nothing here is an
 /// unsafe flag: a package with those cannot be depended on. CI adds `-warnings-as-errors`.
@@ -27,52 +27,58 @@ let package = Package(
       name: "AlternateStacks",
       description: """
         Defines pthread_create, which gives every thread an alternate signal stack, so that its \
-        stack overflow can be captured. Without it, static executables need nothing special.
+        stack overflow can be captured. Static executables then need a linker option: see \
+        Docs/Operations.md.
         """),
     .trait(
       name: "ProcessEnds",
       description: """
-        Defines _exit, _Exit and daemon, which note that the process ends by its own will. Without \
-        it, a run that was killed is reported only where other evidence shows it.
+        Defines _exit, _Exit and daemon, which note that the process called them. Without it, a \
+        run that was killed is reported only where other evidence shows it.
         """),
     .default(enabledTraits: ["AlternateStacks", "ProcessEnds"]),
   ],
   targets: [
-    // The only calls that crash code may make, and the few lines that Swift cannot say.
+    // The only C calls that crash code may make, and the assembly that it needs.
     .target(name: "CSignalSafe"),
-    // The on-disk contract between the handler and the converter, both halves.
+    // The dump file between handler and converter: schema, writer, reader.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
+    // Names of pending files, run records, claims, and who of their owners lives.
+    .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
     // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
-    .target(name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump"]),
-    // Watches what may hang, and keeps a dump of it. Beside the handler because it needs Dispatch.
+    .target(
+      name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
+    // Watches parts of the program and dumps a hang. Apart from the handler: it needs Dispatch.
     .target(
       name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
-    // pthread_create, in front of libc's; the trait of the same purpose leaves it out.
+    // pthread_create, found before libc's. Linked where the trait AlternateStacks is enabled.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
-    // _exit, in front of libc's; the trait of the same purpose leaves it out.
+    // _exit, found before libc's. Linked where the trait ProcessEnds is enabled.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
-    // A crashed process, neutral between what was captured and what is shown.
+    // A crashed process as values, independent of file formats.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
-    // The standard crash report file, both halves.
+    // Microsoft's minidump format: writer and reader.
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     // The declarations of the demanglers that every Swift program already carries.
     .target(name: "CSwiftDemangle"),
     // From registers and stacks to frames with names.
     .target(
       name: "Stackwalk", dependencies: ["CSwiftDemangle", "IntermediateDump", "ProcessSnapshot"]),
-    // What a person reads of a crash.
+    // Finds the cause of a crash and prints the report.
     .target(
       name: "CrashReport", dependencies: ["IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     // Reports in Crashpad's layout on disk.
-    .target(name: "CrashReportDatabase", dependencies: ["CSignalSafe", "IntermediateDump"]),
-    // Pending dump to snapshot to minidump to database.
+    .target(
+      name: "CrashReportDatabase",
+      dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
+    // Converts a pending dump: snapshot, minidump, database.
     .target(
       name: "CrashConverter",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot",
-        "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps",
+        "ProcessSnapshot", "Stackwalk",
       ]),
-    // What a program imports that leaves conversion to another: the handler.
+    // The product of programs that leave conversion to another one: the handler.
     .target(
       name: "PostmortemHandler",
       dependencies: [
@@ -80,38 +86,37 @@ let package = Package(
         .target(name: "CProcessEnds", condition: .when(traits: ["ProcessEnds"])),
         .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
       ]),
-    // What users import: the handler and the conversion.
+    // The product of most programs: handler and conversion.
     .target(
       name: "Postmortem",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
         "PostmortemHandler", "ProcessSnapshot",
       ]),
-    // Reports to a collector. With what is above it the only one that links Foundation.
+    // Sends reports to a collector. The one library target that imports Foundation.
     .target(
       name: "CrashReportUpload",
       dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump"]),
-    // What a program imports beside Postmortem to upload its reports.
+    // The product of programs that upload their reports.
     .target(
-      name: "PostmortemUpload",
-      dependencies: ["CrashHandler", "CrashReportUpload", "Postmortem"]),
+      name: "PostmortemUpload", dependencies: ["CrashHandler", "CrashReportUpload"]),
     // The `postmortem` command.
     .executableTarget(
       name: "PostmortemTool",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
-        "CrashReportUpload", "IntermediateDump", "Minidump", "Postmortem", "ProcessSnapshot",
-        "Stackwalk",
+        "CrashReportUpload", "IntermediateDump", "Minidump", "PendingDumps", "Postmortem",
+        "ProcessSnapshot", "Stackwalk",
       ]),
 
-    // The README's usage, a service that uses the rest, and a victim that can die in many ways.
+    // The README's usage, a service that uses the rest, and a program that crashes on request.
     .executableTarget(
       name: "MinimalCLI", dependencies: ["Postmortem"], path: "Examples/MinimalCLI"),
     .executableTarget(
       name: "ReportingService", dependencies: ["Postmortem", "PostmortemUpload"],
       path: "Examples/ReportingService"),
     .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
-    // What the victim does that HandlerOnlyVictim does too.
+    // Code that CrashLab and HandlerOnlyVictim share.
     .target(
       name: "CrashLabDeeds", dependencies: ["PostmortemHandler"], path: "Examples/CrashLab/Deeds"),
     .executableTarget(
@@ -120,9 +125,13 @@ let package = Package(
 
     .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
     .testTarget(
+      name: "PendingDumpsTests",
+      dependencies: ["CSignalSafe", "CrashTestSupport", "IntermediateDump", "PendingDumps"]),
+    .testTarget(
       name: "CrashHandlerTests",
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
+        "PendingDumps",
       ]),
     .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
@@ -145,21 +154,22 @@ let package = Package(
       name: "PostmortemToolTests",
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
-        "IntermediateDump", "PostmortemTool", "Stackwalk",
+        "IntermediateDump", "PendingDumps", "PostmortemTool", "Stackwalk",
       ]),
 
-    // Runs victims and debuggers for tests and proofs, and what both need; never a product.
+    // Helpers of tests and proofs: run victims and debuggers, build fixtures. Never a product.
     .target(
       name: "CrashTestSupport",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump", "ProcessSnapshot"],
-      path: "Tests/CrashTestSupport"),
+      dependencies: [
+        "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot",
+      ], path: "Tests/CrashTestSupport"),
     .testTarget(name: "CrashTestSupportTests", dependencies: ["CrashTestSupport"]),
-    // Every way to die under every condition, and what each must leave; never a product.
+    // Every kind of crash under every condition, with the report expected of it; never a product.
     .target(
       name: "CrashCatalogue",
       dependencies: [
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+        "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/CrashCatalogue"),
     // One crash of each family, from the signal to the report.
     .testTarget(
@@ -168,15 +178,15 @@ let package = Package(
         "CrashCatalogue", "CrashConverter", "CrashReport", "CrashReportDatabase",
         "CrashTestSupport", "HandlerOnlyVictim", "Minidump", "ProcessSnapshot",
       ]),
-    // All checks that are long, or need a debugger, ptrace, root or a build of their own:
-    // `swift run proofs`. Never a product. The programs are dependencies so that they are built.
+    // Checks that are long, or need a debugger, ptrace, root or a build of their own: `swift run
+    // proofs`. Never a product. Depends on the programs that it runs, so that they are built.
     .executableTarget(
       name: "proofs",
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab", "CrashReport",
         "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps", "FaultInjector",
-        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PostmortemTool",
-        "ProcessSnapshot", "Stackwalk",
+        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "PostmortemTool", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -185,20 +195,22 @@ let package = Package(
       name: "HouseTests", dependencies: ["CrashTestSupport"], exclude: ["PublicInterface.txt"]),
     .testTarget(
       name: "CrashReportDatabaseTests",
-      dependencies: ["CrashReportDatabase", "CrashTestSupport", "IntermediateDump"]),
+      dependencies: [
+        "CrashReportDatabase", "CrashTestSupport", "IntermediateDump", "PendingDumps",
+      ]),
     .testTarget(
       name: "CrashReportUploadTests",
       dependencies: [
         "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport", "IntermediateDump",
-        "Minidump", "ProcessSnapshot",
       ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
-        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "ProcessSnapshot",
       ], exclude: ["VersionBefore"]),
-    // Makes extreme and damaged dumps, and does with each whatever is done with dumps.
+    // Makes extreme and damaged dumps, and reads, converts and prints each.
     .executableTarget(
       name: "ExtremeDumps",
       dependencies: [

@@ -13,6 +13,7 @@ extension Command {
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab library DIR FILE NUMBER PLACE
            crash-lab tell SCENE DIR DIRECTORY
+           crash-lab data-race (--database DIR | --no-handler)
            crash-lab idle|start-again|status|forked --database DIR
            crash-lab --list|--list-conditions|--list-ends
 
@@ -29,6 +30,8 @@ extension Command {
       library         crashes in a library that a test compiled, with its reports in DIR
       tell            tells the handler all it can be told, with its reports in DIR and its own files in
                       DIRECTORY, and then ends as SCENE says; Subcommands/Telling.swift has them
+      data-race       has two threads race for a variable, and aborts; without the handler if that
+                      cannot be started
       idle            starts the handler, prints what runs in the process, and exits
       start-again     starts the handler twice more, with the same directory and with another
       status          prints Handler.status, before and after the handler was spoiled

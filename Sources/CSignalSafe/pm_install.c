@@ -2,7 +2,6 @@
 #include "pm_install.h"
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
-#include "pm_thread_sanitizer.h"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
@@ -80,6 +79,9 @@ void pm_find_exception_facts(struct pm_exception_facts *facts) {
 }
 
 extern void __asan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+
+int pm_is_thread_sanitized(void) { return __tsan_init != NULL; }
 
 // Adds libc's restorer, on x86_64 the code that a handler returns to. Reads it back from a signal that is ignored by default,
 // after setting that one through libc.
@@ -93,7 +95,7 @@ static void add_restorer(struct pm_signal_action *action) {
 }
 
 int pm_install_handler(int signal, void (*handler)(int, void *, void *), int flags, uint64_t mask) {
-  if (pm_is_thread_sanitized() || __asan_init) {
+  if (__asan_init) {
     struct pm_signal_action action = {(uint64_t)handler, (uint32_t)flags, 0, mask};
     add_restorer(&action);
     return (int)-pm_sigaction(signal, &action, NULL);

@@ -1,20 +1,61 @@
-// Compares the layouts in this module's headers with the system's own, at compile time.
+// Compares the layouts and constants in this module's headers with the system's own, at compile time.
 #define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
+
+// The macros of pm_constants.h, by their values here; behind that file the names stand for ours.
+#define PM_CONSTANTS(X) X(ENOENT) X(ESRCH) X(EINTR) X(EIO) X(EBADF) X(EAGAIN) X(EACCES) X(EFAULT) X(EFBIG) X(ENOBUFS) \
+  X(SIGQUIT) X(SIGILL) X(SIGTRAP) X(SIGABRT) X(SIGBUS) X(SIGFPE) X(SIGSEGV) X(SIGPIPE) X(SIGTERM) X(SIGXCPU) X(SIGXFSZ) \
+  X(SIGPROF) X(SIGSYS) X(SIG_BLOCK) X(SIG_UNBLOCK) X(SIG_SETMASK) X(SA_NODEFER) X(SA_RESETHAND) X(O_RDONLY) X(O_WRONLY) \
+  X(O_RDWR) X(O_CREAT) X(O_EXCL) X(O_TRUNC) X(O_NONBLOCK) X(O_DIRECTORY) X(O_NOFOLLOW) X(O_CLOEXEC) X(AT_FDCWD) \
+  X(AT_SYMLINK_NOFOLLOW) X(AT_EMPTY_PATH) X(SEEK_CUR) X(STDERR_FILENO) X(F_DUPFD_CLOEXEC) X(FALLOC_FL_KEEP_SIZE) \
+  X(GRND_NONBLOCK) X(POLLOUT) X(POLLERR) X(POLLHUP) X(POLLNVAL) X(PROT_NONE) X(MAP_SHARED) X(MADV_DONTFORK) X(CLONE_FILES) \
+  X(FUTEX_WAIT) X(FUTEX_WAKE) X(FUTEX_PRIVATE_FLAG) X(CLOCK_REALTIME) X(CLOCK_MONOTONIC) X(CLOCK_BOOTTIME) X(ELFCLASS64) \
+  X(PT_LOAD) X(PT_NOTE) X(NT_GNU_BUILD_ID)
+#define PM_SYSTEMS(name) PM_SYSTEMS_##name = (int)(name),
+enum { PM_CONSTANTS(PM_SYSTEMS) };
 
 #include "CSignalSafe.h"
 
 #define SAME(a, b) _Static_assert((a) == (b), #a " is " #b)
+
+#define PM_COMPARE(name) _Static_assert(PM_SYSTEMS_##name == (int)(name), #name);
+PM_CONSTANTS(PM_COMPARE)
+SAME(PM_SI_USER, SI_USER);
+SAME(PM_SI_QUEUE, SI_QUEUE);
+SAME(PM_SI_MESGQ, SI_MESGQ);
+SAME(PM_SI_TKILL, SI_TKILL);
+SAME(PM_SI_KERNEL, SI_KERNEL);
+SAME(PM_SEGV_MAPERR, SEGV_MAPERR);
+SAME(PM_SEGV_PKUERR, SEGV_PKUERR);
+SAME(PM_BUS_ADRERR, BUS_ADRERR);
+SAME(PM_BUS_MCEERR_AR, BUS_MCEERR_AR);
+SAME(PM_BUS_MCEERR_AO, BUS_MCEERR_AO);
+SAME(PM_TRAP_BRKPT, TRAP_BRKPT);
+SAME(PM_SIG_DFL, (uintptr_t)SIG_DFL);
+SAME(PM_SIG_IGN, (uintptr_t)SIG_IGN);
+SAME(PM_SS_ONSTACK, SS_ONSTACK);
+SAME(PM_SS_DISABLE, SS_DISABLE);
+SAME(PM_SIGEV_SIGNAL, SIGEV_SIGNAL);
+SAME(PM_SIGEV_THREAD_ID, SIGEV_THREAD_ID);
+SAME(PM_RUSAGE_SELF, RUSAGE_SELF);
+SAME(PM_RLIMIT_FSIZE, RLIMIT_FSIZE);
+SAME(PM_S_IFIFO, S_IFIFO);
 
 SAME(offsetof(siginfo_t, si_code), PM_SIGINFO_CODE);
 SAME(offsetof(siginfo_t, si_addr), PM_SIGINFO_ADDRESS);
@@ -22,8 +63,6 @@ SAME(offsetof(siginfo_t, si_pid), PM_SIGINFO_SENDER);
 SAME(sizeof(siginfo_t), 128);
 SAME(offsetof(ucontext_t, uc_sigmask), PM_CONTEXT_SIGNAL_MASK);
 SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
-SAME(SS_ONSTACK, 1);
-SAME(SS_DISABLE, 2);
 SAME(offsetof(struct stat, st_dev), 0);
 SAME(offsetof(struct stat, st_ino), 8);
 SAME(sizeof(struct timespec), 16);
@@ -31,33 +70,15 @@ SAME(sizeof(struct itimerspec), 32);
 SAME(sizeof(struct sigevent), sizeof(struct pm_signal_event));
 SAME(offsetof(struct sigevent, sigev_notify), offsetof(struct pm_signal_event, notify));
 SAME(offsetof(struct sigevent, _sigev_un), offsetof(struct pm_signal_event, thread));
-SAME(SIGEV_SIGNAL, 0);
-SAME(SIGEV_THREAD_ID, 4);
 SAME(sizeof(struct rusage), 144);
 SAME(sizeof(struct rlimit), sizeof(struct pm_limit));
-SAME(RLIMIT_FSIZE, 1);
 SAME(sizeof(struct iovec), 16);
 SAME(sizeof(stack_t), 24);
 SAME(offsetof(stack_t, ss_flags), 8);
 SAME(offsetof(stack_t, ss_size), 16);
 SAME(sizeof(stack_t), sizeof(struct pm_signal_stack));
-SAME(offsetof(stack_t, ss_flags), 8);
-SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);
-SAME(S_IFIFO, 0010000);
-SAME(CLONE_FILES, 0x400);
-SAME(FALLOC_FL_KEEP_SIZE, 1);
-SAME(F_DUPFD_CLOEXEC, 1030);
-SAME(FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 128);
-SAME(FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 129);
 SAME(sizeof(struct pollfd), 8);
 SAME(offsetof(struct pollfd, revents), 6);
-SAME(POLLOUT, 4);
-SAME(POLLERR, 8);
-SAME(POLLHUP, 16);
-SAME(POLLNVAL, 32);
-SAME(CLOCK_REALTIME, 0);
-SAME(CLOCK_MONOTONIC, 1);
-SAME(CLOCK_BOOTTIME, 7);
 
 #if defined(__x86_64__)
 SAME(sizeof(struct stat), 144);

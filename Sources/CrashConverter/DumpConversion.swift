@@ -1,12 +1,14 @@
+internal import CrashReport
 internal import CrashReportDatabase
 internal import Glibc
 internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// One dump on its way into the database.
 struct DumpConversion: ~Copyable {
-  /// Why a dump did not become a report this time.
+  /// The reason why a dump did not become a report this time.
   struct Failure: Error {
     let reason: String
     /// False if the machine was at fault, not the dump: then it may be tried any number of times.
@@ -32,13 +34,13 @@ struct DumpConversion: ~Copyable {
   static let maximumSize = 512 << 20
 
   let database: CrashReportDatabase
-  /// What the caller has to say of every dump; these win over the dump's own.
+  /// The caller's annotations for every dump; these win over the dump's own.
   let annotations: [String: String]
   /// For keeping names and lines of the crashing thread with the report; nil for not.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
 
-  /// What became of a dump.
+  /// The result of one dump's conversion.
   struct Result {
     /// The dump's, unless another report has that one.
     let reportID: ReportID
@@ -69,9 +71,12 @@ struct DumpConversion: ~Copyable {
         snapshot.reportID = found.id
         copyAttachments(of: &snapshot, to: found.id)
         do throws(Failure) {
-          try store(&snapshot, as: found.id)
+          let status = try store(&snapshot, as: found.id)
           // Once the report is there: not even an end of this process loses it.
-          summary = ProcessedDump.Summary(of: snapshot, isAnalysed: claim.attempt == 1)
+          let isAnalysed = claim.attempt == 1
+          summary = summarize(
+            snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: isAnalysed,
+            isNamed: symbols?.isWhole ?? false)
           break
         } catch  where error.isReportThere {
           // Another converter took this one for dead, and was faster.
@@ -128,19 +133,24 @@ struct DumpConversion: ~Copyable {
   /// Makes a report of a run that left no dump of its end, durably; it is never uploaded unless
   /// somebody asks for it.
   ///
-  /// - Returns: false where nothing is to be said, because a dump of this ID has told of the end.
-  func convert(_ run: EndedRun, _ name: PendingDumpName) throws(Failure) -> Bool {
-    if try isReported(name.reportID) { return try !isCrash(name.reportID) }
+  /// - Returns: nil where nothing is to be said, because a dump of this ID has told of the end.
+  func convert(
+    _ run: EndedRun, _ name: PendingDumpName
+  ) throws(Failure) -> ProcessedDump.Summary? {
     var snapshot = run.snapshot(identifier: name.identifier)
+    if try isReported(name.reportID) {
+      return try isCrash(name.reportID) ? nil : summary(of: snapshot)
+    }
     snapshot.reportID = name.reportID
     snapshot.addedAnnotations = annotations
     do throws(Failure) {
-      try store(&snapshot, as: name.reportID)
+      let status = try store(&snapshot, as: name.reportID)
+      return summarize(
+        snapshot, ReportIndex.Key(name.reportID, status: status), isAnalysed: true, isNamed: true)
     } catch  where error.isReportThere {
       guard try isReported(name.reportID) else { throw error }
-      return try !isCrash(name.reportID)
+      return try isCrash(name.reportID) ? nil : summary(of: snapshot)
     }
-    return true
   }
 
   private func isCrash(_ reportID: ReportID) throws(Failure) -> Bool {
@@ -153,7 +163,7 @@ struct DumpConversion: ~Copyable {
 
   private func store(
     _ snapshot: inout ProcessSnapshot, as reportID: ReportID
-  ) throws(Failure) {
+  ) throws(Failure) -> FileStatus {
     let report: NewReport
     do throws(CrashReportDatabaseError) {
       snapshot.clientID = try database.clientID()
@@ -168,10 +178,34 @@ struct DumpConversion: ~Copyable {
       throw Failure(reason: "\(error)", isOfDump: error.errno == 0)
     }
     do throws(CrashReportDatabaseError) {
+      let status = try report.status()
       if snapshot.end == nil { try report.finish() } else { try report.finishWithoutUpload() }
+      return status
     } catch {
       throw Failure(error)
     }
+  }
+
+  /// Analyses a report that is stored, and tells the index.
+  ///
+  /// - Parameters:
+  ///   - isAnalysed: false to leave out all for which stacks are walked.
+  ///   - isNamed: true if all names were looked for.
+  private func summarize(
+    _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, isNamed: Bool
+  ) -> ProcessedDump.Summary {
+    let facts = ReportFacts(
+      of: snapshot, isAnalysed ? CrashFacts(of: snapshot) : nil, isNamed: isNamed)
+    if isAnalysed, let directory = try? database.open() {
+      ReportIndex.append([(key, facts)], in: directory)
+    }
+    return ProcessedDump.Summary(of: snapshot, facts)
+  }
+
+  /// The summary of a run without a dump whose report was there already.
+  private func summary(of snapshot: ProcessSnapshot) -> ProcessedDump.Summary {
+    ProcessedDump.Summary(
+      of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
   }
 
   /// True if the report is in the database, and would survive a power cut.

@@ -4,7 +4,7 @@ internal import Glibc
 /// Runs a conversion with the rights to files of the user that the database belongs to, where this
 /// process is root and that is another user.
 ///
-/// What it makes belongs to that user then, and modules and attachments are opened as that user.
+/// Files that it makes belong to that user, and modules and attachments are opened as that user.
 func withOwnersRights<Value>(
   to path: String, _ body: () throws(CrashConverterError) -> Value
 ) throws(CrashConverterError) -> Value {

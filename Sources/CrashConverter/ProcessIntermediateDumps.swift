@@ -1,6 +1,7 @@
 internal import CrashReport
 public import CrashReportDatabase
 internal import IntermediateDump
+internal import PendingDumps
 
 /// Makes reports of the dumps that crashed processes left in a database, and of runs that ended
 /// without one and not by their own will.
@@ -28,7 +29,7 @@ internal import IntermediateDump
 ///     they are and whether they were uploaded or not.
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
 ///     out to be other converters'.
-/// - Returns: a result for each dump, in that order. What is left for another call is among them,
+/// - Returns: a result for each dump, in that order. Those left for another call are among them,
 ///   with the reason: a dump whose owner may still write to it, and one on which another converter
 ///   works. Those that `limit` leaves out are not.
 /// - Throws: `CrashConverterError` only where no dump can be processed at all.
@@ -87,7 +88,7 @@ private func processAll(
   return processed
 }
 
-/// What cannot be pruned now is pruned the next time.
+/// Reports that cannot be pruned now are pruned the next time.
 private func prune(_ database: CrashReportDatabase, _ condition: PruneCondition) {
   _ = try? database.prune(condition)
 }
@@ -152,21 +153,17 @@ private func process(
       guard pending.isEmpty(claim) else {
         return (keepForLater(claim, "its owner writes to it", pending), nil, nil)
       }
-      let isTold = try conversion.convert(run, claim.name)
+      let summary = try conversion.convert(run, claim.name)
       if pending.isEmpty(claim) {
         try? pending.removeAll(of: claim.name, dump: claim.name)
       } else {
         try? pending.giveBack(claim, countsAttempt: false)
       }
-      guard isTold else { return (nil, nil, nil) }
-      let snapshot = run.snapshot(identifier: claim.name.identifier)
-      return (
-        .ended(run.end.text), nil, ProcessedDump.Summary(of: snapshot, isAnalysed: true)
-      )
+      return (summary.map { _ in .ended(run.end.text) }, nil, summary)
     }
     let result = try conversion.convert(claim, in: pending.directory)
     if result.isWhole {
-      // What cannot be removed is found again, and removed then: its report is there.
+      // A file that cannot be removed is found again, and removed then: its report is there.
       try? pending.removeAll(of: claim.name, dump: claim.name)
     } else {
       // The rest becomes a report of its own.

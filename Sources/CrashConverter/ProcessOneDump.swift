@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
 package import IntermediateDump
+internal import PendingDumps
 
 /// Makes a report of one finished dump of the pending directory.
 ///

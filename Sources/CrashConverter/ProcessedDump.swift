@@ -1,6 +1,7 @@
-internal import CrashReport
+package import CrashReport
+package import CrashReportDatabase
 public import IntermediateDump
-internal import ProcessSnapshot
+package import ProcessSnapshot
 
 /// The result of processing one pending dump.
 public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
@@ -106,20 +107,35 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension ProcessedDump.Summary {
-  /// Takes the facts of a report.
+  init(of snapshot: ProcessSnapshot, _ facts: ReportFacts) {
+    program = facts.program
+    version = facts.version
+    signal = snapshot.request == nil ? snapshot.exception?.signal : nil
+    cause = facts.cause
+    message = facts.message
+    signature = facts.signature
+    place = facts.place
+    time = facts.time
+  }
+}
+
+extension ReportFacts {
+  /// Takes the facts of a snapshot.
   ///
-  /// - Parameter isAnalysed: false to leave out all for which stacks are walked.
-  init(of snapshot: ProcessSnapshot, isAnalysed: Bool) {
+  /// - Parameter facts: nil to leave out all for which stacks are walked.
+  package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {
+    self.init()
     let process = snapshot.process
-    let facts = isAnalysed ? CrashFacts(of: snapshot) : nil
     program =
       process.product ?? process.executablePath?.split(separator: "/").last.map { String($0) }
     version = process.version
-    signal = snapshot.request == nil ? snapshot.exception?.signal : nil
+    signal = facts?.signal
     cause = facts?.cause
     message = facts?.message
     signature = facts?.signature
     place = facts?.place
+    end = snapshot.end.map { _ in facts?.cause ?? "unknown" }
     time = process.crashTime.map(Timestamp.init(nanoseconds:))
+    self.isNamed = isNamed
   }
 }

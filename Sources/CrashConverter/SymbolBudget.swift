@@ -11,13 +11,21 @@ final class SymbolBudget {
   /// In seconds.
   private static let limitOfReport = 2.0
   private var rest = 4.0
+  /// True if the last dump's names were all looked for.
+  private(set) var isWhole = false
 
   /// Names the crashing thread's functions, as far as time is left.
   func gather(for snapshot: ProcessSnapshot) -> StoredSymbols? {
+    isWhole = false
     guard rest > 0 else { return nil }
     let start = Self.now
-    defer { rest -= Self.now - start }
-    return StoredSymbols.gather(for: snapshot, timeLimit: min(Self.limitOfReport, rest))
+    let limit = min(Self.limitOfReport, rest)
+    defer {
+      let used = Self.now - start
+      isWhole = used < limit
+      rest -= used
+    }
+    return StoredSymbols.gather(for: snapshot, timeLimit: limit)
   }
 
   /// Seconds of the monotonic clock.

@@ -1,4 +1,4 @@
-/// What a dump may hold at most; what a limit cut is counted in the dump.
+/// Limits of a dump; what a limit cut is counted in the dump.
 public struct CaptureLimits: Sendable, Equatable {
   /// Bytes of the crashing thread's stack; of a longer one three quarters from the top, where it
   /// crashed, and one quarter from the bottom, where it began.
@@ -9,7 +9,7 @@ public struct CaptureLimits: Sendable, Equatable {
   public var threads = 4096
   /// The time from the fault to the end of our own part, in whole milliseconds, at least one.
   ///
-  /// What has not been written by then is left out. Previous handlers and the kernel's core file
+  /// Anything not written by then is left out. Previous handlers and the kernel's core file
   /// come after it.
   public var time = Duration.seconds(3)
   /// Bytes of all memory ranges together that `ExtraMemory.add` named.

@@ -12,7 +12,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     public static let alreadyStarted = Code(description: "the crash handler was started already")
     /// An identifier with characters other than `[A-Za-z0-9._-]`, or longer than 128.
     public static let invalidIdentifier = Code(description: "the identifier cannot be used")
-    /// The kernel refused memory or a signal action.
+    /// The kernel refused memory or a signal action, or the program is built with ThreadSanitizer.
     public static let notInstalled = Code(description: "the crash handler could not be installed")
     /// The call needs a handler, and this process has none.
     public static let notStarted = Code(description: "the crash handler was not started")

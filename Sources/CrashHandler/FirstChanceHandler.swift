@@ -9,9 +9,9 @@ public typealias FirstChanceHandler =
 /// Sets the function that is asked first, before anything is captured, at each crash signal.
 ///
 /// For runtimes that use faults as control flow: a JIT's null checks, guard pages of WebAssembly, a
-/// collector's write barriers. Where it returns true nothing is written, no thread is stopped, and
-/// the program goes on at the context it was given, which the function may have changed. Where it
-/// returns false the crash is captured as without it. It may also leave by `siglongjmp`.
+/// collector's write barriers. If it returns true, nothing is written, no thread is stopped, and
+/// the program goes on at the context it was given, which the function may have changed. If it
+/// returns false, the crash is captured as without it. It may also leave by `siglongjmp`.
 ///
 /// It runs in a signal handler, on the thread of the fault and on its alternate stack, with all
 /// signals but faults blocked, on several threads at once. Only what signal-safety(7) allows may be

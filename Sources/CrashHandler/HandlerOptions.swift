@@ -1,6 +1,6 @@
-/// How the handler works in this process; all that has a default.
+/// Options of the handler; each has a default.
 public struct HandlerOptions: Sendable, Equatable {
-  /// What a dump may hold at most.
+  /// Limits of a dump.
   public var limits = CaptureLimits()
   /// Whether a write to a closed pipe is a crash.
   ///

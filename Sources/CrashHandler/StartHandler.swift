@@ -1,5 +1,7 @@
+internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 internal import Synchronization
 
 private let started = Mutex<(handler: Handler, directory: DirectoryIdentity)?>(nil)
@@ -25,7 +27,7 @@ private let started = Mutex<(handler: Handler, directory: DirectoryIdentity)?>(n
 ///   - options: limits, and what a program may want otherwise.
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
 /// - Throws: `CrashHandlerError` where the directory cannot be used, a handler with another database
-///   runs, or the kernel refuses. The process is as it was before; a server on a read-only disk
+///   runs, the kernel refuses, or the program is built with ThreadSanitizer. The process is as it was before; a server on a read-only disk
 ///   should log the error and go on.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
@@ -39,13 +41,17 @@ public func startHandler(
   annotations: [String: String] = [:],
   options: HandlerOptions = HandlerOptions()
 ) throws(CrashHandlerError) -> Handler {
-  let executable = LaunchFacts.executablePath()
+  let executable = SystemFile.target("/proc/self/exe")
   let identifier = identifier ?? defaultIdentifier(executable)
   guard PendingDumpName.isValidIdentifier(identifier) else {
     throw CrashHandlerError(
       .invalidIdentifier,
       "'\(identifier)' is not 1 to 128 of A-Z a-z 0-9 . _ -; leave it out for the default"
     )
+  }
+  guard pm_is_thread_sanitized() == 0 else {
+    throw CrashHandlerError(
+      .notInstalled, "this program is built with ThreadSanitizer, which reports faults itself")
   }
   return try started.withLock { current throws(CrashHandlerError) in
     if let current {
@@ -65,13 +71,19 @@ public func startHandler(
       annotations: annotations, capturesArguments: options.capturesArguments,
       executablePath: executable)
     let statistics = ProcessStatistics.current()
-    var record = RunRecord.current(signals, statistics: statistics)
+    let host = HostIdentity.current(statistics)
+    var record = RunRecord.current(
+      signals: RunRecord.Signals(
+        crash: signals.mask, stop: signals.stopSignal, watchdog: signals.watchdogSignal),
+      host: host, statistics: statistics)
     if options.reportsUncleanEnds && !options.forgoing.contains(.files) {
-      record.course = RunCourse.current(facts)
+      record.course = RunCourse.current(
+        executablePath: executable, product: product, version: version, environment: environment,
+        cgroup: facts.cgroup.memory)
     }
     do throws(CrashHandlerError) {
       var files = try PendingDumpFiles.make(
-        database: database, identifier: identifier, record: record)
+        database: database, identifier: identifier, record: record, host: host)
       // A thread can only be made by one that is there.
       try HandlerInstaller.install(
         files: files, facts: facts, options: options, signals: signals,

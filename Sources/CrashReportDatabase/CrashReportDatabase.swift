@@ -62,6 +62,11 @@ public struct CrashReportDatabase: Sendable {
   /// Reads the metadata of each. Damaged metadata is not an error, and other files in the directories
   /// are left out. A report that changes its state meanwhile is listed once.
   public func reports() throws(CrashReportDatabaseError) -> [StoredReport] {
+    try unorderedReports().sorted { ($0.creationTime, $0.id) < ($1.creationTime, $1.id) }
+  }
+
+  /// All reports, in no order.
+  package func unorderedReports() throws(CrashReportDatabaseError) -> [StoredReport] {
     let database = try open()
     var found: [ReportID: StoredReport] = [:]
     // In the order in which reports move, so that none is missed.
@@ -69,14 +74,12 @@ public struct CrashReportDatabase: Sendable {
       let directory = try database.subdirectory(state)
       for name in try directory.names() {
         guard let id = StoredReport.id(fileName: name),
-          let report = storedReport(id, state: state, in: directory)
+          let report = storedReport(id, name, state: state, in: directory)
         else { continue }
         found[id] = report
       }
     }
-    return found.values.sorted {
-      ($0.creationTime, $0.id) < ($1.creationTime, $1.id)
-    }
+    return Array(found.values)
   }
 
   /// One report.
@@ -87,7 +90,8 @@ public struct CrashReportDatabase: Sendable {
     // Twice, for a report that moves meanwhile.
     for state in [.completed, .pending, .completed, .new] as [StoredReport.State] {
       let directory = try database.subdirectory(state)
-      if let report = storedReport(id, state: state, in: directory) { return report }
+      let name = StoredReport.fileName(id)
+      if let report = storedReport(id, name, state: state, in: directory) { return report }
     }
     return nil
   }
@@ -117,15 +121,15 @@ public struct CrashReportDatabase: Sendable {
   }
 
   private func storedReport(
-    _ id: ReportID, state: StoredReport.State, in directory: borrowing Directory
+    _ id: ReportID, _ name: String, state: StoredReport.State, in directory: borrowing Directory
   ) -> StoredReport? {
-    let name = StoredReport.fileName(id)
     guard let status = directory.status(of: name), status.kind == .regular else { return nil }
     let metadata = directory.metadata(of: id)
     return StoredReport(
-      id: id, state: state, path: "\(directory.path)/\(name)",
+      id: id, state: state,
       creationTime: Timestamp(
         seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000),
-      size: status.size, upload: ReportUpload(metadata))
+      size: status.size, upload: ReportUpload(metadata),
+      modificationTime: status.modificationTime, directory: directory.path)
   }
 }

@@ -30,10 +30,10 @@ struct DatabaseSettings: Sendable, Equatable {
   /// Reads settings; nil if they are torn, of another version, or name no client.
   init?(bytes: [UInt8]) {
     guard bytes.count == Self.size,
-      LittleEndian.integer(bytes, at: 0, as: UInt32.self) == Self.magic,
-      LittleEndian.integer(bytes, at: 4, as: UInt32.self) == 1,
-      let options = LittleEndian.integer(bytes, at: 8, as: UInt32.self),
-      let lastAttempt = LittleEndian.integer(bytes, at: 16, as: Int64.self),
+      bytes.littleEndian(at: 0, as: UInt32.self) == Self.magic,
+      bytes.littleEndian(at: 4, as: UInt32.self) == 1,
+      let options = bytes.littleEndian(at: 8, as: UInt32.self),
+      let lastAttempt = bytes.littleEndian(at: 16, as: Int64.self),
       let clientID = ReportID(bytes: Self.reordered(Array(bytes[24...]))),
       clientID.bytes.contains(where: { $0 != 0 })
     else { return nil }
@@ -49,11 +49,11 @@ struct DatabaseSettings: Sendable, Equatable {
 
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    LittleEndian.append(Self.magic, to: &bytes)
-    LittleEndian.append(UInt32(1), to: &bytes)
-    LittleEndian.append(options, to: &bytes)
-    LittleEndian.append(UInt32(0), to: &bytes)
-    LittleEndian.append(lastUploadAttemptTime, to: &bytes)
+    bytes.append(littleEndian: Self.magic)
+    bytes.append(littleEndian: UInt32(1))
+    bytes.append(littleEndian: options)
+    bytes.append(littleEndian: UInt32(0))
+    bytes.append(littleEndian: lastUploadAttemptTime)
     return bytes + Self.reordered(clientID.bytes)
   }
 
@@ -164,7 +164,7 @@ extension CrashReportDatabase {
     // Makes them if there are none.
     _ = try settings()
     var bytes: [UInt8] = []
-    LittleEndian.append(time, to: &bytes)
+    bytes.append(littleEndian: time)
     try open().open(DatabaseSettings.fileName, forWriting: true)
       .write(bytes, at: DatabaseSettings.attemptOffset)
   }

@@ -10,6 +10,9 @@ package struct NewReport: ~Copyable, Sendable {
   /// An empty file, open for reading and writing.
   package var descriptor: Int32 { file.descriptor }
 
+  /// The minidump's status: its size and time of last change, once it is written.
+  package func status() throws(CrashReportDatabaseError) -> FileStatus { try file.status() }
+
   private let file: OpenFile
   private let fileName: String
   private let new: Directory

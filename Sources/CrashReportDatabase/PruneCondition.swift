@@ -1,5 +1,6 @@
 internal import Glibc
 public import IntermediateDump
+internal import PendingDumps
 
 /// The limits of a database: the age of reports, and their bytes in all.
 ///
@@ -112,7 +113,7 @@ extension CrashReportDatabase {
 
   private func removeLeftovers() throws(CrashReportDatabaseError) {
     let database = try open()
-    let oldest = Self.now &- Self.leftoverAge
+    let oldest = SystemClock.now &- Self.leftoverAge
     try removeOld(in: database.subdirectory(.new), before: oldest) {
       $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp")
     }
@@ -149,13 +150,6 @@ extension CrashReportDatabase {
       default: continue
       }
     }
-  }
-
-  /// Nanoseconds since 1970.
-  static var now: Int64 {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }
 

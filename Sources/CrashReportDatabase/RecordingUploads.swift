@@ -114,8 +114,7 @@ extension CrashReportDatabase {
 extension Directory {
   /// The metadata of a report; nil where it is missing or damaged.
   func metadata(of id: ReportID) -> ReportMetadata? {
-    let bytes = try? contents(
-      of: StoredReport.metadataName(id), limit: ReportMetadata.maximumFileSize)
-    return bytes.flatMap(ReportMetadata.init(bytes:))
+    smallFile(StoredReport.metadataName(id), limit: ReportMetadata.maximumFileSize)
+      .flatMap(ReportMetadata.init(bytes:))
   }
 }

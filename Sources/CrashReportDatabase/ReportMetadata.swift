@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// The contents of the file beside a report, for uploads and pruning.
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8),
@@ -40,16 +42,16 @@ struct ReportMetadata: Sendable, Equatable {
   /// Reads a metadata file; nil if it is torn or of another version.
   init?(bytes: [UInt8]) {
     guard (Self.size...Self.maximumFileSize).contains(bytes.count),
-      LittleEndian.integer(bytes, at: 0, as: Int32.self) == 1,
-      let attempts = LittleEndian.integer(bytes, at: 4, as: Int32.self), attempts >= 0,
-      let lastAttempt = LittleEndian.integer(bytes, at: 8, as: Int64.self),
-      let creation = LittleEndian.integer(bytes, at: 16, as: Int64.self)
+      bytes.littleEndian(at: 0, as: Int32.self) == 1,
+      let attempts = bytes.littleEndian(at: 4, as: Int32.self), attempts >= 0,
+      let lastAttempt = bytes.littleEndian(at: 8, as: Int64.self),
+      let creation = bytes.littleEndian(at: 16, as: Int64.self)
     else { return nil }
     uploadAttempts = attempts
     lastUploadAttemptTime = lastAttempt
     creationTime = creation
     attributes = Attributes(rawValue: bytes[24])
-    nextUploadAttemptTime = bytes[25..<32].reversed().reduce(0) { $0 << 8 | Int64($1) }
+    nextUploadAttemptTime = Int64(clamping: bytes.littleEndian(at: 25, width: 7) ?? 0)
     let texts = bytes[Self.size...].split(
       separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
     serverID = String(decoding: texts[0], as: UTF8.self)
@@ -58,36 +60,15 @@ struct ReportMetadata: Sendable, Equatable {
 
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    LittleEndian.append(Int32(1), to: &bytes)
-    LittleEndian.append(uploadAttempts, to: &bytes)
-    LittleEndian.append(lastUploadAttemptTime, to: &bytes)
-    LittleEndian.append(creationTime, to: &bytes)
+    bytes.append(littleEndian: Int32(1))
+    bytes.append(littleEndian: uploadAttempts)
+    bytes.append(littleEndian: lastUploadAttemptTime)
+    bytes.append(littleEndian: creationTime)
     bytes.append(attributes.rawValue)
-    let next = UInt64(clamping: min(nextUploadAttemptTime, 1 << 55))
-    for shift in stride(from: 0, to: 56, by: 8) {
-      bytes.append(UInt8(truncatingIfNeeded: next >> UInt64(shift)))
-    }
+    bytes.append(littleEndian: UInt64(clamping: min(nextUploadAttemptTime, 1 << 55)))
+    // Seven bytes of it.
+    bytes.removeLast()
     bytes += serverID.utf8.prefix(Self.maximumTextSize)
     return uploadNote.isEmpty ? bytes : bytes + [0] + uploadNote.utf8.prefix(Self.maximumTextSize)
-  }
-}
-
-/// Fixed-width integers in byte arrays.
-enum LittleEndian {
-  /// Nil if the integer does not lie wholly in the array.
-  static func integer<Integer: FixedWidthInteger>(
-    _ bytes: [UInt8], at offset: Int, as type: Integer.Type
-  ) -> Integer? {
-    let width = Integer.bitWidth / 8
-    guard offset >= 0, bytes.count >= width, offset <= bytes.count - width else { return nil }
-    return bytes[offset..<offset + width].reversed().reduce(Integer(0)) {
-      $0 << 8 | Integer(truncatingIfNeeded: $1)
-    }
-  }
-
-  static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
-    for shift in stride(from: 0, to: value.bitWidth, by: 8) {
-      bytes.append(UInt8(truncatingIfNeeded: value >> shift))
-    }
   }
 }

@@ -15,13 +15,16 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let id: ReportID
   public let state: State
   /// The minidump's path.
-  public let path: String
+  public var path: String { "\(directory)/\(Self.fileName(id))" }
   /// From the metadata, in whole seconds, or the minidump's last change where that is lost.
   public let creationTime: Timestamp
   /// The minidump's size in bytes.
   public let size: Int64
   /// The state of its upload.
   public let upload: ReportUpload
+  /// The minidump's last change, in nanoseconds since 1970.
+  let modificationTime: Int64
+  let directory: String
 
   public var description: String { "\(id) \(state.rawValue) \(size) bytes \(path)" }
 
@@ -33,7 +36,10 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 
   /// The report of a minidump's name; nil for every other name.
   static func id(fileName: String) -> ReportID? {
-    guard let id = id(stem: fileName), Self.fileName(id) == fileName else { return nil }
+    // The suffix first: half of the names are those of metadata.
+    guard fileName.utf8.count == 40, fileName.hasSuffix(".dmp"), let id = id(stem: fileName),
+      Self.fileName(id) == fileName
+    else { return nil }
     return id
   }
 
@@ -45,9 +51,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
     return id
   }
 
-  private static func id(stem name: String) -> ReportID? {
-    name.split(separator: ".").first.flatMap { ReportID(String($0)) }
-  }
+  private static func id(stem name: String) -> ReportID? { ReportID(String(name.prefix(36))) }
 }
 
 /// The state of a report's upload, from its metadata.

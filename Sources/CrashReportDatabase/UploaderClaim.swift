@@ -1,5 +1,6 @@
 internal import Glibc
 package import IntermediateDump
+internal import PendingDumps
 
 /// The right to upload the reports of a database, which one process at a time has.
 ///
@@ -113,7 +114,7 @@ package struct UploaderClaim: ~Copyable, Sendable {
     let time = max(status.modificationTime, status.changeTime)
     return ClaimLiveness.verdict(
       processID: processID, startTime: startTime, place: place, host: host,
-      age: CrashReportDatabase.now.subtractingReportingOverflow(time).partialValue)
+      age: SystemClock.now.subtractingReportingOverflow(time).partialValue)
   }
 
   /// Puts the directory with its file in place in one step, in which the first of many succeeds: a

@@ -57,7 +57,7 @@ final class HangWatcher: Sendable {
       let hang = watches.lazy.compactMap(\.hangReport).first
       let now = pm_boot_clock()
       if hang != lastHang || now >= lastHeartbeat + Self.heartbeatInterval {
-        writeBeat(hangReport: hang)
+        writeHeartbeat(hangReport: hang)
         (lastHeartbeat, lastHang) = (now, hang)
       }
     }

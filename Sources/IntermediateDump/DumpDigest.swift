@@ -9,7 +9,7 @@ package struct DumpDigest {
 
   package init() {}
 
-  package mutating func add(_ bytes: [UInt8]) {
+  package mutating func add(_ bytes: ArraySlice<UInt8>) {
     unsafe bytes.withUnsafeBytes { bytes in
       var hash = value
       // Not an iterator: a debug build takes a second for each 10 MB with one.
@@ -22,7 +22,11 @@ package struct DumpDigest {
     }
   }
 
-  package static func of(_ bytes: [UInt8]) -> UInt64 {
+  package mutating func add(_ bytes: [UInt8]) { add(bytes[...]) }
+
+  package static func of(_ bytes: [UInt8]) -> UInt64 { of(bytes[...]) }
+
+  package static func of(_ bytes: ArraySlice<UInt8>) -> UInt64 {
     var digest = DumpDigest()
     digest.add(bytes)
     return digest.value

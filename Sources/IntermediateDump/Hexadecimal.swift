@@ -12,11 +12,26 @@ extension Sequence<UInt8> {
 
 extension UInt8 {
   /// The two digits of a byte, in ASCII.
-  var highDigit: UInt8 { Self.digit(self >> 4) }
-  var lowDigit: UInt8 { Self.digit(self & 15) }
+  fileprivate var highDigit: UInt8 { Self.digit(self >> 4) }
+  fileprivate var lowDigit: UInt8 { Self.digit(self & 15) }
 
   private static func digit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "a") &+ (value &- 10)
+  }
+}
+
+extension [UInt8] {
+  /// Reads two digits a byte, in either case, without separators; nil for anything else.
+  package init?(hexadecimal text: some Collection<UInt8>) {
+    guard text.count.isMultiple(of: 2) else { return nil }
+    self = []
+    reserveCapacity(text.count / 2)
+    var high: Int?
+    for character in text {
+      guard let digit = Character(Unicode.Scalar(character)).hexDigitValue else { return nil }
+      if let first = high { append(UInt8(truncatingIfNeeded: first << 4 | digit)) }
+      high = high == nil ? digit : nil
+    }
   }
 }
 

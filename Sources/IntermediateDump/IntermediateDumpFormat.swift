@@ -44,7 +44,7 @@ public enum IntermediateDumpFormat {
   }
 }
 
-/// What one byte at the start of each token says follows.
+/// The byte at the start of each token, which tells its kind.
 public enum IntermediateDumpToken {
   /// Followed by key (2), length (4) and that many bytes.
   public static var property: UInt8 { @_noLocks get { 0x01 } }

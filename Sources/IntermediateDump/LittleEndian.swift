@@ -35,6 +35,12 @@ extension ArraySlice<UInt8> {
 }
 
 extension [UInt8] {
+  /// Appends an integer in its whole width.
+  @inlinable
+  package mutating func append(littleEndian value: some FixedWidthInteger) {
+    for index in 0..<value.bitWidth / 8 { append(UInt8(truncatingIfNeeded: value >> (8 * index))) }
+  }
+
   /// Reads a little-endian integer of a fixed width; nil if it is not wholly inside.
   @inlinable
   package func littleEndian<Value: FixedWidthInteger>(

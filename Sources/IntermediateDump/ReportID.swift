@@ -4,17 +4,26 @@
 /// Chosen when the locked file is made, so that a dump converted twice (a converter killed in
 /// between) still is one report. Also used for client IDs. RFC 9562, version 4.
 public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparable {
+  // Two words, not an array: a database has a hundred thousand of them.
+  private let high: UInt64
+  private let low: UInt64
+
   /// The bytes in the order in which they are printed.
-  public let bytes: [UInt8]
+  public var bytes: [UInt8] {
+    [high, low].flatMap { word in
+      (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) }
+    }
+  }
+
+  private init(high: UInt64, low: UInt64, version: UInt64) {
+    self.high = high & ~0xF000 | version << 12
+    self.low = low & ~(3 << 62) | 2 << 62
+  }
 
   /// Makes a random identifier.
   public init() {
     var generator = SystemRandomNumberGenerator()
-    let (low, high) = (generator.next(), generator.next())
-    var bytes = (0..<16).map { UInt8(truncatingIfNeeded: ($0 < 8 ? low : high) >> (8 * ($0 & 7))) }
-    bytes[6] = bytes[6] & 0x0F | 0x40
-    bytes[8] = bytes[8] & 0x3F | 0x80
-    self.bytes = bytes
+    self.init(high: generator.next(), low: generator.next(), version: 4)
   }
 
   /// Makes the identifier of another dump that lies under this one's: always the same for the same
@@ -25,54 +34,62 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
   /// - Parameter digest: the dump's.
   package func other(for digest: UInt64) -> ReportID {
     let seed = bytes + (0..<8).map { UInt8(truncatingIfNeeded: digest >> (8 * $0)) }
-    let halves = [DumpDigest.of([1] + seed), DumpDigest.of([2] + seed)]
-    var bytes = halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (8 * $0)) }
-    }
-    bytes[6] = bytes[6] & 0x0F | 0x80
-    bytes[8] = bytes[8] & 0x3F | 0x80
-    return ReportID(bytes: bytes) ?? self
+    // The digests' low bytes come first.
+    return ReportID(
+      high: DumpDigest.of([1] + seed).byteSwapped, low: DumpDigest.of([2] + seed).byteSwapped,
+      version: 8)
   }
 
   /// Takes 16 bytes; nil for any other count.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
-    self.bytes = Array(bytes)
+    func word(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    high = word(bytes.prefix(8))
+    low = word(bytes.dropFirst(8))
   }
 
   /// Reads the usual form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case; nil for anything
   /// else.
   public init?(_ description: String) {
-    let text = Array(description.utf8)
+    let text = description.utf8
     guard text.count == 36 else { return nil }
-    var bytes: [UInt8] = []
-    var position = 0
-    while position < text.count {
-      if [8, 13, 18, 23].contains(position) {
-        guard text[position] == UInt8(ascii: "-") else { return nil }
-        position += 1
+    var (high, low): (UInt64, UInt64) = (0, 0)
+    for (position, byte) in text.enumerated() {
+      if position == 8 || position == 13 || position == 18 || position == 23 {
+        guard byte == UInt8(ascii: "-") else { return nil }
         continue
       }
-      guard let high = Character(Unicode.Scalar(text[position])).hexDigitValue,
-        let low = Character(Unicode.Scalar(text[position + 1])).hexDigitValue
-      else { return nil }
-      bytes.append(UInt8(truncatingIfNeeded: high << 4 | low))
-      position += 2
+      let digit: UInt8
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte & 0x0F
+      case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"):
+        digit = byte & 0x0F &+ 9
+      default: return nil
+      }
+      if position < 18 { high = high << 4 | UInt64(digit) } else { low = low << 4 | UInt64(digit) }
     }
-    self.bytes = bytes
+    (self.high, self.low) = (high, low)
   }
 
   public var description: String {
-    var text: [UInt8] = []
-    text.reserveCapacity(36)
-    for (index, byte) in bytes.enumerated() {
-      if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
-      text.append(byte.highDigit)
-      text.append(byte.lowDigit)
+    unsafe String(unsafeUninitializedCapacity: 36) { text in
+      var position = 0
+      for word in [high, low] {
+        for shift in stride(from: UInt64(60), through: 0, by: -4) {
+          if position == 8 || position == 13 || position == 18 || position == 23 {
+            unsafe text[position] = UInt8(ascii: "-")
+            position += 1
+          }
+          let digit = UInt8(truncatingIfNeeded: word >> shift & 0x0F)
+          unsafe text[position] = digit < 10 ? 0x30 + digit : 0x57 + digit
+          position += 1
+        }
+      }
+      return position
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
   public static func < (left: ReportID, right: ReportID) -> Bool {
-    left.bytes.lexicographicallyPrecedes(right.bytes)
+    (left.high, left.low) < (right.high, right.low)
   }
 }

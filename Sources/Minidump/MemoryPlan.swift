@@ -1,6 +1,6 @@
 internal import ProcessSnapshot
 
-/// Which captured memory goes into the file, and in what order.
+/// The captured memory that goes into the file, in order.
 ///
 /// The memory list and the stack descriptors of the threads point into the same bytes. Breakpad's
 /// reader drops a list with overlaps, more than 4,096 regions or one of more than 64 MiB; so longer
@@ -24,7 +24,7 @@ struct MemoryPlan {
 
   /// Sorted by address.
   let pieces: [Piece]
-  /// How many pieces the file has no room for.
+  /// The number of pieces that the file has no room for.
   let unlistedCount: Int
   /// Bytes of the file that captured memory takes, padding included.
   let size: UInt64
@@ -87,13 +87,8 @@ struct MemoryPlan {
   }
 
   private static func index(of address: Address, in pieces: [Piece]) -> Int? {
-    var low = 0
-    var high = pieces.count
-    while low < high {
-      let middle = (low + high) / 2
-      if pieces[middle].address <= address { low = middle + 1 } else { high = middle }
-    }
-    return low > 0 && pieces[low - 1].range.contains(address) ? low - 1 : nil
+    let index = pieces.partitioningIndex { $0.address > address } - 1
+    return index >= 0 && pieces[index].range.contains(address) ? index : nil
   }
 }
 

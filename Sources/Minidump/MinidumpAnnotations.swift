@@ -1,7 +1,7 @@
 public import IntermediateDump
 internal import ProcessSnapshot
 
-/// What a minidump says of itself in Crashpad's stream, read without the rest of the file.
+/// The annotations in Crashpad's stream of a minidump, read without the rest of the file.
 ///
 /// For whoever passes a minidump on, however large it is. Annotations of modules are not among it.
 ///

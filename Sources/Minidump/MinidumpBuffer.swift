@@ -1,6 +1,7 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
-/// Where something lies in the file: MINIDUMP_LOCATION_DESCRIPTOR.
+/// A place in the file: MINIDUMP_LOCATION_DESCRIPTOR.
 struct MinidumpLocation {
   var size: UInt32
   var rva: UInt32
@@ -19,11 +20,7 @@ struct MinidumpBuffer {
   /// The offset in the file at which the next byte goes.
   var rva: UInt32 { UInt32(truncatingIfNeeded: bytes.count) }
 
-  mutating func append(_ value: some FixedWidthInteger) {
-    for index in 0..<value.bitWidth / 8 {
-      bytes.append(UInt8(truncatingIfNeeded: value >> (8 * index)))
-    }
-  }
+  mutating func append(_ value: some FixedWidthInteger) { bytes.append(littleEndian: value) }
 
   mutating func append(_ address: Address) { append(address.value) }
 

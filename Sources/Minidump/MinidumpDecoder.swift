@@ -8,7 +8,7 @@ struct MinidumpDecoder {
   var mainModulePath: String?
   /// For each entry of the file's module list the place of its module in the snapshot.
   var moduleIndices: [Int] = []
-  /// What the modules say of themselves, in the file's order.
+  /// The modules' own annotations, in the file's order.
   var moduleAnnotations: [ModuleAnnotations] = []
   /// Annotations of modules that may still be taken.
   var moduleAnnotationsLeft = MinidumpFile.maximumEntries
@@ -28,7 +28,7 @@ struct MinidumpDecoder {
     return snapshot
   }
 
-  /// What any writer's minidump has.
+  /// Reads what any writer's minidump has.
   private mutating func decodeStandardStreams() throws(MinidumpError) {
     snapshot.architecture = try architecture()
     snapshot.capture.isComplete = true
@@ -43,7 +43,7 @@ struct MinidumpDecoder {
     snapshot.memory = MemorySnapshot(joining: listed + snapshot.threads.flatMap(\.stack))
   }
 
-  /// Who it was and where it ran: rounded or composed values, good enough where there are no others.
+  /// Reads process and system: rounded or composed values, good enough if there are no others.
   mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()

@@ -9,7 +9,7 @@ struct MinidumpEncoder {
   private(set) var modules: [ModuleSnapshot] = []
   let plan: MemoryPlan
   var buffer = MinidumpBuffer()
-  /// Where the crashing thread's context is; the exception stream points at the same one.
+  /// The place of the crashing thread's context, at which the exception stream points too.
   var crashedContext: MinidumpLocation?
 
   private typealias Stream = (

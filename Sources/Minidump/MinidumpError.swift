@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Why a minidump could not be written, or a file is no minidump.
+/// The reason why a minidump could not be written, or a file is no minidump.
 public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What went wrong; an open set.
+  /// The kind of error; an open set.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
     /// The file cannot be written; `errno` says why.
@@ -17,7 +17,7 @@ public struct MinidumpError: Error, Sendable, Equatable, CustomStringConvertible
   }
 
   public let code: Code
-  /// What was being done, or which value was found.
+  /// The operation that failed, or the value that was found.
   public let context: String
   /// The system's error number; 0 where the system reported none.
   public let errno: Int32

@@ -10,11 +10,11 @@ struct MinidumpFile {
   static let maximumStringSize: UInt64 = 1 << 16
 
   let bytes: [UInt8]
-  /// Where each stream's bytes are; the first of a type counts.
+  /// The place of each stream's bytes; the first of a type counts.
   private(set) var streams: [MinidumpStreamType: Range<Int>] = [:]
   /// The header's time, in seconds since 1970.
   let timeStamp: UInt32
-  /// What was left out, and why.
+  /// Notes of what was left out, and why.
   private(set) var damage: [String] = []
   /// Bytes that may still be copied out of the file: a hostile one points at the same bytes again
   /// and again.
@@ -95,7 +95,7 @@ struct MinidumpFile {
     streams[type].flatMap { copy($0) }
   }
 
-  /// Where the entries of a list stream are: a 32-bit count, then entries of one size.
+  /// Finds the entries of a list stream: a 32-bit count, then entries of one size.
   mutating func entries(of type: MinidumpStreamType, size: Int) -> [Int] {
     guard let stream = streams[type] else { return [] }
     guard stream.count >= 4, let claimed = integer(at: stream.lowerBound, width: 4) else {
@@ -114,7 +114,7 @@ struct MinidumpFile {
 
   /// A MINIDUMP_STRING; nil where it is damaged.
   ///
-  /// What is not UTF-16 is replaced by U+FFFD.
+  /// Invalid UTF-16 is replaced by U+FFFD.
   mutating func string(at rva: UInt64) -> String? {
     guard let offset = Int(exactly: rva), let size = integer(at: offset, width: 4),
       size <= Self.maximumStringSize, let range = range(rva: rva &+ 4, size: size),

@@ -43,7 +43,7 @@ enum MinidumpFormat {
   static let productAnnotation = "prod"
   static let versionAnnotation = "ver"
 
-  // What Breakpad's reader takes at most; it drops the whole list when there is more.
+  // The most that Breakpad's reader takes; it drops the whole list if there is more.
   static let maximumThreads = 4096
   static let maximumModules = 2048
   static let maximumMemoryRegions = 4096
@@ -64,7 +64,7 @@ enum MinidumpFormat {
   /// The CodeView record of a PDB file, `SDSR` read as a number.
   static let codeViewPDB70: UInt32 = 0x5344_5352
 
-  /// Which parts of CONTEXT_AMD64 hold something.
+  /// The parts of CONTEXT_AMD64 that are present.
   ///
   /// Source: winnt.h.
   static let amd64Context: UInt32 = 0x0010_0000
@@ -72,9 +72,8 @@ enum MinidumpFormat {
   static let amd64Integer: UInt32 = 0x2
   static let amd64Segments: UInt32 = 0x4
   static let amd64FloatingPoint: UInt32 = 0x8
-  static let amd64ContextSize = 1232
 
-  /// Which parts of MDRawContextARM64 hold something.
+  /// The parts of MDRawContextARM64 that are present.
   ///
   /// Source: Breakpad `minidump_cpu_arm64.h`.
   static let arm64Context: UInt32 = 0x0040_0000

@@ -5,8 +5,8 @@ public enum MinidumpReader {
   /// Makes a snapshot of everything that a minidump tells.
   ///
   /// Total on any bytes, in memory bounded by a few times their count. A stream that is damaged is
-  /// left out, or its readable entries are taken, and `capture.damage` says so. What a foreign
-  /// writer did not record stays nil. One of ours gives the snapshot it was written from, except
+  /// left out, or its readable entries are taken, and `capture.damage` says so. Values that a
+  /// foreign writer did not record stay nil. One of ours gives the snapshot it was written from, except
   /// what the limits of the format cut off.
   ///
   /// - Parameter bytes: the whole file.

@@ -22,7 +22,7 @@ package enum MinidumpSummary {
   }
 }
 
-/// Where the streams of a minidump are, read without the rest of it.
+/// The places of a minidump's streams, read without the rest of it.
 struct MinidumpDirectory {
   private static let maximumCount: UInt64 = 4096
 

@@ -7,7 +7,7 @@ public enum MinidumpWriter {
   ///
   /// The signature in the header is written last, so a file that was left half written is never
   /// taken for a minidump. The captured memory goes from the snapshot into the file without a copy.
-  /// What exceeds the limits of Breakpad's reader (4,096 threads, 2,048 modules, 4,096 memory
+  /// Whatever exceeds the limits of Breakpad's reader (4,096 threads, 2,048 modules, 4,096 memory
   /// regions) is left out, the crashing thread's last.
   ///
   /// - Parameters:

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import Stackwalk
 
 /// A crash's summary on standard error, read back from a log.
@@ -211,15 +212,7 @@ extension LoggedSummary {
 
   private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
     if text == "-" { return [] }
-    let digits = Array(text.utf8)
-    guard digits.count % 2 == 0, digits.count <= 128 else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let byte = UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16)
-      else { return nil }
-      bytes.append(byte)
-    }
-    return bytes
+    return text.utf8.count <= 128 ? [UInt8](hexadecimal: text.utf8) : nil
   }
 
   /// Reverts the handler's escaping; what is no escape stays as it is.
@@ -240,8 +233,8 @@ extension LoggedSummary {
       case UInt8(ascii: "\\"): result.append(0x5C)
       case UInt8(ascii: "x"):
         let digits = bytes[(index + 2)...].prefix(2)
-        if digits.count == 2, let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) {
-          result.append(byte)
+        if digits.count == 2, let byte = [UInt8](hexadecimal: digits) {
+          result += byte
           index += 4
           continue
         }

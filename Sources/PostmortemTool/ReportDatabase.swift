@@ -2,10 +2,18 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// A database that must exist: a mistyped path must not make directories.
 enum ReportDatabase {
+  /// Counts the dumps that wait to be processed; nil if there is no directory of dumps.
+  static func waiting(in path: String) -> Int? {
+    let pending = path + "/" + PendingDumpName.directory
+    guard InputFile.isDirectory(pending) else { return nil }
+    return InputFile.names(in: pending).count { PendingDumpName(fileName: $0)?.role == .finished }
+  }
+
   static func open(_ path: String) throws -> CrashReportDatabase {
     try InputFile.requireDirectory(path)
     guard InputFile.isDirectory(path + "/pending") else {
@@ -29,9 +37,4 @@ extension StoredReport {
     else { return nil }
     return ProcessSnapshot(summarizing: document).end.map { $0.kind?.word ?? "unknown" }
   }
-}
-
-extension Timestamp {
-  /// Date and time of day in UTC, for people.
-  var second: String { String(description.prefix(19)).replacing("T", with: " ") }
 }

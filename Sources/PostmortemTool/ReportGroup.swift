@@ -2,17 +2,6 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// The facts that put a report into a group.
-struct ReportFacts: Codable {
-  /// Nil where the dump has lost the signal.
-  let signature: String?
-  /// The product's name, else the executable's.
-  let program: String?
-  let version: String?
-  /// The time of the crash; nil where the dump does not say.
-  let time: Timestamp?
-}
-
 /// Reports of one program with one signature, as `list --group` prints them.
 struct ReportGroup: Codable {
   let signature: String?
@@ -31,28 +20,12 @@ struct ReportGroup: Codable {
     let program: String?
   }
 
-  /// Groups reports, the largest group first; reads one dump at a time.
+  /// Groups reports, the largest group first.
   ///
-  /// - Parameters:
-  ///   - reports: of one database.
-  ///   - symbolDirectories: as for `show`.
-  ///   - progress: called before each report with the count of those read.
-  /// - Returns: the groups, and the failures of reports that cannot be read.
-  static func groups(
-    of reports: [StoredReport], symbolDirectories: [String], progress: (Int) -> Void
-  ) -> (groups: [ReportGroup], failures: [ToolError]) {
-    let reader = ReportReader(symbolDirectories: symbolDirectories)
-    var members: [(facts: ReportFacts, time: Timestamp, id: String)] = []
-    var failures: [ToolError] = []
-    for (index, report) in reports.enumerated() {
-      progress(index)
-      do throws(ToolError) {
-        let facts = try reader.facts(of: report.path)
-        members.append(
-          (facts, facts.time ?? report.creationTime, report.id.description))
-      } catch {
-        failures.append(error)
-      }
+  /// - Parameter reports: of one database; one without facts was not read, and is left out.
+  static func groups(of reports: [ListedReport]) -> [ReportGroup] {
+    var members = reports.compactMap { report in
+      report.facts.map { (facts: $0, time: report.time, id: report.stored.id.description) }
     }
     members.sort { $0.time.nanoseconds < $1.time.nanoseconds }
     var groups: [Key: ReportGroup] = [:]
@@ -62,12 +35,11 @@ struct ReportGroup: Codable {
         signature: key.signature, program: key.program, first: time, last: time)
       groups[key, default: new].add(id, at: time, version: facts.version)
     }
-    let sorted = groups.values.sorted {
+    return groups.values.sorted {
       ($0.count, $0.last.nanoseconds, $1.reports[0]) > (
         $1.count, $1.last.nanoseconds, $0.reports[0]
       )
     }
-    return (sorted, failures)
   }
 
   private mutating func add(_ id: String, at time: Timestamp, version: String?) {

@@ -1,4 +1,6 @@
+internal import CrashConverter
 internal import CrashReport
+internal import CrashReportDatabase
 internal import Foundation
 @unsafe @preconcurrency internal import Glibc
 internal import IntermediateDump
@@ -160,13 +162,8 @@ final class ReportReader {
     private static func answer(for path: String, _ symbols: SymbolSource) -> Answer {
       do throws(ToolError) {
         let snapshot = try CrashFile.snapshot(at: path)
-        let process = snapshot.process
-        let executable = process.executablePath.map { URL(fileURLWithPath: $0).lastPathComponent }
-        return Answer(
-          facts: ReportFacts(
-            signature: CrashReport.signature(of: snapshot, symbols: symbols),
-            program: process.product ?? executable, version: process.version,
-            time: process.crashTime.map(Timestamp.init(nanoseconds:))))
+        let facts = CrashFacts(of: snapshot, symbols: symbols)
+        return Answer(facts: ReportFacts(of: snapshot, facts, isNamed: true))
       } catch {
         return Answer(failure: error.description)
       }

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import IntermediateDump
+internal import PendingDumps
 
 /// The database of a program that `postmortem run` runs, and its owner.
 ///

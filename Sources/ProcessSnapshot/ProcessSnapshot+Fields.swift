@@ -6,7 +6,7 @@ extension ProcessSnapshot {
   package static let mapFields = MapFields(
     ProcessSnapshot(architecture: .x86_64), beforeThreads + behindThreads)
 
-  /// What comes before exception, threads and modules.
+  /// The maps before exception, threads and modules.
   static let beforeThreads: [Field<ProcessSnapshot>] = [
     .group(
       .process,
@@ -17,7 +17,7 @@ extension ProcessSnapshot {
     .map(.runEnd, \.end, RunEnd.mapFields),
   ]
 
-  /// What comes behind them.
+  /// The maps behind them.
   static let behindThreads: [Field<ProcessSnapshot>] =
     [
       .map(.linkMap, \.linkMap, LinkMap.mapFields),

@@ -25,7 +25,7 @@ extension ProcessSnapshot {
     let crashing = crashingThread(root)
     var pieces = DumpMemory(known)
     readThreads(root, crashing, &pieces)
-    // What lies beside the stack is memory of the process too.
+    // Memory beside the stack is the process's too.
     memory =
       known
       ?? MemorySnapshot(

@@ -9,7 +9,7 @@ extension ProcessSnapshot {
   /// The whole snapshot as an intermediate dump: what the crash wrote, what is known of it since, and
   /// what the converter added, all but the bytes of memory.
   ///
-  /// What is read back with the same memory is equal to it, but for streams of the converter's own,
+  /// A snapshot read back with the same memory is equal, but for streams of the converter's own,
   /// annotations of modules that are not the program's, and XSAVE areas past 8 MiB.
   ///
   /// - Returns: nil if it came to more than 256 MiB.

@@ -31,10 +31,10 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var memory = MemorySnapshot()
   /// The dynamic linker's own list; nil for a static executable, and where it was not captured.
   public var linkMap: LinkMap?
-  /// What the program said of itself when the handler was started, by name; of a minidump of others
+  /// The annotations given when the handler was started, by name; of a minidump of others
   /// all that it has.
   public var launchAnnotations: [String: String] = [:]
-  /// What the converter was given to say of the program, by name.
+  /// The annotations given to the converter, by name.
   public var addedAnnotations: [String: String] = [:]
   public var capture = CaptureQuality()
   /// Names and lines that were stored with the report; nil where none were.
@@ -50,12 +50,12 @@ public struct ProcessSnapshot: Sendable, Equatable {
   /// Nil for a crash: why the dump was taken where nothing crashed.
   public var request: DumpRequest?
 
-  /// What the program told while it ran.
+  /// The annotations, breadcrumbs and attachments of the running program.
   public var client = ClientInformation()
   /// Streams that the converter adds to the minidump; empty in a snapshot that was read.
   public var userStreams: [UserStream] = []
 
-  /// How the run ended, of a process that was not captured; there is little else then.
+  /// The end of a run that was not captured; there is little else then.
   public var end: RunEnd?
 
   public init(architecture: Architecture) {

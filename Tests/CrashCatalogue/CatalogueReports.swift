@@ -4,6 +4,7 @@ internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// Converts what a case left, as the next start does, and compares it with what it must be.

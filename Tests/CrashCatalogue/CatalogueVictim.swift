@@ -1,6 +1,7 @@
 internal import CrashTestSupport
 internal import Foundation
 internal import IntermediateDump
+internal import PendingDumps
 
 /// crash-lab in a directory of its own, for one case.
 final class CatalogueVictim: Sendable {

@@ -2,8 +2,8 @@ internal import CrashConverter
 internal import CrashReportDatabase
 public import CrashTestSupport
 internal import Foundation
-internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// Kills crash-lab at random moments of a capture, and counts what is left of each dump.

@@ -8,10 +8,10 @@ import Testing
 
 /// What may lie in a pending directory that nobody has put there with care.
 @Suite struct BadInputTests {
-  private let dumps: PendingDumps
+  private let dumps: PendingDatabase
 
   init() throws {
-    dumps = try PendingDumps(inMemory: true)
+    dumps = try PendingDatabase(inMemory: true)
   }
 
   @Test func fiveHundredDumpsAtAStart() throws {
@@ -49,13 +49,13 @@ import Testing
 
   @Test(arguments: [IntermediateDumpToken.startMap, IntermediateDumpToken.startArray])
   func nestingTenThousandDeep(token: UInt8) throws {
-    let header = Array(PendingDumps.complete.prefix(IntermediateDumpFormat.headerSize))
+    let header = Array(PendingDatabase.complete.prefix(IntermediateDumpFormat.headerSize))
     try dumps.putDump(header + (0..<10_000).flatMap { _ in [token, 0x64, 0x00] })
     try expectTorn()
   }
 
   @Test func tenMillionKeys() throws {
-    let header = Array(PendingDumps.complete.prefix(IntermediateDumpFormat.headerSize))
+    let header = Array(PendingDatabase.complete.prefix(IntermediateDumpFormat.headerSize))
     // Empty properties of 65,536 keys, 153 times.
     var keys: [UInt8] = []
     for key in UInt16.min...UInt16.max {
@@ -76,7 +76,9 @@ import Testing
 
   @Test func namesThatAreNotUTF8OrLeadElsewhere() throws {
     let id = ReportID()
-    for name in ["..@\(id)", "a..@\(id)", ".@\(id)"] { try dumps.put(PendingDumps.complete, name) }
+    for name in ["..@\(id)", "a..@\(id)", ".@\(id)"] {
+      try dumps.put(PendingDatabase.complete, name)
+    }
     let directory = dumps.path(of: "").utf8.map { CChar(bitPattern: $0) }
     let notUTF8 = directory + [-1, -2] + "@\(ReportID())".utf8.map { CChar(bitPattern: $0) } + [0]
     let descriptor = unsafe open(notUTF8, O_CREAT | O_WRONLY, 0o600)

@@ -9,10 +9,10 @@ import ProcessSnapshot
 import Testing
 
 @Suite struct ConversionTests {
-  private let dumps: PendingDumps
+  private let dumps: PendingDatabase
 
   init() throws {
-    dumps = try PendingDumps()
+    dumps = try PendingDatabase()
   }
 
   @Test func aDumpBecomesAReport() throws {
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func aTornDumpIsKeptAsFarAsItGoes() throws {
-    let id = try dumps.putDump(Array(PendingDumps.complete.dropLast(60)))
+    let id = try dumps.putDump(Array(PendingDatabase.complete.dropLast(60)))
     let outcome = try #require(try processIntermediateDumps(database: dumps.path).first?.outcome)
     #expect(outcome.kind == .torn)
     #expect(outcome.reason.contains("at byte"))
@@ -110,7 +110,7 @@ import Testing
         atPath: "\(dumps.path)/pending/\(id).\(suffix)",
         toPath: "\(dumps.path)/completed/\(id).\(suffix)")
     }
-    try dumps.put(PendingDumps.complete, "app@\(id)")
+    try dumps.put(PendingDatabase.complete, "app@\(id)")
     #expect(try processIntermediateDumps(database: dumps.path).map(\.reportID) == [id])
     #expect(dumps.names.isEmpty)
     #expect(try dumps.reports.map(\.id) == [id])
@@ -139,12 +139,12 @@ import Testing
 
   @Test func whatIsNoDumpIsLeftAlone() throws {
     let outside = try SharedDirectory()
-    try outside.put(PendingDumps.complete, "dump")
+    try outside.put(PendingDatabase.complete, "dump")
     let names = [
       "app@\(ReportID())\n", "a b@\(ReportID())", "app@\(ReportID()).lock", "\(ReportID())",
       "app@\(ReportID()).1-2-3.claimed", "README", ".hidden",
     ]
-    for name in names { try dumps.put(PendingDumps.complete, name) }
+    for name in names { try dumps.put(PendingDatabase.complete, name) }
     try #require(unsafe mkfifo(dumps.path(of: "app@\(ReportID())"), 0o600) == 0)
     try #require(unsafe mkfifo(dumps.path(of: "app@\(ReportID()).locked"), 0o600) == 0)
     try #require(unsafe mkdir(dumps.path(of: "app@\(ReportID())"), 0o700) == 0)

@@ -1,4 +1,4 @@
-import IntermediateDump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
@@ -88,17 +88,17 @@ import Testing
     let full = try #require(
       verdict {
         $0.groupKills = 2
-        $1.beat = Self.seen(at: 5)
-        $1.beat?.memoryUsed = 95 << 20
+        $1.heartbeat = Self.seen(at: 5)
+        $1.heartbeat?.memoryUsed = 95 << 20
       })
     #expect(full == (.outOfMemory, .likely))
-    // Somebody else's, before the last beat.
+    // Somebody else's, before the last heartbeat.
     let before = try #require(
       verdict {
         $0.groupKills = 2
-        $1.beat = Self.seen(at: 5)
-        $1.beat?.groupKills = 2
-        $1.beat?.memoryUsed = 95 << 20
+        $1.heartbeat = Self.seen(at: 5)
+        $1.heartbeat?.groupKills = 2
+        $1.heartbeat?.memoryUsed = 95 << 20
       })
     #expect(before == (.unexplained, .possible))
   }
@@ -111,36 +111,36 @@ import Testing
       try #require(
         verdict {
           $0.machineKills = 6
-          $1.beat = Self.seen(at: 5)
-          $1.beat?.availableMemory = 1 << 20
-          $1.beat?.residentMemory = 15 << 30
+          $1.heartbeat = Self.seen(at: 5)
+          $1.heartbeat?.availableMemory = 1 << 20
+          $1.heartbeat?.residentMemory = 15 << 30
         }) == (.outOfMemory, .likely))
     // The group is gone with its container.
     #expect(
       try #require(
         verdict {
           ($0.machineKills, $0.groupKills) = (6, nil)
-          $1.beat = Self.seen(at: 5)
-          $1.beat?.memoryUsed = 99 << 20
+          $1.heartbeat = Self.seen(at: 5)
+          $1.heartbeat?.memoryUsed = 99 << 20
         }) == (.outOfMemory, .likely))
   }
 
-  @Test func aBeatLongBeforeTheBootIsNoReboot() throws {
+  @Test func aHeartbeatLongBeforeTheBootIsNoReboot() throws {
     #expect(
       try #require(
         verdict {
           ($0.bootID, $0.bootTime) = ("another", 10 * Self.minute)
-          $1.beat = Self.seen(at: 9 * Self.minute)
+          $1.heartbeat = Self.seen(at: 9 * Self.minute)
         }) == (.rebooted, .likely))
     #expect(
       try #require(
         verdict {
           ($0.bootID, $0.bootTime) = ("another", 10 * Self.minute)
-          $1.beat = Self.seen(at: Self.minute)
+          $1.heartbeat = Self.seen(at: Self.minute)
         }) == (.unexplained, .possible))
   }
 
-  @Test func aBeatAfterTheSignalMakesTheStopTimeoutLikely() throws {
+  @Test func aHeartbeatAfterTheSignalMakesTheStopTimeoutLikely() throws {
     let note = RunNotes.Termination(signal: 15, reaction: .program, time: Self.minute)
     #expect(
       try #require(verdict { $1.notes.termination = note }) == (.stopTimeout, .possible))
@@ -148,7 +148,7 @@ import Testing
       try #require(
         verdict {
           $1.notes.termination = note
-          $1.beat = Self.seen(at: 2 * Self.minute)
+          $1.heartbeat = Self.seen(at: 2 * Self.minute)
         }) == (.stopTimeout, .likely))
   }
 

@@ -2,18 +2,19 @@ import CrashConverter
 import CrashReportDatabase
 import CrashTestSupport
 import IntermediateDump
+import PendingDumps
 import Testing
 
 /// A program in a crash loop converts at each start what the one before left, and is cut off.
 @Suite struct InterruptedAttemptTests {
-  /// The thread of the exception in `PendingDumps.complete`.
+  /// The thread of the exception in `PendingDatabase.complete`.
   private static let crashed: UInt32 = 4242
 
-  private let dumps: PendingDumps
+  private let dumps: PendingDatabase
   private let host = HostIdentity.current()
 
   init() throws {
-    dumps = try PendingDumps()
+    dumps = try PendingDatabase()
   }
 
   /// A dump whose converter, which nobody sees any more, ended in an attempt at it.
@@ -23,7 +24,7 @@ import Testing
       attempt: attempt, processID: 77, startTime: 99, place: 1,
       witness: PendingDumpName.Witness(boot: host.boot, number: 1, thread: thread))
     let name = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
-    try dumps.put(PendingDumps.complete, name.description, age: 10)
+    try dumps.put(PendingDatabase.complete, name.description, age: 10)
     return id
   }
 
@@ -77,7 +78,7 @@ import Testing
       attempt: 2, processID: 77, startTime: 99, place: 1,
       witness: PendingDumpName.Witness(boot: host.boot, number: 1))
     let name = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
-    try dumps.put(PendingDumps.complete + (isSame ? [] : [0]), name.description)
+    try dumps.put(PendingDatabase.complete + (isSame ? [] : [0]), name.description)
     let outcome = try outcomes()[id]
     #expect(isSame ? outcome == nil : isQuarantined(outcome))
     #expect(dumps.names == [])

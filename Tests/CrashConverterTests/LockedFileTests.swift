@@ -3,17 +3,18 @@ import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
+import PendingDumps
 import Testing
 
 @testable import CrashConverter
 
 /// Locked files of owners that really live or are really dead.
 @Suite struct LockedFileTests {
-  private let dumps: PendingDumps
+  private let dumps: PendingDatabase
   private let host = HostIdentity.current()
 
   init() throws {
-    dumps = try PendingDumps()
+    dumps = try PendingDatabase()
   }
 
   /// Puts the run record of a process that lives now.
@@ -63,7 +64,7 @@ import Testing
     try #require(
       unsafe posix_spawn(&processID, "/bin/true", nil, nil, &arguments, nil) == 0)
     defer { waitpid(processID, nil, 0) }
-    let id = try dumps.putDump(Array(PendingDumps.complete.dropLast()), suffix: ".locked")
+    let id = try dumps.putDump(Array(PendingDatabase.complete.dropLast()), suffix: ".locked")
     try putRecord(id, of: UInt32(processID))
     // WNOWAIT: until it has ended, and without collecting it.
     var information = unsafe siginfo_t()
@@ -156,7 +157,7 @@ import Testing
 
   @Test func aDamagedRecordIsNoEvidence() throws {
     let id = try dumps.putDump(suffix: ".locked")
-    for bytes in [[], [1, 2, 3], PendingDumps.complete, Array(repeating: 0, count: 100_000)]
+    for bytes in [[], [1, 2, 3], PendingDatabase.complete, Array(repeating: 0, count: 100_000)]
       as [[UInt8]]
     {
       try dumps.put(bytes, "app@\(id).run")

@@ -3,6 +3,7 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import IntermediateDump
+import PendingDumps
 import Testing
 
 @Suite struct RecentCrashesTests {
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test func whatIsTornOrDamagedSaysWhatItCan() throws {
-    let dumps = try PendingDumps()
+    let dumps = try PendingDatabase()
     func dump(_ body: (inout IntermediateDumpWriter) -> Void) throws -> [UInt8] {
       try #require(
         IntermediateDumpEncoding.encode { writer in
@@ -79,9 +80,9 @@ import Testing
     // Taken without a crash; torn before it was told; of another program; no dump; a live owner's.
     try dumps.putDump(dump { _ = $0.endDocument() })
     try dumps.putDump(dump { $0.startMap(.exception) })
-    try dumps.putDump(PendingDumps.complete)
+    try dumps.putDump(PendingDatabase.complete)
     try dumps.putDump([1, 2, 3])
-    try dumps.putDump(PendingDumps.complete, suffix: ".locked")
+    try dumps.putDump(PendingDatabase.complete, suffix: ".locked")
     let crashes = try recentCrashes(database: dumps.path, identifier: "app")
     #expect(crashes.map(\.reportID) == [torn])
     #expect(crashes.first?.signal == 11)

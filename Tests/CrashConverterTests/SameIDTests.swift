@@ -3,6 +3,7 @@ import CrashTestSupport
 import Foundation
 import IntermediateDump
 import Minidump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
@@ -10,13 +11,13 @@ import Testing
 
 /// Two files of one report ID: a report of anything else never stands for a dump.
 @Suite struct SameIDTests {
-  private let dumps: PendingDumps
+  private let dumps: PendingDatabase
 
   init() throws {
-    dumps = try PendingDumps()
+    dumps = try PendingDatabase()
   }
 
-  /// Another crash than `PendingDumps.complete`.
+  /// Another crash than `PendingDatabase.complete`.
   private static let other: [UInt8] =
     IntermediateDumpEncoding.encode { writer in
       writer.header()
@@ -62,7 +63,7 @@ import Testing
     let end = try process()
     #expect(end.map(\.reportID) == [id])
     #expect(try snapshots().map { $0.end != nil } == [true])
-    try dumps.put(PendingDumps.complete, "app@\(id)")
+    try dumps.put(PendingDatabase.complete, "app@\(id)")
     let crash = try process()
     #expect(crash.map(\.outcome) == [.complete])
     #expect(try snapshots().count == 2)
@@ -78,7 +79,7 @@ import Testing
     #expect(try process().map(\.outcome) == [.complete])
     #expect(try snapshots().compactMap { $0.exception?.signal }.sorted() == [6, 11])
     // Either of them again, as after a converter that died before it could remove it.
-    for bytes in [Self.other, PendingDumps.complete] {
+    for bytes in [Self.other, PendingDatabase.complete] {
       try dumps.put(bytes, "app@\(id)")
       #expect(try process().map(\.outcome) == [.complete])
       #expect(try snapshots().count == 2)
@@ -108,14 +109,14 @@ import Testing
     let id = ReportID()
     let role = PendingDumpName.Role.claimed(attempt: 1, processID: 0, startTime: 0, place: 0)
     let given = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
-    try dumps.put(PendingDumps.complete, given.description)
+    try dumps.put(PendingDatabase.complete, given.description)
     try dumps.put(Self.other, "app@\(id)")
     #expect(try process().map(\.outcome) == [.complete, .complete])
     #expect(try snapshots().compactMap { $0.exception?.signal }.sorted() == [6, 11])
   }
 
   @Test func aReportOfAVersionWithoutDigestsIsKnownByItsCrash() throws {
-    // The crash time tells; PendingDumps.complete has none.
+    // The crash time tells; PendingDatabase.complete has none.
     func dump(at time: Int64) -> [UInt8] {
       IntermediateDumpEncoding.encode { writer in
         writer.header()
@@ -157,13 +158,13 @@ import Testing
         return nil
       }
     }
-    try dumps.put(Array(PendingDumps.complete.dropLast(20)), name)
+    try dumps.put(Array(PendingDatabase.complete.dropLast(20)), name)
     let writer = Writer {
       let claim = try #require(dumps.names.first { $0.contains("\(id).") })
       let file = try FileHandle(
         forWritingTo: URL(fileURLWithPath: dumps.path(of: claim)))
       try file.seekToEnd()
-      try file.write(contentsOf: PendingDumps.complete.suffix(20))
+      try file.write(contentsOf: PendingDatabase.complete.suffix(20))
     }
     let first = try processIntermediateDumps(
       database: dumps.path, storingSymbols: false, userStreams: [writer])
@@ -185,7 +186,7 @@ import Testing
     }
     #expect(claim.run != nil)
     let before = pending.isEmpty(claim)
-    try dumps.put(PendingDumps.complete, claim.name.description)
+    try dumps.put(PendingDatabase.complete, claim.name.description)
     let after = pending.isEmpty(claim)
     #expect(before && !after)
     try pending.giveBack(claim, countsAttempt: false)

@@ -24,10 +24,10 @@ import Testing
   private static let killed = ReportID("e9753129-96fa-48c6-8779-2724bf3bfb10")!
   private static let killedBefore = ReportID("fb85b126-8837-4ead-a919-d8bd2e78c1c2")!
 
-  private let database: PendingDumps
+  private let database: PendingDatabase
 
   init() throws {
-    database = try PendingDumps()
+    database = try PendingDatabase()
   }
 
   private static func names(in directory: String) throws -> [String] {

@@ -3,6 +3,7 @@ import CrashTestSupport
 import Dispatch
 import Foundation
 import IntermediateDump
+import PendingDumps
 import Synchronization
 import Testing
 

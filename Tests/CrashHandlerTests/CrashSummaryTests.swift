@@ -1,6 +1,7 @@
 import CrashTestSupport
 import Foundation
 import IntermediateDump
+import PendingDumps
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
+import PendingDumps
 import Testing
 
 @testable import CrashReportDatabase

@@ -53,7 +53,7 @@ struct WholeWay {
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     size += try encoder.encode(report).count
     size += TextReport.text(of: report, width: 40).utf8.count
-    size += CrashReport.signature(of: snapshot, symbols: SymbolSource())?.utf8.count ?? 0
+    size += CrashFacts(of: snapshot, symbols: SymbolSource()).signature?.utf8.count ?? 0
   }
 }
 

@@ -1,83 +1,94 @@
-import CrashTestSupport
 import Foundation
 import Testing
 
 @Suite("Layers")
 struct LayerTests {
-  @Test("No source imports what its module may not")
-  func imports() throws {
-    let files = try House.swiftFiles(in: "Sources")
-    #expect(files.contains { $0.module == "IntermediateDump" })
-    for file in files {
-      #expect(Layers.below[file.module] != nil, "\(file.module) has no place in the table")
-      #expect(Layers.violations(in: file.text, of: file.module) == [], "\(file.path)")
+  @Test("What is imported is declared in Package.swift, and what is declared is imported")
+  func imports() async throws {
+    let layers = try await Layers.ofPackage()
+    #expect(layers.targets.contains { $0.name == "IntermediateDump" && $0.isSource })
+    for target in layers.targets {
+      let files = try House.swiftFiles(in: target.directory).filter { file in
+        !layers.targets.contains { inner in
+          inner.directory.hasPrefix(target.directory + "/")
+            && file.path.hasPrefix(inner.directory + "/")
+        }
+      }
+      var used = try Layers.includes(in: target.directory)
+      for file in files {
+        used.formUnion(Layers.imports(in: file.text))
+        if target.isSource {
+          #expect(layers.violations(in: file.text, of: target.name) == [], "\(file.path)")
+        }
+      }
+      let declared = Set(target.dependencies.map(\.name))
+      let others = Set(layers.targets.map(\.name)).subtracting([target.name])
+      #expect(used.intersection(others).subtracting(declared) == [], "\(target.name) declares none")
+      // A program that a test runs, and a module linked for its symbols, is declared and not imported.
+      if target.isSource {
+        let needed = Set(target.dependencies.filter { !$0.isConditional }.map(\.name))
+        #expect(needed.subtracting(used) == [], "\(target.name) has no use for them")
+      }
     }
   }
 
   @Test("The checker finds what is planted")
-  func planted() {
+  func planted() async throws {
+    let layers = try await Layers.ofPackage()
     let source =
       "internal import Glibc\nimport Foundation\npublic import struct CrashHandler.Handler"
     #expect(
-      Layers.violations(in: source, of: "CrashConverter") == ["Foundation", "CrashHandler"])
-    #expect(Layers.violations(in: source, of: "Postmortem") == ["Foundation"])
-    #expect(Layers.violations(in: "// import Foundation", of: "Minidump") == [])
+      layers.violations(in: source, of: "CrashConverter") == ["Foundation", "CrashHandler"])
+    #expect(layers.violations(in: source, of: "Postmortem") == ["Foundation"])
+    #expect(layers.violations(in: "// import Foundation", of: "Minidump") == [])
+    // Reached through another module, and not declared.
+    #expect(layers.violations(in: "import CSignalSafe", of: "Minidump") == ["CSignalSafe"])
   }
 
-  @Test("The handler and the converter never see each other, and no arrow turns back")
-  func arrows() {
-    #expect(!Layers.reachable(from: "CrashConverter").contains("CrashHandler"))
-    #expect(Layers.reachable(from: "CrashHandler") == ["IntermediateDump", "CSignalSafe"])
-    for module in Layers.below.keys {
-      #expect(!Layers.reachable(from: module).contains(module), "\(module) reaches itself")
-    }
-  }
-
-  @Test("The manifest gives no target a dependency it may not have")
-  func manifest() async throws {
-    let directory = try TemporaryDirectory()
-    let dump = try await ChildProcess.run(
-      "/usr/bin/env",
-      [
-        "swift", "package", "--package-path", House.root, "--scratch-path",
-        directory.path + "/build",
-        "dump-package",
-      ], in: directory.path)
-    try #require(dump.end.exitCode == 0, "\(dump.standardError)")
-    let manifest = try JSONDecoder().decode(
-      Manifest.self, from: Data(dump.standardOutput.utf8))
-    #expect(manifest.targets.contains { $0.name == "IntermediateDump" })
-    for target in manifest.targets where target.type != "test" && target.path == nil {
-      let allowed = Layers.reachable(from: target.name)
-      #expect(Layers.below[target.name] != nil, "\(target.name) has no place in the table")
-      for name in target.dependencies.compactMap({ $0.byName?.first ?? nil }) {
-        #expect(allowed.contains(name), "\(target.name) may not depend on \(name)")
+  @Test("The handler reaches neither the converter nor Foundation")
+  func handler() async throws {
+    let layers = try await Layers.ofPackage()
+    #expect(layers.reachable(from: "CrashHandler") == ["PendingDumps", "IntermediateDump", "CSignalSafe"])
+    for module in ["CrashHandler", "HangDetection", "PostmortemHandler"] {
+      let reached = layers.reachable(from: module).union([module])
+      #expect(!reached.contains("CrashConverter") && !reached.contains("ProcessSnapshot"))
+      for module in reached {
+        #expect(Layers.special[module]?.contains("Foundation") != true, "\(module)")
       }
     }
-    for product in manifest.products {
-      for target in ["CrashTestSupport", "CrashCatalogue", "proofs"] {
-        #expect(!product.targets.contains(target), "\(product.name)")
+    #expect(!layers.reachable(from: "CrashConverter").contains("CrashHandler"))
+    #expect(!layers.reachable(from: "Postmortem").contains("CrashReportUpload"))
+  }
+
+  @Test("No product has what tests are made of")
+  func products() async throws {
+    let layers = try await Layers.ofPackage()
+    #expect(!layers.products.isEmpty)
+    for product in layers.products {
+      for target in product.targets {
+        #expect(
+          layers.reachable(from: target).union([target])
+            .isDisjoint(with: ["CrashTestSupport", "CrashCatalogue", "proofs"]), "\(product.name)")
       }
     }
   }
 
-  /// The part of `swift package dump-package` that matters here.
-  private struct Manifest: Decodable {
-    struct Target: Decodable {
-      struct Dependency: Decodable {
-        let byName: [String?]?
-      }
-      let name: String
-      let type: String
-      let path: String?
-      let dependencies: [Dependency]
+  /// The document leaves out an arrow that follows from others.
+  @Test("The modules and arrows of Docs/Design.md are the manifest's")
+  func document() async throws {
+    let layers = try await Layers.ofPackage()
+    var below: [String: Set<String>] = [:]
+    for line in try House.text("Docs/Design.md").split(separator: "\n") {
+      guard let row = line.firstMatch(of: #/^\| `(\w+)` \| ([\w`, ]*)\| /#) else { continue }
+      below[String(row.1)] = Set(row.2.matches(of: #/\w+/#).map { String($0.0) })
     }
-    struct Product: Decodable {
-      let name: String
-      let targets: [String]
+    func reachable(from module: String) -> Set<String> {
+      (below[module] ?? []).reduce(into: []) { $0.formUnion(reachable(from: $1).union([$1])) }
     }
-    let targets: [Target]
-    let products: [Product]
+    for target in layers.targets where target.isSource {
+      #expect(below[target.name] != nil, "\(target.name) has no row")
+      #expect(reachable(from: target.name) == layers.reachable(from: target.name), "\(target.name)")
+    }
   }
 
   /// A header of the system in CSignalSafe would make that module an owner of struct stat and its kin, and a program

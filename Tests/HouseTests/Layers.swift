@@ -1,26 +1,75 @@
-/// Who may import whom: the arrows of the architecture, written down a second time so that a change is seen.
-enum Layers {
-  /// For each module the modules directly below it; what those may import, it may import too.
-  static let below: [String: [String]] = [
-    "CSignalSafe": [],
-    "CProcessEnds": ["CSignalSafe"],
-    "CThreadStacks": ["CSignalSafe"],
-    "IntermediateDump": ["CSignalSafe"],
-    "CrashHandler": ["IntermediateDump"],
-    "HangDetection": ["CrashHandler"],
-    "ProcessSnapshot": ["IntermediateDump"],
-    "Minidump": ["ProcessSnapshot"],
-    "CSwiftDemangle": [],
-    "Stackwalk": ["CSwiftDemangle", "ProcessSnapshot"],
-    "CrashReport": ["Minidump", "Stackwalk"],
-    "CrashReportDatabase": ["IntermediateDump"],
-    "CrashConverter": ["ProcessSnapshot", "Minidump", "CrashReport", "CrashReportDatabase"],
-    "CrashReportUpload": ["CrashReportDatabase", "Minidump"],
-    "PostmortemHandler": ["CProcessEnds", "CThreadStacks", "CrashHandler", "HangDetection"],
-    "Postmortem": ["PostmortemHandler", "CrashConverter"],
-    "PostmortemUpload": ["Postmortem", "CrashReportUpload"],
-    "PostmortemTool": ["Postmortem", "CrashReportUpload"],
-  ]
+import CrashTestSupport
+import Foundation
+
+/// The modules of this package and the arrows between them, as Package.swift declares them.
+struct Layers: Decodable {
+  let targets: [Target]
+  let products: [Product]
+
+  struct Target: Decodable {
+    let name: String
+    let type: String
+    let path: String?
+    let dependencies: [Dependency]
+
+    /// Relative to the package's root.
+    var directory: String { path ?? (type == "test" ? "Tests/" : "Sources/") + name }
+    var isSource: Bool { directory.hasPrefix("Sources/") }
+  }
+
+  struct Dependency: Decodable {
+    let name: String
+    /// True where a trait leaves it out: such a module is linked for its symbols, and not imported.
+    let isConditional: Bool
+
+    private enum Key: CodingKey { case byName, target }
+
+    init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: Key.self)
+      var parts = try values.nestedUnkeyedContainer(
+        forKey: values.contains(.target) ? .target : .byName)
+      name = try parts.decode(String.self)
+      isConditional = try !parts.decodeNil()
+    }
+  }
+
+  struct Product: Decodable {
+    let name: String
+    let targets: [String]
+  }
+
+  /// Reads the manifest, by `swift package dump-package`.
+  static func ofPackage() async throws -> Layers { try await reading.value }
+
+  private static let reading = Task {
+    let directory = try TemporaryDirectory()
+    let dump = try await ChildProcess.run(
+      "/usr/bin/env",
+      [
+        "swift", "package", "--package-path", House.root, "--scratch-path",
+        directory.path + "/build", "dump-package",
+      ], in: directory.path)
+    guard dump.end.exitCode == 0 else { throw Unreadable(reason: dump.standardError) }
+    return try JSONDecoder().decode(Layers.self, from: Data(dump.standardOutput.utf8))
+  }
+
+  private struct Unreadable: Error { let reason: String }
+
+  func dependencies(of module: String) -> [Dependency] {
+    targets.first { $0.name == module }?.dependencies ?? []
+  }
+
+  /// All modules of this package that a module is linked with.
+  func reachable(from module: String) -> Set<String> {
+    var reached: Set<String> = []
+    var waiting = dependencies(of: module).map(\.name)
+    while let next = waiting.popLast() {
+      if reached.insert(next).inserted { waiting += dependencies(of: next).map(\.name) }
+    }
+    return reached
+  }
+
+  // MARK: - Imports
 
   /// Modules of the toolchain that any module may import.
   static let toolchain: Set<String> = ["Glibc", "Synchronization"]
@@ -32,23 +81,14 @@ enum Layers {
     "PostmortemTool": ["Dispatch", "Foundation"],
   ]
 
-  /// Everything of this package that a module may import.
-  static func reachable(from module: String) -> Set<String> {
-    var reached: Set<String> = []
-    var waiting = below[module] ?? []
-    while let next = waiting.popLast() {
-      if reached.insert(next).inserted { waiting += below[next] ?? [] }
-    }
-    return reached
+  /// The imports of a source file that its module does not declare and that are not the toolchain's.
+  func violations(in text: String, of module: String) -> [String] {
+    let allowed = Self.toolchain.union(Self.special[module] ?? [])
+      .union(dependencies(of: module).map(\.name))
+    return Self.imports(in: text).filter { !allowed.contains($0) }
   }
 
-  /// The imports of a source file that its module may not have.
-  static func violations(in text: String, of module: String) -> [String] {
-    let allowed = reachable(from: module).union(toolchain).union(special[module] ?? [])
-    return imports(in: text).filter { !allowed.contains($0) }
-  }
-
-  /// The modules that a source file imports, a submodule as its module.
+  /// The modules that a Swift file imports, a submodule as its module.
   static func imports(in text: String) -> [String] {
     let tokens = SwiftTokens(text).tokens
     let kinds: Set<String> = [
@@ -59,5 +99,18 @@ enum Layers {
       if name < tokens.count, kinds.contains(tokens[name].text) { name += 1 }
       return name < tokens.count ? tokens[name].text : nil
     }
+  }
+
+  /// The names of all headers that the C files of a directory include, which for a module's header is
+  /// the module's.
+  static func includes(in directory: String) throws -> Set<String> {
+    let root = House.root + "/" + directory
+    var names: Set<String> = []
+    for path in try FileManager.default.subpathsOfDirectory(atPath: root)
+    where path.hasSuffix(".c") || path.hasSuffix(".h") {
+      let text = try House.text(directory + "/" + path)
+      names.formUnion(text.matches(of: /#include "(\w+)\.h"/).map { String($0.1) })
+    }
+    return names
   }
 }

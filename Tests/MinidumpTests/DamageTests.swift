@@ -52,7 +52,7 @@ import Testing
     let original = try Self.small()
     for offset in stride(from: 32, to: original.count - 3, by: 4) {
       var bytes = original
-      for index in 0..<4 { bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index)) }
+      bytes.replaceSubrange(offset..<offset + 4, with: littleEndian(UInt64(value), 4))
       _ = try? MinidumpReader.snapshot(of: bytes)
     }
   }

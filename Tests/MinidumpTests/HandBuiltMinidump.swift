@@ -1,3 +1,5 @@
+import CrashTestSupport
+
 /// Puts minidumps together byte by byte, as other writers do, with none of the product's code.
 struct HandBuiltMinidump {
   private var contents: [UInt8] = []
@@ -7,9 +9,7 @@ struct HandBuiltMinidump {
 
   static func u16(_ value: Int) -> [UInt8] { Array(u64(UInt64(value)).prefix(2)) }
   static func u32(_ value: UInt32) -> [UInt8] { Array(u64(UInt64(value)).prefix(4)) }
-  static func u64(_ value: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-  }
+  static func u64(_ value: UInt64) -> [UInt8] { littleEndian(value) }
 
   /// Appends bytes and returns their offset in the file.
   mutating func blob(_ bytes: [UInt8]) -> UInt32 {

@@ -52,7 +52,7 @@ import Testing
       stride(from: 32, to: 32 + 32 * 12, by: 12).first { DumpBytes(bytes).u32($0) == 0x504D_0003 })
     for cut in stride(from: 0, to: DumpBytes(bytes).u32(entry + 4), by: 7) {
       var torn = bytes
-      for index in 0..<4 { torn[entry + 4 + index] = UInt8(truncatingIfNeeded: cut >> (8 * index)) }
+      torn.replaceSubrange(entry + 4..<entry + 8, with: littleEndian(UInt64(cut), 4))
       let damaged = try MinidumpReader.snapshot(of: torn)
       #expect(damaged.capture.damage?.hasPrefix("our own stream") == true)
       #expect(damaged.threads.map(\.id) == snapshot.threads.map(\.id))
@@ -71,24 +71,15 @@ import Testing
   }
 
   @Test func arm64ComesBack() throws {
-    var snapshot = ProcessSnapshot(architecture: .arm64)
-    snapshot.capture.isComplete = true
-    var context = ARM64Context()
-    context.x = (0..<31).map { 0x100 + $0 }
-    (context.sp, context.pc, context.pstate) = (0x7FFF_0000, 0x40_0000, 0x6000_0000)
-    context.vectorRegisters = (0..<512).map { UInt8(truncatingIfNeeded: $0 &* 3) }
-    (context.fpsr, context.fpcr) = (0x10, 0x0300_0000)
-    var thread = ThreadSnapshot(id: 7)
-    thread.context = .arm64(context)
-    (thread.stackPointer, thread.instructionPointer) = (Address(context.sp), Address(context.pc))
-    thread.captureMethod = .crashed
+    var snapshot = SyntheticProcess.arm64Snapshot()
+    snapshot.threads[0].captureMethod = .crashed
     var blocked = ThreadSnapshot(id: 8)
     (blocked.stackPointer, blocked.instructionPointer) = (0x1000, 0x2000)
-    snapshot.threads = [thread, blocked]
+    snapshot.threads.append(blocked)
     var exception = ExceptionSnapshot(threadID: 7)
     (exception.signal, exception.code) = (5, 1)
     exception.address = 0x40_0000
-    exception.context = thread.context
+    exception.context = snapshot.threads[0].context
     snapshot.exception = exception
     #expect(try MinidumpReader.snapshot(of: minidumpBytes(of: snapshot)) == snapshot)
   }

@@ -40,18 +40,8 @@ import Testing
   }
 
   @Test func arm64IsRead() throws {
-    var snapshot = ProcessSnapshot(architecture: .arm64)
-    snapshot.capture.isComplete = true
-    var context = ARM64Context()
-    context.x = (0..<31).map { 0x100 + $0 }
-    (context.sp, context.pc, context.pstate) = (0x7FFF_0000, 0x40_0000, 0x6000_0000)
-    context.vectorRegisters = (0..<512).map { UInt8(truncatingIfNeeded: $0 &* 3) }
-    (context.fpsr, context.fpcr) = (0x10, 0x0300_0000)
-    var thread = ThreadSnapshot(id: 7)
-    thread.context = .arm64(context)
-    (thread.stackPointer, thread.instructionPointer) = (Address(context.sp), Address(context.pc))
-    snapshot.threads = [thread]
-    #expect(try MinidumpReader.snapshot(of: Self.bytes("arm64")) == snapshot)
+    let read = try MinidumpReader.snapshot(of: Self.bytes("arm64"))
+    #expect(read == SyntheticProcess.arm64Snapshot())
   }
 
   @Test func damageOfItsStreamsIsToldAndAddsNothingWrong() throws {
@@ -62,9 +52,7 @@ import Testing
       // Cut in the stream, all that comes before the cut is kept.
       for cut in stride(from: 0, to: dump.u32(entry + 4), by: 7) {
         var torn = bytes
-        for index in 0..<4 {
-          torn[entry + 4 + index] = UInt8(truncatingIfNeeded: cut >> (8 * index))
-        }
+        torn.replaceSubrange(entry + 4..<entry + 8, with: littleEndian(UInt64(cut), 4))
         let read = try MinidumpReader.snapshot(of: torn)
         #expect(read.capture.damage != nil && !read.capture.isComplete)
         #expect(read.exception?.signal == 11 && read.threads.count == 4)

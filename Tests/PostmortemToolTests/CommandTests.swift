@@ -114,7 +114,7 @@ import Testing
     let entry = try #require(entries.first)
     #expect(entry.state == "pending")
     #expect(entry.size > 1000)
-    #expect(try run("list", database).output.hasPrefix("\(entry.id)  pending"))
+    #expect(try run("list", database).output.hasPrefix("\(entry.id)  pending "))
     // By ID and by file it is the same report.
     let byID = try run("show", entry.id, "--database", database, "--json")
     #expect(byID.output == (try run("show", entry.path, "--json").output))

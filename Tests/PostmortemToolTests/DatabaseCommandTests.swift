@@ -2,6 +2,8 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Glibc
+import IntermediateDump
+import PendingDumps
 import Testing
 
 @testable import PostmortemTool
@@ -115,6 +117,78 @@ import Testing
     let text = try await run("stats", database).standardOutput
     #expect(text.contains("reports, pending    2 of "))
     #expect(text.contains("uploads             disabled"))
+  }
+
+  @Test func listTellsTheCrashesAndCountsTheDumpsThatWait() async throws {
+    try await crash(2)
+    let first = try await run("list", database)
+    #expect(first.end.exitCode == 0, "\(first.standardError)")
+    #expect(
+      first.standardOutput == "2 dumps wait to be processed: postmortem process \(database)\n")
+    #expect(directory.names("db") == ["pending-serialized-dumps"])
+    _ = try await run("process", database)
+    let entries = try await reports()
+    #expect(entries.map(\.signal) == ["SIGABRT", "SIGABRT"])
+    #expect(entries.allSatisfy { $0.program == "handler only" && $0.cause != nil })
+    let times = entries.compactMap(\.time)
+    try #require(times.count == 2)
+    #expect(times[0] <= times[1])
+    #expect(times.allSatisfy { $0.duration(to: entries[0].creationTime) < .seconds(600) })
+    let text = try await run("list", database).standardOutput
+    let lines = text.split(separator: "\n")
+    #expect(zip(lines, entries).allSatisfy { $0.hasPrefix("\($1.id)  pending    ") })
+    #expect(lines.allSatisfy { $0.contains(" UTC  SIGABRT   handler only") }, "\(text)")
+    #expect(
+      try await run("list", database, "--newest", "-n", "1").standardOutput == lines[1] + "\n")
+    for words in [["--since", "1h"], ["--program", "handler only"]] {
+      #expect(try await run("list", database, words[0], words[1]).standardOutput == text)
+    }
+    for words in [["--since", "2999-01-01"], ["--program", "other"], ["-n", "0"]] {
+      #expect(try await run("list", database, words[0], words[1]).standardOutput == "")
+    }
+    for words in [["--since", "yesterday"], ["-n", "-1"], ["--since", "2026-13-01"]] {
+      #expect(try await run("list", database, words[0], words[1]).end.exitCode == 64)
+    }
+  }
+
+  /// The index is a cache: without it, or with another's bytes in it, the same is said.
+  @Test func withoutAnIndexReportsAreReadAgain() async throws {
+    try await crash(2)
+    _ = try await run("process", database)
+    let index = database + "/reports.index"
+    let groups = try await run("list", database, "--group").standardOutput
+    #expect(groups.contains("    2  handler only: SIGABRT"))
+    let text = try await run("list", database).standardOutput
+    for bytes in [nil, [], Array("garbage".utf8)] as [[UInt8]?] {
+      if let bytes {
+        try directory.put(bytes, "db/reports.index")
+      } else {
+        _ = unsafe unlink(index)
+      }
+      let child = try await run("list", database)
+      #expect(child.standardOutput == text, "\(child.standardError)")
+      // Names and all: a converter on a busy machine may have gone without, a reader does not.
+      #expect((directory.bytes("db/reports.index")?.count ?? 0) > 200)
+      #expect(try await run("list", database, "--group").standardOutput == groups)
+    }
+    let entry = try #require(try await reports().first)
+    try directory.put(Array("no minidump".utf8), "db/pending/\(entry.id).dmp")
+    let child = try await run("list", database)
+    #expect(child.end.exitCode == 0 && child.standardOutput.contains("unreadable"))
+    #expect(child.standardOutput.split(separator: "\n").count == 2)
+    #expect(try await run("list", database, "--group").end.exitCode == 1)
+  }
+
+  @Test(arguments: [
+    ("90m", "2026-11-22T19:35:06.000000007Z"), ("7d", "2026-11-15T21:05:06.000000007Z"),
+    ("2026-11-22", "2026-11-22T00:00:00.000000000Z"),
+    ("2026-11-22 21:05", "2026-11-22T21:05:00.000000000Z"),
+    ("2026-11-22T21:05:59", "2026-11-22T21:05:59.000000000Z"),
+    ("-1d", nil), ("h", nil), ("9999999999999d", nil), ("2026-11", nil), ("now", nil), ("", nil),
+  ])
+  func momentsAsOptionsGiveThem(option: String, moment: String?) throws {
+    let now = try #require(Timestamp("2026-11-22T21:05:06.000000007Z"))
+    #expect(Timestamp(option: option, now: now)?.description == moment)
   }
 
   @Test func deleteTakesAllOrNothing() async throws {

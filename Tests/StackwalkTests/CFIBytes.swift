@@ -1,3 +1,4 @@
+import CrashTestSupport
 import ProcessSnapshot
 
 @testable import Stackwalk
@@ -20,10 +21,6 @@ struct CFIBytes: CFISource {
     return Array(bytes[Int(position - base)..<Int(position - base) + count])
   }
 
-  static func little(_ value: UInt64, _ width: Int) -> [UInt8] {
-    (0..<width).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-  }
-
   /// Version 1, "zR" with pcrel|sdata4, code alignment 1, data alignment -8, return address in 16;
   /// then what every x86_64 function starts with: CFA = rsp + 8, rip at CFA - 8.
   static let usualCIE: [UInt8] = [
@@ -35,7 +32,7 @@ struct CFIBytes: CFISource {
   mutating func cie(_ body: [UInt8] = usualCIE) -> UInt64 {
     let offset = UInt64(bytes.count)
     let identifier: UInt64 = section == .ehFrame ? 0 : 0xFFFF_FFFF
-    bytes += Self.little(UInt64(4 + body.count), 4) + Self.little(identifier, 4) + body
+    bytes += littleEndian(UInt64(4 + body.count), 4) + littleEndian(identifier, 4) + body
     return offset
   }
 
@@ -48,13 +45,13 @@ struct CFIBytes: CFISource {
       let identifier = UInt64(bytes.count + 4)
       let place = address + identifier + 4
       let body =
-        Self.little(range.lowerBound &- place, 4) + Self.little(UInt64(range.count), 4) + [0]
+        littleEndian(range.lowerBound &- place, 4) + littleEndian(UInt64(range.count), 4) + [0]
         + instructions
-      bytes += Self.little(UInt64(4 + body.count), 4) + Self.little(identifier - cie, 4) + body
+      bytes += littleEndian(UInt64(4 + body.count), 4) + littleEndian(identifier - cie, 4) + body
     case .debugFrame:
       let body =
-        Self.little(range.lowerBound, 8) + Self.little(UInt64(range.count), 8) + instructions
-      bytes += Self.little(UInt64(4 + body.count), 4) + Self.little(cie, 4) + body
+        littleEndian(range.lowerBound, 8) + littleEndian(UInt64(range.count), 8) + instructions
+      bytes += littleEndian(UInt64(4 + body.count), 4) + littleEndian(cie, 4) + body
     }
   }
 
@@ -63,10 +60,10 @@ struct CFIBytes: CFISource {
     _ entries: [(start: UInt64, position: UInt64)], at header: UInt64, section: UInt64
   ) -> [UInt8] {
     let table = entries.flatMap { entry in
-      little(entry.start &- header, 4) + little(entry.position &- header, 4)
+      littleEndian(entry.start &- header, 4) + littleEndian(entry.position &- header, 4)
     }
-    return [1, 0x1B, 0x03, 0x3B] + little(section &- (header + 4), 4)
-      + little(UInt64(entries.count), 4) + table
+    return [1, 0x1B, 0x03, 0x3B] + littleEndian(section &- (header + 4), 4)
+      + littleEndian(UInt64(entries.count), 4) + table
   }
 
   /// A table that is made by reading through the section.
@@ -107,15 +104,19 @@ struct HandmadeImage {
     }
     let headerOffset = 0x800 + UInt64(section.bytes.count)
     section.bytes += CFIBytes.header(entries, at: address + headerOffset, section: start)
-    let little = CFIBytes.little
     let size = 0x800 + UInt64(section.bytes.count) - headerOffset
     var elf: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 8)
-    elf += little(3, 2) + little(62, 2) + little(1, 4) + little(0, 8) + little(64, 8)
-    elf += little(0, 8) + little(0, 4) + little(64, 2) + little(56, 2) + little(2, 2)
+    elf +=
+      littleEndian(3, 2) + littleEndian(62, 2) + littleEndian(1, 4) + littleEndian(0, 8)
+      + littleEndian(64, 8)
+    elf +=
+      littleEndian(0, 8) + littleEndian(0, 4) + littleEndian(64, 2) + littleEndian(56, 2)
+      + littleEndian(2, 2)
     elf += [UInt8](repeating: 0, count: 6)
     func segment(_ type: UInt64, _ place: UInt64, _ size: UInt64) -> [UInt8] {
-      little(type, 4) + little(5, 4) + little(place, 8) + little(place, 8) + little(place, 8)
-        + little(size, 8) + little(size, 8) + little(8, 8)
+      littleEndian(type, 4) + littleEndian(5, 4) + littleEndian(place, 8) + littleEndian(place, 8)
+        + littleEndian(place, 8)
+        + littleEndian(size, 8) + littleEndian(size, 8) + littleEndian(8, 8)
     }
     header = elf + segment(1, 0, 0x1000) + segment(0x6474_E550, headerOffset, size)
     frames = section.bytes

@@ -1,3 +1,4 @@
+import CrashTestSupport
 internal import ProcessSnapshot
 import Testing
 
@@ -100,7 +101,7 @@ import Testing
     // The operand lies 18 bytes into the entry and counts from there.
     let operand = CFIBytes.address + UInt64(section.bytes.count) + 18
     section.fde(
-      0x1000..<0x1100, instructions: [0x01] + CFIBytes.little(0x1040 &- operand, 4) + [0x0E, 16])
+      0x1000..<0x1100, instructions: [0x01] + littleEndian(0x1040 &- operand, 4) + [0x0E, 16])
     #expect(row(section.table, at: 0x103F)?.cfa == .register(7, offset: 8))
     #expect(row(section.table, at: 0x1040)?.cfa == .register(7, offset: 16))
   }
@@ -165,12 +166,12 @@ import Testing
   @Test func reads64BitEntries() {
     var section = CFIBytes(section: .debugFrame)
     func entry(_ body: [UInt8]) -> [UInt8] {
-      CFIBytes.little(0xFFFF_FFFF, 4) + CFIBytes.little(UInt64(body.count), 8) + body
+      littleEndian(0xFFFF_FFFF, 4) + littleEndian(UInt64(body.count), 8) + body
     }
     section.bytes += entry(
-      CFIBytes.little(.max, 8) + [4, 0, 8, 0, 1, 0x78, 16, 0x0C, 7, 8, 0x90, 1])
+      littleEndian(.max, 8) + [4, 0, 8, 0, 1, 0x78, 16, 0x0C, 7, 8, 0x90, 1])
     section.bytes += entry(
-      [UInt8](repeating: 0, count: 8) + CFIBytes.little(0x1000, 8) + CFIBytes.little(0x100, 8)
+      [UInt8](repeating: 0, count: 8) + littleEndian(0x1000, 8) + littleEndian(0x100, 8)
         + [0x0E, 16])
     #expect(row(section.table, at: 0x1080)?.cfa == .register(7, offset: 16))
   }

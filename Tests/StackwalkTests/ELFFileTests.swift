@@ -8,34 +8,36 @@ import Testing
 @Suite struct ELFFileTests {
   /// An ELF file written by hand: one executable segment at 0x1000, a build ID, two functions.
   static let handmade: [UInt8] = {
-    func little(_ value: UInt64, _ width: Int) -> [UInt8] {
-      (0..<width).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
-    }
-    func words(_ values: UInt64...) -> [UInt8] { values.flatMap { little($0, 8) } }
+    func words(_ values: UInt64...) -> [UInt8] { values.flatMap { littleEndian($0, 8) } }
     var file: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 8)
-    file += little(3, 2) + little(62, 2) + little(1, 4)
+    file += littleEndian(3, 2) + littleEndian(62, 2) + littleEndian(1, 4)
     // e_entry, e_phoff 64, e_shoff 512, flags, ehsize, phentsize 56, phnum 2, shentsize 64, shnum 3.
-    file += words(0x1000, 64, 512) + little(0, 4) + little(64, 2) + little(56, 2) + little(2, 2)
-    file += little(64, 2) + little(3, 2) + little(0, 2)
+    file +=
+      words(0x1000, 64, 512) + littleEndian(0, 4) + littleEndian(64, 2) + littleEndian(56, 2)
+      + littleEndian(2, 2)
+    file += littleEndian(64, 2) + littleEndian(3, 2) + littleEndian(0, 2)
     // PT_LOAD, R+X, offset 0, vaddr 0x1000, size 0x400.
-    file += little(1, 4) + little(5, 4) + words(0, 0x1000, 0x1000, 0x400, 0x400, 0x1000)
+    file += littleEndian(1, 4) + littleEndian(5, 4) + words(0, 0x1000, 0x1000, 0x400, 0x400, 0x1000)
     // PT_NOTE at offset 192, 20 bytes.
-    file += little(4, 4) + little(4, 4) + words(192, 0x10C0, 0x10C0, 20, 20, 4)
+    file += littleEndian(4, 4) + littleEndian(4, 4) + words(192, 0x10C0, 0x10C0, 20, 20, 4)
     file += [UInt8](repeating: 0, count: 192 - file.count)
     file +=
-      little(4, 4) + little(4, 4) + little(3, 4) + [0x47, 0x4E, 0x55, 0, 0xAA, 0xBB, 0xCC, 0xDD]
+      littleEndian(4, 4) + littleEndian(4, 4) + littleEndian(3, 4) + [
+        0x47, 0x4E, 0x55, 0, 0xAA, 0xBB, 0xCC, 0xDD,
+      ]
     file += [UInt8](repeating: 0, count: 256 - file.count)
     // Symbols at 256: none; "first" at 0x1100, 16 bytes, global; "other" at 0x1120, size unknown.
     file += [UInt8](repeating: 0, count: 24)
-    file += little(1, 4) + [0x12, 0] + little(1, 2) + words(0x1100, 16)
-    file += little(7, 4) + [0x12, 0] + little(1, 2) + words(0x1120, 0)
+    file += littleEndian(1, 4) + [0x12, 0] + littleEndian(1, 2) + words(0x1100, 16)
+    file += littleEndian(7, 4) + [0x12, 0] + littleEndian(1, 2) + words(0x1120, 0)
     file += [UInt8](repeating: 0, count: 400 - file.count)
     file += [0] + Array("first".utf8) + [0] + Array("other".utf8) + [0]
     file += [UInt8](repeating: 0, count: 512 - file.count)
     func section(_ type: UInt64, offset: UInt64, size: UInt64, link: UInt64, entry: UInt64)
       -> [UInt8]
     {
-      little(0, 4) + little(type, 4) + words(0, 0, offset, size) + little(link, 4) + little(0, 4)
+      littleEndian(0, 4) + littleEndian(type, 4) + words(0, 0, offset, size) + littleEndian(link, 4)
+        + littleEndian(0, 4)
         + words(8, entry)
     }
     file += section(0, offset: 0, size: 0, link: 0, entry: 0)

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import ProcessSnapshot
 import Testing
 
@@ -10,11 +11,10 @@ import Testing
 
   /// A process whose stack is the last bytes that there are; its code has a call before 0x200.
   private func process(stack words: [UInt64], at start: UInt64) -> ProcessSnapshot {
-    var code = SyntheticProcess()
+    var code = HandmadeProcess()
     _ = code.call(endingAt: 0x200)
     var snapshot = code.snapshot
-    let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
-    }
+    let bytes = words.flatMap { littleEndian($0) }
     snapshot.memory = MemorySnapshot(joining: [
       snapshot.memory.regions[0], MemoryRegion(address: Address(start), bytes: bytes),
     ])
@@ -79,9 +79,7 @@ import Testing
         var header = image.header
         // The second program header's address, its sizes.
         for (offset, value) in [(64 + 56 + 16, place), (64 + 56 + 32, size), (64 + 56 + 40, size)] {
-          for index in 0..<8 {
-            header[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index))
-          }
+          header.replaceSubrange(offset..<offset + 8, with: littleEndian(value))
         }
         let memory = MemorySnapshot(joining: [
           MemoryRegion(address: 0x40_0000, bytes: header),

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Foundation
 
 @testable import Stackwalk
@@ -6,9 +7,7 @@ import Foundation
 struct DebugBytes {
   private(set) var bytes: [UInt8] = []
 
-  mutating func add(_ value: UInt64, _ width: Int) {
-    bytes += (0..<width).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
-  }
+  mutating func add(_ value: UInt64, _ width: Int) { bytes += littleEndian(value, width) }
   mutating func u8(_ values: UInt64...) { for value in values { add(value, 1) } }
   mutating func u16(_ value: UInt64) { add(value, 2) }
   mutating func u32(_ value: UInt64) { add(value, 4) }

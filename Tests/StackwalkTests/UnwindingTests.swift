@@ -4,14 +4,14 @@ import Testing
 @testable import Stackwalk
 
 @Suite struct UnwindingTests {
-  private func walk(_ process: SyntheticProcess) -> StackTrace {
+  private func walk(_ process: HandmadeProcess) -> StackTrace {
     let snapshot = process.snapshot
     return Stackwalker(snapshot: snapshot, symbols: nil)
       .trace(of: snapshot.threads[0], head: 100, tail: 0)
   }
 
   @Test func followsFramePointers() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
     let second = process.call(endingAt: 0x300)
     process.context.rbp = process.address(ofWord: 4)
@@ -20,7 +20,7 @@ import Testing
     process.words[10] = process.address(ofWord: 20)
     process.words[11] = second
     let trace = walk(process)
-    #expect(trace.frames.map(\.address.value) == [SyntheticProcess.code + 0x100, first, second])
+    #expect(trace.frames.map(\.address.value) == [HandmadeProcess.code + 0x100, first, second])
     #expect(trace.frames.map(\.trust) == [.context, .framePointer, .framePointer])
     #expect(trace.frames.map(\.isReturnAddress) == [false, true, true])
     #expect(trace.frames[1].lookupAddress.value == first - 1)
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func masksTheAsyncMark() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
     let second = process.call(endingAt: 0x300)
     process.context.rbp = process.address(ofWord: 4)
@@ -42,11 +42,11 @@ import Testing
 
   @Test(arguments: [
     // Below the stack pointer, misaligned, outside the stack, at the end of the address space.
-    SyntheticProcess.stack - 16, SyntheticProcess.stack + 33, SyntheticProcess.stack + 0x10_0000,
+    HandmadeProcess.stack - 16, HandmadeProcess.stack + 33, HandmadeProcess.stack + 0x10_0000,
     0, UInt64.max, UInt64.max - 15,
   ])
   func refusesAFramePointer(_ framePointer: UInt64) {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     process.context.rbp = framePointer
     let trace = walk(process)
     #expect(trace.frames.count == 1)
@@ -54,25 +54,25 @@ import Testing
   }
 
   @Test func refusesAChainThatDescends() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
     process.context.rbp = process.address(ofWord: 10)
     process.words[10] = process.address(ofWord: 10)
     process.words[11] = first
-    #expect(walk(process).frames.map(\.address.value) == [SyntheticProcess.code + 0x100, first])
+    #expect(walk(process).frames.map(\.address.value) == [HandmadeProcess.code + 0x100, first])
   }
 
   @Test func refusesAReturnAddressBehindNoCall() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     process.context.rbp = process.address(ofWord: 4)
     process.words[4] = process.address(ofWord: 10)
-    process.words[5] = SyntheticProcess.code + 0x400
+    process.words[5] = HandmadeProcess.code + 0x400
     #expect(walk(process).frames.count == 1)
   }
 
   @Test(arguments: [0, 0x1000, 0xDEAD_BEEF_0000])
   func findsTheCallerOfACallToNowhere(_ target: UInt64) {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
     let second = process.call(endingAt: 0x300)
     process.context.rip = target
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func findsTheCallerFromABareReturn() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
     process.codeBytes[0x100] = 0xC3
     process.words[0] = first
@@ -93,52 +93,52 @@ import Testing
   }
 
   @Test func scansWhereThereIsNoFramePointerAndThenFollowsTheSavedOne() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
     let second = process.call(endingAt: 0x300)
     process.context.rbp = 6  // as libc uses the register
-    process.words[3] = SyntheticProcess.code + 0x400  // behind no call
+    process.words[3] = HandmadeProcess.code + 0x400  // behind no call
     process.words[8] = process.address(ofWord: 14)  // saved right below
     process.words[9] = first
     process.words[15] = second
     let trace = walk(process)
-    #expect(trace.frames.map(\.address.value) == [SyntheticProcess.code + 0x100, first, second])
+    #expect(trace.frames.map(\.address.value) == [HandmadeProcess.code + 0x100, first, second])
     #expect(trace.frames.map(\.trust) == [.context, .scan, .framePointer])
   }
 
   @Test func crossesASignalHandler() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     // mov rax, 15; syscall
     process.codeBytes.replaceSubrange(
       0x500..<0x509, with: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
-    let trampoline = SyntheticProcess.code + 0x500
+    let trampoline = HandmadeProcess.code + 0x500
     let caller = process.call(endingAt: 0x200)
     process.context.rbp = process.address(ofWord: 2)
     process.words[3] = trampoline
     // The ucontext starts at word 4; its registers 5 words on.
     process.words[4 + 5 + 10] = process.address(ofWord: 50)
     process.words[4 + 5 + 15] = process.address(ofWord: 40)
-    process.words[4 + 5 + 16] = SyntheticProcess.code + 0x120
+    process.words[4 + 5 + 16] = HandmadeProcess.code + 0x120
     process.words[51] = caller
     let trace = walk(process)
     #expect(
       trace.frames.map(\.address.value)
-        == [SyntheticProcess.code + 0x100, trampoline, SyntheticProcess.code + 0x120, caller])
+        == [HandmadeProcess.code + 0x100, trampoline, HandmadeProcess.code + 0x120, caller])
     #expect(trace.frames[2].trust == .signalFrame)
     #expect(!trace.frames[2].isReturnAddress)
   }
 
   @Test func startsFromAStackPointerBelowTheStack() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
-    process.context.rsp = SyntheticProcess.stack - 0x100_0000
+    process.context.rsp = HandmadeProcess.stack - 0x100_0000
     process.context.rbp = process.address(ofWord: 4)
     process.words[5] = first
     #expect(walk(process).frames.map(\.trust) == [.context, .framePointer])
   }
 
   @Test func goesOnAboveAGap() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let calls = (2...6).map { process.call(endingAt: $0 * 0x100) }
     process.context.rbp = process.address(ofWord: 4)
     process.words[4] = process.address(ofWord: 30)
@@ -175,7 +175,7 @@ import Testing
   /// The part below the gap ends with a frame, or within the next one.
   @Test(arguments: [128, 136])
   func goesOnAboveAGapByCallFrameInformation(_ kept: Int) throws {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     process.context.rbp = 6
     let call = process.call(endingAt: 0x200)
     let end = process.call(endingAt: 0x300)
@@ -183,7 +183,7 @@ import Testing
     for frame in 0..<14 { process.words[frame * 4 + 3] = call }
     process.words[14 * 4 + 3] = end
     let image = HandmadeImage(
-      at: SyntheticProcess.code,
+      at: HandmadeProcess.code,
       functions: [
         (0x100..<0x280, [0x0E, 32]),
         // The return address of the first function is undefined.
@@ -222,26 +222,26 @@ import Testing
       [0x89, 0xC7, 0xB8, 0x3C, 0, 0, 0, 0x0F, 0x05],
     ] as [[UInt8]])
   func knowsTheFirstFunction(_ code: [UInt8]) {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)
     process.codeBytes.replaceSubrange(0x200..<0x200 + code.count, with: code)
     process.words[5] = first
     process.words[9] = process.call(endingAt: 0x300)
     let trace = walk(process)
-    #expect(trace.frames.map(\.address.value) == [SyntheticProcess.code + 0x100, first])
+    #expect(trace.frames.map(\.address.value) == [HandmadeProcess.code + 0x100, first])
     #expect(trace.end == .bottom)
   }
 
   @Test func endsOnACircleOfSignalFrames() {
-    var process = SyntheticProcess()
+    var process = HandmadeProcess()
     process.words = Array(repeating: 0, count: 128)
     process.codeBytes.replaceSubrange(
       0x500..<0x509, with: [0x48, 0xC7, 0xC0, 0x0F, 0, 0, 0, 0x0F, 0x05])
     process.context.rbp = process.address(ofWord: 2)
-    process.words[3] = SyntheticProcess.code + 0x500
+    process.words[3] = HandmadeProcess.code + 0x500
     process.words[4 + 5 + 10] = process.address(ofWord: 2)
     process.words[4 + 5 + 15] = process.address(ofWord: 0)
-    process.words[4 + 5 + 16] = SyntheticProcess.code + 0x120
+    process.words[4 + 5 + 16] = HandmadeProcess.code + 0x120
     let trace = walk(process)
     #expect(trace.end == .limit)
     #expect(trace.frames.count < 100)
@@ -277,12 +277,12 @@ import Testing
   @Test func endsOnAnyStack() {
     var generator = FixedGenerator(seed: 1)
     for _ in 0..<200 {
-      var process = SyntheticProcess()
+      var process = HandmadeProcess()
       for index in process.words.indices {
         process.words[index] =
           switch Int.random(in: 0..<4, using: &generator) {
           case 0: process.address(ofWord: Int.random(in: -2..<70, using: &generator))
-          case 1: SyntheticProcess.code &+ UInt64.random(in: 0..<0x1100, using: &generator)
+          case 1: HandmadeProcess.code &+ UInt64.random(in: 0..<0x1100, using: &generator)
           case 2: UInt64.max &- UInt64.random(in: 0..<64, using: &generator)
           default: UInt64.random(in: 0...UInt64.max, using: &generator)
           }

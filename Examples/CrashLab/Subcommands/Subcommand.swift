@@ -9,6 +9,7 @@ protocol Subcommand: Sendable {
 extension Command {
   static let subcommands: [String: any Subcommand.Type] = [
     "chain": ChainScene.self,
+    "data-race": DataRace.self,
     "end": End.self,
     "forked": Probe.self,
     "hang": Hang.self,

@@ -5,6 +5,7 @@
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 #include "pm_client.h"
+#include "pm_constants.h"
 #include "pm_context.h"
 #include "pm_control.h"
 #include "pm_entry_stacks.h"
@@ -15,7 +16,6 @@
 #include "pm_state.h"
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
-#include "pm_thread_sanitizer.h"
 #include "pm_thread_start.h"
 
 #endif

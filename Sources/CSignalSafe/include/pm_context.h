@@ -149,14 +149,14 @@ PM_INLINE int pm_context_is_on_signal_stack(const void *context) {
 // Sets it now, for a handler that may leave by siglongjmp.
 PM_INLINE long pm_restore_signal_stack(const void *context) {
   struct pm_signal_stack stack = *pm_context_signal_stack(context);
-  if (stack.size == 0) stack.flags = 2;  // SS_DISABLE: a thread without one
+  if (stack.size == 0) stack.flags = PM_SS_DISABLE;  // a thread without one
   return PM_SYSCALL(SYS_sigaltstack, &stack, 0, 0, 0, 0, 0);
 }
 // Returns 1 if the thread has one of `size` bytes or more, or stands on one: it may not be replaced then.
 PM_INLINE int pm_context_has_signal_stack(const void *context, size_t size) {
   const struct pm_signal_stack *stack = pm_context_signal_stack(context);
-  if (stack->flags & 1 /* SS_ONSTACK */) return 1;
-  return !(stack->flags & 2 /* SS_DISABLE */) && stack->size >= size;
+  if (stack->flags & PM_SS_ONSTACK) return 1;
+  return !(stack->flags & PM_SS_DISABLE) && stack->size >= size;
 }
 PM_INLINE void pm_context_set_signal_stack(void *context, uint64_t base, size_t size) {
   struct pm_signal_stack *stack = (struct pm_signal_stack *)((char *)context + PM_CONTEXT_SIGNAL_STACK);

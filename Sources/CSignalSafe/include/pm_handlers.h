@@ -9,7 +9,6 @@
 #include "pm_control.h"
 #include "pm_entry_stacks.h"
 #include "pm_thread_base.h"
-#include "pm_thread_sanitizer.h"
 
 // A call of such code, made on the stack that the signal came in on.
 struct pm_outward_call {
@@ -21,8 +20,6 @@ struct pm_outward_call {
 };
 
 PM_OUTWARD void pm_call_outward(void (*_Nonnull function)(void *_Nonnull), struct pm_outward_call *_Nonnull call) {
-  // siglongjmp must leave in the context in which sigsetjmp was called.
-  _Bool left = pm_leave_handler_context();
   uint64_t base = pm_give_thread_base_back();
   void *stack = pm_stack_of_signal();
   if (stack) {
@@ -31,7 +28,6 @@ PM_OUTWARD void pm_call_outward(void (*_Nonnull function)(void *_Nonnull), struc
     function(call);
   }
   pm_take_thread_base_again(base);
-  if (left) pm_enter_handler_context();
 }
 
 PM_OUTWARD void pm_run_previous_handler(void *_Nonnull argument) {

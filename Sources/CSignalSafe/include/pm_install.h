@@ -38,15 +38,18 @@ void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
 
 // Installs a handler. `flags` and `mask` are the kernel's; bit n - 1 of the mask stands for signal n. Returns 0 or errno.
 //
-// Uses libc, but under a sanitizer the raw system call: ThreadSanitizer's sigaction(3) replaces the program's handler in its
-// own table and leaves its dispatcher with the kernel, which would be our previous action and call us for ever.
-// AddressSanitizer's does nothing with handle_segv=2.
+// Uses libc, but under AddressSanitizer the raw system call: the sanitizer's sigaction(3) does nothing with handle_segv=2.
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
-// The name that the executable was started by, the last text at the top of the main thread's stack. Source: getauxval(3),
-// AT_EXECFN.
+// Returns the address of the name that the executable was started by, the last text at the top of the main thread's stack.
+// Source: getauxval(3), AT_EXECFN.
 uint64_t pm_executable_name(void);
+
+// Returns 1 in a program with ThreadSanitizer, in which the handler is not installed: a recursion goes through the end of the
+// sanitizer's shadow stack, and two threads' crashes, handled one after the other, look like a race to it.
+// Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
+int pm_is_thread_sanitized(void);
 
 // Tells whether an address is in Swift's runtime as a shared library: a signal handler there is its backtracer's.
 int pm_is_in_swift_runtime(uint64_t address);

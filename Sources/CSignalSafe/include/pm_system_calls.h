@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "pm_annotations.h"
+#include "pm_constants.h"
 #include "pm_syscall_aarch64.h"
 #include "pm_syscall_x86_64.h"
 
@@ -66,16 +67,16 @@ PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS
 
 // The FIFO beside such a file, which says that its owner lives.
 PM_INLINE long pm_mkfifo(int directory, const char *path) {
-  return PM_SYSCALL(SYS_mknodat, directory, path, 0010600 /* S_IFIFO | 0600 */, 0, 0, 0);
+  return PM_SYSCALL(SYS_mknodat, directory, path, PM_S_IFIFO | 0600, 0, 0, 0);
 }
 
 // Reserves blocks of a file without changing its size, so that it can be written when the disk is full.
 PM_INLINE long pm_preallocate(int fd, int64_t size) {
-  return PM_SYSCALL(SYS_fallocate, fd, 1 /* FALLOC_FL_KEEP_SIZE */, 0, size, 0, 0);
+  return PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0);
 }
 
 // Reserves a place in the descriptor table again, after a crash that the process survived.
-PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, 1030 /* F_DUPFD_CLOEXEC */, 0, 0, 0, 0); }
+PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
 
 // Writes the one byte that says how an earlier crash ended, inside a finished dump.
 PM_INLINE long pm_pwrite(int fd, const void *bytes, size_t count, int64_t offset) {
@@ -89,18 +90,18 @@ PM_INLINE long pm_fchown(int fd, uint32_t user, uint32_t group) {
 
 // The report ID of such a file.
 PM_INLINE long pm_getrandom(void *bytes, size_t count) {
-  return PM_SYSCALL(SYS_getrandom, bytes, count, 1 /* GRND_NONBLOCK */, 0, 0, 0);
+  return PM_SYSCALL(SYS_getrandom, bytes, count, GRND_NONBLOCK, 0, 0, 0);
 }
 
-// Waits until a descriptor takes bytes; ppoll because arm64 has no poll. Returns the events that came (4 POLLOUT, 8 POLLERR,
-// 16 POLLHUP, 32 POLLNVAL), 0 for none in time, or -errno.
+// Waits until a descriptor takes bytes; ppoll because arm64 has no poll. Returns the events that came, 0
+// for none in time, or -errno.
 PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
   // struct pollfd
   struct {
     int32_t fd;
     int16_t events;
     int16_t returned;
-  } wanted = {fd, 4, 0};
+  } wanted = {fd, POLLOUT, 0};
   int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};
   long result = PM_SYSCALL(SYS_ppoll, &wanted, 1, time, 0, 0, 0);
   return result > 0 ? wanted.returned : result;
@@ -108,7 +109,7 @@ PM_INLINE long pm_wait_writable(int fd, int64_t milliseconds) {
 
 // Gives the calling thread a copy of the descriptor table; takes time by the count of descriptors.
 PM_INLINE long pm_leave_descriptor_table(void) {
-  return PM_SYSCALL(SYS_unshare, 0x400 /* CLONE_FILES */, 0, 0, 0, 0, 0);
+  return PM_SYSCALL(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0);
 }
 
 // Checks that the descriptor is still our file.
@@ -131,7 +132,7 @@ PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
   uint64_t raw[18];
   long result = PM_SYSCALL(SYS_fstat, fd, raw, 0, 0, 0, 0);
   // Any error but EBADF comes from a filter, which may know only one of the two calls that do this.
-  if (result < 0 && result != -9) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, 0x1000 /* AT_EMPTY_PATH */, 0, 0);
+  if (result < 0 && result != -EBADF) result = PM_SYSCALL(SYS_newfstatat, fd, "", raw, AT_EMPTY_PATH, 0, 0);
   if (result < 0) return result;
   pm_read_status(raw, status);
   return 0;
@@ -140,7 +141,7 @@ PM_INLINE long pm_fstat(int fd, struct pm_file_status *status) {
 // Checks that the name in the pending directory still stands for that file, which a converter may have taken.
 PM_INLINE long pm_stat_at(int directory, const char *path, struct pm_file_status *status) {
   uint64_t raw[18];
-  long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, 0x100 /* AT_SYMLINK_NOFOLLOW */, 0, 0);
+  long result = PM_SYSCALL(SYS_newfstatat, directory, path, raw, AT_SYMLINK_NOFOLLOW, 0, 0);
   if (result < 0) return result;
   pm_read_status(raw, status);
   return 0;
@@ -152,7 +153,7 @@ struct pm_limit {
   uint64_t hard;
 };
 PM_INLINE long pm_file_size_limit(const struct pm_limit *limit, struct pm_limit *previous) {
-  return PM_SYSCALL(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, limit, previous, 0, 0);
+  return PM_SYSCALL(SYS_prlimit64, 0, PM_RLIMIT_FSIZE, limit, previous, 0, 0);
 }
 
 // -- Memory ---------------------------------------------------------------------------------------------------------
@@ -169,10 +170,10 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
 
 // A page of the run record, mapped with no access: see RecordMapping. Returns its address.
 PM_INLINE long pm_map_unreadable(int fd) {
-  return PM_SYSCALL(SYS_mmap, 0, 1, 0 /* PROT_NONE */, 1 /* MAP_SHARED */, fd, 0);
+  return PM_SYSCALL(SYS_mmap, 0, 1, PROT_NONE, MAP_SHARED, fd, 0);
 }
 PM_INLINE long pm_keep_from_children(uintptr_t address) {
-  return PM_SYSCALL(SYS_madvise, address, 1, 10 /* MADV_DONTFORK */, 0, 0, 0);
+  return PM_SYSCALL(SYS_madvise, address, 1, MADV_DONTFORK, 0, 0, 0);
 }
 PM_INLINE long pm_unmap_page(uintptr_t address) { return PM_SYSCALL(SYS_munmap, address, 1, 0, 0, 0, 0); }
 
@@ -263,13 +264,12 @@ PM_INLINE long pm_set_signal_stack(void *base, size_t size) {
 
 // Waits while *word == expected, for ever if `milliseconds` is negative.
 PM_INLINE long pm_futex_wait(const void *word, uint32_t expected, int64_t milliseconds) {
-  // struct timespec; FUTEX_WAIT | FUTEX_PRIVATE_FLAG
-  int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};
-  return PM_SYSCALL(SYS_futex, word, 128, expected, milliseconds < 0 ? 0 : time, 0, 0);
+  int64_t time[2] = {milliseconds / 1000, milliseconds % 1000 * 1000000};  // struct timespec
+  return PM_SYSCALL(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, milliseconds < 0 ? 0 : time, 0, 0);
 }
 
 PM_INLINE long pm_futex_wake(const void *word, int count) {
-  return PM_SYSCALL(SYS_futex, word, 129 /* FUTEX_WAKE | FUTEX_PRIVATE_FLAG */, count, 0, 0, 0);
+  return PM_SYSCALL(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, 0, 0, 0);
 }
 
 // A timer that sends a signal, made at install and armed in a crash: the bound on our own time. The signal goes to `thread`,
@@ -277,16 +277,16 @@ PM_INLINE long pm_futex_wake(const void *word, int count) {
 struct pm_signal_event {
   uint64_t value;
   int32_t signal;
-  int32_t notify;  // 0: SIGEV_SIGNAL; 4: SIGEV_THREAD_ID
+  int32_t notify;
   int32_t thread;
   int32_t unused[11];
 };
 PM_INLINE long pm_timer_create(int signal, int thread, int *timer) {
   struct pm_signal_event event = {0};
   event.signal = signal;
-  event.notify = thread == 0 ? 0 : 4;
+  event.notify = thread == 0 ? PM_SIGEV_SIGNAL : PM_SIGEV_THREAD_ID;
   event.thread = thread;
-  return PM_SYSCALL(SYS_timer_create, 1 /* CLOCK_MONOTONIC */, &event, timer, 0, 0, 0);
+  return PM_SYSCALL(SYS_timer_create, CLOCK_MONOTONIC, &event, timer, 0, 0, 0);
 }
 PM_INLINE long pm_timer_delete(int timer) { return PM_SYSCALL(SYS_timer_delete, timer, 0, 0, 0, 0, 0); }
 
@@ -308,9 +308,9 @@ PM_INLINE uint64_t pm_clock(int clock) {
   if (PM_SYSCALL(SYS_clock_gettime, clock, time, 0, 0, 0, 0) != 0) return 0;
   return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
 }
-PM_INLINE uint64_t pm_wall_clock(void) { return pm_clock(0); }       // CLOCK_REALTIME
-PM_INLINE uint64_t pm_monotonic_clock(void) { return pm_clock(1); }  // CLOCK_MONOTONIC
-PM_INLINE uint64_t pm_boot_clock(void) { return pm_clock(7); }       // CLOCK_BOOTTIME
+PM_INLINE uint64_t pm_wall_clock(void) { return pm_clock(CLOCK_REALTIME); }
+PM_INLINE uint64_t pm_monotonic_clock(void) { return pm_clock(CLOCK_MONOTONIC); }
+PM_INLINE uint64_t pm_boot_clock(void) { return pm_clock(CLOCK_BOOTTIME); }
 
 // CPU time of all threads, in nanoseconds.
 struct pm_processor_times {
@@ -319,7 +319,7 @@ struct pm_processor_times {
 };
 PM_INLINE long pm_getrusage(struct pm_processor_times *times) {
   int64_t usage[18];  // struct rusage: two struct timeval, 14 counts
-  long result = PM_SYSCALL(SYS_getrusage, 0 /* RUSAGE_SELF */, usage, 0, 0, 0, 0);
+  long result = PM_SYSCALL(SYS_getrusage, PM_RUSAGE_SELF, usage, 0, 0, 0, 0);
   if (result < 0) return result;
   times->user = (uint64_t)usage[0] * 1000000000 + (uint64_t)usage[1] * 1000;
   times->system = (uint64_t)usage[2] * 1000000000 + (uint64_t)usage[3] * 1000;

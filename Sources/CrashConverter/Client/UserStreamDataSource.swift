@@ -33,7 +33,7 @@ public struct CrashedProcess: Sendable {
   public var signal: Int32? { snapshot.exception?.signal }
   /// The address of a fault; nil where the signal has none.
   public var address: UInt64? { snapshot.exception?.address?.value }
-  /// What the program said of itself, by name.
+  /// The program's annotations, by name.
   public var annotations: [String: String] { snapshot.annotations }
 
   /// `count` bytes of the process's memory, extra memory and stacks for example.

@@ -1,4 +1,5 @@
 internal import IntermediateDump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// All that is known of a run that left an empty locked file, and the rules that tell from it how
@@ -7,7 +8,7 @@ internal import ProcessSnapshot
 /// No evidence of an end against the program's will means no verdict: a report that says something
 /// false is worse than none.
 struct EndEvidence: Sendable, Equatable {
-  /// What the owner's process ID shows now.
+  /// The state of the owner's process ID now.
   enum Process: Sendable, Equatable {
     /// Nothing: it is gone, or cannot be looked at.
     case none
@@ -23,21 +24,21 @@ struct EndEvidence: Sendable, Equatable {
   var bootID: String?
   /// When this machine was started, nanoseconds since 1970.
   var bootTime: Int64?
-  /// What this process sees now of the same counters.
+  /// The same counters, as this process sees them now.
   var machineKills: UInt64?
-  /// Of the run's control group, if it is still there.
+  /// Of the run's cgroup, if it is still there.
   var groupKills: UInt64?
   /// True if the kernel's log names the process as killed for want of memory.
   var isInKernelLog = false
   /// True if a later run of the same process is known.
   var hasLaterRun = false
 
-  /// A beat this long before the machine was started is not from its last moments; nanoseconds.
+  /// A heartbeat this long before the machine was started is not from its last moments; nanoseconds.
   static let rebootSlack: Int64 = 300_000_000_000
   /// Supervisors give this long at least before they kill; nanoseconds.
   static let shortestStopTimeout: Int64 = 1_000_000_000
 
-  /// How the run ended; nil where it ended by its own will, as it was asked to, or where nothing
+  /// The end of the run; nil where it ended by its own will, as it was asked to, or where nothing
   /// shows that it did not.
   var verdict: RunEnd? {
     guard let course = record.course, course.notes.end == nil else { return nil }
@@ -52,7 +53,7 @@ struct EndEvidence: Sendable, Equatable {
     if case .replaced(let program) = process { return replaced(course, by: program) }
     if hasLaterRun { return replaced(course, by: nil) }
     if let end = outOfMemory(course), end.certainty == .certain { return end }
-    // What follows could as well be an _exit that nobody saw.
+    // The rest could as well be an _exit that nobody saw.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
     return outOfMemory(course) ?? hung(course) ?? stopTimeout(course) ?? unexplained(course)
@@ -60,7 +61,7 @@ struct EndEvidence: Sendable, Equatable {
 
   // MARK: - Rules
 
-  /// A signal that asks a process to end ended it: what the program did first is its own affair.
+  /// True if a signal that asks a process to end ended it, whatever the program did first.
   private func isNormalStop(_ course: RunCourse, signal: Int32) -> Bool {
     [1, 2, 13, 15].contains(signal)  // HUP, INT, PIPE, TERM
   }
@@ -95,7 +96,7 @@ struct EndEvidence: Sendable, Equatable {
         "The kernel's log says that it killed process \(record.processID).", at: 0)
       return end
     }
-    guard record.bootID == bootID, let seen = course.beat ?? course.launch else { return nil }
+    guard record.bootID == bootID, let seen = course.heartbeat ?? course.launch else { return nil }
     let group = Self.growth(seen.groupKills, groupKills)
     let machine = Self.growth(seen.machineKills, machineKills)
     let isNearGroupLimit = Self.isNear(seen.memoryUsed, of: seen.memoryLimit)
@@ -110,7 +111,7 @@ struct EndEvidence: Sendable, Equatable {
       return make(.outOfMemory, .likely, course)
     }
     // The group's own count is gone with a container.
-    if machine > 0, course.beat != nil {
+    if machine > 0, course.heartbeat != nil {
       if groupKills == nil, isNearGroupLimit { return make(.outOfMemory, .likely, course) }
       if isMachineFull, isLargest { return make(.outOfMemory, .likely, course) }
     }
@@ -118,16 +119,16 @@ struct EndEvidence: Sendable, Equatable {
   }
 
   private func rebooted(_ course: RunCourse) -> RunEnd {
-    if let beat = course.beat, let bootTime,
-      beat.time < bootTime.clampedSubtracting(Self.rebootSlack)
+    if let heartbeat = course.heartbeat, let bootTime,
+      heartbeat.time < bootTime.clampedSubtracting(Self.rebootSlack)
     {
       return make(.unexplained, .possible, course)
     }
-    return make(.rebooted, course.beat == nil ? .possible : .likely, course)
+    return make(.rebooted, course.heartbeat == nil ? .possible : .likely, course)
   }
 
   private func hung(_ course: RunCourse) -> RunEnd? {
-    guard let report = course.beat?.hangReport else { return nil }
+    guard let report = course.heartbeat?.hangReport else { return nil }
     var end = make(.hungThenKilled, .likely, course)
     end.hangReport = report
     return end
@@ -135,7 +136,7 @@ struct EndEvidence: Sendable, Equatable {
 
   private func stopTimeout(_ course: RunCourse) -> RunEnd? {
     guard let termination = course.notes.termination else { return nil }
-    let last = course.beat.map { $0.time.subtractingReportingOverflow(termination.time) }
+    let last = course.heartbeat.map { $0.time.subtractingReportingOverflow(termination.time) }
     let livedOn = last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false
     var end = make(.stopTimeout, livedOn ? .likely : .possible, course)
     end.signal = Int32(exactly: termination.signal)

@@ -1,4 +1,5 @@
 internal import IntermediateDump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// The evidence of an end as sentences.
@@ -15,7 +16,7 @@ struct EndSentences {
     sentences += boot
     sentences += kills
     sentences += memory
-    sentences += beat
+    sentences += heartbeat
     return sentences
   }
 
@@ -43,10 +44,12 @@ struct EndSentences {
   }
 
   private var kills: [String] {
-    guard evidence.bootID == evidence.record.bootID, let seen = course.beat ?? course.launch else {
+    guard evidence.bootID == evidence.record.bootID,
+      let seen = course.heartbeat ?? course.launch
+    else {
       return []
     }
-    let moment = course.beat == nil ? "launch" : "last beat"
+    let moment = course.heartbeat == nil ? "launch" : "last beat"
     func sentence(_ whose: String, _ before: UInt64?, _ after: UInt64?) -> String? {
       guard let before else { return nil }
       let now = after.map { "\($0) now" } ?? "not to be read now"
@@ -59,10 +62,10 @@ struct EndSentences {
   }
 
   private var memory: [String] {
-    guard let seen = course.beat ?? course.launch, let resident = seen.residentMemory else {
+    guard let seen = course.heartbeat ?? course.launch, let resident = seen.residentMemory else {
       return []
     }
-    let moment = course.beat == nil ? "launch" : "last beat"
+    let moment = course.heartbeat == nil ? "launch" : "last beat"
     var parts = ["\(resident >> 20) MiB itself"]
     if let used = seen.memoryUsed {
       let limit = seen.memoryLimit.map { " of \($0 >> 20)" } ?? ""
@@ -74,14 +77,14 @@ struct EndSentences {
     return ["Memory at its \(moment): \(parts.joined(separator: ", "))."]
   }
 
-  private var beat: [String] {
-    guard let beat = course.beat else {
+  private var heartbeat: [String] {
+    guard let heartbeat = course.heartbeat else {
       return ["No beats were written (no hang monitor): when it ended is not known."]
     }
-    var sentences = ["Its last beat was at \(TimeText.utc(nanoseconds: beat.time))."]
-    if beat.hangReport != nil { sentences.append("It hung at that time.") }
-    if !beat.lockedFiles.isEmpty {
-      sentences.append("It held locks on \(beat.lockedFiles.joined(separator: ", ")).")
+    var sentences = ["Its last beat was at \(TimeText.utc(nanoseconds: heartbeat.time))."]
+    if heartbeat.hangReport != nil { sentences.append("It hung at that time.") }
+    if !heartbeat.lockedFiles.isEmpty {
+      sentences.append("It held locks on \(heartbeat.lockedFiles.joined(separator: ", ")).")
     }
     return sentences
   }

@@ -1,6 +1,6 @@
 internal import CrashReportDatabase
-internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 internal import ProcessSnapshot
 
 /// A run that left no dump of its end, and how it ended.
@@ -8,7 +8,7 @@ struct EndedRun: Sendable {
   let record: RunRecord
   let end: RunEnd
 
-  /// What a report of it shows: who it was, and the verdict.
+  /// The snapshot for its report: the process, and the verdict.
   func snapshot(identifier: String) -> ProcessSnapshot {
     #if arch(arm64)
       var snapshot = ProcessSnapshot(architecture: .arm64)
@@ -30,24 +30,23 @@ struct EndedRun: Sendable {
 }
 
 extension PendingDirectory {
-  /// How the owner of an empty locked file ended, whose death is known; nil where there is nothing
-  /// to be said of it.
+  /// The end of the dead owner of an empty locked file; nil where nothing can be said of it.
   func endedRun(_ name: PendingDumpName) -> EndedRun? {
     // Without its boot nobody can say which of the machine's counts are of its time.
     guard let record = runRecord(of: name), let course = record.course, !record.bootID.isEmpty
     else { return nil }
     var evidence = EndEvidence(record: record)
     evidence.bootID = host.bootID
-    let now = MachineCounts.current()
+    let kills = MachineCounts.kills
     // Shifted in any other time namespace.
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
-    evidence.bootTime = isShifted ? nil : now.bootTime
-    evidence.machineKills = now.kills
+    evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
+    evidence.machineKills = kills
     if OwnerEvidence.isSamePlace(record, host) {
       if OwnerEvidence.isSameTime(record, host) { evidence.process = Self.process(of: record) }
-      evidence.groupKills = course.launch?.cgroup.flatMap(MachineCounts.groupKills)
+      evidence.groupKills = course.launch?.cgroup.flatMap(MemoryCgroup.kills)
     }
-    if let before = course.launch?.machineKills, let kills = now.kills, kills > before,
+    if let before = course.launch?.machineKills, let kills, kills > before,
       record.bootID == host.bootID
     {
       evidence.isInKernelLog = KernelLog.namesVictim(record)
@@ -68,11 +67,11 @@ extension PendingDirectory {
       found.startTime == record.startTime
     else { return .none }
     if found.hasEnded {
-      return ProcessProbe.waitStatus(of: record.processID).map { .ended(waitStatus: $0) } ?? .none
+      return found.waitStatus.map { .ended(waitStatus: $0) } ?? .none
     }
     guard found.stackStart != 0, record.stackStart != 0, found.stackStart != record.stackStart
     else { return .none }
-    return .replaced(by: ProcessProbe.executable(of: record.processID))
+    return .replaced(by: SystemFile.target("/proc/\(record.processID)/exe"))
   }
 
   /// True if the same process has begun another run since: exec leaves its ID and start time.
@@ -89,58 +88,5 @@ extension PendingDirectory {
       if later > launch { return true }
     }
     return false
-  }
-}
-
-/// The machine's counters, now.
-struct MachineCounts {
-  /// Processes killed for want of memory since boot.
-  var kills: UInt64?
-  /// Nanoseconds since 1970.
-  var bootTime: Int64?
-
-  static func current() -> MachineCounts {
-    MachineCounts(
-      kills: CgroupText.number("oom_kill", in: text("/proc/vmstat", limit: 1 << 16)),
-      bootTime: CgroupText.number("btime", in: text("/proc/stat", limit: 1 << 20))
-        .flatMap { Int64(exactly: $0) }
-        .flatMap { $0 > 1 << 33 ? nil : $0 &* 1_000_000_000 })
-  }
-
-  /// The same of a control group; nil if it is not there any more.
-  static func groupKills(_ path: String) -> UInt64? {
-    let own = text("/proc/self/cgroup").flatMap(CgroupText.memoryPath)
-    for directory in CgroupText.memoryDirectories(of: path, isOwn: path == own) {
-      if let kills = CgroupText.memoryKills(in: directory, contents: { text($0) }) {
-        return kills.count
-      }
-    }
-    return nil
-  }
-
-  private static func text(_ path: String, limit: Int = 4096) -> String? {
-    ProcFile.contents(path, limit: limit).map { String(decoding: $0, as: UTF8.self) }
-  }
-}
-
-extension ProcessProbe {
-  /// The wait status of a process that nobody has waited for yet; 0 also where the kernel keeps it
-  /// from this user.
-  ///
-  /// Source: proc_pid_stat(5), field 52.
-  static func waitStatus(of processID: UInt32) -> Int32? {
-    guard let text = ProcFile.contents("/proc/\(processID)/stat"),
-      let nameEnd = text.lastIndex(of: UInt8(ascii: ")"))
-    else { return nil }
-    let fields = text[text.index(after: nameEnd)...].split(whereSeparator: { $0 <= 0x20 })
-    return fields.count > 49 ? Int32(String(decoding: fields[49], as: UTF8.self)) : nil
-  }
-
-  /// The path of a process's program; nil where it is not to be had.
-  static func executable(of processID: UInt32) -> String? {
-    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe readlink("/proc/\(processID)/exe", &path, path.count)
-    guard count > 0 else { return nil }
-    return String(decoding: path[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
 /// The kernel's log, where it may be read: whether it says that a process was killed for want of
 /// memory.
@@ -19,7 +20,7 @@ enum KernelLog {
       let name = record.course?.executablePath?.split(separator: "/").last
     else { return false }
     // The log's clock stands still while the machine sleeps; the launch's does not.
-    let asleep = clock(CLOCK_BOOTTIME) &- clock(CLOCK_MONOTONIC)
+    let asleep = SystemClock.sinceBoot &- SystemClock.awakeSinceBoot
     let victim = "Killed process \(record.processID) (\(String(name.utf8.prefix(15)) ?? ""))"
     for (time, text) in messages() where text.contains(victim) {
       let uptime = time.clampedAdding(asleep).clampedAdding(1_000_000_000)
@@ -56,11 +57,5 @@ enum KernelLog {
     guard fields.count >= 3, let time = Int64(fields[2]) else { return nil }
     let line = text[text.index(after: semicolon)...].prefix { $0 != "\n" }
     return (time.clampedMultiplied(by: 1000), String(line))
-  }
-
-  private static func clock(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(clock, &time)
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }

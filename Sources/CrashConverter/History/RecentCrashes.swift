@@ -1,6 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
+internal import PendingDumps
 
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///
@@ -36,7 +37,7 @@ public func recentCrashes(
   }
 }
 
-/// Where crashes are found.
+/// The source of earlier crashes.
 private enum CrashHistory {
   /// Bytes of a dump that are read: all that comes before the other threads, by default.
   static let prefixSize = 4 << 20

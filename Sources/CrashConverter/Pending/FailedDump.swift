@@ -1,8 +1,8 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
+internal import PendingDumps
 
-/// What becomes of a dump that could not be converted: it is kept, to be tried again or to be
-/// looked at.
+/// Keeps a dump that could not be converted, to be tried again or to be looked at.
 extension PendingDirectory {
   /// Attempts at a dump, the last of which sets it aside: when it fails, or without reading it where
   /// the one before has ended its converter, by a trap, a kill or a hang that somebody ended.

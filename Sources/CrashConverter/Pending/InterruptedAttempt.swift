@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
+internal import PendingDumps
 
 /// Attempts that were cut off by a crash of the program that converts, on another thread.
 ///

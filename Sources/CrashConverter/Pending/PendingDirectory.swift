@@ -1,8 +1,8 @@
 internal import CrashReportDatabase
-internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
-/// The directory of pending dumps: who may take which, and taking them.
+/// The directory of pending dumps: decides which may be taken, and takes them.
 struct PendingDirectory: ~Copyable {
   /// A file with a name of ours, as it was when the directory was listed.
   struct File: Sendable {
@@ -19,7 +19,7 @@ struct PendingDirectory: ~Copyable {
   let identifier: String?
   /// Nanoseconds since 1970.
   let now: Int64
-  /// What claims of this directory are told by.
+  /// The witness of the claims in this directory.
   private let witness = ClaimWitness()
 
   /// Opens the directory; makes it if it is missing.
@@ -32,9 +32,7 @@ struct PendingDirectory: ~Copyable {
     root = database
     self.identifier = identifier
     host = HostIdentity.current()
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_REALTIME, &time)
-    now = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    now = SystemClock.now
   }
 
   /// All files of ours; whatever has another name or is of a kind it should not be is not among
@@ -74,7 +72,7 @@ struct PendingDirectory: ~Copyable {
 
   // MARK: - Owners
 
-  /// Whether a locked file's owner may still write to it.
+  /// Decides whether a locked file's owner may still write to it.
   func ownerVerdict(_ file: File) -> OwnerVerdict {
     let recordName = file.name.with(role: .runRecord).description
     let record = runRecord(of: file.name)
@@ -87,7 +85,7 @@ struct PendingDirectory: ~Copyable {
       record.map { $0.isMapped && ($0.bootID == host.bootID || $0.bootID.isEmpty) } ?? false
     return OwnerEvidence(
       record: record, host: host, process: process,
-      fifo: fifoProbe(file.name.with(role: .fifo).description),
+      fifo: fifoProbe(file.name),
       lease: isMapped ? RecordLease.probe(recordName, in: directory.descriptor) : .unknown,
       isLocalFileSystem: isLocalFileSystem,
       age: age(since: max(file.status.modificationTime, recordTime)),
@@ -95,18 +93,8 @@ struct PendingDirectory: ~Copyable {
     ).verdict
   }
 
-  private func fifoProbe(_ name: String) -> OwnerEvidence.FIFOProbe {
-    // Anything but a FIFO is not opened: opening a device can have effects.
-    guard directory.status(of: name)?.kind == .fifo else { return .unreadable }
-    let descriptor = unsafe openat(
-      directory.descriptor, name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC)
-    guard descriptor >= 0 else { return errno == ENXIO ? .noReader : .unreadable }
-    defer { close(descriptor) }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
-      return .unreadable
-    }
-    return .hasReader
+  private func fifoProbe(_ name: PendingDumpName) -> FIFOProbe {
+    FIFOProbe.look(at: name.with(role: .fifo).description, in: directory.descriptor)
   }
 
   // MARK: - Claims
@@ -151,7 +139,7 @@ struct PendingDirectory: ~Copyable {
     let claimed = file.name.with(
       role: .claimed(
         attempt: attempt, processID: host.processID, startTime: host.startTime ?? 0,
-        place: host.place, witness: witness.witness(in: directory, host: host)))
+        place: host.place, witness: witness.witness(in: directory.descriptor, host: host)))
     // Another file of this report, which this process could not give back.
     guard directory.status(of: claimed.description) == nil else {
       return left("another file of this report is at work here", still: nil)
@@ -179,7 +167,7 @@ struct PendingDirectory: ~Copyable {
   /// Should the owner live all the same, its crash makes a file under an ID of its own.
   private func saysNothing(_ name: PendingDumpName) -> Bool {
     isLocalFileSystem && directory.status(of: name.with(role: .runRecord).description) == nil
-      && fifoProbe(name.with(role: .fifo).description) == .noReader
+      && fifoProbe(name) == .noReader
   }
 
   private func claimVerdict(_ file: File) -> OwnerVerdict {
@@ -190,7 +178,7 @@ struct PendingDirectory: ~Copyable {
     return ClaimLiveness.verdict(
       processID: processID, startTime: startTime, place: place, witness: witness, host: host,
       age: age(since: time), isLocalFileSystem: isLocalFileSystem,
-      witnessProbe: { ClaimWitness.probe($0, in: directory) })
+      witnessProbe: { ClaimWitness.probe($0, in: directory.descriptor) })
   }
 
   private func left(_ reason: String, still: Int64?) -> Taking {
@@ -221,7 +209,7 @@ struct PendingDirectory: ~Copyable {
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
       // One that is gone counts as one that nobody holds.
-      if ClaimWitness.isLeft(file.name, in: directory) {
+      if ClaimWitness.isLeft(file.name, in: directory.descriptor) {
         try? directory.remove(file.name.description)
         continue
       }
@@ -239,7 +227,7 @@ struct PendingDirectory: ~Copyable {
   }
 }
 
-/// What came of an attempt to take a dump.
+/// The outcome of an attempt to take a dump.
 enum Taking: Sendable {
   case taken(DumpClaim)
   /// It is not there any more, or was nothing.
@@ -267,7 +255,7 @@ struct DumpClaim: Sendable {
   /// 1 for the first.
   let attempt: UInt32
   let preceding: Attempt
-  /// How the run ended, where the dump is empty.
+  /// The end of the run, where the dump is empty.
   var run: EndedRun?
 
   /// True if it is not to be read any more: it goes to quarantine as it is.

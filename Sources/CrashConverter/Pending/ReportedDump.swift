@@ -3,7 +3,7 @@ internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
 
-/// What the database has under a report ID, seen from a dump that has this ID too.
+/// The report that the database has under a dump's ID.
 ///
 /// An earlier converter may have died between finishing the report and removing its dump: then it is
 /// the same dump. But a process that was wrongly taken for dead, and whose run has a report on its

@@ -3,32 +3,46 @@ internal import IntermediateDump
 
 /// The parts of a dump, in the order in which they are written.
 ///
-/// The order is that of worth: a dump torn anywhere has what matters most before the tear. A fault
-/// in one, or the end of its time, ends that one; see `SectionRunner`. The order of the cases is the
-/// order of the file and of nothing else; a section is known by its number.
+/// A dump may be torn anywhere. So first comes the crash itself, then the crashing thread, with the
+/// mappings and modules that its frames are read by, then the rest of the process; the comments
+/// below give other reasons. A fault in a section ends that section and no other (`SectionRunner`).
+/// The end of the time ends the one that runs, and those that follow are left out.
 ///
-/// RUNS-DURING-CRASH.
+/// `pm_write_dump` writes the header, `process`, `dumpRequest` and `survival` before the first
+/// section, and the end mark after `writeCapture`. A raw value is a place in this order and can
+/// change; dumps name a section by its `Entry.number`. `SectionTests` compares order, numbers and
+/// names with `Docs/IntermediateDumpFormat.md`.
+///
+/// RUNS-DURING-CRASH: under the rules of `Docs/AsyncSignalSafety.md`. `@_noLocks` has the compiler
+/// refuse allocations and locks; the audit of the linked program checks what it cannot see.
 package enum Section: UInt8, CaseIterable, Sendable {
-  // Before anything that takes time: the process may be killed meanwhile, or end itself.
+  // Before the threads are stopped, which takes up to 250 ms: the process may be killed meanwhile.
+  // The exception has the last messages of the Swift runtime and glibc.
   case writeException, writeCrashingThreadTop
-  // Two that write nothing.
+  // Write nothing. The mappings change until the threads stand still; the rest needs them.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
-  case writeFacts, writeClient, writeTasks, writeThreads, writeExtraMemory, writeResources
-  case writeLinkMap
-  // In a time of its own, so that it can say that the time was over. The end mark follows.
+  // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
+  case writeFacts, writeClient
+  case writeTasks, writeThreads
+  // Needed for few crashes: memory that the program named, resource counts, the linker's list.
+  case writeExtraMemory, writeResources, writeLinkMap
+  // Has time of its own, and says which sections were cut for want of it.
   case writeCapture
-  // Behind the dump, in a crash only.
+  // After the end mark, in a crash only.
   case removeHangDumps, writeSummary, writeStandardError
 
-  /// One section, as code and documents know it.
+  /// The number, name and function of one section.
   @safe
   package struct Entry {
-    /// Its bit in a dump's `sectionsAbandoned`; never used for another one.
+    /// Its bit in `Progress` and in a dump's `sectionsAbandoned`; never used for another one.
+    ///
+    /// Sections after the end mark have one only so that none is run twice.
     package let number: UInt8
     /// Its name in documents.
     package let name: StaticString
-    /// Its function, whose symbol is `pm_` and the words of the case.
+    /// Its function: `@c`, because a landing pad calls it by address, and audit and proofs find it
+    /// by its symbol, `pm_` and the words of the case.
     let body: @convention(c) (UnsafeMutableRawPointer) -> Void
 
     @_noLocks
@@ -42,7 +56,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
     }
   }
 
-  // Where it is inlined into a loop, the audit does not know the table of the switch.
+  // Never inlined: the audit follows the switch's jump table only inside this function.
   package var entry: Entry {
     @inline(never) @_noLocks get {
       switch self {
@@ -74,10 +88,13 @@ package enum Section: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// Its bit in `sectionsAbandoned`.
+  /// `entry.number` as a bit.
   var bit: UInt64 { @_noLocks get { 1 &<< UInt64(entry.number) } }
 
-  /// False for one that shares its write with the next: a dump that says what happened says where.
+  /// True if its bytes are written to the file at its end.
+  ///
+  /// The exception is written together with the crashing thread's registers: no torn dump has the
+  /// one without the other.
   var isFlushed: Bool {
     @_noLocks get {
       if case .writeException = self { false } else { true }
@@ -85,19 +102,18 @@ package enum Section: UInt8, CaseIterable, Sendable {
   }
 
   static var first: Section? { @_noLocks get { .writeException } }
-  /// The one that follows; nil behind the last.
+  /// The next one; nil after the last.
   var next: Section? { @_noLocks get { Section(rawValue: rawValue &+ 1) } }
 
-  /// True for those whose tokens are in the dump.
+  /// True if it runs before the end mark.
   package var isOfDump: Bool { @_noLocks get { rawValue <= Section.writeCapture.rawValue } }
 }
 
-/// A dump that is taken, or can be: the one way to all that its code needs.
+/// A handle to the state of one dump, which crash code is given in place of globals.
 ///
-/// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is what all threads
-/// and all dumps of the process have in common. All three lie in memory of their own that is never
-/// freed while somebody can reach them: a Swift global would be initialised lazily in debug builds
-/// and checked by the runtime at each access.
+/// `session` belongs to this dump, `installed` was fixed at launch, and `shared` is common to all
+/// threads and dumps of the process. Their memory is not freed while a thread can reach it. Swift
+/// globals would be initialised lazily in debug builds, and checked by the runtime at each access.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -109,13 +125,13 @@ struct Capture {
     unsafe self.address = address
   }
 
-  /// From the argument that a section was called with.
+  /// Makes it from the argument of a section.
   @_noLocks
   init(_ argument: UnsafeMutableRawPointer) {
     unsafe address = argument.assumingMemoryBound(to: Session.self)
   }
 
-  /// The handler's own, which a crash uses; nil until it is installed.
+  /// The handle that crashes use; nil until the handler is installed.
   static var ofHandler: Capture? {
     @_noLocks get {
       guard let address = unsafe pm_state() else { return nil }
@@ -123,7 +139,7 @@ struct Capture {
     }
   }
 
-  /// What a section is called with.
+  /// The argument of a section.
   var argument: UnsafeMutableRawPointer {
     @_noLocks get { unsafe UnsafeMutableRawPointer(address) }
   }
@@ -142,7 +158,7 @@ struct Capture {
     @_noLocks nonmutating unsafeMutableAddress { unsafe address.pointee.shared }
   }
 
-  /// The reader for this dump.
+  /// Reads memory of the program; a fault in it is caught.
   var memory: SafeMemory {
     @_noLocks get {
       unsafe SafeMemory(
@@ -153,18 +169,50 @@ struct Capture {
     }
   }
 
-  /// Whether a group of system calls may be made.
-  @_noLocks
-  func makes(_ call: UInt32) -> Bool { installed.forgone & call == 0 }
+  /// The reader of /proc for this dump.
+  var proc: ProcReader {
+    @_noLocks get { ProcReader(proc: session.files.proc.descriptor) }
+  }
 
-  /// The monotonic clock; 0 where it is not asked.
+  var calls: CrashCalls { @_noLocks get { CrashCalls(forgone: installed.forgone) } }
+
+  /// True if the group of system calls may be made: the program has not forgone it
+  /// (`HandlerOptions.forgoing`).
+  @_noLocks
+  func makes(_ call: UInt32) -> Bool { calls.makes(call) }
+
+  /// The monotonic clock in nanoseconds; 0 where clocks are forgone.
   var clock: UInt64 { @_noLocks get { makes(CallBit.clocks) ? pm_monotonic_clock() : 0 } }
 
-  /// True if a descriptor is still that of a file, or is not to be checked.
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
-    makes(CallBit.fileChecks)
-      ? file.isThere(linked: linked) : file.descriptor >= 0
+    calls.isSame(file, linked: linked)
+  }
+}
+
+/// The system calls that crash code makes.
+///
+/// RUNS-DURING-CRASH.
+struct CrashCalls {
+  private let forgone: UInt32
+
+  /// - Parameter forgone: `SystemCalls` that are not made, as bits.
+  @_noLocks
+  init(forgone: UInt32) {
+    self.forgone = forgone
+  }
+
+  /// True if the group of system calls may be made: the program has not forgone it
+  /// (`HandlerOptions.forgoing`).
+  @_noLocks
+  func makes(_ call: UInt32) -> Bool { forgone & call == 0 }
+
+  /// True if the descriptor still refers to the file that it was opened for, or checks are forgone.
+  ///
+  /// - Parameter linked: whether the file must have a name, too.
+  @_noLocks
+  func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
+    makes(CallBit.fileChecks) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 }
 

@@ -26,7 +26,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   arm(capture, milliseconds: 0)
 }
 
-/// The dump, of a crash or without one.
+/// Takes the dump, of a crash or without one.
 @_noLocks
 func captureDump(_ capture: Capture) {
   // A fault between two sections, or a write that hangs there, comes back to here; each time at
@@ -48,7 +48,7 @@ func captureDump(_ capture: Capture) {
   capture.session.progress.file = .none
 }
 
-/// Writes the dump, or goes on with it after what came back from it.
+/// Writes the dump, or goes on with it after a landing.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_dump) @_noLocks
@@ -88,7 +88,7 @@ private func recover(_ capture: Capture) {
   capture.session.writer.close(toDepth: 0)
 }
 
-/// Writes what stands before all sections: the process, when it was, and what came before.
+/// Writes the tokens before all sections: the process, the time, and the crashes before.
 @_noLocks
 private func writeBeginning(_ capture: Capture) {
   if capture.session.writer.size == 0 { capture.session.writer.header() }
@@ -96,9 +96,9 @@ private func writeBeginning(_ capture: Capture) {
   if capture.shared.process.isForkedChild || capture.session.names.areNew {
     writeIdentity(capture)
   }
-  writeCrashTime(capture)
+  writeCrashTime(capture.calls, to: DumpOutput(capture))
   capture.session.request.write(to: &capture.session.writer)
-  Survival(capture).write()
+  SurvivalRecord(capture).write()
   capture.session.progress.file = .begun
 }
 
@@ -130,10 +130,10 @@ extension Capture {
   }
 }
 
-/// A fault from here on gets a stack of its own; without this the kernel would start again at the
+/// Gives faults from here on a stack of their own; without this the kernel would start again at the
 /// top of the alternate stack that the signal frame is on.
 ///
-/// Where it is refused, nothing that could raise a signal on this thread is done.
+/// If the kernel refuses it, nothing that could raise a signal on this thread is done.
 @_noLocks
 private func setFaultStack(_ capture: Capture) {
   var attempts = 0
@@ -146,7 +146,7 @@ private func setFaultStack(_ capture: Capture) {
   }
 }
 
-/// The summary, on standard error, when the dump is done or could not be.
+/// Writes the summary to standard error, when the dump is done or could not be.
 ///
 /// Not without the watchdog, which is what ends a write that hangs.
 @_noLocks
@@ -163,8 +163,8 @@ private func writeSummary(_ capture: Capture, milliseconds: Int) {
   }
 }
 
-/// In two sections: one that faults while the lines are put together leaves those before to be
-/// written.
+/// Runs the summary in two sections: a fault while the lines are put together leaves those before to
+/// be written.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_summary_lines) @_noLocks
@@ -185,7 +185,7 @@ func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
   ThreadStopper(unsafe Capture(argument)).stopAll()
 }
 
-/// Gives the descriptors held for /proc back, those that still are ours.
+/// Closes the descriptors held for /proc, if they still are ours.
 @_noLocks
 private func closeSpares(_ capture: Capture) {
   guard capture.makes(CallBit.files) else { return }
@@ -194,8 +194,8 @@ private func closeSpares(_ capture: Capture) {
   if capture.isSame(spares.second) { _ = pm_close(spares.second.descriptor) }
 }
 
-/// The report ID and process ID, over those that were encoded at launch: another crash's, or a
-/// forked child's.
+/// Writes report ID and process ID, in place of those encoded at launch: of another crash, or of a
+/// forked child.
 @_noLocks
 private func writeIdentity(_ capture: Capture) {
   capture.session.writer.startMap(.process)

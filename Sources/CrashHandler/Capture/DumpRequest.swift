@@ -1,12 +1,12 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Why a dump is taken, where nothing crashed.
+/// The reason of a dump without a crash.
 ///
 /// RUNS-DURING-CRASH; decided in ordinary code.
 @safe
 struct DumpRequest {
-  /// What asked for it; the numbers are those of the dump's `requestKind`.
+  /// The one that asked for it; the numbers are those of the dump's `requestKind`.
   enum Kind: UInt8 {
     /// Nothing did: a signal came.
     case crash = 0
@@ -15,11 +15,11 @@ struct DumpRequest {
   }
 
   var kind = Kind.crash
-  /// Which other threads get a stop signal.
+  /// The other threads that get a stop signal.
   var stops = StopChoice.all
   /// False for a file at a path of the program's own.
   var isRenamed = true
-  /// What hung, as `hangTarget` numbers it; its name, in memory of the dump's own.
+  /// The target that hung, as `hangTarget` numbers it; its name, in memory of the dump's own.
   var target: UInt8 = 0
   var name: UnsafeRawPointer?
   var nameCount = 0
@@ -28,9 +28,9 @@ struct DumpRequest {
   var time: UInt64 = 0
   /// Nanoseconds of CPU time of the hung thread since; the largest number if it is not known.
   var processorTime = UInt64.max
-  /// How the thread is known, as `hangThreadEvidence` numbers it.
+  /// The evidence for the thread, as `hangThreadEvidence` numbers it.
   var threadEvidence: UInt8 = 0
-  /// Where the values of the last two times are in the file; 0 where they are not.
+  /// Offsets of the last two times in the file; 0 where they are not.
   var timeOffset: Int64 = 0
   var processorTimeOffset: Int64 = 0
 
@@ -77,7 +77,7 @@ struct DumpRequest {
   }
 }
 
-/// Which threads a dump stops; the others are read as they are.
+/// The threads that a dump stops; the others are read as they are.
 ///
 /// RUNS-DURING-CRASH.
 enum StopChoice {
@@ -87,11 +87,11 @@ enum StopChoice {
   /// The thread that hangs, if it runs: it then is in no call that the signal could end, and the
   /// kernel does not tell where it is.
   case hungIfRunning
-  /// Those that run, where it is not known which one hangs.
+  /// All that run, if it is not known which one hangs.
   case running
 }
 
-/// The crash that a dump is of; of a dump without one, the thread in question and where it called.
+/// The crash of a dump; of a dump without one, the thread in question and its call.
 ///
 /// RUNS-DURING-CRASH.
 struct CapturedException {
@@ -105,7 +105,7 @@ struct CapturedException {
   var isRepetition = false
   /// The number of the fault; 0 for none.
   var faultNumber: UInt32 = 0
-  /// Where the byte is in the dump that says what became of the process; 0 where there is none.
+  /// Offset in the dump of the byte that tells the end of the process; 0 where there is none.
   var outcomeOffset: Int64 = 0
 
   @_noLocks

@@ -66,7 +66,7 @@ struct DumpingThreads {
     }
   }
 
-  /// What the calling thread works on; nil if it takes no dump.
+  /// The capture that the calling thread works on; nil if it takes no dump.
   @_noLocks
   func capture(of threadID: Int32) -> Capture? {
     let index = index(of: threadID)
@@ -116,7 +116,7 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
   if capture.session.request.stopsThreads { ThreadStopper(capture).releaseAll() }
 }
 
-/// What a signal on a thread that dumps means.
+/// Tells what a signal on a thread that dumps means.
 ///
 /// RUNS-DURING-CRASH, on that thread.
 @safe
@@ -134,7 +134,7 @@ struct InterruptedDump {
     signal.isFault && dump.session.landingPads.landFault(signal)
   }
 
-  /// Gives up what the dump holds of the handler's, because the thread crashed.
+  /// Gives up the handler's things that the dump holds, because the thread crashed.
   @_noLocks
   func abandon(_ threadID: Int32) {
     dump.shared.dumpingThreads.remove(threadID)

@@ -123,7 +123,7 @@ struct InstalledSignals {
   var faults: UInt64 {
     @_noLocks get {
       open
-        & ~(SignalMask.bit(ThreadStopper.profileSignal) | SignalMask.bit(stop)
+        & ~(SignalMask.bit(SIGPROF) | SignalMask.bit(stop)
         | SignalMask.bit(watchdog))
     }
   }

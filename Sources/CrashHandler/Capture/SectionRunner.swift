@@ -36,11 +36,11 @@ struct SectionRunner {
       capture.session.writer.recover()
       capture.session.writer.close(toDepth: depth)
     }
-    if section.isFlushed, OwnDescriptors(capture).check() { capture.session.writer.flush() }
+    if section.isFlushed { DumpOutput(capture).flush() }
   }
 }
 
-/// Where faults of the handler itself, and calls that never end, come back to.
+/// The places that faults of the handler itself, and calls that never end, come back to.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread and on one that takes a dump.
 @safe
@@ -52,11 +52,11 @@ struct LandingPads {
     unsafe self.pads = pads
   }
 
-  /// That of one section.
+  /// Armed while a section runs.
   var section: UnsafeMutablePointer<pm_landing_pad> { @_noLocks get { unsafe pads } }
-  /// That of one guarded copy in it.
+  /// Armed during one guarded copy in it.
   var copy: UnsafeMutablePointer<pm_landing_pad> { @_noLocks get { unsafe pads + 1 } }
-  /// That of what is between the sections.
+  /// Armed from the first section to the last.
   var dump: UnsafeMutablePointer<pm_landing_pad> { @_noLocks get { unsafe pads + 2 } }
 
   /// Calls a section; 0, or the signal that came back from it.
@@ -67,7 +67,7 @@ struct LandingPads {
     unsafe pm_run_section(section, body, capture.argument)
   }
 
-  /// Calls what has sections in it; 0, or the signal that came back from between them.
+  /// Calls a function that runs sections; 0, or the signal that came back from between them.
   @_noLocks
   func runDump(
     _ body: @convention(c) (UnsafeMutableRawPointer) -> Void, _ capture: Capture
@@ -83,7 +83,7 @@ struct LandingPads {
     return unsafe land(dump, signal)
   }
 
-  /// Breaks off the section that runs, or what is between two; false if neither is.
+  /// Breaks off the section that runs, or the code between two; false if neither runs.
   @_noLocks @discardableResult
   func breakOffSection(_ signal: DeliveredSignal) -> Bool {
     guard unsafe section.pointee.armed != 0 else {

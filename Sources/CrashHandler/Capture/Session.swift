@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// One dump: why it is taken, where it goes, how far it is, and the memory that it needs.
+/// One dump: its reason, its file, its progress, and the memory that it needs.
 ///
 /// The handler has one for crashes, used again by the next where one is survived. Each dump without
 /// a crash makes its own.
@@ -22,7 +22,7 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var outcome = DumpOutcome()
   var counts = Counts()
-  /// What of the crashing thread's stack is in the dump already.
+  /// The part of the crashing thread's stack that is in the dump already.
   var writtenStack = WrittenStack()
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
@@ -56,7 +56,7 @@ struct Session: ~Copyable {
     self.scratch = scratch
   }
 
-  /// How many threads the dump has in a lesser way, or not.
+  /// Threads that the dump has in a lesser way, or not at all.
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
@@ -66,7 +66,7 @@ struct Session: ~Copyable {
   }
 }
 
-/// The names of a dump and of what lies beside it, NUL-terminated, each "<identifier>@<uuid>…".
+/// The names of a dump, its run record and FIFO, NUL-terminated, each "<identifier>@<uuid>…".
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -75,7 +75,7 @@ struct DumpNames {
   let finished: UnsafePointer<CChar>
   let runRecord: UnsafePointer<CChar>
   let fifo: UnsafePointer<CChar>
-  /// Where the report ID's text begins in these names, in bytes.
+  /// Offset of the report ID's text in these names, in bytes.
   let reportIDOffset: Int
   /// The 16 bytes of the report ID.
   let reportID: UnsafeMutableRawPointer
@@ -83,8 +83,8 @@ struct DumpNames {
   var areNew = false
 }
 
-/// What a dump goes to and what it needs to be found and read, held open so that a chroot does not
-/// matter; with what each was, because a program may close it and open another under its number.
+/// The dump's file and the directories that it needs, held open so that a chroot does not matter;
+/// each with its identity, because a program may close it and open another under its number.
 ///
 /// RUNS-DURING-CRASH.
 struct SessionFiles {
@@ -122,11 +122,11 @@ struct SessionRunRecord {
   init() {}
 }
 
-/// How far a dump is.
+/// The progress of a dump.
 ///
 /// RUNS-DURING-CRASH.
 struct Progress {
-  /// What of the dump is in its file.
+  /// The state of the dump's file.
   enum File {
     /// No file is known to be ours yet.
     case none
@@ -138,7 +138,7 @@ struct Progress {
   }
 
   var file = File.none
-  /// How often the dump was begun again because it had lost its file.
+  /// Times that the dump was begun again because it had lost its file.
   var timesBegunAgain: UInt8 = 0
   /// Bit n stands for section n.
   var begun: UInt64 = 0

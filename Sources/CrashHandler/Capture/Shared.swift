@@ -32,7 +32,7 @@ struct Shared: ~Copyable {
   var backtracer: Backtracer
   var survived: SurvivedCrashes
   let knownFaults: KnownFaults
-  /// How often a crash that was handed on has come back to us.
+  /// Times that a crash which was handed on has come back.
   var timesReturned: UInt32 = 0
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
@@ -85,7 +85,7 @@ struct Shared: ~Copyable {
     /// The report ID of the last of them (16 bytes), and the name of its dump.
     let report: UnsafeMutableRawPointer
     let name: UnsafeMutablePointer<CChar>
-    /// Where the byte is in it that says what became of the process; 0 where there is none.
+    /// The place in it of the byte that tells the end of the process; 0 where there is none.
     var outcomeOffset: Int64 = 0
     /// The thread of that crash.
     var thread: Int32 = 0

@@ -22,7 +22,7 @@ internal import CSignalSafe
 /// Source: Crashpad `client/annotation.h`.
 @safe
 public struct Annotation<Value: Sendable>: Sendable {
-  /// Where it is in the list; 0 if there was no room.
+  /// The place in the list; 0 if there was no room.
   private let offset: UInt32
 
   /// False if there was no room for it: it can be set, and reports count it as left out.
@@ -113,7 +113,7 @@ extension Annotation where Value == Bool {
   public func set(_ value: Bool) { set(word: value ? 1 : 0) }
 }
 
-/// How the bytes of an annotation are to be read, as the dump's `annotationType` numbers it.
+/// The type of an annotation's bytes, as the dump's `annotationType` numbers it.
 enum AnnotationType: UInt32 {
   case text = 1
   case signed = 2

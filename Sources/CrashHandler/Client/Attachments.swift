@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// The copy is made when the report is, at the next start mostly, of what the file is then: at most
 /// 4 MiB of a file, its end, and 16 MiB for a report. A file that is not there by then is noted in
-/// the report, and no error. What is copied is a regular file at exactly this path: a symbolic link
+/// the report, and no error. Only a regular file at exactly this path is copied: a symbolic link
 /// in its place is not followed.
 ///
 /// Never locks; any thread, before `startHandler` too. A forked child has its own list.

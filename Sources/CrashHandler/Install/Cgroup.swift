@@ -1,30 +1,31 @@
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
-/// The process's memory and pids control groups, with their files open.
+/// The process's memory and pids cgroups, with their files open.
 ///
 /// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
 struct Cgroup {
   let files: CgroupFiles
-  /// The memory control group's path; nil if there is none.
-  let path: String?
-  /// Where its files lie; nil if they cannot be opened.
-  let memoryDirectory: String?
-  /// Whether they are version 2's.
-  let isUnified: Bool
+  /// The memory cgroup, with the same descriptors.
+  let memory: MemoryCgroupFiles
 
   /// The calling process's.
   static func current() -> Cgroup {
-    let paths = CgroupText.paths(in: TextFile.text("/proc/self/cgroup", isOneRecord: true) ?? "")
+    let text = SystemFile.text("/proc/self/cgroup", isOneRecord: true) ?? ""
+    let paths = CgroupText.paths(in: text)
     let memory = open(paths, paths.memory, "memory", "memory.current", "memory.usage_in_bytes")
     let tasks = open(paths, paths.tasks, "pids", "pids.current", "pids.current")
+    let files = CgroupFiles(
+      memoryUsed: HeldFile(memory.descriptor),
+      memoryLimit: limit(memory, "memory.max", "memory.limit_in_bytes"),
+      tasksUsed: HeldFile(tasks.descriptor),
+      tasksLimit: limit(tasks, "pids.max", "pids.max"))
     return Cgroup(
-      files: CgroupFiles(
-        memoryUsed: HeldFile(memory.descriptor),
-        memoryLimit: limit(memory, "memory.max", "memory.limit_in_bytes"),
-        tasksUsed: HeldFile(tasks.descriptor),
-        tasksLimit: limit(tasks, "pids.max", "pids.max")),
-      path: paths.ofMemory, memoryDirectory: memory.directory, isUnified: memory.isUnified)
+      files: files,
+      memory: MemoryCgroupFiles(
+        path: paths.ofMemory, directory: memory.directory, isUnified: memory.isUnified,
+        used: files.memoryUsed.descriptor, limit: files.memoryLimit.descriptor))
   }
 
   /// Closes the files, where they are not for a crash.
@@ -35,7 +36,7 @@ struct Cgroup {
     }
   }
 
-  /// An open file, -1 for none, and where it lies.
+  /// An open file, -1 for none, and its directory.
   private struct Usage {
     var descriptor: Int32 = -1
     var directory: String?
@@ -51,9 +52,9 @@ struct Cgroup {
     }
   }
 
-  /// Opens the file that tells what a control group uses, of version 1 where that has the controller.
+  /// Opens the file that tells what a cgroup uses, of version 1 where that has the controller.
   ///
-  /// In a container the path may be the host's while the mount shows only the container's own group
+  /// In a container the path may be the host's while the mount shows only the container's own cgroup
   /// at its root, so the root is tried last. The root of the host has no such file.
   private static func open(
     _ paths: CgroupText.Paths, _ path: String?, _ controller: String, _ name: String,

@@ -90,8 +90,8 @@ struct CrashSignals {
     for entry in previous { unsafe table[Int(entry.signal)] = entry.action }
   }
 
-  /// What the stop handler is installed with: everything but faults is blocked while a thread
-  /// stands still.
+  /// Installs the stop handler, and returns its action: everything but faults is blocked while a
+  /// thread stands still.
   func stopAction() -> pm_signal_action {
     guard stopSignal != 0 else { return pm_signal_action() }
     let handler:
@@ -108,7 +108,7 @@ struct CrashSignals {
   ///
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
-    unsafe pm_set_crash_handler(pm_sanitized_handler(pm_crash_entry(pm_handle_crash)))
+    unsafe pm_set_crash_handler(pm_crash_entry(pm_handle_crash))
     let handler:
       @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
         unsafe pm_enter_crash
@@ -138,7 +138,7 @@ struct CrashSignals {
     }
   }
 
-  /// What our handler is installed with in the place of the default, as the kernel has it.
+  /// Returns our handler's action in the place of the default, as the kernel has it.
   func installedAction() -> pm_signal_action {
     var action = pm_signal_action()
     if let signal = previous.first?.signal { _ = unsafe pm_sigaction(signal, nil, &action) }

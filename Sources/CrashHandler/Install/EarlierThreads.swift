@@ -15,7 +15,7 @@ struct EarlierThreads {
   /// Milliseconds of looking for threads, and then of waiting for answers; a thread that has not
   /// answered by then goes without.
   private static let (lookTime, answerTime): (UInt64, UInt64) = (1000, 1000)
-  /// How often to look again at threads that libc has closed to signals, 0.2 ms apart, if there is
+  /// The number of looks at threads that libc has closed to signals, 0.2 ms apart, if there is
   /// nothing else to do.
   private static let patience = 1000
 
@@ -110,7 +110,7 @@ struct EarlierThreads {
   private func blockedSignals(of thread: Int32) -> UInt64? {
     unsafe withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 16) { buffer in
       guard let place = buffer.baseAddress else { return nil }
-      let file = ProcFile(proc: capture.session.files.proc.descriptor)
+      let file = capture.proc
       let count = unsafe file.readTask(thread, "status", into: place, capacity: buffer.count)
       var scanner = unsafe TextScanner(place, count: count)
       // io_uring's workers run no code of the program, and block everything for good.

@@ -1,8 +1,8 @@
 internal import CSignalSafe
 internal import Glibc
-internal import IntermediateDump
+internal import PendingDumps
 
-/// Where the arguments, the environment and the auxiliary vector lie, at the top of the main
+/// The place of the arguments, the environment and the auxiliary vector, at the top of the main
 /// thread's stack.
 struct EnvironmentRange {
   /// The stack pointer that the program started with: it points to the count of arguments, and all
@@ -34,7 +34,7 @@ struct EnvironmentRange {
       let end = name + UInt64(unsafe strnlen(text, Int(PATH_MAX))) + 1 + 8
       return EnvironmentRange(start: start, end: (end + pageSize - 1) / pageSize * pageSize)
     }
-    for line in (TextFile.text("/proc/self/maps") ?? "").lazyLines {
+    for line in (SystemFile.text("/proc/self/maps") ?? "").lazyLines {
       let limits = line.prefix { $0 != " " }.split(separator: "-")
       guard limits.count == 2, let first = UInt64(limits[0], radix: 16),
         let last = UInt64(limits[1], radix: 16)

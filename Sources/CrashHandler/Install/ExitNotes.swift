@@ -1,6 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
-internal import IntermediateDump
+internal import PendingDumps
 
 /// Makes sure that the process's own ways to end are noted: exit, `_exit`, and the signals that ask
 /// it to end.

@@ -1,6 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
 /// Puts everything in place for a crash, the handlers last.
 ///
@@ -48,9 +49,7 @@ enum HandlerInstaller {
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
     pm_set_continuation(pm_continue_run)
-    // ThreadSanitizer's handler, which runs after ours, has no stack on these threads either: given
-    // one, it would report the overflow and exit with 66 where the program alone dies of SIGSEGV.
-    if options.alternateStacksOnAllThreads, pm_is_thread_sanitized() == 0 {
+    if options.alternateStacksOnAllThreads {
       // First those to come, so that nobody is missed between the two.
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }

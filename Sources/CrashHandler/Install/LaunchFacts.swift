@@ -1,8 +1,9 @@
 internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
-/// What is known at launch, encoded then: a crash only copies the bytes.
+/// The facts known at launch, encoded then: a crash only copies the bytes.
 struct LaunchFacts {
   let identifier: String
   let product: String?
@@ -24,16 +25,16 @@ struct LaunchFacts {
       writer.text(.product, product)
       writer.text(.version, version)
       writer.text(.environment, environment)
-      writer.signed(.launchTime, Self.time(CLOCK_REALTIME))
-      writer.unsigned(.launchUptime, UInt64(bitPattern: Self.time(CLOCK_BOOTTIME)))
-      writer.bytes(.auxiliaryVector, TextFile.bytes("/proc/self/auxv", isOneRecord: true))
+      writer.signed(.launchTime, SystemClock.now)
+      writer.unsigned(.launchUptime, UInt64(bitPattern: SystemClock.sinceBoot))
+      writer.bytes(.auxiliaryVector, SystemFile.bytes("/proc/self/auxv", isOneRecord: true))
       if capturesArguments {
         writer.bytes(
           .commandLine,
-          TextFile.bytes("/proc/self/cmdline", isOneRecord: true).map { Array($0.prefix(4096)) })
+          SystemFile.bytes("/proc/self/cmdline", isOneRecord: true).map { Array($0.prefix(4096)) })
       }
-      writer.text(.cgroup, cgroup.path)
-      if let limit = TextFile.number("/proc/sys/vm/max_map_count") {
+      writer.text(.cgroup, cgroup.memory.path)
+      if let limit = SystemFile.integer("/proc/sys/vm/max_map_count") {
         writer.unsigned(.mappingLimit, limit)
       }
       if let interval = Self.watchdogInterval() { writer.unsigned(.watchdogInterval, interval) }
@@ -93,22 +94,6 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  /// Where the kernel says the executable is; nil without /proc.
-  static func executablePath() -> String? {
-    var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe path.withUnsafeMutableBytes { buffer in
-      unsafe readlink("/proc/self/exe", buffer.baseAddress!, buffer.count)
-    }
-    return count > 0 ? String(decoding: path[..<count], as: UTF8.self) : nil
-  }
-
-  /// A clock in nanoseconds.
-  static func time(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
-
   private static func kernel() -> (name: String, release: String, version: String, machine: String)
   {
     var names = utsname()
@@ -136,14 +121,14 @@ struct LaunchFacts {
 
   /// Source: os-release(5).
   private static func releaseText() -> String? {
-    TextFile.text("/etc/os-release") ?? TextFile.text("/usr/lib/os-release")
+    SystemFile.text("/etc/os-release") ?? SystemFile.text("/usr/lib/os-release")
   }
 
   /// The first processor's lines of `/proc/cpuinfo`; the others differ in their numbers only.
   ///
   /// One read gives at least the first, and never all of many.
   private static func firstProcessor() -> String? {
-    guard let text = TextFile.bytes("/proc/cpuinfo", isOneRecord: true) else { return nil }
+    guard let text = SystemFile.bytes("/proc/cpuinfo", isOneRecord: true) else { return nil }
     let lineFeed = UInt8(ascii: "\n")
     var end = 0
     while end < min(text.count, 8192), text[end] != lineFeed || end > 0 && text[end - 1] != lineFeed

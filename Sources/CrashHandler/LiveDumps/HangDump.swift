@@ -1,6 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 package import IntermediateDump
+internal import PendingDumps
 
 /// The dump of a hang that lasts: no converter takes it while this process lives.
 ///
@@ -8,7 +9,7 @@ package import IntermediateDump
 /// captured. Ordinary code, used by one thread.
 @safe
 package struct HangDump: Sendable {
-  /// What hung, and how.
+  /// The thing that hung, and its hang.
   package struct Description: Sendable {
     package var name: String
     /// As the dump's `hangTarget` and `hangThreadEvidence` number them.

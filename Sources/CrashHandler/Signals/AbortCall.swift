@@ -20,12 +20,14 @@ struct AbortCall {
   /// True only if it is certain: not where nobody tells where abort() lies.
   @_noLocks
   func isUnderWay(_ signal: DeliveredSignal) -> Bool {
-    guard let information = signal.information, let context = signal.context, signal.number == 6
+    guard signal.number == SIGABRT, let information = signal.information,
+      let context = signal.context
     else { return false }
     let (code, sender) = (information.code, information.sender)
     // Or SI_USER of nobody: with RLIMIT_SIGPENDING used up the kernel drops what tgkill said.
     // Source: Linux kernel/signal.c, collect_signal.
-    guard code == -6 && sender == capture.shared.process.id || code == 0 && sender == 0  // SI_TKILL
+    guard
+      code == SI_TKILL && sender == capture.shared.process.id || code == SI_USER && sender == 0
     else { return false }
     let start = capture.installed.runtime.abortStart
     let size = capture.installed.runtime.abortSize

@@ -1,11 +1,11 @@
 internal import CSignalSafe
 
-/// How a crash goes on once the dump is taken: to the previous handler, or to the kernel's default.
+/// Ends a crash once the dump is taken: by the previous handler, or by the kernel's default action.
 ///
 /// RUNS-DURING-CRASH. Source: Crashpad `util/posix/signals.cc`.
 @safe
 struct CrashEnd {
-  // What `ending` holds; 0 as long as the process may live.
+  // Values of `ending`; 0 as long as the process may live.
   /// Our handler is done, and the kernel ends the process.
   static var ends: UInt32 { @_noLocks get { 1 } }
   /// A handler that was there before ours runs, and the process ends, or is ready for the next
@@ -90,12 +90,12 @@ struct CrashEnd {
     capture.shared.turn.wakeAll()
   }
 
-  /// What will become of the process after the dump.
+  /// The fate of the process after the dump.
   ///
   /// - Parameter isKernels: true if the kernel has called our handler.
   @_noLocks
   func fate(_ signal: DeliveredSignal, isKernels: Bool) -> CrashFate {
-    if capture.shared.previousActions[signal.number].handler > 1 { return .handled }
+    if capture.shared.previousActions[signal.number].handler > SIG_IGN { return .handled }
     if FirstProcess(capture).discards(signal) { return .discarded }
     return isKernels ? .ends : .delegated
   }
@@ -168,16 +168,15 @@ struct CrashEnd {
 
   /// True for faults that the same instruction raises again.
   ///
-  /// A fault is known by its code: positive, and one the hardware sets. SI_KERNEL (0x80) is not
-  /// among them: a breakpoint has it and does not recur. A memory error reported late
-  /// (BUS_MCEERR_AO, 5) does not either.
+  /// A fault is known by its code: positive, and one the hardware sets. Not SI_KERNEL: a breakpoint
+  /// has it and does not recur. A memory error reported late (BUS_MCEERR_AO) does not either.
   @_noLocks
   private func recurs(_ signal: Int32, code: Int32) -> Bool {
     switch signal {
-    case 11: code >= 1 && code <= 4  // SEGV: MAPERR, ACCERR, BNDERR, PKUERR
-    case 7: code >= 1 && code <= 4  // BUS: ADRALN, ADRERR, OBJERR, MCEERR_AR
-    case 8, 4: code >= 1 && code <= 15  // FPE, ILL
-    case 5: breakpointRecurs && code == 1  // TRAP: TRAP_BRKPT
+    case SIGSEGV: code >= 1 && code <= SEGV_PKUERR
+    case SIGBUS: code >= 1 && code <= BUS_MCEERR_AR
+    case SIGFPE, SIGILL: code >= 1 && code <= 15
+    case SIGTRAP: breakpointRecurs && code == TRAP_BRKPT
     default: false
     }
   }
@@ -186,8 +185,10 @@ struct CrashEnd {
   /// or a first-chance handler, and running the instruction again would go on.
   @_noLocks
   private func isMended(_ signal: DeliveredSignal) -> Bool {
-    // SEGV_MAPERR, BUS_ADRERR; only at the end of the crash that was captured.
-    guard signal.number == 11 && signal.code == 1 || signal.number == 7 && signal.code == 2,
+    // Only at the end of the crash that was captured.
+    guard
+      signal.number == SIGSEGV && signal.code == SEGV_MAPERR
+        || signal.number == SIGBUS && signal.code == BUS_ADRERR,
       let information = signal.information,
       capture.shared.ending.value != 0,
       capture.shared.owner.value == UInt32(bitPattern: pm_gettid())
@@ -207,7 +208,7 @@ struct CrashEnd {
   }
 }
 
-/// What becomes of a process after a dump.
+/// The fate of a process after a dump.
 ///
 /// RUNS-DURING-CRASH.
 enum CrashFate {
@@ -239,9 +240,9 @@ enum CrashFate {
     }
   }
 
-  /// What takes the place of `handled` once the process is known to have gone on.
+  /// Written in place of `handled` once the process is known to have gone on.
   static var wentOn: UInt8 { @_noLocks get { 2 } }
-  /// What takes the place of any of them once the process is known to end all the same.
+  /// Written in place of any of them once the process is known to end all the same.
   static var ended: UInt8 { @_noLocks get { 0 } }
 }
 

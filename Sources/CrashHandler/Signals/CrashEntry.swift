@@ -53,7 +53,7 @@ private func pm_in_crash(
   if let context = crash.context, !context.isOnSignalStack,
     pm_has_first_chance_handler()
   {
-    // Which may take long: the stop signals are let through meanwhile.
+    // It may take long: the stop signals are let through meanwhile.
     setMask(context.signalMask | ~capture.installed.signals.open)
     if unsafe pm_call_first_chance_handler(signal, information, context.address) { return }
     setMask(~capture.installed.signals.faults)
@@ -76,7 +76,7 @@ private func pm_in_crash(
     isEnd ? .ends : end.fate(crash, isKernels: isKernels)
   capture.session.exception.isBacktraced = isBacktraced
   capture.session.exception.fate = fate
-  let survival = Survival(capture)
+  let survival = SurvivalRecord(capture)
   let needsDump = survival.needsDump()
   let fault = capture.session.exception.faultNumber
   if needsDump {

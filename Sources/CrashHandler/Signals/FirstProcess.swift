@@ -30,8 +30,10 @@ struct FirstProcess {
   @_noLocks
   func mustBeEnded(by signal: DeliveredSignal) -> Bool {
     let number = signal.number
-    guard number == 5 || number == 31, signal.code > 0, pm_getpid() == 1 else { return false }
-    return capture.shared.previousActions[number].handler == 0
+    guard number == SIGTRAP || number == SIGSYS, signal.code > 0, pm_getpid() == 1 else {
+      return false
+    }
+    return capture.shared.previousActions[number].handler == SIG_DFL
   }
 
   /// Goes back to the instruction behind which the thread stands, to run into it again; false if
@@ -47,7 +49,7 @@ struct FirstProcess {
       let (size, expected): (Int, UInt32) = (4, 0xD400_0001)
     #else
       // int3, or syscall.
-      let (size, expected): (Int, UInt32) = signal.number == 5 ? (1, 0xCC) : (2, 0x050F)
+      let (size, expected): (Int, UInt32) = signal.number == SIGTRAP ? (1, 0xCC) : (2, 0x050F)
     #endif
     let address = context.instructionPointer &- UInt64(truncatingIfNeeded: size)
     guard capture.memory.instruction(at: address, size: size) == expected else { return false }
@@ -64,7 +66,7 @@ struct FirstProcess {
   func noteAbort() {
     let exception = capture.session.exception
     let isAbort =
-      exception.signal.number == 6 && capture.shared.process.id == 1
+      exception.signal.number == SIGABRT && capture.shared.process.id == 1
       && exception.signal.information?.sender == 1
     capture.shared.abortingThread = isAbort ? exception.threadID : 0
   }
@@ -80,9 +82,9 @@ struct FirstProcess {
       let context = exception.signal.context
     else { return false }
     #if arch(arm64)
-      let (signal, instruction, size): (Int32, UInt32, Int) = (5, 0xD420_7D00, 4)  // brk 1000
+      let (signal, instruction, size): (Int32, UInt32, Int) = (SIGTRAP, 0xD420_7D00, 4)  // brk 1000
     #else
-      let (signal, instruction, size): (Int32, UInt32, Int) = (11, 0xF4, 1)  // hlt
+      let (signal, instruction, size): (Int32, UInt32, Int) = (SIGSEGV, 0xF4, 1)  // hlt
     #endif
     return exception.signal.number == signal
       && capture.memory.instruction(at: context.instructionPointer, size: size) == instruction

@@ -103,7 +103,7 @@ struct KnownFaults {
   }
 }
 
-/// Which fault it was: the same instruction of the same thread, at the same depth and address.
+/// The identity of a fault: instruction, thread, depth and address.
 ///
 /// RUNS-DURING-CRASH.
 struct FaultIdentity {
@@ -123,8 +123,8 @@ struct FaultIdentity {
     address = 0
   }
 
-  /// That of the crash that is being captured; none for a signal that was sent, each of which is
-  /// one of its own.
+  /// The fault that is being captured; none for a signal that was sent, each of which is one of its
+  /// own.
   @_noLocks
   init(_ capture: Capture) {
     self.init()

@@ -8,12 +8,12 @@ internal import CSignalSafe
 /// becomes a process of the handler's when it first needs the handler. A child of vfork, and every
 /// other one that shares the memory, finds the mark as it was and another process ID.
 ///
-/// Where the kernel wipes nothing (before 4.14) a copy is known by our atfork handler alone.
+/// On kernels that wipe nothing (before 4.14) a copy is known by our atfork handler alone.
 ///
 /// RUNS-DURING-CRASH. Source: madvise(2), MADV_WIPEONFORK.
 @safe
 struct OwnProcess {
-  // What the mark says; while a thread makes the copy its own, that thread's ID with this bit.
+  // Values of the mark; while a thread makes the copy its own, that thread's ID with the last bit.
   private static var wiped: UInt32 { @_noLocks get { 0 } }
   static var whole: UInt32 { @_noLocks get { 1 } }
   private static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
@@ -35,7 +35,7 @@ struct OwnProcess {
     }
   }
 
-  /// The same, after making a copy its own.
+  /// Makes a copy its own; true in the process that the state then speaks of.
   ///
   /// False in a process that runs in another one's memory. Of several threads of a copy one does
   /// the work and the others wait, ten seconds at most.
@@ -61,7 +61,7 @@ struct OwnProcess {
     return false
   }
 
-  /// What our atfork handler does: the process is a copy also where the kernel does not tell.
+  /// Called by our atfork handler: the process is a copy also where the kernel does not tell.
   @_noLocks
   func becomeForked() {
     if !capture.shared.wipesMark { capture.shared.copyMark.store(OwnProcess.wiped) }
@@ -111,7 +111,7 @@ struct OwnProcess {
     capture.shared.process.id = pm_getpid()
   }
 
-  /// Closes what of the parent's hangs the child has; the files are the parent's.
+  /// Closes the descriptors of the parent's hang dumps; the files are the parent's.
   @_noLocks
   private func leaveHangDumps() {
     let dumps = capture.shared.hangDumps
@@ -162,15 +162,15 @@ func pm_continue_run() {
 ///
 /// RUNS-DURING-CRASH. Source: `StandardDescriptors`, which does it for `startHandler`.
 private struct StandardPlaces {
-  /// Those taken, by bits.
+  /// The ones taken, by bits.
   private let taken: UInt32
 
   @_noLocks
   init() {
-    let path = unsafe ProcFile.characters("/dev/null")
+    let path = unsafe ProcReader.characters("/dev/null")
     var taken: UInt32 = 0
     while true {
-      let descriptor = unsafe pm_openat(-100, path, 0x80000)  // AT_FDCWD, O_CLOEXEC
+      let descriptor = unsafe pm_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { break }
       guard descriptor <= 2 else {
         _ = pm_close(Int32(truncatingIfNeeded: descriptor))

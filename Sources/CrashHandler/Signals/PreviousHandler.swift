@@ -9,10 +9,6 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: sigaction(2); Linux kernel/signal.c, get_signal and signal_delivered.
 @safe
 struct PreviousHandler {
-  // Bits of sa_flags, the same on both architectures.
-  private static var resetsHandler: UInt64 { @_noLocks get { 0x8000_0000 } }  // SA_RESETHAND
-  private static var noDefer: UInt64 { @_noLocks get { 0x4000_0000 } }  // SA_NODEFER
-
   private let capture: Capture
 
   @_noLocks
@@ -37,8 +33,8 @@ struct PreviousHandler {
     guard signal.wasSent, let information = signal.information else { return }
     takeBack(ours, after: signal.number)
     // abort() goes on to end the process once its signal's handler returns.
-    if signal.number == 6, information.sender == capture.shared.process.id { return }
-    Survival(capture).markIfFree(crash)
+    if signal.number == SIGABRT, information.sender == capture.shared.process.id { return }
+    SurvivalRecord(capture).markIfFree(crash)
   }
 
   /// Calls it; what it changed in the context holds when our handler returns.
@@ -46,14 +42,16 @@ struct PreviousHandler {
   func call(_ signal: DeliveredSignal) {
     let number = signal.number
     let action = capture.shared.previousActions[number]
-    if action.flags & PreviousHandler.resetsHandler != 0 {
+    if action.flags & UInt64(SA_RESETHAND) != 0 {
       SignalAction.set(number, pm_signal_action())
     }
     if let context = signal.context {
       // Capture left a stack of its own in; only a handler that returns would get the thread's back.
       context.restoreSignalStack()
       var mask = context.signalMask | action.mask
-      if action.flags & PreviousHandler.noDefer == 0 { mask |= SignalMask.bit(number) }
+      if action.flags & UInt64(truncatingIfNeeded: SA_NODEFER) == 0 {
+        mask |= SignalMask.bit(number)
+      }
       SignalMask.set(mask)
     }
     unsafe pm_call_previous_handler(
@@ -70,7 +68,7 @@ struct PreviousHandler {
   @_noLocks
   func takeBack(_ ours: UInt64, after signal: Int32) {
     guard let pending = SignalMask.pending, !SignalMask.has(pending, signal) else { return }
-    let changed = ours & actions(handler: 0)
+    let changed = ours & actions(handler: SIG_DFL)
     var number: Int32 = 1
     while number < 32 {
       if SignalMask.has(changed, number) {
@@ -87,7 +85,7 @@ struct PreviousHandler {
     actions(handler: capture.installed.signals.crashAction.handler)
   }
 
-  /// The crash signals whose action is this handler; 0 stands for the default.
+  /// The crash signals whose action is this handler.
   @_noLocks
   private func actions(handler: UInt64) -> UInt64 {
     var result: UInt64 = 0

@@ -2,8 +2,8 @@ internal import CSignalSafe
 
 /// A thread as the kernel saved it when it called a handler: its `ucontext_t`.
 ///
-/// The kernel's own writing, on the thread's stack: it can be read without a net. Whatever its
-/// registers point at is checked.
+/// Written by the kernel on the thread's stack, so it can be read without a check; memory that its
+/// registers point at cannot.
 ///
 /// RUNS-DURING-CRASH.
 @safe
@@ -36,7 +36,7 @@ struct SignalContext {
       unsafe Bytes(pm_context_general_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
     }
   }
-  /// Where the floating-point and vector state is, as the context says.
+  /// The address of the floating-point and vector state, as the context says.
   var floatingPoint: UInt64 {
     @_noLocks get {
       UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(address)))
@@ -99,7 +99,7 @@ struct DeliveredSignal {
   let information: SignalInformation?
   let context: SignalContext?
 
-  /// None: of a dump without a crash, with what its thread called it in.
+  /// None: of a dump without a crash, with the context of the call.
   @_noLocks
   init(context: SignalContext?) {
     number = 0
@@ -135,14 +135,14 @@ struct DeliveredSignal {
     }
   }
 
-  /// True for what a process or the kernel sends.
+  /// True for a signal that a process or the kernel sends.
   ///
   /// The kernel sends XCPU as SI_KERNEL, XFSZ and PIPE in the name of the process itself; for the
   /// first process of a PID namespace it discards all of these under the default action. Source:
   /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
   @_noLocks
   private static func isSent(_ signal: Int32, code: Int32) -> Bool {
-    code <= 0 || signal == 24 || signal == 25 || signal == 13 || signal == 3
+    code <= 0 || signal == SIGXCPU || signal == SIGXFSZ || signal == SIGPIPE || signal == SIGQUIT
   }
 }
 

@@ -16,7 +16,7 @@ enum SignalMask {
   static var current: UInt64 {
     @_noLocks get {
       var mask: UInt64 = 0
-      _ = unsafe pm_sigprocmask(0, nil, &mask)
+      _ = unsafe pm_sigprocmask(SIG_BLOCK, nil, &mask)
       return mask
     }
   }
@@ -25,14 +25,14 @@ enum SignalMask {
   @_noLocks @discardableResult
   static func set(_ mask: UInt64) -> Bool {
     var mask = mask
-    return unsafe pm_sigprocmask(2, &mask, nil) == 0  // SIG_SETMASK
+    return unsafe pm_sigprocmask(SIG_SETMASK, &mask, nil) == 0
   }
 
   /// Replaces the mask; returns the one before, 0 if the kernel refuses.
   @_noLocks
   static func exchange(_ mask: UInt64) -> UInt64 {
     var (mask, previous) = (mask, UInt64(0))
-    _ = unsafe pm_sigprocmask(2, &mask, &previous)  // SIG_SETMASK
+    _ = unsafe pm_sigprocmask(SIG_SETMASK, &mask, &previous)
     return previous
   }
 
@@ -40,14 +40,14 @@ enum SignalMask {
   @_noLocks @discardableResult
   static func block(_ signals: UInt64) -> UInt64? {
     var (mask, previous) = (signals, UInt64(0))
-    return unsafe pm_sigprocmask(0, &mask, &previous) == 0 ? previous : nil  // SIG_BLOCK
+    return unsafe pm_sigprocmask(SIG_BLOCK, &mask, &previous) == 0 ? previous : nil
   }
 
   /// Takes from the mask.
   @_noLocks @discardableResult
   static func unblock(_ signals: UInt64) -> Bool {
     var mask = signals
-    return unsafe pm_sigprocmask(1, &mask, nil) == 0  // SIG_UNBLOCK
+    return unsafe pm_sigprocmask(SIG_UNBLOCK, &mask, nil) == 0
   }
 
   /// The signals that wait to be delivered; nil if the kernel does not tell.

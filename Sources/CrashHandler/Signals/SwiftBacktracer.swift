@@ -2,7 +2,7 @@ internal import CSignalSafe
 
 /// Swift's own backtracer, where it is the handler that was there before ours.
 ///
-/// Much is known of it that is not known of other handlers. It always returns, and has put the
+/// Unlike other handlers it is known: it always returns, and has put the
 /// default action in for all its signals by then: after a fault that comes again, and after abort(),
 /// that is the end. Meanwhile it stops all threads by signals, and waits two seconds, up to sixteen
 /// times, for those that do not answer. A second thread that crashes into it, or that captures
@@ -30,7 +30,7 @@ struct SwiftBacktracer {
   @_noLocks
   func takePlace(_ signal: DeliveredSignal) -> Bool {
     guard SignalMask.has(capture.shared.backtracer.signals, signal.number) else { return false }
-    guard let context = signal.context, signal.number == 11 || signal.number == 7,
+    guard let context = signal.context, signal.number == SIGSEGV || signal.number == SIGBUS,
       !context.isOnSignalStack,
       capture.shared.stackOffers.isFirst(context.signalStackSize),
       capture.memory.isReadable(context.number),
@@ -43,7 +43,7 @@ struct SwiftBacktracer {
   /// Whether the process ends once it has returned.
   @_noLocks
   func isEnd(_ signal: DeliveredSignal) -> Bool {
-    if signal.number == 6 { return AbortCall(capture).isUnderWay(signal) }
+    if signal.number == SIGABRT { return AbortCall(capture).isUnderWay(signal) }
     return signal.context != nil && signal.code > 0
       && comesAgain(signal.number, code: signal.code)
   }
@@ -64,20 +64,21 @@ struct SwiftBacktracer {
     let isRemembered = capture.session.exception.outcomeOffset > 0
     if isRemembered { Rearming(capture).rearm() }
     previous.takeBack(ours, after: signal.number)
-    if isRemembered { Survival(capture).markReturned(signal) }
+    if isRemembered { SurvivalRecord(capture).markReturned(signal) }
     capture.shared.ending.store(0)
   }
 
   /// True for a fault that the instruction raises again, whose signal it handles.
   ///
   /// Of an x86 breakpoint, behind which the thread stands, the process goes on. A memory error
-  /// reported late (BUS_MCEERR_AO, 5) does not come again either.
+  /// reported late (BUS_MCEERR_AO) does not come again either.
   @_noLocks
   private func comesAgain(_ signal: Int32, code: Int32) -> Bool {
     #if arch(arm64)
-      if signal == 5 { return code == 1 }  // TRAP_BRKPT
+      if signal == SIGTRAP { return code == TRAP_BRKPT }
     #endif
-    return signal == 11 || signal == 4 || signal == 8 || signal == 7 && code != 5
+    return signal == SIGSEGV || signal == SIGILL || signal == SIGFPE
+      || signal == SIGBUS && code != BUS_MCEERR_AO
   }
 
   /// It runs once in a process.
@@ -122,9 +123,7 @@ struct SwiftBacktracer {
 /// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
 @safe
 struct StandIn {
-  private static var signal: UInt64 {
-    @_noLocks get { SignalMask.bit(ThreadStopper.profileSignal) }
-  }
+  private static var signal: UInt64 { @_noLocks get { SignalMask.bit(SIGPROF) } }
 
   private let capture: Capture
 
@@ -142,14 +141,14 @@ struct StandIn {
       capture.shared.stops.parking.wakeAll()
     }
     CrashEnd(capture).wakeWaiting()
-    let stopper = ThreadStopper(capture)
+    let status = ThreadStatus(capture.proc, scratch: capture.session.scratch)
     var rounds = 0
     var index = 0
     let count = capture.session.threads.count
     while index < count, rounds < 250 {
       let record = capture.session.threads[index]
       let isOurs = record.status.isStill
-      if !isOurs || !stopper.readStatus(record) || isReady(record.fields.blockedSignals) {
+      if !isOurs || !status.read(record) || isReady(record.fields.blockedSignals) {
         index &+= 1
         continue
       }
@@ -173,7 +172,7 @@ struct StandIn {
   /// - Parameter context: where the thread is to be found.
   @_noLocks
   func stay(_ context: SignalContext?, while word: FutexWord, is value: UInt32) {
-    // All that a thread in our handler has open, but for faults.
+    // Every signal that a thread in our handler has open, but for faults.
     let mask = SignalMask.block(
       StandIn.signal | SignalMask.bit(capture.installed.signals.stop)
         | SignalMask.bit(capture.installed.signals.watchdog))
@@ -181,9 +180,9 @@ struct StandIn {
       var set = StandIn.signal
       var information = pm_signal_information()
       let result = unsafe pm_wait_signal(&set, &information, 100)
-      if result == Int(ThreadStopper.profileSignal) {
+      if result == Int(SIGPROF) {
         unsafe callHandler(&information, context)
-      } else if result != -11 && result != -4 {  // EAGAIN, EINTR
+      } else if result != -Int(EAGAIN) && result != -Int(EINTR) {
         // Kept from us: then the backtracer goes without this thread.
         word.wait(while: value, milliseconds: 100)
       }
@@ -196,10 +195,10 @@ struct StandIn {
   private func callHandler(
     _ information: UnsafeMutableRawPointer, _ context: SignalContext?
   ) {
-    guard let action = SignalAction.current(ThreadStopper.profileSignal),
+    guard let action = SignalAction.current(SIGPROF),
       action.handler &- capture.shared.backtracer.code < capture.shared.backtracer.codeSize
     else { return }
     unsafe pm_call_previous_handler(
-      action.handler, ThreadStopper.profileSignal, information, context?.address)
+      action.handler, SIGPROF, information, context?.address)
   }
 }

@@ -1,17 +1,15 @@
 internal import CSignalSafe
 
-/// Threads that crashed while another one was already capturing: who they are and where they
-/// crashed.
+/// Threads that crashed while another one was already capturing, with their contexts.
 ///
 /// They are not asked to stop: they stand still as it is, and on a small alternate stack the kernel
 /// would find no room for a second signal. So the stop signals are blocked while a thread waits, and
-/// what would have been read in the stop handler is here. A fixed table, as long
-/// as that of the threads.
+/// the table has what the stop handler would have read. It is as long as that of the threads.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingCrashes {
-  /// What the capturing thread needs to know of one that waits.
+  /// The crash of a thread that waits.
   struct Crash {
     /// In its signal frame.
     let context: SignalContext?
@@ -157,7 +155,7 @@ struct WaitingCrashes {
   }
 }
 
-/// How long a thread that crashed waits while another one captures.
+/// The time for which a thread that crashed waits while another one captures.
 ///
 /// Ten seconds, more than three times what a capture may take. Without a bound while Swift's
 /// backtracer runs, as that runs without us. Once the process ends there is no leaving: a thread

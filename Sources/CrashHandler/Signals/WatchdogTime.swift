@@ -1,7 +1,7 @@
 /// The time that the capturing thread has, counted in ticks that reached it.
 ///
-/// Not by the clock alone: it goes on while the process is stopped (SIGSTOP), frozen (a control
-/// group, a paused container) or its machine's processor is given to others, and the dump would be
+/// Not by the clock alone: it goes on while the process is stopped (SIGSTOP), frozen (a cgroup, a
+/// paused container) or its machine's processor is given to others, and the dump would be
 /// over when the process goes on. However long that was, one tick comes of it. A thread that gets
 /// too little of the processor sees fewer ticks, so the clock counts as well, with ten times the
 /// time: each gap between two ticks, but for those of more than a second, which are taken for a
@@ -11,7 +11,7 @@
 struct WatchdogTime {
   /// Milliseconds from tick to tick.
   static var tick: Int { @_noLocks get { 10 } }
-  /// How much longer than the time itself it may take by the clock.
+  /// The factor by which the clock may exceed the time itself.
   private static var clockFactor: UInt64 { @_noLocks get { 10 } }
   /// Nanoseconds without a tick that are taken for a standstill.
   private static var standstill: UInt64 { @_noLocks get { 1_000_000_000 } }
@@ -21,7 +21,7 @@ struct WatchdogTime {
   /// In nanoseconds.
   private var clockLeft: UInt64 = 0
   private var lastTick: UInt64 = 0
-  /// When the time that began last is over by the clock; 0 if unknown.
+  /// The clock at the end of the time that began last; 0 if unknown.
   private var end: UInt64 = 0
 
   @_noLocks
@@ -66,7 +66,7 @@ struct WatchdogTime {
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureClock {
-  /// How far it has gone.
+  /// The stages of it.
   enum Phase {
     /// Sections are written.
     case sections
@@ -80,7 +80,7 @@ struct CaptureClock {
 
   var phase = Phase.sections
   var division = CaptureTime(limit: 0)
-  /// What is left of the time, and whether the timer runs.
+  /// The rest of the time, and whether the timer runs.
   var left = WatchdogTime()
   var isTicking = false
   /// The timer that sends the watchdog's signal; -1 if there is none.
@@ -102,7 +102,7 @@ struct CaptureClock {
   }
 }
 
-/// How the time is divided: three quarters for the sections, the rest for the end.
+/// The division of the time: three quarters for the sections, the rest for the end.
 ///
 /// RUNS-DURING-CRASH.
 struct CaptureTime {

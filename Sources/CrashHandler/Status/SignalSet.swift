@@ -1,3 +1,5 @@
+internal import CSignalSafe
+
 /// A set of signals, as the kernel writes one: bit n - 1 stands for signal n.
 package struct SignalSet: Sendable, Equatable {
   package let mask: UInt64
@@ -32,17 +34,17 @@ package struct SignalSet: Sendable, Equatable {
   /// The name of a signal that this handler may use; of another one its number.
   package static func name(of signal: Int32) -> String {
     switch signal {
-    case 3: "SIGQUIT"
-    case 4: "SIGILL"
-    case 5: "SIGTRAP"
-    case 6: "SIGABRT"
-    case 7: "SIGBUS"
-    case 8: "SIGFPE"
-    case 11: "SIGSEGV"
-    case 13: "SIGPIPE"
-    case 24: "SIGXCPU"
-    case 25: "SIGXFSZ"
-    case 31: "SIGSYS"
+    case SIGQUIT: "SIGQUIT"
+    case SIGILL: "SIGILL"
+    case SIGTRAP: "SIGTRAP"
+    case SIGABRT: "SIGABRT"
+    case SIGBUS: "SIGBUS"
+    case SIGFPE: "SIGFPE"
+    case SIGSEGV: "SIGSEGV"
+    case SIGPIPE: "SIGPIPE"
+    case SIGXCPU: "SIGXCPU"
+    case SIGXFSZ: "SIGXFSZ"
+    case SIGSYS: "SIGSYS"
     default: "signal \(signal)"
     }
   }

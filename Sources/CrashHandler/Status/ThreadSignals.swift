@@ -1,6 +1,7 @@
 internal import Glibc
+internal import PendingDumps
 
-/// What `/proc` says of a process's signals, or of one thread's.
+/// The signals of a process or of one thread, from `/proc`.
 ///
 /// Ordinary code. Source: proc_pid_status(5).
 package struct ThreadSignals: Sendable, Equatable {
@@ -17,7 +18,7 @@ package struct ThreadSignals: Sendable, Equatable {
   ///
   /// - Parameter process: a process ID, or "self"; nil is returned if there is no such process.
   package init?(process: String) {
-    guard let text = TextFile.text("/proc/\(process)/status") else { return nil }
+    guard let text = SystemFile.text("/proc/\(process)/status") else { return nil }
     self.init(statusText: text)
   }
 
@@ -31,7 +32,7 @@ package struct ThreadSignals: Sendable, Equatable {
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       guard Int32(name) != nil,
-        let text = TextFile.text("/proc/\(process)/task/\(name)/status"),
+        let text = SystemFile.text("/proc/\(process)/task/\(name)/status"),
         let thread = ThreadSignals(statusText: text)
       else { continue }
       threads.append(thread)

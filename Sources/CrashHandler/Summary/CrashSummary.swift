@@ -21,7 +21,7 @@ struct CrashSummary {
   /// Bit n - 1 stands for signal n: those in whose crashes a summary is written, or the one line
   /// that stands in front of what Swift's backtracer prints.
   let signals: UInt64
-  /// What descriptor 2 was.
+  /// Descriptor 2 at launch.
   let standardError: HeldFile
   /// As given to `startHandler`; empty for none.
   let product: Bytes
@@ -59,11 +59,11 @@ struct CrashSummary {
   var frames: Scratch {
     @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ CrashSummary.messageSize) }
   }
-  /// Where each module begins that was named, 8 bytes each.
+  /// The start of each module that was named, 8 bytes each.
   var modules: Scratch { @_noLocks get { frames.dropFirst(FrameChain.byteCount) } }
 }
 
-/// What became of the dump.
+/// The outcome of the dump.
 ///
 /// RUNS-DURING-CRASH.
 struct DumpOutcome {

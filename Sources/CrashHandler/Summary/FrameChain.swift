@@ -2,15 +2,15 @@ internal import CSignalSafe
 
 /// The crashing thread's frames, as far as frame pointers lead: addresses only, found in the crash.
 ///
-/// Where a function keeps no frame pointer (libc, on the way from `abort` to the program), its caller
-/// is some word of its stack that points into code. Each such word up to the next frame record is a
+/// A function without a frame pointer (libc, on the way from `abort` to the program) has its caller
+/// in some word of its stack that points into code. Each such word up to the next frame record is a
 /// candidate; `postmortem symbolicate` finds the caller among them by its place and the unwind tables
 /// of the modules. A report's stack is another walk, on the dump.
 ///
 /// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 @safe
 struct FrameChain {
-  /// How an entry was found.
+  /// The evidence for an entry.
   enum Evidence {
     // Numbers, which are stored.
     /// It is the crash itself, or the frame pointer led there.
@@ -32,7 +32,7 @@ struct FrameChain {
   /// Words below a return address where its function saves registers.
   private static var savedWords: Int { @_noLocks get { 6 } }
 
-  // What stands for the place of an entry that lies in none, and of a pointer that nobody saved.
+  // In place of an offset: for an entry in a register, and for a pointer that nobody saved.
   static var register: UInt64 { @_noLocks get { UInt64.max } }
   static var linkRegister: UInt64 { @_noLocks get { UInt64.max &- 1 } }
   static var none: UInt64 { @_noLocks get { UInt64.max } }
@@ -61,8 +61,7 @@ struct FrameChain {
     self.entries = entries
     self.scratch = scratch
     // After an overflow the stack pointer lies in the guard page or right below the mapping.
-    var index = mappings.index(endingAbove: context.stackPointer)
-    while index < mappings.count, !mappings[index].has(Mapping.isReadable) { index &+= 1 }
+    let index = mappings.readable(endingAbove: context.stackPointer)
     stackEnd = index < mappings.count ? mappings[index].end : 0
   }
 

@@ -21,7 +21,7 @@ struct SignalWords {
   /// The name of a signal's code.
   @_noLocks
   static func append(code: Int32, of signal: Int32, to text: inout TextBuffer) {
-    if code == 0x80 { return text.append("SI_KERNEL") }
+    if code == SI_KERNEL { return text.append("SI_KERNEL") }
     if code <= 0 {
       return append(
         1 &- code, of: "SI_USER SI_QUEUE SI_TIMER SI_MESGQ SI_ASYNCIO SI_SIGIO SI_TKILL",

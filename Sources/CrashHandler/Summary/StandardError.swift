@@ -20,8 +20,8 @@ func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
 ///
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 struct StandardError {
-  /// How long a full pipe is given to be read, in milliseconds, and how often: no longer than from
-  /// one tick of the watchdog to the next, which ends the wait.
+  /// Milliseconds that a full pipe is given to be read, and attempts: no longer than from one tick of
+  /// the watchdog to the next, which ends the wait.
   private static var patience: Int64 { @_noLocks get { 10 } }
   private static var attempts: Int { @_noLocks get { 15 } }
 
@@ -30,22 +30,22 @@ struct StandardError {
 
   @_noLocks
   func write(_ bytes: Bytes) {
-    // SIGPIPE and SIGXFSZ, which a write may raise. Blocked in the handler, they would wait for
+    // A write may raise them. Blocked in the handler, they would wait for
     // its end and be the process's.
-    let raised: UInt64 = 1 &<< 12 | 1 &<< 24
+    let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
     guard let before = SignalMask.pending else { return }
     var done = 0
     var attempt = 0
     while done < bytes.count, attempt < StandardError.attempts {
-      let events = pm_wait_writable(2, StandardError.patience)
-      // POLLERR, POLLHUP, POLLNVAL: nobody is there.
-      if events > 0, events & (8 | 16 | 32) != 0 { return }
+      let events = pm_wait_writable(STDERR_FILENO, StandardError.patience)
+      // Nobody is there.
+      if events > 0, events & Int(POLLERR | POLLHUP | POLLNVAL) != 0 { return }
       attempt &+= 1
       guard events > 0 else { continue }
-      let result = unsafe pm_write(2, bytes.address + done, bytes.count &- done)
+      let result = unsafe pm_write(STDERR_FILENO, bytes.address + done, bytes.count &- done)
       if result > 0 {
         done &+= result
-      } else if result != -4 && result != -11 {  // EINTR, EAGAIN
+      } else if result != -Int(EINTR) && result != -Int(EAGAIN) {
         let taken = raised & ~before
         if result < 0, taken != 0 { SignalMask.take(taken) }
         return

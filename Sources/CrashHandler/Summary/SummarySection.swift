@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Puts the summary together; nothing is written yet.
+/// Puts the lines of the summary together.
 ///
 /// RUNS-DURING-CRASH. Docs/Reports.md describes the lines.
 @c(pm_write_summary) @_noLocks
@@ -112,7 +112,7 @@ private struct SummaryLines {
       text.append(" ")
       SignalWords.append(code: signal.code, of: signal.number, to: &text)
       // Signals that were sent have none, and a breakpoint on x86_64.
-      if signal.isFault, signal.code > 0, signal.code != 0x80 {
+      if signal.isFault, signal.code > 0, signal.code != SI_KERNEL {
         text.append(" address 0x")
         text.append(hexadecimal: information.faultAddress)
       }
@@ -140,7 +140,7 @@ private struct SummaryLines {
     begin("thread ")
     text.append(decimal: Int64(thread))
     let scratch = capture.session.scratch
-    let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readTask(
+    let count = unsafe capture.proc.readTask(
       thread, "comm", into: scratch.address, capacity: 64)
     // Its last byte is its line feed.
     if count > 1 {
@@ -166,7 +166,7 @@ private struct SummaryLines {
       count: ReportName.textLength)
   }
 
-  /// Where the dump lies or why there is none, to the end of the line.
+  /// Appends the dump's path, or the reason that there is none, to the end of the line.
   @_noLocks
   private mutating func appendDump() {
     let outcome = capture.session.outcome

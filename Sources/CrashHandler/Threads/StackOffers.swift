@@ -20,7 +20,7 @@ struct StackOffers {
   /// Bytes of one record.
   static var stride: Int { @_noLocks get { 16 } }
 
-  /// What has become of an offer.
+  /// The state of an offer.
   enum State {
     static var offered: UInt32 { @_noLocks get { 1 } }
     static var taken: UInt32 { @_noLocks get { 2 } }

@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct ThreadRecord {
-  /// What is known of the thread's stop.
+  /// The state of the thread's stop.
   enum Status: UInt32 {
     /// Found, and not asked to stop: it blocks every signal that could, or is not to be stopped.
     case running = 0
@@ -40,7 +40,7 @@ struct ThreadRecord {
     }
   }
 
-  /// What lies there; behind it the texts of the name and of the system call.
+  /// The head of a record; behind it the texts of the name and of the system call.
   struct Fields {
     /// A `Status`, which the thread itself changes too.
     fileprivate let status: UInt32
@@ -99,7 +99,7 @@ struct ThreadRecord {
     _ = statusWord.exchange(expected: expected.rawValue, desired: status.rawValue)
   }
 
-  /// A thread that crashed too and waits: where it did.
+  /// Stores the crash of a thread that crashed too and waits.
   @_noLocks
   func setCrash(_ crash: WaitingCrashes.Crash) {
     fields.context = crash.context

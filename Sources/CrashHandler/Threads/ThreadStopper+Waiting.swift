@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// The second half of a stop: waiting for those that were asked.
+/// Waits for the threads that were asked to stop.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread.
 extension ThreadStopper {
@@ -16,55 +16,58 @@ extension ThreadStopper {
     while true {
       let stopped = capture.shared.stops.stopped.value
       markWaiting()
-      let asked = count(.signalled)
-      let closed = Int(count(.closed))
+      let waits = survey()
       let awaitsClosed =
-        closed > 0 && (closedRounds > 230 || closedRounds > 0 && hasRunnableClosed())
-      if asked == 0 && !awaitsClosed || rounds == 0 { break }
-      capture.shared.stops.target.store(stopped &+ asked)
+        waits.closed > 0 && (closedRounds > 230 || closedRounds > 0 && waits.hasRunnableClosed)
+      if waits.asked == 0 && !awaitsClosed || rounds == 0 { break }
+      capture.shared.stops.target.store(stopped &+ waits.asked)
       capture.shared.stops.stopped.wait(while: stopped, milliseconds: awaitsClosed ? 1 : 10)
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if awaitsClosed {
-        // Where a filter refuses every signal, asking a thousand threads again takes long.
-        closedRounds &-= 1 &+ closed / 8
-        askClosed()
+        // Under a filter that refuses every signal, asking a thousand threads again takes long.
+        closedRounds &-= 1 &+ waits.closed / 8
+        lookAgain(asking: true)
       } else {
         rounds &-= 1
-        findGone()
+        lookAgain(asking: false)
       }
     }
     giveUp()
   }
 
-  /// Threads that have a status and were to stop.
-  @_noLocks
-  private func count(_ status: ThreadRecord.Status) -> UInt32 {
-    var result: UInt32 = 0
-    var index = 0
-    let count = capture.session.threads.count
-    while index < count {
-      if capture.session.threads[index].has(status) { result &+= 1 }
-      index &+= 1
-    }
-    return result
+  /// Threads that a stop waits for.
+  private struct Waits {
+    var asked: UInt32 = 0
+    /// Threads that could not be asked.
+    var closed = 0
+    /// True if one that libc keeps every signal from has or wants a processor.
+    var hasRunnableClosed = false
+
+    @_noLocks
+    init() {}
   }
 
-  /// True if a thread that libc keeps every signal from has or wants a processor.
   @_noLocks
-  private func hasRunnableClosed() -> Bool {
+  private func survey() -> Waits {
+    var waits = Waits()
     var index = 0
     let count = capture.session.threads.count
     while index < count {
       let record = capture.session.threads[index]
-      if record.has(.closed), record.fields.stateLetter == 0x52,  // R
-        SignalMask.has(record.fields.blockedSignals, 32)
-      {
-        return true
+      if record.has(.signalled) {
+        waits.asked &+= 1
+      } else if record.has(.closed) {
+        waits.closed &+= 1
+        if record.fields.stateLetter == 0x52,  // R
+          SignalMask.has(record.fields.blockedSignals, 32)
+        {
+          waits.hasRunnableClosed = true
+        }
       }
       index &+= 1
     }
-    return false
+    return waits
   }
 
   /// Marks those that crashed too and wait: nothing else is needed of them.
@@ -84,26 +87,16 @@ extension ThreadStopper {
     }
   }
 
-  /// Asks again those that could not be asked.
+  /// Asks again those that could not be asked, or finds those that have ended since they were.
   @_noLocks
-  private func askClosed() {
+  private func lookAgain(asking: Bool) {
     var index = 0
     let count = capture.session.threads.count
     while index < count {
       let record = capture.session.threads[index]
-      if record.has(.closed) { askToStop(record) }
-      index &+= 1
-    }
-  }
-
-  /// Finds those that have ended since they were asked.
-  @_noLocks
-  private func findGone() {
-    var index = 0
-    let count = capture.session.threads.count
-    while index < count {
-      let record = capture.session.threads[index]
-      if record.has(.signalled), !stillExists(record) {
+      if asking {
+        if record.has(.closed) { askToStop(record) }
+      } else if record.has(.signalled), !stillExists(record) {
         record.setStatus(.gone, insteadOf: .signalled)
       }
       index &+= 1
@@ -125,6 +118,6 @@ extension ThreadStopper {
 
   @_noLocks
   private func stillExists(_ record: ThreadRecord) -> Bool {
-    pm_tgkill(capture.shared.process.id, record.threadID, 0) != -3  // ESRCH
+    pm_tgkill(capture.shared.process.id, record.threadID, 0) != -Int(ESRCH)
   }
 }

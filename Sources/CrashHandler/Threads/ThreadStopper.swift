@@ -5,17 +5,13 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH, on the capturing thread. Source: proc(5), tgkill(2).
 @safe
 struct ThreadStopper {
-  /// SIGPROF: the only signal without a meaning of its own that libdispatch and Swift concurrency
-  /// leave open on their workers.
-  static var profileSignal: Int32 { @_noLocks get { 27 } }
-
   let capture: Capture
-  private let procFile: ProcFile
+  let status: ThreadStatus
 
   @_noLocks
   init(_ capture: Capture) {
     self.capture = capture
-    procFile = ProcFile(proc: capture.session.files.proc.descriptor)
+    status = ThreadStatus(capture.proc, scratch: capture.session.scratch)
   }
 
   /// Stops all other threads, as far as they can be within a bound.
@@ -59,9 +55,9 @@ struct ThreadStopper {
     // A stop signal still pending on a thread that blocks SIGPROF would kill the process under the
     // old action if that is the default. Ignoring a signal discards what is pending.
     var ignore = pm_signal_action()
-    ignore.handler = 1
-    SignalAction.set(ThreadStopper.profileSignal, ignore)
-    SignalAction.set(ThreadStopper.profileSignal, capture.shared.stops.previousProfileAction)
+    ignore.handler = SIG_IGN
+    SignalAction.set(SIGPROF, ignore)
+    SignalAction.set(SIGPROF, capture.shared.stops.previousProfileAction)
     capture.shared.stops.hasProfileAction = false
   }
 
@@ -71,9 +67,8 @@ struct ThreadStopper {
   @_noLocks
   private func findThreads() {
     capture.session.counts.threadsOmitted = 0
-    let directory = procFile.open(named: "self/task", directory: true)
+    let directory = capture.proc.open(named: "self/task", directory: true)
     guard directory >= 0 else { return }
-    // Half of the scratch memory is for names of threads, the other half for their status files.
     var entries = DirectoryEntries(directory, in: capture.session.scratch.firstHalf)
     while var name = entries.next() {
       let threadID = Int32(truncatingIfNeeded: name.decimal())
@@ -98,7 +93,7 @@ struct ThreadStopper {
   /// Reads the thread's status, and sends it a stop signal that it does not block.
   @_noLocks
   func askToStop(_ record: ThreadRecord) {
-    guard readStatus(record) else {
+    guard status.read(record) else {
       record.setStatus(.gone)
       return
     }
@@ -109,7 +104,7 @@ struct ThreadStopper {
     if record.isBlocked, record.systemCall.count == 0,
       capture.session.threads.count <= ThreadTable.systemCallThreads
     {
-      readSystemCall(record)
+      status.readSystemCall(record)
     }
     guard isChosen(record), capture.makes(CallBit.threadSignals) else { return }
     let signal = stopSignal(for: record)
@@ -123,7 +118,7 @@ struct ThreadStopper {
     }
     record.setStatus(.signalled)
     let result = send(signal, to: record)
-    if result == -3 {  // ESRCH
+    if result == -Int(ESRCH) {
       record.setStatus(.gone)
     } else if result < 0 {
       record.setStatus(.closed)
@@ -138,11 +133,10 @@ struct ThreadStopper {
   private func send(_ signal: Int32, to record: ThreadRecord) -> Int {
     let process = capture.shared.process.id
     let result = pm_tgkill(process, record.threadID, signal)
-    let profile = ThreadStopper.profileSignal
-    guard result == -11, signal != profile,  // EAGAIN
-      !SignalMask.has(record.fields.blockedSignals, profile), takeProfileSignal()
+    guard result == -Int(EAGAIN), signal != SIGPROF,
+      !SignalMask.has(record.fields.blockedSignals, SIGPROF), takeProfileSignal()
     else { return result }
-    return pm_tgkill(process, record.threadID, profile)
+    return pm_tgkill(process, record.threadID, SIGPROF)
   }
 
   /// Whether this thread is to be stopped.
@@ -160,45 +154,16 @@ struct ThreadStopper {
     }
   }
 
-  /// Name, state and blocked signals; false if the thread has ended.
-  @_noLocks
-  func readStatus(_ record: ThreadRecord) -> Bool {
-    var scanner = procFile.text(
-      ofTask: record.threadID, "status", in: capture.session.scratch.secondHalf)
-    guard !scanner.isEmpty else {
-      // Without /proc nobody is known to have ended.
-      return capture.session.files.proc.descriptor < 0
-    }
-    if scanner.find("Name:") {
-      record.setName(scanner.line)
-      record.fields.isKernelWorker = scanner.matches("iou-")
-    }
-    if scanner.find("State:") { record.fields.stateLetter = scanner.current }
-    if scanner.find("SigBlk:") { record.fields.blockedSignals = scanner.hexadecimal() }
-    return true
-  }
-
-  /// What a blocked thread waits in; once it has been asked to stop, it would be in our handler.
-  @_noLocks
-  func readSystemCall(_ record: ThreadRecord) {
-    let scanner = procFile.text(
-      ofTask: record.threadID, "syscall", in: capture.session.scratch.secondHalf)
-    if scanner.matches("running") {
-      record.removeSystemCall()
-    } else {
-      record.setSystemCall(scanner.line)
-    }
-  }
-
   /// The first signal that stops this thread; 0 if it blocks them all.
+  ///
+  /// libdispatch and Swift concurrency leave no other signal without a meaning of its own open on
+  /// their workers than SIGPROF.
   @_noLocks
   private func stopSignal(for record: ThreadRecord) -> Int32 {
     let realTime = capture.installed.signals.stop
     if realTime != 0, !SignalMask.has(record.fields.blockedSignals, realTime) { return realTime }
-    guard !SignalMask.has(record.fields.blockedSignals, ThreadStopper.profileSignal) else {
-      return 0
-    }
-    return takeProfileSignal() ? ThreadStopper.profileSignal : 0
+    guard !SignalMask.has(record.fields.blockedSignals, SIGPROF) else { return 0 }
+    return takeProfileSignal() ? SIGPROF : 0
   }
 
   /// Puts the stop handler in for SIGPROF, once; the action it replaces is kept.
@@ -209,7 +174,7 @@ struct ThreadStopper {
     // its default action would end the process.
     guard capture.installed.signals.stop != 0 else { return false }
     capture.shared.stops.hasProfileAction = capture.installed.signals.installStopHandler(
-      ThreadStopper.profileSignal, previous: &capture.shared.stops.previousProfileAction)
+      SIGPROF, previous: &capture.shared.stops.previousProfileAction)
     return capture.shared.stops.hasProfileAction
   }
 }

@@ -1,9 +1,11 @@
 package import ProcessSnapshot
-internal import Stackwalk
+package import Stackwalk
 
 /// The facts of a crash that its analysis adds, from the crashing thread alone and without reading
 /// modules' files: for the program that converts the dump.
 package struct CrashFacts: Sendable {
+  /// The signal's name; nil for a report without a crash, or where a torn dump does not say.
+  package let signal: String?
   /// A word for the cause, or for the way in which a run ended without a dump.
   package let cause: String?
   package let message: String?
@@ -13,7 +15,16 @@ package struct CrashFacts: Sendable {
 
   /// Analyses a snapshot, with the names that are stored in it.
   package init(of snapshot: ProcessSnapshot) {
-    let symbols = SymbolSource(directories: [], stored: snapshot.storedSymbols, readsFiles: false)
+    self.init(
+      of: snapshot,
+      symbols: SymbolSource(directories: [], stored: snapshot.storedSymbols, readsFiles: false))
+  }
+
+  /// Analyses a snapshot.
+  ///
+  /// - Parameter symbols: may have read other reports before.
+  package init(of snapshot: ProcessSnapshot, symbols: SymbolSource) {
+    symbols.begin(stored: snapshot.storedSymbols)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
     let trace = snapshot.crashedThread.map {
       walker.trace(
@@ -23,13 +34,16 @@ package struct CrashFacts: Sendable {
     let finding = finder.finding
     message = finder.message
     signature = Signature.text(of: snapshot, trace: finder.trace, finding)
+    signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
     cause =
       snapshot.end.map { $0.kind?.word ?? "unknown" }
       ?? (snapshot.request == nil ? finding?.kind : nil)
     place = finder.trace.frames.first(where: Signature(snapshot.modules).isOwn).flatMap { frame in
       frame.function.map { function in
-        guard let location = frame.sourceLocation else { return function }
-        return "\(function) at \(location.file)" + (location.line.map { ":\($0)" } ?? "")
+        let name = FunctionName.short(function)
+        guard let location = frame.sourceLocation else { return name }
+        let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
+        return "\(name) at \(file)" + (location.line.map { ":\($0)" } ?? "")
       }
     }
   }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -83,8 +84,8 @@ struct TrapFinding {
       guard let code = memory.bytes(at: address, count: 2) else { return nil }
       return code.elementsEqual([0x0F, 0x0B]) ? .undefined : .other
     case .arm64:
-      guard let code = memory.bytes(at: address, count: 4) else { return nil }
-      let word = code.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+      guard let word = memory.bytes(at: address, count: 4)?.littleEndian(at: 0, as: UInt32.self)
+      else { return nil }
       return word & 0xFFE0_001F == 0xD420_0000 ? .undefined : .other
     }
   }

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension HTMLReport {
@@ -68,7 +69,7 @@ extension MemoryExcerpt {
     stride(from: 0, to: bytes.count, by: 16).map { start in
       let row = bytes[start..<min(start + 16, bytes.count)]
       let address = self.address &+ UInt64(start)
-      let cells = row.map(\.hexadecimal)
+      let cells = row.map { $0.hexadecimal(digits: 2) }
       let left = cells.prefix(8).joined(separator: " ")
       let right = cells.dropFirst(8).joined(separator: " ")
       let ascii = row.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "." }.joined()

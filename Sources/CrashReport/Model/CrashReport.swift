@@ -1,9 +1,9 @@
 package import ProcessSnapshot
-package import Stackwalk
+internal import Stackwalk
 
 /// A crash as it is shown: the snapshot, and what was found out from it.
 ///
-/// Text, HTML and JSON are three forms of this one tree. What the dump says is in `snapshot` and
+/// Text, HTML and JSON are three forms of this one tree. The dump's facts are in `snapshot` and
 /// nowhere else; the other properties hold what walking the stacks and the analysis add.
 package struct CrashReport: Sendable {
   package var snapshot: ProcessSnapshot
@@ -55,23 +55,6 @@ package struct CrashReport: Sendable {
     let finding = finder.finding
     cause = snapshot.request == nil && snapshot.end == nil ? finding : nil
     signature = Signature.text(of: snapshot, trace: finder.trace, finding)
-  }
-
-  /// The signature alone, from the crashing thread alone.
-  ///
-  /// - Parameters:
-  ///   - snapshot: the crashed process.
-  ///   - symbols: where the names come from. May be used for many snapshots, and reads each
-  ///     module's file once then.
-  /// - Returns: as in a report; nil where the signal is not in the dump.
-  package static func signature(of snapshot: ProcessSnapshot, symbols: SymbolSource) -> String? {
-    symbols.begin(stored: snapshot.storedSymbols)
-    let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
-    let trace = snapshot.crashedThread.map {
-      walker.trace(of: $0, head: keptFrames.head, tail: keptFrames.tail)
-    }
-    let finder = CauseFinder(of: snapshot, trace: trace)
-    return Signature.text(of: snapshot, trace: finder.trace, finder.finding)
   }
 }
 

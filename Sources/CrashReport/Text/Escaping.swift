@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 extension String {
   /// With control characters and what could steer a terminal written as escapes, for text that a
   /// dump or a file name brings along.
@@ -14,7 +16,7 @@ extension String {
       case 0x09: result += "\\t"
       // C0, DEL and C1; line and paragraph separators; marks that turn the direction of text.
       case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0xFEFF:
-        result += "\\u{" + String(scalar.value, radix: 16) + "}"
+        result += "\\u{" + scalar.value.hexadecimal() + "}"
       default: result.unicodeScalars.append(scalar)
       }
     }

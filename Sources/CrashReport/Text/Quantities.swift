@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 /// Amounts as people read them.
@@ -48,24 +49,10 @@ package enum Quantity {
 
 extension Address {
   /// At least 12 digits, as wide as most user addresses, so that columns stay straight.
-  var padded: String { "0x" + digits(12) }
+  var padded: String { "0x" + value.hexadecimal(digits: 12) }
 
   /// 16 digits without a prefix, for registers.
-  var wide: String { digits(16) }
-
-  private func digits(_ count: Int) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: max(0, count - digits.count)) + digits
-  }
-}
-
-extension Sequence<UInt8> {
-  /// Two digits a byte.
-  var hexadecimal: String { lazy.map(\.hexadecimal).joined() }
-}
-
-extension UInt8 {
-  var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
+  var wide: String { value.hexadecimal(digits: 16) }
 }
 
 extension String {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import IntermediateDump
+internal import PendingDumps
 
 /// A directory held open, through which all files in it are reached.
 ///
@@ -109,11 +109,14 @@ package struct Directory: ~Copyable, Sendable {
   package func open(
     _ name: String, forWriting: Bool = false
   ) throws(CrashReportDatabaseError) -> OpenFile {
+    try open(name, flags: forWriting ? O_RDWR : O_RDONLY)
+  }
+
+  private func open(_ name: String, flags: Int32) throws(CrashReportDatabaseError) -> OpenFile {
     let path = "\(path)/\(name)"
     // O_NONBLOCK: opening a FIFO must not wait for its writer.
-    let access = forWriting ? O_RDWR : O_RDONLY
     let result = unsafe openat(
-      descriptor, name, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+      descriptor, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard result >= 0 else {
       if errno == ELOOP || errno == ENXIO {
         throw CrashReportDatabaseError(.notARegularFile, path, errno: errno)
@@ -138,6 +141,37 @@ package struct Directory: ~Copyable, Sendable {
         .tooLarge, "\(path)/\(name) has \(size) bytes, more than \(limit)")
     }
     return try file.read(limit: limit)
+  }
+
+  /// Reads a small file with three system calls; nil for a longer one than `limit` bytes, and for every
+  /// failure.
+  ///
+  /// Does not ask what kind of file it is: one that is not regular gives no bytes, or others than those
+  /// that are looked for, without waiting.
+  package func smallFile(_ name: String, limit: Int) -> [UInt8]? {
+    let file = unsafe openat(
+      descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { _ = Glibc.close(file) }
+    // A read that fills the buffer may have left bytes.
+    for size in [512, limit + 1] {
+      var result = -1
+      let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+        repeat {
+          result = unsafe pread(file, buffer.baseAddress, size, 0)
+        } while result < 0 && errno == EINTR
+        count = max(0, result)
+      }
+      if result < 0 { return nil }
+      if result < size { return bytes }
+    }
+    return nil
+  }
+
+  /// Appends bytes to a file; makes it, for this user alone, where it is missing.
+  package func append(_ bytes: [UInt8], to name: String) throws(CrashReportDatabaseError) {
+    if status(of: name) == nil { _ = try create(name) }
+    try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
   /// Makes a file, for this user alone; nil if the name is taken.

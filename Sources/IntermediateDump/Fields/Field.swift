@@ -167,9 +167,9 @@ package struct Field<Root>: Sendable {
   }
 }
 
-/// What a map of a dump holds of a type: each key bound once.
+/// Binds each key of a map of a dump to a property, once.
 package struct MapFields<Value: Sendable>: Sendable {
-  /// What a map without any key stands for.
+  /// The value of a map without any key.
   private let blank: Value
   package let all: [Field<Value>]
 

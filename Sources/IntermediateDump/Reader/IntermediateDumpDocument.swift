@@ -1,6 +1,6 @@
 /// A parsed intermediate dump: all that was written before the first damage.
 public struct IntermediateDumpDocument: Sendable {
-  /// Where and why a dump stopped being readable.
+  /// The place and the reason where a dump stopped being readable.
   public struct Damage: Sendable, Equatable, CustomStringConvertible {
     /// Bytes from the start of the file to the token that could not be read.
     public let offset: Int
@@ -54,9 +54,9 @@ public struct IntermediateDumpDocument: Sendable {
   }
 }
 
-/// Why a file is not a dump at all.
+/// The reason why a file is not a dump at all.
 public struct IntermediateDumpError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What is wrong; an open set.
+  /// The kind of error; an open set.
   public struct Code: Sendable, Hashable {
     fileprivate let text: String
     /// Fewer bytes than a header has.

@@ -3,7 +3,7 @@
 ///
 /// Getters never trap: a key that is missing, or whose value has another shape, is nil.
 public struct IntermediateDumpMap: Sendable {
-  /// What a key stands for in a map.
+  /// The value of a key in a map.
   public enum Value: Sendable {
     /// The range of the payload in the file.
     case property(Range<Int>)

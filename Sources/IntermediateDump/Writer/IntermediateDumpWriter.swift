@@ -171,11 +171,11 @@ public struct IntermediateDumpWriter: ~Copyable {
     var offset = -1
     var attempts = 0
     while asksFile, offset < 0, attempts < 3 {
-      offset = pm_lseek(descriptor, 0, 1)  // SEEK_CUR
+      offset = pm_lseek(descriptor, 0, SEEK_CUR)
       attempts &+= 1
     }
     guard offset >= 0 else {
-      failure = 5  // EIO
+      failure = EIO
       return
     }
     let written = Int(truncatingIfNeeded: UInt64(truncatingIfNeeded: offset) &- flushed)
@@ -244,16 +244,16 @@ public struct IntermediateDumpWriter: ~Copyable {
     isWriting = true
     while failure == 0, offset < used {
       let result = unsafe pm_write(descriptor, buffer + offset, used &- offset)
-      // EINTR: a slow file system may answer so to each tick of the handler's timer, which is what
+      // A slow file system may answer EINTR to each tick of the handler's timer, which is what
       // bounds it.
-      attempts &+= result == -4 ? 1 : 64
+      attempts &+= result == -Int(EINTR) ? 1 : 64
       if result > 0 {
         offset &+= result
         attempts = 0
       } else if attempts >= 1024 {
         // Whatever the error was, one that passes has passed by now. A write of 0 bytes has no
         // errno; EIO stands for it.
-        failure = result == 0 ? 5 : Int32(truncatingIfNeeded: 0 &- result)
+        failure = result == 0 ? EIO : Int32(truncatingIfNeeded: 0 &- result)
       }
     }
     used = 0
@@ -289,7 +289,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     let total = count &+ IntermediateDumpFormat.propertyHeaderSize
     guard count >= 0, total <= capacity else {
       // Without a file the whole dump has to fit: `encode` tries again with a larger buffer.
-      if descriptor < 0 { failure = 105 }  // ENOBUFS
+      if descriptor < 0 { failure = ENOBUFS }
       return false
     }
     if count > 64, size &+ UInt64(truncatingIfNeeded: total) > byteLimit {
@@ -309,7 +309,7 @@ public struct IntermediateDumpWriter: ~Copyable {
     if failure != 0 { return false }
     if capacity &- used >= count { return true }
     guard descriptor >= 0 else {
-      failure = 105  // ENOBUFS
+      failure = ENOBUFS
       return false
     }
     return flush() && count <= capacity

@@ -81,7 +81,7 @@ extension MinidumpDecoder {
     return entries
   }
 
-  /// Where the entries are of a list that a location descriptor leads to: a 32-bit count, then
+  /// Finds the entries of a list that a location descriptor leads to: a 32-bit count, then
   /// entries of one size.
   func list(at location: Int, size: Int) -> [Int] {
     guard let list = file.location(at: location), list.count >= 4,

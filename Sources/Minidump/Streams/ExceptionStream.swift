@@ -29,8 +29,8 @@ extension MinidumpEncoder {
     return MinidumpLocation(size: 168, rva: start)
   }
 
-  /// What siginfo_t says besides the address: number and architecture of a system call, or process,
-  /// user and value of a sender.
+  /// The parts of siginfo_t besides the address: number and architecture of a system call, or
+  /// process, user and value of a sender.
   private static func parameters(of exception: ExceptionSnapshot) -> [UInt64] {
     if let call = exception.systemCall {
       return [UInt64(UInt32(bitPattern: call.number)), UInt64(call.architecture)]

@@ -64,13 +64,8 @@ extension MinidumpEncoder {
       func rank(_ module: ModuleSnapshot) -> Int {
         if module.address == main { return 0 }
         // The lowest pointer that is not below it: in it or behind it.
-        var low = 0
-        var high = pointers.count
-        while low < high {
-          let middle = (low + high) / 2
-          if pointers[middle] < module.address { low = middle + 1 } else { high = middle }
-        }
-        return low < pointers.count && module.contains(pointers[low]) ? 1 : 2
+        let index = pointers.partitioningIndex { $0 >= module.address }
+        return index < pointers.count && module.contains(pointers[index]) ? 1 : 2
       }
       modules = modules.enumerated().map { (rank($0.element), $0.offset, $0.element) }
         .sorted { ($0.0, $0.1) < ($1.0, $1.1) }

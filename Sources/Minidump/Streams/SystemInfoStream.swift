@@ -77,7 +77,7 @@ extension MinidumpDecoder {
     return sizes.contains(Int(clamping: size)) ? .arm64 : .x86_64
   }
 
-  /// What MINIDUMP_SYSTEM_INFO says of a system whose description we do not have.
+  /// Reads MINIDUMP_SYSTEM_INFO, for a system whose description is not there.
   mutating func decodeSystemInfo() {
     guard let stream = file.streams[.systemInfo], stream.count >= 28 else { return }
     let start = stream.lowerBound

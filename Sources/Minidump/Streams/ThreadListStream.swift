@@ -84,7 +84,7 @@ extension MinidumpEncoder {
   }
 }
 
-/// What a context in a minidump says of a thread.
+/// The registers of a thread in a context of a minidump.
 struct DecodedContext {
   /// Nil where only the pointers, or nothing, is marked as there.
   var context: CPUContext?

@@ -1,6 +1,7 @@
 internal import CrashHandler
 internal import Foundation
 internal import IntermediateDump
+internal import PendingDumps
 
 /// The subcommand `postmortem doctor PID`.
 enum DoctorCommand: Subcommand {

@@ -6,28 +6,39 @@ internal import IntermediateDump
 /// The subcommand `postmortem list DIR [--group] [--json]`.
 enum ListCommand: Subcommand {
   static let name = "list"
-  static let summary = "list the reports of a database, oldest first"
+  static let summary = "list the crashes of a database, oldest first"
   static let help = """
-    Lists the reports of a database, oldest first.
+    Lists the reports of a database, oldest crash first.
 
-    Usage: postmortem list DIR [--json]
-           postmortem list DIR --group [--symbols DIR]... [--json]
+    Usage: postmortem list DIR [-n COUNT] [--newest] [--since WHEN] [--program NAME] [--json]
+           postmortem list DIR --group [--symbols DIR]... [--since WHEN] [--program NAME] [--json]
 
-    Prints for each report its ID, state (new, pending or completed), time and size in bytes, and behind
-    these the state of its upload: uploading; uploaded, and the server's ID; skipped, and why; the time
-    of the next attempt, and why the last one failed. For a report on a run that left no dump it prints
-    how that ended. Dumps that are not processed yet are no reports: see postmortem process.
+    Prints for each report its ID, state (new, pending or completed), the time of the crash, the signal,
+    program and version, the cause and the place in the program's own code; behind these the state of
+    its upload: uploading; uploaded, and the server's ID; skipped, and why; the time of the next
+    attempt, and why the last one failed. For a report on a run that left no dump it prints how that
+    ended. A last line counts the dumps that wait to be processed: see postmortem process.
 
     With --group, puts crashes of one program and one signature (Docs/Signatures.md) together, the most
-    frequent first: how many, when first and last, in which versions. It reads every dump for that, in a
-    process of its own, and takes names as postmortem show does.
+    frequent first: how many, when first and last, in which versions.
 
-      --group        print groups of crashes and not reports
-      --symbols DIR  with --group, as for postmortem show
-      --json         print a JSON array of objects with id, state, creationTime, size, path; end, for a
-                     run that left no dump; and upload, which has state (pending, uploading, uploaded,
-                     skipped), attempts, lastAttempt, nextAttempt, requested, serverID and note. Of
-                     groups with signature, program, count, first, last, versions and reports (IDs)
+    The facts of a report are found when it is made, and kept in the file reports.index of the database.
+    A report that it lacks is read once, in a process of its own, with names as postmortem show finds
+    them; the file can be removed.
+
+      -n COUNT        print the newest COUNT reports only
+      --newest        print the newest first
+      --since WHEN    leave out crashes before an age (90m, 12h, 7d) or a date in UTC (2026-11-22,
+                      2026-11-22T21:05)
+      --program NAME  leave out other programs
+      --group         print groups of crashes and not reports
+      --symbols DIR   with --group, as for postmortem show: reads every report anew
+      --json          print a JSON array of objects with id, state, creationTime, size, path; time,
+                      program, version, signal, cause, message, place and signature, as far as they
+                      are known; end, for a run that left no dump; and upload, which has state
+                      (pending, uploading, uploaded, skipped), attempts, lastAttempt, nextAttempt,
+                      requested, serverID and note. Of groups with signature, program, count, first,
+                      last, versions and reports (IDs)
 
     Exit status: 0; 1 if --group could not read a report, which leaves out that one only.
 
@@ -41,35 +52,102 @@ enum ListCommand: Subcommand {
     /// In bytes.
     let size: Int64
     let path: String
+    /// Of the crash.
+    let time: Timestamp?
+    let program: String?
+    let version: String?
+    let signal: String?
+    let cause: String?
+    let message: String?
+    let place: String?
+    let signature: String?
     /// The way in which a run ended that left no dump.
     let end: String?
     let upload: UploadEntry
+
+    init(_ report: ListedReport, isUploading: Bool) {
+      let stored = report.stored
+      id = stored.id.description
+      state = stored.state.rawValue
+      creationTime = stored.creationTime
+      size = stored.size
+      path = stored.path
+      time = report.facts?.time
+      program = report.facts?.program
+      version = report.facts?.version
+      signal = report.facts?.signal
+      cause = report.facts?.cause
+      message = report.facts?.message
+      place = report.facts?.place
+      signature = report.facts?.signature
+      end = report.facts?.end
+      upload = UploadEntry(stored, isUploading: isUploading)
+    }
   }
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--group", "--json"], options: ["--symbols"], operands: 1...1, help: help)
-    let database = try ReportDatabase.open(arguments.operands[0])
-    guard !arguments.has("--group") else {
-      return try printGroups(of: try database.reports(), arguments)
-    }
-    guard arguments["--symbols"] == nil else {
+      words, flags: ["--group", "--json", "--newest"],
+      options: ["--symbols", "--since", "--program", "-n"], operands: 1...1, help: help)
+    let path = arguments.operands[0]
+    let symbolDirectories = arguments.values(of: "--symbols")
+    guard arguments.has("--group") || symbolDirectories.isEmpty else {
       throw ToolError.usage("--symbols goes with --group", help: help)
     }
+    guard !arguments.has("--group") || (arguments["-n"] == nil && !arguments.has("--newest"))
+    else { throw ToolError.usage("-n and --newest do not go with --group", help: help) }
+    let filter = try Filter(arguments)
+    let count = try arguments.integer("-n", in: 0...1_000_000_000, help: help)
+    try InputFile.requireDirectory(path)
+    let waiting = ReportDatabase.waiting(in: path)
+    // A database that only a handler has used has no reports yet, and is none to `open`.
+    guard waiting == nil || InputFile.isDirectory(path + "/pending") else {
+      try print([], asJSON: arguments.has("--json"))
+      return printWaiting(waiting, path, arguments)
+    }
+    let database = try ReportDatabase.open(path)
     // First: a report that is sent while the others are read is listed in the state it then had.
     let uploading = try UploaderClaim.reportBeingSent(in: database)
-    try print(try database.reports(), uploading: uploading, asJSON: arguments.has("--json"))
+    var (reports, failures) = try ListedReport.all(
+      in: database, needsNames: arguments.has("--group"), symbolDirectories: symbolDirectories)
+    reports.removeAll { !filter.matches($0) }
+    guard !arguments.has("--group") else {
+      return try printGroups(of: reports, failures, asJSON: arguments.has("--json"))
+    }
+    if let count { reports.removeFirst(max(0, reports.count - count)) }
+    if arguments.has("--newest") { reports.reverse() }
+    try print(reports, uploading: uploading, asJSON: arguments.has("--json"))
+    printWaiting(waiting, path, arguments)
   }
 
-  private static func printGroups(of reports: [StoredReport], _ arguments: Arguments) throws {
-    // A new one is still being written.
-    let whole = reports.filter { $0.state != .new }
-    let progress = ProgressLine("reading reports:")
-    let (groups, failures) = ReportGroup.groups(
-      of: whole, symbolDirectories: arguments.values(of: "--symbols"),
-      progress: { progress.update($0, of: whole.count) })
-    progress.clear()
-    if arguments.has("--json") {
+  /// The reports that `--since` and `--program` leave.
+  private struct Filter {
+    private let since: Timestamp?
+    private let program: String?
+
+    init(_ arguments: Arguments) throws {
+      program = arguments["--program"]
+      let now = Timestamp(seconds: Int64(time(nil)))
+      since = try arguments["--since"].map { text in
+        guard let since = Timestamp(option: text, now: now) else {
+          throw ToolError.usage(
+            "'\(text.escapedForMessage)' is neither an age nor a date", help: help)
+        }
+        return since
+      }
+    }
+
+    func matches(_ report: ListedReport) -> Bool {
+      since.map { report.time >= $0 } ?? true
+        && program.map { report.facts?.program == $0 } ?? true
+    }
+  }
+
+  private static func printGroups(
+    of reports: [ListedReport], _ failures: [ToolError], asJSON: Bool
+  ) throws {
+    let groups = ReportGroup.groups(of: reports)
+    if asJSON {
       Terminal.print(try JSON.text(of: groups))
     } else {
       for group in groups { Terminal.print(group.text) }
@@ -80,23 +158,27 @@ enum ListCommand: Subcommand {
 
   /// Prints reports; `prune` does too.
   static func print(
-    _ reports: [StoredReport], uploading: ReportID? = nil, asJSON: Bool
+    _ reports: [ListedReport], uploading: ReportID? = nil, asJSON: Bool
   ) throws {
-    let entries = reports.map { report in
-      Entry(
-        id: report.id.description, state: report.state.rawValue,
-        creationTime: report.creationTime, size: report.size,
-        path: report.path, end: report.endKind,
-        upload: UploadEntry(report, isUploading: report.id == uploading))
+    if asJSON {
+      let entries = reports.map { Entry($0, isUploading: $0.stored.id == uploading) }
+      return Terminal.print(try JSON.text(of: entries))
     }
-    if asJSON { return Terminal.print(try JSON.text(of: entries)) }
-    for entry in entries {
-      let state = entry.state.padding(toLength: 9, withPad: " ", startingAt: 0)
-      let end = entry.end.map { "  end: \($0)" } ?? ""
-      Terminal.print(
-        "\(entry.id)  \(state)  \(entry.creationTime.second) UTC  \(entry.size)\(end)"
-          + "\(entry.upload.text)\n")
+    var output = StandardOutput()
+    for report in reports {
+      let stored = report.stored
+      let state = stored.state.rawValue.padded(to: 9)
+      let upload = UploadEntry(stored, isUploading: stored.id == uploading)
+      output.write("\(stored.id)  \(state)  \(report.text)\(upload.text)\n")
     }
+    output.flush()
+  }
+
+  private static func printWaiting(_ count: Int?, _ path: String, _ arguments: Arguments) {
+    guard let count, count > 0, !arguments.has("--json") else { return }
+    Terminal.print(
+      "\(count) \(count == 1 ? "dump waits" : "dumps wait") to be processed: "
+        + "postmortem process \(path.escapedForMessage)\n")
   }
 }
 

@@ -36,6 +36,7 @@ enum PruneCommand: Subcommand {
     let reports =
       arguments.has("--dry-run")
       ? try database.excess(condition) : try database.prune(condition)
-    try ListCommand.print(reports, asJSON: arguments.has("--json"))
+    try ListCommand.print(
+      try ListedReport.indexed(reports, in: database), asJSON: arguments.has("--json"))
   }
 }

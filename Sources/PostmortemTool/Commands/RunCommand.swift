@@ -75,7 +75,7 @@ enum RunCommand: Subcommand {
   /// Errors are printed and change nothing: the exit status is the program's.
   private static func process(_ database: String) {
     guard InputFile.isDirectory(database) else {
-      // Where it is missing, no handler was ever started with it.
+      // If it is missing, no handler was ever started with it.
       if InputFile.exists(database) {
         Terminal.printError(
           ToolError(path: database, "not a directory; no dump was processed").description)

@@ -2,6 +2,7 @@ internal import CrashReport
 internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
+internal import PendingDumps
 
 /// The subcommand `postmortem stats DIR`.
 enum StatsCommand: Subcommand {
@@ -61,7 +62,7 @@ enum StatsCommand: Subcommand {
           + "that was given to startHandler(database:)")
     }
     var statistics = Statistics()
-    for name in names(in: pending) {
+    for name in InputFile.names(in: pending) {
       guard let role = PendingDumpName(fileName: name)?.role, let size = size(pending, name) else {
         continue
       }
@@ -73,7 +74,8 @@ enum StatsCommand: Subcommand {
       }
     }
     let quarantine = path + "/" + PendingDumpName.quarantineDirectory
-    for name in names(in: quarantine) where !name.hasSuffix(".reason") && !name.hasSuffix(".run") {
+    for name in InputFile.names(in: quarantine)
+    where !name.hasSuffix(".reason") && !name.hasSuffix(".run") {
       if let size = size(quarantine, name) { statistics.quarantine.add(size) }
     }
     if InputFile.isDirectory(path + "/pending") { try countReports(path, &statistics) }
@@ -85,9 +87,12 @@ enum StatsCommand: Subcommand {
     let database = try ReportDatabase.open(path)
     for state in StoredReport.State.allCases { statistics.reports[state.rawValue] = Amount() }
     let reports = try database.reports()
-    for report in reports {
-      statistics.reports[report.state.rawValue]?.add(report.size)
-      if let kind = report.endKind { statistics.ends[kind, default: 0] += 1 }
+    for report in try ListedReport.indexed(reports, in: database) {
+      let stored = report.stored
+      statistics.reports[stored.state.rawValue]?.add(stored.size)
+      if let kind = report.facts.map(\.end) ?? stored.endKind {
+        statistics.ends[kind, default: 0] += 1
+      }
     }
     statistics.oldestReport = reports.first?.creationTime
     statistics.newestReport = reports.last?.creationTime
@@ -118,10 +123,6 @@ enum StatsCommand: Subcommand {
     text += "newest report       \(statistics.newestReport?.description ?? "none")\n"
     text += "client ID           \(statistics.clientID ?? "none yet")\n"
     return text + "uploads             \(statistics.uploadsEnabled ? "enabled" : "disabled")\n"
-  }
-
-  private static func names(in directory: String) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
   }
 
   /// A regular file's size; nil for anything else, a symbolic link to one too.

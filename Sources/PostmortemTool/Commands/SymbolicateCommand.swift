@@ -1,5 +1,6 @@
 internal import CrashReport
 internal import Foundation
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -120,7 +121,7 @@ struct LoggedSummarySymbolicator {
     let start =
       (isUndecided ? "? " : "  ") + number
       + String(repeating: " ", count: max(1, 4 - number.count))
-    let offset = "0x" + String(frame.offset, radix: 16)
+    let offset = "0x" + frame.offset.hexadecimal()
     guard let index = frame.module else { return start + offset }
     let place = (frame.moduleName.isEmpty ? "module \(index)" : frame.moduleName) + "+" + offset
     guard let module = summary.modules[index] else { return start + place }

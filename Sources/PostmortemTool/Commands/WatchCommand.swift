@@ -3,6 +3,7 @@ internal import Dispatch
 internal import Foundation
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 internal import Synchronization
 
 /// The subcommand `postmortem watch DIR`.

@@ -59,6 +59,11 @@ enum InputFile {
     unsafe access(path, F_OK) == 0
   }
 
+  /// The names in a directory, in no order; none where it cannot be read.
+  static func names(in directory: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+  }
+
   static func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

@@ -43,13 +43,13 @@ public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// So many bytes back, or 0 if that comes first.
   public func clampedSubtracting(_ count: UInt64) -> Address { subtracting(count) ?? 0 }
 
-  /// How many bytes this one lies above another; nil if it lies below.
+  /// The distance above another one in bytes; nil if it lies below.
   public func distance(above other: Address) -> UInt64? {
     let (difference, overflow) = value.subtractingReportingOverflow(other.value)
     return overflow ? nil : difference
   }
 
-  /// How many bytes one has to go on from another to come here, across the last address if need be.
+  /// The distance from another one in bytes, across the last address if need be.
   public func wrappedDistance(above other: Address) -> UInt64 { value &- other.value }
 
   /// The highest multiple of a power of two that is not above this address.
@@ -112,7 +112,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return distance < byteCount
   }
 
-  /// How many bytes an address lies above the start; nil for one outside.
+  /// The distance of an address from the start in bytes; nil for one outside.
   public func offset(of address: Address) -> UInt64? {
     guard let distance = address.distance(above: start), distance < byteCount else { return nil }
     return distance
@@ -129,7 +129,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 
   public func overlaps(_ other: AddressRange) -> Bool { intersection(other) != nil }
 
-  /// What both have; nil where that is nothing.
+  /// The part that both have; nil if there is none.
   public func intersection(_ other: AddressRange) -> AddressRange? {
     guard let last, let otherLast = other.last else { return nil }
     return AddressRange(from: max(start, other.start), through: min(last, otherLast))
@@ -141,7 +141,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return last < address
   }
 
-  /// How many bytes lie between this one and another; nil where that does not lie behind this one.
+  /// The bytes between this one and another; nil if that does not lie behind this one.
   ///
   /// Ranges that touch have 0 between them.
   public func gap(before other: AddressRange) -> UInt64? {

@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// What the dynamic linker had loaded, as it lists it itself: `struct r_debug` of its main
+/// The dynamic linker's own list of loaded objects: `struct r_debug` of its main
 /// namespace.
 ///
 /// Read without the linker's lock, so it may be cut off or inconsistent; the snapshot's modules
@@ -30,9 +30,9 @@ public struct LinkMap: Sendable, Equatable {
   public var breakpoint: Address = 0
   /// `r_ldbase`: where the linker itself lies.
   public var loaderBase: Address = 0
-  /// Where the structure lies; nil where it was not captured.
+  /// The address of the structure; nil if it was not captured.
   public var debugAddress: Address?
-  /// Where the executable's dynamic section lies.
+  /// The address of the executable's dynamic section.
   public var dynamicSection: Address = 0
   /// The bytes of that section.
   public var dynamicData: [UInt8] = []

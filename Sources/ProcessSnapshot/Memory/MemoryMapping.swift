@@ -162,6 +162,6 @@ private struct MappingLine {
     return word
   }
 
-  /// What is left behind the blanks that align the paths.
+  /// The rest behind the blanks that align the paths.
   var remainder: ArraySlice<UInt8> { rest.drop { $0 == UInt8(ascii: " ") } }
 }

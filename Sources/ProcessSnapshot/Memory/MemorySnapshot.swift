@@ -10,14 +10,14 @@ public struct MemoryRegion: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// Where its bytes lay; fewer than it has, if it is not one that a snapshot's memory holds and
+  /// The addresses of its bytes; fewer than it has, if it is not one of a snapshot's memory and
   /// reaches past the end of the address space.
   public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(bytes.count)) }
 
   /// One past the last address; the last one itself, where that is the last there is.
   public var end: Address { range.clampedEnd }
 
-  /// What of it lies in a range; nil for nothing.
+  /// The part that lies in a range; nil if there is none.
   func part(within range: AddressRange) -> MemoryRegion? {
     guard let shared = self.range.intersection(range) else { return nil }
     if shared == self.range { return self }
@@ -52,7 +52,7 @@ public struct MemorySnapshot: Sendable, Equatable {
         self.regions.append(region)
         continue
       }
-      // How much of it the one before has already: nothing, if the two touch.
+      // The bytes that the one before has already: none, if the two touch.
       let shared = known.end.map { $0.wrappedDistance(above: region.address) } ?? .max
       if let count = Int(exactly: shared), count < region.bytes.count {
         self.regions[self.regions.count - 1].bytes += region.bytes[count...]

@@ -34,7 +34,7 @@ struct ModuleDerivation {
     /// As in the maps file.
     let path: String
     let buildID: [UInt8]
-    /// What the program headers say; nil without them.
+    /// The facts of the program headers; nil without them.
     let hasExecutableSegment: Bool?
   }
 
@@ -138,7 +138,7 @@ extension ModuleSnapshot {
   static var kernelImagePath: String { "[vdso]" }
   static var kernelImageName: String { "linux-gate.so" }
 
-  /// What the kernel adds to the path of a file that is no longer there.
+  /// The kernel's suffix of the path of a file that is no longer there.
   ///
   /// Source: proc_pid_maps(5).
   static var deletedMark: String { " (deleted)" }
@@ -150,7 +150,7 @@ extension ModuleSnapshot {
   }
 }
 
-/// What an array of `Elf64_Phdr` says of an image.
+/// The facts of an image in an array of `Elf64_Phdr`.
 ///
 /// Source: System V gABI, "Program Header".
 private struct ProgramHeaders {

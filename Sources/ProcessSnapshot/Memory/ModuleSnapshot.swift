@@ -2,7 +2,7 @@ internal import IntermediateDump
 
 /// One ELF image in the address space: the executable, a shared library, the loader or the vDSO.
 public struct ModuleSnapshot: Sendable, Equatable {
-  /// Where the ELF header lies.
+  /// The address of the ELF header.
   public var address: Address
   /// Bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
@@ -12,7 +12,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var isDeleted: Bool
   /// The GNU build ID; empty where the image has none.
   public var buildID: [UInt8]
-  /// What the module said of itself.
+  /// The module's own annotations.
   public var annotations = ModuleAnnotations()
 
   public init(
@@ -36,7 +36,7 @@ public struct ModuleSnapshot: Sendable, Equatable {
   }
 }
 
-/// What one module said of itself, as Crashpad's clients do; this package's handler has annotations
+/// The annotations of one module, which Crashpad's clients have; this package's handler has those
 /// of the process only.
 ///
 /// Source: Crashpad `minidump/minidump_extensions.h`, MinidumpModuleCrashpadInfo.

@@ -1,10 +1,10 @@
 internal import IntermediateDump
 
-/// How much of the process the handler got, and what it had to leave out.
+/// Counts of what the handler captured of the process and left out.
 public struct CaptureQuality: Sendable, Equatable {
   /// False for a torn dump.
   public var isComplete = false
-  /// Where and why a torn dump stopped being readable.
+  /// The place and the reason where a torn dump stopped being readable.
   public var damage: String?
   public var threadsFound: UInt64?
   public var threadsStopped: UInt64?
@@ -45,7 +45,7 @@ extension CaptureQuality {
       .optional(.threadsUnlisted, \.threadsUnlisted),
       .optional(.modulesUnlisted, \.modulesUnlisted),
       .optional(.regionsUnlisted, \.regionsUnlisted),
-      // What a handler says of itself becomes what the next two say.
+      // The handler's own key is read into the next two.
       Field(.writerError, [.signed], size: 4) { map, capture in
         guard let error = map.signed(.writerError), error != 0 else { return false }
         capture.isComplete = false

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// What the program told of itself while it ran.
+/// The annotations, breadcrumbs and attachments of a running program.
 ///
 /// In Crashpad's words the client is the program that the report is about.
 public struct ClientInformation: Sendable, Equatable {
@@ -13,10 +13,10 @@ public struct ClientInformation: Sendable, Equatable {
   /// Memory that the program asked for; its bytes are with the rest of the memory.
   public var extraMemory: [ExtraMemoryRange] = []
   public var attachments: [Attachment] = []
-  /// Why streams of the converter's own are not in the minidump.
+  /// The reasons why streams of the converter's own are not in the minidump.
   public var userStreamFailures: [String] = []
 
-  /// How many found no room, each nil where none was left out.
+  /// Counts of those that found no room, each nil if none was left out.
   public var annotationsOmitted: UInt64?
   public var simpleAnnotationsOmitted: UInt64?
   public var memoryRangesOmitted: UInt64?
@@ -69,7 +69,7 @@ public struct ClientInformation: Sendable, Equatable {
     /// Bytes that were copied, and those before them that were not.
     public var size: UInt64?
     public var bytesOmitted: UInt64?
-    /// Why it was not copied.
+    /// The reason why it was not copied.
     public var failure: String?
 
     public init(path: String) {
@@ -90,7 +90,7 @@ public struct ClientAnnotation: Sendable, Equatable {
     case bool(Bool)
   }
 
-  /// What is to be said of a value that is not simply the last one.
+  /// The state of a value that is not simply the last one.
   public enum State: UInt8, Sendable {
     /// A newer one was being written when the process crashed; this is the one before.
     case beingReplaced = 1

@@ -1,10 +1,10 @@
 internal import IntermediateDump
 
-/// Why a dump was taken where nothing crashed.
+/// The reason of a dump without a crash.
 ///
 /// Nil in the snapshot of a crash.
 public struct DumpRequest: Sendable, Equatable {
-  /// What asked for it.
+  /// The origin of the request.
   public enum Kind: UInt8, Sendable {
     /// The program itself, by `dumpWithoutCrash`.
     case program = 1
@@ -12,7 +12,7 @@ public struct DumpRequest: Sendable, Equatable {
     case hang = 2
   }
 
-  /// What hung.
+  /// The kind of thing that hung.
   public enum Target: UInt8, Sendable {
     case mainThread = 1
     case queue = 2
@@ -20,7 +20,7 @@ public struct DumpRequest: Sendable, Equatable {
     case heartbeat = 4
   }
 
-  /// How the thread that comes first is known to be the one that hung.
+  /// The evidence that the first thread is the one that hung.
   public enum ThreadEvidence: UInt8, Sendable {
     /// It is the only one that can answer, or was at it when it hung.
     case known = 1
@@ -33,7 +33,7 @@ public struct DumpRequest: Sendable, Equatable {
   /// Nil for one that this version does not know.
   public var kind: Kind?
   public var target: Target?
-  /// What the program calls it.
+  /// The program's name for it.
   public var name: String?
   /// Nanoseconds after which it counts as hung.
   public var threshold: UInt64?

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// Who crashed, and when.
+/// The process that crashed, and the time.
 public struct ProcessDescription: Sendable, Equatable {
   public var processID: UInt32?
   public var parentProcessID: UInt32?
@@ -82,7 +82,7 @@ public struct ProcessDescription: Sendable, Equatable {
   }
 }
 
-/// What the control group of a process used, and what it may use.
+/// The use and the limits of a process's control group.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst; version 1 has the same under other names.
 public struct CgroupUsage: Sendable, Equatable {
@@ -102,9 +102,9 @@ public struct CgroupUsage: Sendable, Equatable {
 
 /// A limit that setrlimit(2) knows.
 public struct ResourceLimit: Sendable, Equatable {
-  /// What the process may use; nil for no limit.
+  /// The soft limit; nil for none.
   public var soft: UInt64?
-  /// How far the process itself may raise the soft limit; nil for no limit.
+  /// The hard limit, to which the process may raise the soft one; nil for none.
   public var hard: UInt64?
 
   public init(soft: UInt64?, hard: UInt64?) {

@@ -1,6 +1,6 @@
 public import IntermediateDump
 
-/// How a run ended that left no dump of its end.
+/// The end of a run that left no dump of it.
 ///
 /// Nil in the snapshot of a process that was captured.
 public struct RunEnd: Sendable, Equatable {
@@ -39,7 +39,7 @@ public struct RunEnd: Sendable, Equatable {
   public var certainty: Certainty?
   /// The signal that ended it, or asked it to end.
   public var signal: Int32?
-  /// What the verdict rests on, one sentence each.
+  /// The evidence of the verdict, one sentence each.
   public var evidence: [String] = []
   /// The report of the hang that lasted at the end.
   public var hangReport: ReportID?

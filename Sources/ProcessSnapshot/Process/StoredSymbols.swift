@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// What addresses of the crashing thread stood for when the dump was converted.
+/// Names and lines of the crashing thread's addresses, found when the dump was converted.
 ///
 /// The build that crashed is mostly still there then; a later deployment replaces it.
 public struct StoredSymbols: Sendable, Equatable {

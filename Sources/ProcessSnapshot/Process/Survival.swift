@@ -1,10 +1,10 @@
 public import IntermediateDump
 
-/// What became of the process after the dump, and which crashes it had survived before.
+/// The process's fate after the dump, and the crashes that it had survived before.
 ///
 /// Nil in a snapshot whose crash ended the process and was its first.
 public struct Survival: Sendable, Equatable {
-  /// What followed the dump.
+  /// The event that followed the dump.
   public enum Outcome: UInt8, Sendable {
     /// A handler that the program had before ours ran, or one that it had installed later went on;
     /// what came of it is not known.

@@ -1,6 +1,6 @@
 internal import IntermediateDump
 
-/// What the process ran on.
+/// The system that the process ran on.
 public struct SystemDescription: Sendable, Equatable {
   /// `uname -s`.
   public var kernelName: String?

@@ -12,7 +12,7 @@ public struct UserStream: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// Why a minidump cannot have a stream of this number from outside; nil if it can.
+  /// The reason why a minidump cannot have a stream of this number from outside; nil if it can.
   package static func refusal(of type: UInt32) -> String? {
     type < 0x1_0000 || [0x4767, 0x4350, 0x504D].contains(type >> 16)
       ? "stream numbers below 0x10000 and those of Breakpad, Crashpad and this package are taken"

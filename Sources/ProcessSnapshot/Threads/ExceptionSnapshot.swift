@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// Why the process ended: a signal and what the kernel and the runtime said of it.
+/// The signal that ended the process, and what the kernel and the runtime said of it.
 public struct ExceptionSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread that took the signal.
   public var threadID: UInt32
@@ -18,11 +18,11 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var trapNumber: UInt64?
   /// The x86 page-fault error code: bit 1 a write, bit 4 an instruction fetch; nil elsewhere.
   public var trapErrorCode: UInt64?
-  /// What the Swift runtime said before it trapped.
+  /// The Swift runtime's message before it trapped.
   public var fatalMessage: String?
-  /// What libc said before it aborted.
+  /// libc's message before it aborted.
   public var abortMessage: String?
-  /// What the process that sent the signal was called when the signal was handled.
+  /// The name of the process that sent the signal, when it was handled.
   public var senderName: String?
 
   public init(threadID: UInt32) {
@@ -45,7 +45,7 @@ extension ExceptionSnapshot {
   /// True where the kernel sets `si_addr`: faults, but not those it calls SI_KERNEL (a
   /// non-canonical address, `int3`).
   ///
-  /// Where it is false, the bytes of `si_addr` are those of the sender's process and user ID, or
+  /// If it is false, the bytes of `si_addr` are those of the sender's process and user ID, or
   /// nothing. Source: sigaction(2), "The si_code field"; Linux include/uapi/asm-generic/siginfo.h.
   ///
   /// - Parameters:
@@ -96,7 +96,7 @@ extension ExceptionSnapshot {
   /// True for a signal that a process sent: its code is zero or negative.
   public var wasSent: Bool { code.map { $0 <= 0 } ?? false }
 
-  /// Who sent the signal; nil for a fault, and for codes whose siginfo names no sender, such as a
+  /// The sender of the signal; nil for a fault, and for codes whose siginfo names none, such as a
   /// timer's.
   ///
   /// SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL name one.

@@ -4,9 +4,9 @@ internal import IntermediateDump
 public struct TaskSnapshot: Sendable, Equatable {
   /// The kernel's ID of the thread.
   public var threadID: UInt32
-  /// Where the task's object is.
+  /// The address of the task's object.
   public var address: Address
-  /// What the runtime calls the version of its objects' layout; the fields below are those of 1.
+  /// The runtime's version of its objects' layout; the fields below are those of 1.
   public var layoutVersion: UInt32
 
   public init(threadID: UInt32, address: Address, layoutVersion: UInt32) {
@@ -28,7 +28,7 @@ extension TaskSnapshot {
   /// `TaskStatusRecordKind::TaskName`.
   private static let nameRecord: UInt64 = 6
 
-  /// What was read of a task's fields; nil where the dump has no memory of it.
+  /// The fields of the task; nil if the dump has no memory of it.
   public struct Fields: Sendable, Equatable {
     /// The number that the runtime gave the task; `Task` has no way to ask for it.
     public var id: UInt64

@@ -2,7 +2,7 @@ package import IntermediateDump
 
 /// One thread at the moment of the crash.
 public struct ThreadSnapshot: Sendable, Equatable {
-  /// How a thread's registers were had, best first.
+  /// The source of a thread's registers, best first.
   public enum CaptureMethod: UInt8, Sendable {
     /// The thread that took the signal: from the signal's own context.
     case crashed = 1
@@ -53,7 +53,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var systemCall: String?
   /// The mapping that the stack pointer was in, or the next readable one above it.
   public var stackRange: AddressRange?
-  /// What was captured of it; the bytes are in the snapshot's `memory` too.
+  /// The captured parts of it; the bytes are in the snapshot's `memory` too.
   public var stack: [MemoryRegion] = []
   /// Bytes between stack pointer and the stack's end that a cap or a fault left out.
   public var stackBytesOmitted: UInt64 = 0

@@ -11,7 +11,7 @@ public import ProcessSnapshot
 public struct CandidateFrames {
   /// One line of the summary.
   public struct Entry: Sendable, Equatable {
-    /// How an entry was found.
+    /// The means by which an entry was found.
     public enum Evidence: Sendable, Equatable {
       /// It is the crash itself, or the frame pointer led there.
       case framePointer
@@ -21,7 +21,7 @@ public struct CandidateFrames {
       case candidate
     }
 
-    /// Where an entry was found.
+    /// The place where an entry was found.
     public enum Place: Sendable, Equatable {
       /// In the program counter; or of a version of the lines that does not say.
       case unknown
@@ -36,7 +36,7 @@ public struct CandidateFrames {
     public var module: ModuleSnapshot?
     public var evidence: Evidence
     public var place: Place
-    /// Where the saved frame pointer lies that led there, in bytes above the stack pointer of the
+    /// The place of the saved frame pointer that led there, in bytes above the stack pointer of the
     /// crash; nil for an entry to which that of the entry before led.
     public var savedPointer: UInt64?
 

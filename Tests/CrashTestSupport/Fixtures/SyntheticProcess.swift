@@ -149,6 +149,22 @@ package enum SyntheticProcess {
     snapshot.system.compiler = "Clang 21"
   }
 
+  /// One thread of arm64, whose registers each differ.
+  package static func arm64Snapshot() -> ProcessSnapshot {
+    var snapshot = ProcessSnapshot(architecture: .arm64)
+    snapshot.capture.isComplete = true
+    var context = ARM64Context()
+    context.x = (0..<31).map { 0x100 + $0 }
+    (context.sp, context.pc, context.pstate) = (0x7FFF_0000, 0x40_0000, 0x6000_0000)
+    context.vectorRegisters = (0..<512).map { UInt8(truncatingIfNeeded: $0 &* 3) }
+    (context.fpsr, context.fpcr) = (0x10, 0x0300_0000)
+    var thread = ThreadSnapshot(id: 7)
+    thread.context = .arm64(context)
+    setPointers(&thread)
+    snapshot.threads = [thread]
+    return snapshot
+  }
+
   private static func crashedThread() -> ThreadSnapshot {
     var thread = ThreadSnapshot(id: 4001)
     thread.name = "main, née ✗"
@@ -247,10 +263,6 @@ package enum SyntheticProcess {
       framePointer += 0x40
     }
     return bytes
-  }
-
-  package static func littleEndian(_ value: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
   }
 }
 

@@ -3,6 +3,7 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import IntermediateDump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 

@@ -5,6 +5,7 @@ import CrashTestSupport
 import Foundation
 import Glibc
 import IntermediateDump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
@@ -217,7 +218,7 @@ import Testing
 
   @Test func aProcessThatHungAndWasKilledIsTwoReports() throws {
     let victim = try started("hang")
-    try #require(directory.waitForRecord { $0.beat?.hangReport != nil })
+    try #require(directory.waitForRecord { $0.heartbeat?.hangReport != nil })
     victim.signal(SIGKILL)
     victim.end()
     #expect(try directory.process().count == 2)
@@ -230,9 +231,9 @@ import Testing
     #expect(others == [try #require(ends[0].end.hangReport)])
   }
 
-  @Test func aBeatNamesTheFilesThatWereLocked() throws {
+  @Test func aHeartbeatNamesTheFilesThatWereLocked() throws {
     let victim = try started("lock-beat")
-    try #require(directory.waitForRecord { $0.beat?.lockedFiles.isEmpty == false })
+    try #require(directory.waitForRecord { $0.heartbeat?.lockedFiles.isEmpty == false })
     victim.signal(SIGKILL)
     victim.end()
     let end = try verdict()

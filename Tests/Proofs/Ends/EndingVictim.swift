@@ -3,8 +3,8 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 import Glibc
-import IntermediateDump
 import Minidump
+import PendingDumps
 import ProcessSnapshot
 
 /// A run of `crash-lab end`, with its raw wait status.

@@ -12,8 +12,8 @@ import Testing
 @Suite("Killed converters", .needs(.strace))
 struct KilledConverterTests {
   /// A database with one dump, as a crash leaves it.
-  private func makeDumps() throws -> (PendingDumps, ReportID) {
-    let dumps = try PendingDumps(inMemory: true)
+  private func makeDumps() throws -> (PendingDatabase, ReportID) {
+    let dumps = try PendingDatabase(inMemory: true)
     let id = try dumps.putDump()
     try dumps.putRecord(id, processID: 1, startTime: 1, bootID: "another", namespace: 1)
     try #require(unsafe mkfifo(dumps.path(of: "app@\(id).fifo"), 0o600) == 0)
@@ -45,7 +45,7 @@ struct KilledConverterTests {
   }
 
   /// Puts a report of something else there under the dump's ID.
-  private func putReport(_ id: ReportID, in dumps: PendingDumps) throws {
+  private func putReport(_ id: ReportID, in dumps: PendingDatabase) throws {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     snapshot.end = RunEnd()
     snapshot.reportID = id
@@ -69,7 +69,7 @@ struct KilledConverterTests {
       let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
       #expect(processed.allSatisfy { $0.outcome == .complete }, "\(call.line): \(processed)")
       let id =
-        hasOtherReport ? dumpID.other(for: DumpDigest.of(PendingDumps.complete)) : dumpID
+        hasOtherReport ? dumpID.other(for: DumpDigest.of(PendingDatabase.complete)) : dumpID
       let reports = try dumps.reports.filter { $0.state != .new }
         .filter { !hasOtherReport || $0.id != dumpID }
       #expect(reports.map(\.id) == [id], "\(call.line)")

@@ -18,17 +18,17 @@ struct QuarantineTests {
 
     var testDescription: String { "\(self)" }
 
-    func put(in dumps: PendingDumps) throws -> ReportID {
+    func put(in dumps: PendingDatabase) throws -> ReportID {
       let isEmpty = self == .empty
       let id = try dumps.putDump(
-        isEmpty ? [] : PendingDumps.complete, suffix: self == .finished ? "" : ".locked")
+        isEmpty ? [] : PendingDatabase.complete, suffix: self == .finished ? "" : ".locked")
       try dumps.putRecord(id, processID: 1, startTime: 1, bootID: "another", namespace: 1)
       return id
     }
   }
 
   /// A copy of a database, on which another converter may do the same first.
-  private func copy(_ dumps: PendingDumps) throws -> SharedDirectory {
+  private func copy(_ dumps: PendingDatabase) throws -> SharedDirectory {
     let directory = try SharedDirectory(inMemory: true)
     for name in try FileManager.default.contentsOfDirectory(atPath: dumps.path) {
       // Everything with its times: they tell whose turn it is.
@@ -40,7 +40,7 @@ struct QuarantineTests {
 
   @Test("Nothing of a dump is read before its attempt is counted", arguments: Left.allCases)
   func order(_ left: Left) async throws {
-    let dumps = try PendingDumps(inMemory: true)
+    let dumps = try PendingDatabase(inMemory: true)
     let id = try left.put(in: dumps)
     let trace = try await SystemCallTrace(database: dumps.path)
     let claim = try #require(trace.index(of: "renameat", "renameat2", with: "app@\(id).1-"))
@@ -59,7 +59,7 @@ struct QuarantineTests {
 
   @Test("What ends two converters is set aside at the third start", arguments: Left.allCases)
   func third(_ left: Left) async throws {
-    let dumps = try PendingDumps(inMemory: true)
+    let dumps = try PendingDatabase(inMemory: true)
     let id = try left.put(in: dumps)
     for attempt in 1...2 {
       let sample = try copy(dumps)

@@ -2,6 +2,7 @@ import CrashReport
 import CrashTestSupport
 import Foundation
 import IntermediateDump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
@@ -55,7 +56,7 @@ import Testing
     let victim = try await LiveVictim()
     let child = try victim.start("hang", target, "idle", "stopped")
     try child.waitForLine("stopped")
-    #expect(try await victim.waitForBeat().hangReport != nil)
+    #expect(try await victim.waitForHeartbeat().hangReport != nil)
     child.kill()
     let processed = try await victim.process()
     #expect(processed.count == 2, "\(processed)")

@@ -3,8 +3,8 @@ import CrashReport
 import CrashReportDatabase
 import CrashTestSupport
 import Foundation
-import IntermediateDump
 import Minidump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
@@ -83,20 +83,22 @@ final class LiveVictim {
     throw Missing(description: "no file that ends in \(suffix)")
   }
 
-  /// Waits until a run record has a beat of after this call, and gives that.
-  func waitForBeat() async throws -> RunEvidence {
+  /// Waits until a run record has a heartbeat of after this call, and gives that.
+  func waitForHeartbeat() async throws -> RunEvidence {
     let now = Int64(Date().timeIntervalSince1970 * 1e9)
     for _ in 0..<1200 {
       for name in try pendingFiles() where name.hasSuffix(".run") {
         let path = database + "/pending-serialized-dumps/" + name
         let bytes = FileManager.default.contents(atPath: path).map { [UInt8]($0) }
-        if let beat = bytes.flatMap(RunRecord.init(bytes:))?.course?.beat, beat.time > now {
-          return beat
+        if let heartbeat = bytes.flatMap(RunRecord.init(bytes:))?.course?.heartbeat,
+          heartbeat.time > now
+        {
+          return heartbeat
         }
       }
       try await Task.sleep(for: .milliseconds(50))
     }
-    throw Missing(description: "no beat")
+    throw Missing(description: "no heartbeat")
   }
 
   struct Missing: Error, CustomStringConvertible { let description: String }

@@ -4,14 +4,15 @@ import CrashTestSupport
 import Foundation
 import IntermediateDump
 import Minidump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
 @Suite struct RaceTests {
-  private let dumps: PendingDumps
+  private let dumps: PendingDatabase
 
   init() throws {
-    dumps = try PendingDumps()
+    dumps = try PendingDatabase()
   }
 
   /// Every dump is one whole report, and nothing else is left.
@@ -83,7 +84,7 @@ import Testing
     let racer = try Racer(database: dumps.path)
     let id = ReportID()
     let claim = try claimName(id, processID: racer.processID)
-    try dumps.put(PendingDumps.complete, claim)
+    try dumps.put(PendingDatabase.complete, claim)
     let left = try processIntermediateDumps(database: dumps.path, identifier: "app")
     #expect(
       left.map(\.outcome)
@@ -126,7 +127,7 @@ import Testing
         place: isGivenBack ? 0 : host.place)
       let name = try #require(PendingDumpName(identifier: "app", reportID: id, role: role))
       // The report of the very same dump would be all there is to be had of it.
-      try dumps.put(PendingDumps.complete + (isTaken ? [] : [0]), name.description)
+      try dumps.put(PendingDatabase.complete + (isTaken ? [] : [0]), name.description)
       let outcome = try processIntermediateDumps(database: dumps.path).first?.outcome
       if isTaken {
         #expect(outcome == .complete, "\(attempt) \(isGivenBack)")

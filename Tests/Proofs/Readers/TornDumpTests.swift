@@ -4,6 +4,7 @@ import CrashTestSupport
 import Foundation
 import IntermediateDump
 import Minidump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
@@ -105,7 +106,7 @@ struct TornDumpTests {
   func lldb() async throws {
     let starts = whole.root.entries.map(\.offset)
     #expect(starts.count > 10)
-    let dumps = try PendingDumps()
+    let dumps = try PendingDatabase()
     for (start, end) in zip(starts, starts.dropFirst() + [dump.count]) {
       for count in [start, (start + end) / 2] { try dumps.putDump(Array(dump.prefix(count))) }
     }

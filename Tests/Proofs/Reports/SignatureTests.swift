@@ -96,8 +96,8 @@ struct SignatureTests {
       try FileManager.default.contentsOfDirectory(atPath: pending).first {
         $0.hasPrefix("shop@") && !$0.contains(".")
       }, "\(child.end) \(child.standardError)")
-    return CrashReport.signature(
-      of: try Victim.snapshot(ofDump: pending + "/" + dump), symbols: symbols)
+    let snapshot = try Victim.snapshot(ofDump: pending + "/" + dump)
+    return CrashFacts(of: snapshot, symbols: symbols).signature
   }
 
   private static let source = #"""

@@ -7,10 +7,10 @@ import Testing
 /// Pending dumps that belong to another user.
 @Suite(.enabled("needs root, to be another user") { geteuid() == 0 })
 struct ForeignFileTests {
-  private let dumps: PendingDumps
+  private let dumps: PendingDatabase
 
   init() throws {
-    dumps = try PendingDumps()
+    dumps = try PendingDatabase()
   }
 
   @Test

@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import IntermediateDump
 import Minidump
+import PendingDumps
 import ProcessSnapshot
 import Testing
 
@@ -26,7 +27,7 @@ struct PlaceTests {
     let name = try #require(pending.first { $0.hasSuffix(".locked") })
     let file = try FileHandle(
       forWritingTo: URL(fileURLWithPath: "\(database)/pending-serialized-dumps/\(name)"))
-    try file.write(contentsOf: PendingDumps.complete.dropLast(60))
+    try file.write(contentsOf: PendingDatabase.complete.dropLast(60))
     return try #require(PendingDumpName(fileName: name)).reportID
   }
 

@@ -1,13 +1,14 @@
 import CrashTestSupport
 import Foundation
 import IntermediateDump
+import PendingDumps
 import Testing
 
 /// What `startHandler` costs, in figures that other work on the machine does not move.
 @Suite("Start")
 struct StartCallTests {
-  /// System calls of `startHandler` in a process of one thread, `brk` left out: 161 with control groups of
-  /// version 1, and room for what other mounts of control groups need.
+  /// System calls of `startHandler` in a process of one thread, `brk` left out: 161 with cgroups of
+  /// version 1, and room for what other mounts of cgroups need.
   private static let limit = 166
 
   @Test("startHandler makes no more system calls than it did", .needs(.strace))

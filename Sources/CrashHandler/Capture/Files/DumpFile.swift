@@ -11,26 +11,11 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct DumpFile {
-  // From <fcntl.h>, which differs between the two architectures only in O_DIRECTORY and O_NOFOLLOW.
-  static var writeOnly: Int32 { @_noLocks get { 1 | 0x80000 | noFollow } }  // O_CLOEXEC
-  // O_RDWR: a dump may have to be copied, and a run record is mapped.
+  static var writeOnly: Int32 { @_noLocks get { O_WRONLY | O_CLOEXEC | O_NOFOLLOW } }
+  /// For reading too: a dump may have to be copied, and a run record is mapped.
   private static var createNew: Int32 {
-    @_noLocks get { 2 | 0x80000 | noFollow | 0o100 | 0o200 }  // O_CLOEXEC, O_CREAT, O_EXCL
+    @_noLocks get { O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW }
   }
-  private static var readWithoutWaiting: Int32 {  // O_CLOEXEC | O_NONBLOCK
-    @_noLocks get { 0x80000 | 0o4000 | noFollow }
-  }
-  private static var readDirectory: Int32 { @_noLocks get { 0x80000 | ProcFile.directoryFlag } }
-  private static var noFollow: Int32 {
-    @_noLocks get {
-      #if arch(arm64)
-        0o100000
-      #else
-        0o400000
-      #endif
-    }
-  }
-  private static var workingDirectory: Int32 { @_noLocks get { -100 } }
 
   private let capture: Capture
 
@@ -75,9 +60,9 @@ struct DumpFile {
   }
 
   /// Makes a locked file with a report ID of its own and uses it; FIFO and run record first, so
-  /// that it never lies there without what tells whether its owner lives.
+  /// that it never lies there without the evidence that its owner lives.
   ///
-  /// - Returns: false if there is no file; what lies beside it is then removed by a converter.
+  /// - Returns: false if there is no file; a converter then removes FIFO and run record.
   @_noLocks
   func makeNew() -> Bool {
     ReportName(capture).choose()
@@ -100,7 +85,7 @@ struct DumpFile {
   @_noLocks
   func finish() -> Bool {
     let result = takeLockAway()
-    guard result == -2, copyToNew() else { return result == 0 }  // ENOENT
+    guard result == -Int(ENOENT), copyToNew() else { return result == 0 }
     return takeLockAway() == 0
   }
 
@@ -154,11 +139,11 @@ struct DumpFile {
 
   /// Opens a file of the pending directory for writing; negative if it is not there.
   ///
-  /// - Parameter truncating: whether what it holds is dropped.
+  /// - Parameter truncating: whether its contents are dropped.
   @_noLocks
   func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
     guard capture.makes(CallBit.files) else { return -1 }
-    let flags = truncating ? DumpFile.writeOnly | 0o1000 : DumpFile.writeOnly  // O_TRUNC
+    let flags = truncating ? DumpFile.writeOnly | O_TRUNC : DumpFile.writeOnly
     return unsafe open(capture.session.files.directory.descriptor, name, flags)
   }
 
@@ -204,7 +189,8 @@ struct DumpFile {
     _ = unsafe pm_mkfifo(capture.session.files.directory.descriptor, name)
     unsafe capture.session.files.fifo.descriptor = Int32(
       truncatingIfNeeded: pm_openat(
-        capture.session.files.directory.descriptor, name, DumpFile.readWithoutWaiting))
+        capture.session.files.directory.descriptor, name,
+        O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW))
     capture.session.files.fifo.identity = FileIdentity(of: capture.session.files.fifo.descriptor)
     give(capture.session.files.fifo.descriptor)
   }
@@ -215,15 +201,14 @@ struct DumpFile {
   private func prepareDirectories() {
     guard capture.makes(CallBit.files) else { return }
     if !capture.isSame(capture.session.files.proc) {
-      unsafe capture.session.files.proc.descriptor = openDirectory(ProcFile.characters("/proc"))
+      unsafe capture.session.files.proc.descriptor = openDirectory(ProcReader.characters("/proc"))
     }
     if capture.isSame(capture.session.files.directory, linked: true) {
       return
     }
     if capture.makes(CallBit.directories) {
-      let workingDirectory = DumpFile.workingDirectory
-      _ = unsafe pm_mkdir(workingDirectory, capture.installed.paths.database)
-      _ = unsafe pm_mkdir(workingDirectory, capture.installed.paths.directory)
+      _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.database)
+      _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.directory)
     }
     unsafe capture.session.files.directory.descriptor = openDirectory(
       capture.installed.paths.directory)
@@ -233,15 +218,15 @@ struct DumpFile {
 
   @_noLocks
   func openDirectory(_ path: UnsafePointer<CChar>) -> Int32 {
-    unsafe open(DumpFile.workingDirectory, path, DumpFile.readDirectory)
+    unsafe open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   }
 
   /// Renames the dump, which takes its lock away; returns 0 or -errno.
   @_noLocks
   private func takeLockAway() -> Int {
-    var result = -4
+    var result = -Int(EINTR)
     var attempts = 0
-    while result == -4, attempts < DumpFile.interruptions {  // EINTR
+    while result == -Int(EINTR), attempts < DumpFile.interruptions {
       result = unsafe pm_rename(
         capture.session.files.directory.descriptor, capture.session.names.locked,
         capture.session.names.finished)
@@ -250,17 +235,17 @@ struct DumpFile {
     return result
   }
 
-  /// How often a call of a slow file system is made again that a signal has interrupted: a tick of
-  /// the handler's own timer, most likely.
+  /// Attempts at a call of a slow file system that signals interrupt: ticks of the handler's own
+  /// timer, most likely.
   private static var interruptions: Int { @_noLocks get { 64 } }
 
   @_noLocks
   private func open(
     _ directory: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
   ) -> Int32 {
-    var result = -4
+    var result = -Int(EINTR)
     var attempts = 0
-    while result == -4, attempts < DumpFile.interruptions {  // EINTR
+    while result == -Int(EINTR), attempts < DumpFile.interruptions {
       result = unsafe pm_create(directory, path, flags)
       attempts &+= 1
     }

@@ -8,7 +8,7 @@ internal import IntermediateDump
 @safe
 struct HangDumps {
   static var capacity: Int { @_noLocks get { 8 } }
-  /// What an entry begins with; behind it the names of dump, run record and FIFO.
+  /// The head of an entry; behind it the names of dump, run record and FIFO.
   private struct Entry {
     /// 0 free, 1 being filled, 2 valid, 3 valid until exit.
     let state: UInt32
@@ -68,7 +68,7 @@ struct HangDumps {
     word(index).store(0)
   }
 
-  /// Removes the dump, then what lies beside it.
+  /// Removes the dump, then its run record and FIFO.
   @_noLocks
   func removeFiles(_ index: Int, directory: Int32) {
     var kind = 0
@@ -121,7 +121,7 @@ struct HangDumps {
 
 /// Removes the dumps of hangs that a finished crash dump has overtaken.
 ///
-/// RUNS-DURING-CRASH. A section of its own: the dump is finished by now, whatever happens here.
+/// RUNS-DURING-CRASH. A section of its own, behind the dump: a fault here costs nothing of it.
 @c(pm_remove_hang_dumps) @_noLocks
 func pm_remove_hang_dumps(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)

@@ -1,13 +1,13 @@
 internal import CSignalSafe
 
-/// A descriptor, and what it was when it was opened.
+/// A descriptor, and the file it was opened for.
 ///
 /// RUNS-DURING-CRASH.
 struct HeldFile {
   var descriptor: Int32
   var identity: FileIdentity
 
-  /// What a descriptor is now; none for -1.
+  /// Holds a descriptor's present file; none for -1.
   @_noLocks
   init(_ descriptor: Int32 = -1) {
     self.descriptor = descriptor
@@ -51,7 +51,7 @@ struct FileIdentity {
   func isGone(from name: UnsafePointer<CChar>, in directory: Int32) -> Bool {
     var status = pm_file_status()
     let result = unsafe pm_stat_at(directory, name, &status)
-    if result != 0 { return result == -2 }  // ENOENT
+    if result != 0 { return result == -Int(ENOENT) }
     return status.device != device || status.inode != inode
   }
 

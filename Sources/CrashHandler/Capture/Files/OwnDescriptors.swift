@@ -4,17 +4,17 @@ internal import IntermediateDump
 /// Keeps a dump out of the files of a program whose thread could not be stopped, and goes on opening,
 /// duplicating and closing descriptors while the dump is written.
 ///
-/// Where the process ends by its crash, the capturing thread leaves the common table of descriptors:
-/// what others do to theirs no longer reaches it, so that a descriptor which is ours when it is
-/// checked stays so. There is no way back, so a process that may live on keeps the common table.
-/// There the file is checked before what a section wrote is flushed, and a dump that has lost its
-/// file is written again from its beginning. What falls between a check and its write, or is written
-/// in the middle of a section, may still get into a file of the program's.
+/// If the process ends by its crash, the capturing thread leaves the common table of descriptors:
+/// changes by others no longer reach it, so that a descriptor which is ours when it is checked stays
+/// so. There is no way back, so a process that may live on keeps the common table. There the file is
+/// checked before each flush, and a dump that has lost its file is written again from its beginning.
+/// A write between a check and the flush, or in the middle of a section, may still get into a file of
+/// the program's.
 ///
 /// RUNS-DURING-CRASH, on the capturing thread. Source: unshare(2), CLONE_FILES.
 @safe
 struct OwnDescriptors {
-  /// How often a dump is begun again: against a thread that does nothing else it is lost.
+  /// Times that a dump is begun again: against a thread that does nothing else it is lost.
   private static var limit: UInt8 { @_noLocks get { 3 } }
 
   private let capture: Capture
@@ -32,12 +32,12 @@ struct OwnDescriptors {
   func take() {
     capture.session.files.hasOwnDescriptors = false
     guard case .ends = capture.session.exception.fate, capture.makes(CallBit.descriptorTable),
-      capture.shared.previousActions[capture.session.exception.signal.number].handler == 0
+      capture.shared.previousActions[capture.session.exception.signal.number].handler == SIG_DFL
     else { return }
     capture.session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
   }
 
-  /// Looks whether the descriptor is still that of the dump's file, and so all that was written.
+  /// Checks that the descriptor is still that of the dump's file.
   @_noLocks @discardableResult
   func check() -> Bool {
     switch capture.session.progress.file {
@@ -61,7 +61,7 @@ struct OwnDescriptors {
     // The number is somebody else's.
     capture.session.files.dump.descriptor = -1
     capture.session.outcome.hasFile = false
-    capture.session.outcome.failure = 9  // EBADF
+    capture.session.outcome.failure = EBADF
     guard capture.session.progress.timesBegunAgain < OwnDescriptors.limit,
       !capture.session.time.isCut, capture.session.request.isRenamed
     else { return false }
@@ -79,14 +79,13 @@ struct OwnDescriptors {
 ///
 /// Source: setrlimit(2), RLIMIT_FSIZE; rt_sigtimedwait(2).
 struct OwnWriting {
-  /// XFSZ's bit.
-  static var fileSizeSignal: UInt64 { @_noLocks get { 1 &<< 24 } }
+  static var fileSizeSignal: UInt64 { @_noLocks get { SignalMask.bit(SIGXFSZ) } }
 
   private let limit: FileSizeLimit
   private let previousMask: UInt64
   private let wasPending: Bool
 
-  /// - Parameter signals: what else waits meanwhile, by bits.
+  /// - Parameter signals: the others that are blocked meanwhile, by bits.
   @_noLocks
   init(_ capture: Capture, blocking signals: UInt64) {
     previousMask = SignalMask.block(signals | OwnWriting.fileSizeSignal) ?? 0

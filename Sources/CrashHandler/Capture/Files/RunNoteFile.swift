@@ -1,11 +1,11 @@
 internal import CSignalSafe
-internal import IntermediateDump
+internal import PendingDumps
 
 /// Writes notes into the run record beside the handler's locked file: that the process ends by its
 /// own will, or which signal asks it to end.
 ///
-/// One write each, in the middle of the file. Nothing in a child, unless its run is followed: its
-/// parent's record is none of its business.
+/// One write each, in the middle of the file. Nothing in a child, unless its run is followed: the
+/// record is its parent's.
 ///
 /// RUNS-DURING-CRASH: signal handlers and `_exit` call it, the latter also in children of vfork.
 @safe
@@ -24,7 +24,7 @@ struct RunNoteFile {
 
   /// Notes that the process ends by its own will.
   ///
-  /// Where that cannot be written the record goes: without one nothing is ever said of the run.
+  /// Removes the record where that cannot be written: without one the run has no verdict.
   @_noLocks
   func noteEnd(_ end: UInt32) {
     removeHangDumps()
@@ -83,7 +83,7 @@ struct RunNoteFile {
       }
       close(directory)
     }
-    writing.finish(hasFailed: result == -27)  // EFBIG
+    writing.finish(hasFailed: result == -Int(EFBIG))
     return result == count
   }
 
@@ -106,7 +106,7 @@ struct RunNoteFile {
   }
 }
 
-/// What `_exit` does first; see `pm_process_end.h`.
+/// Called first by `_exit`; see `pm_process_end.h`.
 @c(pm_note_process_end) @_noLocks
 func pm_note_process_end() {
   guard let capture = Capture.ofHandler else { return }

@@ -27,7 +27,7 @@ struct RunRecordFile {
       byteLimit: UInt64.max)
     writer.header()
     writer.startMap(.owner)
-    // First, because notes and beat are written over in place.
+    // First, because notes and heartbeat are written over in place.
     if capture.session.runRecord.isFollowed {
       capture.installed.encoded.course.write(to: &writer)
     }
@@ -53,7 +53,7 @@ struct RunRecordFile {
     return writer.endDocument()
   }
 
-  /// Who this process is, which its parent's record does not tell a forked child.
+  /// The identity of this process, which a forked child does not find in its parent's record.
   @_noLocks
   private func runFacts() -> RunFacts {
     let known = capture.shared.process.run
@@ -66,13 +66,13 @@ struct RunRecordFile {
 
   @_noLocks
   private func read(over parent: RunFacts) -> RunFacts {
-    let procFile = ProcFile(proc: capture.session.files.proc.descriptor)
+    let proc = capture.proc
     var run = parent
     run.startTime = 0
     run.stackStart = 0
     run.isOfThisProcess = true
     let scratch = capture.session.scratch.firstHalf
-    let count = unsafe procFile.read(
+    let count = unsafe proc.read(
       named: "self/stat", into: scratch.address, capacity: scratch.size)
     let text = scratch.bytes(count: count)
     // Field 2, the name, may hold blanks and parentheses; no later field does.
@@ -89,18 +89,18 @@ struct RunRecordFile {
     }
     // A child can be the first process of a namespace that its parent made.
     run.processNamespace = namespace(
-      "self/ns/pid", of: procFile, otherwise: parent.processNamespace)
+      "self/ns/pid", of: proc, otherwise: parent.processNamespace)
     run.timeNamespace = namespace(
-      "self/ns/time", of: procFile, otherwise: parent.timeNamespace)
+      "self/ns/time", of: proc, otherwise: parent.timeNamespace)
     return run
   }
 
   /// A namespace's inode; 0 if it cannot be looked at, the other number if it cannot be opened.
   @_noLocks
   private func namespace(
-    _ path: StaticString, of procFile: ProcFile, otherwise: UInt64
+    _ path: StaticString, of proc: ProcReader, otherwise: UInt64
   ) -> UInt64 {
-    let descriptor = procFile.open(named: path)
+    let descriptor = proc.open(named: path)
     guard descriptor >= 0 else { return otherwise }
     var status = pm_file_status()
     let found = unsafe pm_fstat(descriptor, &status) == 0
@@ -109,7 +109,7 @@ struct RunRecordFile {
   }
 }
 
-/// What a run record says of the process; known at install, but for a forked child.
+/// The process's identity in a run record; known at install, but for a forked child.
 @safe
 struct RunFacts {
   var startTime: UInt64

@@ -63,7 +63,7 @@ struct MappingTable {
   /// Reads the whole file and finds its lines; what does not fit is left out.
   @_noLocks
   func fill(from descriptor: Int32) {
-    let filled = unsafe ProcFile.fill(text, capacity: textCapacity, from: descriptor)
+    let filled = unsafe ProcReader.fill(text, capacity: textCapacity, from: descriptor)
     unsafe counts[0] = filled
     unsafe counts[1] = 0
     var scanner = unsafe TextScanner(text, count: filled)
@@ -125,6 +125,14 @@ struct MappingTable {
       if self[middle].end > address { high = middle } else { low = middle &+ 1 }
     }
     return low
+  }
+
+  /// The index of the first readable mapping that ends above an address; `count` if none does.
+  @_noLocks
+  func readable(endingAbove address: UInt64) -> Int {
+    var index = index(endingAbove: address)
+    while index < count, !self[index].has(Mapping.isReadable) { index &+= 1 }
+    return index
   }
 
   @_noLocks

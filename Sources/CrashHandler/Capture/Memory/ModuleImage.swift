@@ -2,12 +2,12 @@ internal import CSignalSafe
 
 /// An ELF image in memory: its program headers, its build ID, its segments.
 ///
-/// What it points to lies in the handler's scratch memory, until the next image is read.
+/// Its bytes lie in the handler's scratch memory, until the next image is read.
 ///
 /// RUNS-DURING-CRASH. Source: elf(5).
 @safe
 struct ModuleImage {
-  /// Where the ELF header lies.
+  /// The address of the ELF header.
   let start: UInt64
   let programHeaders: Bytes
   let programHeaderCount: Int
@@ -27,7 +27,7 @@ struct ModuleImage {
     let readable = unsafe memory.copy(start, to: scratch, count: 4096)
     guard readable >= 64,
       unsafe scratch.loadUnaligned(fromByteOffset: 0, as: UInt32.self) == 0x464C_457F,
-      unsafe scratch.loadUnaligned(fromByteOffset: 4, as: UInt8.self) == 2,
+      unsafe scratch.loadUnaligned(fromByteOffset: 4, as: UInt8.self) == UInt8(ELFCLASS64),
       unsafe scratch.loadUnaligned(fromByteOffset: 54, as: UInt16.self) == 56
     else { return nil }
     let offset = Int(
@@ -43,8 +43,8 @@ struct ModuleImage {
     unsafe notes = scratch + 4096
   }
 
-  /// Where the `index`th segment of a type lies in memory, and its size in the file; nil if there
-  /// are fewer.
+  /// The address of the `index`th segment of a type, and its size in the file; nil if there are
+  /// fewer.
   ///
   /// Elf64_Phdr: p_type 0, p_offset 8, p_vaddr 16, p_filesz 32.
   @_noLocks
@@ -58,7 +58,7 @@ struct ModuleImage {
       let header = unsafe programHeaders.address + number &* 56
       number &+= 1
       let headerType = unsafe header.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-      if headerType == 1, !hasBias {  // PT_LOAD; the lowest comes first
+      if headerType == UInt32(PT_LOAD), !hasBias {  // the lowest comes first
         // The image's first byte lies at `start`, whatever the size of a page is.
         let offset = unsafe header.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
         let address = unsafe header.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
@@ -83,7 +83,7 @@ struct ModuleImage {
   @_noLocks
   func buildID() -> Bytes {
     var index = 0
-    while index < programHeaderCount, let segment = segment(4, index) {  // PT_NOTE
+    while index < programHeaderCount, let segment = segment(UInt32(PT_NOTE), index) {
       let found = buildID(inNotes: segment.address, size: segment.size)
       if found.count > 0 { return found }
       index &+= 1
@@ -107,8 +107,8 @@ struct ModuleImage {
       let description = 12 &+ (nameSize &+ 3) & ~3
       let end = description &+ (descriptionSize &+ 3) & ~3
       guard end > 0, end <= readable &- offset else { break }
-      // NT_GNU_BUILD_ID of "GNU\0".
-      if type == 3, nameSize == 4, descriptionSize <= 64,
+      // Of the owner "GNU\0".
+      if type == UInt32(NT_GNU_BUILD_ID), nameSize == 4, descriptionSize <= 64,
         unsafe note.loadUnaligned(fromByteOffset: 12, as: UInt32.self) == 0x0055_4E47
       {
         return unsafe Bytes(note + description, count: descriptionSize)

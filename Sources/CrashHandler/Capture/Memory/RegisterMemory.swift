@@ -1,6 +1,4 @@
-internal import CSignalSafe
-
-/// The memory that the crashing thread's registers point to.
+/// Writes the memory that the crashing thread's registers point to.
 ///
 /// 128 bytes below and 384 from each, overlapping windows joined: what a pointer in a register
 /// pointed to often says more than the stack.
@@ -24,40 +22,39 @@ struct RegisterMemory {
     }
   }
 
-  private let capture: Capture
+  private let regions: MemoryWriter
+  private let scratch: Scratch
 
   @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
+  init(_ regions: MemoryWriter, scratch: Scratch) {
+    self.regions = regions
+    self.scratch = scratch
   }
 
   /// Writes the windows as regions of the array that is open.
   @_noLocks
   func write(_ registers: Bytes) {
     let count = sort(registers)
-    let addresses = capture.session.scratch
-    let thread = ThreadWriter(capture)
     var index = 0
     while index < count {
-      let start = addresses.word(index &* 8) &- RegisterMemory.bytesBelow
+      let start = scratch.word(index &* 8) &- RegisterMemory.bytesBelow
       var end = start &+ RegisterMemory.bytesBelow &+ RegisterMemory.bytesAbove
       index &+= 1
       while index < count {
-        let next = addresses.word(index &* 8)
+        let next = scratch.word(index &* 8)
         guard next &- RegisterMemory.bytesBelow <= end else { break }
         end = next &+ RegisterMemory.bytesAbove
         index &+= 1
       }
-      thread.writeRegion(start, count: Int(truncatingIfNeeded: end &- start))
+      regions.writeRegion(start, count: Int(truncatingIfNeeded: end &- start))
     }
   }
 
   /// Puts the registers that can be pointers into scratch memory in ascending order.
   ///
-  /// - Returns: how many there are.
+  /// - Returns: their number.
   @_noLocks
   private func sort(_ registers: Bytes) -> Int {
-    let place = capture.session.scratch
     var count = 0
     var index = 0
     while index < RegisterMemory.count {
@@ -67,12 +64,12 @@ struct RegisterMemory {
       guard value >= 0x10000, value < 0x0001_0000_0000_0000 else { continue }
       var slot = count
       while slot > 0 {
-        let previous = place.word((slot &- 1) &* 8)
+        let previous = scratch.word((slot &- 1) &* 8)
         if previous <= value { break }
-        place.setWord(slot &* 8, previous)
+        scratch.setWord(slot &* 8, previous)
         slot &-= 1
       }
-      place.setWord(slot &* 8, value)
+      scratch.setWord(slot &* 8, value)
       count &+= 1
     }
     return count

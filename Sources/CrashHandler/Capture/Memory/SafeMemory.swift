@@ -1,7 +1,7 @@
 internal import CSignalSafe
 
-/// The one way in which crash code reads memory that is not its own: through the kernel, which
-/// answers a bad address with an error instead of a signal.
+/// Reads memory that is not the handler's own: through the kernel, which answers a bad address with
+/// an error instead of a signal.
 ///
 /// Never gives bytes of the arguments, the environment or the auxiliary vector's strings, whatever
 /// points there: they hold credentials.
@@ -10,7 +10,7 @@ internal import CSignalSafe
 @safe
 struct SafeMemory {
   let processID: Int32
-  /// Where the arguments begin; everything from there to `environmentEnd` is refused.
+  /// The start of the arguments; everything from there to `environmentEnd` is refused.
   ///
   /// 0 if unknown.
   let environmentStart: UInt64
@@ -34,7 +34,7 @@ struct SafeMemory {
     self.environmentEnd = environmentEnd
   }
 
-  /// How many bytes from an address on may be read, at most `count`.
+  /// Bytes from an address on that may be read, at most `count`.
   @_noLocks
   func allowed(_ address: UInt64, count: Int) -> Int {
     let (end, overflow) = address.addingReportingOverflow(UInt64(truncatingIfNeeded: count))
@@ -46,7 +46,7 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
-  /// Copies up to `count` bytes; returns how many were readable, from the first one on.
+  /// Copies up to `count` bytes; returns the number that could be read, from the first on.
   @_noLocks
   func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
     let allowed = allowed(address, count: count)
@@ -57,7 +57,7 @@ struct SafeMemory {
       let result = unsafe pm_copy_memory(processID, place, source, allowed)
       if result > 0 { return result }
       // Every other error, ENOSYS and EPERM first, says nothing about the memory.
-      if result == -14 || result == 0 { return 0 }  // EFAULT
+      if result == -Int(EFAULT) || result == 0 { return 0 }
     }
     return unsafe copyGuarded(source, to: place, count: allowed)
   }

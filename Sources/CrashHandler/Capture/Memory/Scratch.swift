@@ -1,8 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// Memory of a dump for text of /proc, ELF headers and what is sorted; overwritten by whoever needs
-/// it next.
+/// Memory of a dump for text of /proc, ELF headers and sorting; overwritten by its next user.
 ///
 /// Outside of it nothing is read or written: words there are 0.
 ///
@@ -100,7 +99,7 @@ struct Bytes {
 }
 
 extension SafeMemory {
-  /// Copies up to `count` bytes into scratch memory; returns how many were readable.
+  /// Copies up to `count` bytes into scratch memory; returns the number that could be read.
   @_noLocks
   func copy(_ address: UInt64, to scratch: Scratch, count: Int) -> Int {
     unsafe copy(address, to: scratch.address, count: count < scratch.size ? count : scratch.size)
@@ -111,18 +110,5 @@ extension IntermediateDumpWriter {
   @_noLocks
   mutating func property(_ key: IntermediateDumpKey, _ bytes: Bytes) {
     _ = unsafe property(key, bytes.address, count: bytes.count)
-  }
-
-  /// Writes the memory at an address, as far as it can be read; nothing if none can.
-  ///
-  /// - Returns: how many bytes.
-  @_noLocks @discardableResult
-  mutating func property(
-    _ key: IntermediateDumpKey, of memory: SafeMemory, at address: UInt64, count: Int
-  ) -> Int {
-    guard let place = unsafe beginProperty(key, capacity: count) else { return 0 }
-    let copied = unsafe memory.copy(address, to: place, count: count)
-    if copied > 0 { finishProperty(count: copied) }
-    return copied
   }
 }

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Puts text together in memory that is given; what does not fit is left out whole.
+/// Puts text together in given memory; a piece that does not fit is left out whole.
 ///
 /// RUNS-DURING-CRASH.
 @safe

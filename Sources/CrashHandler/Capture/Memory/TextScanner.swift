@@ -25,10 +25,10 @@ struct TextScanner {
 
   var isEmpty: Bool { @_noLocks get { count == 0 } }
 
-  /// What is left of the line.
+  /// The rest of the line.
   var line: Bytes { @_noLocks get { unsafe Bytes(address, count: lengthOfLine) } }
 
-  /// Where the position is in memory.
+  /// The position in memory.
   var address: UnsafeRawPointer { @_noLocks get { unsafe text + position } }
 
   /// Takes one byte; 0 at the end.

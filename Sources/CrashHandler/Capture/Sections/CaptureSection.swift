@@ -1,44 +1,52 @@
-internal import CSignalSafe
 internal import IntermediateDump
 
-/// What was decided at install: the system's facts and the program's annotations.
+/// Writes the `capture` map: how complete the dump is.
 ///
 /// RUNS-DURING-CRASH.
-@c(pm_write_facts) @_noLocks
-func pm_write_facts(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  capture.installed.encoded.system.write(to: &capture.session.writer)
-}
+@safe
+struct CaptureSection {
+  private let counts: Session.Counts
+  private let abandoned: UInt64
+  private let clock: UInt64
+  private let entryTime: UInt64
+  private let output: DumpOutput
 
-/// How well it went.
-///
-/// RUNS-DURING-CRASH.
-@c(pm_write_capture) @_noLocks
-func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  var stopped: UInt64 = 0
-  var found: UInt64 = 0
-  var index = 0
-  let count = capture.session.threads.count
-  while index < count {
-    let status = capture.session.threads[index].status
-    if status.isStill { stopped &+= 1 }
-    if !status.isGone { found &+= 1 }
-    index &+= 1
+  /// - Parameters:
+  ///   - abandoned: the sections that were, by bits.
+  ///   - clock: now, and `entryTime`: of the handler's entry, in nanoseconds; 0 if unknown.
+  @_noLocks
+  init(
+    _ counts: Session.Counts, abandoned: UInt64, clock: UInt64, entryTime: UInt64,
+    output: DumpOutput
+  ) {
+    self.counts = counts
+    self.abandoned = abandoned
+    self.clock = clock
+    self.entryTime = entryTime
+    self.output = output
   }
-  capture.session.writer.startMap(.capture)
-  // The capturing thread is not in the table, unless it captures another one's hang.
-  if !capture.session.request.isHang { found &+= 1 }
-  capture.session.writer.unsigned(.threadsFound, found)
-  capture.session.writer.unsigned(.threadsStopped, stopped)
-  capture.session.writer.unsigned(
-    .threadsReadFromKernel, capture.session.counts.threadsReadFromKernel)
-  capture.session.writer.unsigned(.threadsOmitted, capture.session.counts.threadsOmitted)
-  capture.session.writer.unsigned(.sectionsAbandoned, capture.session.progress.abandoned)
-  capture.session.writer.unsigned(.bytesOmitted, capture.session.writer.bytesOmitted)
-  let now = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
-  if now != 0 && capture.session.exception.entryTime != 0 {
-    capture.session.writer.unsigned(.captureTime, now &- capture.session.exception.entryTime)
+
+  /// - Parameter unlisted: threads found that are not in the table.
+  @_noLocks
+  func write(_ threads: ThreadTable, unlisted: UInt64) {
+    var stopped: UInt64 = 0
+    var found = unlisted
+    var index = 0
+    let count = threads.count
+    while index < count {
+      let status = threads[index].status
+      if status.isStill { stopped &+= 1 }
+      if !status.isGone { found &+= 1 }
+      index &+= 1
+    }
+    output.startMap(.capture)
+    output.unsigned(.threadsFound, found)
+    output.unsigned(.threadsStopped, stopped)
+    output.unsigned(.threadsReadFromKernel, counts.threadsReadFromKernel)
+    output.unsigned(.threadsOmitted, counts.threadsOmitted)
+    output.unsigned(.sectionsAbandoned, abandoned)
+    output.unsigned(.bytesOmitted, output.bytesOmitted)
+    if clock != 0 && entryTime != 0 { output.unsigned(.captureTime, clock &- entryTime) }
+    output.end()
   }
-  capture.session.writer.end()
 }

@@ -1,36 +1,32 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The C++ exception that this thread caught last, if the process aborts: an exception that nobody
-/// catches counts as caught by std::terminate().
+/// Writes the C++ exception that the calling thread caught last: in a process that aborts, an
+/// exception that nobody catches counts as caught by std::terminate().
 ///
 /// Its text is read where the standard library keeps it; what() is the program's code and not
 /// called. Only libstdc++'s exceptions are known.
 ///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.
-@c(pm_write_cxx_exception) @_noLocks
-func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  let facts = capture.installed.runtime.exceptions
-  guard capture.session.request.isCrash && capture.session.exception.signal.number == 6,  // SIGABRT
-    facts.globals_offset != 0
-  else { return }
-  let memory = capture.memory
+@_noLocks
+func writeCxxException(
+  _ facts: pm_exception_facts, memory: SafeMemory, scratch: Scratch, text: MemoryWriter,
+  to output: DumpOutput
+) {
+  guard facts.globals_offset != 0 else { return }
   let globals = pm_thread_pointer() &+ UInt64(bitPattern: facts.globals_offset)
   guard let object = thrownObject(globals, memory),
     let type = memory.word(object &- ThrownException.headerSize),
     let name = memory.word(type &+ 8)
   else { return }
-  let text = TextWriter(capture)
-  capture.session.writer.startMap(.cxxException)
-  text.write(.cxxTypeName, at: name, limit: 1024)
-  let exception = unsafe ThrownException(
-    memory: memory, facts: facts, scratch: capture.session.scratch.address)
+  output.startMap(.cxxException)
+  text.writeText(.cxxTypeName, at: name, limit: 1024)
+  let exception = unsafe ThrownException(memory: memory, facts: facts, scratch: scratch.address)
   if let message = exception.message(of: object, type: type) {
-    text.write(.cxxMessage, at: message, limit: 4096)
+    text.writeText(.cxxMessage, at: message, limit: 4096)
   }
-  capture.session.writer.end()
+  output.end()
 }
 
 /// The object that was caught last; nil if none was, or another runtime threw it.
@@ -66,7 +62,7 @@ private struct ThrownException {
     unsafe self.scratch = scratch
   }
 
-  /// Where the text is; nil for a type that keeps none, or one of its own.
+  /// The address of the text; nil for a type that keeps none, or one of its own.
   @_noLocks
   func message(of object: UInt64, type: UInt64) -> UInt64? {
     // A C string, and a std::string: a pointer comes first in both.
@@ -80,7 +76,7 @@ private struct ThrownException {
     return memory.word(object &+ offset &+ 8)
   }
 
-  /// Where in an object of a class its std::runtime_error or std::logic_error lies.
+  /// The offset of std::runtime_error or std::logic_error in an object of a class derived from it.
   @_noLocks
   private func offsetOfStandardError(in type: UInt64) -> UInt64? {
     var current = type
@@ -106,11 +102,11 @@ private struct ThrownException {
   @_noLocks
   private func baseWithError(of type: UInt64) -> UInt64? {
     guard let sizes = memory.word(type &+ 16) else { return nil }
-    // Flags, then how many there are.
+    // Flags, then their number.
     var left = sizes &>> 32 < 8 ? sizes &>> 32 : 8
     var entry = type &+ 24
     while left > 0 {
-      // Where a virtual base lies only the object tells.
+      // Only the object tells where a virtual base lies.
       if let flags = memory.word(entry &+ 8), flags & 1 == 0, let base = memory.word(entry),
         leadsToError(base)
       {

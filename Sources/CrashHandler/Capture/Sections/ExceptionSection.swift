@@ -1,52 +1,69 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The exception: who, which signal, and what the runtime and libc said last.
+/// Writes the exception: thread, signal, and the last messages of the runtime and libc.
 ///
 /// RUNS-DURING-CRASH.
-@c(pm_write_exception) @_noLocks
-func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  capture.session.writer.startMap(.exception)
-  // First, so that a dump torn anywhere behind this still says who.
-  capture.session.writer.unsigned(
-    .exceptionThreadID, UInt64(UInt32(bitPattern: capture.session.exception.threadID)), width: 4)
-  // Nothing else: no signal came, and what the runtime said last it said of something else.
-  guard capture.session.request.isCrash else {
-    capture.session.writer.end()
-    return
-  }
-  capture.session.writer.signed(
-    .signalNumber, Int64(capture.session.exception.signal.number), width: 4)
-  if let information = capture.session.exception.signal.information {
-    capture.session.writer.signed(.signalCode, Int64(information.code), width: 4)
-    capture.session.writer.unsigned(.faultAddress, information.faultAddress)
-    // siginfo_t is 128 bytes by the kernel's ABI.
-    unsafe capture.session.writer.property(.signalInfo, information.address, count: 128)
-    writeSenderName(capture, information)
-  }
-  let text = TextWriter(capture)
-  let limit = 16384
-  text.write(
-    .fatalMessage, atPointer: capture.installed.runtime.fatalMessageBuffer, skipping: 0,
-    limit: limit)
-  // Behind the size, see pm_abort_message_pointer.
-  text.write(
-    .abortMessage, atPointer: capture.installed.runtime.abortMessagePointer, skipping: 4,
-    limit: limit)
-  capture.session.writer.end()
-}
+@safe
+struct ExceptionSection {
+  /// Bytes of a message at most.
+  private static var messageLimit: Int { @_noLocks get { 16384 } }
 
-/// What the process that sent the signal is called, while it still is there.
-@_noLocks
-private func writeSenderName(_ capture: Capture, _ information: SignalInformation) {
-  let (code, sender) = (information.code, information.sender)
-  // SI_USER, SI_QUEUE, SI_MESGQ and SI_TKILL have a sender, in si_pid.
-  guard code == 0 || code == -1 || code == -3 || code == -6 else { return }
-  guard sender > 0, sender != capture.shared.process.id,
-    let place = unsafe capture.session.writer.beginProperty(.senderName, capacity: 64)
-  else { return }
-  let count = unsafe ProcFile(proc: capture.session.files.proc.descriptor).readName(
-    of: sender, into: place, capacity: 64)
-  if count > 0 { capture.session.writer.finishProperty(count: count) }
+  private let exception: CapturedException
+  private let processID: Int32
+  private let proc: ProcReader
+  private let output: DumpOutput
+
+  @_noLocks
+  init(
+    _ exception: CapturedException, processID: Int32, proc: ProcReader, output: DumpOutput
+  ) {
+    self.exception = exception
+    self.processID = processID
+    self.proc = proc
+    self.output = output
+  }
+
+  /// Opens the map with the thread: a dump torn anywhere behind it still names it.
+  @_noLocks
+  func begin() {
+    output.startMap(.exception)
+    output.identifier(.exceptionThreadID, exception.threadID)
+  }
+
+  @_noLocks
+  func end() { output.end() }
+
+  @_noLocks
+  func writeSignal() {
+    output.signed(.signalNumber, Int64(exception.signal.number), width: 4)
+    guard let information = exception.signal.information else { return }
+    output.signed(.signalCode, Int64(information.code), width: 4)
+    output.unsigned(.faultAddress, information.faultAddress)
+    // siginfo_t is 128 bytes by the kernel's ABI.
+    unsafe output.property(.signalInfo, information.address, count: 128)
+    writeSenderName(information)
+  }
+
+  /// Writes the texts that two pointers lead to; libc's begins behind its size, see
+  /// `pm_abort_message_pointer`.
+  @_noLocks
+  func writeMessages(_ text: MemoryWriter, fatal: UInt64, abort: UInt64) {
+    let limit = ExceptionSection.messageLimit
+    text.writeText(.fatalMessage, atPointer: fatal, skipping: 0, limit: limit)
+    text.writeText(.abortMessage, atPointer: abort, skipping: 4, limit: limit)
+  }
+
+  /// Writes the name of the process that sent the signal, if it is still there.
+  @_noLocks
+  private func writeSenderName(_ information: SignalInformation) {
+    let (code, sender) = (information.code, information.sender)
+    // Only these have a sender, in si_pid.
+    guard code == SI_USER || code == SI_QUEUE || code == SI_MESGQ || code == SI_TKILL,
+      sender > 0, sender != processID,
+      let place = unsafe output.beginProperty(.senderName, capacity: 64)
+    else { return }
+    let count = unsafe proc.readName(of: sender, into: place, capacity: 64)
+    if count > 0 { output.finishProperty(count: count) }
+  }
 }

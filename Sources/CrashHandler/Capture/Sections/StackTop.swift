@@ -1,7 +1,7 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The top of the crashing thread's stack, written before any other thread is stopped.
+/// Writes the top of the crashing thread's stack, before any other thread is stopped.
 ///
 /// Enough for the innermost 64 frames of a kilobyte each. Straight from the registers: a list of
 /// mappings that was read while threads still run may be wrong when it is used, and takes as long as
@@ -11,38 +11,44 @@ internal import IntermediateDump
 @safe
 struct StackTop {
   private static var byteCount: Int { @_noLocks get { 65536 } }
-  /// As much of it as is flushed first, together with the exception: a few microseconds.
+  /// Bytes of it that are flushed first, together with the exception: a few microseconds.
   private static var firstByteCount: Int { @_noLocks get { 8192 } }
   /// Pages above the stack pointer of an overflow that may be its guard.
   private static var guardPages: Int { @_noLocks get { 64 } }
 
-  private let capture: Capture
+  private let memory: SafeMemory
+  private let regions: MemoryWriter
+  private let limit: Int
+  private let output: DumpOutput
 
+  /// - Parameter limit: bytes of the stack in the whole dump.
   @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
+  init(memory: SafeMemory, regions: MemoryWriter, limit: Int, output: DumpOutput) {
+    self.memory = memory
+    self.regions = regions
+    self.limit = limit
+    self.output = output
   }
 
   /// Writes what the stack pointer points to, and what the frame pointer does where that is farther
   /// up: a frame may be larger than all of it, and an overflow by such a frame leaves the stack
   /// pointer in other memory.
   @_noLocks
-  func write(_ context: SignalContext) {
+  func write(_ context: SignalContext) -> WrittenStack {
     let stackPointer = context.stackPointer
     let framePointer = context.framePointer
-    let limit = capture.installed.limits.crashingThreadStack
     var written = WrittenStack()
-    capture.session.writer.startArray(.stack)
-    let start = firstReadable(from: ThreadWriter.stackStart(stackPointer))
-    if start != 0 { written.first = writeInTwo(start, limit: limit) }
+    output.startArray(.stack)
+    let start = firstReadable(from: StackWriter.start(stackPointer))
+    if start != 0 { written.first = writeInTwo(start) }
     // No frame is larger than 2 GiB; a pointer that is no frame pointer points anywhere.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
     {
       written.second = write(framePointer & ~15, limit: limit &- written.first.count)
     }
-    capture.session.writer.end()
-    capture.session.writtenStack = written
+    output.end()
+    return written
   }
 
   /// The address, or that of the next page above it that can be read; 0 if that is far.
@@ -51,7 +57,7 @@ struct StackTop {
     var place = address
     var page = 0
     while page <= StackTop.guardPages {
-      if capture.memory.isReadable(place) { return place }
+      if memory.isReadable(place) { return place }
       place = (place & ~4095) &+ 4096
       page &+= 1
     }
@@ -59,10 +65,10 @@ struct StackTop {
   }
 
   @_noLocks
-  private func writeInTwo(_ address: UInt64, limit: Int) -> AddressRange {
+  private func writeInTwo(_ address: UInt64) -> AddressRange {
     let count = limit < StackTop.firstByteCount ? limit : StackTop.firstByteCount
     let first = write(address, limit: count)
-    if OwnDescriptors(capture).check() { capture.session.writer.flush() }
+    output.flush()
     guard first.count == count, count < limit, count < StackTop.byteCount else { return first }
     let rest = StackTop.byteCount &- count
     let left = limit &- count
@@ -73,75 +79,10 @@ struct StackTop {
   @_noLocks
   private func write(_ address: UInt64, limit: Int) -> AddressRange {
     let count = limit < StackTop.byteCount ? limit : StackTop.byteCount
-    let allowed = capture.memory.allowed(address, count: count)
+    let allowed = memory.allowed(address, count: count)
     guard allowed > 0 else { return AddressRange() }
-    let copied = ThreadWriter(capture).writeReadable(address, count: allowed)
-    return AddressRange(start: address, count: copied)
-  }
-}
-
-/// What of a stack is in the dump already: two runs of bytes.
-///
-/// RUNS-DURING-CRASH.
-struct WrittenStack {
-  var first = AddressRange()
-  var second = AddressRange()
-
-  @_noLocks
-  init() {}
-
-  /// Where the run ends that holds an address; the address itself if none does.
-  @_noLocks
-  func end(around address: UInt64) -> UInt64 {
-    if first.contains(address) { return first.end }
-    return second.contains(address) ? second.end : address
-  }
-
-  /// Where the next run begins above an address and below a limit; the limit if none does.
-  @_noLocks
-  func start(above address: UInt64, below limit: UInt64) -> UInt64 {
-    var result = limit
-    if first.count > 0, first.start > address, first.start < result { result = first.start }
-    if second.count > 0, second.start > address, second.start < result { result = second.start }
-    return result
-  }
-
-  /// How many bytes of the two lie in a range.
-  @_noLocks
-  func count(from start: UInt64, to end: UInt64) -> Int {
-    var result = 0
-    var place = start
-    while place < end {
-      let next = self.end(around: place)
-      if next > place {
-        result &+= Int(truncatingIfNeeded: (next < end ? next : end) &- place)
-        place = next
-      } else {
-        place = self.start(above: place, below: end)
-      }
-    }
-    return result
-  }
-}
-
-/// A run of addresses.
-///
-/// RUNS-DURING-CRASH.
-struct AddressRange {
-  let start: UInt64
-  let count: Int
-
-  @_noLocks
-  init(start: UInt64 = 0, count: Int = 0) {
-    self.start = start
-    self.count = count
-  }
-
-  var end: UInt64 { @_noLocks get { start &+ UInt64(truncatingIfNeeded: count) } }
-
-  @_noLocks
-  func contains(_ address: UInt64) -> Bool {
-    address &- start < UInt64(truncatingIfNeeded: count)
+    return AddressRange(
+      start: address, count: regions.writeReadable(address, count: allowed))
   }
 }
 
@@ -154,21 +95,22 @@ struct AddressRange {
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct CrashedStack {
-  private let capture: Capture
+  private let mappings: MappingTable
+  private let environmentStart: UInt64
 
   @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
+  init(mappings: MappingTable, environmentStart: UInt64) {
+    self.mappings = mappings
+    self.environmentStart = environmentStart
   }
 
-  /// What to capture from: the stack pointer, or the beginning of the thread's own stack if that
-  /// lies above and the frame pointer is in it.
+  /// The address to capture from: the stack pointer, or the beginning of the thread's own stack if
+  /// that lies above and the frame pointer is in it.
   @_noLocks
   func lowestAddress(_ context: SignalContext) -> UInt64 {
     let stackPointer = context.stackPointer
     let framePointer = context.framePointer
     guard stackPointer < framePointer else { return stackPointer }
-    let mappings = capture.session.mappings
     let index = mappings.index(endingAbove: framePointer)
     guard index < mappings.count, mappings[index].start <= framePointer,
       mappings[index].start > stackPointer, mappings[index].has(Mapping.isReadable)
@@ -177,7 +119,7 @@ struct CrashedStack {
     // and its arguments are at the top.
     guard
       contains(mappings[index], pm_thread_pointer())
-        || contains(mappings[index], capture.installed.environment.start)
+        || contains(mappings[index], environmentStart)
     else { return stackPointer }
     // Less the red zone, which the writer adds, that is where it starts.
     return mappings[index].start &+ 128

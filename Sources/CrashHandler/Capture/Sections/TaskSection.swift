@@ -1,49 +1,23 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The tasks that threads ran, and the memory that their names and calls can be read from.
+/// Writes the tasks that threads run, and the memory that their names and calls can be read from.
 ///
-/// Nothing of a task but where its memory is must be known here: a task's function frames lie in
-/// slabs of its own, which are copied whole.
+/// Only a task's memory must be found here: its function frames lie in slabs of its own, which are
+/// copied whole. The addresses are kept in scratch memory until then.
 ///
 /// RUNS-DURING-CRASH. Source: swift include/swift/ABI/Task.h, class AsyncTask; its thread-local
 /// variable in stdlib/public/Concurrency/Task.cpp, class ActiveTask.
-@c(pm_write_tasks) @_noLocks
-func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  let tasks = TaskWriter(capture)
-  guard tasks.areThere else { return }
-  capture.session.writer.startArray(.tasks)
-  // The capturing thread is the one in question, unless it captures another one's hang.
-  if !capture.session.request.isHang {
-    tasks.add(thread: capture.session.exception.threadID, threadPointer: pm_thread_pointer())
-  }
-  var index = 0
-  let count = capture.session.threads.count
-  while index < count, tasks.count < TaskWriter.limit {
-    let record = capture.session.threads[index]
-    if record.status.isStill {
-      tasks.add(thread: record.threadID, threadPointer: record.fields.threadPointer)
-    }
-    index &+= 1
-  }
-  capture.session.writer.end()
-  tasks.writeMemory()
-}
-
-/// Finds tasks, and keeps their addresses in scratch memory until their memory is written.
-///
-/// RUNS-DURING-CRASH.
 @safe
-private struct TaskWriter {
+struct TaskSection {
   /// Tasks taken at most.
-  static var limit: Int { @_noLocks get { 256 } }
+  private static var limit: Int { @_noLocks get { 256 } }
   /// Bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
   /// static executable, whose every thread-local variable is in one block.
   private static var blockLimit: Int { @_noLocks get { 4096 } }
   /// Pointers in such blocks that are followed, of all threads together.
   private static var candidateLimit: UInt64 { @_noLocks get { 16384 } }
-  /// Where in scratch memory the addresses begin, behind two counters, and where a block goes.
+  /// Offsets in scratch memory: of the addresses, behind two counters, and of a block.
   private static var addressesOffset: Int { @_noLocks get { 16 } }
   private static var blockOffset: Int { @_noLocks get { 8192 } }
   /// Slabs of the first task that are kept, and of each other: a slab is 1 KiB unless a function
@@ -57,42 +31,64 @@ private struct TaskWriter {
   /// Bytes of a task itself: its fields, its result and its first function frames.
   private static var taskSize: Int { @_noLocks get { 512 } }
 
-  private let capture: Capture
+  private let facts: pm_task_facts
   private let memory: SafeMemory
   private let scratch: Scratch
-  private let facts: pm_task_facts
+  private let regions: MemoryWriter
+  private let output: DumpOutput
 
   @_noLocks
-  init(_ capture: Capture) {
-    self.capture = capture
-    memory = capture.memory
-    scratch = capture.session.scratch
-    facts = capture.installed.runtime.tasks
-    // How many addresses there are, and how many candidates were followed.
+  init(
+    _ facts: pm_task_facts, memory: SafeMemory, scratch: Scratch, regions: MemoryWriter,
+    output: DumpOutput
+  ) {
+    self.facts = facts
+    self.memory = memory
+    self.scratch = scratch
+    self.regions = regions
+    self.output = output
+    // The number of addresses, and that of the candidates that were followed.
     scratch.setWord(0, 0)
     scratch.setWord(8, 0)
   }
 
-  var areThere: Bool { @_noLocks get { facts.task_metadata != 0 } }
+  /// - Parameters:
+  ///   - thread: the capturing one; 0 to leave it out.
+  ///   - others: of which those that stand still.
+  @_noLocks
+  func write(capturing thread: Int32, others: ThreadTable) {
+    guard facts.task_metadata != 0 else { return }
+    output.startArray(.tasks)
+    if thread != 0 { add(thread: thread, threadPointer: pm_thread_pointer()) }
+    var index = 0
+    let count = others.count
+    while index < count, self.count < TaskSection.limit {
+      let record = others[index]
+      if record.status.isStill {
+        add(thread: record.threadID, threadPointer: record.fields.threadPointer)
+      }
+      index &+= 1
+    }
+    output.end()
+    writeMemory()
+  }
 
-  var count: Int {
+  private var count: Int {
     @_noLocks get { Int(truncatingIfNeeded: scratch.word(0)) }
   }
 
   /// Writes the task that a thread runs, if it runs one.
   @_noLocks
-  func add(thread: Int32, threadPointer: UInt64) {
+  private func add(thread: Int32, threadPointer: UInt64) {
     guard threadPointer != 0, let task = task(at: threadPointer) else { return }
     let index = count
-    scratch.setWord(TaskWriter.addressesOffset &+ index &* 8, task)
+    scratch.setWord(TaskSection.addressesOffset &+ index &* 8, task)
     scratch.setWord(0, UInt64(truncatingIfNeeded: index &+ 1))
-    capture.session.writer.startMap(.task)
-    capture.session.writer.unsigned(
-      .taskThreadID, UInt64(UInt32(bitPattern: thread)), width: 4)
-    capture.session.writer.unsigned(.taskAddress, task)
-    capture.session.writer.unsigned(
-      .taskLayoutVersion, UInt64(facts.layout_version), width: 4)
-    capture.session.writer.end()
+    output.startMap(.task)
+    output.identifier(.taskThreadID, thread)
+    output.unsigned(.taskAddress, task)
+    output.unsigned(.taskLayoutVersion, UInt64(facts.layout_version), width: 4)
+    output.end()
   }
 
   /// The first word of the thread's block that points to a task.
@@ -102,14 +98,14 @@ private struct TaskWriter {
   @_noLocks
   private func task(at threadPointer: UInt64) -> UInt64? {
     let block = threadPointer &+ UInt64(bitPattern: facts.block_offset)
-    let limit = UInt64(truncatingIfNeeded: TaskWriter.blockLimit)
+    let limit = UInt64(truncatingIfNeeded: TaskSection.blockLimit)
     let size = facts.block_size < limit ? facts.block_size : limit
-    let copy = scratch.dropFirst(TaskWriter.blockOffset)
+    let copy = scratch.dropFirst(TaskSection.blockOffset)
     let count = memory.copy(block, to: copy, count: Int(truncatingIfNeeded: size))
     var followed = scratch.word(8)
     var offset = 0
     var found: UInt64?
-    while offset &+ 8 <= count, followed < TaskWriter.candidateLimit, found == nil {
+    while offset &+ 8 <= count, followed < TaskSection.candidateLimit, found == nil {
       let candidate = copy.word(offset)
       offset &+= 8
       guard candidate >= 0x10000, candidate & 15 == 0 else { continue }
@@ -121,25 +117,25 @@ private struct TaskWriter {
   }
 
   @_noLocks
-  func writeMemory() {
+  private func writeMemory() {
     let count = self.count
-    capture.session.writer.startArray(.memory)
+    output.startArray(.memory)
     var index = 0
     while index < count {
-      let task = scratch.word(TaskWriter.addressesOffset &+ index &* 8)
-      ThreadWriter(capture).writeRegion(task, count: TaskWriter.taskSize)
+      let task = scratch.word(TaskSection.addressesOffset &+ index &* 8)
+      regions.writeRegion(task, count: TaskSection.taskSize)
       if index == 0 {
-        writeSlabs(of: task, limit: TaskWriter.slabLimit, walkLimit: TaskWriter.walkLimit)
+        writeSlabs(of: task, limit: TaskSection.slabLimit, walkLimit: TaskSection.walkLimit)
       } else {
         writeSlabs(
-          of: task, limit: TaskWriter.otherSlabLimit, walkLimit: TaskWriter.otherWalkLimit)
+          of: task, limit: TaskSection.otherSlabLimit, walkLimit: TaskSection.otherWalkLimit)
       }
       index &+= 1
     }
-    capture.session.writer.end()
+    output.end()
   }
 
-  /// The slabs that the task's function frames lie in; of many the last ones, which hold the
+  /// Writes the slabs of the task's function frames; of many the last ones, which hold the
   /// innermost.
   ///
   /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
@@ -159,9 +155,8 @@ private struct TaskWriter {
     while index < total, let next = next(slab), let sizes = memory.word(slab &+ 16) {
       let used = sizes &>> 32
       if index >= total &- limit, used > 0 {
-        let kept = used < TaskWriter.slabSizeLimit ? used : TaskWriter.slabSizeLimit
-        ThreadWriter(capture).writeRegion(
-          slab, count: Int(truncatingIfNeeded: kept &+ 32))
+        let kept = used < TaskSection.slabSizeLimit ? used : TaskSection.slabSizeLimit
+        regions.writeRegion(slab, count: Int(truncatingIfNeeded: kept &+ 32))
       }
       index &+= 1
       slab = next

@@ -29,7 +29,7 @@ struct BreadcrumbRing {
     self.omitted = omitted
   }
 
-  /// How many were left since the program's start.
+  /// Breadcrumbs left since the program's start.
   var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
   var omittedCount: UInt32 { @_noLocks get { omitted.value } }
 

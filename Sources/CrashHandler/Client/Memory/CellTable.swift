@@ -149,7 +149,7 @@ struct CellState {
   private func bit(_ buffer: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: buffer) }
 }
 
-/// What became of a value that was to be set.
+/// The outcome of setting a value.
 ///
 /// RUNS-DURING-CRASH.
 struct CellResult: Equatable {
@@ -171,7 +171,7 @@ struct CellResult: Equatable {
   static func != (left: CellResult, right: CellResult) -> Bool { left.code != right.code }
 }
 
-/// What was found in a `ValueCell`.
+/// The contents of a `ValueCell`.
 ///
 /// RUNS-DURING-CRASH.
 struct CellReading {

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// Where everything lies that the program tells of itself while it runs.
+/// The memory of everything that the program tells of itself while it runs.
 ///
 /// One piece of static memory, all zeros at first: it is there before `startHandler`, needs no
 /// initialisation, and a forked child has its own copy.

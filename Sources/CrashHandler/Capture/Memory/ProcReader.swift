@@ -1,0 +1,165 @@
+internal import CSignalSafe
+
+/// Reads small files of /proc in a crash, relative to the descriptor held since install.
+///
+/// RUNS-DURING-CRASH. Source: proc(5).
+@safe
+struct ProcReader {
+  private let proc: Int32
+
+  @_noLocks
+  init(proc: Int32) {
+    self.proc = proc
+  }
+
+  /// True if there is no descriptor to read by.
+  var isMissing: Bool { @_noLocks get { proc < 0 } }
+
+  /// Opens a file or directory; negative, -errno, if it cannot be had.
+  @_noLocks
+  func open(_ path: UnsafePointer<CChar>, directory: Bool = false) -> Int32 {
+    let flags = directory ? O_RDONLY | O_CLOEXEC | O_DIRECTORY : O_RDONLY | O_CLOEXEC
+    var result = -Int(ENOENT)
+    var attempts = 0
+    while proc >= 0, attempts < 3 {
+      result = unsafe pm_openat(proc, path, flags)
+      // The thread has ended, or its process is not dumpable: no other answer will come.
+      if result >= 0 || result == -Int(ENOENT) || result == -Int(ESRCH) || result == -Int(EACCES) {
+        break
+      }
+      attempts &+= 1
+    }
+    return Int32(truncatingIfNeeded: result)
+  }
+
+  @_noLocks
+  func open(named path: StaticString, directory: Bool = false) -> Int32 {
+    unsafe open(ProcReader.characters(path), directory: directory)
+  }
+
+  @_noLocks
+  static func characters(_ path: StaticString) -> UnsafePointer<CChar> {
+    unsafe UnsafeRawPointer(path.utf8Start).assumingMemoryBound(to: CChar.self)
+  }
+
+  /// Reads an open file to its end, as much as there is room for; returns the bytes read.
+  @_noLocks
+  static func fill(
+    _ place: UnsafeMutableRawPointer, capacity: Int, from descriptor: Int32
+  ) -> Int {
+    var filled = 0
+    var attempts = 0
+    while filled < capacity, attempts < 4 {
+      let result = unsafe pm_read(descriptor, place + filled, capacity &- filled)
+      if result == 0 { break }
+      if result > 0 { filled &+= result }
+      attempts = result < 0 ? attempts &+ 1 : 0
+    }
+    return filled
+  }
+
+  /// Reads a file from its start.
+  ///
+  /// - Returns: bytes read, at most `capacity`; 0 if it cannot be read.
+  @_noLocks
+  func read(
+    _ path: UnsafePointer<CChar>, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    let descriptor = unsafe open(path)
+    guard descriptor >= 0 else { return 0 }
+    let filled = unsafe ProcReader.fill(place, capacity: capacity, from: descriptor)
+    _ = pm_close(descriptor)
+    return filled
+  }
+
+  @_noLocks
+  func read(named path: StaticString, into place: UnsafeMutableRawPointer, capacity: Int) -> Int {
+    unsafe read(ProcReader.characters(path), into: place, capacity: capacity)
+  }
+
+  /// Reads a file into scratch memory; empty if it cannot be read.
+  @_noLocks
+  func text(_ path: StaticString, in scratch: Scratch) -> TextScanner {
+    scratch.text(count: unsafe read(named: path, into: scratch.address, capacity: scratch.size))
+  }
+
+  /// Reads `self/task/<thread>/<name>` into scratch memory; empty if it cannot be read.
+  @_noLocks
+  func text(ofTask threadID: Int32, _ name: StaticString, in scratch: Scratch) -> TextScanner {
+    scratch.text(
+      count: unsafe readTask(threadID, name, into: scratch.address, capacity: scratch.size))
+  }
+
+  /// Reads `<process>/comm` without the line's end; 0 where it cannot be read.
+  @_noLocks
+  func readName(
+    of process: Int32, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    var path = unsafe TextBuffer(place, capacity: capacity)
+    path.append(decimal: Int64(process))
+    path.append("/comm")
+    path.append(byte: 0)
+    guard !path.isCut else { return 0 }
+    let count = unsafe read(
+      UnsafePointer(place.assumingMemoryBound(to: CChar.self)), into: place, capacity: capacity)
+    guard count > 0,
+      unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
+    else { return count }
+    return count &- 1
+  }
+
+  /// Reads `self/task/<thread>/<name>` from its start.
+  @_noLocks
+  func readTask(
+    _ threadID: Int32, _ name: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
+    // The path is built where the contents will go: it is not needed once the file is open.
+    var path = unsafe TextBuffer(place, capacity: capacity)
+    path.append("self/task/")
+    path.append(decimal: Int64(threadID))
+    path.append("/")
+    path.append(name)
+    path.append(byte: 0)
+    guard !path.isCut else { return 0 }
+    return unsafe read(
+      UnsafePointer(place.assumingMemoryBound(to: CChar.self)), into: place, capacity: capacity)
+  }
+}
+
+/// The names in a directory of /proc, one after the other.
+///
+/// RUNS-DURING-CRASH. Source: getdents64(2).
+@safe
+struct DirectoryEntries {
+  private let descriptor: Int32
+  private let scratch: Scratch
+  private var filled = 0
+  private var offset = 0
+
+  /// Reads from an open directory.
+  @_noLocks
+  init(_ descriptor: Int32, in scratch: Scratch) {
+    self.descriptor = descriptor
+    self.scratch = scratch
+  }
+
+  /// The next name, "." and ".." among them; nil at the end.
+  @_noLocks
+  mutating func next() -> TextScanner? {
+    // struct linux_dirent64: d_ino (8), d_off (8), d_reclen (2), d_type (1), d_name.
+    if offset &+ 19 >= filled {
+      var attempts = 0
+      repeat {
+        filled = unsafe pm_getdents64(descriptor, scratch.address, scratch.size)
+        attempts &+= 1
+      } while filled < 0 && attempts < 3
+      offset = 0
+      guard filled > 19 else { return nil }
+    }
+    let length = Int(
+      unsafe scratch.address.loadUnaligned(fromByteOffset: offset &+ 16, as: UInt16.self))
+    guard length > 19, offset &+ length <= filled else { return nil }
+    defer { offset &+= length }
+    return scratch.bytes(offset &+ 19, count: length &- 19).text
+  }
+}

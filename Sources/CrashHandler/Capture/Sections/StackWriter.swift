@@ -1,0 +1,159 @@
+internal import IntermediateDump
+
+/// Writes a thread's stack.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct StackWriter {
+  private let regions: MemoryWriter
+  private let mappings: MappingTable
+  private let output: DumpOutput
+
+  @_noLocks
+  init(regions: MemoryWriter, mappings: MappingTable, output: DumpOutput) {
+    self.regions = regions
+    self.mappings = mappings
+    self.output = output
+  }
+
+  /// Writes a stack from just below its pointer to the end of its mapping, as far as the limit goes.
+  ///
+  /// - Parameters:
+  ///   - stackPointer: after an overflow it lies in the guard page; then from the next readable
+  ///     mapping up.
+  ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the
+  ///     bottom.
+  ///   - written: what is in the dump already, and counts as written.
+  @_noLocks
+  func write(from stackPointer: UInt64, limit: Int, written: WrittenStack = WrittenStack()) {
+    let wanted = StackWriter.start(stackPointer)
+    guard mappings.count > 0 else {
+      writeWithoutMappings(from: wanted, limit: limit, written: written)
+      return
+    }
+    let index = mappings.readable(endingAbove: wanted)
+    guard index < mappings.count else { return }
+    let mapping = mappings[index]
+    let start = mapping.start > wanted ? mapping.start : wanted
+    // A pointer far below any mapping is not a stack pointer at all.
+    guard start &- wanted <= 1 &<< 30 else { return }
+    output.unsigned(.stackRegionStart, mapping.start)
+    output.unsigned(.stackRegionEnd, mapping.end)
+    let size = Int(truncatingIfNeeded: mapping.end &- start)
+    let top = size <= limit ? size : limit / 4 &* 3 & ~15
+    let bottom = size <= limit ? 0 : (limit &- top) & ~15
+    let topEnd = start &+ UInt64(truncatingIfNeeded: top)
+    let bottomStart = mapping.end &- UInt64(truncatingIfNeeded: bottom)
+    output.startArray(.stack)
+    writeMemory(from: start, to: topEnd, except: written)
+    if bottom > 0 { writeMemory(from: bottomStart, to: mapping.end, except: written) }
+    output.end()
+    let omitted = size &- top &- bottom &- written.count(from: topEnd, to: bottomStart)
+    if omitted > 0 { output.unsigned(.stackBytesOmitted, UInt64(truncatingIfNeeded: omitted)) }
+  }
+
+  /// The lowest address of a stack that is captured.
+  ///
+  /// The System V ABI lets a leaf function use 128 bytes below the stack pointer.
+  @_noLocks
+  static func start(_ stackPointer: UInt64) -> UInt64 {
+    stackPointer < 128 ? 0 : (stackPointer &- 128) & ~15
+  }
+
+  /// Writes as much as can be read: without /proc the end of the stack is not known.
+  @_noLocks
+  private func writeWithoutMappings(from address: UInt64, limit: Int, written: WrittenStack) {
+    output.startArray(.stack)
+    var done = Int(truncatingIfNeeded: written.end(around: address) &- address)
+    while done < limit {
+      let rest = limit &- done
+      let piece = rest < MemoryWriter.regionSize ? rest : MemoryWriter.regionSize
+      let start = address &+ UInt64(truncatingIfNeeded: done)
+      let allowed = regions.memory.allowed(start, count: piece)
+      guard allowed > 0, regions.writeReadable(start, count: allowed) == piece else { break }
+      done &+= piece
+    }
+    output.end()
+  }
+
+  /// Writes a range but for what is written already.
+  @_noLocks
+  private func writeMemory(from start: UInt64, to end: UInt64, except written: WrittenStack) {
+    var place = start
+    while place < end {
+      let next = written.end(around: place)
+      if next > place {
+        place = next
+        continue
+      }
+      let stop = written.start(above: place, below: end)
+      regions.write(place, count: Int(truncatingIfNeeded: stop &- place))
+      place = stop
+    }
+  }
+}
+
+/// The part of a stack that is in the dump already: two runs of bytes.
+///
+/// RUNS-DURING-CRASH.
+struct WrittenStack {
+  var first = AddressRange()
+  var second = AddressRange()
+
+  @_noLocks
+  init() {}
+
+  /// The end of the run that holds an address; the address itself if none does.
+  @_noLocks
+  func end(around address: UInt64) -> UInt64 {
+    if first.contains(address) { return first.end }
+    return second.contains(address) ? second.end : address
+  }
+
+  /// The start of the next run above an address and below a limit; the limit if there is none.
+  @_noLocks
+  func start(above address: UInt64, below limit: UInt64) -> UInt64 {
+    var result = limit
+    if first.count > 0, first.start > address, first.start < result { result = first.start }
+    if second.count > 0, second.start > address, second.start < result { result = second.start }
+    return result
+  }
+
+  /// Bytes of the two that lie in a range.
+  @_noLocks
+  func count(from start: UInt64, to end: UInt64) -> Int {
+    var result = 0
+    var place = start
+    while place < end {
+      let next = self.end(around: place)
+      if next > place {
+        result &+= Int(truncatingIfNeeded: (next < end ? next : end) &- place)
+        place = next
+      } else {
+        place = self.start(above: place, below: end)
+      }
+    }
+    return result
+  }
+}
+
+/// A run of addresses.
+///
+/// RUNS-DURING-CRASH.
+struct AddressRange {
+  let start: UInt64
+  let count: Int
+
+  @_noLocks
+  init(start: UInt64 = 0, count: Int = 0) {
+    self.start = start
+    self.count = count
+  }
+
+  var end: UInt64 { @_noLocks get { start &+ UInt64(truncatingIfNeeded: count) } }
+
+  @_noLocks
+  func contains(_ address: UInt64) -> Bool {
+    address &- start < UInt64(truncatingIfNeeded: count)
+  }
+}

@@ -1,0 +1,262 @@
+internal import CSignalSafe
+internal import Glibc
+internal import IntermediateDump
+internal import PendingDumps
+
+/// The files that a live handler has in the pending directory: the locked dump, its run record and its
+/// FIFO.
+///
+/// Ordinary code. Dropping it without `keep()` removes them again.
+struct PendingDumpFiles: ~Copyable {
+  let reportID: ReportID
+  let lockedName: PendingDumpName
+  /// The pending directory, for names relative to it.
+  let directoryDescriptor: Int32
+  /// The locked dump, open for writing.
+  private(set) var descriptor: Int32 = -1
+  /// The FIFO's read end.
+  private(set) var fifoDescriptor: Int32 = -1
+  /// The run record, open for writing notes into it, and whether it has room for them.
+  private(set) var recordDescriptor: Int32 = -1
+  /// The mapping that shows others that this process lives; none if it would not show.
+  private(set) var recordMapping = RecordMapping()
+  private(set) var followsRun = false
+  /// The record of this process, as it is in the run record.
+  let owningRun: RunRecord
+  /// The database, absolute and without links.
+  let databasePath: String
+  /// The files' owner, if this process is root and the database another user's.
+  let owner: DirectoryOwner?
+
+  private let directory: String
+  private var createdNames: [String] = []
+  private var openDescriptors: [Int32] = []
+  private var isKept = false
+
+  /// Makes the directories, then FIFO, run record and locked file, in this order: a locked file never
+  /// lies there without what tells whether its owner lives.
+  ///
+  /// - Parameters:
+  ///   - database: the database directory.
+  ///   - identifier: a valid identifier.
+  ///   - record: of this process; its course is nil where nothing is to be said of the run.
+  ///   - host: of this process.
+  /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
+  static func make(
+    database: String, identifier: String, record: RunRecord, host: HostIdentity
+  ) throws(CrashHandlerError) -> PendingDumpFiles {
+    let fileSizeSignal = FileSizeSignal()
+    defer { _ = fileSizeSignal }
+    let reportID = ReportID()
+    guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
+    else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
+    let directory = database + "/" + PendingDumpName.directory
+    var directoryDescriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if directoryDescriptor < 0 {
+      try makeDirectory(database)
+      try makeDirectory(directory)
+      directoryDescriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    }
+    guard directoryDescriptor >= 0 else { throw error("open the directory", directory) }
+    var files = PendingDumpFiles(
+      lockedName: name, database: absolutePath(database), directory: directory,
+      directoryDescriptor: directoryDescriptor, owner: owner(of: database), owningRun: record)
+    files.owner?.give(directoryDescriptor)
+    PendingDumpBound(
+      directoryDescriptor: directoryDescriptor, identifier: identifier, host: host
+    ).apply(wholly: PendingDumpBound.isDue(for: reportID))
+    try files.makeFIFO(name.with(role: .fifo).description)
+    files.recordDescriptor = try files.writeRunRecord(
+      record, as: name.with(role: .runRecord).description)
+    files.descriptor = try files.create(name.description)
+    // Blocks of the file are held now, so that the dump can be written when the disk is full. A
+    // file system that cannot hold blocks (EOPNOTSUPP) only loses this.
+    _ = pm_preallocate(files.descriptor, 1 << 20)
+    return files
+  }
+
+  private init(
+    lockedName: PendingDumpName, database: String, directory: String, directoryDescriptor: Int32,
+    owner: DirectoryOwner?, owningRun: RunRecord
+  ) {
+    self.owner = owner
+    self.owningRun = owningRun
+    databasePath = database
+    reportID = lockedName.reportID
+    self.lockedName = lockedName
+    self.directory = directory
+    self.directoryDescriptor = directoryDescriptor
+    openDescriptors = [directoryDescriptor]
+  }
+
+  /// Leaves the files where they are, and open, for the rest of the process's life.
+  mutating func keep() {
+    isKept = true
+  }
+
+  deinit {
+    guard !isKept else { return }
+    var mapping = recordMapping
+    mapping.remove()
+    for name in createdNames { unsafe unlinkat(directoryDescriptor, name, 0) }
+    for descriptor in openDescriptors { close(descriptor) }
+  }
+
+  // MARK: - Steps
+
+  /// Holds the FIFO's read end open, close-on-exec: while somebody has it open, the owner lives.
+  private mutating func makeFIFO(_ name: String) throws(CrashHandlerError) {
+    guard unsafe mkfifoat(directoryDescriptor, name, 0o600) == 0 else {
+      throw Self.error("make a FIFO in", directory)
+    }
+    createdNames.append(name)
+    let descriptor = unsafe openat(
+      directoryDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw Self.error("open a FIFO in", directory) }
+    owner?.give(descriptor)
+    openDescriptors.append(descriptor)
+    fifoDescriptor = descriptor
+  }
+
+  private mutating func writeRunRecord(
+    _ record: RunRecord, as name: String
+  ) throws(CrashHandlerError) -> Int32 {
+    let (descriptor, isMapped) = try mapRunRecord(as: name)
+    var record = record
+    record.isMapped = isMapped
+    if record.course != nil {
+      followsRun = Self.write(record, to: descriptor)
+      if followsRun { return descriptor }
+      // Too large for a limit on the size of files; who the owner is fits into a few hundred bytes.
+      ftruncate(descriptor, 0)
+      lseek(descriptor, 0, SEEK_SET)
+    }
+    record.course = nil
+    guard Self.write(record, to: descriptor) else { throw Self.error("write a file in", directory) }
+    return descriptor
+  }
+
+  /// Makes the file, maps it, and asks the kernel whether that shows, as a converter asks later:
+  /// without any other open end for writing.
+  ///
+  /// - Returns: the file, open for writing only, and whether a converter can tell by the mapping
+  ///   that this process lives.
+  private mutating func mapRunRecord(
+    as name: String
+  ) throws(CrashHandlerError) -> (descriptor: Int32, isMapped: Bool) {
+    let first = try create(name)
+    recordMapping = RecordMapping(of: first)
+    guard recordMapping.isMapped else { return (first, false) }
+    openDescriptors.removeLast()
+    close(first)
+    let isShown = RecordLease.probe(name, in: directoryDescriptor) == .refused
+    if !isShown { recordMapping.remove() }
+    let second = unsafe openat(directoryDescriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard second >= 0 else { throw Self.error("open a file in", directory) }
+    openDescriptors.append(second)
+    return (second, isShown)
+  }
+
+  /// False if the file did not become whole.
+  private static func write(_ record: RunRecord, to descriptor: Int32) -> Bool {
+    let contents = record.encoded() ?? []
+    let written = unsafe contents.withUnsafeBytes { bytes in
+      unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+    }
+    return written == contents.count
+  }
+
+  /// Creates a file that must not exist.
+  private mutating func create(_ name: String) throws(CrashHandlerError) -> Int32 {
+    // For reading too: a run record is mapped, and a dump may have to be copied.
+    let descriptor = unsafe openat(
+      directoryDescriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw Self.error("make a file in", directory) }
+    owner?.give(descriptor)
+    createdNames.append(name)
+    openDescriptors.append(descriptor)
+    return descriptor
+  }
+
+  private static func owner(of database: String) -> DirectoryOwner? {
+    guard geteuid() == 0 else { return nil }
+    let descriptor = unsafe open(database, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return DirectoryOwner(of: descriptor)
+  }
+
+  /// Makes a directory and those above it that are missing.
+  private static func makeDirectory(_ path: String) throws(CrashHandlerError) {
+    if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+      try makeDirectory(String(path[..<slash]))
+      if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    }
+    throw error("make the directory", path)
+  }
+
+  /// As realpath(3); the path itself where that fails.
+  private static func absolutePath(_ path: String) -> String {
+    guard let resolved = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved)
+  }
+
+  private static func error(_ action: String, _ path: String) -> CrashHandlerError {
+    let number = errno
+    let advice =
+      switch number {
+      case EACCES, EPERM: "; give this user write permission, or name another directory"
+      case EROFS: "; name a directory on a disk that is writable, such as a mounted volume"
+      case ENOENT: "; make its parent directory first"
+      case ENOTDIR: "; a part of the path is a file"
+      case ENOSPC, EDQUOT: "; free some space"
+      case EFBIG: "; raise the limit on the size of files (ulimit -f)"
+      default: ""
+      }
+    return CrashHandlerError(
+      .unusableDatabase, "cannot \(action) '\(path)'\(advice)", errno: number)
+  }
+}
+
+/// Keeps SIGXFSZ from the calling thread while the handler's files are made.
+///
+/// A write beyond RLIMIT_FSIZE raises it, and its default action ends the process: `startHandler`
+/// under `ulimit -f 0` is an error of the write, not the program's end. Ordinary code. Dropping it
+/// takes the signal away that came meanwhile, and puts the thread's mask back.
+///
+/// Source: write(2), EFBIG; setrlimit(2), RLIMIT_FSIZE.
+private struct FileSizeSignal: ~Copyable {
+  private var previousMask = sigset_t()
+  private let wasPending: Bool
+
+  init() {
+    wasPending = Self.isPending
+    var mask = Self.set
+    unsafe pthread_sigmask(SIG_BLOCK, &mask, &previousMask)
+  }
+
+  deinit {
+    // The kernel sends it to the thread that wrote, so nobody else's is taken.
+    if !wasPending, Self.isPending {
+      var mask = Self.set
+      var now = timespec()
+      while unsafe sigtimedwait(&mask, nil, &now) < 0, errno == EINTR {}
+    }
+    var mask = previousMask
+    unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+  }
+
+  private static var set: sigset_t {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    unsafe sigaddset(&set, SIGXFSZ)
+    return set
+  }
+
+  private static var isPending: Bool {
+    var pending = sigset_t()
+    return unsafe sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1
+  }
+}

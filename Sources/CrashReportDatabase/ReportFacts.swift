@@ -1,0 +1,71 @@
+package import IntermediateDump
+
+/// The facts of a report that lists show, found by analysing its minidump once.
+package struct ReportFacts: Sendable, Equatable, Codable {
+  /// The product's name, else the executable's.
+  package var program: String?
+  /// The product's version.
+  package var version: String?
+  /// The signal's name; nil for a report without a crash.
+  package var signal: String?
+  /// A word for the cause, as in the report's JSON.
+  package var cause: String?
+  /// The message of the runtime or the C library that ended the process.
+  package var message: String?
+  /// Nil where the dump has lost the signal.
+  package var signature: String?
+  /// The innermost call of the program's own code.
+  package var place: String?
+  /// A word for the way in which a run ended that left no dump; nil for the report of a dump.
+  package var end: String?
+  /// The time of the crash; nil where the dump does not say.
+  package var time: Timestamp?
+  /// True if names were looked for without a bound on time: then signature and place are final.
+  package var isNamed = false
+
+  package init() {}
+
+  /// The texts in the order in which a record has them.
+  private static var texts: [WritableKeyPath<ReportFacts, String?>] {
+    [
+      \.program, \.version, \.signal, \.cause, \.message, \.signature, \.place, \.end,
+    ]
+  }
+
+  /// A text that is longer is cut: a list shows one line.
+  private static let maximumTextSize = 1 << 10
+  private static let noText = UInt16.max
+  private static let noTime = Int64.min
+
+  func append(to bytes: inout [UInt8]) {
+    bytes.append(littleEndian: time?.nanoseconds ?? Self.noTime)
+    bytes.append(isNamed ? 1 : 0)
+    for path in Self.texts {
+      guard let text = self[keyPath: path] else {
+        bytes.append(littleEndian: Self.noText)
+        continue
+      }
+      let utf8 = text.utf8.prefix(Self.maximumTextSize)
+      bytes.append(littleEndian: UInt16(utf8.count))
+      bytes += utf8
+    }
+  }
+
+  /// Reads what `append` wrote; nil if it is not wholly there.
+  init?(reading bytes: ArraySlice<UInt8>) {
+    guard let time = bytes.littleEndian(at: 0, as: Int64.self),
+      let flags = bytes.littleEndian(at: 8, as: UInt8.self)
+    else { return nil }
+    self.time = time == Self.noTime ? nil : Timestamp(nanoseconds: time)
+    isNamed = flags & 1 != 0
+    var rest = bytes.dropFirst(9)
+    for path in Self.texts {
+      guard let size = rest.littleEndian(at: 0, as: UInt16.self) else { return nil }
+      rest = rest.dropFirst(2)
+      guard size != Self.noText else { continue }
+      guard rest.count >= Int(size) else { return nil }
+      self[keyPath: path] = String(decoding: rest.prefix(Int(size)), as: UTF8.self)
+      rest = rest.dropFirst(Int(size))
+    }
+  }
+}

@@ -1,0 +1,91 @@
+internal import CSignalSafe
+internal import Glibc
+internal import IntermediateDump
+
+/// A FIFO whose read end a converter holds open while it has claims: without a reader, or removed, it
+/// shows in any PID namespace that the claims are void.
+///
+/// A program may close it while it converts (close_range). Then another converter takes the dump too,
+/// and both make one report of it; so it is enough here, but not for the owner of a locked file.
+package final class ClaimWitness {
+  /// Before the `@` of its name.
+  static let identifier = "converter"
+
+  private var number: UInt64?
+  /// Of the directory and of the FIFO.
+  private var directoryDescriptor: Int32 = -1
+  private var descriptor: Int32 = -1
+
+  package init() {}
+
+  deinit {
+    guard descriptor >= 0, let number else { return }
+    unsafe unlinkat(directoryDescriptor, Self.name(number), 0)
+    close(directoryDescriptor)
+    close(descriptor)
+  }
+
+  /// The FIFO and the calling thread for the names of claims; nil where none can be made.
+  ///
+  /// The first call makes the FIFO.
+  ///
+  /// - Parameter directory: the descriptor of the pending directory.
+  package func witness(in directory: Int32, host: HostIdentity) -> PendingDumpName.Witness? {
+    if number == nil { make(in: directory) }
+    guard descriptor >= 0, let number, host.boot != 0 else { return nil }
+    return PendingDumpName.Witness(
+      boot: host.boot, number: number, thread: UInt32(bitPattern: pm_gettid()))
+  }
+
+  private func make(in directory: Int32) {
+    // Another converter that looks between the two steps removes it as a dead one's.
+    for _ in 0..<8 {
+      let candidate = UInt64.random(in: 1 ... .max)
+      number = candidate
+      let name = Self.name(candidate)
+      guard unsafe mkfifoat(directory, name, 0o600) == 0 else {
+        if errno == EEXIST { continue }
+        return
+      }
+      let opened = unsafe openat(directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+      var (own, named) = (stat(), stat())
+      if opened >= 0, unsafe fstat(opened, &own) == 0,
+        unsafe fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
+        own.st_dev == named.st_dev, own.st_ino == named.st_ino
+      {
+        directoryDescriptor = fcntl(directory, F_DUPFD_CLOEXEC, 0)
+        if directoryDescriptor >= 0 {
+          descriptor = opened
+          return
+        }
+      }
+      if opened >= 0 { close(opened) }
+      unsafe unlinkat(directory, name, 0)
+    }
+  }
+
+  /// Looks at the witness of a claim.
+  package static func probe(_ number: UInt64, in directory: Int32) -> FIFOProbe {
+    FIFOProbe.look(at: name(number), in: directory)
+  }
+
+  /// True for the name of a witness that nobody holds.
+  package static func isLeft(_ name: PendingDumpName, in directory: Int32) -> Bool {
+    guard name.role == .fifo, name.identifier == identifier,
+      name.reportID.bytes.suffix(8) == Self.tail[...]
+    else { return false }
+    let probe = FIFOProbe.look(at: name.description, in: directory)
+    return probe == .noReader || probe == .missing
+  }
+
+  /// The end of no random report ID.
+  private static let tail: [UInt8] = [0x80, 0, 0, 0, 0, 0, 0, 0]
+
+  private static func name(_ number: UInt64) -> String {
+    let bytes = (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } + tail
+    let name = ReportID(bytes: bytes).flatMap {
+      PendingDumpName(identifier: identifier, reportID: $0, role: .fifo)
+    }
+    return name?.description ?? ""
+  }
+}

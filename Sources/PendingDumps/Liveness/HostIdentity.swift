@@ -1,0 +1,82 @@
+internal import Glibc
+
+/// The boot and the namespaces of this process, and its identity there.
+package struct HostIdentity: Sendable, Equatable {
+  /// `/proc/sys/kernel/random/boot_id`.
+  package var bootID: String?
+  /// The inode of `/proc/self/ns/pid`.
+  package var processNamespace: UInt64?
+  /// The inode of `/proc/self/ns/time`, which shifts the start times that this process reads; nil in
+  /// kernels before 5.6.
+  package var timeNamespace: UInt64?
+  /// True if `/proc` shows the processes of this PID namespace: a namespace can be entered without a
+  /// mount of its own.
+  package var isProcOurs: Bool
+  package var processID: UInt32
+  /// Nil where `/proc` does not say.
+  package var startTime: UInt64?
+
+  package init(
+    bootID: String?, processNamespace: UInt64?, isProcOurs: Bool, processID: UInt32,
+    startTime: UInt64?, timeNamespace: UInt64? = nil
+  ) {
+    self.bootID = bootID
+    self.processNamespace = processNamespace
+    self.isProcOurs = isProcOurs
+    self.processID = processID
+    self.startTime = startTime
+    self.timeNamespace = timeNamespace
+  }
+
+  /// Asks the system; not kept, because a fork changes the answer.
+  ///
+  /// - Parameter statistics: the calling process's.
+  package static func current(
+    _ statistics: ProcessStatistics? = ProcessStatistics.current()
+  ) -> HostIdentity {
+    let processID = getpid()
+    let isProcOurs = SystemFile.target("/proc/self") == "\(processID)"
+    return HostIdentity(
+      bootID: currentBootID(), processNamespace: SystemFile.inode("/proc/self/ns/pid"),
+      isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),
+      startTime: isProcOurs ? statistics?.startTime : nil,
+      timeNamespace: SystemFile.inode("/proc/self/ns/time"))
+  }
+
+  /// The ID of this boot; nil where `/proc` does not say.
+  package static func currentBootID() -> String? {
+    let text = SystemFile.bytes("/proc/sys/kernel/random/boot_id", isOneRecord: true)
+      .map(bootID(of:))
+    return text?.isEmpty == false ? text : nil
+  }
+
+  /// The text of `/proc/sys/kernel/random/boot_id` without the line's end.
+  static func bootID(of text: [UInt8]) -> String {
+    String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+  }
+
+  /// The inode of the first time namespace: its clocks are those of the machine.
+  ///
+  /// Source: Linux include/uapi/linux/nsfs.h, TIME_NS_INIT_INO.
+  package static let firstTimeNamespace: UInt64 = 0xEFFF_FFFA
+
+  /// A digest of boot and namespaces, in which process ID and start time are valid, for the names of
+  /// claims; 0 if these are not known.
+  ///
+  /// 32-bit FNV-1a. With two places of one digest, one in 4 billion, the process of a claim seems dead;
+  /// the database still makes one report of the dump.
+  package var place: UInt32 {
+    guard let bootID, let processNamespace, isProcOurs, startTime != nil else { return 0 }
+    return Self.digest("\(bootID)/\(processNamespace)/\(timeNamespace ?? 0)")
+  }
+
+  /// A digest of the boot alone; 0 if it is not known.
+  package var boot: UInt32 { bootID.map(Self.boot(of:)) ?? 0 }
+
+  /// The digest of another boot.
+  package static func boot(of bootID: String) -> UInt32 { digest(bootID) }
+
+  private static func digest(_ text: String) -> UInt32 {
+    max(text.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, 1)
+  }
+}

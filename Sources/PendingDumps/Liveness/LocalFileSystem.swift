@@ -1,0 +1,37 @@
+/// Tells file systems of this machine alone from those that other machines may write to.
+package enum LocalFileSystem {
+  /// The local ones: one that is not known counts as shared, which only costs time.
+  private static let types: Set<String> = [
+    "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "jfs", "tmpfs", "ramfs",
+    "rootfs", "overlay", "ecryptfs",
+  ]
+
+  /// True if a directory lies on such a file system; false where `/proc` does not tell.
+  package static func contains(descriptor: Int32) -> Bool {
+    guard let information = SystemFile.bytes("/proc/self/fdinfo/\(descriptor)"),
+      let mounts = SystemFile.bytes("/proc/self/mountinfo", limit: 4 << 20),
+      let type = fileSystemType(fdinfo: information, mountinfo: mounts)
+    else { return false }
+    return types.contains(type)
+  }
+
+  /// The type of the mount that an open file is on, by the mount's ID: device numbers do not tell
+  /// on Btrfs.
+  ///
+  /// Source: proc_pid_fdinfo(5), `mnt_id`; proc_pid_mountinfo(5), fields 1 and 9.
+  static func fileSystemType(fdinfo: [UInt8], mountinfo: [UInt8]) -> String? {
+    let lines = fdinfo.split(separator: UInt8(ascii: "\n"))
+    guard let line = lines.first(where: { $0.starts(with: Array("mnt_id:".utf8)) }) else {
+      return nil
+    }
+    let identifier = line.dropFirst(7).drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    for mount in mountinfo.split(separator: UInt8(ascii: "\n")) {
+      let fields = mount.split(separator: UInt8(ascii: " "))
+      guard fields.first == identifier,
+        let dash = fields.firstIndex(of: [UInt8(ascii: "-")]), dash + 1 < fields.count
+      else { continue }
+      return String(decoding: fields[dash + 1], as: UTF8.self)
+    }
+    return nil
+  }
+}

@@ -1,0 +1,106 @@
+internal import Glibc
+
+/// The fields of `/proc/<pid>/stat` that tell one process from the next of the same ID.
+///
+/// Source: proc_pid_stat(5), fields 3, 20, 22, 28 and 52.
+package struct ProcessStatistics: Sendable, Equatable {
+  package var state: UInt8
+  package var threadCount: Int64
+  /// Clock ticks after boot.
+  package var startTime: UInt64
+  /// The start of the main stack, another one after exec; 0 where the kernel does not tell.
+  package var stackStart: UInt64
+  /// The wait status of a process that nobody has waited for yet; 0 also where the kernel keeps it
+  /// from this user.
+  package var waitStatus: Int32?
+
+  package init(state: UInt8, threadCount: Int64, startTime: UInt64, stackStart: UInt64) {
+    self.state = state
+    self.threadCount = threadCount
+    self.startTime = startTime
+    self.stackStart = stackStart
+  }
+
+  /// Reads the file's text; nil if it has another form.
+  package init?(statText text: [UInt8]) {
+    // Field 2, the name, may hold blanks and parentheses; no later field does.
+    guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    var (state, threadCount, startTime, stackStart) = (
+      UInt8?.none, Int64?.none, UInt64?.none, UInt64?.none
+    )
+    var waitStatus: Int32?
+    var (index, start) = (0, nameEnd + 1)
+    // Behind the last field there is a line feed.
+    while index <= 49, start < text.count {
+      var end = start
+      while end < text.count, text[end] > UInt8(ascii: " ") { end += 1 }
+      if end > start {
+        let field = text[start..<end]
+        switch index {
+        case 0: state = field.count == 1 ? field.first : nil
+        case 17: threadCount = Self.number(field).flatMap(Int64.init(exactly:))
+        case 19: startTime = Self.number(field)
+        case 25: stackStart = Self.number(field)
+        case 49: waitStatus = Self.number(field).flatMap(Int32.init(exactly:))
+        default: break
+        }
+        index += 1
+      }
+      start = end + 1
+    }
+    guard let state, let threadCount, let startTime, let stackStart else { return nil }
+    self.init(
+      state: state, threadCount: threadCount, startTime: startTime, stackStart: stackStart)
+    self.waitStatus = waitStatus
+  }
+
+  /// Those of the calling process; nil without `/proc`.
+  package static func current() -> ProcessStatistics? {
+    SystemFile.bytes("/proc/self/stat", isOneRecord: true)
+      .flatMap(ProcessStatistics.init(statText:))
+  }
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+    var value: UInt64 = 0
+    for digit in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = product.addingReportingOverflow(UInt64(digit & 15))
+      if overflow || carry { return nil }
+      value = sum
+    }
+    return value
+  }
+
+  /// True for a process that has ended and only waits for its parent.
+  ///
+  /// A main thread that ended by `pthread_exit`, as libdispatch's `dispatchMain` does, shows the
+  /// same letter while the other threads live on.
+  package var hasEnded: Bool {
+    switch state {
+    case UInt8(ascii: "Z"): threadCount <= 1
+    case UInt8(ascii: "X"), UInt8(ascii: "x"): true
+    default: false
+    }
+  }
+}
+
+/// The process of an ID, as far as it can be seen.
+package enum ProcessProbe: Sendable, Equatable {
+  /// No process has this ID.
+  case missing
+  /// One has, but `/proc` does not show it.
+  case unreadable
+  case found(ProcessStatistics)
+
+  /// Looks at a process of this PID namespace.
+  package static func look(at processID: UInt32) -> ProcessProbe {
+    guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
+    if let text = SystemFile.bytes("/proc/\(processID)/stat") {
+      guard let statistics = ProcessStatistics(statText: text) else { return .unreadable }
+      return .found(statistics)
+    }
+    // A mount option can hide other users' processes in /proc.
+    return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
+  }
+}

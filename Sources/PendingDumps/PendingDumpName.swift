@@ -1,0 +1,160 @@
+package import IntermediateDump
+
+/// The name of a file in the pending directory: the program, the report that it becomes, and the right
+/// to touch it.
+///
+/// `<identifier>@<uuid>.locked` while its owner may still write; the same without the suffix once
+/// the dump is finished; `<identifier>@<uuid>.<attempt>-<pid>-<start time>-<place>-<boot>-<FIFO>-<tid>.claimed`
+/// while a converter works on it (without the last three where it has no FIFO);
+/// `<identifier>@<uuid>.hang` while a hang lasts. Beside a locked file lie its owner's run record
+/// (`.run`) and FIFO (`.fifo`). The suffix is the whole lock: no kernel lock is ever held.
+package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
+  /// The directory below the database that holds pending dumps.
+  package static let directory = "pending-serialized-dumps"
+  /// The directory below the database for dumps whose conversion keeps failing.
+  package static let quarantineDirectory = "quarantine"
+
+  /// The meaning of the part behind the UUID.
+  package enum Role: Sendable, Hashable {
+    case finished
+    case locked
+    /// Taken by a converter: the attempt (1 for the first), the converter's process ID and start
+    /// time in ticks, and a digest of the boot and PID namespace in which these two mean anything,
+    /// 0 if it is not known.
+    ///
+    /// Process ID 0: the converter gave the dump back after that many failed attempts. The witness
+    /// tells of the converter where the process cannot be seen; nil for none.
+    case claimed(
+      attempt: UInt32, processID: UInt32, startTime: UInt64, place: UInt32,
+      witness: Witness? = nil)
+    case runRecord
+    case fifo
+    /// A finished dump of a hang, which its owner may still take back: as `locked` to all others.
+    case hang
+  }
+
+  /// A converter's FIFO, by which others see that it lives.
+  package struct Witness: Sendable, Hashable {
+    /// A digest of the boot in which the FIFO means anything; not 0.
+    package let boot: UInt32
+    /// The number in the FIFO's name.
+    package let number: UInt64
+    /// The thread that works on the dump; 0 where nothing is known of it.
+    package let thread: UInt32
+
+    package init(boot: UInt32, number: UInt64, thread: UInt32 = 0) {
+      self.boot = boot
+      self.number = number
+      self.thread = thread
+    }
+  }
+
+  /// The program's identifier, of `[A-Za-z0-9._-]`.
+  package let identifier: String
+  package let reportID: ReportID
+  package let role: Role
+
+  /// Nil if the identifier has a character that is not allowed, is empty, or is longer than 128.
+  package init?(identifier: String, reportID: ReportID, role: Role) {
+    guard Self.isValidIdentifier(identifier) else { return nil }
+    self.identifier = identifier
+    self.reportID = reportID
+    self.role = role
+  }
+
+  /// Reads a file name; nil for every name this type would not have made.
+  package init?(fileName: String) {
+    guard let separator = fileName.lastIndex(of: "@") else { return nil }
+    let rest = fileName[fileName.index(after: separator)...]
+    let reportText = rest.prefix(36)
+    guard let reportID = ReportID(String(reportText)),
+      let role = Self.role(suffix: rest.dropFirst(36))
+    else { return nil }
+    self.init(identifier: String(fileName[..<separator]), reportID: reportID, role: role)
+    // A name in upper case or with leading zeros would be read, but not be found again.
+    guard self.description == fileName else { return nil }
+  }
+
+  /// The same dump in another role.
+  package func with(role: Role) -> PendingDumpName {
+    PendingDumpName(copying: self, role: role)
+  }
+
+  private init(copying other: PendingDumpName, role: Role) {
+    identifier = other.identifier
+    reportID = other.reportID
+    self.role = role
+  }
+
+  /// The file name.
+  package var description: String {
+    let suffix =
+      switch role {
+      case .finished: ""
+      case .locked: ".locked"
+      case .claimed(let attempt, let processID, let startTime, let place, let witness):
+        ".\(attempt)-\(processID)-\(startTime)-\(String(place, radix: 16))"
+          + (witness.map {
+            "-\(String($0.boot, radix: 16))-\(String($0.number, radix: 16))"
+              + ($0.thread == 0 ? "" : "-\($0.thread)")
+          } ?? "") + ".claimed"
+      case .runRecord: ".run"
+      case .fifo: ".fifo"
+      case .hang: ".hang"
+      }
+    return identifier + "@" + reportID.description + suffix
+  }
+
+  private static func role(suffix: Substring) -> Role? {
+    switch suffix {
+    case "": return .finished
+    case ".locked": return .locked
+    case ".run": return .runRecord
+    case ".fifo": return .fifo
+    case ".hang": return .hang
+    default:
+      guard suffix.hasPrefix("."), suffix.hasSuffix(".claimed") else { return nil }
+      let parts = suffix.dropFirst().dropLast(8).split(
+        separator: "-", omittingEmptySubsequences: false)
+      guard [4, 6, 7].contains(parts.count), let attempt = UInt32(parts[0]),
+        let processID = UInt32(parts[1]), let startTime = UInt64(parts[2]),
+        let place = UInt32(parts[3], radix: 16)
+      else { return nil }
+      var witness: Witness?
+      if parts.count > 4 {
+        guard let boot = UInt32(parts[4], radix: 16), let number = UInt64(parts[5], radix: 16),
+          let thread = parts.count == 7 ? UInt32(parts[6]) : 0
+        else { return nil }
+        witness = Witness(boot: boot, number: number, thread: thread)
+      }
+      return .claimed(
+        attempt: attempt, processID: processID, startTime: startTime, place: place,
+        witness: witness)
+    }
+  }
+
+  /// True for 1 to 128 characters of `[A-Za-z0-9._-]` that are not only dots.
+  package static func isValidIdentifier(_ text: String) -> Bool {
+    (1...128).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
+      && text.utf8.contains { $0 != UInt8(ascii: ".") }
+  }
+
+  /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is
+  /// left.
+  package static func identifier(reducing text: String) -> String {
+    var bytes = Array(text.utf8.prefix(128))
+    for index in bytes.indices where !isAllowed(bytes[index]) { bytes[index] = UInt8(ascii: "-") }
+    let reduced = String(decoding: bytes, as: UTF8.self)
+    return isValidIdentifier(reduced) ? reduced : "program"
+  }
+
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+}

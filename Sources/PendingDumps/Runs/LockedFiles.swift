@@ -1,0 +1,51 @@
+internal import Glibc
+
+/// Finds the files on which this process holds kernel locks: a process that waits for one of them may
+/// have killed it.
+///
+/// Ordinary code. Source: proc_locks(5), proc_pid_fdinfo(5).
+package enum LockedFiles {
+  /// Descriptors that are looked at, and paths that are kept, at most.
+  static let descriptorLimit = 256
+  static let pathLimit = 8
+
+  /// Paths; what cannot be found out is left out.
+  package static func current() -> [String] {
+    let locks = SystemFile.text("/proc/locks") ?? ""
+    let inodes = inodes(in: locks, of: getpid())
+    guard !inodes.isEmpty else { return [] }
+    var paths: [String] = []
+    for descriptor in 0..<Int32(descriptorLimit) {
+      var status = stat()
+      guard unsafe fstat(descriptor, &status) == 0, inodes.contains(UInt64(status.st_ino)),
+        let text = SystemFile.text("/proc/self/fdinfo/\(descriptor)"),
+        text.split(separator: "\n").contains(where: { $0.hasPrefix("lock:") }),
+        let path = path(of: descriptor), !paths.contains(path)
+      else { continue }
+      paths.append(path)
+      if paths.count == pathLimit { break }
+    }
+    return paths
+  }
+
+  /// The inodes of a process's locks, and of those of open files, which name no process.
+  static func inodes(in text: String, of processID: Int32) -> Set<UInt64> {
+    var inodes: Set<UInt64> = []
+    for line in text.lazyLines {
+      // "1: POSIX  ADVISORY  WRITE 4242 08:01:131 0 EOF"; "->" for one that waits.
+      guard line.word(1) != "->", let owner = line.word(4).flatMap({ Int32($0) }),
+        owner == processID || owner == -1, let place = line.word(5),
+        let colon = place.utf8.lastIndex(of: UInt8(ascii: ":")),
+        let inode = UInt64(place[place.utf8.index(after: colon)...])
+      else { continue }
+      inodes.insert(inode)
+    }
+    return inodes
+  }
+
+  private static func path(of descriptor: Int32) -> String? {
+    SystemFile.target("/proc/self/fd/\(descriptor)").map {
+      String(decoding: $0.utf8.prefix(200), as: UTF8.self)
+    }
+  }
+}

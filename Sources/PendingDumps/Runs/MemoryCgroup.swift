@@ -1,0 +1,148 @@
+internal import Glibc
+
+/// Reads the kernel's texts on cgroups.
+///
+/// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst and
+/// cgroup-v1/memory.rst.
+package enum CgroupText {
+  package static let root = "/sys/fs/cgroup"
+
+  /// A process's paths in the hierarchies that matter here; nil where it is in none.
+  package struct Paths {
+    /// That of version 2.
+    package var unified: String?
+    /// Those of version 1, which has a controller or else version 2 does.
+    package var memory: String?
+    package var tasks: String?
+
+    /// The memory cgroup's.
+    package var ofMemory: String? {
+      (memory ?? unified).map { $0.utf8.count > 1024 ? String($0.prefix(1024)) : $0 }
+    }
+  }
+
+  /// The paths in the text of `/proc/PID/cgroup`.
+  package static func paths(in text: String) -> Paths {
+    var paths = Paths()
+    var rest = text[...]
+    // "hierarchy:controllers:path"; version 2 has hierarchy 0 and no controllers.
+    while !rest.isEmpty {
+      let line = rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()
+      var path = line
+      guard path.cut(before: UInt8(ascii: ":")) != nil,
+        var controllers = path.cut(before: UInt8(ascii: ":"))
+      else { continue }
+      if controllers.isEmpty { paths.unified = String(path) }
+      while !controllers.isEmpty {
+        let controller = controllers.cut(before: UInt8(ascii: ",")) ?? controllers.cutAll()
+        if controller == "memory" { paths.memory = String(path) }
+        if controller == "pids" { paths.tasks = String(path) }
+      }
+    }
+    return paths
+  }
+
+  /// The memory cgroup's path in such a text; nil if there is none.
+  package static func memoryPath(in text: String) -> String? { paths(in: text).ofMemory }
+}
+
+/// This process's memory cgroup, with the files open that the handler needs anyway.
+package struct MemoryCgroupFiles {
+  /// The cgroup's path; nil if there is none.
+  package let path: String?
+  /// The directory of its files; nil if they cannot be opened.
+  package let directory: String?
+  /// True if they are version 2's.
+  package let isUnified: Bool
+  /// Descriptors of the bytes in use and of their limit; -1 for none.
+  package let used: Int32
+  package let limit: Int32
+
+  package init(
+    path: String?, directory: String?, isUnified: Bool, used: Int32, limit: Int32
+  ) {
+    self.path = path
+    self.directory = directory
+    self.isUnified = isUnified
+    self.used = used
+    self.limit = limit
+  }
+}
+
+/// The numbers of this process's memory cgroup that tell of a kill for want of memory.
+///
+/// Source: Linux Documentation/admin-guide/cgroup-v2.rst, memory.events;
+/// Documentation/admin-guide/cgroup-v1/memory.rst, memory.oom_control.
+package struct MemoryCgroup {
+  let path: String?
+  /// Processes of the cgroup that the kernel killed.
+  var kills: UInt64?
+  var processCount: UInt64?
+  var used: UInt64?
+  /// Nil for none.
+  var limit: UInt64?
+
+  /// Reads that of the calling process.
+  init(_ files: MemoryCgroupFiles) {
+    path = files.path
+    guard let directory = files.directory else { return }
+    let events = files.isUnified ? "memory.events" : "memory.oom_control"
+    kills = SystemFile.number(
+      "oom_kill", in: SystemFile.text("\(directory)/\(events)", isOneRecord: true))
+    // At their place, so that the crash reads from the start too.
+    used = SystemFile.integer(files.used)
+    // Version 1 says "no limit" with the largest number of pages.
+    limit = SystemFile.integer(files.limit).flatMap { $0 >= 1 << 62 ? nil : $0 }
+    // Nobody asks for it where there is no limit.
+    guard limit != nil else { return }
+    processCount = SystemFile.bytes("\(directory)/cgroup.procs").map { bytes in
+      bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
+    }
+  }
+
+  /// Processes of any memory cgroup that the kernel killed; nil if it is not there any more.
+  package static func kills(of path: String) -> UInt64? {
+    for directory in directories(of: path, isOwn: path == ownPath) {
+      if let kills = kills(inDirectory: directory) { return kills }
+    }
+    return nil
+  }
+
+  private static var ownPath: String? {
+    SystemFile.text("/proc/self/cgroup").flatMap(CgroupText.memoryPath)
+  }
+
+  /// The directories in which the files of a memory cgroup may lie.
+  ///
+  /// - Parameter isOwn: true for the caller's own. In a container its path may be the host's while
+  ///   the mount shows only that cgroup, at its root; for another cgroup the root would answer with
+  ///   the numbers of all.
+  private static func directories(of path: String, isOwn: Bool) -> [String] {
+    let root = CgroupText.root
+    let directories = ["\(root)\(path)", "\(root)/memory\(path)"]
+    return isOwn ? directories + [root, "\(root)/memory"] : directories
+  }
+
+  /// Nil where the directory is not that of a memory cgroup.
+  private static func kills(inDirectory directory: String) -> UInt64? {
+    for name in ["memory.events", "memory.oom_control"] {
+      let text = SystemFile.text("\(directory)/\(name)")
+      if let count = SystemFile.number("oom_kill", in: text) { return count }
+    }
+    return nil
+  }
+}
+
+/// The machine's own counters.
+package enum MachineCounts {
+  /// Processes killed for want of memory since boot.
+  package static var kills: UInt64? {
+    SystemFile.number("oom_kill", in: SystemFile.text("/proc/vmstat"))
+  }
+
+  /// The time of the boot, in nanoseconds since 1970.
+  package static var bootTime: Int64? {
+    SystemFile.number("btime", in: SystemFile.text("/proc/stat"))
+      .flatMap { $0 > 1 << 33 ? nil : Int64($0) &* 1_000_000_000 }
+  }
+}

@@ -1,0 +1,86 @@
+internal import IntermediateDump
+
+/// The notes of a process about its own end, in the first bytes of its run record.
+///
+/// They lie at a fixed place, so that a process that calls `_exit`, or that a signal is about to end,
+/// writes a note by one system call.
+///
+/// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
+package struct RunNotes: Sendable, Equatable {
+  /// The way in which the process ended by its own will.
+  package enum End: UInt32, Sendable {
+    /// exit(3), or the return from main.
+    case exit = 1
+    /// `_exit`, `_Exit`, quick_exit(3) or the parent of daemon(3), which run no exit handlers.
+    case immediateExit = 2
+  }
+
+  /// The reaction to a signal that asks the process to end.
+  package enum Reaction: UInt32, Sendable {
+    /// The default action, at once.
+    case defaultAction = 1
+    /// Nothing: the process was the first of its PID namespace.
+    case discarded = 2
+    /// The program's own: it called `noteTermination`.
+    case program = 3
+  }
+
+  package struct Termination: Sendable, Equatable {
+    package var signal: UInt32
+    package var reaction: Reaction
+    /// Nanoseconds since 1970.
+    package var time: Int64
+
+    package init(signal: UInt32, reaction: Reaction, time: Int64) {
+      self.signal = signal
+      self.reaction = reaction
+      self.time = time
+    }
+  }
+
+  /// Bytes of the notes, and where they begin in a run record: behind header, owner token and their
+  /// own property header.
+  package static var size: Int { @_noLocks get { 32 } }
+  package static var offset: Int64 { @_noLocks get { 32 &+ 3 &+ 7 } }
+  /// The offset of the signal in the notes.
+  package static var terminationOffset: Int64 { @_noLocks get { 8 } }
+
+  package var end: End?
+  package var termination: Termination?
+
+  package init(end: End? = nil, termination: Termination? = nil) {
+    self.end = end
+    self.termination = termination
+  }
+
+  /// Reads the notes; nil if they are of another size.
+  init?(bytes: ArraySlice<UInt8>) {
+    guard bytes.count == Self.size else { return nil }
+    func integer(_ offset: Int, _ width: Int) -> UInt64 {
+      bytes.littleEndian(at: offset, width: width) ?? 0
+    }
+    end = End(rawValue: UInt32(truncatingIfNeeded: integer(0, 4)))
+    if let reaction = Reaction(rawValue: UInt32(truncatingIfNeeded: integer(12, 4))) {
+      termination = Termination(
+        signal: UInt32(truncatingIfNeeded: integer(8, 4)), reaction: reaction,
+        time: Int64(bitPattern: integer(16, 8)))
+    }
+  }
+
+  /// The notes as they are stored.
+  package var bytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Self.size)
+    func put(_ value: UInt64, _ offset: Int, _ width: Int) {
+      for index in 0..<width {
+        bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index))
+      }
+    }
+    put(UInt64(end?.rawValue ?? 0), 0, 4)
+    if let termination {
+      put(UInt64(termination.signal), 8, 4)
+      put(UInt64(termination.reaction.rawValue), 12, 4)
+      put(UInt64(bitPattern: termination.time), 16, 8)
+    }
+    return bytes
+  }
+}

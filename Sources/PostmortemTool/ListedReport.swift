@@ -1,0 +1,136 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// A report and its facts, as lists print it.
+struct ListedReport {
+  let stored: StoredReport
+  /// Nil for a report that is still being written or cannot be read.
+  var facts: ReportFacts?
+
+  /// Of the crash; of the report where that is not known.
+  var time: Timestamp { facts?.time ?? stored.creationTime }
+
+  /// The facts that reading all reports of a database gives, and those that could not be read.
+  typealias Listing = (reports: [ListedReport], failures: [ToolError])
+
+  /// Takes reports and their facts from the index alone; those that it lacks have none.
+  static func indexed(
+    _ stored: [StoredReport], in database: CrashReportDatabase
+  ) throws -> [ListedReport] {
+    let index = ReportIndex(in: try database.open())
+    return stored.map { ListedReport(stored: $0, facts: index.facts(of: $0)) }
+  }
+
+  /// All reports of a database with their facts, oldest crash first.
+  ///
+  /// Reports that the index lacks are read, in a process of their own, and added to it.
+  ///
+  /// - Parameters:
+  ///   - needsNames: reads also the reports whose names were not all looked for when they were made.
+  ///   - symbolDirectories: as for `show`; with one the index is neither used nor changed.
+  static func all(
+    in database: CrashReportDatabase, needsNames: Bool = false, symbolDirectories: [String] = []
+  ) throws -> Listing {
+    let directory = try database.open()
+    let index = symbolDirectories.isEmpty ? ReportIndex(in: directory) : nil
+    var reports = try database.unorderedReports().map {
+      ListedReport(stored: $0, facts: index?.facts(of: $0))
+    }
+    let missing = reports.indices.filter { position in
+      let report = reports[position]
+      // A new one is still being written.
+      guard report.stored.state != .new else { return false }
+      return report.facts.map { needsNames && !$0.isNamed } ?? true
+    }
+    let isWorn = index?.isWorn(reports: reports.count) ?? false
+    let failures = read(missing, of: &reports, symbolDirectories) { batch in
+      if index != nil, !isWorn { ReportIndex.append(batch, in: directory) }
+    }
+    if isWorn {
+      ReportIndex.rewrite(reports.compactMap(\.record), in: directory)
+    }
+    // Keys are sorted, not reports, which take long to move.
+    let order = reports.enumerated().map { ($1.time.nanoseconds, $1.stored.id, $0) }
+      .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+    return (order.map { reports[$0.2] }, failures)
+  }
+
+  private typealias Record = (key: ReportIndex.Key, facts: ReportFacts)
+
+  private var record: Record? { facts.map { (ReportIndex.Key(of: stored), $0) } }
+
+  /// Reads facts; hands them out in batches, so that a listing that is interrupted has not read in vain.
+  private static func read(
+    _ missing: [Int], of reports: inout [ListedReport], _ symbolDirectories: [String],
+    _ store: ([Record]) -> Void
+  ) -> [ToolError] {
+    guard !missing.isEmpty else { return [] }
+    let reader = ReportReader(symbolDirectories: symbolDirectories)
+    let progress = ProgressLine("reading reports:")
+    defer { progress.clear() }
+    var failures: [ToolError] = []
+    var batch: [Record] = []
+    for (count, position) in missing.enumerated() {
+      progress.update(count, of: missing.count)
+      do throws(ToolError) {
+        reports[position].facts = try reader.facts(of: reports[position].stored.path)
+        if let record = reports[position].record { batch.append(record) }
+      } catch {
+        // Names that could not be had are missing; what the index said stays.
+        if reports[position].facts == nil { failures.append(error) }
+      }
+      if batch.count == 256 {
+        store(batch)
+        batch = []
+      }
+    }
+    if !batch.isEmpty { store(batch) }
+    return failures
+  }
+}
+
+extension ListedReport {
+  /// The columns of a list behind ID and state, for people.
+  var text: String {
+    let signal = (facts?.signal ?? "-").padded(to: 8)
+    let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
+    let cause = facts?.end.map { "end: \($0)" } ?? facts?.cause
+    var columns = [program.isEmpty ? "-" : program, cause ?? (facts == nil ? "unreadable" : "-")]
+    if let place = facts?.place { columns.append("in \(place)") }
+    return "\(time.second) UTC  \(signal)  " + columns.joined(separator: "  ").escapedForMessage
+  }
+}
+
+extension String {
+  /// The text with spaces behind it up to a count of bytes.
+  func padded(to count: Int) -> String {
+    self + String(repeating: " ", count: max(0, count - utf8.count))
+  }
+}
+
+extension Timestamp {
+  /// Date and time of day in UTC, for people.
+  var second: String {
+    var text = String(description.prefix(19))
+    let position = text.utf8.index(text.startIndex, offsetBy: 10)
+    text.replaceSubrange(position...position, with: " ")
+    return text
+  }
+
+  /// Reads a moment as an option gives it: an age such as 90m, 12h or 7d, or a date in UTC with or
+  /// without a time of day, such as 2026-11-22 or 2026-11-22T21:05.
+  ///
+  /// - Parameter now: what an age is counted from.
+  init?(option text: String, now: Timestamp) {
+    let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+    if let unit = text.last.flatMap({ seconds[$0] }) {
+      guard let count = Int64(text.dropLast()), (0...1_000_000).contains(count) else { return nil }
+      self = now.advanced(by: .seconds(-count * unit))
+      return
+    }
+    let shortest = "0000-00-00T00:00:00.000000000Z"
+    let given = text.replacing(" ", with: "T")
+    guard [10, 16, 19].contains(given.utf8.count) else { return nil }
+    self.init(given + shortest.dropFirst(given.count))
+  }
+}

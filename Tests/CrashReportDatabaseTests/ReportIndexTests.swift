@@ -1,0 +1,133 @@
+import CrashTestSupport
+import Glibc
+import IntermediateDump
+import Testing
+
+@testable import CrashReportDatabase
+
+/// The cache of facts: what it gives back, and what it does not believe.
+@Suite struct ReportIndexTests {
+  private let directory: SharedDirectory
+  private let database: CrashReportDatabase
+
+  init() throws {
+    directory = try SharedDirectory(inMemory: true)
+    database = try CrashReportDatabase(path: directory.path)
+  }
+
+  private func addReport() throws -> StoredReport {
+    let report = try database.prepareNewReport(ReportID())
+    let id = report.id
+    try report.finish()
+    return try #require(try database.report(id))
+  }
+
+  private func index() throws -> ReportIndex { ReportIndex(in: try database.open()) }
+
+  private static func facts(_ number: Int) -> ReportFacts {
+    var facts = ReportFacts()
+    facts.program = "Shop"
+    facts.signal = "SIGILL"
+    facts.signature = "SIGILL | f\(number)"
+    facts.place = "Basket.firstItem(of:) at main.swift:\(number)"
+    facts.message = number.isMultiple(of: 2) ? "" : nil
+    facts.time = Timestamp(nanoseconds: Int64(number) * 1_000_000_007)
+    facts.isNamed = number.isMultiple(of: 3)
+    return facts
+  }
+
+  /// Adds reports with facts.
+  private func addReports(_ count: Int) throws -> [StoredReport] {
+    let reports = try (0..<count).map { _ in try addReport() }
+    for (number, report) in reports.enumerated() {
+      ReportIndex.append(
+        [(ReportIndex.Key(of: report), Self.facts(number))], in: try database.open())
+    }
+    return reports
+  }
+
+  @Test func givesBackWhatWasAppended() throws {
+    let reports = try addReports(10)
+    let index = try index()
+    #expect(reports.map { index.facts(of: $0) } == (0..<10).map(Self.facts))
+    #expect(!index.isWorn(reports: 10))
+    #expect(try directory.permissions(ReportIndex.fileName) == 0o600)
+    #expect(index.facts(of: try addReport()) == nil)
+  }
+
+  @Test func theLastRecordOfAReportCounts() throws {
+    let report = try addReports(1)[0]
+    ReportIndex.append([(ReportIndex.Key(of: report), Self.facts(7))], in: try database.open())
+    #expect(try index().facts(of: report) == Self.facts(7))
+  }
+
+  @Test func aLongTextIsCut() throws {
+    let report = try addReport()
+    var facts = Self.facts(1)
+    facts.message = String(repeating: "é", count: 100_000)
+    facts.place = "after"
+    ReportIndex.append([(ReportIndex.Key(of: report), facts)], in: try database.open())
+    let found = try #require(try index().facts(of: report))
+    #expect(found.message?.utf8.count == 1 << 10 && found.place == "after")
+  }
+
+  /// A record of another minidump under the same ID says nothing of this one.
+  @Test func aMinidumpThatChangedIsNotBelieved() throws {
+    let report = try addReports(1)[0]
+    try directory.put([1, 2, 3], "pending/\(report.id).dmp")
+    let changed = try #require(try database.report(report.id))
+    #expect(try index().facts(of: changed) == nil)
+  }
+
+  /// Each byte of the second of three records, changed or missing from there on.
+  @Test func damageEndsTheReadingAndIsSaid() throws {
+    let reports = try addReports(3)
+    let whole = try #require(directory.bytes(ReportIndex.fileName))
+    let first = whole.count / 3
+    for position in [first, first + 4, first + 5, first + 8, first + 16, first + 40, first + 70] {
+      for isCut in [true, false] {
+        var bytes = whole
+        if isCut { bytes.removeSubrange(position...) } else { bytes[position] ^= 0x41 }
+        try directory.put(bytes, ReportIndex.fileName)
+        let index = try index()
+        let isAtRecord = isCut && position == first
+        #expect(index.facts(of: reports[0]) == Self.facts(0), "\(position) \(isCut)")
+        #expect(index.facts(of: reports[1]) == nil && index.facts(of: reports[2]) == nil)
+        #expect(index.isWorn(reports: 3) != isAtRecord, "\(position) \(isCut)")
+      }
+    }
+  }
+
+  @Test func rewritingLeavesNoOtherRecords() throws {
+    let reports = try addReports(4)
+    let whole = try #require(directory.bytes(ReportIndex.fileName))
+    try directory.put(whole + [0xFF], ReportIndex.fileName)
+    #expect(try index().isWorn(reports: 4))
+    ReportIndex.rewrite(
+      [(ReportIndex.Key(of: reports[2]), Self.facts(2))], in: try database.open())
+    let index = try index()
+    #expect(reports.map { index.facts(of: $0) } == [nil, nil, Self.facts(2), nil])
+    #expect(!index.isWorn(reports: 1))
+    #expect(directory.names("new") == [])
+  }
+
+  @Test func recordsOfReportsThatAreGoneWearIt() throws {
+    let report = try addReport()
+    let key = ReportIndex.Key(of: report)
+    ReportIndex.append(
+      (0..<1003).map { (key, Self.facts($0)) }, in: try database.open())
+    let index = try index()
+    #expect(index.isWorn(reports: 1) && !index.isWorn(reports: 2))
+    #expect(index.facts(of: report) == Self.facts(1002))
+  }
+
+  @Test func aFileThatIsNoneOfOursIsNotFollowed() throws {
+    let report = try addReport()
+    let target = directory.path + "/target"
+    try directory.put([], "target")
+    #expect(unsafe symlink(target, directory.path + "/" + ReportIndex.fileName) == 0)
+    ReportIndex.append([(ReportIndex.Key(of: report), Self.facts(1))], in: try database.open())
+    #expect(directory.bytes("target") == [])
+    #expect(try index().facts(of: report) == nil && index().isWorn(reports: 1))
+  }
+}

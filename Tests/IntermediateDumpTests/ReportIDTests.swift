@@ -1,0 +1,49 @@
+import IntermediateDump
+import Testing
+
+@Suite struct ReportIDTests {
+  private static let uuid = "0123abcd-4567-489a-8bcd-ef0123456789"
+
+  @Test func aReportIDIsReadAndPrinted() throws {
+    let id = try #require(ReportID(Self.uuid))
+    #expect(
+      id.bytes == [
+        0x01, 0x23, 0xAB, 0xCD, 0x45, 0x67, 0x48, 0x9A, 0x8B, 0xCD, 0xEF, 0x01, 0x23, 0x45, 0x67,
+        0x89,
+      ])
+    #expect(id.description == Self.uuid)
+    #expect(ReportID(Self.uuid.uppercased()) == id)
+    #expect(ReportID(bytes: id.bytes) == id)
+    #expect(ReportID(bytes: [1, 2]) == nil)
+  }
+
+  @Test func aNewReportIDIsOfVersion4AndNeverTheSame() {
+    let ids = (0..<1000).map { _ in ReportID() }
+    #expect(Set(ids).count == 1000)
+    #expect(ids.allSatisfy { $0.bytes[6] >> 4 == 4 && $0.bytes[8] >> 6 == 2 })
+    #expect(ids.sorted().first == ids.min { "\($0)" < "\($1)" })
+  }
+
+  @Test(arguments: [
+    "", "-", "0123abcd-4567-489a-8bcd-ef012345678", "0123abcd-4567-489a-8bcd-ef01234567890",
+    "0123abcd44567-489a-8bcd-ef0123456789", "0123abcd-4567-489a-8bcd-ef012345678g",
+    "0123abcd-4567-489a-8bcd-ef01234567é", "{123abcd-4567-489a-8bcd-ef0123456789",
+    "0123abcd-4567-489a-8bcd-ef01234567\u{FF19}", "------------------------------------",
+  ])
+  func whatIsNoReportIDIsNil(text: String) {
+    #expect(ReportID(text) == nil)
+  }
+
+  @Test func anotherDumpOfAnIDHasAnIDOfItsOwnAndAlwaysTheSame() throws {
+    let id = try #require(ReportID(Self.uuid))
+    #expect(id.other(for: 1) == id.other(for: 1))
+    #expect(Set([id, id.other(for: 1), id.other(for: 2), ReportID().other(for: 1)]).count == 4)
+    // RFC 9562, version 8, and the variant.
+    #expect(id.other(for: 1).bytes[6] >> 4 == 8 && id.other(for: 1).bytes[8] >> 6 == 2)
+    // FNV-1a of no bytes, of "a" and of "foobar".
+    let known: [(String, UInt64)] = [
+      ("", 0xCBF2_9CE4_8422_2325), ("a", 0xAF63_DC4C_8601_EC8C), ("foobar", 0x8594_4171_F739_67E8),
+    ]
+    for (text, digest) in known { #expect(DumpDigest.of(Array(text.utf8)) == digest) }
+  }
+}

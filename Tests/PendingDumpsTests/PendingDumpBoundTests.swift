@@ -1,0 +1,119 @@
+import CSignalSafe
+import CrashTestSupport
+import Foundation
+import Glibc
+import IntermediateDump
+import Testing
+
+@testable import PendingDumps
+
+@Suite struct PendingDumpBoundTests {
+  private let directory: SharedDirectory
+
+  init() throws {
+    directory = try SharedDirectory()
+  }
+
+  private func put(
+    _ size: Int64, _ role: PendingDumpName.Role = .finished, identifier: String = "app", age: Double
+  ) throws -> PendingDumpName {
+    let name = try #require(
+      PendingDumpName(identifier: identifier, reportID: ReportID(), role: role))
+    let path = "\(directory.path)/\(name)"
+    try directory.put([], name.description)
+    try #require(unsafe truncate(path, off_t(size)) == 0)
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path)
+    return name
+  }
+
+  private func putRecord(_ name: PendingDumpName, _ change: (inout RunRecord) -> Void) throws {
+    var record = RunRecord.current()
+    change(&record)
+    try directory.put(
+      try #require(record.encoded()), name.with(role: .runRecord).description)
+  }
+
+  private func apply(wholly: Bool = true) throws {
+    let descriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    PendingDumpBound(
+      directoryDescriptor: descriptor, identifier: "app", host: HostIdentity.current()
+    ).apply(wholly: wholly)
+  }
+
+  @Test func aLargeDirectoryIsLeftToOneStartOfMany() throws {
+    for _ in 0..<200 { _ = try put(1 << 20, age: 1) }
+    try apply(wholly: false)
+    #expect(directory.names().count == 200)
+    try apply()
+    #expect(directory.names().count == 128)
+    let due = (0..<6400).count { _ in PendingDumpBound.isDue(for: ReportID()) }
+    #expect((50...200).contains(due))
+  }
+
+  @Test func aSmallDirectoryIsBoundedByEachStart() throws {
+    for age in 1...40 { _ = try put(8 << 20, age: Double(age)) }
+    try apply(wholly: false)
+    #expect(directory.names().count == 16)
+  }
+
+  @Test func theOldestFinishedDumpsGoWhenTogetherTheyAreTooLarge() throws {
+    let newest = try put(100 << 20, age: 1)
+    let second = try put(28 << 20, identifier: "other", age: 2)
+    let third = try put(1, age: 3)
+    try directory.put([1], "\(third).run")
+    let locked = try put(500 << 20, .locked, age: 4)
+    let claimed = try put(
+      500 << 20, .claimed(attempt: 1, processID: 1, startTime: 1, place: 1), age: 5)
+    try apply()
+    #expect(directory.names() == [newest, second, locked, claimed].map(\.description).sorted())
+  }
+
+  @Test func oneThatIsTooLargeAloneStays() throws {
+    let name = try put(1 << 30, age: 1)
+    try apply()
+    #expect(directory.names() == [name.description])
+  }
+
+  @Test func preallocatedBlocksAreGivenBack() throws {
+    let name = try put(0, age: 1)
+    let path = "\(directory.path)/\(name)"
+    try directory.put(Array(repeating: 7, count: 5000), name.description)
+    let descriptor = unsafe open(path, O_WRONLY)
+    let held = pm_preallocate(descriptor, 1 << 20)
+    close(descriptor)
+    try #require(held == 0)
+    try apply()
+    var status = stat()
+    try #require(unsafe stat(path, &status) == 0)
+    #expect(status.st_blocks * 512 <= 64 << 10)
+    #expect(directory.bytes(name.description) == Array(repeating: 7, count: 5000))
+  }
+
+  @Test func ofManyEmptyLeftoversThoseOfDeadOwnersGo() throws {
+    let alive = try put(0, .locked, age: 1000)
+    try putRecord(alive) { _ in }
+    let elsewhere = try put(0, .locked, age: 999)
+    try putRecord(elsewhere) { $0.bootID = "another" }
+    let unknown = try put(0, .locked, age: 998)
+    let torn = try put(1, .locked, age: 997)
+    try putRecord(torn) { $0.startTime += 1 }
+    let other = try put(0, .locked, identifier: "other", age: 996)
+    let dead = try put(0, .locked, age: 995)
+    try putRecord(dead) { $0.startTime += 1 }
+    for age in 1...PendingDumpBound.maximumLeftovers {
+      let name = try put(0, .locked, age: Double(age))
+      try putRecord(name) { $0.startTime += 1 }
+    }
+    try apply()
+    let names = Set(directory.names())
+    for name in [alive, elsewhere, unknown, torn, other] {
+      #expect(names.contains(name.description))
+    }
+    #expect(!names.contains(dead.description))
+    #expect(!names.contains(dead.with(role: .runRecord).description))
+    #expect(names.count == 5 + 3 + 2 * PendingDumpBound.maximumLeftovers)
+  }
+}
