@@ -5,6 +5,7 @@ internal import IntermediateDump
 internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
+internal import Stackwalk
 
 /// One dump on its way into the database.
 struct DumpConversion: ~Copyable {
@@ -73,10 +74,9 @@ struct DumpConversion: ~Copyable {
         do throws(Failure) {
           let status = try store(&snapshot, as: found.id)
           // Once the report is there: not even an end of this process loses it.
-          let isAnalysed = claim.attempt == 1
           summary = summarize(
-            snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: isAnalysed,
-            isNamed: symbols?.isWhole ?? false)
+            snapshot, ReportIndex.Key(found.id, status: status), isAnalysed: claim.attempt == 1,
+            source: symbols?.source)
           break
         } catch  where error.isReportThere {
           // Another converter took this one for dead, and was faster.
@@ -146,7 +146,7 @@ struct DumpConversion: ~Copyable {
     do throws(Failure) {
       let status = try store(&snapshot, as: name.reportID)
       return summarize(
-        snapshot, ReportIndex.Key(name.reportID, status: status), isAnalysed: true, isNamed: true)
+        snapshot, ReportIndex.Key(name.reportID, status: status), isAnalysed: true, source: nil)
     } catch  where error.isReportThere {
       guard try isReported(name.reportID) else { throw error }
       return try isCrash(name.reportID) ? nil : summary(of: snapshot)
@@ -190,12 +190,18 @@ struct DumpConversion: ~Copyable {
   ///
   /// - Parameters:
   ///   - isAnalysed: false to leave out all for which stacks are walked.
-  ///   - isNamed: true if all names were looked for.
+  ///   - source: the files with whose names the report was made. The same stack comes of the same
+  ///     unwind tables; without them a walk ends earlier.
   private func summarize(
-    _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, isNamed: Bool
+    _ snapshot: ProcessSnapshot, _ key: ReportIndex.Key, isAnalysed: Bool, source: SymbolSource?
   ) -> ProcessedDump.Summary {
-    let facts = ReportFacts(
-      of: snapshot, isAnalysed ? CrashFacts(of: snapshot) : nil, isNamed: isNamed)
+    var crash: CrashFacts?
+    if isAnalysed {
+      crash = source.map { CrashFacts(of: snapshot, symbols: $0) } ?? CrashFacts(of: snapshot)
+    }
+    // The report of an end has no stack.
+    let isNamed = snapshot.end != nil || source.map { !$0.isTimeOver } ?? false
+    let facts = ReportFacts(of: snapshot, crash, isNamed: isNamed)
     if isAnalysed, let directory = try? database.open() {
       ReportIndex.append([(key, facts)], in: directory)
     }

@@ -11,21 +11,18 @@ final class SymbolBudget {
   /// In seconds.
   private static let limitOfReport = 2.0
   private var rest = 4.0
-  /// True if the last dump's names were all looked for.
-  private(set) var isWhole = false
+  /// The files of the last dump's modules; nil if no time was left for it.
+  private(set) var source: SymbolSource?
 
   /// Names the crashing thread's functions, as far as time is left.
   func gather(for snapshot: ProcessSnapshot) -> StoredSymbols? {
-    isWhole = false
+    source = nil
     guard rest > 0 else { return nil }
     let start = Self.now
-    let limit = min(Self.limitOfReport, rest)
-    defer {
-      let used = Self.now - start
-      isWhole = used < limit
-      rest -= used
-    }
-    return StoredSymbols.gather(for: snapshot, timeLimit: limit)
+    defer { rest -= Self.now - start }
+    let source = SymbolSource(timeLimit: min(Self.limitOfReport, rest))
+    self.source = source
+    return StoredSymbols.gather(for: snapshot, from: source)
   }
 
   /// Seconds of the monotonic clock.

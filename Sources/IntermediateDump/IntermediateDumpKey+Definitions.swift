@@ -2,7 +2,7 @@ extension IntermediateDumpKey {
   /// A row of the schema.
   package struct Definition: Sendable {
     package let kind: IntermediateDumpKeyKind
-    /// Bytes that a writer gives the value, of which a reader takes 1, 2, 4 and 8; nil for any number.
+    /// Bytes of the value as it is written, of which a reader takes 1, 2, 4 and 8; nil for any.
     package let size: Int?
     package let meaning: String
 
@@ -369,8 +369,8 @@ extension IntermediateDumpKey {
       """)
     case .ownerHeartbeat: .bytes(2_048, """
       In a run record, second inside `owner`: the size (4) of a document of its own with one \
-      `runEvidence`, that document, zeros; written over in place at each heartbeat. All 0 before the \
-      first.
+      `runEvidence`, that document, zeros; written over in place at each heartbeat. All 0 before \
+      the first.
       """)
     case .ownerFollowsExits: .unsigned(1, "In a run record: 1 if an end by `_exit` is noted.")
     case .runEvidence: .map("""

@@ -48,7 +48,8 @@ import Testing
     #expect(lines.last == "end")
   }
 
-  /// In libc's frames, which keep no record, lie return addresses of whatever ran before.
+  /// In libc's frames, which keep no record, lie return addresses of whatever ran before: candidates in
+  /// the log, of which `symbolicate` makes no frames.
   @Test func callsThatEndedLongAgoAreNoFrames() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
@@ -59,11 +60,17 @@ import Testing
       try startHandler(database: database)
       abortOnUsedStack(try #require(returnAddressInDispatch()))
     }
-    let frames = try blocks(of: result).filter { $0.hasPrefix("frame ") }
-    let program = try #require(CommandLine.arguments.first).split(separator: "/").last ?? ""
-    let callers = frames.filter { !$0.contains("libc.so") }
-    #expect(callers.first?.contains(program) == true, "\(frames)")
-    #expect(try #require(frames.firstIndex { !$0.contains("libc.so") }) <= 4, "\(frames)")
+    let log = directory.path + "/log"
+    try Data(try #require(result?.standardErrorContent)).write(to: URL(filePath: log))
+    let shown = try await ChildProcess.run(
+      "/bin/sh",
+      [
+        "-c", "exec \"$0\" symbolicate < \"$1\"", try BuiltProducts.besideTests("postmortem"), log,
+      ], in: directory.path)
+    let frames = shown.standardOutput.split(separator: "\n").filter { $0.dropFirst(2).first == "#" }
+    let first = try #require(frames.firstIndex { !$0.contains("libc.so") }, "\(shown)")
+    #expect(first <= 4 && frames[first].contains("abortOnUsedStack"), "\(frames)")
+    #expect(!frames.prefix(first + 1).contains { $0.contains("libdispatch") }, "\(frames)")
   }
 
   @Test func manyCrashesAtATimeAreOneBlock() async throws {

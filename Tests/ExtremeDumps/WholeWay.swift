@@ -26,7 +26,8 @@ struct WholeWay {
       guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return }
       size += IntermediateDumpTree(document).description.utf8.count
       var snapshot = ProcessSnapshot(reading: document)
-      snapshot.storedSymbols = StoredSymbols.gather(for: snapshot, timeLimit: 4)
+      snapshot.storedSymbols = StoredSymbols.gather(
+        for: snapshot, from: SymbolSource(timeLimit: 4))
       try show(snapshot)
       try goOn(with: snapshot)
     }

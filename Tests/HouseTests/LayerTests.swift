@@ -48,7 +48,8 @@ struct LayerTests {
   @Test("The handler reaches neither the converter nor Foundation")
   func handler() async throws {
     let layers = try await Layers.ofPackage()
-    #expect(layers.reachable(from: "CrashHandler") == ["PendingDumps", "IntermediateDump", "CSignalSafe"])
+    #expect(
+      layers.reachable(from: "CrashHandler") == ["PendingDumps", "IntermediateDump", "CSignalSafe"])
     for module in ["CrashHandler", "HangDetection", "PostmortemHandler"] {
       let reached = layers.reachable(from: module).union([module])
       #expect(!reached.contains("CrashConverter") && !reached.contains("ProcessSnapshot"))

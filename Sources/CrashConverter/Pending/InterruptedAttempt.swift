@@ -14,7 +14,7 @@ extension PendingDirectory {
   /// on the claim.
   ///
   /// The dump lies in this directory still: it is younger than what its process had claimed, and so is
-  /// converted after that. Where it is gone, or says nothing, false.
+  /// converted after that. False if it is gone, or says nothing.
   func crashedElsewhere(
     _ processID: UInt32, startTime: UInt64, _ witness: PendingDumpName.Witness?
   ) -> Bool {

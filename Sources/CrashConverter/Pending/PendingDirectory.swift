@@ -125,7 +125,7 @@ struct PendingDirectory: ~Copyable {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
-      // What was given back has no process.
+      // A dump that was given back has no process.
       preceding =
         if processID == 0 {
           .failed

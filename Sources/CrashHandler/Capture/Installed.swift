@@ -13,7 +13,7 @@ struct Installed: ~Copyable {
   let forgone: UInt32
   let paths: Paths
   var signals: InstalledSignals
-  /// Where the arguments, environment and auxiliary vector are on the main thread's stack.
+  /// The place of arguments, environment and auxiliary vector on the main thread's stack.
   let environment: EnvironmentRange
   let runtime: RuntimePlaces
   let linker: LinkerPlaces
@@ -53,15 +53,15 @@ struct Installed: ~Copyable {
     let dynamicSectionSize: Int
   }
 
-  /// Where libraries keep what a dump tells of them.
+  /// The places where libraries keep facts for a dump.
   struct RuntimePlaces {
     /// The Swift runtime's pointer to its last fatal message, and glibc's to its last abort message.
     let fatalMessageBuffer: UInt64
     let abortMessagePointer: UInt64
-    /// Where the runtimes keep each thread's task and its C++ exceptions.
+    /// The places of each thread's task and its C++ exceptions.
     let tasks: pm_task_facts
     let exceptions: pm_exception_facts
-    /// Where abort() lies; its size is 0 where that is not known.
+    /// The code of abort(); its size is 0 where that is not known.
     let abortStart: UInt64
     let abortSize: UInt64
   }
@@ -110,14 +110,14 @@ struct InstalledSignals {
   let stop: Int32
   /// The signal that says that the time is over; 0 if there is none.
   let watchdog: Int32
-  /// What a stop signal is installed with, SIGPROF in a crash included.
+  /// The action of a stop signal, SIGPROF in a crash included.
   let stopAction: pm_signal_action
-  /// What our handler is installed with.
+  /// The action of our handler.
   var crashAction = pm_signal_action()
   /// The most bytes that the kernel needs to call a handler.
   let frameSize: UInt64
 
-  /// What a thread that crashed must get, which waits or ends: faults.
+  /// The signals that must reach a crashed thread, which waits or ends: faults.
   ///
   /// No stop signal: a small alternate stack has no room for one.
   var faults: UInt64 {
@@ -128,7 +128,7 @@ struct InstalledSignals {
     }
   }
 
-  /// What the capturing thread must get: faults and the watchdog's signal.
+  /// The signals that must reach the capturing thread: faults and the watchdog's signal.
   var capture: UInt64 { @_noLocks get { faults | SignalMask.bit(watchdog) } }
 
   /// Installs the stop handler; false if the kernel refuses.

@@ -25,7 +25,7 @@ struct CrashEnd {
   @_noLocks
   func land(_ signal: DeliveredSignal, isKernels: Bool) {
     if capture.session.landingPads.landFault(signal) { return }
-    // A fault before the first section or behind the last, or the crash again. What was flushed is
+    // A fault before the first section or behind the last, or the crash again. The flushed part is
     // on disk; end as we would have ended.
     capture.shared.timesReturned &+= 1
     end(signal, isKernels: isKernels)

@@ -42,7 +42,7 @@ private func pm_in_termination(
 /// A thread that ends the process while another one's crash is captured.
 ///
 /// Alone, the crash would have ended the process before; so the thread waits until the capture is
-/// done, and then the crash does. Where a previous handler lets the process live, the thread goes
+/// done, and then the crash does. If a previous handler lets the process live, the thread goes
 /// on. Threads that do not block the stop signals are stopped before they come here.
 ///
 /// RUNS-DURING-CRASH: `_exit` calls it, also in a child of vfork.

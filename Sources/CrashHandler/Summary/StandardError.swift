@@ -15,7 +15,7 @@ func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
 /// other end is gone.
 ///
 /// Nothing is written unless the kernel says that there is room, which for a pipe means a whole
-/// page of it: a block that fits is written in one piece and does not wait. Where the kernel's word
+/// page of it: a block that fits is written in one piece and does not wait. If the kernel's word
 /// does not hold (another writer was faster, a terminal was stopped), the watchdog ends the wait.
 ///
 /// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).

@@ -110,7 +110,7 @@ struct ThreadStopper {
     let signal = stopSignal(for: record)
     guard signal != 0 else {
       // A program cannot block 32: libc does, inside pthread_create and its like, and so do our own
-      // handlers. What the program itself closes stays closed, and the kernel tells as much at once.
+      // handlers. Signals that the program blocks stay blocked, and the kernel tells as much at once.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
       record.setStatus(isClosed ? .closed : .running)

@@ -18,7 +18,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   /// Bit n - 1 says whether the container at depth n is an array.
   private var arrays: UInt64 = 0
 
-  /// What the three were after the last whole token: a section may be broken off in the middle of
+  /// The three as they were after the last whole token: a section may be broken off in the middle of
   /// one.
   private var wholeUsed = 0
   private var wholeArrays: UInt64 = 0
@@ -159,7 +159,7 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   /// Goes back to the last whole token after a section was broken off anywhere, a write included.
   ///
-  /// How much of the buffer a broken-off write had handed over is asked of the file itself; where it
+  /// Asks the file itself for the part of the buffer that a broken-off write had handed over; if it
   /// does not answer, the dump ends there: bytes that come twice would damage what follows.
   @_noLocks
   public mutating func recover() {

@@ -43,7 +43,7 @@ package struct OwnerEvidence: Sendable, Equatable {
       // A FIFO belongs to one kernel: where only one can have made it, a reader is one of here.
       return isLocalFileSystem && fifo == .hasReader ? Self.heldFIFO : verdictByAge
     }
-    // An owner without /proc does not know its boot. Where only this machine writes to the file
+    // An owner without /proc does not know its boot. If only this machine writes to the file
     // system, both witnesses are of here, and of an earlier boot none is left.
     if record.bootID.isEmpty {
       return isLocalFileSystem ? verdictByWitnesses(record) : verdictByAge

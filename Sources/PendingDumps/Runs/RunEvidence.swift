@@ -1,13 +1,13 @@
 internal import Glibc
 package import IntermediateDump
 
-/// What a process saw of itself and its machine at one moment: its launch, or its last heartbeat.
+/// The state of a process and its machine at one moment: at its launch, or its last heartbeat.
 ///
 /// Everything but the time may be missing.
 package struct RunEvidence: Sendable, Equatable {
   /// Bytes that a heartbeat has in a run record; a longer one loses its locked files.
   package static let heartbeatSize = 2048
-  /// Where the heartbeat begins in a run record: behind the notes and its own property header.
+  /// The offset of the heartbeat in a run record: behind the notes and its own property header.
   package static let heartbeatOffset = RunNotes.offset &+ Int64(RunNotes.size + 7)
 
   /// Nanoseconds since 1970.

@@ -12,11 +12,13 @@ extension StoredSymbols {
   ///
   /// - Parameters:
   ///   - snapshot: the crashed process.
-  ///   - timeLimit: seconds after which no more is read; keeps what was found until then.
+  ///   - source: reads the files; keeps what was found when its time is over.
   /// - Returns: nil if no thread crashed or nothing was found.
-  public static func gather(for snapshot: ProcessSnapshot, timeLimit: Double) -> StoredSymbols? {
+  public static func gather(
+    for snapshot: ProcessSnapshot, from source: SymbolSource
+  ) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
-    let walker = Stackwalker(snapshot: snapshot, symbols: SymbolSource(timeLimit: timeLimit))
+    let walker = Stackwalker(snapshot: snapshot, symbols: source)
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,
       runsTask: snapshot.tasks.contains { $0.threadID == thread.id })

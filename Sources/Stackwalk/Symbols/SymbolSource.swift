@@ -52,6 +52,9 @@ public final class SymbolSource {
     limit = WorkLimit(seconds: timeLimit)
   }
 
+  /// True once its time is over: names may be missing that the files have.
+  package var isTimeOver: Bool { limit.isReached }
+
   /// Turns to another process, keeping open files.
   ///
   /// - Parameter stored: symbols of its report.

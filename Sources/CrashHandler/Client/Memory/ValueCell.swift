@@ -3,10 +3,10 @@ internal import CSignalSafe
 /// A value of bytes that any thread may replace at any time, and that is read whole or not at all.
 ///
 /// A word and four buffers. The word says which buffer holds the value, which ones are being
-/// written, and how often the value was replaced. Who sets a value takes a buffer that is neither,
+/// written, and how often the value was replaced. A setter takes a buffer that is neither,
 /// fills it, and makes it the value by one compare-and-swap. So a thread that is stopped in the
 /// middle, for good too, holds up nobody and shows nothing of what it wrote; of two at once the
-/// last one's swap counts. Where all three spare buffers are taken, the new value is given up and
+/// last one's swap counts. If all three spare buffers are taken, the new value is given up and
 /// the old one is marked as stale. Nothing waits, nothing is allocated.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; set by the program. Decision 0023.
