@@ -46,7 +46,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
         continue
       }
       let utf8 = text.utf8.prefix(Self.maximumTextSize)
-      bytes.append(littleEndian: UInt16(utf8.count))
+      bytes.append(littleEndian: UInt16(clamping: utf8.count))
       bytes += utf8
     }
   }

@@ -86,7 +86,7 @@ package struct PendingDumpBound {
       total = total.addingReportingOverflow(max(0, Int64(file.status.st_size))).partialValue
       if total > Self.maximumSize, index > 0 {
         if let name = PendingDumpName(fileName: file.name) { remove(name) }
-      } else if Int64(file.status.st_blocks) * 512 > Int64(file.status.st_size) + 64 << 10 {
+      } else if Int64(file.status.st_blocks) &* 512 > Int64(file.status.st_size) &+ 64 << 10 {
         releaseBlocks(of: file)
       }
     }

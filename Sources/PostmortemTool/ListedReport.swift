@@ -125,7 +125,7 @@ extension Timestamp {
     let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
     if let unit = text.last.flatMap({ seconds[$0] }) {
       guard let count = Int64(text.dropLast()), (0...1_000_000).contains(count) else { return nil }
-      self = now.advanced(by: .seconds(-count * unit))
+      self = now.advanced(by: .seconds(0 &- count &* unit))
       return
     }
     let shortest = "0000-00-00T00:00:00.000000000Z"

@@ -15,7 +15,7 @@ package enum LockedFiles {
     let inodes = inodes(in: locks, of: getpid())
     guard !inodes.isEmpty else { return [] }
     var paths: [String] = []
-    for descriptor in 0..<Int32(descriptorLimit) {
+    for descriptor in 0..<Int32(clamping: descriptorLimit) {
       var status = stat()
       guard unsafe fstat(descriptor, &status) == 0, inodes.contains(UInt64(status.st_ino)),
         let text = SystemFile.text("/proc/self/fdinfo/\(descriptor)"),

@@ -96,7 +96,7 @@ package struct MemoryCgroup {
     // Nobody asks for it where there is no limit.
     guard limit != nil else { return }
     processCount = SystemFile.bytes("\(directory)/cgroup.procs").map { bytes in
-      bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
+      bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 &+ 1 : $0 }
     }
   }
 
@@ -143,6 +143,6 @@ package enum MachineCounts {
   /// The time of the boot, in nanoseconds since 1970.
   package static var bootTime: Int64? {
     SystemFile.number("btime", in: SystemFile.text("/proc/stat"))
-      .flatMap { $0 > 1 << 33 ? nil : Int64($0) &* 1_000_000_000 }
+      .flatMap { $0 > 1 << 33 ? nil : Int64(clamping: $0) &* 1_000_000_000 }
   }
 }

@@ -48,7 +48,7 @@ package struct RunEvidence: Sendable, Equatable {
     evidence.memoryLimit = group.limit
     let pages = SystemFile.text("/proc/self/statm", isOneRecord: true)
     if let resident = pages?[...].word(1).flatMap({ UInt64($0) }) {
-      evidence.residentMemory = resident &* UInt64(max(0, sysconf(Int32(_SC_PAGESIZE))))
+      evidence.residentMemory = resident &* UInt64(clamping: sysconf(Int32(clamping: _SC_PAGESIZE)))
     }
     let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     evidence.machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }

@@ -65,7 +65,8 @@ struct LinkingTests {
   // MARK: - Building
 
   private static let modules = [
-    "CSignalSafe", "IntermediateDump", "CrashHandler", "HangDetection", "CProcessEnds",
+    "CSignalSafe", "IntermediateDump", "PendingDumps", "CrashHandler", "HangDetection",
+    "CProcessEnds",
     "CThreadStacks", "PostmortemHandler",
   ]
 

@@ -25,7 +25,8 @@ struct TrappingArithmetic {
   }
 
   static let modules = [
-    Module(name: "IntermediateDump", directories: ["Fields", "Reader", "Owner"]),
+    Module(name: "IntermediateDump", directories: ["Fields", "Reader"]),
+    Module(name: "PendingDumps"),
     Module(name: "ProcessSnapshot"), Module(name: "Minidump"), Module(name: "Stackwalk"),
     Module(name: "CrashReport"), Module(name: "CrashReportDatabase"),
     Module(name: "CrashConverter"),
