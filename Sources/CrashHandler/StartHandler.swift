@@ -41,7 +41,8 @@ public func startHandler(
   annotations: [String: String] = [:],
   options: HandlerOptions = HandlerOptions()
 ) throws(CrashHandlerError) -> Handler {
-  let identifier = identifier ?? defaultIdentifier()
+  let executable = SystemFile.target("/proc/self/exe")
+  let identifier = identifier ?? defaultIdentifier(executable)
   guard PendingDumpName.isValidIdentifier(identifier) else {
     throw CrashHandlerError(
       .invalidIdentifier,
@@ -65,24 +66,38 @@ public func startHandler(
     let standard = StandardDescriptors()
     defer { withExtendedLifetime(standard) {} }
     let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
-    let course =
-      options.reportsUncleanEnds && !options.forgoing.contains(.files)
-      ? RunCourse.current(product: product, version: version, environment: environment) : nil
-    var files = try PendingDumpFiles.make(
-      database: database, identifier: identifier, signals: signals, course: course)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
-      annotations: annotations, reportID: files.reportID,
-      capturesArguments: options.capturesArguments)
-    try HandlerInstaller.install(
-      files: files, facts: facts, course: course, options: options, signals: signals,
-      hasStandardError: standard.hasStandardError)
-    let handler = Handler(
-      database: database, identifier: identifier, reportID: files.reportID)
-    files.keep()
-    for path in options.attachments { addAttachment(path: path) }
-    current = DirectoryIdentity(path: database).map { (handler, $0) }
-    return handler
+      annotations: annotations, capturesArguments: options.capturesArguments,
+      executablePath: executable)
+    let statistics = ProcessStatistics.current()
+    let host = HostIdentity.current(statistics)
+    var record = RunRecord.current(
+      signals: RunRecord.Signals(
+        crash: signals.mask, stop: signals.stopSignal, watchdog: signals.watchdogSignal),
+      host: host, statistics: statistics)
+    if options.reportsUncleanEnds && !options.forgoing.contains(.files) {
+      record.course = RunCourse.current(
+        executablePath: executable, product: product, version: version, environment: environment,
+        cgroup: facts.cgroup.memory)
+    }
+    do throws(CrashHandlerError) {
+      var files = try PendingDumpFiles.make(
+        database: database, identifier: identifier, record: record, host: host)
+      // A thread can only be made by one that is there.
+      try HandlerInstaller.install(
+        files: files, facts: facts, options: options, signals: signals,
+        hasStandardError: standard.hasStandardError, isAlone: statistics?.threadCount == 1)
+      let handler = Handler(
+        database: database, identifier: identifier, reportID: files.reportID)
+      files.keep()
+      for path in options.attachments { addAttachment(path: path) }
+      current = DirectoryIdentity(path: database).map { (handler, $0) }
+      return handler
+    } catch {
+      facts.cgroup.close()
+      throw error
+    }
   }
 }
 
@@ -91,10 +106,11 @@ extension Handler {
   public static var current: Handler? { started.withLock { $0?.handler } }
 }
 
-private func defaultIdentifier() -> String {
-  let path = SystemFile.target("/proc/self/exe") ?? CommandLine.arguments.first ?? "program"
-  return PendingDumpName.identifier(
-    reducing: String(path.split(separator: "/").last ?? "program"))
+private func defaultIdentifier(_ executable: String?) -> String {
+  let path = (executable ?? CommandLine.arguments.first ?? "program").utf8
+  let slash = path.lastIndex(of: UInt8(ascii: "/"))
+  let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+  return PendingDumpName.identifier(reducing: String(Substring(name)))
 }
 
 /// A directory by device and inode, so that two spellings of one path are equal.

@@ -1,6 +1,23 @@
 extension Sequence<UInt8> {
   /// Two lower-case digits a byte, without separators.
-  package var hexadecimal: String { map { $0.hexadecimal(digits: 2) }.joined() }
+  package var hexadecimal: String {
+    var text: [UInt8] = []
+    for byte in self {
+      text.append(byte.highDigit)
+      text.append(byte.lowDigit)
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}
+
+extension UInt8 {
+  /// The two digits of a byte, in ASCII.
+  fileprivate var highDigit: UInt8 { Self.digit(self >> 4) }
+  fileprivate var lowDigit: UInt8 { Self.digit(self & 15) }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "a") &+ (value &- 10)
+  }
 }
 
 extension [UInt8] {

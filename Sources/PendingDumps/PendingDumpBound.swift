@@ -1,9 +1,12 @@
+internal import CSignalSafe
 internal import Glibc
+package import IntermediateDump
 
 /// Keeps the files of earlier runs from filling the disk where no converter ever runs: a program that crashes each second writes a dump each second.
 ///
-/// Ordinary code, at every start, before the handler's own files are made. Costs a look at each file.
-/// Files that cannot be looked at or removed stay.
+/// Ordinary code, at every start, before the handler's own files are made. A directory of some dozen
+/// files is looked at by each start, a larger one by one start of `interval`. Files that cannot be
+/// looked at or removed stay.
 package struct PendingDumpBound {
   /// Bytes of finished dumps that stay, of all programs: the newest.
   static let maximumSize: Int64 = 128 << 20
@@ -12,11 +15,17 @@ package struct PendingDumpBound {
   /// Each holds the preallocated blocks that it was made with.
   static let maximumLeftovers = 64
 
+  /// Bytes of names, some hundred of them, that every start looks at.
+  private static let window = 8 << 10
+  /// Starts of which one looks at a whole directory whose names fill the window.
+  static let interval: UInt8 = 64
+
   private let directoryDescriptor: Int32
   private let identifier: String
+  private let host: HostIdentity
 
   private struct File {
-    let name: PendingDumpName
+    let name: String
     let status: stat
 
     /// Newest first.
@@ -29,29 +38,46 @@ package struct PendingDumpBound {
   /// - Parameters:
   ///   - directoryDescriptor: the pending directory.
   ///   - identifier: this program's.
-  package init(directoryDescriptor: Int32, identifier: String) {
+  ///   - host: the calling process's.
+  package init(directoryDescriptor: Int32, identifier: String, host: HostIdentity) {
     self.directoryDescriptor = directoryDescriptor
     self.identifier = identifier
+    self.host = host
   }
 
-  package func apply() {
+  /// True for the start with a report ID, which is random, that looks at everything.
+  package static func isDue(for reportID: ReportID) -> Bool { reportID.bytes[15] % interval == 0 }
+
+  /// Applies the bound.
+  ///
+  /// - Parameter wholly: false to leave a large directory to another start.
+  package func apply(wholly: Bool = true) {
+    guard let names = names(limit: wholly ? Int.max : Self.window) else { return }
     var finished: [File] = []
     var leftovers: [File] = []
-    for name in names() {
-      guard let name = PendingDumpName(fileName: name), let status = status(of: name) else {
-        continue
-      }
-      let file = File(name: name, status: status)
-      if name.role == .finished { finished.append(file) }
-      if name.role == .locked, name.identifier == identifier, status.st_size == 0 {
-        leftovers.append(file)
-      }
+    let prefix = identifier + "@"
+    for name in names {
+      let isLocked = name.hasSuffix(".locked")
+      guard isLocked ? name.utf8.starts(with: prefix.utf8) : isFinished(name),
+        let status = status(of: name)
+      else { continue }
+      if !isLocked { finished.append(File(name: name, status: status)) }
+      if isLocked, status.st_size == 0 { leftovers.append(File(name: name, status: status)) }
     }
+    if finished.isEmpty, leftovers.count <= Self.maximumLeftovers { return }
     boundSize(of: finished.sorted(by: File.isBefore))
-    for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers)
-    where isOwnerDead(file.name) {
-      remove(file.name)
+    for file in leftovers.sorted(by: File.isBefore).dropFirst(Self.maximumLeftovers) {
+      guard let name = PendingDumpName(fileName: file.name), name.identifier == identifier,
+        isOwnerDead(name)
+      else { continue }
+      remove(name)
     }
+  }
+
+  /// True if a name has nothing behind the report ID.
+  private func isFinished(_ name: String) -> Bool {
+    guard let separator = name.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
+    return name.utf8.distance(from: separator, to: name.utf8.endIndex) == 37
   }
 
   private func boundSize(of newestFirst: [File]) {
@@ -59,7 +85,7 @@ package struct PendingDumpBound {
     for (index, file) in newestFirst.enumerated() {
       total = total.addingReportingOverflow(max(0, Int64(file.status.st_size))).partialValue
       if total > Self.maximumSize, index > 0 {
-        remove(file.name)
+        if let name = PendingDumpName(fileName: file.name) { remove(name) }
       } else if Int64(file.status.st_blocks) &* 512 > Int64(file.status.st_size) &+ 64 << 10 {
         releaseBlocks(of: file)
       }
@@ -68,8 +94,9 @@ package struct PendingDumpBound {
 
   /// Gives back the blocks that were preallocated and not needed.
   private func releaseBlocks(of file: File) {
+    guard PendingDumpName(fileName: file.name) != nil else { return }
     let descriptor = unsafe openat(
-      directoryDescriptor, file.name.description, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      directoryDescriptor, file.name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return }
     _ = ftruncate(descriptor, file.status.st_size)
     close(descriptor)
@@ -78,7 +105,6 @@ package struct PendingDumpBound {
   /// True only where the process that the run record names is seen to be gone.
   private func isOwnerDead(_ name: PendingDumpName) -> Bool {
     let path = "/proc/self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
-    let host = HostIdentity.current()
     guard
       let record = SystemFile.bytes(path, limit: RunRecord.maximumSize)
         .flatMap(RunRecord.init(bytes:)),
@@ -95,29 +121,38 @@ package struct PendingDumpBound {
     }
   }
 
-  private func status(of name: PendingDumpName) -> stat? {
+  private func status(of name: String) -> stat? {
     var status = stat()
     guard
-      unsafe fstatat(directoryDescriptor, name.description, &status, AT_SYMLINK_NOFOLLOW) == 0,
+      unsafe fstatat(directoryDescriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
       status.st_mode & S_IFMT == S_IFREG
     else { return nil }
     return status
   }
 
-  private func names() -> [String] {
+  /// The names in the directory; nil if they take more bytes than the limit.
+  private func names(limit: Int) -> [String]? {
     let copy = unsafe openat(directoryDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard copy >= 0 else { return [] }
-    guard let stream = unsafe fdopendir(copy) else {
-      close(copy)
-      return []
-    }
-    defer { unsafe closedir(stream) }
-    let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
+    guard copy >= 0 else { return nil }
+    defer { close(copy) }
     var names: [String] = []
-    while let entry = unsafe readdir(stream) {
-      let start = unsafe UnsafeRawPointer(entry) + nameOffset
-      names.append(unsafe String(cString: start.assumingMemoryBound(to: CChar.self)))
+    var total = 0
+    while true {
+      let buffer = unsafe [UInt8](unsafeUninitializedCapacity: Self.window) { buffer, count in
+        let result = unsafe pm_getdents64(copy, buffer.baseAddress, buffer.count)
+        count = max(0, result)
+      }
+      if buffer.isEmpty { return names }
+      total += buffer.count
+      var start = 0
+      // Inode and offset, 8 bytes each, size of the entry, 2, type, 1, then the name. Source:
+      // getdents64(2).
+      while let size = buffer.littleEndian(at: start + 16, as: UInt16.self), size > 19 {
+        let name = buffer[(start + 19)..<(start + Int(size))].prefix { $0 != 0 }
+        names.append(String(decoding: name, as: UTF8.self))
+        start += Int(size)
+      }
+      if total >= limit - 512 { return nil }
     }
-    return names
   }
 }

@@ -102,7 +102,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       case .fifo: ".fifo"
       case .hang: ".hang"
       }
-    return "\(identifier)@\(reportID)\(suffix)"
+    return identifier + "@" + reportID.description + suffix
   }
 
   private static func role(suffix: Substring) -> Role? {
@@ -142,8 +142,9 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// Reduces any text to a valid identifier: other characters become "-", "program" if nothing is
   /// left.
   package static func identifier(reducing text: String) -> String {
-    let reduced = String(
-      decoding: text.utf8.map { isAllowed($0) ? $0 : UInt8(ascii: "-") }.prefix(128), as: UTF8.self)
+    var bytes = Array(text.utf8.prefix(128))
+    for index in bytes.indices where !isAllowed(bytes[index]) { bytes[index] = UInt8(ascii: "-") }
+    let reduced = String(decoding: bytes, as: UTF8.self)
     return isValidIdentifier(reduced) ? reduced : "program"
   }
 

@@ -4,42 +4,104 @@ internal import Glibc
 ///
 /// Most have no size and are read to their end.
 package enum SystemFile {
-  /// The bytes of a file, at most `limit`; nil if it cannot be read.
-  package static func bytes(_ path: String, limit: Int = 1 << 20) -> [UInt8]? {
+  private static let pieceSize = 16384
+
+  /// Reads a file.
+  ///
+  /// - Parameters:
+  ///   - path: of the file.
+  ///   - limit: of the bytes that are returned.
+  ///   - isOneRecord: true where the first read gives all that is wanted, as with files of `/proc`
+  ///     that the kernel makes in one piece.
+  /// - Returns: its bytes; nil if it cannot be read.
+  package static func bytes(
+    _ path: String, limit: Int = 1 << 20, isOneRecord: Bool = false
+  ) -> [UInt8]? {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    var contents: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: min(limit, 16384))
-    while contents.count < limit {
-      let count = unsafe read(descriptor, &piece, min(piece.count, limit - contents.count))
-      if count < 0 {
-        if errno == EINTR { continue }
-        return nil
-      }
-      if count == 0 { break }
-      contents += piece[..<count]
+    let first = piece(of: descriptor, size: min(limit, pieceSize), isOneRecord: isOneRecord)
+    guard var contents = first else { return nil }
+    // A piece that is not full was the last one.
+    while !isOneRecord, contents.count % pieceSize == 0, !contents.isEmpty, contents.count < limit {
+      let size = min(limit - contents.count, pieceSize)
+      guard let next = piece(of: descriptor, size: size, isOneRecord: false) else { return nil }
+      if next.isEmpty { break }
+      contents += next
     }
     return contents
   }
 
+  /// Reads until there are as many bytes as a piece has, or no more; nil where that fails.
+  private static func piece(of descriptor: Int32, size: Int, isOneRecord: Bool) -> [UInt8]? {
+    var failed = false
+    let piece = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      while count < size, let base = buffer.baseAddress {
+        let result = unsafe read(descriptor, base + count, size - count)
+        if result < 0, errno == EINTR { continue }
+        failed = result < 0
+        if result <= 0 { return }
+        count += result
+        if isOneRecord { return }
+      }
+    }
+    return failed ? nil : piece
+  }
+
   /// The same as text.
-  package static func text(_ path: String) -> String? {
-    bytes(path).map { String(decoding: $0, as: UTF8.self) }
+  package static func text(_ path: String, isOneRecord: Bool = false) -> String? {
+    bytes(path, isOneRecord: isOneRecord).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// The integer that is all of a file; nil for any other text.
   package static func integer(_ path: String) -> UInt64? {
-    text(path).flatMap { UInt64($0.hasSuffix("\n") ? $0.dropLast() : $0[...]) }
+    text(path, isOneRecord: true).flatMap(integer(of:))
+  }
+
+  /// The same of the bytes at the start of an open file, wherever its offset is.
+  package static func integer(_ descriptor: Int32) -> UInt64? {
+    var digits: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    return unsafe withUnsafeMutableBytes(of: &digits) { buffer in
+      let count = unsafe pread(descriptor, buffer.baseAddress, buffer.count, 0)
+      guard count > 0 else { return nil }
+      return unsafe integer(of: String(decoding: buffer.prefix(count), as: UTF8.self))
+    }
+  }
+
+  /// Reads a number without the line feed that files of /proc end with.
+  private static func integer(of text: String) -> UInt64? {
+    UInt64(text.utf8.last == UInt8(ascii: "\n") ? text.dropLast() : text[...])
   }
 
   /// The number behind a name at the start of a line, as in `/proc/vmstat` and `/proc/meminfo`.
   package static func number(_ name: String, in text: String?) -> UInt64? {
-    for line in text?.split(separator: "\n") ?? [] {
-      let words = line.split(whereSeparator: \.isWhitespace)
-      if words.count > 1, words[0] == name { return UInt64(words[1]) }
+    guard let text else { return nil }
+    let name = Array(name.utf8)
+    // Bytes of the name that the line has had; nil in another line.
+    var matched: Int? = 0
+    var value: UInt64?
+    for byte in text.utf8 {
+      switch (byte, matched) {
+      case (UInt8(ascii: "\n"), _):
+        if value != nil { return value }
+        matched = 0
+      case (_, nil): break
+      case (_, let count?) where count < name.count:
+        matched = byte == name[count] ? count + 1 : nil
+      case (UInt8(ascii: " "), let count?), (UInt8(ascii: "\t"), let count?):
+        if value != nil { return value }
+        matched = count == name.count ? count + 1 : count
+      case (UInt8(ascii: "0")...UInt8(ascii: "9"), let count?) where count > name.count:
+        let (product, overflow) = (value ?? 0).multipliedReportingOverflow(by: 10)
+        let (sum, carry) = product.addingReportingOverflow(UInt64(byte & 15))
+        if overflow || carry { return nil }
+        value = sum
+      default:
+        if value != nil { return nil }
+        matched = nil
+      }
     }
-    return nil
+    return value
   }
 
   /// The target of a symbolic link; nil if it cannot be read.

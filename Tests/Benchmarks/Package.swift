@@ -4,6 +4,7 @@ import PackageDescription
 // A package of its own, so that users of the library never build it.
 //
 //   swift run --package-path Tests/Benchmarks -c release capture-benchmark
+//   swift run --package-path Tests/Benchmarks -c release start-benchmark
 //   swift run --package-path Tests/Benchmarks -c release symbols-benchmark
 let package = Package(
   name: "Benchmarks",
@@ -22,6 +23,13 @@ let package = Package(
         .product(name: "postmortem", package: "swift-postmortem"),
       ],
       path: "Sources/SymbolsBenchmark"),
+    // No Foundation: its own start would hide the handler's.
+    .executableTarget(
+      name: "start-victim",
+      dependencies: [.product(name: "PostmortemHandler", package: "swift-postmortem")],
+      path: "Sources/StartVictim"),
+    .executableTarget(
+      name: "start-benchmark", dependencies: ["start-victim"], path: "Sources/StartBenchmark"),
   ],
   swiftLanguageModes: [.v6]
 )

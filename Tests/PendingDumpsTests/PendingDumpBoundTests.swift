@@ -34,11 +34,29 @@ import Testing
       try #require(record.encoded()), name.with(role: .runRecord).description)
   }
 
-  private func apply() throws {
+  private func apply(wholly: Bool = true) throws {
     let descriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     try #require(descriptor >= 0)
     defer { close(descriptor) }
-    PendingDumpBound(directoryDescriptor: descriptor, identifier: "app").apply()
+    PendingDumpBound(
+      directoryDescriptor: descriptor, identifier: "app", host: HostIdentity.current()
+    ).apply(wholly: wholly)
+  }
+
+  @Test func aLargeDirectoryIsLeftToOneStartOfMany() throws {
+    for _ in 0..<200 { _ = try put(1 << 20, age: 1) }
+    try apply(wholly: false)
+    #expect(directory.names().count == 200)
+    try apply()
+    #expect(directory.names().count == 128)
+    let due = (0..<6400).count { _ in PendingDumpBound.isDue(for: ReportID()) }
+    #expect((50...200).contains(due))
+  }
+
+  @Test func aSmallDirectoryIsBoundedByEachStart() throws {
+    for age in 1...40 { _ = try put(8 << 20, age: Double(age)) }
+    try apply(wholly: false)
+    #expect(directory.names().count == 16)
   }
 
   @Test func theOldestFinishedDumpsGoWhenTogetherTheyAreTooLarge() throws {

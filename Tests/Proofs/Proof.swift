@@ -28,6 +28,9 @@ extension Proof {
         "DescriptorTests", "LinkingTests",
       ]),
     Proof(
+      name: "start", summary: "a start makes few system calls, whatever lies in the database",
+      suites: ["StartCallTests"]),
+    Proof(
       name: "handlers", summary: "handlers that were there before run and do what they did",
       suites: ["ChainingTests", "PreviousHandlerTests"]),
     Proof(

@@ -42,6 +42,10 @@ void pm_find_exception_facts(struct pm_exception_facts *_Nonnull facts);
 int pm_install_handler(int signal, void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int flags,
                        uint64_t mask);
 
+// Returns the address of the name that the executable was started by, the last text at the top of the main thread's stack.
+// Source: getauxval(3), AT_EXECFN.
+uint64_t pm_executable_name(void);
+
 // Returns 1 in a program with ThreadSanitizer, in which the handler is not installed: a recursion goes through the end of the
 // sanitizer's shadow stack, and two threads' crashes, handled one after the other, look like a race to it.
 // Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).

@@ -2,46 +2,80 @@ internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 
-/// Finds the process's memory and pids cgroups and opens their files.
+/// The process's memory and pids cgroups, with their files open.
 ///
 /// Ordinary code. Source: cgroups(7), Linux Documentation/admin-guide/cgroup-v2.rst.
 struct Cgroup {
   let files: CgroupFiles
-  /// The memory cgroup's path; nil if there is none.
-  let path: String?
+  /// The memory cgroup, with the same descriptors.
+  let memory: MemoryCgroupFiles
 
   /// The calling process's.
   static func current() -> Cgroup {
-    let text = SystemFile.text("/proc/self/cgroup") ?? ""
+    let text = SystemFile.text("/proc/self/cgroup", isOneRecord: true) ?? ""
     let paths = CgroupText.paths(in: text)
-    let unified = paths[""] ?? "/"
+    let memory = open(paths, paths.memory, "memory", "memory.current", "memory.usage_in_bytes")
+    let tasks = open(paths, paths.tasks, "pids", "pids.current", "pids.current")
     let files = CgroupFiles(
-      memoryUsed: open(
-        unified, "memory.current", or: paths["memory"], "memory", "memory.usage_in_bytes"),
-      memoryLimit: open(
-        unified, "memory.max", or: paths["memory"], "memory", "memory.limit_in_bytes"),
-      tasksUsed: open(unified, "pids.current", or: paths["pids"], "pids", "pids.current"),
-      tasksLimit: open(unified, "pids.max", or: paths["pids"], "pids", "pids.max"))
-    return Cgroup(files: files, path: CgroupText.memoryPath(in: text))
+      memoryUsed: HeldFile(memory.descriptor),
+      memoryLimit: limit(memory, "memory.max", "memory.limit_in_bytes"),
+      tasksUsed: HeldFile(tasks.descriptor),
+      tasksLimit: limit(tasks, "pids.max", "pids.max"))
+    return Cgroup(
+      files: files,
+      memory: MemoryCgroupFiles(
+        path: paths.ofMemory, directory: memory.directory, isUnified: memory.isUnified,
+        used: files.memoryUsed.descriptor, limit: files.memoryLimit.descriptor))
   }
 
-  /// Opens a file of version 2, or else the one of version 1.
-  ///
-  /// In a container the path may be the host's while the mount shows only the container's own group
-  /// at its root, so the root is tried last.
-  private static func open(
-    _ unified: String, _ name: String, or path: String?, _ controller: String, _ oldName: String
-  ) -> HeldFile {
-    let root = CgroupText.root
-    var candidates = ["\(root)\(unified)/\(name)"]
-    if let path { candidates.append("\(root)/\(controller)\(path)/\(oldName)") }
-    candidates += ["\(root)/\(name)", "\(root)/\(controller)/\(oldName)"]
-    for candidate in candidates {
-      let descriptor = unsafe Glibc.open(candidate, O_RDONLY | O_CLOEXEC)
-      if descriptor >= 0 {
-        return HeldFile(descriptor)
-      }
+  /// Closes the files, where they are not for a crash.
+  func close() {
+    for file in [files.memoryUsed, files.memoryLimit, files.tasksUsed, files.tasksLimit]
+    where file.descriptor >= 0 {
+      Glibc.close(file.descriptor)
     }
-    return HeldFile()
+  }
+
+  /// An open file, -1 for none, and its directory.
+  private struct Usage {
+    var descriptor: Int32 = -1
+    var directory: String?
+    var isUnified = false
+
+    init() {}
+
+    init(_ directory: String, _ name: String, isUnified: Bool) {
+      descriptor = unsafe Glibc.open(directory + "/" + name, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return }
+      self.directory = directory
+      self.isUnified = isUnified
+    }
+  }
+
+  /// Opens the file that tells what a cgroup uses, of version 1 where that has the controller.
+  ///
+  /// In a container the path may be the host's while the mount shows only the container's own cgroup
+  /// at its root, so the root is tried last. The root of the host has no such file.
+  private static func open(
+    _ paths: CgroupText.Paths, _ path: String?, _ controller: String, _ name: String,
+    _ oldName: String
+  ) -> Usage {
+    let root = CgroupText.root
+    var usage = Usage()
+    if path == nil {
+      if let path = paths.unified, path != "/" { usage = Usage(root + path, name, isUnified: true) }
+      if usage.descriptor < 0 { usage = Usage(root, name, isUnified: true) }
+      // Without /proc nothing says which version it is.
+      if usage.descriptor >= 0 || paths.unified != nil { return usage }
+    }
+    let oldRoot = root + "/" + controller
+    if let path, path != "/" { usage = Usage(oldRoot + path, oldName, isUnified: false) }
+    return usage.descriptor >= 0 ? usage : Usage(oldRoot, oldName, isUnified: false)
+  }
+
+  private static func limit(_ usage: Usage, _ name: String, _ oldName: String) -> HeldFile {
+    guard let directory = usage.directory else { return HeldFile() }
+    let path = directory + "/" + (usage.isUnified ? name : oldName)
+    return HeldFile(unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC))
   }
 }

@@ -9,43 +9,54 @@ struct CrashSignals {
   let stopSignal: Int32
   /// The next one below it, for the bound on our own time; 0 if there is none.
   let watchdogSignal: Int32
-  /// By signal number.
-  private let previous: [Int32: pm_signal_action]
+  /// The signals of `mask`, in order, and the actions that they had.
+  private let previous: [Previous]
+
+  private struct Previous {
+    let signal: Int32
+    let action: pm_signal_action
+  }
 
   /// Signals raised by an instruction.
   ///
   /// Never blocked in a handler of ours: blocked, the kernel would end the process at the next one
   /// instead of giving the landing pad a chance.
-  static let faults: UInt64 = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
-    .reduce(0) { $0 | bit($1) }
+  static var faults: UInt64 {
+    bit(SIGILL) | bit(SIGTRAP) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGSEGV) | bit(SIGSYS)
+  }
 
   /// The signals that must reach a thread of ours or one that takes a dump: a fault its landing pad,
   /// the stop signals one that dumps while another captures, the watchdog's the one that captures.
   var open: UInt64 {
-    [SIGPROF, stopSignal, watchdogSignal].filter { $0 != 0 }
-      .reduce(Self.faults) { $0 | Self.bit($1) }
+    Self.faults | Self.bit(SIGPROF) | Self.bit(stopSignal) | Self.bit(watchdogSignal)
   }
 
-  private static func bit(_ signal: Int32) -> UInt64 { 1 << UInt64(signal - 1) }
+  /// 0 for no signal.
+  private static func bit(_ signal: Int32) -> UInt64 {
+    signal == 0 ? 0 : 1 << UInt64(signal - 1)
+  }
 
   /// Decides; changes nothing yet.
   init(catchesBrokenPipe: Bool) {
-    var candidates = [
-      SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP, SIGXCPU, SIGXFSZ,
-    ]
+    var candidates =
+      Self.faults | Self.bit(SIGABRT) | Self.bit(SIGXCPU) | Self.bit(SIGXFSZ)
     // At a terminal, QUIT is a key that users press.
-    if isatty(STDIN_FILENO) == 0 { candidates.append(SIGQUIT) }
-    if catchesBrokenPipe { candidates.append(SIGPIPE) }
-    var previous: [Int32: pm_signal_action] = [:]
-    for signal in candidates {
+    if isatty(STDIN_FILENO) == 0 { candidates |= Self.bit(SIGQUIT) }
+    if catchesBrokenPipe { candidates |= Self.bit(SIGPIPE) }
+    var previous: [Previous] = []
+    previous.reserveCapacity(11)
+    var mask: UInt64 = 0
+    for signal in Int32(1)...31 where candidates & Self.bit(signal) != 0 {
       var action = pm_signal_action()
       guard unsafe pm_sigaction(signal, nil, &action) == 0 else { continue }
       // An ignored signal stays so: a job in the background inherits QUIT ignored, and catching it
       // turned exit 0 into 131.
-      if action.handler != 1 { previous[signal] = action }
+      guard action.handler != 1 else { continue }
+      previous.append(Previous(signal: signal, action: action))
+      mask |= Self.bit(signal)
     }
     self.previous = previous
-    mask = previous.keys.reduce(0) { $0 | Self.bit($1) }
+    self.mask = mask
     stopSignal = Self.freeRealTimeSignal(below: 64)
     watchdogSignal = stopSignal == 0 ? 0 : Self.freeRealTimeSignal(below: stopSignal)
   }
@@ -62,18 +73,21 @@ struct CrashSignals {
   /// Those of `mask` whose previous handler is Swift's backtracer.
   var ofBacktracer: UInt64 {
     previous.reduce(0) { mask, entry in
-      pm_is_in_swift_runtime(entry.value.handler) != 0 ? mask | Self.bit(entry.key) : mask
+      pm_is_in_swift_runtime(entry.action.handler) != 0 ? mask | Self.bit(entry.signal) : mask
     }
   }
 
   /// The address of its handler; 0 where there is none.
   var backtracer: UInt64 {
-    previous.values.map(\.handler).first { pm_is_in_swift_runtime($0) != 0 } ?? 0
+    for entry in previous where pm_is_in_swift_runtime(entry.action.handler) != 0 {
+      return entry.action.handler
+    }
+    return 0
   }
 
   /// Writes the previous actions to a table indexed by signal number.
   func copyActions(to table: UnsafeMutablePointer<pm_signal_action>) {
-    for (signal, action) in previous { unsafe table[Int(signal)] = action }
+    for entry in previous { unsafe table[Int(entry.signal)] = entry.action }
   }
 
   /// Installs the stop handler, and returns its action: everything but faults is blocked while a
@@ -106,7 +120,8 @@ struct CrashSignals {
         watchdogSignal, pm_watchdog_entry(watchdog), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
         ~Self.faults)
     }
-    for (signal, previous) in previous.sorted(by: { $0.key < $1.key }) {
+    for entry in previous {
+      let (signal, previous) = (entry.signal, entry.action)
       // Whether a call that is interrupted goes on is for the program to choose, if it lives on; a
       // signal that the kernel would have discarded interrupts none.
       let restarts =
@@ -126,15 +141,15 @@ struct CrashSignals {
   /// Returns our handler's action in the place of the default, as the kernel has it.
   func installedAction() -> pm_signal_action {
     var action = pm_signal_action()
-    if let signal = previous.keys.first { _ = unsafe pm_sigaction(signal, nil, &action) }
+    if let signal = previous.first?.signal { _ = unsafe pm_sigaction(signal, nil, &action) }
     action.flags |= UInt64(SA_RESTART)
     return action
   }
 
   private func restore() {
-    for (signal, action) in previous {
-      var action = action
-      _ = unsafe pm_sigaction(signal, &action, nil)
+    for entry in previous {
+      var action = entry.action
+      _ = unsafe pm_sigaction(entry.signal, &action, nil)
     }
     // Both were at their defaults, or they would not have been taken.
     for signal in [stopSignal, watchdogSignal] where signal != 0 {

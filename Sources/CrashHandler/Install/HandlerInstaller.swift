@@ -9,10 +9,11 @@ internal import PendingDumps
 enum HandlerInstaller {
   /// Installs.
   ///
+  /// - Parameter isAlone: true if the process had no other thread before.
   /// - Throws: `CrashHandlerError.notInstalled`; then all signal actions are what they were.
   static func install(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, course: RunCourse?,
-    options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool
+    files: borrowing PendingDumpFiles, facts: LaunchFacts,
+    options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool, isAlone: Bool
   ) throws(CrashHandlerError) {
     let refusal = ThreadStack.install()
     guard refusal == 0 else {
@@ -23,10 +24,10 @@ enum HandlerInstaller {
     var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + entryStacks)
     let entryMemory = unsafe try memory.pages(entryStacks)
     let installed = unsafe try makeInstalled(
-      files: files, facts: facts, course: course, options: options, signals: signals,
+      files: files, facts: facts, options: options, signals: signals,
       hasStandardError: hasStandardError, memory: &memory)
     let capture = unsafe try makeCapture(
-      installed, files: files, facts: facts, options: options, signals: signals, memory: &memory)
+      installed, files: files, options: options, signals: signals, memory: &memory)
     pm_bind_now()
     pm_find_thread_base()
     let entry: @convention(c) () -> Void = pm_handle_fork
@@ -51,7 +52,7 @@ enum HandlerInstaller {
     if options.alternateStacksOnAllThreads {
       // First those to come, so that nobody is missed between the two.
       ThreadStack.followNewThreads()
-      EarlierThreads.giveStacks(capture)
+      if !isAlone { EarlierThreads.giveStacks(capture) }
     }
     memory.keep()
   }
@@ -59,12 +60,12 @@ enum HandlerInstaller {
   // MARK: - What a crash needs
 
   private static func makeInstalled(
-    files: borrowing PendingDumpFiles, facts: LaunchFacts, course: RunCourse?,
-    options: HandlerOptions, signals: CrashSignals, hasStandardError: Bool,
+    files: borrowing PendingDumpFiles, facts: LaunchFacts, options: HandlerOptions,
+    signals: CrashSignals, hasStandardError: Bool,
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<Installed> {
     let faultStackSize = 64 << 10
-    let installed = unsafe try memory.pages(MemoryLayout<Installed>.size)
+    let installed = unsafe try memory.piece(MemoryLayout<Installed>.size)
       .bindMemory(to: Installed.self, capacity: 1)
     unsafe installed.initialize(
       to: try Installed(
@@ -80,13 +81,14 @@ enum HandlerInstaller {
           // Kernels before 5.14 do not tell; the largest frame that they know, with AVX-512, has
           // 3.5 KiB.
           frameSize: max(pm_minimum_signal_stack_size(), 4096)),
-        environment: EnvironmentRange.current(),
+        environment: EnvironmentRange.current(from: files.owningRun.stackStart),
         runtime: runtimePlaces(),
         linker: linkerPlaces(),
         cgroup: facts.cgroup.files,
         encoded: Installed.EncodedFacts(
-          process: memory.tokens(facts.encodedProcess()), course: memory.tokens(course?.encoded()),
-          system: memory.tokens(facts.encodedSystem())),
+          process: memory.tokens(facts.encodedProcess(files.reportID)),
+          course: memory.tokens(files.owningRun.course?.encoded()),
+          system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: Installed.FaultStack(base: memory.stack(faultStackSize), size: faultStackSize),
         summary: CrashSummary.prepare(
           options: options, facts: facts, signals: signals, hasStandardError: hasStandardError,
@@ -117,13 +119,12 @@ enum HandlerInstaller {
 
   private static func makeCapture(
     _ installed: UnsafeMutablePointer<Installed>, files: borrowing PendingDumpFiles,
-    facts: LaunchFacts, options: HandlerOptions, signals: CrashSignals,
-    memory: inout HandlerMemory
+    options: HandlerOptions, signals: CrashSignals, memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> Capture {
     let finished = files.lockedName.with(role: .finished).description
     let shared = unsafe try makeShared(
-      finished, options: options, signals: signals, memory: &memory)
-    let reportID = unsafe try memory.pages(16)
+      finished, run: files.owningRun, options: options, signals: signals, memory: &memory)
+    let reportID = unsafe try memory.piece(16)
     unsafe reportID.copyMemory(from: files.reportID.bytes, byteCount: 16)
     let readsFiles = !options.forgoing.contains(.files)
     let proc = unsafe readsFiles ? open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1
@@ -149,13 +150,13 @@ enum HandlerInstaller {
   }
 
   private static func makeShared(
-    _ finished: String, options: HandlerOptions, signals: CrashSignals,
+    _ finished: String, run: RunRecord, options: HandlerOptions, signals: CrashSignals,
     memory: inout HandlerMemory
   ) throws(CrashHandlerError) -> UnsafeMutablePointer<Shared> {
-    let shared = unsafe try memory.pages(MemoryLayout<Shared>.size)
+    let shared = unsafe try memory.piece(MemoryLayout<Shared>.size)
       .bindMemory(to: Shared.self, capacity: 1)
     let wordStride = HandlerMemory.wordStride
-    let words = unsafe try memory.pages(10 * wordStride)
+    let words = unsafe try memory.piece(10 * wordStride)
     func word(_ index: Int) -> FutexWord {
       unsafe FutexWord(
         (words + index * wordStride).bindMemory(to: UInt32.self, capacity: 1))
@@ -163,11 +164,10 @@ enum HandlerInstaller {
     let (markPage, wipesMark) = unsafe try memory.pageWipedInCopies()
     let mark = unsafe FutexWord(markPage.bindMemory(to: UInt32.self, capacity: 1))
     mark.store(OwnProcess.whole)
-    let actions = unsafe try memory.pages(65 * MemoryLayout<pm_signal_action>.stride)
+    let actions = unsafe try memory.piece(65 * MemoryLayout<pm_signal_action>.stride)
       .bindMemory(to: pm_signal_action.self, capacity: 65)
     unsafe signals.copyActions(to: actions)
     let threadCapacity = min(max(options.limits.threads, 1), 4096)
-    let run = RunRecord.current()
     let spare = spareDescriptor()
     unsafe shared.initialize(
       to: try Shared(
@@ -194,7 +194,7 @@ enum HandlerInstaller {
         previousActions: PreviousActions(actions),
         backtracer: Shared.Backtracer(signals),
         survived: Shared.SurvivedCrashes(
-          report: memory.pages(16), name: UnsafeMutablePointer(mutating: memory.text(finished))),
+          report: memory.piece(16), name: UnsafeMutablePointer(mutating: memory.text(finished))),
         knownFaults: KnownFaults(base: memory.pages(KnownFaults.byteCount)),
         spares: Shared.SpareDescriptors(
           first: HeldFile(spare), second: HeldFile(spareDescriptor()))))

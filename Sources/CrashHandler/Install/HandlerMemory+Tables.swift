@@ -25,13 +25,13 @@ extension HandlerMemory {
     return unsafe MappingTable(
       text: try pages(textCapacity), textCapacity: textCapacity,
       entries: try pages(capacity * MappingTable.stride), capacity: capacity,
-      counts: try pages(2 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 2))
+      counts: try piece(2 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 2))
   }
 
   /// Cuts off the three landing pads.
   mutating func landingPads() throws(CrashHandlerError) -> LandingPads {
     unsafe LandingPads(
-      try pages(3 * MemoryLayout<pm_landing_pad>.stride)
+      try piece(3 * MemoryLayout<pm_landing_pad>.stride)
         .bindMemory(to: pm_landing_pad.self, capacity: 3))
   }
 
@@ -74,7 +74,7 @@ extension HandlerMemory {
     names: DumpNames, files: SessionFiles, threads: ThreadTable, limits: CaptureLimits,
     asksFile: Bool
   ) throws(CrashHandlerError) -> Capture {
-    let session = unsafe try pages(MemoryLayout<Session>.size)
+    let session = unsafe try piece(MemoryLayout<Session>.size)
       .bindMemory(to: Session.self, capacity: 1)
     unsafe session.initialize(
       to: try Session(

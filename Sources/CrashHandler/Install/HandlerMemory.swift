@@ -12,6 +12,9 @@ struct HandlerMemory: ~Copyable {
   private let capacity: Int
   private let pageSize: Int
   private var used = 0
+  /// The rest of the page that small pieces are cut from: a page each would be touched by the launch.
+  private var small: UnsafeMutableRawPointer?
+  private var smallLeft = 0
   /// Pieces begin at multiples of this on every system: pages of 64 KiB would be a waste.
   private static let alignment = 4096
   private static let guardSize = 1 << 20
@@ -69,9 +72,24 @@ struct HandlerMemory: ~Copyable {
     return unsafe base + used + gap
   }
 
+  /// Cuts off a piece that shares its pages with others, at a multiple of a line of the cache.
+  mutating func piece(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
+    let size = (max(count, 1) + 63) / 64 * 64
+    if smallLeft < size {
+      smallLeft = (size + Self.alignment - 1) / Self.alignment * Self.alignment
+      unsafe small = try pages(smallLeft)
+    }
+    guard let place = unsafe small else {
+      throw CrashHandlerError(.notInstalled, "the handler's memory is too small; this is a bug")
+    }
+    unsafe small = place + size
+    smallLeft -= size
+    return unsafe place
+  }
+
   /// Cuts off a copy of bytes.
   mutating func bytes(_ bytes: [UInt8]) throws(CrashHandlerError) -> UnsafeRawPointer {
-    let place = unsafe try pages(max(bytes.count, 1))
+    let place = unsafe try piece(bytes.count)
     unsafe bytes.withUnsafeBytes { source in
       if let base = source.baseAddress {
         unsafe place.copyMemory(from: base, byteCount: source.count)

@@ -10,29 +10,30 @@ struct LaunchFacts {
   let version: String?
   let environment: String?
   let annotations: [String: String]
-  let reportID: ReportID
   let capturesArguments: Bool
+  let executablePath: String?
   let cgroup = Cgroup.current()
 
   /// The tokens of the first process map.
-  func encodedProcess() -> [UInt8]? {
-    IntermediateDumpEncoding.encode { writer in
+  func encodedProcess(_ reportID: ReportID) -> [UInt8]? {
+    IntermediateDumpEncoding.encode(sizeHint: 16 << 10) { writer in
       writer.startMap(.process)
       writer.bytes(.reportID, reportID.bytes)
       writer.text(.identifier, identifier)
       writer.unsigned(.processID, UInt64(UInt32(bitPattern: getpid())), width: 4)
-      writer.text(.executablePath, SystemFile.target("/proc/self/exe"))
+      writer.text(.executablePath, executablePath)
       writer.text(.product, product)
       writer.text(.version, version)
       writer.text(.environment, environment)
       writer.signed(.launchTime, SystemClock.now)
       writer.unsigned(.launchUptime, UInt64(bitPattern: SystemClock.sinceBoot))
-      writer.bytes(.auxiliaryVector, SystemFile.bytes("/proc/self/auxv"))
+      writer.bytes(.auxiliaryVector, SystemFile.bytes("/proc/self/auxv", isOneRecord: true))
       if capturesArguments {
         writer.bytes(
-          .commandLine, SystemFile.bytes("/proc/self/cmdline").map { Array($0.prefix(4096)) })
+          .commandLine,
+          SystemFile.bytes("/proc/self/cmdline", isOneRecord: true).map { Array($0.prefix(4096)) })
       }
-      writer.text(.cgroup, cgroup.path)
+      writer.text(.cgroup, cgroup.memory.path)
       if let limit = SystemFile.integer("/proc/sys/vm/max_map_count") {
         writer.unsigned(.mappingLimit, limit)
       }
@@ -42,28 +43,31 @@ struct LaunchFacts {
   }
 
   /// The tokens of the system map and the annotations.
-  func encodedSystem() -> [UInt8]? {
+  ///
+  /// - Parameter bootID: empty where it is not known.
+  func encodedSystem(bootID: String) -> [UInt8]? {
     let kernel = Self.kernel()
+    let release = Self.releaseText()
+    let processor = Self.firstProcessor()
     return IntermediateDumpEncoding.encode { writer in
       writer.startMap(.system)
       writer.text(.kernelName, kernel.name)
       writer.text(.kernelRelease, kernel.release)
       writer.text(.kernelVersion, kernel.version)
       writer.text(.machine, kernel.machine)
-      writer.text(.distribution, Self.distribution())
+      writer.text(.distribution, release.flatMap(Self.distribution))
       writer.text(.libraryVersion, unsafe "glibc " + String(cString: pm_library_version()))
       writer.unsigned(
         .processorCount, UInt64(max(0, sysconf(Int32(_SC_NPROCESSORS_ONLN)))), width: 4)
       writer.unsigned(.pageSize, UInt64(max(0, sysconf(Int32(_SC_PAGESIZE)))))
-      writer.text(.bootID, HostIdentity.currentBootID())
+      writer.text(.bootID, bootID.isEmpty ? nil : bootID)
       writer.text(.compiler, unsafe String(cString: pm_compiler_version()))
-      writer.text(.releaseText, Self.releaseText().map { String($0.prefix(4096)) })
-      let processor = Self.firstProcessor()
+      writer.text(.releaseText, release.map { String($0.prefix(4096)) })
       writer.text(.processorText, processor)
       writer.text(.processorModel, processor.flatMap { Self.value(of: "model name", in: $0) })
       writer.end()
       writer.startArray(.annotations)
-      for (name, value) in annotations.sorted(by: { $0.key < $1.key }) {
+      for (name, value) in annotations.isEmpty ? [] : annotations.sorted(by: { $0.key < $1.key }) {
         writer.startMap(.annotation)
         writer.text(.annotationName, name)
         writer.text(.annotationValue, value)
@@ -106,14 +110,13 @@ struct LaunchFacts {
   /// PRETTY_NAME.
   ///
   /// Source: os-release(5).
-  private static func distribution() -> String? {
-    let label = "PRETTY_NAME="
-    guard
-      let line = releaseText()?.split(whereSeparator: \.isNewline).first(where: {
-        $0.hasPrefix(label)
-      })
-    else { return nil }
-    return line.dropFirst(label.count).split(separator: "\"").first.map(String.init)
+  private static func distribution(in text: String) -> String? {
+    for var line in text.lazyLines where line.cut(before: UInt8(ascii: "=")) == "PRETTY_NAME" {
+      let quote = UInt8(ascii: "\"")
+      if line.utf8.first == quote { line.removeFirst() }
+      return String(line.cut(before: quote) ?? line)
+    }
+    return nil
   }
 
   /// Source: os-release(5).
@@ -122,16 +125,25 @@ struct LaunchFacts {
   }
 
   /// The first processor's lines of `/proc/cpuinfo`; the others differ in their numbers only.
+  ///
+  /// One read gives at least the first, and never all of many.
   private static func firstProcessor() -> String? {
-    guard let text = SystemFile.text("/proc/cpuinfo") else { return nil }
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
-    return String((lines.joined(separator: "\n") + "\n").prefix(8192))
+    guard let text = SystemFile.bytes("/proc/cpuinfo", isOneRecord: true) else { return nil }
+    let lineFeed = UInt8(ascii: "\n")
+    var end = 0
+    while end < min(text.count, 8192), text[end] != lineFeed || end > 0 && text[end - 1] != lineFeed
+    {
+      end += 1
+    }
+    return String(decoding: text[..<end], as: UTF8.self)
   }
 
   /// The text behind a label and a colon.
   private static func value(of label: String, in text: String) -> String? {
-    let line = text.split(separator: "\n").first { $0.hasPrefix(label) }
-    guard let line, let colon = line.firstIndex(of: ":") else { return nil }
-    return String(line[line.index(after: colon)...].drop { $0 == " " })
+    for var line in text.lazyLines where line.utf8.starts(with: label.utf8) {
+      guard line.cut(before: UInt8(ascii: ":")) != nil else { return nil }
+      return String(line.utf8.drop { $0 == UInt8(ascii: " ") })
+    }
+    return nil
   }
 }

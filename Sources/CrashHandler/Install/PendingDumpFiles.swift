@@ -21,6 +21,8 @@ struct PendingDumpFiles: ~Copyable {
   /// The mapping that shows others that this process lives; none if it would not show.
   private(set) var recordMapping = RecordMapping()
   private(set) var followsRun = false
+  /// The record of this process, as it is in the run record.
+  let owningRun: RunRecord
   /// The database, absolute and without links.
   let databasePath: String
   /// The files' owner, if this process is root and the database another user's.
@@ -37,11 +39,11 @@ struct PendingDumpFiles: ~Copyable {
   /// - Parameters:
   ///   - database: the database directory.
   ///   - identifier: a valid identifier.
-  ///   - signals: those that will be handled, for the run record.
-  ///   - course: of the run, for the run record; nil for none.
+  ///   - record: of this process; its course is nil where nothing is to be said of the run.
+  ///   - host: of this process.
   /// - Throws: `CrashHandlerError.unusableDatabase`, with the path, the reason, and what to do.
   static func make(
-    database: String, identifier: String, signals: CrashSignals, course: RunCourse? = nil
+    database: String, identifier: String, record: RunRecord, host: HostIdentity
   ) throws(CrashHandlerError) -> PendingDumpFiles {
     let fileSizeSignal = FileSizeSignal()
     defer { _ = fileSizeSignal }
@@ -49,20 +51,21 @@ struct PendingDumpFiles: ~Copyable {
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
     let directory = database + "/" + PendingDumpName.directory
-    try makeDirectory(database)
-    try makeDirectory(directory)
-    let directoryDescriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    var directoryDescriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if directoryDescriptor < 0 {
+      try makeDirectory(database)
+      try makeDirectory(directory)
+      directoryDescriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    }
     guard directoryDescriptor >= 0 else { throw error("open the directory", directory) }
     var files = PendingDumpFiles(
       lockedName: name, database: absolutePath(database), directory: directory,
-      directoryDescriptor: directoryDescriptor, owner: owner(of: database))
+      directoryDescriptor: directoryDescriptor, owner: owner(of: database), owningRun: record)
     files.owner?.give(directoryDescriptor)
-    PendingDumpBound(directoryDescriptor: directoryDescriptor, identifier: identifier).apply()
+    PendingDumpBound(
+      directoryDescriptor: directoryDescriptor, identifier: identifier, host: host
+    ).apply(wholly: PendingDumpBound.isDue(for: reportID))
     try files.makeFIFO(name.with(role: .fifo).description)
-    var record = RunRecord.current(
-      signals: RunRecord.Signals(
-        crash: signals.mask, stop: signals.stopSignal, watchdog: signals.watchdogSignal))
-    record.course = course
     files.recordDescriptor = try files.writeRunRecord(
       record, as: name.with(role: .runRecord).description)
     files.descriptor = try files.create(name.description)
@@ -74,9 +77,10 @@ struct PendingDumpFiles: ~Copyable {
 
   private init(
     lockedName: PendingDumpName, database: String, directory: String, directoryDescriptor: Int32,
-    owner: DirectoryOwner?
+    owner: DirectoryOwner?, owningRun: RunRecord
   ) {
     self.owner = owner
+    self.owningRun = owningRun
     databasePath = database
     reportID = lockedName.reportID
     self.lockedName = lockedName
@@ -175,6 +179,7 @@ struct PendingDumpFiles: ~Copyable {
   }
 
   private static func owner(of database: String) -> DirectoryOwner? {
+    guard geteuid() == 0 else { return nil }
     let descriptor = unsafe open(database, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

@@ -13,7 +13,10 @@ package func writeHeartbeat(hangReport: ReportID?) {
   guard let capture = Capture.ofHandler else { return }
   let file = RunNoteFile(capture)
   guard file.isOurs else { return }
-  var evidence = RunEvidence.current()
+  let cgroup = Cgroup.current()
+  var evidence = RunEvidence.current(cgroup.memory)
+  cgroup.close()
+  evidence.lockedFiles = LockedFiles.current()
   evidence.hangReport = hangReport
   guard let bytes = evidence.heartbeatBytes() else { return }
   unsafe bytes.withUnsafeBytes { buffer in

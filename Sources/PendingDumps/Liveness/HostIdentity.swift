@@ -29,19 +29,24 @@ package struct HostIdentity: Sendable, Equatable {
   }
 
   /// Asks the system; not kept, because a fork changes the answer.
-  package static func current() -> HostIdentity {
+  ///
+  /// - Parameter statistics: the calling process's.
+  package static func current(
+    _ statistics: ProcessStatistics? = ProcessStatistics.current()
+  ) -> HostIdentity {
     let processID = getpid()
     let isProcOurs = SystemFile.target("/proc/self") == "\(processID)"
     return HostIdentity(
       bootID: currentBootID(), processNamespace: SystemFile.inode("/proc/self/ns/pid"),
       isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),
-      startTime: isProcOurs ? ProcessStatistics.current()?.startTime : nil,
+      startTime: isProcOurs ? statistics?.startTime : nil,
       timeNamespace: SystemFile.inode("/proc/self/ns/time"))
   }
 
   /// The ID of this boot; nil where `/proc` does not say.
   package static func currentBootID() -> String? {
-    let text = SystemFile.bytes("/proc/sys/kernel/random/boot_id").map(bootID(of:))
+    let text = SystemFile.bytes("/proc/sys/kernel/random/boot_id", isOneRecord: true)
+      .map(bootID(of:))
     return text?.isEmpty == false ? text : nil
   }
 

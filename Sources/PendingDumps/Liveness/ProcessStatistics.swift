@@ -25,20 +25,51 @@ package struct ProcessStatistics: Sendable, Equatable {
   package init?(statText text: [UInt8]) {
     // Field 2, the name, may hold blanks and parentheses; no later field does.
     guard let nameEnd = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-    let fields = text[text.index(after: nameEnd)...].split(separator: UInt8(ascii: " "))
-      .map { String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self) }
-    guard fields.count > 25, let state = fields[0].utf8.first, fields[0].utf8.count == 1,
-      let threadCount = Int64(fields[17]), let startTime = UInt64(fields[19]),
-      let stackStart = UInt64(fields[25])
-    else { return nil }
+    var (state, threadCount, startTime, stackStart) = (
+      UInt8?.none, Int64?.none, UInt64?.none, UInt64?.none
+    )
+    var waitStatus: Int32?
+    var (index, start) = (0, nameEnd + 1)
+    // Behind the last field there is a line feed.
+    while index <= 49, start < text.count {
+      var end = start
+      while end < text.count, text[end] > UInt8(ascii: " ") { end += 1 }
+      if end > start {
+        let field = text[start..<end]
+        switch index {
+        case 0: state = field.count == 1 ? field.first : nil
+        case 17: threadCount = Self.number(field).flatMap(Int64.init(exactly:))
+        case 19: startTime = Self.number(field)
+        case 25: stackStart = Self.number(field)
+        case 49: waitStatus = Self.number(field).flatMap(Int32.init(exactly:))
+        default: break
+        }
+        index += 1
+      }
+      start = end + 1
+    }
+    guard let state, let threadCount, let startTime, let stackStart else { return nil }
     self.init(
       state: state, threadCount: threadCount, startTime: startTime, stackStart: stackStart)
-    waitStatus = fields.count > 49 ? Int32(fields[49]) : nil
+    self.waitStatus = waitStatus
   }
 
   /// Those of the calling process; nil without `/proc`.
   package static func current() -> ProcessStatistics? {
-    SystemFile.bytes("/proc/self/stat").flatMap(ProcessStatistics.init(statText:))
+    SystemFile.bytes("/proc/self/stat", isOneRecord: true)
+      .flatMap(ProcessStatistics.init(statText:))
+  }
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+    var value: UInt64 = 0
+    for digit in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = product.addingReportingOverflow(UInt64(digit & 15))
+      if overflow || carry { return nil }
+      value = sum
+    }
+    return value
   }
 
   /// True for a process that has ended and only waits for its parent.

@@ -4,13 +4,13 @@ internal import Glibc
 /// have killed it.
 ///
 /// Ordinary code. Source: proc_locks(5), proc_pid_fdinfo(5).
-enum LockedFiles {
+package enum LockedFiles {
   /// Descriptors that are looked at, and paths that are kept, at most.
   static let descriptorLimit = 256
   static let pathLimit = 8
 
   /// Paths; what cannot be found out is left out.
-  static func current() -> [String] {
+  package static func current() -> [String] {
     let locks = SystemFile.text("/proc/locks") ?? ""
     let inodes = inodes(in: locks, of: getpid())
     guard !inodes.isEmpty else { return [] }
@@ -31,12 +31,12 @@ enum LockedFiles {
   /// The inodes of a process's locks, and of those of open files, which name no process.
   static func inodes(in text: String, of processID: Int32) -> Set<UInt64> {
     var inodes: Set<UInt64> = []
-    for line in text.split(separator: "\n") {
+    for line in text.lazyLines {
       // "1: POSIX  ADVISORY  WRITE 4242 08:01:131 0 EOF"; "->" for one that waits.
-      let fields = line.split(separator: " ")
-      guard fields.count > 5, fields[1] != "->", let owner = Int32(fields[4]),
-        owner == processID || owner == -1,
-        let inode = fields[5].split(separator: ":").last.flatMap({ UInt64($0) })
+      guard line.word(1) != "->", let owner = line.word(4).flatMap({ Int32($0) }),
+        owner == processID || owner == -1, let place = line.word(5),
+        let colon = place.utf8.lastIndex(of: UInt8(ascii: ":")),
+        let inode = UInt64(place[place.utf8.index(after: colon)...])
       else { continue }
       inodes.insert(inode)
     }

@@ -7,24 +7,65 @@ internal import Glibc
 package enum CgroupText {
   package static let root = "/sys/fs/cgroup"
 
-  /// The paths in the text of `/proc/PID/cgroup`, by controller; "" for version 2.
-  package static func paths(in text: String) -> [String: String] {
-    var paths: [String: String] = [:]
+  /// A process's paths in the hierarchies that matter here; nil where it is in none.
+  package struct Paths {
+    /// That of version 2.
+    package var unified: String?
+    /// Those of version 1, which has a controller or else version 2 does.
+    package var memory: String?
+    package var tasks: String?
+
+    /// The memory cgroup's.
+    package var ofMemory: String? {
+      (memory ?? unified).map { $0.utf8.count > 1024 ? String($0.prefix(1024)) : $0 }
+    }
+  }
+
+  /// The paths in the text of `/proc/PID/cgroup`.
+  package static func paths(in text: String) -> Paths {
+    var paths = Paths()
+    var rest = text[...]
     // "hierarchy:controllers:path"; version 2 has hierarchy 0 and no controllers.
-    for line in text.split(separator: "\n") {
-      let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-      guard fields.count == 3 else { continue }
-      for controller in fields[1].split(separator: ",", omittingEmptySubsequences: false) {
-        paths[String(controller)] = String(fields[2])
+    while !rest.isEmpty {
+      let line = rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()
+      var path = line
+      guard path.cut(before: UInt8(ascii: ":")) != nil,
+        var controllers = path.cut(before: UInt8(ascii: ":"))
+      else { continue }
+      if controllers.isEmpty { paths.unified = String(path) }
+      while !controllers.isEmpty {
+        let controller = controllers.cut(before: UInt8(ascii: ",")) ?? controllers.cutAll()
+        if controller == "memory" { paths.memory = String(path) }
+        if controller == "pids" { paths.tasks = String(path) }
       }
     }
     return paths
   }
 
   /// The memory cgroup's path in such a text; nil if there is none.
-  package static func memoryPath(in text: String) -> String? {
-    let paths = paths(in: text)
-    return (paths["memory"] ?? paths[""]).map { String($0.prefix(1024)) }
+  package static func memoryPath(in text: String) -> String? { paths(in: text).ofMemory }
+}
+
+/// This process's memory cgroup, with the files open that the handler needs anyway.
+package struct MemoryCgroupFiles {
+  /// The cgroup's path; nil if there is none.
+  package let path: String?
+  /// The directory of its files; nil if they cannot be opened.
+  package let directory: String?
+  /// True if they are version 2's.
+  package let isUnified: Bool
+  /// Descriptors of the bytes in use and of their limit; -1 for none.
+  package let used: Int32
+  package let limit: Int32
+
+  package init(
+    path: String?, directory: String?, isUnified: Bool, used: Int32, limit: Int32
+  ) {
+    self.path = path
+    self.directory = directory
+    self.isUnified = isUnified
+    self.used = used
+    self.limit = limit
   }
 }
 
@@ -33,7 +74,7 @@ package enum CgroupText {
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst, memory.events;
 /// Documentation/admin-guide/cgroup-v1/memory.rst, memory.oom_control.
 package struct MemoryCgroup {
-  var path = MemoryCgroup.ownPath
+  let path: String?
   /// Processes of the cgroup that the kernel killed.
   var kills: UInt64?
   var processCount: UInt64?
@@ -41,34 +82,28 @@ package struct MemoryCgroup {
   /// Nil for none.
   var limit: UInt64?
 
-  /// That of the calling process.
-  static func current() -> MemoryCgroup {
-    var group = MemoryCgroup()
-    for directory in directories(of: group.path ?? "/", isOwn: true) {
-      guard let (kills, isUnified) = kills(inDirectory: directory) else { continue }
-      group.kills = kills
-      if isUnified {
-        group.used = SystemFile.integer("\(directory)/memory.current")
-        group.limit = SystemFile.integer("\(directory)/memory.max")
-      } else {
-        group.used = SystemFile.integer("\(directory)/memory.usage_in_bytes")
-        // Version 1 says "no limit" with the largest number of pages.
-        group.limit = SystemFile.integer("\(directory)/memory.limit_in_bytes").flatMap {
-          $0 >= 1 << 62 ? nil : $0
-        }
-      }
-      group.processCount = SystemFile.text("\(directory)/cgroup.procs").map {
-        UInt64($0.split(separator: "\n").count)
-      }
-      break
+  /// Reads that of the calling process.
+  init(_ files: MemoryCgroupFiles) {
+    path = files.path
+    guard let directory = files.directory else { return }
+    let events = files.isUnified ? "memory.events" : "memory.oom_control"
+    kills = SystemFile.number(
+      "oom_kill", in: SystemFile.text("\(directory)/\(events)", isOneRecord: true))
+    // At their place, so that the crash reads from the start too.
+    used = SystemFile.integer(files.used)
+    // Version 1 says "no limit" with the largest number of pages.
+    limit = SystemFile.integer(files.limit).flatMap { $0 >= 1 << 62 ? nil : $0 }
+    // Nobody asks for it where there is no limit.
+    guard limit != nil else { return }
+    processCount = SystemFile.bytes("\(directory)/cgroup.procs").map { bytes in
+      bytes.reduce(0) { $1 == UInt8(ascii: "\n") ? $0 &+ 1 : $0 }
     }
-    return group
   }
 
   /// Processes of any memory cgroup that the kernel killed; nil if it is not there any more.
   package static func kills(of path: String) -> UInt64? {
     for directory in directories(of: path, isOwn: path == ownPath) {
-      if let kills = kills(inDirectory: directory) { return kills.count }
+      if let kills = kills(inDirectory: directory) { return kills }
     }
     return nil
   }
@@ -89,12 +124,10 @@ package struct MemoryCgroup {
   }
 
   /// Nil where the directory is not that of a memory cgroup.
-  private static func kills(
-    inDirectory directory: String
-  ) -> (count: UInt64, isUnified: Bool)? {
-    for (name, isUnified) in [("memory.events", true), ("memory.oom_control", false)] {
+  private static func kills(inDirectory directory: String) -> UInt64? {
+    for name in ["memory.events", "memory.oom_control"] {
       let text = SystemFile.text("\(directory)/\(name)")
-      if let count = SystemFile.number("oom_kill", in: text) { return (count, isUnified) }
+      if let count = SystemFile.number("oom_kill", in: text) { return count }
     }
     return nil
   }

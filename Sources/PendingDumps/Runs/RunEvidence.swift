@@ -34,25 +34,25 @@ package struct RunEvidence: Sendable, Equatable {
 
   package init(time: Int64) { self.time = time }
 
-  /// Reads the state of the calling process now; some ten small files of the system.
-  package static func current() -> RunEvidence {
+  /// Reads the state of the calling process now, but for the files that it has locked: reading
+  /// `/proc/locks` waits milliseconds for all processors, and only a heartbeat is asked for them.
+  package static func current(_ cgroup: MemoryCgroupFiles) -> RunEvidence {
     var evidence = RunEvidence(time: SystemClock.now)
     evidence.uptime = UInt64(bitPattern: SystemClock.sinceBoot)
     evidence.machineKills = MachineCounts.kills
-    let group = MemoryCgroup.current()
+    let group = MemoryCgroup(cgroup)
     evidence.cgroup = group.path
     evidence.groupKills = group.kills
     evidence.groupProcesses = group.processCount
     evidence.memoryUsed = group.used
     evidence.memoryLimit = group.limit
-    let pages = SystemFile.text("/proc/self/statm")?.split(separator: " ")
-    if let pages, pages.count > 1, let resident = UInt64(pages[1]) {
+    let pages = SystemFile.text("/proc/self/statm", isOneRecord: true)
+    if let resident = pages?[...].word(1).flatMap({ UInt64($0) }) {
       evidence.residentMemory = resident &* UInt64(clamping: sysconf(Int32(clamping: _SC_PAGESIZE)))
     }
-    let memory = SystemFile.text("/proc/meminfo")
+    let memory = SystemFile.text("/proc/meminfo", isOneRecord: true)
     evidence.machineMemory = SystemFile.number("MemTotal:", in: memory).map { $0 << 10 }
     evidence.availableMemory = SystemFile.number("MemAvailable:", in: memory).map { $0 << 10 }
-    evidence.lockedFiles = LockedFiles.current()
     return evidence
   }
 
@@ -80,9 +80,29 @@ package struct RunEvidence: Sendable, Equatable {
     self = evidence
   }
 
-  /// Writes the same map.
+  /// Writes the same map, field by field: making `mapFields` takes 0.1 ms, which each launch would pay.
   package func encode(to writer: inout IntermediateDumpWriter) {
-    writer.map(.runEvidence, self, Self.mapFields)
+    func write(_ key: IntermediateDumpKey, _ value: UInt64?) {
+      if let value { writer.unsigned(key, value) }
+    }
+    writer.startMap(.runEvidence)
+    writer.signed(.evidenceTime, time)
+    write(.evidenceUptime, uptime)
+    write(.evidenceMachineKills, machineKills)
+    write(.evidenceGroupKills, groupKills)
+    write(.evidenceGroupProcesses, groupProcesses)
+    writer.text(.cgroup, cgroup)
+    write(.memoryUsed, memoryUsed)
+    write(.memoryLimit, memoryLimit)
+    write(.evidenceResidentMemory, residentMemory)
+    write(.evidenceMachineMemory, machineMemory)
+    write(.evidenceAvailableMemory, availableMemory)
+    if !lockedFiles.isEmpty {
+      let lines = lockedFiles.map { $0.replacing("\n", with: " ") }
+      writer.text(.evidenceLockedFiles, lines.joined(separator: "\n"))
+    }
+    writer.bytes(.evidenceHangReport, hangReport?.bytes)
+    writer.end()
   }
 
   /// A heartbeat as it lies in a run record: its size (4 bytes), a document of its own, zeros.

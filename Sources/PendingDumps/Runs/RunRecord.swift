@@ -62,9 +62,15 @@ package struct RunRecord: Sendable, Equatable {
   }
 
   /// The record of the calling process; 0 or empty where the kernel does not tell.
-  package static func current(signals: Signals? = nil) -> RunRecord {
-    let host = HostIdentity.current()
+  package static func current() -> RunRecord {
     let statistics = ProcessStatistics.current()
+    return current(host: HostIdentity.current(statistics), statistics: statistics)
+  }
+
+  /// The same, of what has been read already.
+  package static func current(
+    signals: Signals? = nil, host: HostIdentity, statistics: ProcessStatistics?
+  ) -> RunRecord {
     var record = RunRecord(
       processID: host.processID, startTime: statistics?.startTime ?? 0,
       stackStart: statistics?.stackStart ?? 0, bootID: host.bootID ?? "",
@@ -149,12 +155,13 @@ package struct RunCourse: Sendable, Equatable {
 
   /// The course of the calling process at its start.
   package static func current(
-    product: String?, version: String?, environment: String?
+    executablePath: String?, product: String?, version: String?, environment: String?,
+    cgroup: MemoryCgroupFiles
   ) -> RunCourse {
     var course = RunCourse()
-    course.launch = RunEvidence.current()
+    course.launch = RunEvidence.current(cgroup)
     course.followsExits = pm_follows_exits() == 1
-    course.executablePath = SystemFile.target("/proc/self/exe")
+    course.executablePath = executablePath
     course.product = product.map { String($0.prefix(256)) }
     course.version = version.map { String($0.prefix(256)) }
     course.environment = environment.map { String($0.prefix(256)) }

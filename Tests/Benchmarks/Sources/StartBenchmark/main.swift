@@ -1,0 +1,117 @@
+// Starts the same program with a handler and without one, side by side in one run, and prints medians.
+//
+//   swift run --package-path Tests/Benchmarks -c release start-benchmark [REPEATS]
+import Foundation
+
+/// What one start cost; the first three are of `startHandler` alone, as the victim tells.
+struct Start {
+  var nanoseconds = 0.0
+  var pageFaults = 0.0
+  var residentKiB = 0.0
+  /// Of the whole process, from exec to exit, in nanoseconds of CPU time.
+  var process = 0.0
+}
+
+let arguments = CommandLine.arguments.dropFirst()
+guard arguments.count <= 1, let repeats = Int(arguments.first ?? "51"), repeats > 0 else {
+  FileHandle.standardError.write(Data("usage: start-benchmark [REPEATS]\n".utf8))
+  exit(64)
+}
+let victim = Bundle.main.bundleURL.appending(path: "start-victim")
+let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+defer { try? FileManager.default.removeItem(at: directory) }
+
+func output(_ program: URL, _ arguments: [String]) throws -> String {
+  let process = Process()
+  process.executableURL = program
+  process.arguments = arguments
+  process.environment = ProcessInfo.processInfo.environment.merging(
+    ["SWIFT_BACKTRACE": "enable=no"]
+  ) { $1 }
+  let pipe = Pipe()
+  process.standardOutput = pipe
+  try process.run()
+  let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+  process.waitUntilExit()
+  guard process.terminationStatus == 0 else { throw CocoaError(.executableRuntimeMismatch) }
+  return String(decoding: data, as: UTF8.self)
+}
+
+func start(_ arguments: [String]) throws -> Start {
+  let before = childTime()
+  let text = try output(victim, arguments)
+  let after = childTime()
+  let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+  guard numbers.count == 3 else { throw CocoaError(.fileReadCorruptFile) }
+  return Start(
+    nanoseconds: numbers[0], pageFaults: numbers[1], residentKiB: numbers[2],
+    process: after - before)
+}
+
+/// CPU time of the children that have ended, in nanoseconds.
+func childTime() -> Double {
+  var usage = rusage()
+  getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
+  let seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+  return seconds * 1e9 + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000
+}
+
+/// System calls between the two marks of the victim; nil without strace.
+func systemCalls(_ arguments: [String]) throws -> Int? {
+  guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return nil }
+  let trace = directory.appending(path: "trace")
+  _ = try output(
+    URL(filePath: "/usr/bin/strace"),
+    ["-qq", "-e", "signal=none", "-e", "trace=!brk", "-o", trace.path, victim.path] + arguments)
+  let lines = try String(contentsOf: trace, encoding: .utf8).split(separator: "\n")
+  let marks = lines.indices.filter { lines[$0].hasPrefix("close(-1)") }
+  return marks.count == 2 ? marks[1] - marks[0] - 1 : nil
+}
+
+func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
+func row(_ name: String, _ starts: [Start], _ bare: [Start], _ calls: Int?) -> String {
+  let ratio = median(zip(starts, bare).map { $0.process / max($1.process, 1) })
+  return [
+    name.padding(toLength: 28, withPad: " ", startingAt: 0),
+    String(format: "%9.0f", median(starts.map { $0.nanoseconds / 1000 })),
+    String(format: "%9.0f", (starts.map { $0.nanoseconds / 1000 }).min() ?? 0),
+    (calls.map { String(format: "%6d", $0) } ?? "     -"),
+    String(format: "%7.0f", median(starts.map(\.pageFaults))),
+    String(format: "%10.0f", median(starts.map(\.residentKiB))),
+    String(format: "%7.2f", ratio),
+  ].joined(separator: " ")
+}
+
+let database = directory.appending(path: "database").path
+let crowded = directory.appending(path: "crowded").path
+for path in [database, crowded] { _ = try start([path]) }
+for index in 0..<10_000 {
+  let suffix = index % 2 == 0 ? ".locked" : ""
+  let name = "start-victim@\(UUID().uuidString.lowercased())\(suffix)"
+  let path = "\(crowded)/pending-serialized-dumps/\(name)"
+  guard FileManager.default.createFile(atPath: path, contents: nil) else { exit(1) }
+}
+let contenders = [
+  ("no handler", [String]()), ("handler", [database]), ("handler, 10,000 leftovers", [crowded]),
+]
+var rounds = [[Start]](repeating: [], count: contenders.count)
+for _ in 0..<repeats {
+  // Interleaved, so that whatever else the machine does meets all of them.
+  for (index, contender) in contenders.enumerated() {
+    rounds[index].append(try start(contender.1))
+  }
+}
+print("Microseconds of CPU time in startHandler, medians of \(repeats); x none: the whole process.")
+print("                                microsec   least  calls  faults  resident  x none")
+for (index, contender) in contenders.enumerated() {
+  print(row(contender.0, rounds[index], rounds[0], try systemCalls(contender.1)))
+}
+let least = (rounds[1].map(\.nanoseconds).min() ?? 0) / 1000
+let typical = median(rounds[1].map { $0.nanoseconds / 1000 })
+print(
+  typical <= 500
+    ? "goal of 500 microseconds: met"
+    : String(format: "goal of 500 microseconds: missed by %.0f (least: %.0f)", typical - 500, least)
+)

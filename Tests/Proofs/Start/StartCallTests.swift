@@ -1,0 +1,86 @@
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import PendingDumps
+import Testing
+
+/// What `startHandler` costs, in figures that other work on the machine does not move.
+@Suite("Start")
+struct StartCallTests {
+  /// System calls of `startHandler` in a process of one thread, `brk` left out: 161 with cgroups of
+  /// version 1, and room for what other mounts of cgroups need.
+  private static let limit = 166
+
+  @Test("startHandler makes no more system calls than it did", .needs(.strace))
+  func calls() async throws {
+    let directory = try TemporaryDirectory()
+    // The first run makes the directories.
+    _ = try await Self.calls(database: directory.path + "/db")
+    let calls = try await Self.calls(database: directory.path + "/db")
+    #expect(calls.count > 50)
+    #expect(calls.count <= Self.limit, "\(calls.joined(separator: "\n"))")
+  }
+
+  @Test("No file is opened twice", .needs(.strace))
+  func openedOnce() async throws {
+    let directory = try TemporaryDirectory()
+    let calls = try await Self.calls(database: directory.path + "/db")
+    var counts: [String: Int] = [:]
+    for call in calls where !call.contains(" = -1 ") {
+      guard let match = call.firstMatch(of: /openat\(AT_FDCWD, "([^"]+)"/) else { continue }
+      counts[String(match.1), default: 0] += 1
+    }
+    #expect(counts.count > 10)
+    // A place each in the table of descriptors: to see what is closed, and two spare ones.
+    #expect(counts.removeValue(forKey: "/dev/null") == 3)
+    #expect(counts.filter { $0.value > 1 } == [:])
+  }
+
+  @Test("Ten thousand leftovers and dumps cost nothing", .needs(.strace))
+  func leftovers() async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/db"
+    _ = try await Self.calls(database: database)
+    let usual = try await Self.calls(database: database).count
+    for index in 0..<10_000 {
+      let name = try #require(
+        PendingDumpName(
+          identifier: "HandlerOnlyVictim", reportID: ReportID(),
+          role: index % 2 == 0 ? .locked : .finished))
+      let path = "\(database)/\(PendingDumpName.directory)/\(name)"
+      #expect(FileManager.default.createFile(atPath: path, contents: nil))
+    }
+    var counts: [Int] = []
+    // One start of 64 looks at all of them.
+    for _ in 0..<4 { counts.append(try await Self.calls(database: database).count) }
+    #expect(counts.min() ?? .max <= usual, "\(counts), without leftovers \(usual)")
+  }
+
+  @Test("The handler alone links no Foundation")
+  func libraries() async throws {
+    let directory = try TemporaryDirectory()
+    let list = try await ChildProcess.run(
+      "/usr/bin/ldd", [try BuiltProducts.besideTests("HandlerOnlyVictim")], in: directory.path)
+    #expect(list.standardOutput.contains("libswiftCore"), "\(list.standardError)")
+    #expect(!list.standardOutput.contains("Foundation"), "\(list.standardOutput)")
+  }
+
+  /// The lines of the trace between the two marks of the victim.
+  private static func calls(database: String) async throws -> [String] {
+    let directory = try TemporaryDirectory()
+    let strace = try #require(OutsideTool.strace.path)
+    let trace = directory.path + "/trace"
+    let child = try await ChildProcess.run(
+      strace,
+      [
+        "-qq", "-e", "signal=none", "-e", "trace=!brk", "-s", "256", "-o", trace,
+        try BuiltProducts.besideTests("HandlerOnlyVictim"), database, "exit",
+      ], in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    try #require(child.end.exitCode == 0, "\(child.standardError)")
+    let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+      .map(String.init)
+    let marks = lines.indices.filter { lines[$0].hasPrefix("close(-1)") }
+    try #require(marks.count == 2)
+    return Array(lines[(marks[0] + 1)..<marks[1]])
+  }
+}
