@@ -43,20 +43,23 @@ let package = Package(
     .target(name: "CSignalSafe"),
     // The dump file between handler and converter: schema, writer, reader.
     .target(name: "IntermediateDump", dependencies: ["CSignalSafe"]),
-    // Names of pending files, run records, claims, and who of their owners lives.
+    // Names of pending files, run records, claims, and whether their owners are alive.
     .target(name: "PendingDumps", dependencies: ["CSignalSafe", "IntermediateDump"]),
-    // Installs the signal handlers and writes the dump. Sees nothing that reads dumps.
+    // Installs the signal handlers and writes the dump. Sees no snapshot, minidump or converter.
     .target(
       name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
-    // Watches parts of the program and dumps a hang. Apart from the handler: it needs Dispatch.
+    // Watches parts of the program and dumps a hang. A module of its own, because it needs Dispatch.
     .target(
       name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
-    // pthread_create, found before libc's. Linked where the trait AlternateStacks is enabled.
+    // pthread_create, which the linker finds before libc's. Linked where the trait AlternateStacks is enabled.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
-    // _exit, found before libc's. Linked where the trait ProcessEnds is enabled.
+    // _exit, _Exit and daemon, which the linker finds before libc's. Linked where the trait ProcessEnds is enabled.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
+    // The meaning of each key, and a dump as text. A module of its own, so that programs that link the
+    // handler do not contain these texts.
+    .target(name: "DumpInspection", dependencies: ["IntermediateDump"]),
     // Microsoft's minidump format: writer and reader.
     .target(name: "Minidump", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
     // The declarations of the demanglers that every Swift program already carries.
@@ -75,29 +78,35 @@ let package = Package(
     .target(
       name: "CrashConverter",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps",
+        "CSignalSafe", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
+        "PendingDumps",
         "ProcessSnapshot", "Stackwalk",
       ]),
-    // The product of programs that leave conversion to another one: the handler.
+    // The library of programs whose dumps another program converts: the handler alone.
     .target(
       name: "PostmortemHandler",
       dependencies: [
-        "CrashHandler", "HangDetection", "IntermediateDump",
+        "CrashHandler", "HangDetection", "IntermediateDump", "PendingDumps",
         .target(name: "CProcessEnds", condition: .when(traits: ["ProcessEnds"])),
         .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
       ]),
-    // The product of most programs: handler and conversion.
+    // The library of most programs: handler and conversion.
     .target(
       name: "Postmortem",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
         "PostmortemHandler", "ProcessSnapshot",
       ]),
+    // A request by libcurl, within bounds.
+    .target(name: "CUploadTransfer"),
     // Sends reports to a collector. The one library target that imports Foundation.
     .target(
       name: "CrashReportUpload",
-      dependencies: ["CrashReportDatabase", "IntermediateDump", "Minidump"]),
-    // The product of programs that upload their reports.
+      dependencies: [
+        "CUploadTransfer", "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps",
+        "ProcessSnapshot", "Stackwalk",
+      ]),
+    // The library of programs that upload their reports.
     .target(
       name: "PostmortemUpload", dependencies: ["CrashHandler", "CrashReportUpload"]),
     // The `postmortem` command.
@@ -105,8 +114,8 @@ let package = Package(
       name: "PostmortemTool",
       dependencies: [
         "CrashConverter", "CrashHandler", "CrashReport", "CrashReportDatabase",
-        "CrashReportUpload", "IntermediateDump", "Minidump", "PendingDumps", "Postmortem",
-        "ProcessSnapshot", "Stackwalk",
+        "CrashReportUpload", "DumpInspection", "IntermediateDump", "Minidump", "PendingDumps",
+        "Postmortem", "ProcessSnapshot", "Stackwalk",
       ]),
 
     // The README's usage, a service that uses the rest, and a program that crashes on request.
@@ -123,22 +132,28 @@ let package = Package(
       name: "CrashLab", dependencies: ["CCrashLab", "CrashLabDeeds", "Postmortem"],
       path: "Examples/CrashLab", exclude: ["C", "Deeds", "Module"]),
 
-    .testTarget(name: "IntermediateDumpTests", dependencies: ["IntermediateDump"]),
+    .testTarget(
+      name: "IntermediateDumpTests", dependencies: ["DumpInspection", "IntermediateDump"]),
     .testTarget(
       name: "PendingDumpsTests",
-      dependencies: ["CSignalSafe", "CrashTestSupport", "IntermediateDump", "PendingDumps"]),
+      dependencies: [
+        "CSignalSafe", "CrashTestSupport", "DumpInspection", "IntermediateDump", "PendingDumps",
+      ]),
     .testTarget(
       name: "CrashHandlerTests",
       dependencies: [
         "CSignalSafe", "CThreadStacks", "CrashHandler", "CrashTestSupport", "IntermediateDump",
-        "PendingDumps",
+        "PendingDumps", "PostmortemHandler",
       ]),
     .testTarget(name: "HangDetectionTests", dependencies: ["HangDetection"]),
     .testTarget(
       name: "PostmortemTests",
       dependencies: ["CrashTestSupport", "Postmortem", "PostmortemUpload"]),
     .testTarget(
-      name: "ProcessSnapshotTests", dependencies: ["IntermediateDump", "ProcessSnapshot"]),
+      name: "ProcessSnapshotTests",
+      dependencies: [
+        "CrashTestSupport", "DumpInspection", "IntermediateDump", "ProcessSnapshot",
+      ]),
     .testTarget(
       name: "MinidumpTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"],
@@ -185,8 +200,9 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab", "CrashReport",
         "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps", "FaultInjector",
-        "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
-        "PostmortemTool", "ProcessSnapshot", "Stackwalk",
+        "CrashReportUpload", "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump",
+        "Minidump",
+        "PendingDumps", "PostmortemTool", "ProcessSnapshot", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -206,17 +222,20 @@ let package = Package(
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps",
-        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
+        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "DumpInspection",
+        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
         "ProcessSnapshot",
       ], exclude: ["VersionBefore"]),
     // Makes extreme and damaged dumps, and reads, converts and prints each.
     .executableTarget(
       name: "ExtremeDumps",
       dependencies: [
-        "CrashReport", "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+        "CLibFuzzer", "CrashConverter", "CrashReport", "CrashReportDatabase", "DumpInspection",
+        "IntermediateDump", "Minidump", "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ],
-      path: "Tests/ExtremeDumps"),
+      path: "Tests/ExtremeDumps", exclude: ["LibFuzzer", "Corpora", "Findings"]),
+    // libFuzzer's interface, for builds of ExtremeDumps with it.
+    .target(name: "CLibFuzzer", path: "Tests/ExtremeDumps/LibFuzzer"),
     // A program that links the handler alone, and shares databases with programs that convert.
     .executableTarget(
       name: "HandlerOnlyVictim", dependencies: ["CrashLabDeeds", "PostmortemHandler"],
@@ -230,7 +249,8 @@ let package = Package(
 // C targets take no Swift settings.
 for target in package.targets
 where ![
-  "CProcessEnds", "CSignalSafe", "CSwiftDemangle", "CThreadStacks", "CCrashLab", "FaultInjector",
+  "CCrashLab", "CLibFuzzer", "CProcessEnds", "CSignalSafe", "CSwiftDemangle", "CThreadStacks",
+  "CUploadTransfer", "FaultInjector",
 ].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
 }

@@ -2,10 +2,12 @@
 struct Arguments {
   private static let flags: Set = [
     "--announce", "--no-handler", "--no-summary", "--no-symbols", "--no-unclean-ends",
-    "--show-identity", "--wait",
+    "--plant", "--show-identity", "--wait",
   ]
   private static let withValue: Set = [
-    "--condition", "--database", "--forgo", "--identifier", "--milliseconds", "--on", "--stack",
+    "--condition", "--database", "--forgo", "--identifier", "--milliseconds", "--note", "--on",
+    "--privacy",
+    "--stack",
     "--threads",
   ]
 

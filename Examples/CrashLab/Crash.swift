@@ -16,6 +16,9 @@ struct Crash {
   let writesSummary: Bool
   /// Whether a line on standard output tells that the crash comes now.
   let isAnnounced: Bool
+  let privacy: ReportPrivacy
+  /// Whether secrets are in memory, registers and what the handler is told.
+  let plantsSecrets: Bool
 
   init(_ arguments: Arguments) throws(UsageError) {
     _ = try arguments.words()
@@ -51,6 +54,13 @@ struct Crash {
     sleepers = try Self.count(options, "--threads", 0...100_000) ?? 0
     writesSummary = options["--no-summary"] == nil
     isAnnounced = options["--announce"] != nil
+    plantsSecrets = options["--plant"] != nil
+    switch options["--privacy"] {
+    case nil: privacy = .full
+    case "sanitized": privacy = .sanitized
+    case "no-memory": privacy = .noMemory
+    default: throw UsageError("--privacy is sanitized or no-memory")
+    }
     stackSize = try Self.count(options, "--stack", 16_384...1 << 40)
     database = options["--database"]
     guard (database ?? "").isEmpty == (options["--no-handler"] != nil) else {
@@ -62,10 +72,11 @@ struct Crash {
   var handlerOptions: HandlerOptions {
     var options = HandlerOptions()
     // None unless the handler is told so.
-    options.catchesBrokenPipe = kind.name == "pipe"
+    if kind.name == "pipe" { options.signals.insert(.brokenPipe) }
     if let milliseconds { options.limits.time = .milliseconds(milliseconds) }
     options.forgoing = forgoing
     options.writesSummary = writesSummary
+    options.privacy = privacy
     return options
   }
 
@@ -79,12 +90,15 @@ struct Crash {
     start()
     Sleepers.start(sleepers, stackSize: stackSize)
     for condition in conditions { condition.after?(database) }
-    guard isAnnounced || conditions.contains(where: { $0.around != nil }) else {
+    guard isAnnounced || plantsSecrets || conditions.contains(where: { $0.around != nil }) else {
       return try place.run(kind.crash, stackSize: stackSize, earlier: earlier)
     }
     var crash: @Sendable () -> Void = { [kind, isAnnounced] in
       if isAnnounced { _ = unsafe write(STDOUT_FILENO, "now\n", 4) }
       attempt(kind.crash)
+    }
+    if plantsSecrets {
+      crash = { [crash] in Secrets.surround(crash) }
     }
     for condition in conditions.reversed() {
       crash = { [crash] in condition.surround(crash) }

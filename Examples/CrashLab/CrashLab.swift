@@ -51,10 +51,12 @@ struct CrashLab {
   static func start(
     _ database: String, _ options: HandlerOptions = HandlerOptions()
   ) -> Handler {
+    // Under another name it stands for a program of that name.
+    let name = CommandLine.arguments[0].split(separator: "/").last ?? ""
     do {
       return try startHandler(
-        database: database, product: "CrashLab", version: "1.0", environment: "test",
-        annotations: ["purpose": "crash"], options: options)
+        database: database, product: name == "crash-lab" ? "CrashLab" : String(name),
+        version: "1.0", environment: "test", annotations: ["purpose": "crash"], options: options)
     } catch {
       standardError("crash-lab: \(error)\n")
       exit(EX_CANTCREAT)

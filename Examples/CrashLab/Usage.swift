@@ -4,6 +4,7 @@ extension Command {
                           [--on main|pthread|dispatch|task|earlier-thread|earlier-worker]
                           [--condition NAME]... [--no-summary]
                           [--milliseconds N] [--forgo CALLS] [--announce]
+                          [--privacy sanitized|no-memory] [--plant] [--note TEXT]
            crash-lab end WAY (--database DIR [--no-unclean-ends] | --no-handler)
            crash-lab hang TARGET MANNER OUTCOME --database DIR
            crash-lab live-dump SCENE [PATH] --database DIR
@@ -50,6 +51,9 @@ extension Command {
       --condition     what surrounds the crash; --list-conditions names them
       --threads       more threads, all asleep, started before the crash
       --stack         bytes of stack for each pthread
+      --privacy       leaves out so much of its dumps
+      --plant         has secrets wherever a program may have one; Secrets.swift has them
+      --note          is not looked at: an argument that may be a secret
       --announce      writes a line to standard output right before the crash
 
     a conversion:

@@ -53,7 +53,7 @@ while let line = readLine() {
   order.set(line)
   count.set(orders)
   leaveBreadcrumb("order \(orders): \(line)")
-  monitor?.beat()
+  monitor?.heartbeat()
   switch line {
   case "dump":
     if let handler = Handler.current { print("dumped as \(try handler.dumpWithoutCrash())") }

@@ -2,10 +2,12 @@
 #include "pm_identity.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +28,19 @@ long pm_take_file_rights(uint32_t user, uint32_t group, const uint32_t *groups, 
   if (dumpable == 1) prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   if (exchange(SYS_setfsgid, UINT32_MAX) != group || pm_file_user() != user) return -EPERM;
   return 0;
+}
+
+int pm_is_mount_root(int directory) {
+#ifndef STATX_ATTR_MOUNT_ROOT
+#define STATX_ATTR_MOUNT_ROOT 0x2000
+#endif
+  struct statx status;
+  if (statx(directory, "", AT_EMPTY_PATH, 0, &status) == 0 &&
+      status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) {
+    return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  }
+  struct stat own, above;
+  return fstat(directory, &own) == 0 && fstatat(directory, "..", &above, 0) == 0 && own.st_dev != above.st_dev;
 }
 
 size_t pm_groups_of(uint32_t user, uint32_t *group, uint32_t *groups, size_t capacity) {

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern const char **swift_getFatalErrorMessageBuffer(void) __attribute__((weak));
 
@@ -206,6 +208,10 @@ void pm_find_abort(uint64_t *start, uint64_t *size) {
 
 uint64_t pm_executable_name(void) { return getauxval(AT_EXECFN); }
 
+uint32_t pm_file_mode = 0600;
+
+void pm_set_file_mode(uint32_t mode) { pm_file_mode = mode; }
+
 int pm_is_secure(void) { return getauxval(AT_SECURE) != 0; }
 
 uint64_t pm_minimum_signal_stack_size(void) {
@@ -264,3 +270,18 @@ const char *pm_module_of(uint64_t address) {
 const char *pm_compiler_version(void) { return __VERSION__; }
 
 const char *pm_library_version(void) { return gnu_get_libc_version(); }
+
+int pm_open_process(int process) {
+  long result = syscall(SYS_pidfd_open, process, 0);
+  return result < 0 ? -errno : (int)result;
+}
+
+int pm_queue_signal(int descriptor, int signal, uint64_t value) {
+  siginfo_t information = {0};
+  information.si_signo = signal;
+  information.si_code = SI_QUEUE;
+  information.si_pid = getpid();
+  information.si_uid = getuid();
+  information.si_value.sival_ptr = (void *)(uintptr_t)value;
+  return syscall(SYS_pidfd_send_signal, descriptor, signal, &information, 0) == 0 ? 0 : errno;
+}

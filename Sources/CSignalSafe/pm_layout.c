@@ -60,6 +60,7 @@ SAME(PM_S_IFIFO, S_IFIFO);
 SAME(offsetof(siginfo_t, si_code), PM_SIGINFO_CODE);
 SAME(offsetof(siginfo_t, si_addr), PM_SIGINFO_ADDRESS);
 SAME(offsetof(siginfo_t, si_pid), PM_SIGINFO_SENDER);
+SAME(offsetof(siginfo_t, si_value), PM_SIGINFO_VALUE);
 SAME(sizeof(siginfo_t), 128);
 SAME(offsetof(ucontext_t, uc_sigmask), PM_CONTEXT_SIGNAL_MASK);
 SAME(offsetof(ucontext_t, uc_stack), PM_CONTEXT_SIGNAL_STACK);

@@ -40,6 +40,8 @@ struct DumpConversion: ~Copyable {
   /// For keeping names and lines of the crashing thread with the report; nil for not.
   let symbols: SymbolBudget?
   let userStreams: UserStreams
+  /// The most that reports may hold; a dump may say less.
+  var privacy = ReportPrivacy.full
 
   /// The result of one dump's conversion.
   struct Result {
@@ -59,18 +61,21 @@ struct DumpConversion: ~Copyable {
   ) throws(Failure) -> Result {
     let dump = try read(claim, in: directory)
     let document = dump.document
-    var snapshot = ProcessSnapshot(reading: document)
-    snapshot.dumpDigest = dump.digest
-    var found = try target(of: claim.name.reportID, snapshot, dump.digest)
+    var captured = ProcessSnapshot(reading: document)
+    captured.dumpDigest = dump.identity.digest
+    var found = try target(of: claim.name.reportID, captured, dump.identity)
     var summary: ProcessedDump.Summary?
     if !found.isReported {
-      snapshot.addedAnnotations = annotations
+      captured.addedAnnotations = annotations
+      // Before anything is made of it: names, analysis and index are those of the report.
+      var snapshot = captured.keeping(
+        privacy, symbols: claim.attempt == 1 ? SymbolBudget.sourceOfFrames : nil)
       // Not again after a converter died at this dump: the report matters more than its names.
       if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
-      if claim.attempt == 1 { userStreams.add(to: &snapshot) }
+      if claim.attempt == 1, snapshot.process.privacy == nil { userStreams.add(to: &snapshot) }
       while !found.isReported {
         snapshot.reportID = found.id
-        copyAttachments(of: &snapshot, to: found.id)
+        copyAttachments(of: &snapshot, to: found.id, from: AttachmentReader(snapshot, dump.status))
         do throws(Failure) {
           let status = try store(&snapshot, as: found.id)
           // Once the report is there: not even an end of this process loses it.
@@ -81,7 +86,7 @@ struct DumpConversion: ~Copyable {
         } catch  where error.isReportThere {
           // Another converter took this one for dead, and was faster.
           let before = found.id
-          found = try target(of: claim.name.reportID, snapshot, dump.digest)
+          found = try target(of: claim.name.reportID, captured, dump.identity)
           // Something that is no report has its name.
           if found.id == before, !found.isReported { throw error }
         }
@@ -98,30 +103,24 @@ struct DumpConversion: ~Copyable {
   ///
   /// Goes through its bytes in pieces, and looks into none.
   func isReported(_ claim: DumpClaim, in directory: borrowing Directory) -> Bool {
-    guard let file = try? directory.open(claim.name.description) else { return false }
-    var digest = DumpDigest()
-    var offset: Int64 = 0
-    while offset <= Self.maximumSize {
-      guard let piece = try? file.read(at: offset, count: 1 << 20) else { return false }
-      if piece.isEmpty { break }
-      digest.add(piece)
-      offset &+= Int64(piece.count)
-    }
+    guard let file = try? directory.open(claim.name.description),
+      let bytes = try? file.dumpBytes(limit: Self.maximumSize)
+    else { return false }
     let id = claim.name.reportID
-    return (try? ReportedDump.isSame(id, in: database, digest: digest.value)) == true
+    return (try? ReportedDump.isSame(id, in: database, identity: DumpIdentity(of: bytes))) == true
   }
 
   /// Under which ID a dump is reported, or is to be: an ID that another report has is none.
   private func target(
-    of id: ReportID, _ snapshot: ProcessSnapshot, _ digest: UInt64
+    of id: ReportID, _ snapshot: ProcessSnapshot, _ identity: DumpIdentity
   ) throws(Failure) -> (id: ReportID, isReported: Bool) {
     var id = id
     do throws(CrashReportDatabaseError) {
       for _ in 0..<16 {
-        switch try ReportedDump.look(at: id, in: database, digest: digest, dump: snapshot) {
+        switch try ReportedDump.look(at: id, in: database, identity: identity, dump: snapshot) {
         case .none: return (id, false)
         case .sameDump: return (id, true)
-        case .other: id = id.other(for: digest)
+        case .other: id = id.other(for: identity.byteDigest)
         }
       }
     } catch {
@@ -143,6 +142,7 @@ struct DumpConversion: ~Copyable {
     }
     snapshot.reportID = name.reportID
     snapshot.addedAnnotations = annotations
+    snapshot = snapshot.keeping(privacy, symbols: nil)
     do throws(Failure) {
       let status = try store(&snapshot, as: name.reportID)
       return summarize(
@@ -226,25 +226,26 @@ struct DumpConversion: ~Copyable {
   /// A dump as it was read.
   private struct Dump {
     let document: IntermediateDumpDocument
-    let digest: UInt64
+    let identity: DumpIdentity
     let status: FileStatus
   }
 
   private func read(
     _ claim: DumpClaim, in directory: borrowing Directory
   ) throws(Failure) -> Dump {
-    let bytes: [UInt8]
+    let bytes: DumpBytes
     let status: FileStatus
     do throws(CrashReportDatabaseError) {
-      status = try directory.open(claim.name.description).status()
-      bytes = try directory.contents(of: claim.name.description, limit: Self.maximumSize)
+      let file = try directory.open(claim.name.description)
+      status = try file.status()
+      bytes = try file.dumpBytes(limit: Self.maximumSize)
     } catch {
       throw Failure(reason: error.description, isOfDump: error.code != .fileSystemError)
     }
     do throws(IntermediateDumpError) {
       return Dump(
-        document: try IntermediateDumpDocument(parsing: bytes), digest: DumpDigest.of(bytes),
-        status: status)
+        document: try IntermediateDumpDocument(parsing: bytes),
+        identity: DumpIdentity(of: bytes), status: status)
     } catch {
       throw Failure(reason: error.description, isOfDump: true)
     }

@@ -1,5 +1,6 @@
 internal import CrashReportDatabase
 internal import Glibc
+internal import PendingDumps
 
 /// Runs a conversion with the rights to files of the user that the database belongs to, where this
 /// process is root and that is another user.
@@ -8,7 +9,7 @@ internal import Glibc
 func withOwnersRights<Value>(
   to path: String, _ body: () throws(CrashConverterError) -> Value
 ) throws(CrashConverterError) -> Value {
-  guard let owner = DatabaseOwner(of: path) else { return try body() }
+  guard let owner = DatabaseOwner(of: DatabaseDirectory.place(path)) else { return try body() }
   let result: Result<Value, CrashConverterError>
   do throws(CrashReportDatabaseError) {
     result = try owner.run {

@@ -1,6 +1,6 @@
 internal import CrashReport
 public import CrashReportDatabase
-internal import IntermediateDump
+public import IntermediateDump
 internal import PendingDumps
 
 /// Makes reports of the dumps that crashed processes left in a database, and of runs that ended
@@ -27,6 +27,8 @@ internal import PendingDumps
 ///   - userStreams: asked for streams of every report.
 ///   - pruning: which of the database's reports are too many afterwards; they are removed, whoever's
 ///     they are and whether they were uploaded or not.
+///   - privacy: the secrets that reports may hold; a dump whose handler has left out more stays so. Streams
+///     of `userStreams` and attachments are in none but full ones.
 ///   - progress: told after each dump how many of how many were looked at. Some of these may turn
 ///     out to be other converters'.
 /// - Returns: a result for each dump, in that order. Those left for another call are among them,
@@ -36,14 +38,14 @@ internal import PendingDumps
 public func processIntermediateDumps(
   database path: String, identifier: String? = nil, annotations: [String: String] = [:],
   limit: Int = 20, storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = [],
-  pruning: PruneCondition = PruneCondition(),
+  pruning: PruneCondition = PruneCondition(), privacy: ReportPrivacy = .full,
   progress: (_ done: Int, _ count: Int) -> Void = { _, _ in }
 ) throws(CrashConverterError) -> [ProcessedDump] {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
     try processAll(
       database: path, identifier: identifier, annotations: annotations, limit: limit,
       storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning,
-      progress: progress)
+      privacy: privacy, progress: progress)
   }
 }
 
@@ -51,20 +53,22 @@ public func processIntermediateDumps(
 ///
 /// Otherwise as `processIntermediateDumps(database:)`.
 package func processIntermediateDumps(
-  database path: String, after observedEnd: ObservedEnd?,
+  database path: String, after observedEnd: ObservedEnd?, privacy: ReportPrivacy,
   progress: (_ done: Int, _ count: Int) -> Void
 ) throws(CrashConverterError) -> [ProcessedDump] {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
     try processAll(
       database: path, identifier: nil, annotations: [:], limit: 20, storingSymbols: true,
-      userStreams: [], pruning: PruneCondition(), observedEnd: observedEnd, progress: progress)
+      userStreams: [], pruning: PruneCondition(), privacy: privacy, observedEnd: observedEnd,
+      progress: progress)
   }
 }
 
 private func processAll(
   database path: String, identifier: String?, annotations: [String: String], limit: Int,
   storingSymbols: Bool, userStreams: [any UserStreamDataSource], pruning: PruneCondition,
-  observedEnd: ObservedEnd? = nil, progress: (_ done: Int, _ count: Int) -> Void
+  privacy: ReportPrivacy, observedEnd: ObservedEnd? = nil,
+  progress: (_ done: Int, _ count: Int) -> Void
 ) throws(CrashConverterError) -> [ProcessedDump] {
   let database: CrashReportDatabase
   do throws(CrashReportDatabaseError) {
@@ -82,9 +86,10 @@ private func processAll(
   }
   let conversion = DumpConversion(
     database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
-    userStreams: UserStreams(sources: userStreams))
+    userStreams: UserStreams(sources: userStreams), privacy: privacy)
   var processed: [ProcessedDump] = []
   var (foreignCount, workedOn) = (0, 0)
+  var unpruned: Int64 = 0
   let dumps = pending.dumps(among: files)
   for (index, file) in dumps.enumerated() {
     defer { progress(index + 1, dumps.count) }
@@ -95,8 +100,13 @@ private func processAll(
     if dump.outcome.kind == .left { continue }
     if isForeign { foreignCount += 1 }
     workedOn += 1
-    // A program that lives for a second prunes too, and many dumps at once do not pile up.
-    if workedOn.isMultiple(of: 20) { prune(database, pruning) }
+    unpruned = unpruned.clampedAdding(max(0, file.status.size))
+    // A program that lives for a second prunes too, and many dumps at once do not pile up. Pruning
+    // looks at all reports, so that it must not come with every few dumps.
+    if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
+      prune(database, pruning)
+      unpruned = 0
+    }
   }
   if workedOn > 0 { prune(database, pruning) }
   pending.removeOrphans(among: files)
@@ -130,7 +140,8 @@ func process(
     _ outcome: ProcessedDump.Outcome, _ reportID: ReportID? = nil,
     _ summary: ProcessedDump.Summary? = nil
   ) -> ProcessedDump {
-    ProcessedDump(
+    if let counter = outcome.counter { OutcomeCounters.count(counter) }
+    return ProcessedDump(
       reportID: reportID ?? file.name.reportID, fileName: file.name.description, outcome: outcome,
       summary: summary)
   }
@@ -224,4 +235,18 @@ private func keep(
     reason += "; and it could not be given back: \(error)"
   }
   return .failed(reason)
+}
+
+extension ProcessedDump.Outcome {
+  /// Nil for a dump that was left alone.
+  fileprivate var counter: WritableKeyPath<OutcomeCounters, Int>? {
+    switch kind {
+    case .complete: \.complete
+    case .torn: \.torn
+    case .ended: \.ended
+    case .failed: \.failed
+    case .quarantined: \.quarantined
+    default: nil
+    }
+  }
 }

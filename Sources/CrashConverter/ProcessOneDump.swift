@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import CrashReportDatabase
 package import IntermediateDump
 internal import PendingDumps
@@ -72,7 +73,13 @@ package func processIntermediateDump(
     let slash = file.lastIndex(of: "/")
     let directory = try Directory(path: slash.map { String(file[..<$0]) + "/." } ?? ".")
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
-    let bytes = try directory.contents(of: name, limit: DumpConversion.maximumSize)
+    let source = try directory.open(name)
+    // Its copy in the database is this user's: the files that it names would be opened for another one.
+    guard try source.status().owner == pm_file_user() else {
+      throw CrashReportDatabaseError(
+        .foreignOwner, "\(file) is another user's; have that user process it")
+    }
+    let bytes = try source.read(limit: DumpConversion.maximumSize)
     guard var target = PendingDumpName(of: bytes) else {
       throw CrashReportDatabaseError(.fileSystemError, "\(file) is no dump that says whose it is")
     }

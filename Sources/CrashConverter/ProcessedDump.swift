@@ -61,7 +61,8 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     public let signal: Int32?
     /// A word for the cause, as in the report's JSON; nil where the dump shows none.
     public let cause: String?
-    /// The message of the runtime or the C library that ended the process.
+    /// The message of the runtime or the C library that ended the process, or the program's reason
+    /// for a dump without a crash.
     public let message: String?
     /// The same for crashes of the same cause.
     public let signature: String?
@@ -70,11 +71,12 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
     /// The time of the crash.
     public let time: Timestamp?
 
-    /// The signal, the cause and the place on one line; nil where there was no crash.
+    /// The signal, the cause and the place on one line; the program's reason where there was no
+    /// crash, else the first word of the signature: "hang", "dump".
     var line: String? {
-      guard let signal else { return nil }
-      return [SignalNames.text(signal), cause, place.map { "in \($0)" }].compactMap(\.self)
-        .joined(separator: " ")
+      let kind = signature?.split(separator: " ").first.map(String.init)
+      guard let what = signal.map(SignalNames.text) ?? message ?? kind else { return nil }
+      return [what, cause, place.map { "in \($0)" }].compactMap(\.self).joined(separator: " ")
     }
   }
 

@@ -4,13 +4,14 @@ internal import Stackwalk
 
 /// The time that one call may spend on names and lines, over all its dumps.
 ///
-/// Hundreds of dumps may wait at a start, and a module's debug file is read anew for each. What
-/// comes after the time is over is stored without names; `show` still finds them where the build is
-/// at hand.
+/// Hundreds of dumps may wait at a start, of which those of one build share what was read. Dumps
+/// that come after the time is over are stored without names; `show` still finds them where the build
+/// is at hand.
 final class SymbolBudget {
   /// In seconds.
   private static let limitOfReport = 2.0
   private var rest = 4.0
+  private let files = SymbolSource(timeLimit: 0)
   /// The files of the last dump's modules; nil if no time was left for it.
   private(set) var source: SymbolSource?
 
@@ -20,10 +21,16 @@ final class SymbolBudget {
     guard rest > 0 else { return nil }
     let start = Self.now
     defer { rest -= Self.now - start }
-    let source = SymbolSource(timeLimit: min(Self.limitOfReport, rest))
-    self.source = source
-    return StoredSymbols.gather(for: snapshot, from: source)
+    files.begin(stored: nil)
+    files.begin(timeLimit: min(Self.limitOfReport, rest))
+    source = files
+    return StoredSymbols.gather(for: snapshot, from: files)
   }
+
+  /// A source for finding the frames of a report that has no memory to find them in later.
+  ///
+  /// Bounded by work and not by time: frames must not depend on how busy the machine is.
+  static var sourceOfFrames: SymbolSource { SymbolSource() }
 
   /// Seconds of the monotonic clock.
   private static var now: Double {

@@ -5,6 +5,10 @@ public struct CaptureLimits: Sendable, Equatable {
   public var crashingThreadStack = 1 << 20
   /// Bytes of every other thread's stack, from where it stood.
   public var otherThreadStack = 32 << 10
+  /// Bytes of the stacks of all other threads together, in equal shares.
+  ///
+  /// A share has 1 KiB at least, three quarters of it from where the thread stood.
+  public var otherThreadStacks = 6 << 20
   /// Threads that are captured; 4,096 at most.
   public var threads = 4096
   /// The time from the fault to the end of our own part, in whole milliseconds, at least one.
@@ -23,6 +27,6 @@ public struct CaptureLimits: Sendable, Equatable {
   /// gets one.
   public var survivedCrashes = 16
 
-  /// The defaults: 1 MiB, 32 KiB, 4,096 threads, 3 seconds, 1 MiB, 64 MiB, 16 survived crashes.
+  /// The defaults: 1 MiB, 32 KiB, 6 MiB, 4,096 threads, 3 seconds, 1 MiB, 64 MiB, 16 survived crashes.
   public init() {}
 }

@@ -16,6 +16,8 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     public static let notInstalled = Code(description: "the crash handler could not be installed")
     /// The call needs a handler, and this process has none.
     public static let notStarted = Code(description: "the crash handler was not started")
+    /// `POSTMORTEM_DISABLE` is set in the environment.
+    public static let disabled = Code(description: "the crash handler is disabled")
     /// A dump without a crash could not be taken or written.
     public static let dumpFailed = Code(description: "no dump was taken")
   }

@@ -1,15 +1,22 @@
+public import IntermediateDump
+
 /// Options of the handler; each has a default.
 public struct HandlerOptions: Sendable, Equatable {
   /// Limits of a dump.
   public var limits = CaptureLimits()
-  /// Whether a write to a closed pipe is a crash.
+  /// Signals that are crashes.
   ///
-  /// Most servers ignore SIGPIPE, which this never undoes.
-  public var catchesBrokenPipe = false
+  /// One that is ignored at `startHandler` stays ignored.
+  public var signals = HandledSignals.standard
   /// Whether dumps hold the program's arguments, which may be credentials.
   ///
   /// The environment is never in a dump.
   public var capturesArguments = true
+  /// The secrets that dumps and the reports made of them may hold.
+  ///
+  /// Anything but `full` costs part of the time of a crash: `Docs/Benchmarks.md`. With `noMemory` a dump has
+  /// the addresses on its stacks until it is converted, for they are what frames are found by.
+  public var privacy = ReportPrivacy.full
   /// System calls that a crash must not make, because a seccomp filter kills the process on them.
   ///
   /// `Docs/Operations.md` lists those that a crash makes.
@@ -41,7 +48,31 @@ public struct HandlerOptions: Sendable, Equatable {
   /// `.files`.
   public var reportsUncleanEnds = true
 
-  /// The defaults: the limits' own, broken pipes left alone, arguments captured, a summary, alternate
-  /// stacks, unclean ends reported, no system call forgone, no attachments.
+  /// Whether `postmortem capture`, run by the same user or root, may have this process take a dump and go
+  /// on.
+  ///
+  /// Costs nothing until then: the signal is one that the handler has anyway. Always off in a program with
+  /// more rights than its caller's (set-user-ID).
+  public var takesDumpRequests = true
+
+  /// The time between heartbeats, at least 100 milliseconds; nil for none.
+  ///
+  /// A heartbeat notes time, memory and the last breadcrumbs, so that the report of a run that was
+  /// killed says when, to one interval, and what the program did last. Costs a thread, and for each
+  /// heartbeat some 15 small files of /proc and one write of 2 KiB; nothing while it is nil. A
+  /// `HangMonitor` writes one each second by itself. Nothing without `reportsUncleanEnds`, and in
+  /// forked children.
+  public var heartbeatInterval: Duration?
+
+  /// The group, by name or number, whose members may use the database too, such as a container beside
+  /// this one that converts under another user.
+  ///
+  /// The database's directories get that group and mode 02770, its files 0660. Without it a database to
+  /// which a group may write is refused.
+  public var sharedGroup: String?
+
+  /// The defaults: the limits' own, all signals but PIPE, arguments captured, nothing left out, a summary, alternate
+  /// stacks, unclean ends reported, no system call forgone, no attachments, no
+  /// group.
   public init() {}
 }

@@ -4,15 +4,24 @@ internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
 
-private let started = Mutex<(handler: Handler, directory: DirectoryIdentity)?>(nil)
+private let started = Mutex<Started?>(nil)
+
+/// A struct: metadata of a tuple is made at its first use, in the launch.
+private struct Started {
+  let handler: Handler
+  let directory: DirectoryIdentity
+}
 
 /// Installs the crash handler for this process.
 ///
 /// Call it once, early, before threads are made that could crash. It opens and preallocates the
-/// dump file, allocates all that a crash will need, and installs handlers for ABRT, BUS, FPE, ILL,
-/// SEGV, SYS, TRAP, XCPU and XFSZ, for QUIT unless standard input is a terminal, and for PIPE if
-/// asked. A signal that is ignored stays ignored. Handlers that were there before run after the
-/// dump. Afterwards nothing runs: no thread, no timer. Never call it from a signal handler.
+/// dump file, allocates all that a crash will need, and installs handlers for the signals of
+/// `HandlerOptions.signals`. A signal that is ignored stays ignored. Handlers that were there before
+/// run after the dump. Afterwards nothing runs, no thread and no timer, without
+/// `heartbeatInterval`. Never call it from a signal handler.
+///
+/// With `POSTMORTEM_DISABLE` in the environment, other than empty or 0, it does nothing and throws;
+/// a program with more rights than its caller's (set-user-ID) does not look at it.
 ///
 /// Called again with the same database it returns the same handler and changes nothing.
 ///
@@ -27,8 +36,8 @@ private let started = Mutex<(handler: Handler, directory: DirectoryIdentity)?>(n
 ///   - options: limits, and what a program may want otherwise.
 /// - Returns: the handler. It need not be kept: `Handler.current` is the same.
 /// - Throws: `CrashHandlerError` where the directory cannot be used, a handler with another database
-///   runs, the kernel refuses, or the program is built with ThreadSanitizer. The process is as it was before; a server on a read-only disk
-///   should log the error and go on.
+///   runs, the kernel refuses, the program is built with ThreadSanitizer, or the environment disables it.
+///   The process is as it was before; a server on a read-only disk should log the error and go on.
 ///
 /// Source: Crashpad `client/crashpad_client_ios.cc`, sigaction(2).
 @discardableResult
@@ -41,6 +50,9 @@ public func startHandler(
   annotations: [String: String] = [:],
   options: HandlerOptions = HandlerOptions()
 ) throws(CrashHandlerError) -> Handler {
+  guard !isDisabled() else {
+    throw CrashHandlerError(.disabled, "POSTMORTEM_DISABLE is set in the environment")
+  }
   let executable = SystemFile.target("/proc/self/exe")
   let identifier = identifier ?? defaultIdentifier(executable)
   guard PendingDumpName.isValidIdentifier(identifier) else {
@@ -63,19 +75,32 @@ public func startHandler(
       }
       return current.handler
     }
+    if let name = options.sharedGroup {
+      guard let group = SystemGroup.number(name) else {
+        throw CrashHandlerError(
+          .unusableDatabase, "there is no group '\(name)' to share it with; give its number")
+      }
+      DatabaseDirectory.share(with: group)
+    }
     let standard = StandardDescriptors()
     defer { withExtendedLifetime(standard) {} }
-    let signals = CrashSignals(catchesBrokenPipe: options.catchesBrokenPipe)
+    let signals = CrashSignals(options.signals)
     let facts = LaunchFacts(
       identifier: identifier, product: product, version: version, environment: environment,
-      annotations: annotations, capturesArguments: options.capturesArguments,
+      annotations: options.privacy > .full ? [:] : annotations,
+      capturesArguments: options.capturesArguments && options.privacy == .full,
+      privacy: options.privacy,
       executablePath: executable)
     let statistics = ProcessStatistics.current()
     let host = HostIdentity.current(statistics)
     var record = RunRecord.current(
       signals: RunRecord.Signals(
-        crash: signals.mask, stop: signals.stopSignal, watchdog: signals.watchdogSignal),
+        crash: signals.mask, stop: UInt32(bitPattern: signals.stopSignal),
+        watchdog: UInt32(bitPattern: signals.watchdogSignal)),
       host: host, statistics: statistics)
+    record.takesRequests =
+      options.takesDumpRequests && !options.forgoing.contains(.files) && signals.stopSignal != 0
+      && pm_is_secure() == 0
     if options.reportsUncleanEnds && !options.forgoing.contains(.files) {
       record.course = RunCourse.current(
         executablePath: executable, product: product, version: version, environment: environment,
@@ -84,15 +109,23 @@ public func startHandler(
     do throws(CrashHandlerError) {
       var files = try PendingDumpFiles.make(
         database: database, identifier: identifier, record: record, host: host)
+      pm_set_file_mode(files.fileMode)
       // A thread can only be made by one that is there.
       try HandlerInstaller.install(
         files: files, facts: facts, options: options, signals: signals,
         hasStandardError: standard.hasStandardError, isAlone: statistics?.threadCount == 1)
       let handler = Handler(
-        database: database, identifier: identifier, reportID: files.reportID)
+        database: files.placeInMountPoint ?? database, identifier: identifier,
+        reportID: files.reportID)
       files.keep()
+      // Without a thread the run goes on without heartbeats, as `postmortem doctor` shows.
+      if let interval = options.heartbeatInterval, record.course != nil {
+        try? startHeartbeats(every: interval)
+      }
       for path in options.attachments { addAttachment(path: path) }
-      current = DirectoryIdentity(path: database).map { (handler, $0) }
+      current = DirectoryIdentity(path: database).map {
+        Started(handler: handler, directory: $0)
+      }
       return handler
     } catch {
       facts.cgroup.close()
@@ -104,6 +137,13 @@ public func startHandler(
 extension Handler {
   /// The handler of this process; nil if `startHandler` has not succeeded.
   public static var current: Handler? { started.withLock { $0?.handler } }
+}
+
+/// Tells whether whoever started the process wants no handler.
+private func isDisabled() -> Bool {
+  guard pm_is_secure() == 0, let value = unsafe getenv("POSTMORTEM_DISABLE") else { return false }
+  let text = unsafe String(cString: value)
+  return !text.isEmpty && text != "0"
 }
 
 private func defaultIdentifier(_ executable: String?) -> String {

@@ -20,21 +20,22 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let timers = SystemCalls(rawValue: CallBit.timers)
   /// `prlimit64`: under a soft `RLIMIT_FSIZE` that is too low there is no dump.
   public static let fileSizeLimit = SystemCalls(rawValue: CallBit.fileSizeLimit)
-  /// `sched_getscheduler`, `getpriority`: reports say nothing of how threads are scheduled.
+  /// `sched_getscheduler`, `getpriority`: where `/proc` cannot be read, reports do not say how the
+  /// crashing thread is scheduled.
   public static let scheduling = SystemCalls(rawValue: CallBit.scheduling)
-  /// `getrusage`: reports lack the processor time.
+  /// `getrusage`: reports lack the CPU time.
   public static let processorTime = SystemCalls(rawValue: CallBit.processorTime)
   /// `getppid`: reports lack the parent.
   public static let parent = SystemCalls(rawValue: CallBit.parent)
   /// `clock_gettime`: reports lack the time of the crash and the capture's own.
   public static let clocks = SystemCalls(rawValue: CallBit.clocks)
-  /// `openat`, `read`, `getdents64`, `close`, `mknodat`, `fallocate`, `fchown`, `mmap`, `madvise`,
-  /// `munmap`, `fcntl`, `pwrite64` and `unlinkat`: nothing of `/proc` is read, so that reports lack
+  /// `openat`, `read`, `getdents64`, `close`, `ftruncate`, `mknodat`, `fallocate`, `fchown`, `mmap`,
+  /// `madvise`, `munmap`, `fcntl`, `pwrite64` and `unlinkat`: nothing of `/proc` is read, so that reports lack
   /// modules, mappings and other threads; no file is made in a crash, in place of one that was
   /// closed or removed, for a forked child, or for the crash after one that was survived; and the
   /// dump of a hang stays.
   public static let files = SystemCalls(rawValue: CallBit.files)
-  /// `pread64`: reports lack what the control group used; a dump whose file is removed while it is
+  /// `pread64`: reports lack what the cgroup used; a dump whose file is removed while it is
   /// written is lost.
   public static let cgroup = SystemCalls(rawValue: CallBit.cgroup)
   /// `fstat`: descriptors are used unchecked; if the program has closed them and opened others, the

@@ -1,5 +1,6 @@
 internal import Glibc
 public import IntermediateDump
+internal import PendingDumps
 
 /// A directory of reports in Crashpad's layout, shared by any number of threads and processes.
 ///
@@ -9,29 +10,46 @@ public import IntermediateDump
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`.
 public struct CrashReportDatabase: Sendable {
-  /// The directory's path, absolute.
+  /// The directory's path, absolute; in a mount point to which others may write, that of the directory in
+  /// it.
   public let path: String
 
   /// Opens a database; makes missing directories, for this user alone.
   ///
   /// - Parameter path: the directory; a relative one is resolved once, now.
   /// - Throws: `CrashReportDatabaseError` with a remedy if the path is not a directory, belongs to
-  ///   another user than this one or root, or cannot be written.
+  ///   another user than this one or root, can be written by others, or not by this one.
   public init(path: String) throws(CrashReportDatabaseError) {
-    self.path = try DatabasePath.absolute(path)
-    try DatabasePath.makeDirectories(self.path)
-    let database = try open()
+    self.path = try DatabasePath.resolve(path)
+    let database = try DatabasePath.open(self.path, creating: true)
     for state in StoredReport.State.allCases {
       _ = try database.subdirectory(state, create: true)
     }
     _ = try database.subdirectory(Self.attachmentsDirectory, create: true)
   }
 
+  /// Lets this process use databases to which the members of a group may write, as
+  /// `HandlerOptions.sharedGroup` does.
+  ///
+  /// Call it before any of them is opened.
+  ///
+  /// - Parameter group: a name or a number.
+  /// - Throws: `CrashReportDatabaseError` if there is no such group.
+  ///
+  /// Source: group(5).
+  public static func share(with group: String) throws(CrashReportDatabaseError) {
+    guard let number = SystemGroup.number(group) else {
+      throw CrashReportDatabaseError(
+        .invalidGroup, "there is no group '\(group)'; give its number")
+    }
+    DatabaseDirectory.share(with: number)
+  }
+
   package static let attachmentsDirectory = "attachments"
 
   /// Opens a database and makes nothing; nil if there is no directory of that name.
   package init?(existing path: String) throws(CrashReportDatabaseError) {
-    self.path = try DatabasePath.absolute(path)
+    self.path = try DatabasePath.resolve(path)
     guard DatabasePath.exists(self.path) else { return nil }
   }
 

@@ -13,6 +13,10 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     public static let notADirectory = Code(description: "not a directory")
     /// The directory, or a symbolic link to it, belongs to another user, who could exchange it.
     public static let foreignOwner = Code(description: "belongs to another user")
+    /// All users, or a group that is not named, may write to the directory.
+    public static let writableByOthers = Code(description: "others may write to it")
+    /// There is no group of that name.
+    public static let invalidGroup = Code(description: "no such group")
     /// Something else is in the place of a regular file.
     public static let notARegularFile = Code(description: "not a regular file")
     /// A file is larger than any of its kind can be.

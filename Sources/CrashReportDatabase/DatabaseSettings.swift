@@ -8,7 +8,7 @@ public import IntermediateDump
 /// fields little-endian).
 ///
 /// Source: Crashpad `client/settings.cc`, `Settings::Data`; `util/misc/uuid.h`.
-struct DatabaseSettings: Sendable, Equatable {
+package struct DatabaseSettings: Sendable, Equatable {
   static let fileName = "settings.dat"
   static let size = 40
   /// The character constant 'CPds', which lies backwards in a little-endian file.
@@ -28,7 +28,7 @@ struct DatabaseSettings: Sendable, Equatable {
   }
 
   /// Reads settings; nil if they are torn, of another version, or name no client.
-  init?(bytes: [UInt8]) {
+  package init?(bytes: [UInt8]) {
     guard bytes.count == Self.size,
       bytes.littleEndian(at: 0, as: UInt32.self) == Self.magic,
       bytes.littleEndian(at: 4, as: UInt32.self) == 1,

@@ -94,7 +94,9 @@ package struct NewReport: ~Copyable, Sendable {
     // The metadata goes first: without it a minidump has no age to Crashpad's tools.
     let metadata = ReportMetadata(creationTime: Int64(time(nil)))
     let metadataName = StoredReport.metadataName(id)
-    if try !target.put(metadata.bytes, as: metadataName, by: new, replacing: false) {
+    if try !target.put(
+      metadata.bytes, as: metadataName, by: new, replacing: false, synchronizing: false)
+    {
       // A report's, or of a writer that died between the two steps.
       guard target.status(of: name) == nil else {
         throw CrashReportDatabaseError(.reportExists, "\(id)")
@@ -112,7 +114,7 @@ package struct NewReport: ~Copyable, Sendable {
       try target.remove(metadataName)
       throw CrashReportDatabaseError(.reportExists, "\(id)")
     }
+    // A name that is left in `new/` after a power cut is removed in three days.
     try target.synchronize()
-    try new.synchronize()
   }
 }

@@ -52,7 +52,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   }
 
   /// Reads what `append` wrote; nil if it is not wholly there.
-  init?(reading bytes: ArraySlice<UInt8>) {
+  package init?(reading bytes: ArraySlice<UInt8>) {
     guard let time = bytes.littleEndian(at: 0, as: Int64.self),
       let flags = bytes.littleEndian(at: 8, as: UInt8.self)
     else { return nil }

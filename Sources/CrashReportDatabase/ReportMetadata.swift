@@ -8,7 +8,7 @@ internal import IntermediateDump
 /// end of the file, which prints as a text that ends at the NUL.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
-struct ReportMetadata: Sendable, Equatable {
+package struct ReportMetadata: Sendable, Equatable {
   static let size = 32
   /// A longer file is damaged: a server's ID is a short text.
   static let maximumFileSize = 64 << 10
@@ -40,7 +40,7 @@ struct ReportMetadata: Sendable, Equatable {
   }
 
   /// Reads a metadata file; nil if it is torn or of another version.
-  init?(bytes: [UInt8]) {
+  package init?(bytes: [UInt8]) {
     guard (Self.size...Self.maximumFileSize).contains(bytes.count),
       bytes.littleEndian(at: 0, as: Int32.self) == 1,
       let attempts = bytes.littleEndian(at: 4, as: Int32.self), attempts >= 0,

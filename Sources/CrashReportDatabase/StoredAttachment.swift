@@ -1,3 +1,4 @@
+internal import Glibc
 public import IntermediateDump
 
 /// A file that was copied into the database with a report, such as a log.
@@ -89,13 +90,15 @@ extension CrashReportDatabase {
   ///   - path: absolute. Its last part must not be a symbolic link, which could be exchanged.
   ///   - name: one of `StoredAttachment.names`.
   ///   - limit: the most bytes; of a longer file the last ones, where a log has the crash.
+  ///   - user: with whose rights the file is opened; nil for those of this thread.
   package func attach(
-    _ path: String, as name: String, to id: ReportID, limit: Int64
+    _ path: String, as name: String, to id: ReportID, limit: Int64,
+    asUser user: DatabaseOwner? = nil
   ) throws(CrashReportDatabaseError) -> AttachmentCopy {
     guard StoredAttachment.isSafe(name) else {
       throw CrashReportDatabaseError(.invalidPath, "'\(name)' as the name of an attachment")
     }
-    let source = try Self.openSource(path)
+    let source = try Self.openSource(path, asUser: user)
     let all = try open().subdirectory(Self.attachmentsDirectory)
     let directory = try all.subdirectory(id.description, create: true)
     // Names with a dot in front are not listed, and are removed with the directory.
@@ -111,6 +114,25 @@ extension CrashReportDatabase {
       try? directory.remove(file.name)
       throw error
     }
+  }
+
+  private static func openSource(
+    _ path: String, asUser user: DatabaseOwner?
+  ) throws(CrashReportDatabaseError) -> OpenFile {
+    guard let user else { return try openSource(path) }
+    let opened = try user.run { () -> Result<Int32, CrashReportDatabaseError> in
+      do throws(CrashReportDatabaseError) {
+        let file = try openSource(path)
+        let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else {
+          throw CrashReportDatabaseError(systemCall: "opening \(path)", errno: errno)
+        }
+        return .success(descriptor)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return OpenFile(descriptor: try opened.get(), path: path)
   }
 
   private static func openSource(_ path: String) throws(CrashReportDatabaseError) -> OpenFile {

@@ -22,10 +22,12 @@ public final class ReportUploader: Sendable {
   ///   - path: the database's directory.
   ///   - url: the address to which the form is posted, http or https. Redirects are not followed.
   ///   - options: the contents beside each report, and the pace.
+  ///   - review: asked before each upload; nil to send all.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened. A
   ///   network that is down is no error.
   public convenience init(
-    database path: String, to url: String, options: UploadOptions = UploadOptions()
+    database path: String, to url: String, options: UploadOptions = UploadOptions(),
+    review: UploadReview? = nil
   ) throws(UploadError) {
     let target = try UploadTarget(url: url, options: options)
     let database: CrashReportDatabase
@@ -34,7 +36,7 @@ public final class ReportUploader: Sendable {
     } catch {
       throw UploadError(error)
     }
-    self.init { UploadEngine(database: database, target: target, emit: $0) }
+    self.init { UploadEngine(database: database, target: target, review: review, emit: $0) }
   }
 
   init(engine make: (@escaping @Sendable (UploadEvent) -> Void) -> UploadEngine) {

@@ -53,6 +53,7 @@ struct StandingUploads: Sendable {
     switch try await engine.upload(report, &claim, failures: failures) {
     case .interrupted: return false
     case .uploaded, .skipped: failures = 0
+    case .heldBack: break
     case .delayed(let time, let holdsAll):
       failures += 1
       guard holdsAll || failures >= Self.failuresThatHold else { break }

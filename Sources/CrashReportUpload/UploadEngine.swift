@@ -1,14 +1,17 @@
 internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
+internal import PendingDumps
 internal import Synchronization
 
 /// Sends the reports of one database to one place.
 struct UploadEngine: Sendable {
   let database: CrashReportDatabase
   let target: UploadTarget
-  var transport: any UploadTransport = URLSessionTransport()
+  var transport: any UploadTransport = LibcurlTransport()
   var clock = UploadClock.system
+  /// Asked before each upload; nil to send all.
+  var review: UploadReview?
   let emit: @Sendable (UploadEvent) -> Void
 
   /// The outcome of one upload.
@@ -17,6 +20,8 @@ struct UploadEngine: Sendable {
     case skipped
     /// `holdsAll` is true if no other report may be tried before that time either.
     case delayed(until: Int64, holdsAll: Bool)
+    /// The review said so; no matter of the server's.
+    case heldBack
     /// The task was cancelled, or the claim was taken away; the upload is made again.
     case interrupted
   }
@@ -36,10 +41,23 @@ struct UploadEngine: Sendable {
     }
     guard try claim.note(report.id) else { return .interrupted }
     let attempt = report.upload.attempts + 1
-    let form: UploadForm
+    var form: UploadForm
     let body: UploadBody
     do throws(CrashReportDatabaseError) {
-      form = try UploadForm(report, in: database, fields: target.options.fields)
+      form = try UploadForm(report, in: database, target.options)
+      if let decision = await review?(UploadCandidate(report, attempt: attempt, form.fields)) {
+        switch decision.kind {
+        case .send(let fields): form.fields = fields
+        case .hold(let reason):
+          _ = try record(.skip(reason: "held back: \(reason)"), of: report.id, failures: failures)
+          return .heldBack
+        case .delay(let seconds, let reason):
+          _ = try record(
+            .retry(after: seconds, reason: "held back: \(reason)", holdsAll: false),
+            of: report.id, failures: failures)
+          return .heldBack
+        }
+      }
       body = try UploadBody(form, of: report.id, in: database)
     } catch {
       // A report that cannot be read must not stop the others.
@@ -67,10 +85,12 @@ struct UploadEngine: Sendable {
     switch verdict {
     case .uploaded(let serverID):
       try database.completeUpload(id, serverID: serverID)
+      OutcomeCounters.count(\.uploaded)
       emit(.uploaded(id, serverID: serverID))
       return .uploaded
     case .skip(let reason):
       try database.skipUpload(id, because: reason)
+      OutcomeCounters.count(\.uploadsSkipped)
       emit(.skipped(id, reason: reason))
       return .skipped
     case .retry(let after, let reason, let holdsAll):
@@ -78,6 +98,7 @@ struct UploadEngine: Sendable {
         1, after ?? UploadBackoff.delay(failures: failures, random: clock.random()))
       let time = clock.now().clampedAdding(delay)
       try database.delayUpload(id, until: time, because: reason)
+      OutcomeCounters.count(\.uploadsDelayed)
       emit(.delayed(id, until: Timestamp(seconds: time), reason: reason))
       return .delayed(until: time, holdsAll: holdsAll)
     }
@@ -86,7 +107,13 @@ struct UploadEngine: Sendable {
   private func request(_ form: UploadForm, _ body: borrowing UploadBody) -> UploadRequest {
     UploadRequest(
       url: target.url, headers: headers(of: form), bodyPath: body.path, bodySize: body.size,
-      timeout: Int(clamping: max(1, target.options.timeout.wholeSeconds)))
+      timeout: Self.seconds(target.options.timeout),
+      deadline: Self.seconds(target.options.deadline))
+  }
+
+  /// Whole seconds, from one to a year.
+  private static func seconds(_ duration: Duration) -> Int {
+    Int(clamping: min(max(1, duration.wholeSeconds), 365 * 86400))
   }
 
   func headers(of form: UploadForm) -> [String: String] {

@@ -90,7 +90,8 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
       case .progressed: "\(sent ?? 0) of \(size ?? 0) bytes"
       case .uploaded:
         (serverID ?? "").isEmpty ? "uploaded" : "uploaded, the server calls it \(serverID ?? "")"
-      case .delayed: "not before \(nextAttemptTime?.description ?? "?"): \(reason ?? "")"
+      case .delayed:
+        "not uploaded, and not before \(nextAttemptTime?.description ?? "?"): \(reason ?? "")"
       case .skipped: "skipped: \(reason ?? "")"
       case .failed: "uploads are held up: \(reason ?? "")"
       default: kind.rawValue

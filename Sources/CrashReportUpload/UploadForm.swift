@@ -1,6 +1,8 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
 internal import Minidump
+internal import ProcessSnapshot
+internal import Stackwalk
 
 /// A report as a form, as Crashpad and Breakpad send it: a body of type `multipart/form-data` that is
 /// written piece by piece, so that it is never in memory.
@@ -11,6 +13,9 @@ internal import Minidump
 struct UploadForm: Sendable {
   /// The minidump's part, by the name that every server looks for.
   private static let minidumpPart = "upload_file_minidump"
+
+  /// The largest minidump that is written again with less in it, in bytes.
+  private static let largestRewritten = 4 << 30
 
   /// A file that is a part, held open.
   final class File: Sendable {
@@ -39,15 +44,35 @@ struct UploadForm: Sendable {
   /// 122 random bits: no content holds it.
   private let boundary = "---postmortem-\(ReportID())"
   private var parts: [(header: String, content: Content)] = []
+  private let reportID: ReportID
+  /// By name, without `report_id`, by which a server can tell a report that it has already.
+  var fields: [String: String] = [:]
+
+  /// The fields' parts, then those of the files.
+  private var allParts: [(header: String, content: Content)] {
+    var fields = fields
+    fields["report_id"] = reportID.description
+    return fields.sorted { $0.key < $1.key }.map { name, value in
+      (
+        "Content-Disposition: form-data; name=\"\(Self.escaped(name))\"\r\n",
+        .bytes(Array(value.utf8))
+      )
+    } + parts
+  }
 
   /// Makes the form of a report, and opens its files.
   ///
   /// Fields are the annotations, with `prod`, `ver` and `guid` among them, by name; attachments
   /// follow, and last the minidump.
   init(
-    _ report: StoredReport, in database: CrashReportDatabase, fields extra: [String: String]
+    _ report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions
   ) throws(CrashReportDatabaseError) {
-    let minidump = try File(try database.openReport(report))
+    let minidump =
+      if options.privacy > .full {
+        try File(Self.private(report, in: database, options.privacy))
+      } else {
+        try File(try database.openReport(report))
+      }
     // A report whose annotations cannot be read is sent without them.
     let described = MinidumpAnnotations { offset, count in
       (try? minidump.file.read(at: offset, count: count)) ?? []
@@ -56,11 +81,10 @@ struct UploadForm: Sendable {
     let client =
       if let clientID = described?.clientID { clientID } else { try database.clientID() }
     fields["guid"] = fields["guid"] ?? client.description
-    fields.merge(extra) { _, new in new }
-    // The same with each attempt: a server can tell a report that it has already.
-    fields["report_id"] = report.id.description
-    for (name, value) in fields.sorted(by: { $0.key < $1.key }) { addField(name, value) }
-    let attachments = try database.attachments(of: report.id)
+    fields.merge(options.fields) { _, new in new }
+    self.fields = fields
+    reportID = report.id
+    let attachments = options.privacy > .full ? [] : try database.attachments(of: report.id)
     if !attachments.isEmpty {
       let directory = try database.open().subdirectory(CrashReportDatabase.attachmentsDirectory)
         .subdirectory(report.id.description)
@@ -74,12 +98,23 @@ struct UploadForm: Sendable {
     addFile(Self.minidumpPart, fileName: "\(report.id).dmp", minidump)
   }
 
-  private mutating func addField(_ name: String, _ value: String) {
-    parts.append(
-      (
-        "Content-Disposition: form-data; name=\"\(Self.escaped(name))\"\r\n",
-        .bytes(Array(value.utf8))
-      ))
+  /// A report's minidump with less in it, in a file without a name.
+  private static func `private`(
+    _ report: StoredReport, in database: CrashReportDatabase, _ privacy: ReportPrivacy
+  ) throws(CrashReportDatabaseError) -> OpenFile {
+    let bytes = try database.openReport(report).dumpBytes(limit: Self.largestRewritten)
+    let directory = try database.open().subdirectory(.new)
+    let file = try directory.createTemporary("\(report.id)", suffix: ".upload.tmp")
+    try? directory.remove(file.name)
+    do throws(MinidumpError) {
+      let snapshot = try MinidumpReader.snapshot(of: bytes)
+        .keeping(privacy, symbols: privacy == .sanitized ? nil : SymbolSource())
+      try MinidumpWriter.write(snapshot, to: file.descriptor)
+    } catch {
+      throw CrashReportDatabaseError(
+        .fileSystemError, "\(report.id) cannot be made \(privacy.name): \(error)")
+    }
+    return file
   }
 
   private mutating func addFile(_ name: String, fileName: String, _ file: File) {
@@ -107,7 +142,7 @@ struct UploadForm: Sendable {
 
   /// Bytes of the whole body.
   var size: Int64 {
-    parts.reduce(Int64(end.utf8.count)) { sum, part in
+    allParts.reduce(Int64(end.utf8.count)) { sum, part in
       sum.clampedAdding(part.content.size)
         .clampedAdding(Int64(start(of: part.header).utf8.count + 2))
     }
@@ -123,7 +158,7 @@ struct UploadForm: Sendable {
     to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,
     contents: ((File) -> String)? = nil
   ) throws(CrashReportDatabaseError) {
-    for (header, content) in parts {
+    for (header, content) in allParts {
       try write(Array(start(of: header).utf8))
       switch content {
       case .bytes(let bytes): try write(bytes)

@@ -1,10 +1,15 @@
 internal import CrashReportDatabase
 internal import Foundation
+public import IntermediateDump
 
 /// The contents of each upload beside the report, and the pace of uploads.
 public struct UploadOptions: Sendable, Equatable {
   /// Form fields that are sent with each report, in place of annotations of the same name.
   public var fields: [String: String] = [:]
+  /// The secrets that what is sent may hold; the database's reports stay as they are.
+  ///
+  /// Attachments are sent with `full` only.
+  public var privacy = ReportPrivacy.full
   /// HTTP headers that are sent with each report, an authorization for one.
   public var headers: [String: String] = [:]
   /// The time between the beginnings of two uploads from the database, by any process; in whole
@@ -15,7 +20,10 @@ public struct UploadOptions: Sendable, Equatable {
   /// The time without progress after which an upload has failed; in whole seconds, at least one.
   public var timeout = Duration.seconds(60)
 
-  /// The defaults: no fields, no headers, an upload a minute.
+  /// The time after which an upload has failed, whatever its progress; in whole seconds, at least one.
+  public var deadline = Duration.seconds(900)
+
+  /// The defaults: no fields, nothing left out, no headers, an upload a minute, 15 minutes for each at most.
   public init() {}
 }
 
@@ -79,7 +87,7 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     /// This uploader was started before.
     public static let alreadyStarted = Code(description: "the uploader was started already")
     /// The server did not answer; the context has the reason alone.
-    static let noAnswer = Code(description: "no answer")
+    package static let noAnswer = Code(description: "no answer")
     /// The task of the upload was cancelled.
     static let cancelled = Code(description: "cancelled")
   }

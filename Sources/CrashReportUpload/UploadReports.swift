@@ -62,7 +62,7 @@ extension UploadEngine {
       }
       switch try await upload(report, &claim, failures: 0) {
       case .uploaded: left -= 1
-      case .skipped, .delayed: break
+      case .skipped, .delayed, .heldBack: break
       case .interrupted: return left
       }
     }
@@ -87,7 +87,7 @@ package func describeUploads(
     for report in try database.reports() {
       guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
       described.insert(report.id)
-      let form = try UploadForm(report, in: database, fields: target.options.fields)
+      let form = try UploadForm(report, in: database, target.options)
       write("POST \(target.url)\n")
       for (name, value) in engine.headers(of: form).sorted(by: { $0.key < $1.key }) {
         write("\(name): \(value)\n")

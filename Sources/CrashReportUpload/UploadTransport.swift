@@ -1,6 +1,7 @@
+internal import CUploadTransfer
 internal import Foundation
-internal import FoundationNetworking
-internal import Synchronization
+internal import Glibc
+internal import IntermediateDump
 
 /// A request to a server.
 struct UploadRequest: Sendable {
@@ -12,6 +13,8 @@ struct UploadRequest: Sendable {
   let bodySize: Int64
   /// Seconds without progress after which it has failed.
   let timeout: Int
+  /// Seconds after which it has failed, whatever its progress.
+  let deadline: Int
 }
 
 /// A server's answer.
@@ -37,156 +40,116 @@ protocol UploadTransport: Sendable {
   ) async throws(UploadError) -> UploadResponse
 }
 
-/// Sends by Foundation's URLSession, which is libcurl on Linux.
+/// Sends by libcurl, which is found when the first request is made.
 ///
-/// libcurl checks certificates against the system's, and takes `http_proxy`, `https_proxy`,
-/// `all_proxy` and `no_proxy` from the environment.
+/// Its easy interface by way of its multi interface: one thread sleeps until there is something to do, to
+/// the end of a time, or to a cancellation. libcurl checks certificates against the system's, and takes
+/// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` from the environment.
 ///
-/// Source: curl(1), ENVIRONMENT; swift-corelibs-foundation `Sources/FoundationNetworking`.
-struct URLSessionTransport: UploadTransport {
+/// Source: curl(1), ENVIRONMENT; libcurl-multi(3), curl_multi_poll(3).
+struct LibcurlTransport: UploadTransport {
   func send(
     _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
   ) async throws(UploadError) -> UploadResponse {
-    guard let url = URL(string: request.url) else {
-      throw UploadError(.noAnswer, "the URL cannot be used")
+    guard let transfer = Transfer(request, progress) else {
+      throw UploadError(.noAnswer, "no memory for a request")
     }
-    var urlRequest = URLRequest(url: url)
-    urlRequest.httpMethod = "POST"
-    for (name, value) in request.headers { urlRequest.setValue(value, forHTTPHeaderField: name) }
-    // A stream is read as it is sent. An upload task from a file traps in Foundation 6.3 where the
-    // server has answered before the file is read (libcurl error 43 in EasyHandle.swift).
-    urlRequest.httpBodyStream = InputStream(fileAtPath: request.bodyPath)
-    // A stream would be sent chunked, which some servers take for an empty body. With both headers
-    // libcurl sends no chunks, and leaves out the blank one.
-    urlRequest.setValue("\(request.bodySize)", forHTTPHeaderField: "Content-Length")
-    urlRequest.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = TimeInterval(request.timeout)
-    configuration.httpShouldSetCookies = false
-    configuration.urlCache = nil
-    let delegate = UploadDelegate(progress)
-    let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
-    let task = session.dataTask(with: urlRequest)
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        delegate.start(continuation)
-        task.resume()
-      }
-    } onCancel: {
-      delegate.end(.failure(UploadError(.cancelled, "")))
-      task.cancel()
-    }
-    session.invalidateAndCancel()
-    return try result.get()
+    return try await transfer.run().response(to: request)
   }
 }
 
-/// Receives the events of one upload.
-private final class UploadDelegate: NSObject, URLSessionDataDelegate {
-  typealias Answer = Result<UploadResponse, UploadError>
-
-  /// Bytes of an answer that are kept; a server's ID is short.
-  private static let maximumBody = 4 << 10
-  /// Bytes of an answer that are waited for.
-  private static let maximumAnswer = 64 << 10
-
-  private struct State {
-    var continuation: CheckedContinuation<Answer, Never>?
-    var result: Answer?
-    var response: UploadResponse?
-    var received = 0
+/// One request on a thread of its own.
+@safe final class Transfer: @unchecked Sendable {
+  /// The result, copied out of libcurl's memory.
+  struct Answer: Sendable {
+    let result: pm_transfer_result
+    let status: Int
+    let headers: [UInt8]
+    let body: [UInt8]
+    let reason: String
+    /// Times that the thread woke up.
+    let wakes: UInt64
   }
-  private let state = Mutex(State())
+
+  private let transfer: OpaquePointer
+  private let request: UploadRequest
   private let progress: @Sendable (Int64) -> Void
 
-  init(_ progress: @escaping @Sendable (Int64) -> Void) { self.progress = progress }
-
-  func start(_ continuation: CheckedContinuation<Answer, Never>) {
-    let early = state.withLock { state -> Answer? in
-      if state.result == nil { state.continuation = continuation }
-      return state.result
-    }
-    if let early { continuation.resume(returning: early) }
+  init?(_ request: UploadRequest, _ progress: @escaping @Sendable (Int64) -> Void) {
+    guard let transfer = unsafe pm_transfer_make() else { return nil }
+    unsafe self.transfer = transfer
+    self.request = request
+    self.progress = progress
   }
 
-  /// The first end counts.
-  func end(_ result: Answer) {
-    let waiting = state.withLock { state -> CheckedContinuation<Answer, Never>? in
-      guard state.result == nil else { return nil }
-      state.result = result
-      defer { state.continuation = nil }
-      return state.continuation
-    }
-    waiting?.resume(returning: result)
-  }
+  deinit { unsafe pm_transfer_free(transfer) }
 
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64,
-    totalBytesSent: Int64, totalBytesExpectedToSend: Int64
-  ) {
-    progress(totalBytesSent)
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping (URLRequest?) -> Void
-  ) {
-    // Memory of a process goes nowhere but to the URL that was given.
-    completionHandler(nil)
-  }
-
-  func urlSession(
-    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
-  ) {
-    if let response = response as? HTTPURLResponse {
-      state.withLock {
-        $0.response = UploadResponse(
-          status: response.statusCode,
-          retryAfter: response.value(forHTTPHeaderField: "Retry-After"),
-          location: response.value(forHTTPHeaderField: "Location"))
+  func run() async -> Answer {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          continuation.resume(returning: self.runHere())
+          unsafe pm_transfer_end(self.transfer)
+        }
       }
+    } onCancel: {
+      unsafe pm_transfer_cancel(transfer)
     }
-    completionHandler(.allow)
   }
 
-  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    let tooLong = state.withLock { state -> UploadResponse? in
-      let room = Self.maximumBody - (state.response?.body.count ?? 0)
-      if room > 0 { state.response?.body += data.prefix(room) }
-      state.received += data.count
-      return state.received > Self.maximumAnswer ? state.response : nil
+  private func runHere() -> Answer {
+    for (name, value) in request.headers {
+      unsafe pm_transfer_add_header(transfer, "\(name): \(value)")
     }
-    guard let tooLong else { return }
-    end(.success(tooLong))
-    dataTask.cancel()
+    // A server need not say that it wants the body.
+    unsafe pm_transfer_add_header(transfer, "Expect:")
+    let body = unsafe open(request.bodyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    defer { if body >= 0 { close(body) } }
+    let milliseconds = { (seconds: Int) in Int64(seconds).clampedMultiplied(by: 1000) }
+    let answer = unsafe pm_transfer_run(
+      transfer, request.url, body, request.bodySize, milliseconds(request.timeout),
+      milliseconds(request.deadline),
+      { context, bytes in
+        guard let context = unsafe context else { return }
+        unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().progress(bytes)
+      }, Unmanaged.passUnretained(self).toOpaque())
+    return unsafe Answer(
+      result: answer.result, status: Int(answer.status),
+      headers: Array(UnsafeBufferPointer(start: answer.headers, count: answer.headers_size)),
+      body: Array(UnsafeBufferPointer(start: answer.body, count: answer.body_size)),
+      reason: String(cString: answer.reason), wakes: answer.wakes)
+  }
+}
+
+extension Transfer.Answer {
+  fileprivate func response(to request: UploadRequest) throws(UploadError) -> UploadResponse {
+    switch result {
+    case PM_TRANSFER_DONE where status > 0:
+      return UploadResponse(
+        status: status, retryAfter: value(of: "retry-after"), location: value(of: "location"),
+        body: body)
+    case PM_TRANSFER_CANCELLED: throw UploadError(.cancelled, "")
+    case PM_TRANSFER_IDLE:
+      throw UploadError(.noAnswer, "no progress for \(request.timeout) s")
+    case PM_TRANSFER_LATE: throw UploadError(.noAnswer, "not done after \(request.deadline) s")
+    case PM_TRANSFER_NO_LIBRARY:
+      throw UploadError(.noAnswer, "libcurl.so.4 of version 7.68 or later is not installed")
+    case PM_TRANSFER_FAILED where !reason.isEmpty: throw UploadError(.noAnswer, reason)
+    default: throw UploadError(.noAnswer, "the server gave no HTTP answer")
+    }
   }
 
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
-  ) {
-    if let error {
-      return end(.failure(UploadError(.noAnswer, Self.reason(of: error))))
+  /// The first header of a name.
+  private func value(of name: String) -> String? {
+    for line in headers.split(separator: 0x0A) {
+      let parts = line.split(
+        separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, String(decoding: parts[0], as: UTF8.self).lowercased() == name else {
+        continue
+      }
+      return String(decoding: parts[1], as: UTF8.self).trimmingCharacters(
+        in: .whitespacesAndNewlines)
     }
-    let response = state.withLock { $0.response }
-    end(
-      response.map { .success($0) }
-        ?? .failure(UploadError(.noAnswer, "the server gave no HTTP answer")))
-  }
-
-  /// Foundation's own text where it has one.
-  private static func reason(of error: any Error) -> String {
-    let error = error as NSError
-    if let text = error.userInfo[NSLocalizedDescriptionKey] as? String { return text }
-    switch error.code {
-    case NSURLErrorTimedOut: return "no progress for too long"
-    case NSURLErrorNetworkConnectionLost: return "the connection was lost"
-    case NSURLErrorCannotConnectToHost: return "no connection to the server"
-    case NSURLErrorCannotFindHost: return "the server's name is not known"
-    case NSURLErrorSecureConnectionFailed, NSURLErrorServerCertificateUntrusted:
-      return "the server's certificate is not trusted"
-    default: return "\(error.domain) \(error.code)"
-    }
+    return nil
   }
 }

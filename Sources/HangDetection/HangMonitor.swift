@@ -104,7 +104,7 @@ public final class HangMonitor: Sendable {
     }
   }
 
-  /// Watches a loop of the program, which calls `beat()` at every turn, from the first beat on.
+  /// Watches a loop of the program, which calls `heartbeat()` at every turn, from the first one on.
   public static func heartbeat(
     name: String, options: Options = Options()
   ) throws(CrashHandlerError) -> HangMonitor {
@@ -112,9 +112,9 @@ public final class HangMonitor: Sendable {
   }
 
   /// Reports that the calling thread is alive, in some 100 nanoseconds; for a `heartbeat` only.
-  public func beat() { watch.beat() }
+  public func heartbeat() { watch.heartbeat() }
 
-  /// Suspends the watch until the next beat, for a loop that waits for work without a limit.
+  /// Suspends the watch until the next heartbeat, for a loop that waits for work without a limit.
   public func pause() { watch.pause() }
 
   /// Ends the watch.

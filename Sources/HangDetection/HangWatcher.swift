@@ -21,7 +21,13 @@ final class HangWatcher: Sendable {
   /// Adds a watch; the first one makes the thread.
   func add(_ watch: Watch) throws(CrashHandlerError) {
     try state.withLock { state throws(CrashHandlerError) in
-      if !state.hasThread { try Self.makeThread() }
+      if !state.hasThread {
+        unsafe try HelperThread.start { _ in
+          HelperThread.prepare("hang-monitor")
+          HangWatcher.shared.run()
+          return nil
+        }
+      }
       state.hasThread = true
       state.watches.append(watch)
     }
@@ -61,36 +67,6 @@ final class HangWatcher: Sendable {
         (lastHeartbeat, lastHang) = (now, hang)
       }
     }
-  }
-
-  private static func makeThread() throws(CrashHandlerError) {
-    let failure = unsafe withUnsafeTemporaryAllocation(of: pthread_attr_t.self, capacity: 1) {
-      buffer -> Int32 in
-      guard let attributes = buffer.baseAddress else { return ENOMEM }
-      unsafe pthread_attr_init(attributes)
-      defer { unsafe pthread_attr_destroy(attributes) }
-      unsafe pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
-      unsafe pthread_attr_setstacksize(attributes, 256 << 10)
-      var thread = pthread_t()
-      return unsafe pthread_create(
-        &thread, attributes,
-        { _ in
-          blockProgramSignals()
-          HangWatcher.nameThread()
-          HangWatcher.shared.run()
-          return nil
-        }, nil)
-    }
-    guard failure == 0 else { throw CrashHandlerError.noThread(errno: failure) }
-  }
-
-  /// Names the thread for debuggers and reports; Swift cannot call prctl(2).
-  private static func nameThread() {
-    let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    defer { close(descriptor) }
-    let name: StaticString = "hang-monitor"
-    _ = unsafe write(descriptor, name.utf8Start, name.utf8CodeUnitCount)
   }
 }
 

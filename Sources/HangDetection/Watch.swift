@@ -27,7 +27,7 @@ final class Watch: Sendable {
   typealias Probe = @Sendable (Answer) -> Void
 
   private struct State {
-    /// Answers or beats at the last look.
+    /// Answers or heartbeats at the last look.
     var seen: UInt32 = 0
     /// True while another one is awaited.
     var isAwaited = false
@@ -73,7 +73,7 @@ final class Watch: Sendable {
     answers.add(1, ordering: .releasing)
   }
 
-  func beat() {
+  func heartbeat() {
     guard target == .heartbeat else { return }
     isPaused.store(false, ordering: .relaxed)
     answer(pm_gettid())
@@ -206,8 +206,8 @@ struct ThreadActivity {
     guard let end = text.lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let fields = text[(end + 1)...].split(separator: UInt8(ascii: " "))
     guard fields.count > 12, let letter = fields[0].first,
-      let user = UInt64(String(decoding: fields[11], as: UTF8.self)),
-      let system = UInt64(String(decoding: fields[12], as: UTF8.self))
+      let user = UInt64(digits: String(decoding: fields[11], as: UTF8.self)[...]),
+      let system = UInt64(digits: String(decoding: fields[12], as: UTF8.self)[...])
     else { return nil }
     state = letter
     let (sum, overflow) = user.addingReportingOverflow(system)

@@ -35,6 +35,34 @@ extension [UInt8] {
   }
 }
 
+extension FixedWidthInteger {
+  /// Reads digits alone, without a sign; nil for anything else, and for a number that is too large.
+  ///
+  /// In place of the standard library's `init(_:radix:)`, whose specialisations are 5 KB a caller.
+  package init?(digits text: Substring, radix: UInt64 = 10) {
+    guard let value = number(text, radix: radix) else { return nil }
+    self.init(exactly: value)
+  }
+}
+
+private func number(_ text: Substring, radix: UInt64) -> UInt64? {
+  var value: UInt64 = 0
+  for byte in text.utf8 {
+    let digit: UInt8
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte &- UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte &- UInt8(ascii: "a") &+ 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte &- UInt8(ascii: "A") &+ 10
+    default: return nil
+    }
+    let (product, isTooLarge) = value.multipliedReportingOverflow(by: radix)
+    let (sum, carries) = product.addingReportingOverflow(UInt64(digit))
+    guard digit < radix, !isTooLarge, !carries else { return nil }
+    value = sum
+  }
+  return text.isEmpty ? nil : value
+}
+
 extension UnsignedInteger {
   /// Lower-case digits without a prefix, with zeros in front up to a count.
   package func hexadecimal(digits: Int = 1) -> String {

@@ -42,3 +42,17 @@ extension IntermediateDumpWriter {
     }
   }
 }
+
+extension [String] {
+  /// The texts as lines of one, a line feed inside one as a blank.
+  ///
+  /// Not by `replacing`, which brings the parser of regular expressions, 1 MB, into a static executable.
+  package var asOneText: String {
+    var text: [UInt8] = []
+    for (index, line) in enumerated() {
+      if index > 0 { text.append(UInt8(ascii: "\n")) }
+      text += line.utf8.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

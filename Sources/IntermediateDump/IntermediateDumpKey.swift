@@ -1,9 +1,11 @@
-/// The schema of an intermediate dump: every key there is, with its number.
+/// The keys of the token format, with their numbers: of dumps, of run records, and of the stream that
+/// this package adds to a minidump.
 ///
-/// Never renumber a key and never use a number again. A new key takes a free number, not always
-/// among those of its map, and a row in
-/// `IntermediateDumpKey+Definitions.swift`; readers skip keys that they do not know. The table of
-/// `Docs/IntermediateDumpFormat.md` is made from there, by `FormatDocumentTests`.
+/// Never renumber a key, and never use a number that a version of this file has had. A new key takes
+/// the next free number of its group, or any free one where the group is full, and a row in
+/// `DumpInspection/IntermediateDumpKey+Definitions.swift`, which says where it occurs; readers skip
+/// keys that they do not know. `FormatDocumentTests` writes the table of
+/// `Docs/IntermediateDumpFormat.md` from these rows.
 public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case process = 100
   case processID = 101
@@ -33,6 +35,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case tasksLimit = 125
   case cgroup = 126
   case dumpDigest = 127
+  case privacy = 128
 
   case system = 200
   case kernelName = 201
@@ -81,6 +84,8 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case schedulingPolicy = 417
   case niceValue = 418
   case systemCall = 419
+  case systemCallSource = 420
+  case threadFrames = 421
 
   case memory = 500
   case memoryRegion = 501
@@ -153,6 +158,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case ownerWatchdogSignal = 1208
   case ownerTimeNamespace = 1209
   case ownerIsMapped = 1210
+  case ownerTakesRequests = 1211
 
   case dumpRequest = 1300
   case requestKind = 1301
@@ -162,6 +168,9 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case hangTime = 1305
   case hangProcessorTime = 1306
   case hangThreadEvidence = 1307
+  case requestReason = 1308
+  case requestErrorType = 1309
+  case requestErrorText = 1310
 
   case client = 1400
   case annotationsOmitted = 1401
@@ -171,6 +180,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case memoryRangesOmitted = 1405
   case memoryBytesOmitted = 1406
   case attachmentsOmitted = 1407
+  case contextsOmitted = 1408
   case annotationObjects = 1410
   case annotationObject = 1411
   case annotationType = 1412
@@ -212,6 +222,13 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case runEndKind = 1465
   case runEndCertainty = 1466
   case runEndEvidence = 1467
+  case contexts = 1470
+  case context = 1471
+  case contextThreadID = 1472
+  case contextName = 1473
+  case contextValue = 1474
+  case contextIsCut = 1475
+  case workBreadcrumbs = 1476
 
   case tasks = 1500
   case task = 1501
@@ -247,7 +264,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
 }
 
 /// The form in which the value of a key is stored.
-public enum IntermediateDumpKeyKind: Sendable {
+public enum IntermediateDumpKeyKind: UInt8, Sendable {
   case map
   /// Of maps.
   case array
@@ -259,4 +276,17 @@ public enum IntermediateDumpKeyKind: Sendable {
   case time
   case text
   case bytes
+}
+
+/// Kinds of keys.
+///
+/// Not a `Set`, whose code every program with the handler would carry.
+package struct IntermediateDumpKeyKinds: Sendable, ExpressibleByArrayLiteral {
+  private let bits: UInt8
+
+  package init(arrayLiteral kinds: IntermediateDumpKeyKind...) {
+    bits = kinds.reduce(0) { $0 | 1 << $1.rawValue }
+  }
+
+  package func contains(_ kind: IntermediateDumpKeyKind) -> Bool { bits >> kind.rawValue & 1 == 1 }
 }

@@ -36,8 +36,8 @@ struct MemoryPlan {
     var all: [Piece] = []
     for (index, region) in snapshot.memory.regions.enumerated() {
       var start = 0
-      while start < region.bytes.count {
-        let count = min(region.bytes.count - start, MinidumpFormat.maximumRegionSize)
+      while start < region.count {
+        let count = min(region.count - start, MinidumpFormat.maximumRegionSize)
         let address = region.address &+ UInt64(start)
         all.append(Piece(region: index, start: start, count: count, address: address))
         start += count

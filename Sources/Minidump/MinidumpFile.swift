@@ -9,7 +9,7 @@ struct MinidumpFile {
   /// Bytes of one string at most; a path of Linux has 4,096.
   static let maximumStringSize: UInt64 = 1 << 16
 
-  let bytes: [UInt8]
+  let bytes: DumpBytes
   /// The place of each stream's bytes; the first of a type counts.
   private(set) var streams: [MinidumpStreamType: Range<Int>] = [:]
   /// The header's time, in seconds since 1970.
@@ -20,10 +20,10 @@ struct MinidumpFile {
   /// and again.
   private var copyBudget: Int
 
-  init(_ bytes: [UInt8]) throws(MinidumpError) {
+  init(_ bytes: DumpBytes) throws(MinidumpError) {
     self.bytes = bytes
     copyBudget = 4 * bytes.count + 1 << 20
-    let header = bytes[...]
+    let header = bytes.slice(0..<min(bytes.count, MinidumpFormat.headerSize)) ?? []
     guard bytes.count >= MinidumpFormat.headerSize,
       let signature = header.littleEndian(at: 0, width: 4),
       let version = header.littleEndian(at: 4, width: 4),
@@ -66,7 +66,7 @@ struct MinidumpFile {
 
   /// A little-endian integer; nil outside the file.
   func integer(at offset: Int, width: Int) -> UInt64? {
-    bytes[...].littleEndian(at: offset, width: width)
+    bytes.integer(at: offset, width: width)
   }
 
   /// The bytes of a range as the file has them; nil unless all are inside.
@@ -85,9 +85,18 @@ struct MinidumpFile {
 
   /// Copies bytes out; nil when the file has been copied several times over.
   mutating func copy(_ range: Range<Int>) -> [UInt8]? {
-    guard range.count <= copyBudget else { return nil }
-    copyBudget -= range.count
-    return Array(bytes[range])
+    spend(range.count) ? bytes.slice(range).map(Array.init) : nil
+  }
+
+  /// Takes captured memory, of which the same bytes may not be taken again and again either.
+  mutating func take(_ range: Range<Int>) -> CapturedBytes? {
+    spend(range.count) ? CapturedBytes(of: bytes, range) : nil
+  }
+
+  private mutating func spend(_ count: Int) -> Bool {
+    guard count <= copyBudget else { return false }
+    copyBudget -= count
+    return true
   }
 
   /// Copies a whole stream out.

@@ -1,3 +1,4 @@
+package import IntermediateDump
 public import ProcessSnapshot
 
 /// Reads minidumps: ours, and those of Breakpad and Crashpad for Linux.
@@ -14,6 +15,10 @@ public enum MinidumpReader {
   /// - Throws: `MinidumpError` only where nothing can be kept: `notAMinidump`, or
   ///   `unsupportedArchitecture`.
   public static func snapshot(of bytes: [UInt8]) throws(MinidumpError) -> ProcessSnapshot {
+    try snapshot(of: DumpBytes(bytes))
+  }
+
+  package static func snapshot(of bytes: DumpBytes) throws(MinidumpError) -> ProcessSnapshot {
     var decoder = MinidumpDecoder(file: try MinidumpFile(bytes))
     return try decoder.decode()
   }

@@ -22,25 +22,32 @@ public enum MinidumpWriter {
   ) throws(MinidumpError) {
     var encoder = MinidumpEncoder(snapshot)
     let (head, memoryBase) = try encoder.encodeHead()
-    try write(head, 0..<head.count, to: descriptor, at: 0)
+    try write(head[...], to: descriptor, at: 0)
     for piece in encoder.plan.pieces {
-      try write(
-        snapshot.memory.regions[piece.region].bytes, piece.start..<piece.start + piece.count,
-        to: descriptor, at: memoryBase &+ piece.offset)
+      var offset = memoryBase &+ piece.offset
+      let range = piece.start..<piece.start + piece.count
+      let contents = snapshot.memory.regions[piece.region].contents
+      let isWhole = try contents.forEachSlice(of: range) { (slice) throws(MinidumpError) in
+        try write(slice, to: descriptor, at: offset)
+        offset &+= UInt64(slice.count)
+      }
+      guard isWhole else {
+        throw MinidumpError(.cannotWrite, "memory that cannot be read from the dump", errno: EIO)
+      }
     }
     var signature = MinidumpBuffer()
     signature.append(MinidumpFormat.signature)
-    try write(signature.bytes, 0..<4, to: descriptor, at: 0)
+    try write(signature.bytes[...], to: descriptor, at: 0)
   }
 
   private static func write(
-    _ bytes: [UInt8], _ range: Range<Int>, to descriptor: Int32, at offset: UInt64
+    _ bytes: ArraySlice<UInt8>, to descriptor: Int32, at offset: UInt64
   ) throws(MinidumpError) {
     let failure = unsafe bytes.withUnsafeBytes { buffer -> Int32 in
-      var done = range.lowerBound
-      while done < range.upperBound {
-        let position = off_t(clamping: offset) + off_t(done - range.lowerBound)
-        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done..<range.upperBound])
+      var done = 0
+      while done < buffer.count {
+        let position = off_t(clamping: offset) + off_t(done)
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
         let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, position)
         if count > 0 {
           done += count
@@ -54,7 +61,7 @@ public enum MinidumpWriter {
     }
     guard failure == 0 else {
       throw MinidumpError(
-        .cannotWrite, "\(range.count) bytes at offset \(offset)", errno: failure)
+        .cannotWrite, "\(bytes.count) bytes at offset \(offset)", errno: failure)
     }
   }
 }

@@ -5,8 +5,9 @@ package import IntermediateDump
 /// Keeps the files of earlier runs from filling the disk where no converter ever runs: a program that crashes each second writes a dump each second.
 ///
 /// Ordinary code, at every start, before the handler's own files are made. A directory of some dozen
-/// files is looked at by each start, a larger one by one start of `interval`. Files that cannot be
-/// looked at or removed stay.
+/// files is looked at by each start, a larger one by one start of `interval`. Counts and removes files
+/// of this process's user alone, or of the user that its files are given to: another one can neither
+/// use up the bound nor have root remove a dump. Files that cannot be looked at or removed stay.
 package struct PendingDumpBound {
   /// Bytes of finished dumps that stay, of all programs: the newest.
   static let maximumSize: Int64 = 128 << 20
@@ -23,6 +24,7 @@ package struct PendingDumpBound {
   private let directoryDescriptor: Int32
   private let identifier: String
   private let host: HostIdentity
+  private let user: UInt32
 
   private struct File {
     let name: String
@@ -43,6 +45,7 @@ package struct PendingDumpBound {
     self.directoryDescriptor = directoryDescriptor
     self.identifier = identifier
     self.host = host
+    user = DirectoryOwner(of: directoryDescriptor)?.user ?? geteuid()
   }
 
   /// True for the start with a report ID, which is random, that looks at everything.
@@ -83,7 +86,9 @@ package struct PendingDumpBound {
   private func boundSize(of newestFirst: [File]) {
     var total: Int64 = 0
     for (index, file) in newestFirst.enumerated() {
-      total = total.addingReportingOverflow(max(0, Int64(file.status.st_size))).partialValue
+      // The blocks of holes are not there, and those beyond the end are given back.
+      let size = min(max(0, Int64(file.status.st_size)), Int64(file.status.st_blocks) &* 512)
+      total = total.addingReportingOverflow(size).partialValue
       if total > Self.maximumSize, index > 0 {
         if let name = PendingDumpName(fileName: file.name) { remove(name) }
       } else if Int64(file.status.st_blocks) &* 512 > Int64(file.status.st_size) &+ 64 << 10 {
@@ -107,11 +112,11 @@ package struct PendingDumpBound {
     let path = "/proc/self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
     guard
       let record = SystemFile.bytes(path, limit: RunRecord.maximumSize)
-        .flatMap(RunRecord.init(bytes:)),
-      OwnerEvidence.isSamePlace(record, host)
+        .flatMap(RunRecord.init(ownerIn:)),
+      record.isOfSamePlace(host)
     else { return false }
     let process = ProcessProbe.look(at: record.processID)
-    return OwnerEvidence.verdict(of: process, record: record, host: host)?.isDead ?? false
+    return record.verdict(of: process, host: host)?.isDead ?? false
   }
 
   /// The dump first: what is left without it is found and removed by the next conversion.
@@ -125,7 +130,7 @@ package struct PendingDumpBound {
     var status = stat()
     guard
       unsafe fstatat(directoryDescriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
-      status.st_mode & S_IFMT == S_IFREG
+      status.st_mode & S_IFMT == S_IFREG, status.st_uid == user
     else { return nil }
     return status
   }

@@ -116,14 +116,15 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
       guard suffix.hasPrefix("."), suffix.hasSuffix(".claimed") else { return nil }
       let parts = suffix.dropFirst().dropLast(8).split(
         separator: "-", omittingEmptySubsequences: false)
-      guard [4, 6, 7].contains(parts.count), let attempt = UInt32(parts[0]),
-        let processID = UInt32(parts[1]), let startTime = UInt64(parts[2]),
-        let place = UInt32(parts[3], radix: 16)
+      guard [4, 6, 7].contains(parts.count), let attempt = UInt32(digits: parts[0]),
+        let processID = UInt32(digits: parts[1]), let startTime = UInt64(digits: parts[2]),
+        let place = UInt32(digits: parts[3], radix: 16)
       else { return nil }
       var witness: Witness?
       if parts.count > 4 {
-        guard let boot = UInt32(parts[4], radix: 16), let number = UInt64(parts[5], radix: 16),
-          let thread = parts.count == 7 ? UInt32(parts[6]) : 0
+        guard let boot = UInt32(digits: parts[4], radix: 16),
+          let number = UInt64(digits: parts[5], radix: 16),
+          let thread = parts.count == 7 ? UInt32(digits: parts[6]) : 0
         else { return nil }
         witness = Witness(boot: boot, number: number, thread: thread)
       }

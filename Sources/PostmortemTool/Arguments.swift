@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// The words of a command line, sorted into operands, flags and options with a value.
 ///
 /// Source: POSIX.1-2024, 12.2 (Utility Syntax Guidelines), with long names.
@@ -55,6 +57,14 @@ struct Arguments {
 
   func has(_ flag: String) -> Bool { flags.contains(flag) }
 
+  /// The flags of commands that can leave secrets out.
+  static let privacyFlags: Set = ["--sanitize", "--no-memory"]
+
+  /// Its value.
+  var privacy: ReportPrivacy {
+    has("--no-memory") ? .noMemory : has("--sanitize") ? .sanitized : .full
+  }
+
   subscript(option: String) -> String? { options[option]?.last }
 
   /// Every value of an option that may be given more than once, in order.
@@ -82,7 +92,10 @@ struct Arguments {
 enum Suggestion {
   /// A question to append to an error; empty where no known word is near.
   static func text(for word: String, among known: [String]) -> String {
-    let near = known.map { (distance(word, $0), $0) }.filter { $0.0 <= max(1, $0.1.count / 3) }
+    // Any two options of one letter are near.
+    let near = known.map { (distance(word, $0), $0) }.filter { distance, known in
+      known.count > 2 && distance <= max(1, known.count / 3)
+    }
     guard let best = near.min(by: { $0 < $1 }) else { return "" }
     return "; did you mean '\(best.1)'?"
   }

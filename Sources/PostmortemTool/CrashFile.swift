@@ -1,23 +1,28 @@
 internal import IntermediateDump
 internal import Minidump
 internal import ProcessSnapshot
+internal import Stackwalk
 
 /// A file that holds a crashed process: an intermediate dump or a minidump, told by its first bytes.
 enum CrashFile {
   static func snapshot(at path: String) throws(ToolError) -> ProcessSnapshot {
-    try snapshot(of: try InputFile.bytes(of: path), named: path)
+    try snapshot(of: try InputFile.dump(at: path), named: path)
   }
 
   /// Reads the bytes of one; the name is for errors.
-  static func snapshot(of bytes: [UInt8], named path: String) throws(ToolError) -> ProcessSnapshot {
-    if isIntermediateDump(bytes) {
+  static func snapshot(of bytes: DumpBytes, named path: String) throws(ToolError) -> ProcessSnapshot
+  {
+    let start = bytes.slice(0..<min(8, bytes.count)) ?? []
+    if isIntermediateDump(start) {
       do throws(IntermediateDumpError) {
+        // A dump of a handler that leaves secrets out is read by the converter's rules too.
         return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))
+          .keeping(.full, symbols: SymbolSource())
       } catch {
         throw ToolError(path: path, error)
       }
     }
-    guard bytes.starts(with: Array("MDMP".utf8)) else {
+    guard start.starts(with: Array("MDMP".utf8)) else {
       throw ToolError(path: path, "neither an intermediate dump nor a minidump (byte 0)")
     }
     do throws(MinidumpError) {
@@ -27,7 +32,7 @@ enum CrashFile {
     }
   }
 
-  private static func isIntermediateDump(_ bytes: [UInt8]) -> Bool {
+  private static func isIntermediateDump(_ bytes: ArraySlice<UInt8>) -> Bool {
     let magic = IntermediateDumpFormat.magic
     return bytes.starts(with: (0..<8).map { UInt8(truncatingIfNeeded: magic >> (8 * $0)) })
   }

@@ -90,11 +90,17 @@ struct ListedReport {
 }
 
 extension ListedReport {
+  /// The program's reason for a dump without a crash, cut to what a line has room for.
+  private var reason: String? {
+    guard let facts, facts.signal == nil else { return nil }
+    return facts.message.map { $0.count > 80 ? $0.prefix(79) + "…" : $0 }
+  }
+
   /// The columns of a list behind ID and state, for people.
   var text: String {
     let signal = (facts?.signal ?? "-").padded(to: 8)
     let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
-    let cause = facts?.end.map { "end: \($0)" } ?? facts?.cause
+    let cause = facts?.end.map { "end: \($0)" } ?? facts?.cause ?? reason
     var columns = [program.isEmpty ? "-" : program, cause ?? (facts == nil ? "unreadable" : "-")]
     if let place = facts?.place { columns.append("in \(place)") }
     return "\(time.second) UTC  \(signal)  " + columns.joined(separator: "  ").escapedForMessage

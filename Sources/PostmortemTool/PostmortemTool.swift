@@ -1,3 +1,4 @@
+internal import CrashReportDatabase
 internal import Foundation
 
 /// One word that `postmortem` understands.
@@ -21,9 +22,8 @@ struct PostmortemTool {
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,
     ShowCommand.self, StatsCommand.self, PruneCommand.self, DeleteCommand.self, InspectCommand.self,
-    SymbolicateCommand.self, DebugCommand.self, DoctorCommand.self, UploadCommand.self,
-    CompletionCommand.self,
-    ManualCommand.self,
+    SymbolicateCommand.self, DebugCommand.self, DoctorCommand.self, CaptureCommand.self,
+    UploadCommand.self, CompletionCommand.self, ManualCommand.self,
   ]
 
   static func main() {
@@ -32,23 +32,30 @@ struct PostmortemTool {
 
   /// Runs a command line and returns the exit status.
   static func run(_ words: [String]) -> Int32 {
+    let failure: ToolError
     do {
       try dispatch(words)
       return 0
     } catch let error as ToolError {
-      if !error.description.isEmpty { Terminal.printError(error.description) }
-      return error.exitStatus
+      failure = error
     } catch {
-      Terminal.printError(String(describing: error))
-      return 1
+      failure = ToolError(String(describing: error))
     }
+    if !failure.description.isEmpty {
+      if words.prefix(while: { $0 != "--" }).contains("--json") {
+        Terminal.printProgress(failure.json)
+      } else {
+        Terminal.printError(failure.description)
+      }
+    }
+    return failure.exitStatus
   }
 
   private static func dispatch(_ words: [String]) throws {
     guard let name = words.first else {
       throw ToolError.usage("a subcommand is missing", help: help)
     }
-    let rest = Array(words.dropFirst())
+    let rest = try sharing(Array(words.dropFirst()))
     switch name {
     case "--help", "-h": return Terminal.print(help)
     case "help":
@@ -67,8 +74,22 @@ struct PostmortemTool {
 
   static func subcommand(_ name: String) throws(ToolError) -> any Subcommand.Type {
     if let command = subcommands.first(where: { $0.name == name }) { return command }
-    let hint = Suggestion.text(for: name, among: subcommands.map { $0.name })
+    let known = subcommands.map { $0.name } + ["help", "--help", "--version"]
+    let hint =
+      ["-v", "version"].contains(name)
+      ? "; did you mean '--version'?" : Suggestion.text(for: name, among: known)
     throw ToolError.usage("there is no subcommand '\(name.escapedForMessage)'\(hint)", help: help)
+  }
+
+  /// Takes the option of every subcommand off the words in front of `--`.
+  private static func sharing(_ words: [String]) throws -> [String] {
+    let own = words.prefix { $0 != "--" }
+    guard let index = own.firstIndex(where: { $0 == "--shared-with" }) else { return words }
+    guard index + 1 < own.endIndex else {
+      throw ToolError.usage("--shared-with needs a value", help: help)
+    }
+    try CrashReportDatabase.share(with: words[index + 1])
+    return Array(words[..<index] + words[(index + 2)...])
   }
 
   static var help: String {
@@ -86,6 +107,9 @@ struct PostmortemTool {
 
       postmortem help SUBCOMMAND says more. postmortem --version prints the version. The variable
       POSTMORTEM_DATABASE in the environment stands for the database that a subcommand needs.
+      Any of them takes --shared-with GROUP, for a database to which the members of that group may
+      write (HandlerOptions.sharedGroup). With --json an error is a JSON object too, on one line of
+      standard error, with error and exitStatus.
       Exit status: 0 done, 1 failed, 2 done but for dumps that are left for later, 64 wrong usage;
       postmortem run ends as its command does.
 

@@ -36,7 +36,7 @@ enum ReportDatabase {
         }
       }
     guard let report = reports.first else {
-      throw ToolError(path: path, "no report \(text): see postmortem list")
+      throw ToolError(path: path, "no report \(text): see postmortem list \(path.quotedForShell)")
     }
     guard reports.count == 1 else {
       let ids = reports.map(\.id).sorted().prefix(8).map(\.description).joined(separator: ", ")
@@ -78,6 +78,37 @@ enum ReportDatabase {
       + "postmortem process \(path.quotedForShell)"
   }
 
+  /// The database that a command line names.
+  ///
+  /// - Throws: `ToolError` if it is no directory.
+  static func place(_ path: String) throws(ToolError) -> String {
+    try InputFile.requireDirectory(path)
+    return DatabaseDirectory.place(path)
+  }
+
+  /// The same for a command that makes what is missing: a mistyped path must not become a database.
+  ///
+  /// - Parameter creating: true if that is meant.
+  /// - Throws: `ToolError` if it has neither dumps nor reports.
+  static func place(_ path: String, creating: Bool) throws(ToolError) -> String {
+    let place = try place(path)
+    let hasReports = StoredReport.State.allCases.allSatisfy {
+      InputFile.isDirectory("\(place)/\($0.rawValue)")
+    }
+    guard creating || hasReports || InputFile.isDirectory("\(place)/\(PendingDumpName.directory)")
+    else {
+      throw ToolError(
+        path: path,
+        "not a crash database: it has neither dumps nor reports; write --create to make it one")
+    }
+    return place
+  }
+
+  /// Of a directory that has nothing of a database.
+  static let notOne =
+    "not a crash database: it has neither dumps nor reports; give the directory that was given to "
+    + "startHandler(database:)"
+
   /// Counts the dumps that wait to be processed; nil if there is no directory of dumps.
   static func waiting(in path: String) -> Int? {
     let pending = path + "/" + PendingDumpName.directory
@@ -86,11 +117,11 @@ enum ReportDatabase {
   }
 
   static func open(_ path: String) throws -> CrashReportDatabase {
-    try InputFile.requireDirectory(path)
+    let path = try place(path)
     guard InputFile.isDirectory(path + "/pending") else {
       // Made by a handler; nothing was ever processed.
       if waiting(in: path) != nil { throw ToolError(path: path, "no report" + hint(waiting: path)) }
-      throw ToolError(path: path, "not a report database: it has no directory 'pending'")
+      throw ToolError(path: path, notOne)
     }
     return try CrashReportDatabase(path: path)
   }

@@ -68,6 +68,7 @@ struct RunDatabase {
   init(
     _ path: String, user name: String?, command: [String], help: String
   ) throws {
+    let path = DatabaseDirectory.place(path)
     self.path = path
     let owner = Self.owner(of: path)
     guard let name else {

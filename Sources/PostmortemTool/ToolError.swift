@@ -36,6 +36,15 @@ struct ToolError: Error, CustomStringConvertible {
     return ToolError(lines.joined(separator: "\n"), exitStatus: exitStatus)
   }
 
+  /// An object on one line.
+  var json: String {
+    struct Failure: Encodable {
+      let error: String
+      let exitStatus: Int32
+    }
+    return (try? JSON.line(of: Failure(error: description, exitStatus: exitStatus))) ?? "{}\n"
+  }
+
   /// Exit status 1 without another message.
   static let printed = ToolError("", exitStatus: 1)
 

@@ -9,15 +9,17 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - url: of the collector, http or https.
-  ///   - options: fields, headers and timing.
+  ///   - options: fields, privacy, headers and timing.
+  ///   - review: asked before each upload; nil to send all.
   /// - Returns: the uploader, which stops when it is released.
   /// - Throws: `UploadError` if the URL or a header is invalid, or the database cannot be opened.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, StartProcessingPendingReports.
   public func startProcessingPendingReports(
-    to url: String, options: UploadOptions = UploadOptions()
+    to url: String, options: UploadOptions = UploadOptions(), review: UploadReview? = nil
   ) throws(UploadError) -> ReportUploader {
-    let uploader = try ReportUploader(database: database, to: url, options: options)
+    let uploader = try ReportUploader(
+      database: database, to: url, options: options, review: review)
     try uploader.start()
     return uploader
   }

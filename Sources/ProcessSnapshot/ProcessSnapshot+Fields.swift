@@ -1,4 +1,4 @@
-package import IntermediateDump
+internal import IntermediateDump
 
 extension ProcessSnapshot {
   /// All of a dump that can be read map by map, in the order in which it is written: first what is read

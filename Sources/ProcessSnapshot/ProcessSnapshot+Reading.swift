@@ -33,6 +33,7 @@ extension ProcessSnapshot {
           + ((crashing?.elements(.stack) ?? []) + root.elements(.memory)
           + root.elements(.extraMemory)).compactMap { pieces.region($0) })
     spreadClientAnnotations()
+    timeBreadcrumbs()
     note(damageOf: document)
   }
 
@@ -98,6 +99,19 @@ extension ProcessSnapshot {
       generalRegisters: generalRegisters)
     known.context = threads.first { $0.id == crashedID }?.context
     exception = known
+  }
+
+  /// Puts the breadcrumbs of the work in order, and gives each the wall time that it was left at, by
+  /// the clocks of the crash: in the program it reads one clock only.
+  private mutating func timeBreadcrumbs() {
+    client.workBreadcrumbs.sort { ($0.uptime ?? 0) < ($1.uptime ?? 0) }
+    guard let time = process.crashTime, let uptime = process.crashUptime else { return }
+    func place(_ breadcrumb: inout ClientInformation.Breadcrumb) {
+      guard breadcrumb.time == nil, let then = breadcrumb.uptime else { return }
+      breadcrumb.time = time &- Int64(bitPattern: uptime &- then)
+    }
+    for index in client.breadcrumbs.indices { place(&client.breadcrumbs[index]) }
+    for index in client.workBreadcrumbs.indices { place(&client.workBreadcrumbs[index]) }
   }
 
   private mutating func note(damageOf document: IntermediateDumpDocument) {

@@ -102,6 +102,8 @@ public struct FrameTrust: RawRepresentable, Hashable, Sendable, CustomStringConv
   public static let returnAddress = FrameTrust(rawValue: "return-address")
   /// The chain of saved frame pointers; lacks callers that keep none.
   public static let framePointer = FrameTrust(rawValue: "frame-pointer")
+  /// A caller that left the stack by a tail call: inferred from the code between the frames around it.
+  public static let tailCall = FrameTrust(rawValue: "tail-call")
   /// A word on the stack that points behind a call; may be left over from an earlier one.
   public static let scan = FrameTrust(rawValue: "scan")
   /// The first frame above a part of the stack that the dump left out; frames before it are missing.

@@ -7,6 +7,7 @@ public import ProcessSnapshot
 public struct Stackwalker {
   private let process: UnwindProcess
   private let symbols: SymbolSource?
+  private let tailCalls: TailCallFinder?
   private let methods: [any UnwindMethod] = [
     SignalFrameMethod(), CFIMethod(), ReturnAddressMethod(), FramePointerMethod(),
     GapMethod(), ScanMethod(),
@@ -20,6 +21,7 @@ public struct Stackwalker {
   public init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
     process = UnwindProcess(snapshot: snapshot, symbols: symbols)
     self.symbols = symbols
+    tailCalls = symbols.map { TailCallFinder(symbols: $0, snapshot: snapshot) }
   }
 
   /// Walks the innermost frames of a thread.
@@ -86,8 +88,31 @@ public struct Stackwalker {
     let inOrder = last[position...] + last[..<position]
     trace.frames += inOrder.flatMap(symbolicated)
     trace.recursion = recursion.best
-    trace.asyncCalls = callee.flatMap { asyncCalls(of: $0, head: head, tail: tail) }
+    trace.asyncCalls = callee.flatMap { callee in
+      chain(of: callee, thread).map { asyncCalls($0, of: callee, head: head, tail: tail) }
+    }
     return trace
+  }
+
+  /// Walks the whole stack of a thread for a report without memory.
+  package func storedStack(of thread: ThreadSnapshot, runsTask: Bool) -> StoredStack {
+    var stored = StoredStack(end: 0)
+    var callee: AsyncCallee?
+    let end = walk(thread) { state in
+      callee?.finish(at: state)
+      if runsTask, callee == nil, let address = state.lookupAddress,
+        process.asyncFunction(address) != nil
+      {
+        callee = AsyncCallee(state: state)
+      }
+      stored.frames.append(storedFrame(state))
+      return stored.frames.count < StoredStack.limit
+    }
+    stored.end = end.number
+    let callers = callee.flatMap { chain(of: $0, thread) }
+    stored.asyncCallers = callers?.addresses
+    stored.isAsyncCut = callers?.isCut ?? false
+    return stored
   }
 
   /// The innermost frame of an asynchronous function.
@@ -111,10 +136,25 @@ public struct Stackwalker {
     }
   }
 
-  private func asyncCalls(of callee: AsyncCallee, head: Int, tail: Int) -> AsyncCalls? {
-    guard
-      let chain = AsyncContexts(process: process).callers(of: callee.state, end: callee.end)
-    else { return nil }
+  private func storedFrame(_ state: UnwindState) -> StoredStack.Frame {
+    StoredStack.Frame(
+      address: state.registers.programCounter ?? 0,
+      stackPointer: state.registers.stackPointer ?? 0,
+      isReturnAddress: state.isReturnAddress, trust: state.trust.number)
+  }
+
+  private func chain(of callee: AsyncCallee, _ thread: ThreadSnapshot) -> AsyncContexts.Chain? {
+    guard let stored = thread.storedStack else {
+      return AsyncContexts(process: process).callers(of: callee.state, end: callee.end)
+    }
+    return stored.asyncCallers.map {
+      AsyncContexts.Chain(addresses: $0, isCut: stored.isAsyncCut)
+    }
+  }
+
+  private func asyncCalls(
+    _ chain: AsyncContexts.Chain, of callee: AsyncCallee, head: Int, tail: Int
+  ) -> AsyncCalls {
     var calls = AsyncCalls()
     calls.calleeIndex = callee.index
     calls.isCut = chain.isCut
@@ -135,6 +175,7 @@ public struct Stackwalker {
   private func walk(
     _ thread: ThreadSnapshot, visit: (UnwindState) -> Bool
   ) -> StackTrace.End {
+    if let stored = thread.storedStack { return visitStored(stored, visit) }
     guard var state = initialState(of: thread) else { return .noContext }
     var signalFrames = 0
     while visit(state) {
@@ -147,12 +188,44 @@ public struct Stackwalker {
         if caller.trust == .signalFrame { signalFrames += 1 }
         // Crafted signal frames could point at each other for ever.
         guard signalFrames <= 16 else { return .limit }
+        for jumper in tailCallers(of: state, before: caller) {
+          guard process.spend(1), visit(jumper) else { return .limit }
+        }
         state = caller
       case .bottom: return .bottom
       case .unknown: return .lost
       }
     }
     return .limit
+  }
+
+  /// Passes frames that were found before, and whose memory is not in the report.
+  private func visitStored(_ stored: StoredStack, _ visit: (UnwindState) -> Bool) -> StackTrace.End
+  {
+    for frame in stored.frames {
+      var registers = UnwindRegisters(map: process.registers)
+      registers.programCounter = frame.address
+      registers.stackPointer = frame.stackPointer == 0 ? nil : frame.stackPointer
+      let state = UnwindState(
+        registers: registers, trust: FrameTrust(number: frame.trust),
+        isReturnAddress: frame.isReturnAddress)
+      guard process.spend(1), visit(state) else { return .limit }
+    }
+    return StackTrace.End(number: stored.end)
+  }
+
+  /// The callers of a frame that a tail call took off the stack, innermost first.
+  private func tailCallers(of state: UnwindState, before caller: UnwindState) -> [UnwindState] {
+    let sure: [FrameTrust] = [.callFrameInformation, .framePointer, .returnAddress]
+    guard sure.contains(caller.trust), caller.isReturnAddress, state.trust != .scan,
+      state.trust != .afterGap, let tailCalls, let callee = state.lookupAddress,
+      let returnAddress = caller.registers.programCounter
+    else { return [] }
+    return tailCalls.jumps(behind: returnAddress, to: callee).map { address in
+      var registers = caller.registers
+      registers.programCounter = address
+      return UnwindState(registers: registers, trust: .tailCall, isReturnAddress: true)
+    }
   }
 
   private func initialState(of thread: ThreadSnapshot) -> UnwindState? {
@@ -204,7 +277,33 @@ public struct Stackwalker {
     guard let module = process.snapshot.module(containing: frame.lookupAddress) else {
       return [frame]
     }
-    frame.moduleIndex = process.snapshot.modules.firstIndex { $0.address == module.address }
+    frame.moduleIndex = process.snapshot.modules.partitioningIndex { $0.address >= module.address }
     return symbols?.frames(at: frame, in: module) ?? [frame]
+  }
+}
+
+// The numbers of stored stacks, whose order must not change.
+
+extension FrameTrust {
+  private static let numbered: [FrameTrust] = [
+    .context, .callFrameInformation, .signalFrame, .returnAddress, .framePointer, .scan, .afterGap,
+    .asyncContext, .tailCall,
+  ]
+
+  fileprivate var number: UInt8 { UInt8(clamping: Self.numbered.firstIndex(of: self) ?? 255) }
+
+  /// A number that this version does not know stands for the least trust.
+  fileprivate init(number: UInt8) {
+    self = Int(number) < Self.numbered.count ? Self.numbered[Int(number)] : .scan
+  }
+}
+
+extension StackTrace.End {
+  private static let numbered: [StackTrace.End] = [.bottom, .lost, .limit, .noContext]
+
+  fileprivate var number: UInt8 { UInt8(clamping: Self.numbered.firstIndex(of: self) ?? 1) }
+
+  fileprivate init(number: UInt8) {
+    self = Int(number) < Self.numbered.count ? Self.numbered[Int(number)] : .lost
   }
 }

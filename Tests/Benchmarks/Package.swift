@@ -6,6 +6,7 @@ import PackageDescription
 //   swift run --package-path Tests/Benchmarks -c release capture-benchmark
 //   swift run --package-path Tests/Benchmarks -c release start-benchmark
 //   swift run --package-path Tests/Benchmarks -c release symbols-benchmark
+//   swift run --package-path Tests/Benchmarks -c release conversion-benchmark
 let package = Package(
   name: "Benchmarks",
   dependencies: [.package(name: "swift-postmortem", path: "../..")],
@@ -23,6 +24,10 @@ let package = Package(
         .product(name: "postmortem", package: "swift-postmortem"),
       ],
       path: "Sources/SymbolsBenchmark"),
+    .executableTarget(
+      name: "conversion-benchmark",
+      dependencies: [.product(name: "Postmortem", package: "swift-postmortem")],
+      path: "Sources/ConversionBenchmark"),
     // No Foundation: its own start would hide the handler's.
     .executableTarget(
       name: "start-victim",

@@ -236,7 +236,7 @@ public struct QuietEnd: Sendable {
   public let kind: String
   public var places: [CrashPlace] = [.main]
 
-  /// False where this machine or user cannot make it: a control group takes root and a mounted hierarchy.
+  /// False where this machine or user cannot make it: a cgroup takes root and a mounted hierarchy.
   public var canBeHad: Bool {
     guard kind == "out-of-memory" else { return true }
     let files: [String] = [

@@ -4,11 +4,11 @@ internal import Foundation
 /// Modules for crash-lab to load, built with the toolchain's clang.
 public final class VictimModules: Sendable {
   /// A shared object's path.
-  let module: String
+  package let module: String
   /// The path of one that comes to the program before it is linked.
   let resolver: String
   /// A directory of 2,000 copies of it, made as files of their own: the loader knows a module by its inode.
-  let directory: String
+  package let directory: String
   private let temporary: TemporaryDirectory
 
   public init() async throws {

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 internal import Synchronization
@@ -17,6 +18,40 @@ final class VictimSymbols: Sendable {
   private static let mostUses = 500
 
   private let shelf = Mutex(Shelf())
+
+  /// The threads whose frames are compared.
+  private static let comparedThreads = 4
+
+  /// What a private report says of stacks otherwise than the full one; empty if nothing.
+  func changes(of snapshot: ProcessSnapshot) -> [String] {
+    shelf.withLock { shelf in
+      var snapshot = snapshot
+      snapshot.threads = Array(snapshot.threads.prefix(Self.comparedThreads))
+      func frames(_ snapshot: ProcessSnapshot) -> [String] {
+        let walker = Stackwalker(snapshot: snapshot, symbols: shelf.source)
+        return snapshot.threads.flatMap { thread in
+          let trace = walker.trace(
+            of: thread, head: Self.frameCount, tail: 8,
+            runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
+          let frames = (trace.frames + (trace.asyncCalls?.frames ?? [])).map {
+            "\($0.address) \($0.trust)"
+          }
+          return ["thread \(thread.id), \(trace.end), \(trace.omittedCount)"] + frames
+        }
+      }
+      let full = frames(snapshot)
+      return [ReportPrivacy.sanitized, .noMemory].flatMap { privacy -> [String] in
+        let kept = frames(snapshot.keeping(privacy, symbols: shelf.source))
+        guard kept != full else { return [] }
+        let place = zip(kept, full).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+        let index = place ?? min(kept.count, full.count)
+        return [
+          "frames of a report of privacy \(privacy.rawValue): line \(index) is"
+            + " \(kept.dropFirst(index).first ?? "none"), not \(full.dropFirst(index).first ?? "none")"
+        ]
+      }
+    }
+  }
 
   func functions(on thread: ThreadSnapshot, of snapshot: ProcessSnapshot) -> [String] {
     shelf.withLock { shelf in

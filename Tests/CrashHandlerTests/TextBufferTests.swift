@@ -1,3 +1,4 @@
+import IntermediateDump
 import Testing
 
 @testable import CrashHandler
@@ -70,17 +71,35 @@ import Testing
   }
 
   @Test func numbersHaveTheNamesOfTheManuals() {
-    #expect(text { SignalWords.append(signal: 11, to: &$0) }.text == "SIGSEGV")
-    #expect(text { SignalWords.append(signal: 1, to: &$0) }.text == "SIGHUP")
-    #expect(text { SignalWords.append(signal: 31, to: &$0) }.text == "SIGSYS")
-    #expect(text { SignalWords.append(signal: 34, to: &$0) }.text == "34")
-    #expect(text { SignalWords.append(code: -6, of: 6, to: &$0) }.text == "SI_TKILL")
-    #expect(text { SignalWords.append(code: .min, of: 6, to: &$0) }.text == "\(Int32.min)")
-    #expect(text { SignalWords.append(code: 2, of: 31, to: &$0) }.text == "SYS_USER_DISPATCH")
-    #expect(text { SignalWords.append(code: 3, of: 31, to: &$0) }.text == "3")
-    #expect(text { SignalWords.append(code: 9, of: 11, to: &$0) }.text == "SEGV_MTESERR")
-    #expect(text { SignalWords.append(errno: 28, to: &$0) }.text == "ENOSPC")
-    #expect(text { SignalWords.append(errno: 122, to: &$0) }.text == "122")
-    #expect(text { SignalWords.append(errno: 0, to: &$0) }.text == "0")
+    func name(_ number: Int32, ofLine line: Int32, orElse value: Int32) -> String {
+      text { $0.appendName(number, ofLine: line, orElse: value) }.text
+    }
+    for signal: Int32 in 1...31 {
+      #expect(name(signal, ofLine: 0, orElse: signal) == " \(SignalNames.text(signal))")
+    }
+    #expect(name(11, ofLine: 0, orElse: 11) == " SIGSEGV")
+    #expect(name(34, ofLine: 0, orElse: 34) == " 34")
+    #expect(name(7, ofLine: SignalNames.sentLine, orElse: -6) == " SI_TKILL")
+    #expect(name(1 &- .min, ofLine: SignalNames.sentLine, orElse: .min) == " \(Int32.min)")
+    #expect(name(2, ofLine: 31, orElse: 2) == " SYS_USER_DISPATCH")
+    #expect(name(3, ofLine: 31, orElse: 3) == " 3")
+    #expect(name(9, ofLine: 11, orElse: 9) == " SEGV_MTESERR")
+    #expect(name(28, ofLine: SignalNames.errnoLine, orElse: 28) == " ENOSPC")
+    #expect(name(122, ofLine: SignalNames.errnoLine, orElse: 122) == " 122")
+    #expect(name(0, ofLine: SignalNames.errnoLine, orElse: 0) == " 0")
+  }
+
+  @Test func reportsReadTheSameNames() {
+    #expect(SignalNames.name(1) == "SIGHUP" && SignalNames.name(31) == "SIGSYS")
+    #expect(SignalNames.name(0) == nil && SignalNames.name(32) == nil)
+    #expect(SignalNames.text(34) == "signal 34")
+    let codes: [(signal: Int32, code: Int32, name: String?)] = [
+      (6, -6, "SI_TKILL"), (6, 0, "SI_USER"), (6, 0x80, "SI_KERNEL"), (6, .min, nil),
+      (6, .max, nil), (31, 2, "SYS_USER_DISPATCH"), (31, 3, nil), (11, 9, "SEGV_MTESERR"),
+      (0, 1, nil), (98, 1, nil), (99, 1, nil), (.min, 1, nil),
+    ]
+    for (signal, code, name) in codes {
+      #expect(SignalNames.codeName(signal: signal, code: code) == name)
+    }
   }
 }

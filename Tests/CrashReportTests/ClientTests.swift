@@ -37,6 +37,19 @@ import Testing
         .contains("  b = later  (a newer value was being written)\n"))
   }
 
+  @Test func breadcrumbsOfTheWorkComeFirst() {
+    var client = ClientInformation()
+    client.breadcrumbs = ["other", "own"].map { .init(text: $0) }
+    client.workBreadcrumbs = [.init(text: "own")]
+    // The last of all: nothing to add.
+    #expect(!text(client).contains("Breadcrumbs of what crashed"))
+    client.breadcrumbs.append(.init(text: "later"))
+    let both = text(client)
+    let own = both.firstRange(of: "Breadcrumbs of what crashed:\n  : own\n")
+    let all = both.firstRange(of: "Breadcrumbs (last 3 of 3):\n")
+    #expect(own != nil && all != nil && own!.upperBound <= all!.lowerBound, "\(both)")
+  }
+
   @Test func countsWhatIsMissing() {
     var client = ClientInformation()
     var breadcrumb = ClientInformation.Breadcrumb(text: "bad\u{1B}[31m")

@@ -90,6 +90,7 @@ import Testing
     let call = try #require(thread["systemCall"] as? [String: Any])
     #expect(call["number"] as? Int == 202)
     #expect(call["name"] as? String == "futex")
+    #expect(call["inferred"] as? Bool == false)
     #expect(thread["schedulingPolicy"] as? String == "fifo")
     #expect(thread["niceValue"] as? Int == 5)
     #expect(thread["stackBytesOmitted"] as? Int == 3 << 19)
@@ -112,6 +113,16 @@ import Testing
     let text = TextReport.text(
       of: CrashReport(snapshot: ProcessSnapshot(architecture: .arm64), symbolicating: false))
     #expect(!text.contains("Resources"))
+  }
+
+  @Test func anInferredCallIsMarked() throws {
+    var snapshot = snapshot()
+    snapshot.threads[1].systemCallSource = .code
+    let object = try json(snapshot)
+    let thread = try #require((object["threads"] as? [[String: Any]])?.last)
+    #expect((thread["systemCall"] as? [String: Any])?["inferred"] as? Bool == true)
+    let text = TextReport.text(of: CrashReport(snapshot: snapshot, symbolicating: false))
+    #expect(text.contains("Thread 2 (stopped, probably in futex, fifo, nice 5):"))
   }
 
   @Test func textShowsThem() {
@@ -146,7 +157,7 @@ import Testing
   @Test func whatIsUsedUpIsEvidence() {
     let plain = explanation(snapshot())
     #expect(!plain.isEmpty && !plain.contains("descriptor") && !plain.contains("memory map"))
-    #expect(!plain.contains("control group"))
+    #expect(!plain.contains("cgroup"))
     #expect(
       explanation(snapshot(openFiles: 1023))
         == plain + " 1023 file descriptors are open, and the process may have 1024"
@@ -157,8 +168,8 @@ import Testing
     #expect(!explanation(snapshot(mappings: 65529)).contains("mappings"))
     #expect(
       explanation(snapshot(memory: 96 << 20)).hasSuffix(
-        "The control group uses 96 MiB of the 100 MiB of memory that it may use."))
-    #expect(!explanation(snapshot(memory: 94 << 20)).contains("control group"))
+        "The cgroup uses 96 MiB of the 100 MiB of memory that it may use."))
+    #expect(!explanation(snapshot(memory: 94 << 20)).contains("cgroup"))
     #expect(explanation(snapshot(tasks: 64)).contains("64 threads and processes"))
   }
 

@@ -74,6 +74,8 @@ enum SampleReport {
       ClientAnnotation(name: word, value: nil, state: .unreadable)
     ]
     snapshot.client.breadcrumbs = [breadcrumb]
+    snapshot.client.workBreadcrumbs = [breadcrumb, breadcrumb]
+    snapshot.client.contexts = [.init(threadID: 1, name: word, value: word)]
     snapshot.client.attachments = [attachment]
     snapshot.client.extraMemory = [.init(address: 1, size: 2)]
     snapshot.client.userStreamFailures = [word]

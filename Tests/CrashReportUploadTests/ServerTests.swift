@@ -150,6 +150,53 @@ struct ServerTests {
     #expect(try uploads.report(id).upload.serverID == String(repeating: "x", count: 256))
   }
 
+  @Test("Of an answer of 2 GB no more is read than sockets buffer")
+  func flood() async throws {
+    let id = try uploads.addReport()
+    let engine = try uploads.engine(to: server.url("flood/2048"))
+    #expect(try await uploads.send(id, by: engine) == .uploaded)
+    #expect(try await server.bytesSent() < 16 << 20)
+  }
+
+  @Test("Headers without an end are no answer")
+  func headers() async throws {
+    let id = try uploads.addReport()
+    let engine = try uploads.engine(to: server.url("headers"))
+    guard case .delayed = try await uploads.send(id, by: engine) else {
+      Issue.record("it was sent")
+      return
+    }
+    #expect(try await server.bytesSent() < 16 << 20)
+  }
+
+  @Test("A server that answers a byte at a time holds an upload until its deadline")
+  func drip() async throws {
+    let id = try uploads.addReport()
+    var options = UploadOptions()
+    options.deadline = .seconds(2)
+    let engine = try uploads.engine(to: server.url("drip"), options: options)
+    guard case .delayed = try await uploads.send(id, by: engine) else {
+      Issue.record("it was sent")
+      return
+    }
+    #expect(try uploads.report(id).upload.note.contains("not done after 2 s"))
+  }
+
+  @Test("While a server does not answer, an upload sleeps")
+  func stalled() async throws {
+    let body = uploads.directory.path + "/body"
+    try uploads.directory.put(Array("x".utf8), "body")
+    let request = UploadRequest(
+      url: server.url("stall"), headers: ["Content-Type": "text/plain"], bodyPath: body,
+      bodySize: 1, timeout: 3, deadline: 60)
+    let made = Transfer(request) { _ in }
+    let transfer = try #require(made)
+    let answer = await transfer.run()
+    // A wake takes microseconds: 2 % of a processor would be thousands of them.
+    #expect(answer.wakes < 50)
+    #expect(answer.reason.isEmpty && answer.status == 0)
+  }
+
   @Test("Cancelled while the server does not answer, an upload ends and is done again")
   func cancelled() async throws {
     let id = try uploads.addReport()

@@ -9,7 +9,7 @@ extension UploadDatabase {
   /// An engine that sends the reports.
   func engine(
     to url: String, options: UploadOptions = UploadOptions(),
-    transport: any UploadTransport = URLSessionTransport(), clock: UploadClock = .system,
+    transport: any UploadTransport = LibcurlTransport(), clock: UploadClock = .system,
     events: EventLog = EventLog()
   ) throws -> UploadEngine {
     UploadEngine(

@@ -93,6 +93,16 @@ public actor BuiltProducts {
     try await executable(product, sanitizer.variant)
   }
 
+  /// The path of `ExtremeDumps` with libFuzzer and AddressSanitizer; built by the first call.
+  public func fuzzer() async throws -> String {
+    try await executable(
+      "ExtremeDumps",
+      // The compiler takes the last option alone, and the package manager puts two of its own in any order.
+      BuildVariant(
+        "fuzzing", "release", "--sanitize", "fuzzer", "-Xswiftc", "-sanitize=fuzzer,address",
+        "-Xcc", "-fsanitize=fuzzer-no-link,address", "-Xswiftc", "-DFUZZING"))
+  }
+
   private func executable(_ product: String, _ variant: BuildVariant) async throws -> String {
     let key = variant.directory + "/" + product
     if let build = builds[key] { return try await build.value }

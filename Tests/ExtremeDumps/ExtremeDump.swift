@@ -1,3 +1,4 @@
+internal import DumpInspection
 internal import IntermediateDump
 
 /// An intermediate dump of an extreme process: every key of the schema, with values from the limits.
@@ -154,7 +155,7 @@ struct ExtremeDump {
       writer.unsigned(.stackRegionEnd, thread.stackEnd)
       for key in [
         .threadName, .threadState, .captureMethod, .threadPointer, .stackBytesOmitted,
-        .blockedSignals, .schedulingPolicy, .niceValue,
+        .blockedSignals, .schedulingPolicy, .niceValue, .systemCallSource,
       ] as [IntermediateDumpKey] { value(key, to: &writer) }
       if numbers.chance(20) {
         value(.threadStackPointer, to: &writer)
@@ -241,11 +242,12 @@ struct ExtremeDump {
 
   private mutating func writeClient(to writer: inout IntermediateDumpWriter) {
     guard numbers.chance(40) else { return }
-    map(.client, 1401...1407, to: &writer)
+    map(.client, 1401...1408, to: &writer)
     for (array, element, codes) in [
       (.annotations, .annotation, 802...803), (.simpleAnnotations, .annotation, 802...803),
       (.annotationObjects, .annotationObject, 1412...1414),
-      (.breadcrumbs, .breadcrumb, 1422...1425), (.attachments, .attachment, 1442...1446),
+      (.breadcrumbs, .breadcrumb, 1422...1425), (.workBreadcrumbs, .breadcrumb, 1422...1425),
+      (.contexts, .context, 1472...1475), (.attachments, .attachment, 1442...1446),
       (.userStreamFailures, .userStreamFailure, 1449...1449),
     ] as [(IntermediateDumpKey, IntermediateDumpKey, ClosedRange<UInt16>)] {
       writer.startArray(array)

@@ -1,15 +1,16 @@
 internal import IntermediateDump
 
-/// Real and made-up dumps with some of their bytes changed.
+/// Real and made-up dumps and modules with some of their bytes changed.
 enum Mutation {
-  /// The same dump with a few of its fields at a limit, or some bytes flipped, cut or doubled.
+  /// The same file with a few of its fields at a limit, equal to one another or gone, or some bytes
+  /// flipped, cut or doubled.
   static func mutated(_ original: [UInt8], seed: UInt64) -> [UInt8] {
     var numbers = ExtremeNumbers(seed: seed ^ 0x5EED)
     var bytes = original
     let fields = fields(of: original)
     for _ in 0..<(1 + numbers.below(6)) {
       switch numbers.below(8) {
-      case 0...4 where !fields.isEmpty:
+      case 0...3 where !fields.isEmpty:
         let field = numbers.pick(fields)
         if field.count <= 8 {
           ExtremeBytes.put(numbers.number(), field.count, at: field.lowerBound, in: &bytes)
@@ -17,6 +18,12 @@ enum Mutation {
           // A word of registers, of a stack, of program headers.
           let place = field.lowerBound + numbers.below(field.count / 8) * 8
           ExtremeBytes.put(numbers.number(), at: place, in: &bytes)
+        }
+      case 4 where !fields.isEmpty:
+        let (from, to) = (numbers.pick(fields), numbers.pick(fields))
+        let copied = original[from.clamped(to: original.indices)].prefix(to.count)
+        for (index, byte) in copied.enumerated() where to.lowerBound + index < bytes.count {
+          bytes[to.lowerBound + index] = byte
         }
       case 5 where bytes.count > 64:
         let place = 32 + numbers.below(bytes.count - 40)
@@ -31,14 +38,56 @@ enum Mutation {
     return bytes
   }
 
-  /// Where the values of an intermediate dump lie; of a minidump, its aligned words.
+  /// Where the values of a file lie, by its format; of one that has none, its aligned words.
   private static func fields(of bytes: [UInt8]) -> [Range<Int>] {
+    if bytes.starts(with: Array("MDMP".utf8)) { return minidumpFields(of: bytes) }
+    if bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) { return elfFields(of: bytes) }
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else {
-      return stride(from: 32, to: bytes.count - 7, by: 4).map { $0..<$0 + ($0 % 8 == 0 ? 8 : 4) }
+      return words(from: 0, to: bytes.count)
     }
     var found: [Range<Int>] = []
     collect(document.root.entries, into: &found)
     return found
+  }
+
+  private static func words(from start: Int, to end: Int) -> [Range<Int>] {
+    stride(from: start, to: end - 7, by: 4).map { $0..<$0 + ($0 % 8 == 0 ? 8 : 4) }
+  }
+
+  /// The directory, and the first words of each stream: counts and sizes.
+  private static func minidumpFields(of bytes: [UInt8]) -> [Range<Int>] {
+    guard let count = bytes.littleEndian(at: 8, as: UInt32.self),
+      let start = bytes.littleEndian(at: 12, as: UInt32.self)
+    else { return words(from: 0, to: bytes.count) }
+    var found = words(from: 8, to: 32)
+    for index in 0..<min(Int(count), 24) {
+      let entry = Int(start) + 12 * index
+      guard let size = bytes.littleEndian(at: entry + 4, as: UInt32.self),
+        let place = bytes.littleEndian(at: entry + 8, as: UInt32.self)
+      else { break }
+      found += [0, 4, 8].map { entry + $0..<entry + $0 + 4 }
+      let end = min(Int(place) + min(Int(size), 64), bytes.count)
+      found += stride(from: Int(place), to: end - 3, by: 4).map { $0..<$0 + 4 }
+    }
+    return found
+  }
+
+  /// The headers of the file, of segments and of sections, and the words of the sections.
+  private static func elfFields(of bytes: [UInt8]) -> [Range<Int>] {
+    guard let segments = bytes.littleEndian(at: 32, as: UInt64.self),
+      let sections = bytes.littleEndian(at: 40, as: UInt64.self),
+      let segmentCount = bytes.littleEndian(at: 56, as: UInt16.self),
+      let sectionCount = bytes.littleEndian(at: 60, as: UInt16.self)
+    else { return words(from: 0, to: bytes.count) }
+    let limit = UInt64(bytes.count)
+    var found = words(from: 16, to: 64)
+    for (start, count) in [
+      (segments, Int(segmentCount) * 56), (sections, Int(sectionCount) * 64),
+    ] where start < limit {
+      found += words(from: Int(start), to: min(Int(start) + count, bytes.count))
+    }
+    // As many again of the contents.
+    return found + words(from: 0, to: min(bytes.count, 4 * found.count))
   }
 
   private static func collect(

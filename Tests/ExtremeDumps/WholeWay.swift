@@ -1,4 +1,5 @@
 internal import CrashReport
+internal import DumpInspection
 internal import Foundation
 internal import IntermediateDump
 internal import Minidump

@@ -9,6 +9,7 @@ guard CommandLine.arguments.count >= 3, let deed = Deed(rawValue: CommandLine.ar
 }
 var options = HandlerOptions()
 options.attachments = Array(CommandLine.arguments.dropFirst(3))
+options.sharedGroup = unsafe getenv("VICTIM_SHARED_GROUP").map { unsafe String(cString: $0) }
 // Marks for who counts the system calls between them.
 close(-1)
 let handler = try startHandler(

@@ -1,6 +1,7 @@
-/// The rule for code that runs in a crash: whatever can be called carries `@_noLocks`.
+/// The rule for code that runs in a crash: whatever another file or C can call carries `@_noLocks`.
 ///
-/// The compiler checks the bodies of annotated functions; this checks that the annotation is nowhere forgotten.
+/// The compiler checks the bodies of annotated functions, and of what they call in the same file; this checks that the
+/// annotation is nowhere forgotten.
 enum CrashTimeRule {
   struct Violation: Equatable, CustomStringConvertible {
     let line: Int
@@ -39,10 +40,14 @@ enum CrashTimeRule {
           found.append(Violation(line: token.line, declaration: "deinit"))
         }
       case "var" where previous != "." && next != ":":
-        guard let brace = bodyOfVariable(tokens, index) else { continue }
+        guard !isAnnotated(tokens, index), let brace = bodyOfVariable(tokens, index) else {
+          continue
+        }
         found += unannotatedAccessors(tokens, brace: brace, of: "var \(next)")
       case "subscript" where previous != ".":
-        guard let brace = tokens[index...].firstIndex(where: { $0.text == "{" }) else { continue }
+        guard !isAnnotated(tokens, index),
+          let brace = tokens[index...].firstIndex(where: { $0.text == "{" })
+        else { continue }
         found += unannotatedAccessors(tokens, brace: brace, of: "subscript")
       default: continue
       }
@@ -50,12 +55,16 @@ enum CrashTimeRule {
     return found
   }
 
-  /// Looks through the attributes and modifiers before a declaration's keyword.
+  /// Looks through the attributes and modifiers before a declaration's keyword: for the annotation, or for `private`,
+  /// which needs none unless C calls it.
   private static func isAnnotated(_ tokens: [SwiftTokens.Token], _ keyword: Int) -> Bool {
     var index = keyword - 1
+    var isPrivate = false
+    var isCalledByC = false
     while index >= 0 {
       let text = tokens[index].text
       if text == annotation { return true }
+      if text == "private" || text == "fileprivate" { isPrivate = true }
       if text == ")" {
         // The arguments of an attribute, such as @c(name), or of a modifier, such as private(set).
         var depth = 0
@@ -68,14 +77,15 @@ enum CrashTimeRule {
         index -= 1
         guard index >= 0,
           tokens[index].text.hasPrefix("@") || modifiers.contains(tokens[index].text)
-        else { return false }
+        else { break }
         if tokens[index].text == annotation { return true }
+        if tokens[index].text == "@c" { isCalledByC = true }
       } else if !text.hasPrefix("@") && !modifiers.contains(text) {
-        return false
+        break
       }
       index -= 1
     }
-    return false
+    return isPrivate && !isCalledByC
   }
 
   /// The brace that opens a variable's accessors; nil for a stored one.

@@ -3,7 +3,7 @@ import Testing
 @Suite("Crash-time code")
 struct CrashTimeRuleTests {
   @Test(
-    "Every function that runs in a crash is annotated",
+    "Every function that runs in a crash and that another file can call is annotated",
     arguments: House.crashTimeDirectories)
   func everythingIsAnnotated(directory: String) throws {
     let files = try House.swiftFiles(in: directory)
@@ -17,7 +17,11 @@ struct CrashTimeRuleTests {
     "The checker finds what is planted",
     arguments: [
       ("func planted() {}", "func planted"),
-      ("@inline(__always) private static func planted() {}", "func planted"),
+      ("@inline(__always) static func planted() {}", "func planted"),
+      ("@c(pm_name)\nprivate func planted() {}", "func planted"),
+      ("private func good() {}\nfunc planted() {}", "func planted"),
+      ("private struct S {}\nextension S { func planted() {} }", "func planted"),
+      ("public private(set) var planted: Int { 1 }", "getter of var planted"),
       ("@_noLocks func good() {}\nfunc planted() {}", "func planted"),
       ("struct S {\n  init() {}\n}", "init"),
       ("struct S { @_noLocks func f() { func inner() {} } }", "func inner"),
@@ -43,6 +47,10 @@ struct CrashTimeRuleTests {
       "struct S { public private(set) var stored = 0\n  var other: UInt32\n  var third = [1] }",
       "struct S { public var size: UInt64 { @_noLocks get { 1 } } }",
       "struct S { subscript(i: Int) -> Int { @_noLocks get { i } @_noLocks set {} } }",
+      "@inline(__always) private static func good() {}",
+      "@c(pm_name) @_noLocks\nprivate func good() {}",
+      "struct S { private var size: UInt64 { 1 } }",
+      "struct S { fileprivate init(_ x: Int) {} }",
       "@_noLocks func good() {\n  var status: Int32 = 0\n  while status < 1 { status &+= 1 }\n}",
       "// func planted() {}\nlet text = \"func planted() {}\"",
     ])

@@ -97,7 +97,8 @@ struct DoorTests {
       let text = try House.text(paper)
       for match in text.matches(of: /swift run proofs ([a-z][a-z-]*)/) {
         let name = String(match.1)
-        #expect(proofs.contains(name) || ["list", "all"].contains(name), "\(paper): \(name)")
+        #expect(
+          proofs.contains(name) || ["list", "all", "fuzz"].contains(name), "\(paper): \(name)")
       }
       for match in text.matches(of: /--filter (\w+)/) {
         // A suite, or all of a target.

@@ -76,7 +76,7 @@ struct Layers: Decodable {
 
   /// Modules of the toolchain that only some may.
   static let special: [String: Set<String>] = [
-    "CrashReportUpload": ["Dispatch", "Foundation", "FoundationNetworking"],
+    "CrashReportUpload": ["Dispatch", "Foundation"],
     "HangDetection": ["Dispatch"],
     "PostmortemTool": ["Dispatch", "Foundation"],
   ]

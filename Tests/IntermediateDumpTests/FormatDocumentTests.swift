@@ -1,3 +1,4 @@
+import DumpInspection
 import Foundation
 import IntermediateDump
 import Testing

@@ -1,3 +1,4 @@
+import DumpInspection
 import IntermediateDump
 import Testing
 

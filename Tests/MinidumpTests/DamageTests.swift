@@ -34,11 +34,12 @@ import Testing
     }
   }
 
-  @Test(arguments: [0xFF, 0x80, 0x01] as [UInt8])
-  func everyByteChanged(mask: UInt8) throws {
+  /// Every third byte by each mask; the fuzzer's target `minidump` changes them in all ways.
+  @Test func everyByteChanged() throws {
     var bytes = try Self.small()
     var readable = 0
     for index in bytes.indices {
+      let mask = [0xFF, 0x80, 0x01][index % 3] as UInt8
       bytes[index] ^= mask
       if (try? MinidumpReader.snapshot(of: bytes)) != nil { readable += 1 }
       bytes[index] ^= mask
@@ -47,11 +48,13 @@ import Testing
     #expect(readable >= bytes.count - 16)
   }
 
-  @Test(arguments: [0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF] as [UInt32])
-  func everyWordReplaced(value: UInt32) throws {
+  /// By one of five values.
+  @Test func everyWordReplaced() throws {
     let original = try Self.small()
+    let values: [UInt32] = [0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF]
     for offset in stride(from: 32, to: original.count - 3, by: 4) {
       var bytes = original
+      let value = values[offset / 4 % values.count]
       bytes.replaceSubrange(offset..<offset + 4, with: littleEndian(UInt64(value), 4))
       _ = try? MinidumpReader.snapshot(of: bytes)
     }

@@ -11,17 +11,24 @@ import Testing
   private let directory: SharedDirectory
 
   init() throws {
-    directory = try SharedDirectory()
+    directory = try SharedDirectory(inMemory: true)
   }
 
   private func put(
-    _ size: Int64, _ role: PendingDumpName.Role = .finished, identifier: String = "app", age: Double
+    _ size: Int64, _ role: PendingDumpName.Role = .finished, identifier: String = "app",
+    age: Double,
+    isSparse: Bool = true
   ) throws -> PendingDumpName {
     let name = try #require(
       PendingDumpName(identifier: identifier, reportID: ReportID(), role: role))
     let path = "\(directory.path)/\(name)"
     try directory.put([], name.description)
     try #require(unsafe truncate(path, off_t(size)) == 0)
+    if !isSparse {
+      let descriptor = unsafe open(path, O_WRONLY)
+      defer { close(descriptor) }
+      try #require(posix_fallocate(descriptor, 0, off_t(size)) == 0)
+    }
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSinceNow: -age)], ofItemAtPath: path)
     return name
@@ -44,7 +51,7 @@ import Testing
   }
 
   @Test func aLargeDirectoryIsLeftToOneStartOfMany() throws {
-    for _ in 0..<200 { _ = try put(1 << 20, age: 1) }
+    for _ in 0..<200 { _ = try put(1 << 20, age: 1, isSparse: false) }
     try apply(wholly: false)
     #expect(directory.names().count == 200)
     try apply()
@@ -54,15 +61,15 @@ import Testing
   }
 
   @Test func aSmallDirectoryIsBoundedByEachStart() throws {
-    for age in 1...40 { _ = try put(8 << 20, age: Double(age)) }
+    for age in 1...40 { _ = try put(8 << 20, age: Double(age), isSparse: false) }
     try apply(wholly: false)
     #expect(directory.names().count == 16)
   }
 
   @Test func theOldestFinishedDumpsGoWhenTogetherTheyAreTooLarge() throws {
-    let newest = try put(100 << 20, age: 1)
-    let second = try put(28 << 20, identifier: "other", age: 2)
-    let third = try put(1, age: 3)
+    let newest = try put(100 << 20, age: 1, isSparse: false)
+    let second = try put(28 << 20, identifier: "other", age: 2, isSparse: false)
+    let third = try put(1, age: 3, isSparse: false)
     try directory.put([1], "\(third).run")
     let locked = try put(500 << 20, .locked, age: 4)
     let claimed = try put(
@@ -72,9 +79,16 @@ import Testing
   }
 
   @Test func oneThatIsTooLargeAloneStays() throws {
-    let name = try put(1 << 30, age: 1)
+    let name = try put(130 << 20, age: 1, isSparse: false)
     try apply()
     #expect(directory.names() == [name.description])
+  }
+
+  @Test func holesAreNotCounted() throws {
+    let sparse = try put(1 << 40, age: 1)
+    let old = try put(5000, age: 2, isSparse: false)
+    try apply()
+    #expect(directory.names() == [sparse, old].map(\.description).sorted())
   }
 
   @Test func preallocatedBlocksAreGivenBack() throws {

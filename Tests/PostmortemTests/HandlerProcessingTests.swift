@@ -87,6 +87,59 @@ import Testing
     }
   }
 
+  @Test func theProgramChoosesSignals() async throws {
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      var options = HandlerOptions()
+      options.reportsUncleanEnds = false
+      options.signals = [.abort, .brokenPipe, HandledSignals(rawValue: 1)]
+      let handler = try startHandler(database: database, identifier: "app", options: options)
+      let taken = (Int32(1)...31).filter { action(of: $0) > 1 }
+      #expect(taken == [SIGABRT, SIGPIPE], "\(taken)")
+      // Signal 1 is no crash; nor is SIGSEGV one now, whose default action ends the process.
+      #expect(handler.status.findings.isEmpty)
+      _ = try handler.dumpWithoutCrash()
+      #expect(try handler.processIntermediateDumps().map(\.outcome.kind) == [.complete])
+      #expect(
+        handler.counters.values.filter { $0.count > 0 }.map(\.outcome) == ["written", "complete"])
+    }
+    await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
+      var options = HandlerOptions()
+      options.signals.remove(.segmentationFault)
+      try startHandler(database: database, identifier: "app", options: options)
+      raise(SIGSEGV)
+    }
+    // Not a crash of the handler's; that the run ended is seen.
+    let processed = try processAll(of: database)
+    #expect(processed.map(\.outcome.kind).filter { $0 != .ended } == [], "\(processed)")
+  }
+
+  @Test func aHandlerThatWasReplacedIsPutBack() async throws {
+    await #expect(processExitsWith: .signal(SIGABRT)) { [database = database as String] in
+      let handler = try startHandler(database: database, identifier: "app")
+      let ours = action(of: SIGABRT)
+      #expect(handler.reinstall() == [])
+      signal(SIGABRT, SIG_IGN)
+      signal(SIGFPE) { _ in }
+      #expect(handler.status.findings.compactMap(\.signal) == [SIGABRT, SIGFPE])
+      #expect(handler.reinstall() == [SIGABRT, SIGFPE])
+      #expect(handler.status.findings.isEmpty && action(of: SIGABRT) == ours)
+      abort()
+    }
+    let processed = try processAll(of: database)
+    #expect(processed.map(\.summary?.signal) == [SIGABRT], "\(processed)")
+  }
+
+  @Test func theEnvironmentSwitchesItOff() async {
+    await #expect(processExitsWith: .success) { [database = database as String] in
+      unsafe setenv("POSTMORTEM_DISABLE", "1", 1)
+      let error = #expect(throws: CrashHandlerError.self) { try startHandler(database: database) }
+      #expect(error?.code == .disabled && Handler.current == nil)
+      #expect(!FileManager.default.fileExists(atPath: database))
+      unsafe setenv("POSTMORTEM_DISABLE", "0", 1)
+      try startHandler(database: database)
+    }
+  }
+
   @Test func anUploaderStartsAndStops() async {
     await #expect(processExitsWith: .success) { [database = database as String] in
       let handler = try startHandler(database: database, identifier: "app")
@@ -106,6 +159,16 @@ import Testing
 
 /// Where code is not `async` the form that waits is called.
 private func processAll() throws -> [ProcessedDump] { try processIntermediateDumps() }
+private func processAll(of database: String) throws -> [ProcessedDump] {
+  try processIntermediateDumps(database: database, identifier: "app")
+}
+
+/// The address of a signal's handler.
+private func action(of signal: Int32) -> UInt {
+  var action = sigaction()
+  unsafe sigaction(signal, nil, &action)
+  return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self)
+}
 
 @inline(never)
 private func crashHere() -> Never { fatalError("the order is wrong") }

@@ -82,6 +82,39 @@ import Testing
     #expect(try run("show", "00112233-4455-4677-8899-aabbccddeeff").status == 64)
   }
 
+  /// No sentence of Foundation's, and what would be right.
+  @Test func saysWhatIsWrongInTheSystemsWords() throws {
+    let dump = try temporaryDump()
+    defer { try? FileManager.default.removeItem(atPath: dump) }
+    let directory = FileManager.default.temporaryDirectory.path
+    let missing = try run("show", dump, "-o", "/nonexistent/report.html")
+    #expect(missing.errors == "postmortem: /nonexistent/report.html: No such file or directory\n")
+    let taken = try run("show", dump, "-o", directory)
+    #expect(taken.errors == "postmortem: \(directory): Is a directory\n")
+    #expect(try run("show", dump, "-o", "/dev/stdout").output == run("show", dump).output)
+    #expect(try run("list", "/dev/null").errors == "postmortem: /dev/null: Not a directory\n")
+    #expect(
+      try run("list", "/proc/self/fd").errors.contains(
+        "neither dumps nor reports; give the directory that was given to startHandler"))
+    let since = try run("list", directory, "--since", "yesterday").errors
+    #expect(since.contains("neither an age (90m, 12h, 7d) nor a date (2026-11-22,"))
+    #expect(!(try run("show", "-x", dump).errors.contains("did you mean")))
+    #expect(try run("version").errors.contains("did you mean '--version'?"))
+    #expect(
+      try run("symbolicate", "/dev/null").errors.contains("/dev/null: not a regular file"))
+    #expect(
+      try run("symbolicate", dump).errors.contains(
+        "\(dump): no crash summary: it has no lines 'postmortem[PID]: crash-summary'"))
+  }
+
+  /// A dump of nothing but its header.
+  private func temporaryDump() throws -> String {
+    let path = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).dump"
+    let header = Array("PMDUMP\r\n".utf8) + [1, 0, 1, 8, 32, 0, 0, 0]
+    try Data(header + [UInt8](repeating: 0, count: 16)).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
   @Test func guessesWhatWasMeant() throws {
     #expect(try run("lst").errors.contains("did you mean 'list'?"))
     #expect(try run("hsow").errors.contains("did you mean 'show'?"))

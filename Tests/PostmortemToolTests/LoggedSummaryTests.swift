@@ -1,6 +1,7 @@
 import Stackwalk
 import Testing
 
+@testable import CrashReport
 @testable import PostmortemTool
 
 /// Crash summaries found again in logs of any kind.
@@ -63,7 +64,7 @@ import Testing
     #expect(block.reportID == "3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1")
     #expect(block.dump == "complete" && block.dumpFailure == nil)
     #expect(block.dumpPath == "/var/a b@id")
-    let text = LoggedSummarySymbolicator(source: SymbolSource(directories: [])).text(of: block)
+    let text = LoggedSummarySymbolicator().text(of: block)
     #expect(
       text == "Process 7: Report 3f2a7c1e-0d55-4a52-9c63-2f7a4be0f6a1: in /var/a b@id\n")
     #expect(blocks(["postmortem[7]: crash-report", "postmortem[7]: crash-report x"]).count == 2)
@@ -101,8 +102,11 @@ import Testing
       for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
         reader.take(Array(line))
       }
-      let symbolicator = LoggedSummarySymbolicator(source: SymbolSource())
-      for block in reader.finish() { #expect(!symbolicator.text(of: block).contains("\u{1B}")) }
+      let symbolicator = LoggedSummarySymbolicator()
+      for block in reader.finish() {
+        #expect(!symbolicator.text(of: block).contains("\u{1B}"))
+        #expect(throws: Never.self) { try JSON.line(of: symbolicator.report(of: block)) }
+      }
     }
   }
 

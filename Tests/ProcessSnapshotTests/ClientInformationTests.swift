@@ -40,7 +40,10 @@ import Testing
     (client.annotationsOmitted, client.simpleAnnotationsOmitted) = (1, 2)
     (client.breadcrumbsLeft, client.breadcrumbsOmitted) = (3, 4)
     (client.memoryRangesOmitted, client.memoryBytesOmitted) = (5, 6)
-    client.attachmentsOmitted = 7
+    (client.attachmentsOmitted, client.contextsOmitted) = (7, 8)
+    client.workBreadcrumbs = [breadcrumb]
+    client.contexts = [.init(threadID: 3, name: "id", value: "1")]
+    client.contexts[0].isCut = true
     return client
   }
 
@@ -54,6 +57,34 @@ import Testing
       full.annotations.map(\.text) == [
         "a\u{1F600}", "", "\(Int64.min)", "\(UInt64.max)", "-0.5", "true", nil,
       ])
+  }
+
+  @Test func ofOneNameTheInnermostContextCounts() {
+    var client = ClientInformation()
+    client.contexts = [(1, "a", "1"), (1, "b", "2"), (2, "a", "3"), (1, "a", "4")].map {
+      .init(threadID: $0, name: $1, value: $2)
+    }
+    let contexts = client.contextsByThread.mapValues { $0.map { "\($0.name)=\($0.value)" } }
+    #expect(contexts == [1: ["a=4", "b=2"], 2: ["a=3"]])
+  }
+
+  @Test func breadcrumbsAreTimedByTheClocksOfTheCrash() throws {
+    let snapshot = try read { dump in
+      dump.map(.process) {
+        $0.unsigned(.crashTime, 1_000)
+        $0.unsigned(.crashUptime, 300)
+      }
+      dump.array(.workBreadcrumbs) { dump in
+        for uptime in [250, 100] as [UInt64] {
+          dump.map(.breadcrumb) {
+            $0.unsigned(.breadcrumbUptime, uptime)
+            $0.text(.breadcrumbText, "\(uptime)")
+          }
+        }
+      }
+    }
+    #expect(snapshot.client.workBreadcrumbs.map(\.text) == ["100", "250"])
+    #expect(snapshot.client.workBreadcrumbs.map(\.time) == [800, 950])
   }
 
   @Test func laterValuesCountBeforeThoseOfLaunch() throws {

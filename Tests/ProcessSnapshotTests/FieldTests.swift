@@ -1,3 +1,4 @@
+import DumpInspection
 import IntermediateDump
 import ProcessSnapshot
 import Testing
@@ -28,7 +29,7 @@ import Testing
     ]
     // Of run records.
     let owners = IntermediateDumpKey.allCases.filter {
-      (1000...1006).contains($0.rawValue) || (1205...1210).contains($0.rawValue)
+      (1000...1006).contains($0.rawValue) || (1205...1211).contains($0.rawValue)
         || (1450...1463).contains($0.rawValue)
     }
     let known = Set(bound.map(\.key)).union(others).union(owners)

@@ -222,11 +222,12 @@ import Testing
     #expect((threads, modules) == (3, whole.modules.count))
   }
 
-  @Test(arguments: [0xFF, 0x80, 0x01] as [UInt8])
-  func anyByteMayChange(mask: UInt8) {
+  /// Every third byte by each mask; the fuzzer's target `tokens` changes them in all ways.
+  @Test func anyByteMayChange() {
     var bytes = HandlerDump.bytes()
     var readable = 0
     for index in bytes.indices {
+      let mask = [0xFF, 0x80, 0x01][index % 3] as UInt8
       bytes[index] ^= mask
       if let document = try? IntermediateDumpDocument(parsing: bytes) {
         let read = ProcessSnapshot(reading: document)

@@ -38,22 +38,42 @@ extension Proof {
       suites: ["SanitizerTests"]),
     Proof(
       name: "stacks", summary: "stacks, functions and lines are those of gdb and llvm-symbolizer",
-      suites: ["StackTests", "LineTests", "LLVMComparisonTests"],
+      suites: ["StackTests", "TailCallTests", "LineTests", "LLVMComparisonTests"],
       full: .environment(name: "POSTMORTEM_LINES", value: "all")),
     Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
-      suites: ["CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests"]),
+      suites: [
+        "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
+        "MissingNamesTests",
+      ]),
+    Proof(
+      name: "journeys", summary: "from crash to cause by the commands of Docs/Journeys.md",
+      suites: ["JourneyTests"]),
+    Proof(
+      name: "privacy", summary: "no form of a private report holds a planted secret; frames stay",
+      suites: ["PlantedSecretsTests"]),
+    Proof(
+      name: "work",
+      summary: "of 100,000 requests at once each crash shows its own context and breadcrumbs",
+      suites: ["WorkTests"]),
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
     Proof(
       name: "hostile",
-      summary: "no number in a dump ends what reads it, nor one dump a start twice",
-      suites: ["TrappingArithmeticTests", "HostileDumpTests", "QuarantineTests"],
+      summary:
+        "no dump or file ends what reads it or takes memory without bound, nor a start twice",
+      suites: [
+        "TrappingArithmeticTests", "HostileDumpTests", "HostileFileTests", "QuarantineTests",
+      ],
       full: .environment(name: "POSTMORTEM_EXTREME_DUMPS", value: "200000")),
     Proof(
+      name: "fuzzing", summary: "libFuzzer finds no input that ends or stalls a reader",
+      suites: ["FuzzTests"],
+      full: .environment(name: "POSTMORTEM_FUZZ_SECONDS", value: "1800")),
+    Proof(
       name: "live-dumps", summary: "dumps of processes that live on or hang",
-      suites: ["LiveDumpTests", "HangTests"]),
+      suites: ["LiveDumpTests", "HangTests", "RequestedDumpTests"]),
     Proof(
       name: "safety", summary: "crash code calls nothing unsafe: call graphs and poisoned runs",
       suites: ["CallGraphTests", "PlantedProgramTests", "PoisonedRunTests"]),
@@ -65,10 +85,13 @@ extension Proof {
       ],
       full: .environment(name: "POSTMORTEM_FAULTS", value: "all")),
     Proof(
+      name: "system-calls", summary: "how many system calls a crash makes, by what it finds",
+      suites: ["SystemCallTests"]),
+    Proof(
       name: "root", summary: "dropped privileges, other users' files, PID namespaces",
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
-        "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests",
+        "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
       ]),
     Proof(
       name: "ends", summary: "what is said of runs that ended without a dump is true",

@@ -8,12 +8,14 @@ struct ProofsCommand {
   static let usage = """
     usage: swift run proofs [list | all | NAME...] [--full]
            swift run proofs catalogue OPTION...
+           swift run proofs fuzz SECONDS [--samples DIRECTORY] [TARGET...]
 
       list      names the proofs
       all       runs every proof, as no name does
       --full    runs more of each, for hours; without it the part that every change is checked with
 
-    swift run proofs catalogue --help tells the options of the catalogue.
+    swift run proofs catalogue --help tells the options of the catalogue. fuzz lets libFuzzer run for some
+    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora.
     """
 
   /// What the command runs itself with to run suites of Swift Testing in a process of their own.
@@ -26,6 +28,9 @@ struct ProofsCommand {
       if arguments.first == "catalogue", arguments.count > 1 {
         let tally = try await CatalogueTool.run(Array(arguments.dropFirst()))
         exit(tally.failed == 0 ? 0 : 1)
+      }
+      if arguments.first == "fuzz" {
+        exit(try await FuzzCommand(Array(arguments.dropFirst())).run() ? 0 : 1)
       }
       exit(try await run(arguments) ? 0 : 1)
     } catch let error as CatalogueUsageError {

@@ -41,7 +41,9 @@
         names[(innermost + 1)...].prefix(4).allSatisfy { $0.contains("middleCall") }, "\(names)")
       try #require(names.count > innermost + 5)
       #expect(names[innermost + 5].contains("outermostCall"), "\(names)")
-      #expect(frames.dropFirst().allSatisfy { $0.trust == .callFrameInformation }, "\(frames)")
+      // raise() leaves its own call by a tail call.
+      let found = frames.dropFirst().filter { $0.trust != .tailCall }
+      #expect(found.allSatisfy { $0.trust == .callFrameInformation }, "\(frames)")
     }
 
     @inline(never) static func sortsTwoNumbers() {
@@ -60,7 +62,8 @@
       #expect(names[..<sort].contains { $0.contains("closure #1") }, "\(names)")
       try #require(names.count > sort + 1)
       #expect(names[sort + 1].contains("sortsTwoNumbers"), "\(names)")
-      #expect(trace.frames.dropFirst().allSatisfy { $0.trust == .callFrameInformation })
+      let found = trace.frames.dropFirst().filter { $0.trust != .tailCall }
+      #expect(found.allSatisfy { $0.trust == .callFrameInformation })
       #expect(trace.end == .bottom)
     }
 
@@ -72,9 +75,9 @@
       let whole = walker.trace(of: thread, head: 100_000, tail: 0)
       #expect(whole.frames.count { $0.symbol?.name.contains("middleCall") == true } == 1_001)
       let trace = walker.trace(of: thread, head: 20, tail: 10)
-      #expect(trace.frames.count == 30)
-      #expect(trace.omittedAfter == 20)
-      #expect(trace.omittedCount == whole.frames.count - 30)
+      #expect(trace.frames.count { !$0.isInlined } == 30)
+      #expect(trace.frames.prefix(trace.omittedAfter).count { !$0.isInlined } == 20)
+      #expect(trace.omittedCount == whole.frames.count - trace.frames.count)
       #expect(Array(trace.frames.suffix(10)) == Array(whole.frames.suffix(10)))
       #expect(trace.end == whole.end)
       #expect(trace.recursion == whole.recursion)

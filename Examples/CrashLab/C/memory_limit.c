@@ -1,4 +1,4 @@
-// An end by the kernel, for a control group's want of memory. Source: cgroups(7), the kernel's cgroup-v1/memory.rst.
+// An end by the kernel, for a cgroup's want of memory. Source: cgroups(7), the kernel's cgroup-v1/memory.rst.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -105,7 +105,7 @@ private func stopAnswering() {
   say("hanging \(getpid())")
   let options = HangMonitor.Options(threshold: .milliseconds(100))
   guard let monitor = try? HangMonitor.heartbeat(name: "deed", options: options) else { _exit(95) }
-  monitor.beat()
+  monitor.heartbeat()
   usleep(400_000)
   withExtendedLifetime(monitor) {}
 }

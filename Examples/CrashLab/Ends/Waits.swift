@@ -27,21 +27,21 @@ extension WayToEnd {
       say("waiting")
       waitForEver()
     },
-    WayToEnd("beat", "beats under a hang monitor") { _ in
+    WayToEnd("heartbeat", "gives heartbeats under a hang monitor") { _ in
       say("waiting")
-      try beat()
+      try giveHeartbeats()
     },
-    WayToEnd("hang", "beats once under a hang monitor, and never again") { _ in
+    WayToEnd("hang", "gives one heartbeat under a hang monitor, and never again") { _ in
       say("waiting")
       let monitor = try startMonitor()
       withExtendedLifetime(monitor) { waitForEver() }
     },
-    WayToEnd("lock-beat", "beats while it holds a lock on the file 'locked' of its database") {
+    WayToEnd("lock-heartbeat", "gives heartbeats, and holds a lock on a file of its database") {
       end in
       let file = unsafe open((end.database ?? "") + "/locked", O_RDWR | O_CREAT, 0o600)
       guard file >= 0, flock(file, LOCK_EX) == 0 else { _exit(94) }
       say("waiting")
-      try beat()
+      try giveHeartbeats()
     },
     WayToEnd("eat", "uses more and more memory") { _ in
       say("waiting")
@@ -59,18 +59,18 @@ extension WayToEnd {
   ]
 }
 
-/// A monitor of its own, which has seen one beat.
+/// A monitor of its own, which has seen one heartbeat.
 private func startMonitor() throws -> HangMonitor {
   let monitor = try HangMonitor.heartbeat(
     name: "loop", options: .init(threshold: .milliseconds(200)))
-  monitor.beat()
+  monitor.heartbeat()
   return monitor
 }
 
-private func beat() throws {
+private func giveHeartbeats() throws {
   let monitor = try startMonitor()
   while true {
-    monitor.beat()
+    monitor.heartbeat()
     usleep(20_000)
   }
 }

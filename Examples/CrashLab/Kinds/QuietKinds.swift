@@ -10,7 +10,7 @@ extension CrashKind {
     CrashKind("return", "returns from main", on: [.main]) {},
     CrashKind("exec", "becomes another program", on: [.main, .pthread]) { end_exec() },
     CrashKind("killed", "ends by SIGKILL") { kill(getpid(), SIGKILL) },
-    CrashKind("out-of-memory", "uses more memory than its control group has", on: [.main]) {
+    CrashKind("out-of-memory", "uses more memory than its cgroup has", on: [.main]) {
       crash_out_of_memory()
     },
     CrashKind("terminated", "ends by SIGTERM", on: [.main, .pthread]) {

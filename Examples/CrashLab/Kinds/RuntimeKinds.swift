@@ -51,7 +51,7 @@ private struct VictimError: Error {
 
 @inline(never)
 func crash_fatal_error() {
-  fatalError("crash-lab says goodbye")
+  fatalError(Secrets.message ?? "crash-lab says goodbye")
 }
 
 @inline(never)

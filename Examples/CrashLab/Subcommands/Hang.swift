@@ -78,12 +78,12 @@ struct Hang: Subcommand {
       stop = { monitor.stop() }
       Thread.start {
         for _ in 0..<10 {
-          monitor.beat()
+          monitor.heartbeat()
           usleep(20_000)
         }
         hang()
         while true {
-          monitor.beat()
+          monitor.heartbeat()
           usleep(20_000)
         }
       }

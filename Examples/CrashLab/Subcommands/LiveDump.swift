@@ -26,6 +26,10 @@ struct LiveDump: Subcommand {
     case crash
     /// The same, and each dump stops the threads.
     case crashStopped = "crash-stopped"
+    /// Does what lines of standard input say; see `obey`.
+    case obeying
+    /// The same, with a heartbeat every 100 ms.
+    case beating
   }
 
   private let scene: Scene
@@ -45,7 +49,10 @@ struct LiveDump: Subcommand {
 
   func run() throws {
     if scene == .faulting { prepareFaults() }
-    let handler = CrashLab.start(database)
+    var options = HandlerOptions()
+    if scene == .obeying || scene == .beating { openSignals() }
+    if scene == .beating { options.heartbeatInterval = .milliseconds(100) }
+    let handler = CrashLab.start(database, options)
     switch scene {
     case .now: say(try dumpFromHere(handler, andProcess: true))
     case .deferred, .faulting: say(try dumpFromHere(handler))
@@ -56,7 +63,45 @@ struct LiveDump: Subcommand {
     case .manyThreads: dumpFromManyThreads(handler, 32)
     case .crash: crashWhileDumping(handler, stopsThreads: false)
     case .crashStopped: crashWhileDumping(handler, stopsThreads: true)
+    case .obeying, .beating: try obey(handler)
     }
+  }
+}
+
+/// An error that a report must name.
+private enum OrderError: Error {
+  case late(seconds: Int)
+}
+
+/// Lets all signals through: whoever starts this program from a worker thread has it inherit a mask that
+/// blocks them.
+private func openSignals() {
+  var none = sigset_t()
+  unsafe sigemptyset(&none)
+  unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
+}
+
+/// Beside a thread that runs and one that waits.
+private func obey(_ handler: Handler) throws {
+  Thread.start { spinForEver() }
+  Thread.start { while true { sleep(600) } }
+  leaveBreadcrumb("waiting for orders")
+  say("ready")
+  while let line = readLine() {
+    switch line {
+    case "dump":
+      try handler.dumpWithoutCrash(
+        reason: "order waited too long", error: OrderError.late(seconds: 9),
+        annotations: ["order": "4711"])
+    case "default": for signal in Int32(35)...64 { _ = Glibc.signal(signal, SIG_DFL) }
+    case "own": for signal in Int32(35)...64 { _ = Glibc.signal(signal, { _ in }) }
+    case "fill": while dup(0) >= 0 {}
+    case "exec":
+      let words = unsafe [strdup("cat"), nil]
+      _ = unsafe words.withUnsafeBufferPointer { unsafe execv("/bin/cat", $0.baseAddress!) }
+    default: leaveBreadcrumb(line)
+    }
+    say(line)
   }
 }
 

@@ -21,5 +21,6 @@ extension Command {
     "start-again": Probe.self,
     "status": Probe.self,
     "tell": Telling.self,
+    "work": Working.self,
   ]
 }

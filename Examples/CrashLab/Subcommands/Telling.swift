@@ -125,9 +125,9 @@ struct Telling: Subcommand {
       do {
         let monitor = try HangMonitor.heartbeat(
           name: "loop", options: .init(threshold: .milliseconds(100), keepsRecovered: true))
-        monitor.beat()
+        monitor.heartbeat()
         sleep(1)
-        monitor.beat()
+        monitor.heartbeat()
         sleep(1)
       } catch { Self.fail("\(error)") }
     case "fork":

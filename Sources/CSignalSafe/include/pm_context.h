@@ -13,6 +13,7 @@
 #define PM_SIGINFO_CODE 8
 #define PM_SIGINFO_ADDRESS 16
 #define PM_SIGINFO_SENDER 16
+#define PM_SIGINFO_VALUE 24
 
 PM_INLINE int pm_siginfo_code(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_CODE);
@@ -24,6 +25,10 @@ PM_INLINE uint64_t pm_siginfo_address(const void *information) {
 PM_INLINE int pm_siginfo_sender(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_SENDER);
 }
+// Returns si_value of a signal that was queued.
+PM_INLINE uint64_t pm_siginfo_value(const void *information) {
+  return *(const uint64_t *)((const char *)information + PM_SIGINFO_VALUE);
+}
 
 #if defined(__x86_64__)
 
@@ -32,8 +37,8 @@ PM_INLINE int pm_siginfo_sender(const void *information) {
 
 // Indexes into that array; glibc's REG_* need _GNU_SOURCE, which a header cannot ask for.
 enum {
-  PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RBP = 10, PM_RBX = 11, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16,
-  PM_RFLAGS = 17,
+  PM_R8 = 0, PM_R9 = 1, PM_R10 = 2, PM_R12 = 4, PM_R13 = 5, PM_R14 = 6, PM_R15 = 7, PM_RDI = 8, PM_RSI = 9, PM_RBP = 10,
+  PM_RBX = 11, PM_RDX = 12, PM_RAX = 13, PM_RCX = 14, PM_RSP = 15, PM_RIP = 16, PM_RFLAGS = 17,
 };
 
 // Offsets in ucontext_t.
@@ -50,6 +55,20 @@ PM_INLINE uint64_t pm_context_stack_pointer(const void *context) { return pm_con
 PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_context_registers(context)[PM_RBP]; }
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[PM_RIP] = address;
+}
+// The registers of a system call that is about to be made. Source: syscall(2), "Architecture calling conventions".
+PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[PM_RAX]; }
+PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
+  const uint64_t *registers = pm_context_registers(context);
+  switch (index) {
+    case 0: return registers[PM_RDI];
+    case 1: return registers[PM_RSI];
+    case 2: return registers[PM_RDX];
+    case 3: return registers[PM_R10];
+    case 4: return registers[PM_R8];
+    case 5: return registers[PM_R9];
+    default: return 0;
+  }
 }
 // Returns the XSAVE area; NULL if the kernel saved none.
 PM_INLINE const void *pm_context_floating_point(const void *context) {
@@ -98,6 +117,11 @@ PM_INLINE uint64_t pm_context_frame_pointer(const void *context) { return pm_con
 PM_INLINE uint64_t pm_context_link_register(const void *context) { return pm_context_registers(context)[30]; }
 PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t address) {
   pm_context_registers(context)[32] = address;
+}
+// The registers of a system call that is about to be made; its number stays where it is.
+PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[8]; }
+PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
+  return index >= 0 && index < 6 ? pm_context_registers(context)[index] : 0;
 }
 // Returns struct fpsimd_context, the first one in the reserved area: head (8 bytes), fpsr, fpcr, v0 to v31.
 PM_INLINE const void *pm_context_floating_point(const void *context) {

@@ -18,6 +18,12 @@ long pm_take_file_rights(uint32_t user, uint32_t group, const uint32_t *_Nonnull
 // Returns the user whose rights to files the calling thread has.
 uint32_t pm_file_user(void);
 
+// Tells whether an open directory is the root of a mount. Before Linux 5.8 one of the same file system as the directory above
+// it does not show.
+//
+// Source: statx(2), STATX_ATTR_MOUNT_ROOT.
+int pm_is_mount_root(int directory);
+
 // Stores the primary group of a user to `group`, and all groups, that one included, to `groups`. Returns their count, at most
 // `capacity`; 0 for an unknown user, and in static executables.
 size_t pm_groups_of(uint32_t user, uint32_t *_Nonnull group, uint32_t *_Nonnull groups, size_t capacity);

@@ -60,6 +60,9 @@ void pm_find_code(uint64_t address, uint64_t *_Nonnull start, uint64_t *_Nonnull
 // Finds libc's abort(3) and its size in bytes; both 0 in a static executable.
 void pm_find_abort(uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 
+// Sets the mode of files that a crash makes.
+void pm_set_file_mode(uint32_t mode);
+
 // Returns AT_SECURE of getauxval(3): 1 in a program with more rights than its caller's.
 int pm_is_secure(void);
 
@@ -87,6 +90,13 @@ const char *_Nonnull pm_compiler_version(void);
 
 // Returns the file name of the module around an address; NULL if there is none.
 const char *_Nullable pm_module_of(uint64_t address);
+
+// Opens a descriptor that stands for a process, and never for a later one of its ID. Returns -errno where that fails: ENOSYS
+// before Linux 5.3. Source: pidfd_open(2).
+int pm_open_process(int process);
+
+// Queues a signal with a value for it, as sigqueue(3) does. Returns 0 or errno. Source: pidfd_send_signal(2).
+int pm_queue_signal(int descriptor, int signal, uint64_t value);
 
 // Returns the version of the C library.
 const char *_Nonnull pm_library_version(void);

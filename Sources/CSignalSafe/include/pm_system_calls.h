@@ -59,21 +59,28 @@ PM_INLINE long pm_unlink(int directory, const char *path) {
 // Tells how much of a write that was broken off has reached the file.
 PM_INLINE long pm_lseek(int fd, int64_t offset, int whence) { return PM_SYSCALL(SYS_lseek, fd, offset, whence, 0, 0, 0); }
 
+// The mode of files that a crash makes: 0600, or 0660 in a database that a group shares. Set at launch by
+// pm_set_file_mode.
+extern uint32_t pm_file_mode;
+
 // Makes a dump file in the crash itself: a forked child's, or one whose directory is gone.
 PM_INLINE long pm_create(int directory, const char *path, int flags) {
-  return PM_SYSCALL(SYS_openat, directory, path, flags, 0600, 0, 0);
+  return PM_SYSCALL(SYS_openat, directory, path, flags, pm_file_mode, 0, 0);
 }
 PM_INLINE long pm_mkdir(int directory, const char *path) { return PM_SYSCALL(SYS_mkdirat, directory, path, 0700, 0, 0, 0); }
 
 // The FIFO beside such a file, which says that its owner lives.
 PM_INLINE long pm_mkfifo(int directory, const char *path) {
-  return PM_SYSCALL(SYS_mknodat, directory, path, PM_S_IFIFO | 0600, 0, 0, 0);
+  return PM_SYSCALL(SYS_mknodat, directory, path, PM_S_IFIFO | pm_file_mode, 0, 0, 0);
 }
 
 // Reserves blocks of a file without changing its size, so that it can be written when the disk is full.
 PM_INLINE long pm_preallocate(int fd, int64_t size) {
   return PM_SYSCALL(SYS_fallocate, fd, FALLOC_FL_KEEP_SIZE, 0, size, 0, 0);
 }
+
+// Gives back the blocks behind a file's size, which stays as it is.
+PM_INLINE long pm_release_blocks(int fd, uint64_t size) { return PM_SYSCALL(SYS_ftruncate, fd, size, 0, 0, 0, 0); }
 
 // Reserves a place in the descriptor table again, after a crash that the process survived.
 PM_INLINE long pm_duplicate(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0); }
@@ -166,6 +173,37 @@ PM_INLINE long pm_copy_memory(int process, void *to, const void *from, size_t co
     size_t count;
   } local = {to, count}, remote = {from, count};
   return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, &remote, 1, 0);
+}
+
+// Copies ranges of it to one place, one behind the other; the count is that of the bytes before the first that cannot be read.
+// `ranges` are struct iovec.
+#define PM_COPIED_RANGES 32
+PM_INLINE long pm_copy_ranges(int process, void *to, size_t count, const void *ranges, size_t number) {
+  // struct iovec
+  struct {
+    const void *base;
+    size_t count;
+  } local = {to, count};
+  return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, ranges, number, 0);
+}
+
+// Copies pages of this process's own memory, of 4,096 bytes each, one behind the other; the count is that of the bytes before
+// the first page that cannot be read.
+#define PM_COPIED_PAGES 8
+PM_INLINE long pm_copy_pages(int process, void *to, const void *addresses, size_t count) {
+  // struct iovec
+  struct {
+    uint64_t base;
+    uint64_t count;
+  } local, remote[PM_COPIED_PAGES];
+  if (count > PM_COPIED_PAGES) count = PM_COPIED_PAGES;
+  local.base = (uint64_t)to;
+  local.count = count * 4096;
+  for (size_t i = 0; i < count; i++) {
+    remote[i].base = ((const uint64_t *)addresses)[i];
+    remote[i].count = 4096;
+  }
+  return PM_SYSCALL(SYS_process_vm_readv, process, &local, 1, remote, count, 0);
 }
 
 // A page of the run record, mapped with no access: see RecordMapping. Returns its address.

@@ -12,7 +12,9 @@ extension DumpConversion {
   /// Copies the files that the program has named beside the report, and notes what became of each.
   ///
   /// No failure is one of the conversion: the report matters more than what comes with it.
-  func copyAttachments(of snapshot: inout ProcessSnapshot, to reportID: ReportID) {
+  func copyAttachments(
+    of snapshot: inout ProcessSnapshot, to reportID: ReportID, from reader: AttachmentReader
+  ) {
     let paths = snapshot.client.attachments.map(\.path)
     let names = StoredAttachment.names(for: Array(paths.prefix(Self.maximumAttachments)))
     var left = Self.maximumAttachmentTotal
@@ -30,7 +32,7 @@ extension DumpConversion {
       do throws(CrashReportDatabaseError) {
         let copy = try database.attach(
           paths[index], as: names[index], to: reportID,
-          limit: min(left, Self.maximumAttachmentSize))
+          limit: min(left, Self.maximumAttachmentSize), asUser: try reader.user)
         left &-= copy.size
         snapshot.client.attachments[index].name = names[index]
         snapshot.client.attachments[index].size = UInt64(clamping: copy.size)

@@ -7,7 +7,7 @@ internal import ProcessSnapshot
 ///
 /// No evidence of an end against the program's will means no verdict: a report that says something
 /// false is worse than none.
-struct EndEvidence: Sendable, Equatable {
+struct EndEvidence: Sendable {
   /// The state of the owner's process ID now.
   enum Process: Sendable, Equatable {
     /// Nothing: it is gone, or cannot be looked at.

@@ -49,14 +49,14 @@ struct EndSentences {
     else {
       return []
     }
-    let moment = course.heartbeat == nil ? "launch" : "last beat"
+    let moment = course.heartbeat == nil ? "launch" : "last heartbeat"
     func sentence(_ whose: String, _ before: UInt64?, _ after: UInt64?) -> String? {
       guard let before else { return nil }
       let now = after.map { "\($0) now" } ?? "not to be read now"
       return "Processes \(whose) killed for want of memory: \(before) at its \(moment), \(now)."
     }
     return [
-      sentence("of its control group", seen.groupKills, evidence.groupKills),
+      sentence("of its cgroup", seen.groupKills, evidence.groupKills),
       sentence("of the machine", seen.machineKills, evidence.machineKills),
     ].compactMap { $0 }
   }
@@ -65,11 +65,11 @@ struct EndSentences {
     guard let seen = course.heartbeat ?? course.launch, let resident = seen.residentMemory else {
       return []
     }
-    let moment = course.heartbeat == nil ? "launch" : "last beat"
+    let moment = course.heartbeat == nil ? "launch" : "last heartbeat"
     var parts = ["\(resident >> 20) MiB itself"]
     if let used = seen.memoryUsed {
       let limit = seen.memoryLimit.map { " of \($0 >> 20)" } ?? ""
-      parts.append("\(used >> 20)\(limit) MiB its control group")
+      parts.append("\(used >> 20)\(limit) MiB its cgroup")
     }
     if let free = seen.availableMemory, let all = seen.machineMemory {
       parts.append("\(free >> 20) of \(all >> 20) MiB were left on the machine")
@@ -79,9 +79,12 @@ struct EndSentences {
 
   private var heartbeat: [String] {
     guard let heartbeat = course.heartbeat else {
-      return ["No beats were written (no hang monitor): when it ended is not known."]
+      return [
+        "No heartbeats were written (HandlerOptions.heartbeatInterval, or a hang monitor):"
+          + " when it ended is not known."
+      ]
     }
-    var sentences = ["Its last beat was at \(TimeText.utc(nanoseconds: heartbeat.time))."]
+    var sentences = ["Its last heartbeat was at \(TimeText.utc(nanoseconds: heartbeat.time))."]
     if heartbeat.hangReport != nil { sentences.append("It hung at that time.") }
     if !heartbeat.lockedFiles.isEmpty {
       sentences.append("It held locks on \(heartbeat.lockedFiles.joined(separator: ", ")).")

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
-internal import PendingDumps
-internal import ProcessSnapshot
+package import PendingDumps
+package import ProcessSnapshot
 
 /// A run that left no dump of its end, and how it ended.
 struct EndedRun: Sendable {
@@ -24,8 +24,30 @@ struct EndedRun: Sendable {
     snapshot.process.version = record.course?.version
     snapshot.process.environment = record.course?.environment
     snapshot.system.bootID = record.bootID
+    if let last = record.course?.heartbeat {
+      snapshot.process.crashTime = last.time
+      snapshot.process.crashUptime = last.uptime
+      snapshot.client.breadcrumbs = last.breadcrumbs.map { note in
+        var breadcrumb = ClientInformation.Breadcrumb(text: note.text)
+        (breadcrumb.uptime, breadcrumb.threadID) = (note.uptime, note.threadID)
+        breadcrumb.time = last.uptime.map {
+          last.time &- Int64(truncatingIfNeeded: $0 &- note.uptime)
+        }
+        return breadcrumb
+      }
+    }
     snapshot.capture.isComplete = true
     return snapshot
+  }
+}
+
+extension RunEnd {
+  /// The verdict on a process that lives, if it were killed now; nil if there were none.
+  package init?(ifKilledNow record: RunRecord) {
+    var evidence = EndEvidence(record: record)
+    evidence.bootID = HostIdentity.currentBootID()
+    guard let verdict = evidence.verdict else { return nil }
+    self = verdict
   }
 }
 
@@ -58,8 +80,8 @@ extension PendingDirectory {
     let isShifted = host.timeNamespace.map { $0 != HostIdentity.firstTimeNamespace } ?? false
     evidence.bootTime = isShifted ? nil : MachineCounts.bootTime
     evidence.machineKills = kills
-    if OwnerEvidence.isSamePlace(record, host) {
-      if OwnerEvidence.isSameTime(record, host) { evidence.process = process(of: record) }
+    if record.isOfSamePlace(host) {
+      if record.isOfSameTime(host) { evidence.process = process(of: record) }
       evidence.groupKills = course.launch?.cgroup.flatMap(MemoryCgroup.kills)
     }
     if let before = course.launch?.machineKills, let kills, kills > before,

@@ -82,7 +82,7 @@ struct PendingDirectory: ~Copyable {
     let recordName = file.name.with(role: .runRecord).description
     let record = runRecord(of: file.name)
     var process = ProcessProbe.unreadable
-    if let record, OwnerEvidence.isSamePlace(record, host) {
+    if let record, record.isOfSamePlace(host) {
       process = ProcessProbe.look(at: record.processID)
     }
     let recordTime = directory.status(of: recordName)?.modificationTime ?? .min

@@ -17,10 +17,11 @@ enum ReportedDump {
   /// Looks.
   ///
   /// - Parameters:
-  ///   - digest: the dump's.
+  ///   - identity: the dump's.
   ///   - dump: what it says, for a report of a version that kept no digest.
   static func look(
-    at id: ReportID, in database: CrashReportDatabase, digest: UInt64, dump: ProcessSnapshot
+    at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity,
+    dump: ProcessSnapshot
   ) throws(CrashReportDatabaseError) -> ReportedDump {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
@@ -30,7 +31,7 @@ enum ReportedDump {
       document.root.map(.runEnd) == nil
     else { return .other }
     if let known = document.root.map(.process)?.unsigned(.dumpDigest) {
-      return known == digest ? .sameDump : .other
+      return identity.matches(known) ? .sameDump : .other
     }
     let known = ProcessSnapshot(reading: document)
     let isSame =
@@ -42,13 +43,13 @@ enum ReportedDump {
 
   /// True if the report under this ID was made of just these bytes.
   static func isSame(
-    _ id: ReportID, in database: CrashReportDatabase, digest: UInt64
+    _ id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity
   ) throws(CrashReportDatabaseError) -> Bool {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
     else { return false }
     let document = try summary(of: report, in: database)
-    return document?.root.map(.process)?.unsigned(.dumpDigest) == digest
+    return identity.matches(document?.root.map(.process)?.unsigned(.dumpDigest))
   }
 
   /// True if a report under this ID tells already how the run ended: by a crash.

@@ -1,15 +1,15 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-/// The parts of a dump, in the order in which they are written.
+/// The steps of a capture, in order: most write a part of the dump.
 ///
-/// A dump may be torn anywhere. So first comes the crash itself, then the crashing thread, with the
+/// The process may be killed during any of them. So first comes the crash itself, then the crashing thread, with the
 /// mappings and modules that its frames are read by, then the rest of the process; the comments
 /// below give other reasons. A fault in a section ends that section and no other (`SectionRunner`).
-/// The end of the time ends the one that runs, and those that follow are left out.
+/// The end of the time ends the one that runs; those that follow are left out, but for `writeCapture`.
 ///
-/// `pm_write_dump` writes the header, `process`, `dumpRequest` and `survival` before the first
-/// section, and the end mark after `writeCapture`. A raw value is a place in this order and can
+/// `pm_write_dump` writes the header, the `process` map encoded at launch and, where they apply,
+/// `dumpRequest` and `survival` before the first section, and the end mark after `writeCapture`. A raw value is a place in this order and can
 /// change; dumps name a section by its `Entry.number`. `SectionTests` compares order, numbers and
 /// names with `Docs/IntermediateDumpFormat.md`.
 ///
@@ -19,15 +19,15 @@ package enum Section: UInt8, CaseIterable, Sendable {
   // Before the threads are stopped, which takes up to 250 ms: the process may be killed meanwhile.
   // The exception has the last messages of the Swift runtime and glibc.
   case writeException, writeCrashingThreadTop
-  // Write nothing. The mappings change until the threads stand still; the rest needs them.
+  // Write nothing. Threads that run change the mappings, which all that follows needs.
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
   // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
-  case writeFacts, writeClient
+  case writeFacts, writeContexts, writeClient
   case writeTasks, writeThreads
   // Needed for few crashes: memory that the program named, resource counts, the linker's list.
   case writeExtraMemory, writeResources, writeLinkMap
-  // Has time of its own, and says which sections were cut for want of it.
+  // Has time of its own, and names the sections that ran out of time.
   case writeCapture
   // After the end mark, in a crash only.
   case removeHangDumps, writeSummary, writeStandardError
@@ -42,10 +42,9 @@ package enum Section: UInt8, CaseIterable, Sendable {
     /// Its name in documents.
     package let name: StaticString
     /// Its function: `@c`, because a landing pad calls it by address, and audit and proofs find it
-    /// by its symbol, `pm_` and the words of the case.
+    /// by its symbol, `pm_` and the case's name in snake case.
     let body: @convention(c) (UnsafeMutableRawPointer) -> Void
 
-    @_noLocks
     fileprivate init(
       _ number: UInt8, _ name: StaticString,
       _ body: @convention(c) (UnsafeMutableRawPointer) -> Void
@@ -73,7 +72,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
         unsafe Entry(4, "the rest of the crashing thread", pm_write_crashing_thread)
       case .writeCxxException: unsafe Entry(18, "C++ exception", pm_write_cxx_exception)
       case .writeFacts: unsafe Entry(8, "system and annotations", pm_write_facts)
-      case .writeClient: unsafe Entry(16, "what the program told", pm_write_client)
+      case .writeContexts: unsafe Entry(21, "contexts", pm_write_contexts)
+      case .writeClient: unsafe Entry(16, "client data", pm_write_client)
       case .writeTasks: unsafe Entry(19, "tasks", pm_write_tasks)
       case .writeThreads: unsafe Entry(9, "other threads", pm_write_threads)
       case .writeExtraMemory: unsafe Entry(17, "extra memory", pm_write_extra_memory)
@@ -91,10 +91,10 @@ package enum Section: UInt8, CaseIterable, Sendable {
   /// `entry.number` as a bit.
   var bit: UInt64 { @_noLocks get { 1 &<< UInt64(entry.number) } }
 
-  /// True if its bytes are written to the file at its end.
+  /// False for a section whose bytes wait for those of the next one.
   ///
-  /// The exception is written together with the crashing thread's registers: no torn dump has the
-  /// one without the other.
+  /// The exception stays in the buffer until the crashing thread's registers follow, so that one write
+  /// takes both to the file.
   var isFlushed: Bool {
     @_noLocks get {
       if case .writeException = self { false } else { true }
@@ -159,14 +159,17 @@ struct Capture {
   }
 
   /// Reads memory of the program; a fault in it is caught.
-  var memory: SafeMemory {
-    @_noLocks get {
-      unsafe SafeMemory(
-        processID: shared.process.id, environmentStart: installed.environment.start,
-        environmentEnd: installed.environment.end,
-        landingPad: session.hasFaultStack ? session.landingPads.copy : nil,
-        usesSystemCall: makes(CallBit.memoryReads))
-    }
+  var memory: SafeMemory { @_noLocks get { memory(nil) } }
+
+  /// The same through the page cache, for sections behind the stop of the threads.
+  var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
+
+  private func memory(_ pages: PageCache?) -> SafeMemory {
+    unsafe SafeMemory(
+      processID: shared.process.id, environmentStart: installed.environment.start,
+      environmentEnd: installed.environment.end,
+      landingPad: session.hasFaultStack ? session.landingPads.copy : nil,
+      usesSystemCall: makes(CallBit.memoryReads), pages: pages)
   }
 
   /// The reader of /proc for this dump.
@@ -194,13 +197,8 @@ struct Capture {
 ///
 /// RUNS-DURING-CRASH.
 struct CrashCalls {
-  private let forgone: UInt32
-
-  /// - Parameter forgone: `SystemCalls` that are not made, as bits.
-  @_noLocks
-  init(forgone: UInt32) {
-    self.forgone = forgone
-  }
+  /// `SystemCalls` that are not made, as bits.
+  fileprivate let forgone: UInt32
 
   /// True if the group of system calls may be made: the program has not forgone it
   /// (`HandlerOptions.forgoing`).

@@ -9,15 +9,18 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.beginAnew()
   setFaultStack(capture)
-  let summaryTime = capture.installed.summary.time(
-    of: capture.installed.timeLimit, for: capture.session.exception.signal.number)
-  capture.session.time.division = CaptureTime(limit: capture.installed.timeLimit &- summaryTime)
+  let limit = capture.installed.timeLimit
+  let wantsSummary = SignalMask.has(
+    capture.installed.summary.signals, capture.session.exception.signal.number)
+  // A quarter of a second is kept for it, but no more than a quarter of the limit.
+  let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
+  capture.session.time.division = CaptureTime(limit: limit &- summaryTime)
   arm(capture, milliseconds: capture.session.time.division.sections)
   OwnDescriptors(capture).take()
   closeSpares(capture)
-  let limit = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
+  let fileSize = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
   captureDump(capture)
-  limit.restore()
+  fileSize.restore()
   // Of hangs that this crash has overtaken.
   if capture.session.outcome.isComplete && capture.makes(CallBit.files) {
     SectionRunner(capture).run(.removeHangDumps)
@@ -78,33 +81,32 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     OwnDescriptors(capture).check()
   else { return }
   capture.session.outcome.isComplete = true
+  DumpFile(capture).releaseBlocks()
   guard capture.session.request.isRenamed && capture.makes(CallBit.rename) else { return }
   capture.session.outcome.isRenamed = DumpFile(capture).finish()
 }
 
-@_noLocks
 private func recover(_ capture: Capture) {
   capture.session.writer.recover()
   capture.session.writer.close(toDepth: 0)
 }
 
 /// Writes the tokens before all sections: the process, the time, and the crashes before.
-@_noLocks
 private func writeBeginning(_ capture: Capture) {
   if capture.session.writer.size == 0 { capture.session.writer.header() }
-  capture.installed.encoded.process.write(to: &capture.session.writer)
+  capture.session.writer.encoded(capture.installed.encoded.process)
   if capture.shared.process.isForkedChild || capture.session.names.areNew {
     writeIdentity(capture)
   }
   writeCrashTime(capture.calls, to: DumpOutput(capture))
-  capture.session.request.write(to: &capture.session.writer)
+  capture.session.request.write(
+    withTexts: !capture.installed.isSanitized, to: &capture.session.writer)
   SurvivalRecord(capture).write()
   capture.session.progress.file = .begun
 }
 
 /// Begins the last part, which has a time of its own: a few system calls, and it says that the time
 /// was over.
-@_noLocks
 private func beginFinish(_ capture: Capture) {
   switch capture.session.time.phase {
   case .sections:
@@ -118,13 +120,12 @@ private func beginFinish(_ capture: Capture) {
 
 extension Capture {
   /// Clears what an earlier crash, which the process survived, has left.
-  @_noLocks
   fileprivate func beginAnew() {
     session.progress = Progress()
     session.time.phase = .sections
     session.time.isTicking = false
     session.hasFaultStack = false
-    session.writtenStack = WrittenStack()
+    session.pages.removeAll()
     session.outcome = DumpOutcome()
     shared.timesReturned = 0
   }
@@ -135,7 +136,7 @@ extension Capture {
 ///
 /// If the kernel refuses it, nothing that could raise a signal on this thread is done.
 @_noLocks
-private func setFaultStack(_ capture: Capture) {
+func setFaultStack(_ capture: Capture) {
   var attempts = 0
   while attempts < 3 && capture.makes(CallBit.faultStack) {
     if capture.installed.faultStack.use() {
@@ -149,7 +150,6 @@ private func setFaultStack(_ capture: Capture) {
 /// Writes the summary to standard error, when the dump is done or could not be.
 ///
 /// Not without the watchdog, which is what ends a write that hangs.
-@_noLocks
 private func writeSummary(_ capture: Capture, milliseconds: Int) {
   guard milliseconds > 0, capture.session.time.timer >= 0, capture.session.hasFaultStack else {
     return
@@ -186,7 +186,6 @@ func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
 }
 
 /// Closes the descriptors held for /proc, if they still are ours.
-@_noLocks
 private func closeSpares(_ capture: Capture) {
   guard capture.makes(CallBit.files) else { return }
   let spares = capture.shared.spares
@@ -196,7 +195,6 @@ private func closeSpares(_ capture: Capture) {
 
 /// Writes report ID and process ID, in place of those encoded at launch: of another crash, or of a
 /// forked child.
-@_noLocks
 private func writeIdentity(_ capture: Capture) {
   capture.session.writer.startMap(.process)
   unsafe capture.session.writer.property(.reportID, capture.session.names.reportID, count: 16)

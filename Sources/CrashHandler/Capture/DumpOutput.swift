@@ -52,13 +52,16 @@ struct DumpOutput {
 
   /// Writes the memory at an address, as far as it can be read; nothing if none can.
   ///
+  /// - Parameter sanitizer: replaces words of it; nil for none.
   /// - Returns: bytes written.
   @_noLocks @discardableResult
   func property(
-    _ key: IntermediateDumpKey, of memory: SafeMemory, at address: UInt64, count: Int
+    _ key: IntermediateDumpKey, of memory: SafeMemory, at address: UInt64, count: Int,
+    _ sanitizer: WordSanitizer? = nil
   ) -> Int {
     guard let place = unsafe beginProperty(key, capacity: count) else { return 0 }
     let copied = unsafe memory.copy(address, to: place, count: count)
+    if let sanitizer { unsafe sanitizer.sanitize(place, copyOf: address, count: copied) }
     if copied > 0 { finishProperty(count: copied) }
     return copied
   }
@@ -73,7 +76,7 @@ struct DumpOutput {
   func finishProperty(count: Int) { capture.session.writer.finishProperty(count: count) }
 
   @_noLocks
-  func write(_ tokens: EncodedTokens) { tokens.write(to: &capture.session.writer) }
+  func write(_ tokens: Bytes) { capture.session.writer.encoded(tokens) }
 
   // MARK: - The dump
 

@@ -12,6 +12,8 @@ struct DumpRequest {
     case crash = 0
     case program = 1
     case hang = 2
+    /// A signal that `postmortem capture` queued.
+    case tool = 3
   }
 
   var kind = Kind.crash
@@ -19,6 +21,11 @@ struct DumpRequest {
   var stops = StopChoice.all
   /// False for a file at a path of the program's own.
   var isRenamed = true
+  /// Encoded tokens: those of the map that say why, and the annotations of this dump alone.
+  var details: Bytes?
+  var annotations: Bytes?
+  /// The number by which the sender of a request knows its dump; 0 for none.
+  var number: UInt32 = 0
   /// The target that hung, as `hangTarget` numbers it; its name, in memory of the dump's own.
   var target: UInt8 = 0
   var name: UnsafeRawPointer?
@@ -49,6 +56,12 @@ struct DumpRequest {
     }
   }
 
+  var isTools: Bool {
+    @_noLocks get {
+      if case .tool = kind { true } else { false }
+    }
+  }
+
   var stopsThreads: Bool {
     @_noLocks get {
       if case .none = stops { false } else { true }
@@ -56,14 +69,17 @@ struct DumpRequest {
   }
 
   /// Writes the map; nothing for a crash.
+  ///
+  /// - Parameter withTexts: whether the program's own words are written.
   @_noLocks
-  mutating func write(to writer: inout IntermediateDumpWriter) {
+  mutating func write(withTexts: Bool, to writer: inout IntermediateDumpWriter) {
     guard !isCrash else { return }
     writer.startMap(.dumpRequest)
     writer.unsigned(.requestKind, UInt64(kind.rawValue), width: 1)
+    if withTexts, let details { writer.encoded(details) }
     if isHang {
       writer.unsigned(.hangTarget, UInt64(target), width: 1)
-      unsafe writer.property(.hangName, name, count: nameCount)
+      if withTexts { unsafe writer.property(.hangName, name, count: nameCount) }
       writer.unsigned(.hangThreshold, threshold)
       writer.unsigned(.hangTime, time)
       timeOffset = Int64(truncatingIfNeeded: writer.size &- 8)
@@ -74,6 +90,7 @@ struct DumpRequest {
       writer.unsigned(.hangThreadEvidence, UInt64(threadEvidence), width: 1)
     }
     writer.end()
+    if withTexts, let annotations { writer.encoded(annotations) }
   }
 }
 

@@ -75,7 +75,6 @@ struct DumpingThreads {
   }
 
   /// -1 if there is none.
-  @_noLocks
   private func index(of threadID: Int32) -> Int {
     var index = 0
     while index < DumpingThreads.capacity {
@@ -85,12 +84,10 @@ struct DumpingThreads {
     return -1
   }
 
-  @_noLocks
   private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
     unsafe (base + index &* 16).assumingMemoryBound(to: Entry.self)
   }
 
-  @_noLocks
   private func word(_ index: Int) -> FutexWord {
     unsafe FutexWord((base + index &* 16).assumingMemoryBound(to: UInt32.self))
   }
@@ -132,6 +129,20 @@ struct InterruptedDump {
   @_noLocks
   func land(_ signal: DeliveredSignal) -> Bool {
     signal.isFault && dump.session.landingPads.landFault(signal)
+  }
+
+  /// Has a signal that was sent, and no fault, come again when a requested dump is done.
+  ///
+  /// That dump is on the handler's own stack, which the crash's needs. The thread's own mask, which
+  /// lets the signal through, comes back when the dump's signal handler returns.
+  @_noLocks
+  func postpone(_ signal: DeliveredSignal) -> Bool {
+    guard dump.session.request.isTools, let information = signal.information,
+      let context = signal.context,
+      information.queue(signal.number, for: pm_gettid(), of: dump.shared.process.id)
+    else { return false }
+    context.block(signal.number)
+    return true
   }
 
   /// Gives up the handler's things that the dump holds, because the thread crashed.

@@ -7,12 +7,16 @@ internal import IntermediateDump
 @safe
 struct Installed: ~Copyable {
   let limits: CaptureLimits
+  /// Whether secrets are left out of dumps (`HandlerOptions.privacy`).
+  let isSanitized: Bool
   /// The bound on our own time, in milliseconds.
   let timeLimit: Int
   /// `SystemCalls` that are not made, as bits.
   let forgone: UInt32
   let paths: Paths
   var signals: InstalledSignals
+  /// Whether a `CaptureRequest` makes the process take a dump.
+  let takesRequests: Bool
   /// The place of arguments, environment and auxiliary vector on the main thread's stack.
   let environment: EnvironmentRange
   let runtime: RuntimePlaces
@@ -69,30 +73,10 @@ struct Installed: ~Copyable {
   /// Tokens encoded at launch: the first process map; what a run record says of the run; system and
   /// annotations.
   struct EncodedFacts {
-    let process: EncodedTokens
+    let process: Bytes
     /// Empty where nothing is to be said of how a run ends.
-    let course: EncodedTokens
-    let system: EncodedTokens
-  }
-}
-
-/// Tokens that were encoded before a crash, which only copies them.
-///
-/// RUNS-DURING-CRASH.
-@safe
-struct EncodedTokens {
-  private let bytes: UnsafeRawPointer
-  let count: Int
-
-  @_noLocks
-  init(_ bytes: UnsafeRawPointer, count: Int) {
-    unsafe self.bytes = bytes
-    self.count = count
-  }
-
-  @_noLocks
-  func write(to writer: inout IntermediateDumpWriter) {
-    unsafe writer.encoded(bytes, count: count)
+    let course: Bytes
+    let system: Bytes
   }
 }
 

@@ -1,16 +1,25 @@
 internal import CSignalSafe
 internal import IntermediateDump
 
-// The functions that the sections of `Section` are called by, in its order, but for those that stand
-// with what they run: stopping the threads, the hangs' dumps, the summary. Each takes the parts of the
-// capture that its section uses, and hands over nothing else.
+// The functions that the sections of `Section` are called by, in its order, but for stopping the
+// threads. Each takes the parts of the capture that its section uses, and hands over nothing else.
 
 extension Capture {
   /// The dump, for sections.
-  fileprivate var output: DumpOutput { @_noLocks get { DumpOutput(self) } }
+  fileprivate var output: DumpOutput { DumpOutput(self) }
+
+  /// Nil where everything is kept.
+  fileprivate var sanitizer: WordSanitizer? {
+    installed.isSanitized ? WordSanitizer(session.mappings) : nil
+  }
 
   fileprivate var regions: MemoryWriter {
-    @_noLocks get { MemoryWriter(memory: memory, output: output) }
+    @_noLocks get { MemoryWriter(memory: memory, output: output, sanitizer: sanitizer) }
+  }
+
+  /// The same through the page cache: for small regions that lie close together.
+  fileprivate var cachedRegions: MemoryWriter {
+    @_noLocks get { MemoryWriter(memory: cachedMemory, output: output, sanitizer: sanitizer) }
   }
 
   fileprivate var stacks: StackWriter {
@@ -21,12 +30,16 @@ extension Capture {
     @_noLocks get {
       ThreadWriter(
         stacks: stacks, memory: memory, status: ThreadStatus(proc, scratch: session.scratch),
-        calls: calls, waiting: shared.waiting, readsAgain: !session.request.isCrash, output: output)
+        interrupted: InterruptedCalls(memory: memory, scratch: session.scratch.firstHalf),
+        stage: MemoryStage(
+          memory, in: session.scratch.firstHalf.dropFirst(InterruptedCalls.scratchSize)),
+        calls: calls, waiting: shared.waiting, readsAgain: !session.request.isCrash,
+        sanitizer: sanitizer, output: output)
     }
   }
 
   /// False for the exception's thread where it hangs: another one captures then.
-  fileprivate var capturesItself: Bool { @_noLocks get { !session.request.isHang } }
+  fileprivate var capturesItself: Bool { !session.request.isHang }
 }
 
 /// RUNS-DURING-CRASH.
@@ -35,14 +48,16 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let section = ExceptionSection(
     capture.session.exception, processID: capture.shared.process.id, proc: capture.proc,
-    output: capture.output)
+    isSanitized: capture.installed.isSanitized, output: capture.output)
   section.begin()
   // Else no signal came, and the runtime's last message is of something else.
   if capture.session.request.isCrash {
     section.writeSignal()
-    section.writeMessages(
-      capture.regions, fatal: capture.installed.runtime.fatalMessageBuffer,
-      abort: capture.installed.runtime.abortMessagePointer)
+    if !capture.installed.isSanitized {
+      section.writeMessages(
+        capture.regions, fatal: capture.installed.runtime.fatalMessageBuffer,
+        abort: capture.installed.runtime.abortMessagePointer)
+    }
   }
   section.end()
 }
@@ -55,6 +70,8 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
 func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.capturesItself else { return }
+  // To tell addresses by; read again once nothing changes them any more.
+  if capture.installed.isSanitized { unsafe pm_read_mappings(argument) }
   let thread = CrashingThread(
     capture.session.exception, threads: capture.threads, output: capture.output)
   thread.begin()
@@ -63,7 +80,7 @@ func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
     let top = StackTop(
       memory: capture.memory, regions: capture.regions,
       limit: capture.installed.limits.crashingThreadStack, output: capture.output)
-    capture.session.writtenStack = top.write(context)
+    capture.session.progress.writtenStack = top.write(context)
   }
   thread.end()
 }
@@ -84,7 +101,9 @@ func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
 @c(pm_write_process) @_noLocks
 func pm_write_process(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  writeProcess(capture.calls, proc: capture.proc, to: capture.output)
+  writeProcess(
+    capture.calls, proc: capture.proc, hidesName: capture.installed.isSanitized,
+    to: capture.output)
 }
 
 /// RUNS-DURING-CRASH.
@@ -99,8 +118,8 @@ func pm_write_mappings(_ argument: UnsafeMutableRawPointer) {
 func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let section = ModuleSection(
-    mappings: capture.session.mappings, memory: capture.memory, scratch: capture.session.scratch,
-    output: capture.output)
+    mappings: capture.session.mappings, memory: capture.cachedMemory,
+    scratch: capture.session.scratch, output: capture.output)
   section.write()
 }
 
@@ -114,10 +133,9 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   let thread = CrashingThread(
     capture.session.exception, threads: capture.threads, output: capture.output)
   let limit = capture.installed.limits.crashingThreadStack
-  let registers = RegisterMemory(capture.regions, scratch: capture.session.scratch)
   guard capture.capturesItself else {
     if let context = thread.writeHung(capture.session.threads, limit: limit) {
-      thread.writeMemory(around: context, registers, capture.regions)
+      writeMemory(of: thread, around: context, capture)
     }
     return
   }
@@ -131,11 +149,27 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
     let stack = CrashedStack(
       mappings: capture.session.mappings, environmentStart: capture.installed.environment.start)
     capture.stacks.write(
-      from: stack.lowestAddress(context), limit: limit, written: capture.session.writtenStack)
+      from: stack.lowestAddress(context), limit: limit,
+      written: capture.session.progress.writtenStack)
   }
   thread.end()
   if let context = capture.session.exception.signal.context {
-    thread.writeMemory(around: context, registers, capture.regions)
+    writeMemory(of: thread, around: context, capture)
+  }
+}
+
+/// Writes the memory that the registers point at; the instructions alone where secrets are left out.
+@_noLocks
+private func writeMemory(
+  of thread: CrashingThread, around context: SignalContext, _ capture: Capture
+) {
+  if capture.installed.isSanitized {
+    thread.writeCode(
+      at: context, in: capture.session.mappings,
+      MemoryWriter(memory: capture.cachedMemory, output: capture.output))
+  } else {
+    let registers = RegisterMemory(capture.cachedRegions, scratch: capture.session.scratch)
+    thread.writeMemory(around: context, registers, capture.cachedRegions)
   }
 }
 
@@ -149,8 +183,9 @@ func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
     return
   }
   writeCxxException(
-    capture.installed.runtime.exceptions, memory: capture.memory, scratch: capture.session.scratch,
-    text: capture.regions, to: capture.output)
+    capture.installed.runtime.exceptions, memory: capture.cachedMemory,
+    scratch: capture.session.scratch, text: capture.cachedRegions,
+    withMessage: !capture.installed.isSanitized, to: capture.output)
 }
 
 /// Writes what was decided at install: the system's facts and the program's annotations.
@@ -162,12 +197,28 @@ func pm_write_facts(_ argument: UnsafeMutableRawPointer) {
   capture.output.write(capture.installed.encoded.system)
 }
 
-/// Writes what the program told: annotations, breadcrumbs, and the paths of attachments.
+/// Writes what threads work on: contexts, and the crashing thread's breadcrumbs.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_contexts) @_noLocks
+func pm_write_contexts(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard !capture.installed.isSanitized else { return }
+  let section = ContextSection(
+    capture.installed.runtime.tasks, memory: capture.cachedMemory,
+    scratch: capture.session.scratch, output: capture.output)
+  section.write(
+    capture.session.exception.threadID, capturesItself: capture.capturesItself,
+    others: capture.session.threads)
+}
+
+/// Writes client data: annotations, breadcrumbs, and the paths of attachments.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_write_client) @_noLocks
 func pm_write_client(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
+  guard !capture.installed.isSanitized else { return }
   let section = ClientSection(scratch: capture.session.scratch, output: capture.output)
   section.writeSimpleAnnotations()
   section.writeAnnotations()
@@ -180,8 +231,8 @@ func pm_write_client(_ argument: UnsafeMutableRawPointer) {
 func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   let section = TaskSection(
-    capture.installed.runtime.tasks, memory: capture.memory, scratch: capture.session.scratch,
-    regions: capture.regions, output: capture.output)
+    capture.installed.runtime.tasks, memory: capture.cachedMemory,
+    scratch: capture.session.scratch, regions: capture.cachedRegions, output: capture.output)
   section.write(
     capturing: capture.capturesItself ? capture.session.exception.threadID : 0,
     others: capture.session.threads)
@@ -194,11 +245,19 @@ func pm_write_tasks(_ argument: UnsafeMutableRawPointer) {
 func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.output.startArray(.threads)
+  let threads = capture.session.threads
   // A hung thread is written already.
   capture.threads.writeAll(
-    of: capture.session.threads, except: capture.session.exception.threadID,
-    limit: capture.installed.limits.otherThreadStack)
+    of: threads, except: capture.session.exception.threadID,
+    limit: stackShare(capture.installed.limits, threads: threads.count))
   capture.output.end()
+}
+
+/// The most bytes of one other thread's stack.
+private func stackShare(_ limits: CaptureLimits, threads: Int) -> Int {
+  var share = limits.otherThreadStacks.dividedReportingOverflow(by: threads).partialValue
+  if share < 1024 { share = 1024 }
+  return share < limits.otherThreadStack ? share & ~15 : limits.otherThreadStack
 }
 
 /// Writes the memory ranges that the program asked for; after the threads, which matter more.
@@ -207,6 +266,7 @@ func pm_write_threads(_ argument: UnsafeMutableRawPointer) {
 @c(pm_write_extra_memory) @_noLocks
 func pm_write_extra_memory(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
+  guard !capture.installed.isSanitized else { return }
   let section = ClientSection(scratch: capture.session.scratch, output: capture.output)
   section.writeMemory(capture.regions, limit: capture.installed.limits.extraMemory)
 }
@@ -226,7 +286,8 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
 func pm_write_link_map(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   writeLinkMap(
-    capture.installed.linker, memory: capture.memory, text: capture.regions, to: capture.output)
+    capture.installed.linker, memory: capture.cachedMemory, text: capture.cachedRegions,
+    to: capture.output)
 }
 
 /// Writes how well the dump went.
@@ -240,4 +301,63 @@ func pm_write_capture(_ argument: UnsafeMutableRawPointer) {
     entryTime: capture.session.exception.entryTime, output: capture.output)
   // The capturing thread is not in the table, unless it captures another one's hang.
   section.write(capture.session.threads, unlisted: capture.capturesItself ? 1 : 0)
+}
+
+/// Removes the dumps of hangs that a finished crash dump has overtaken; behind the dump, where a fault
+/// costs nothing of it.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_remove_hang_dumps) @_noLocks
+func pm_remove_hang_dumps(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  capture.shared.hangDumps.removeAllFiles(in: capture.session.files.directory.descriptor)
+}
+
+/// Puts the lines of the crash summary together.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_summary) @_noLocks
+func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  let (outcome, names) = (capture.session.outcome, capture.session.names)
+  let directory = unsafe capture.installed.paths.directory
+  var lines = SummaryLines(capture.installed.summary, processID: capture.shared.process.id)
+  // Swift's backtracer prints the rest.
+  if capture.session.exception.isBacktraced {
+    return unsafe lines.append(outcome, names, in: directory, isAlone: true)
+  }
+  // Without a dump nobody has read them yet, or not for this crash.
+  if !outcome.hasFile || capture.session.mappings.count == 0 { unsafe pm_read_mappings(argument) }
+  let (memory, scratch) = (capture.memory, capture.session.scratch)
+  lines.appendHead()
+  lines.append(capture.session.exception.signal)
+  let isSanitized = capture.installed.isSanitized
+  if !isSanitized {
+    let runtime = capture.installed.runtime
+    lines.appendMessage(
+      "message ", at: runtime.fatalMessageBuffer, skipping: 0, memory: memory, scratch: scratch)
+    // Behind its size, see pm_abort_message_pointer.
+    lines.appendMessage(
+      "abort-message ", at: runtime.abortMessagePointer, skipping: 4, memory: memory,
+      scratch: scratch)
+  }
+  lines.appendThread(
+    capture.session.exception.threadID, withName: !isSanitized, proc: capture.proc,
+    scratch: scratch)
+  unsafe lines.append(outcome, names, in: directory, isAlone: false)
+  if let context = capture.session.exception.signal.context {
+    lines.appendStack(
+      context, mappings: capture.session.mappings, memory: capture.cachedMemory, scratch: scratch)
+  }
+  lines.appendEnd()
+}
+
+/// Writes them to descriptor 2, if it is what it was at launch.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_standard_error) @_noLocks
+func pm_write_standard_error(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  let summary = capture.installed.summary
+  if capture.isSame(summary.standardError) { summary.write() }
 }

@@ -109,7 +109,6 @@ struct LandingPads {
     unsafe dump.pointee.armed = 0
   }
 
-  @_noLocks
   private func land(
     _ pad: UnsafeMutablePointer<pm_landing_pad>, _ signal: DeliveredSignal
   ) -> Bool {

@@ -22,12 +22,8 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var outcome = DumpOutcome()
   var counts = Counts()
-  /// The part of the crashing thread's stack that is in the dump already.
-  var writtenStack = WrittenStack()
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
-  /// Bytes of the crash summary that are ready to be written.
-  var summarySize = 0
 
   /// The top of the stack that the dump is taken on.
   let stackTop: UnsafeMutableRawPointer
@@ -36,13 +32,15 @@ struct Session: ~Copyable {
   let threads: ThreadTable
   let mappings: MappingTable
   let scratch: Scratch
+  /// Filled once the threads stand still.
+  let pages: PageCache
 
   @_noLocks
   init(
     installed: UnsafeMutablePointer<Installed>, shared: UnsafeMutablePointer<Shared>,
     names: DumpNames, files: SessionFiles, writer: consuming IntermediateDumpWriter,
     stackTop: UnsafeMutableRawPointer, landingPads: LandingPads,
-    threads: ThreadTable, mappings: MappingTable, scratch: Scratch
+    threads: ThreadTable, mappings: MappingTable, scratch: Scratch, pages: PageCache
   ) {
     unsafe self.installed = installed
     unsafe self.shared = shared
@@ -54,15 +52,13 @@ struct Session: ~Copyable {
     self.threads = threads
     self.mappings = mappings
     self.scratch = scratch
+    self.pages = pages
   }
 
   /// Threads that the dump has in a lesser way, or not at all.
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
-
-    @_noLocks
-    init() {}
   }
 }
 
@@ -117,9 +113,6 @@ struct SessionRunRecord {
   var file = HeldFile()
   /// The page of it that shows others that this process lives.
   var mapping = RecordMapping()
-
-  @_noLocks
-  init() {}
 }
 
 /// The progress of a dump.
@@ -145,6 +138,8 @@ struct Progress {
   var abandoned: UInt64 = 0
   /// The bit of the section that began last.
   var current: UInt64 = 0
+  /// The part of the crashing thread's stack that is in the dump already.
+  var writtenStack = WrittenStack()
 
   @_noLocks
   init() {}
@@ -164,4 +159,21 @@ struct Progress {
       if case .lost = file { true } else { false }
     }
   }
+}
+
+/// The outcome of the dump.
+///
+/// RUNS-DURING-CRASH.
+struct DumpOutcome {
+  /// True once a file was there to write to.
+  var hasFile = false
+  /// True once every byte of it, the end mark included, was written.
+  var isComplete = false
+  /// True once the name without `.locked` is its own.
+  var isRenamed = false
+  /// The errno of what failed first; 0 if nothing did.
+  var failure: Int32 = 0
+
+  @_noLocks
+  init() {}
 }

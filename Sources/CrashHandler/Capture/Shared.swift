@@ -25,6 +25,8 @@ struct Shared: ~Copyable {
   /// Threads that take a dump without a crash, and the dumps of hangs that last.
   let dumpingThreads: DumpingThreads
   let hangDumps: HangDumps
+  /// The session of dumps that `postmortem capture` requests; set at launch.
+  var requested: Capture?
   /// Alternate stacks for the threads that `startHandler` finds.
   let stackOffers: StackOffers
   var process: ProcessFacts

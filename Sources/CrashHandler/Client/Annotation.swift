@@ -10,6 +10,9 @@ internal import CSignalSafe
 /// connections.set(17)
 /// ```
 ///
+/// It is the process's: of many requests at once the report has the value of the one that set it
+/// last. Use `withContext` for values of a request.
+///
 /// Make it once and keep it, in a `static let` for example: name and room are taken for good, at
 /// most 400 annotations and some 800 KB in all. Setting takes well under a microsecond, never locks
 /// and never allocates, on any thread and any number of them at once; before `startHandler` too.

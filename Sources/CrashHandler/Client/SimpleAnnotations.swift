@@ -1,6 +1,8 @@
 /// Names and texts that every report of this process shows, for names that are not known
 /// beforehand.
 ///
+/// They are the process's; use `withContext` for values of a request.
+///
 /// Room for 64 names. Setting and removing never lock, on any thread and any number of them at
 /// once, before `startHandler` too; they look through the names, so an `Annotation` is faster. A
 /// crash in the middle shows the old value or the new one, whole. A forked child has its own copy.

@@ -21,9 +21,7 @@ struct CrashSignals {
   ///
   /// Never blocked in a handler of ours: blocked, the kernel would end the process at the next one
   /// instead of giving the landing pad a chance.
-  static var faults: UInt64 {
-    bit(SIGILL) | bit(SIGTRAP) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGSEGV) | bit(SIGSYS)
-  }
+  static var faults: UInt64 { HandledSignals.faults.rawValue }
 
   /// The signals that must reach a thread of ours or one that takes a dump: a fault its landing pad,
   /// the stop signals one that dumps while another captures, the watchdog's the one that captures.
@@ -37,12 +35,10 @@ struct CrashSignals {
   }
 
   /// Decides; changes nothing yet.
-  init(catchesBrokenPipe: Bool) {
-    var candidates =
-      Self.faults | Self.bit(SIGABRT) | Self.bit(SIGXCPU) | Self.bit(SIGXFSZ)
+  init(_ chosen: HandledSignals) {
+    var candidates = chosen.intersection([.standard, .brokenPipe]).rawValue
     // At a terminal, QUIT is a key that users press.
-    if isatty(STDIN_FILENO) == 0 { candidates |= Self.bit(SIGQUIT) }
-    if catchesBrokenPipe { candidates |= Self.bit(SIGPIPE) }
+    if isatty(STDIN_FILENO) != 0 { candidates &= ~Self.bit(SIGQUIT) }
     var previous: [Previous] = []
     previous.reserveCapacity(11)
     var mask: UInt64 = 0
@@ -109,9 +105,6 @@ struct CrashSignals {
   /// - Throws: `CrashHandlerError.notInstalled`, with all previous actions restored.
   func install() throws(CrashHandlerError) {
     unsafe pm_set_crash_handler(pm_crash_entry(pm_handle_crash))
-    let handler:
-      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-        unsafe pm_enter_crash
     if watchdogSignal != 0 {
       let watchdog:
         @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
@@ -121,21 +114,29 @@ struct CrashSignals {
         ~Self.faults)
     }
     for entry in previous {
-      let (signal, previous) = (entry.signal, entry.action)
-      // Whether a call that is interrupted goes on is for the program to choose, if it lives on; a
-      // signal that the kernel would have discarded interrupts none.
-      let restarts =
-        previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
-      let result = unsafe pm_install_handler(
-        signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restarts, ~Self.faults)
+      let result = Self.install(entry.signal, insteadOf: entry.action)
       var action = pm_signal_action()
-      guard result == 0, unsafe pm_sigaction(signal, nil, &action) == 0, action.handler > 1 else {
+      guard result == 0, unsafe pm_sigaction(entry.signal, nil, &action) == 0, action.handler > 1
+      else {
         restore()
         throw CrashHandlerError(
-          .notInstalled, "the kernel refuses a handler for signal \(signal)",
+          .notInstalled, "the kernel refuses a handler for signal \(entry.signal)",
           errno: result)
       }
     }
+  }
+
+  /// Puts the handler of one signal in; the error number if the kernel refuses.
+  static func install(_ signal: Int32, insteadOf previous: pm_signal_action) -> Int32 {
+    let handler:
+      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
+        unsafe pm_enter_crash
+    // Whether a call that is interrupted goes on is for the program to choose, if it lives on; a
+    // signal that the kernel would have discarded interrupts none.
+    let restarts =
+      previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
+    return unsafe pm_install_handler(
+      signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restarts, ~faults)
   }
 
   /// Returns our handler's action in the place of the default, as the kernel has it.

@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+internal import IntermediateDump
 internal import Synchronization
 
 /// Gives alternate stacks to the threads that exist when the handler starts.
@@ -82,7 +83,7 @@ struct EarlierThreads {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      guard let thread = Int32(name), !done.contains(thread) else { continue }
+      guard let thread = Int32(digits: name[...]), !done.contains(thread) else { continue }
       let blocked = blockedSignals(of: thread)
       if let blocked, Self.isBlocked(32, in: blocked) {
         closed += 1
@@ -182,7 +183,7 @@ struct EarlierThreads {
     // A SIGPROF still pending on a thread that blocks it by now would kill the process under the
     // default action. Ignoring a signal discards what is pending.
     var ignore = pm_signal_action()
-    ignore.handler = 1
+    ignore.handler = CSignalSafe.SIG_IGN
     _ = unsafe pm_sigaction(SIGPROF, &ignore, nil)
     _ = unsafe pm_sigaction(SIGPROF, &previousProfileAction, nil)
   }

@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+internal import IntermediateDump
 internal import PendingDumps
 
 /// The place of the arguments, the environment and the auxiliary vector, at the top of the main
@@ -36,8 +37,8 @@ struct EnvironmentRange {
     }
     for line in (SystemFile.text("/proc/self/maps") ?? "").lazyLines {
       let limits = line.prefix { $0 != " " }.split(separator: "-")
-      guard limits.count == 2, let first = UInt64(limits[0], radix: 16),
-        let last = UInt64(limits[1], radix: 16)
+      guard limits.count == 2, let first = UInt64(digits: limits[0], radix: 16),
+        let last = UInt64(digits: limits[1], radix: 16)
       else { continue }
       if start >= first, start < last { return EnvironmentRange(start: start, end: last) }
     }

@@ -48,6 +48,7 @@ enum HandlerInstaller {
     // A C library without memory for one more entry leaves children as before: their crashes leave
     // no report.
     _ = pthread_atfork(nil, nil, pm_handle_fork)
+    _ = pthread_atfork(nil, nil, pm_forget_thread_id)
     pm_set_continuation(pm_continue_run)
     if options.alternateStacksOnAllThreads {
       // First those to come, so that nobody is missed between the two.
@@ -69,7 +70,7 @@ enum HandlerInstaller {
       .bindMemory(to: Installed.self, capacity: 1)
     unsafe installed.initialize(
       to: try Installed(
-        limits: options.limits,
+        limits: options.limits, isSanitized: options.privacy > .full,
         timeLimit: Int(clamping: max(options.limits.time.wholeMilliseconds, 1)),
         forgone: options.forgoing.rawValue,
         paths: Installed.Paths(
@@ -81,6 +82,7 @@ enum HandlerInstaller {
           // Kernels before 5.14 do not tell; the largest frame that they know, with AVX-512, has
           // 3.5 KiB.
           frameSize: max(pm_minimum_signal_stack_size(), 4096)),
+        takesRequests: files.owningRun.takesRequests,
         environment: EnvironmentRange.current(from: files.owningRun.stackStart),
         runtime: runtimePlaces(),
         linker: linkerPlaces(),
@@ -90,9 +92,14 @@ enum HandlerInstaller {
           course: memory.tokens(files.owningRun.course?.encoded()),
           system: memory.tokens(facts.encodedSystem(bootID: files.owningRun.bootID))),
         faultStack: Installed.FaultStack(base: memory.stack(faultStackSize), size: faultStackSize),
-        summary: CrashSummary.prepare(
-          options: options, facts: facts, signals: signals, hasStandardError: hasStandardError,
-          memory: &memory),
+        // None where descriptor 2 was closed, and in a program with more rights than whoever started
+        // it: what that one reads there must not tell where its memory and files lie.
+        summary: CrashSummary(
+          signals: options.writesSummary && hasStandardError && pm_is_secure() == 0
+            ? signals.mask : 0,
+          standardError: HeldFile(STDERR_FILENO), product: memory.ownBytes(facts.product),
+          version: memory.ownBytes(facts.version),
+          memory: Scratch(memory.pages(CrashSummary.byteCount), size: CrashSummary.byteCount)),
         filesOwner: (files.owner?.user ?? 0, files.owner?.group ?? 0),
         mapsRecords: files.recordMapping.isMapped))
     return unsafe installed
@@ -140,6 +147,15 @@ enum HandlerInstaller {
         fifo: HeldFile(files.fifoDescriptor), proc: HeldFile(proc)),
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: !options.forgoing.contains(.filePosition))
+    // The next one's names; it shares the other memory, which one thread at a time uses.
+    unsafe shared.pointee.requested = try memory.session(
+      sharing: capture,
+      names: DumpNames(
+        locked: memory.text(files.lockedName.description), finished: memory.text(finished),
+        runRecord: memory.text(files.lockedName.with(role: .runRecord).description),
+        fifo: memory.text(files.lockedName.with(role: .fifo).description),
+        reportIDOffset: finished.utf8.count - ReportName.textLength, reportID: memory.piece(16),
+        areNew: true))
     if !options.forgoing.contains(.timers) {
       capture.session.time.timer = WatchdogTimer.make(signal: signals.watchdogSignal)
     }

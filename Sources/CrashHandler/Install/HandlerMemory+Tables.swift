@@ -15,8 +15,11 @@ extension HandlerMemory {
   mutating func threads(
     capacity: Int, countWord: FutexWord
   ) throws(CrashHandlerError) -> ThreadTable {
-    unsafe ThreadTable(
-      base: try pages(capacity * ThreadTable.stride), capacity: capacity, countWord: countWord)
+    let slotCount = ThreadTable.slotCount(capacity)
+    return unsafe ThreadTable(
+      base: try pages(capacity * ThreadTable.stride),
+      slots: try pages(slotCount * 4).bindMemory(to: UInt32.self, capacity: slotCount),
+      capacity: capacity, countWord: countWord)
   }
 
   /// Cuts off a table of 65,536 mappings and 8 MiB of their text.
@@ -52,8 +55,8 @@ extension HandlerMemory {
   }
 
   /// Cuts off a copy of encoded tokens; none for those that could not be encoded.
-  mutating func tokens(_ tokens: [UInt8]?) throws(CrashHandlerError) -> EncodedTokens {
-    unsafe EncodedTokens(try bytes(tokens ?? []), count: tokens?.count ?? 0)
+  mutating func tokens(_ tokens: [UInt8]?) throws(CrashHandlerError) -> Bytes {
+    unsafe Bytes(try bytes(tokens ?? []), count: tokens?.count ?? 0)
   }
 
   /// Cuts off a session with memory of its own, for a dump without a crash.
@@ -64,6 +67,26 @@ extension HandlerMemory {
       handlers.session.installed, handlers.session.shared, names: names, files: files,
       threads: threads, limits: handlers.installed.limits,
       asksFile: handlers.session.writer.asksFile)
+  }
+
+  /// Cuts off a session that uses stack, tables and buffer of the handler's own, for a thread that owns
+  /// these (`Shared.owner`).
+  mutating func session(
+    sharing handlers: Capture, names: DumpNames
+  ) throws(CrashHandlerError) -> Capture {
+    let session = unsafe try piece(MemoryLayout<Session>.size)
+      .bindMemory(to: Session.self, capacity: 1)
+    unsafe session.initialize(
+      to: try Session(
+        installed: handlers.session.installed, shared: handlers.session.shared, names: names,
+        files: SessionFiles(
+          dump: HeldFile(), directory: handlers.session.files.directory, fifo: HeldFile(),
+          proc: handlers.session.files.proc),
+        writer: handlers.session.writer.sharingBuffer(), stackTop: handlers.session.stackTop,
+        landingPads: landingPads(), threads: handlers.session.threads,
+        mappings: handlers.session.mappings, scratch: handlers.session.scratch,
+        pages: handlers.session.pages))
+    return unsafe Capture(session)
   }
 
   /// Cuts off a session with memory of its own.
@@ -82,7 +105,8 @@ extension HandlerMemory {
         writer: writer(to: files.dump.descriptor, limits: limits),
         stackTop: stack(Self.captureStackSize) + Self.captureStackSize,
         landingPads: landingPads(), threads: threads, mappings: mappings(),
-        scratch: Scratch(pages(Self.scratchSize), size: Self.scratchSize)))
+        scratch: Scratch(pages(Self.scratchSize), size: Self.scratchSize),
+        pages: PageCache(base: pages(PageCache.byteCount))))
     unsafe session.pointee.writer.asksFile = asksFile
     return unsafe Capture(session)
   }

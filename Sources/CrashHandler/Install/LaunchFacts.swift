@@ -11,6 +11,7 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
+  let privacy: ReportPrivacy
   let executablePath: String?
   let cgroup = Cgroup.current()
 
@@ -37,6 +38,7 @@ struct LaunchFacts {
       if let limit = SystemFile.integer("/proc/sys/vm/max_map_count") {
         writer.unsigned(.mappingLimit, limit)
       }
+      if privacy > .full { writer.unsigned(.privacy, UInt64(privacy.rawValue), width: 1) }
       if let interval = Self.watchdogInterval() { writer.unsigned(.watchdogInterval, interval) }
       writer.end()
     }
@@ -67,10 +69,10 @@ struct LaunchFacts {
       writer.text(.processorModel, processor.flatMap { Self.value(of: "model name", in: $0) })
       writer.end()
       writer.startArray(.annotations)
-      for (name, value) in annotations.isEmpty ? [] : annotations.sorted(by: { $0.key < $1.key }) {
+      for name in annotations.keys.sorted() {
         writer.startMap(.annotation)
         writer.text(.annotationName, name)
-        writer.text(.annotationValue, value)
+        writer.text(.annotationValue, annotations[name])
         writer.end()
       }
       writer.end()
@@ -80,15 +82,19 @@ struct LaunchFacts {
   /// Nanoseconds after which the service manager takes this process for hung; nil where it does
   /// not.
   ///
+  /// Nil also in a program with more rights than its caller's, whose environment is the caller's.
+  ///
   /// Source: sd_watchdog_enabled(3).
   static func watchdogInterval() -> UInt64? {
-    if let text = unsafe getenv("WATCHDOG_PID"), let process = unsafe Int32(String(cString: text)),
+    guard pm_is_secure() == 0 else { return nil }
+    if let text = unsafe getenv("WATCHDOG_PID"),
+      let process = unsafe Int32(digits: String(cString: text)[...]),
       process != getpid()
     {
       return nil
     }
     guard let text = unsafe getenv("WATCHDOG_USEC"),
-      let interval = unsafe UInt64(String(cString: text)), interval > 0
+      let interval = unsafe UInt64(digits: String(cString: text)[...]), interval > 0
     else { return nil }
     let (nanoseconds, overflow) = interval.multipliedReportingOverflow(by: 1000)
     return overflow ? nil : nanoseconds

@@ -28,9 +28,14 @@ struct PendingDumpFiles: ~Copyable {
   /// The files' owner, if this process is root and the database another user's.
   let owner: DirectoryOwner?
 
+  /// The database's path where it is a directory in the mount point that was given.
+  private(set) var placeInMountPoint: String?
+  /// The mode of the files, which a group may share.
+  let fileMode: UInt32
+
   private let directory: String
-  private var createdNames: [String] = []
-  private var openDescriptors: [Int32] = []
+  /// Files made so far: first the FIFO, then the run record, then the locked dump.
+  private var createdCount = 0
   private var isKept = false
 
   /// Makes the directories, then FIFO, run record and locked file, in this order: a locked file never
@@ -50,24 +55,16 @@ struct PendingDumpFiles: ~Copyable {
     let reportID = ReportID()
     guard let name = PendingDumpName(identifier: identifier, reportID: reportID, role: .locked)
     else { throw CrashHandlerError(.invalidIdentifier, "'\(identifier)'") }
-    let directory = database + "/" + PendingDumpName.directory
-    var directoryDescriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if directoryDescriptor < 0 {
-      try makeDirectory(database)
-      try makeDirectory(directory)
-      directoryDescriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    }
-    guard directoryDescriptor >= 0 else { throw error("open the directory", directory) }
+    let (place, database, directory, directoryDescriptor, owner) = try openDirectories(database)
     var files = PendingDumpFiles(
       lockedName: name, database: absolutePath(database), directory: directory,
-      directoryDescriptor: directoryDescriptor, owner: owner(of: database), owningRun: record)
-    files.owner?.give(directoryDescriptor)
+      directoryDescriptor: directoryDescriptor, owner: owner, owningRun: record)
+    files.placeInMountPoint = place
     PendingDumpBound(
       directoryDescriptor: directoryDescriptor, identifier: identifier, host: host
     ).apply(wholly: PendingDumpBound.isDue(for: reportID))
     try files.makeFIFO(name.with(role: .fifo).description)
-    files.recordDescriptor = try files.writeRunRecord(
-      record, as: name.with(role: .runRecord).description)
+    try files.writeRunRecord(record, as: name.with(role: .runRecord).description)
     files.descriptor = try files.create(name.description)
     // Blocks of the file are held now, so that the dump can be written when the disk is full. A
     // file system that cannot hold blocks (EOPNOTSUPP) only loses this.
@@ -81,12 +78,12 @@ struct PendingDumpFiles: ~Copyable {
   ) {
     self.owner = owner
     self.owningRun = owningRun
+    fileMode = DatabaseDirectory.fileMode(in: directoryDescriptor)
     databasePath = database
     reportID = lockedName.reportID
     self.lockedName = lockedName
     self.directory = directory
     self.directoryDescriptor = directoryDescriptor
-    openDescriptors = [directoryDescriptor]
   }
 
   /// Leaves the files where they are, and open, for the rest of the process's life.
@@ -98,8 +95,17 @@ struct PendingDumpFiles: ~Copyable {
     guard !isKept else { return }
     var mapping = recordMapping
     mapping.remove()
-    for name in createdNames { unsafe unlinkat(directoryDescriptor, name, 0) }
-    for descriptor in openDescriptors { close(descriptor) }
+    if createdCount > 0 { remove(.fifo) }
+    if createdCount > 1 { remove(.runRecord) }
+    if createdCount > 2 { remove(.locked) }
+    if fifoDescriptor >= 0 { close(fifoDescriptor) }
+    if recordDescriptor >= 0 { close(recordDescriptor) }
+    if descriptor >= 0 { close(descriptor) }
+    close(directoryDescriptor)
+  }
+
+  private func remove(_ role: PendingDumpName.Role) {
+    unsafe unlinkat(directoryDescriptor, lockedName.with(role: role).description, 0)
   }
 
   // MARK: - Steps
@@ -109,52 +115,47 @@ struct PendingDumpFiles: ~Copyable {
     guard unsafe mkfifoat(directoryDescriptor, name, 0o600) == 0 else {
       throw Self.error("make a FIFO in", directory)
     }
-    createdNames.append(name)
-    let descriptor = unsafe openat(
+    createdCount += 1
+    fifoDescriptor = unsafe openat(
       directoryDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-    guard descriptor >= 0 else { throw Self.error("open a FIFO in", directory) }
-    owner?.give(descriptor)
-    openDescriptors.append(descriptor)
-    fifoDescriptor = descriptor
+    guard fifoDescriptor >= 0 else { throw Self.error("open a FIFO in", directory) }
+    _ = fchmod(fifoDescriptor, fileMode)
+    owner?.give(fifoDescriptor)
   }
 
   private mutating func writeRunRecord(
     _ record: RunRecord, as name: String
-  ) throws(CrashHandlerError) -> Int32 {
-    let (descriptor, isMapped) = try mapRunRecord(as: name)
+  ) throws(CrashHandlerError) {
     var record = record
-    record.isMapped = isMapped
+    record.isMapped = try mapRunRecord(as: name)
     if record.course != nil {
-      followsRun = Self.write(record, to: descriptor)
-      if followsRun { return descriptor }
+      followsRun = Self.write(record, to: recordDescriptor)
+      if followsRun { return }
       // Too large for a limit on the size of files; who the owner is fits into a few hundred bytes.
-      ftruncate(descriptor, 0)
-      lseek(descriptor, 0, SEEK_SET)
+      ftruncate(recordDescriptor, 0)
+      lseek(recordDescriptor, 0, SEEK_SET)
     }
     record.course = nil
-    guard Self.write(record, to: descriptor) else { throw Self.error("write a file in", directory) }
-    return descriptor
+    guard Self.write(record, to: recordDescriptor) else {
+      throw Self.error("write a file in", directory)
+    }
   }
 
   /// Makes the file, maps it, and asks the kernel whether that shows, as a converter asks later:
   /// without any other open end for writing.
   ///
-  /// - Returns: the file, open for writing only, and whether a converter can tell by the mapping
-  ///   that this process lives.
-  private mutating func mapRunRecord(
-    as name: String
-  ) throws(CrashHandlerError) -> (descriptor: Int32, isMapped: Bool) {
-    let first = try create(name)
-    recordMapping = RecordMapping(of: first)
-    guard recordMapping.isMapped else { return (first, false) }
-    openDescriptors.removeLast()
-    close(first)
+  /// - Returns: whether a converter can tell by the mapping that this process lives.
+  private mutating func mapRunRecord(as name: String) throws(CrashHandlerError) -> Bool {
+    recordDescriptor = try create(name)
+    recordMapping = RecordMapping(of: recordDescriptor)
+    guard recordMapping.isMapped else { return false }
+    close(recordDescriptor)
     let isShown = RecordLease.probe(name, in: directoryDescriptor) == .refused
     if !isShown { recordMapping.remove() }
-    let second = unsafe openat(directoryDescriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard second >= 0 else { throw Self.error("open a file in", directory) }
-    openDescriptors.append(second)
-    return (second, isShown)
+    recordDescriptor = unsafe openat(
+      directoryDescriptor, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard recordDescriptor >= 0 else { throw Self.error("open a file in", directory) }
+    return isShown
   }
 
   /// False if the file did not become whole.
@@ -172,28 +173,32 @@ struct PendingDumpFiles: ~Copyable {
     let descriptor = unsafe openat(
       directoryDescriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw Self.error("make a file in", directory) }
+    // Whatever the umask is: a converter has to open it.
+    _ = fchmod(descriptor, fileMode)
     owner?.give(descriptor)
-    createdNames.append(name)
-    openDescriptors.append(descriptor)
+    createdCount += 1
     return descriptor
   }
 
-  private static func owner(of database: String) -> DirectoryOwner? {
-    guard geteuid() == 0 else { return nil }
-    let descriptor = unsafe open(database, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    return DirectoryOwner(of: descriptor)
-  }
-
-  /// Makes a directory and those above it that are missing.
-  private static func makeDirectory(_ path: String) throws(CrashHandlerError) {
-    if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
-      try makeDirectory(String(path[..<slash]))
-      if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+  /// Opens database and pending directory as a converter opens them; makes what is missing.
+  private static func openDirectories(
+    _ path: String
+  ) throws(CrashHandlerError) -> (String?, String, String, Int32, DirectoryOwner?) {
+    do throws(DatabaseDirectory.Failure) {
+      let given = try DatabaseDirectory.absolute(path)
+      let database = DatabaseDirectory.place(given)
+      let root = try DatabaseDirectory.open(database, creating: true)
+      defer { close(root) }
+      let directory = database + "/" + PendingDumpName.directory
+      let pending = try DatabaseDirectory.open(
+        PendingDumpName.directory, in: root, path: directory, creating: true)
+      return (
+        database == given ? nil : database, database, directory, pending, DirectoryOwner(of: root)
+      )
+    } catch {
+      throw CrashHandlerError(
+        .unusableDatabase, error.context + advice(error.errno), errno: error.errno)
     }
-    throw error("make the directory", path)
   }
 
   /// As realpath(3); the path itself where that fails.
@@ -205,18 +210,20 @@ struct PendingDumpFiles: ~Copyable {
 
   private static func error(_ action: String, _ path: String) -> CrashHandlerError {
     let number = errno
-    let advice =
-      switch number {
-      case EACCES, EPERM: "; give this user write permission, or name another directory"
-      case EROFS: "; name a directory on a disk that is writable, such as a mounted volume"
-      case ENOENT: "; make its parent directory first"
-      case ENOTDIR: "; a part of the path is a file"
-      case ENOSPC, EDQUOT: "; free some space"
-      case EFBIG: "; raise the limit on the size of files (ulimit -f)"
-      default: ""
-      }
     return CrashHandlerError(
-      .unusableDatabase, "cannot \(action) '\(path)'\(advice)", errno: number)
+      .unusableDatabase, "cannot \(action) '\(path)'\(advice(number))", errno: number)
+  }
+
+  private static func advice(_ number: Int32) -> String {
+    switch number {
+    case EACCES, EPERM: "; give this user write permission, or name another directory"
+    case EROFS: "; name a directory on a disk that is writable, such as a mounted volume"
+    case ENOENT: "; make its parent directory first"
+    case ENOTDIR: "; a part of the path is a file"
+    case ENOSPC, EDQUOT: "; free some space"
+    case EFBIG: "; raise the limit on the size of files (ulimit -f)"
+    default: ""
+    }
   }
 }
 

@@ -13,9 +13,19 @@ extension Handler {
   /// number of threads may call it; a crash meanwhile is captured. Never call it from a signal
   /// handler.
   ///
-  /// - Parameter stopsThreads: whether to stop other threads during the dump, so that those that
-  ///   run have registers and stacks too. Their calls of `nanosleep`, `poll` and `epoll_wait` may
-  ///   end with EINTR.
+  /// The calling thread's stack, context (`withContext`) and breadcrumbs are those of this call, so
+  /// call it where the problem is seen, on the thread that sees it.
+  ///
+  /// - Parameters:
+  ///   - reason: headline and signature of the report; cut to 512 bytes. Reports of one reason are
+  ///     one group, so leave out what differs each time, and pass that as an annotation.
+  ///   - error: its type and `String(describing:)` are kept, cut to 256 and 1024 bytes; without a
+  ///     reason the text is the headline, and the type begins the signature.
+  ///   - annotations: of this report alone, before those of `startHandler` of the same names; the
+  ///     first 64 by name, names cut to 128 and values to 1024 bytes.
+  ///   - stopsThreads: whether to stop other threads during the dump, so that those that run have
+  ///     registers and stacks too. Their calls of `nanosleep`, `poll` and `epoll_wait` may end with
+  ///     EINTR.
   /// - Returns: the ID that the report will have.
   /// - Throws: `CrashHandlerError` if memory was refused, or the dump could not be written; no file
   ///   is left then.
@@ -23,9 +33,11 @@ extension Handler {
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)
   public func dumpWithoutCrash(
+    reason: String? = nil, error: (any Error)? = nil, annotations: [String: String] = [:],
     stopsThreads: Bool = false
   ) throws(CrashHandlerError) -> ReportID {
-    let dump = try LiveDump(.program(stopsThreads: stopsThreads))
+    let dump = try LiveDump(
+      .program(stopsThreads: stopsThreads), details: DumpDetails(reason, error, annotations))
     return try dump.take()
   }
 
@@ -36,16 +48,18 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - path: a file that must not exist; made, mode 0600.
-  ///   - stopsThreads: as with the other form.
+  ///   - reason, error, annotations, stopsThreads: as with the other form.
   /// - Returns: the ID that the report will have.
   /// - Throws: `CrashHandlerError`, also where the file cannot be made; then there is none.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessingAtPath.
   @discardableResult @inline(never)
   public func dumpWithoutCrash(
-    to path: String, stopsThreads: Bool = false
+    to path: String, reason: String? = nil, error: (any Error)? = nil,
+    annotations: [String: String] = [:], stopsThreads: Bool = false
   ) throws(CrashHandlerError) -> ReportID {
-    let dump = try LiveDump(.program(stopsThreads: stopsThreads))
+    let dump = try LiveDump(
+      .program(stopsThreads: stopsThreads), details: DumpDetails(reason, error, annotations))
     let descriptor = unsafe open(
       path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
@@ -69,5 +83,43 @@ extension DumpRequest {
     request.kind = .program
     request.stops = stopsThreads ? .all : .none
     return request
+  }
+}
+
+/// A program's words about a dump that it requests, as tokens.
+struct DumpDetails {
+  /// Tokens inside the map of the request.
+  let request: [UInt8]?
+  /// The annotations of this dump, in front of those of the process.
+  let annotations: [UInt8]?
+
+  init(_ reason: String?, _ error: (any Error)?, _ annotations: [String: String]) {
+    request = IntermediateDumpEncoding.encode(sizeHint: 4096) { writer in
+      writer.cut(.requestReason, reason == "" ? nil : reason, 512)
+      if let error {
+        writer.cut(.requestErrorType, String(describing: type(of: error)), 256)
+        writer.cut(.requestErrorText, String(describing: error), 1024)
+      }
+    }
+    self.annotations = IntermediateDumpEncoding.encode(sizeHint: 4096) { writer in
+      writer.startArray(.annotations)
+      for name in annotations.keys.sorted().prefix(64) {
+        writer.startMap(.annotation)
+        writer.cut(.annotationName, name, 128)
+        writer.cut(.annotationValue, annotations[name], 1024)
+        writer.end()
+      }
+      writer.end()
+    }
+  }
+}
+
+extension IntermediateDumpWriter {
+  /// Writes a text, of a longer one the first characters; nothing for nil.
+  fileprivate mutating func cut(_ key: IntermediateDumpKey, _ text: String?, _ limit: Int) {
+    guard let text else { return }
+    unsafe ClientText.withBytes(of: text, atMost: limit) { bytes, count in
+      unsafe property(key, bytes, count: count)
+    }
   }
 }

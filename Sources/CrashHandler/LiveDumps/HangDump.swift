@@ -102,8 +102,7 @@ package struct HangDump: Sendable {
     close(dumps)
   }
 
-  /// Has it removed by the end of the process, unless that is killed: nobody wants to know any more
-  /// whether what hangs will answer.
+  /// Has it removed by the end of the process, unless that is killed: its watch was stopped.
   package func expectExit() { dumps?.expectExit(index) }
 
   /// Leaves it to be made a report, though what hung answered.
@@ -130,10 +129,4 @@ package struct HangDump: Sendable {
   private static var directory: Int32? {
     Capture.ofHandler?.session.files.directory.descriptor
   }
-}
-
-/// Keeps the program's signals from a thread of ours, but for those of the handler.
-package func blockProgramSignals() {
-  guard let capture = Capture.ofHandler else { return }
-  SignalMask.set(~capture.installed.signals.open)
 }

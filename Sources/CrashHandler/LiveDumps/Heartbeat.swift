@@ -1,6 +1,13 @@
 internal import CSignalSafe
+internal import Glibc
 package import IntermediateDump
 internal import PendingDumps
+internal import Synchronization
+
+/// The dump of a hang that lasts, as the hang monitors last said; held while a heartbeat is written.
+private let lastHang = Mutex<ReportID?>(nil)
+/// Milliseconds.
+private let heartbeatInterval = Atomic<Int>(0)
 
 /// Writes down what this process sees now, over its last heartbeat in the run record.
 ///
@@ -10,6 +17,30 @@ internal import PendingDumps
 ///
 /// - Parameter hangReport: the dump of a hang that lasts.
 package func writeHeartbeat(hangReport: ReportID?) {
+  lastHang.withLock { last in
+    last = hangReport
+    writeEvidence(hangReport)
+  }
+}
+
+/// Starts a thread that writes a heartbeat now and after each interval, for
+/// `HandlerOptions.heartbeatInterval`.
+func startHeartbeats(every interval: Duration) throws(CrashHandlerError) {
+  heartbeatInterval.store(
+    Int(min(max(interval.wholeMilliseconds, 100), 86_400_000)), ordering: .relaxed)
+  unsafe try HelperThread.start { _ in
+    HelperThread.prepare("heartbeat")
+    let milliseconds = heartbeatInterval.load(ordering: .relaxed)
+    while true {
+      lastHang.withLock { writeEvidence($0) }
+      var time = timespec(
+        tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
+      unsafe clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nil)
+    }
+  }
+}
+
+private func writeEvidence(_ hangReport: ReportID?) {
   guard let capture = Capture.ofHandler else { return }
   let file = RunNoteFile(capture)
   guard file.isOurs else { return }
@@ -18,10 +49,35 @@ package func writeHeartbeat(hangReport: ReportID?) {
   cgroup.close()
   evidence.lockedFiles = LockedFiles.current()
   evidence.hangReport = hangReport
+  if !capture.installed.isSanitized {
+    evidence.breadcrumbs = ClientMemory.ofProcess.breadcrumbs.last(8)
+  }
   guard let bytes = evidence.heartbeatBytes() else { return }
   unsafe bytes.withUnsafeBytes { buffer in
     if let base = buffer.baseAddress {
       _ = unsafe file.write(base, buffer.count, at: RunEvidence.heartbeatOffset)
     }
+  }
+}
+
+extension BreadcrumbRing {
+  /// The last ones that are whole, oldest first; for ordinary code.
+  fileprivate func last(_ count: UInt64) -> [RunEvidence.Breadcrumb] {
+    let slot = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stride, alignment: 8)
+    defer { unsafe slot.deallocate() }
+    guard let base = slot.baseAddress else { return [] }
+    let end = leftCount
+    var found: [RunEvidence.Breadcrumb] = []
+    for number in (end > count ? end - count : 0)..<end {
+      let size = unsafe read(number, into: base)
+      guard size >= 0 else { continue }
+      let text = unsafe UnsafeRawBufferPointer(rebasing: slot[Self.textOffset...].prefix(size))
+      unsafe found.append(
+        RunEvidence.Breadcrumb(
+          uptime: base.load(fromByteOffset: 16, as: UInt64.self),
+          threadID: base.load(fromByteOffset: 24, as: UInt32.self),
+          text: String(decoding: text, as: UTF8.self)))
+    }
+    return found
   }
 }

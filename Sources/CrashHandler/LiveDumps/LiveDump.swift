@@ -1,6 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 
 /// One dump without a crash: a session, memory and a file of its own beside the handler's.
 ///
@@ -22,11 +23,13 @@ struct LiveDump: ~Copyable {
   ///
   /// - Parameters:
   ///   - request: why, and which threads are stopped.
+  ///   - details: what the program says about it.
   ///   - subject: the thread that comes first in the report; nil for the calling one.
   ///   - name: of what hung.
   ///   - suffix: what the finished file's name ends in.
   init(
-    _ request: DumpRequest, name: String = "", subject: Int32? = nil, suffix: String = ""
+    _ request: DumpRequest, name: String = "", details: DumpDetails? = nil, subject: Int32? = nil,
+    suffix: String = ""
   ) throws(CrashHandlerError) {
     guard let handlers = Capture.ofHandler else { throw CrashHandlerError.handlerNotStarted }
     guard OwnProcess(handlers).become() else {
@@ -42,6 +45,10 @@ struct LiveDump: ~Copyable {
     capture.session.request = request
     unsafe capture.session.request.name = try memory.bytes(bytes)
     capture.session.request.nameCount = bytes.count
+    if let details {
+      capture.session.request.details = try memory.tokens(details.request)
+      capture.session.request.annotations = try memory.tokens(details.annotations)
+    }
     capture.session.exception.threadID = subject ?? threadID
     if subject == nil {
       capture.session.exception.signal = unsafe DeliveredSignal(context: SignalContext(context))
@@ -145,7 +152,9 @@ struct LiveDump: ~Copyable {
     unsafe pm_call_on_stack(
       capture.session.stackTop, pm_capture_dump, capture.argument)
     if stops { leave() }
-    return try result()
+    let reportID = try result()
+    OutcomeCounters.count(\.written)
+    return reportID
   }
 
   /// Waits for an entry in the table of threads that dump.

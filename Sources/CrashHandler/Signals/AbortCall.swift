@@ -8,7 +8,7 @@ internal import CSignalSafe
 struct AbortCall {
   /// Words above the stack pointer among which raise() has its return address into abort(): behind
   /// the signal mask of 16 words that pthread_kill() keeps.
-  private static var words: Int { @_noLocks get { 64 } }
+  private static var words: Int { 64 }
 
   private let capture: Capture
 

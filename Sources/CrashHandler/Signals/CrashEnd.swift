@@ -157,7 +157,6 @@ struct CrashEnd {
   }
 
   /// Puts the action back that a signal had before ours.
-  @_noLocks
   private func restore(_ number: Int32) {
     var attempts = 0
     while attempts < 3 {
@@ -170,7 +169,6 @@ struct CrashEnd {
   ///
   /// A fault is known by its code: positive, and one the hardware sets. Not SI_KERNEL: a breakpoint
   /// has it and does not recur. A memory error reported late (BUS_MCEERR_AO) does not either.
-  @_noLocks
   private func recurs(_ signal: Int32, code: Int32) -> Bool {
     switch signal {
     case SIGSEGV: code >= 1 && code <= SEGV_PKUERR
@@ -183,7 +181,6 @@ struct CrashEnd {
 
   /// True where the memory that was not there is there now: another thread has mapped it meanwhile,
   /// or a first-chance handler, and running the instruction again would go on.
-  @_noLocks
   private func isMended(_ signal: DeliveredSignal) -> Bool {
     // Only at the end of the crash that was captured.
     guard
@@ -198,13 +195,11 @@ struct CrashEnd {
 
   /// An arm64 thread stands at its breakpoint, an x86 one behind it.
   private var breakpointRecurs: Bool {
-    @_noLocks get {
-      #if arch(arm64)
-        true
-      #else
-        false
-      #endif
-    }
+    #if arch(arm64)
+      true
+    #else
+      false
+    #endif
   }
 }
 
@@ -257,7 +252,7 @@ enum CrashFate {
 @safe
 struct LateEnd {
   /// In milliseconds: long enough for a loaded machine to run one instruction.
-  private static var time: Int { @_noLocks get { 1000 } }
+  private static var time: Int { 1000 }
 
   private let capture: Capture
 

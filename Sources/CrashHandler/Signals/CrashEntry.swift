@@ -40,7 +40,7 @@ private func pm_in_crash(
   let threadID = pm_gettid()
   if let dump = capture.shared.dumpingThreads.capture(of: threadID) {
     let interrupted = InterruptedDump(dump)
-    if interrupted.land(crash) { return }
+    if interrupted.land(crash) || interrupted.postpone(crash) { return }
     interrupted.abandon(threadID)
   }
   if capture.shared.owner.value == UInt32(bitPattern: threadID) {
@@ -110,7 +110,6 @@ private func pm_in_crash(
 /// kernel does so only when that one returns.
 ///
 /// It may leave by siglongjmp instead.
-@_noLocks
 private func goBack(_ context: SignalContext?, mask: UInt64) {
   context?.restoreSignalStack()
   SignalMask.set(mask)
@@ -126,7 +125,6 @@ func unblock(_ signals: UInt64) {
   while attempts < 3 && !SignalMask.unblock(signals) { attempts &+= 1 }
 }
 
-@_noLocks
 private func setMask(_ signals: UInt64) {
   var attempts = 0
   while attempts < 3 && !SignalMask.set(signals) { attempts &+= 1 }

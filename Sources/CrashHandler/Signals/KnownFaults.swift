@@ -12,8 +12,8 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct KnownFaults {
-  private static var capacity: Int { @_noLocks get { 16 } }
-  private static var stride: Int { @_noLocks get { 48 } }
+  private static var capacity: Int { 16 }
+  private static var stride: Int { 48 }
   /// Bytes of the table.
   ///
   /// Of an entry: the fault (32), and at 40 a word, twice its number, and one more once its handler
@@ -81,7 +81,6 @@ struct KnownFaults {
   }
 
   /// The entry of a fault's thread; -1 if there is none.
-  @_noLocks
   private func index(of fault: FaultIdentity) -> Int {
     var index = 0
     while index < KnownFaults.capacity {
@@ -91,12 +90,10 @@ struct KnownFaults {
     return -1
   }
 
-  @_noLocks
   private func place(_ index: Int) -> UnsafeMutablePointer<FaultIdentity> {
     unsafe (base + index &* KnownFaults.stride).assumingMemoryBound(to: FaultIdentity.self)
   }
 
-  @_noLocks
   private func word(_ index: Int) -> FutexWord {
     unsafe FutexWord(
       (base + (index &* KnownFaults.stride &+ 40)).assumingMemoryBound(to: UInt32.self))
@@ -138,7 +135,6 @@ struct FaultIdentity {
       address: information.faultAddress)
   }
 
-  @_noLocks
   private init(
     signal: Int32, threadID: Int32, instructionPointer: UInt64, stackPointer: UInt64,
     address: UInt64
@@ -150,10 +146,9 @@ struct FaultIdentity {
     self.address = address
   }
 
-  var isNone: Bool { @_noLocks get { signal == 0 } }
+  fileprivate var isNone: Bool { signal == 0 }
 
-  @_noLocks
-  func isOfThread(of other: FaultIdentity) -> Bool { threadID == other.threadID }
+  fileprivate func isOfThread(of other: FaultIdentity) -> Bool { threadID == other.threadID }
 
   @_noLocks
   func isEqual(to other: FaultIdentity) -> Bool {

@@ -14,9 +14,9 @@ internal import CSignalSafe
 @safe
 struct OwnProcess {
   // Values of the mark; while a thread makes the copy its own, that thread's ID with the last bit.
-  private static var wiped: UInt32 { @_noLocks get { 0 } }
+  private static var wiped: UInt32 { 0 }
   static var whole: UInt32 { @_noLocks get { 1 } }
-  private static var inWork: UInt32 { @_noLocks get { 1 &<< 31 } }
+  private static var inWork: UInt32 { 1 &<< 31 }
 
   private let capture: Capture
 
@@ -33,6 +33,14 @@ struct OwnProcess {
       let processID = pm_getpid()
       return processID < 0 || processID == capture.shared.process.id
     }
+  }
+
+  /// True for a signal that a thread of the process which the state speaks of has sent to one thread,
+  /// and that has not come to a copy.
+  @_noLocks
+  func hasSent(_ signal: SignalInformation?) -> Bool {
+    guard let signal, capture.shared.copyMark.value == OwnProcess.whole else { return false }
+    return signal.code == SI_TKILL && signal.sender == capture.shared.process.id
   }
 
   /// Makes a copy its own; true in the process that the state then speaks of.
@@ -62,8 +70,7 @@ struct OwnProcess {
   }
 
   /// Called by our atfork handler: the process is a copy also where the kernel does not tell.
-  @_noLocks
-  func becomeForked() {
+  fileprivate func becomeForked() {
     if !capture.shared.wipesMark { capture.shared.copyMark.store(OwnProcess.wiped) }
     _ = become()
   }
@@ -73,7 +80,6 @@ struct OwnProcess {
   ///
   /// A crash makes files of its own. Under the rules of crash code also at a fork, because a child of
   /// a process with threads may do no more.
-  @_noLocks
   private func leaveParent() {
     // Not if the program had closed them: the numbers may be somebody else's.
     DumpFile(capture).close()
@@ -112,7 +118,6 @@ struct OwnProcess {
   }
 
   /// Closes the descriptors of the parent's hang dumps; the files are the parent's.
-  @_noLocks
   private func leaveHangDumps() {
     let dumps = capture.shared.hangDumps
     var index = 0
@@ -181,8 +186,7 @@ private struct StandardPlaces {
     self.taken = taken
   }
 
-  @_noLocks
-  func giveBack() {
+  fileprivate func giveBack() {
     var descriptor: Int32 = 0
     while descriptor <= 2 {
       if taken &>> UInt32(bitPattern: descriptor) & 1 == 1 { _ = pm_close(descriptor) }

@@ -86,7 +86,6 @@ struct PreviousHandler {
   }
 
   /// The crash signals whose action is this handler.
-  @_noLocks
   private func actions(handler: UInt64) -> UInt64 {
     var result: UInt64 = 0
     var number: Int32 = 1

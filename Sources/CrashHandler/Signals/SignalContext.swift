@@ -36,10 +36,41 @@ struct SignalContext {
       unsafe Bytes(pm_context_general_registers(address), count: Int(PM_GENERAL_REGISTERS_SIZE))
     }
   }
+  /// The number of the system call that the kernel makes again from here.
+  var systemCallNumber: UInt64 {
+    @_noLocks get { unsafe pm_context_system_call(address) }
+  }
+  /// One of its six arguments.
+  @_noLocks
+  func systemCallArgument(_ index: Int) -> UInt64 {
+    unsafe pm_context_system_call_argument(address, Int32(truncatingIfNeeded: index))
+  }
+  /// False where a call's result replaces its first argument.
+  static var keepsArguments: Bool {
+    @_noLocks get {
+      #if arch(arm64)
+        false
+      #else
+        true
+      #endif
+    }
+  }
   /// The address of the floating-point and vector state, as the context says.
   var floatingPoint: UInt64 {
     @_noLocks get {
       UInt64(truncatingIfNeeded: UInt(bitPattern: unsafe pm_context_floating_point(address)))
+    }
+  }
+  /// That state, where it lies in the signal frame, which can be read as the registers can.
+  ///
+  /// Nil for a context that a program has copied elsewhere.
+  var floatingPointInFrame: Bytes? {
+    @_noLocks get {
+      let state = unsafe pm_context_floating_point(address)
+      let offset = unsafe UInt(bitPattern: state) &- UInt(bitPattern: address)
+      // The kernel puts it right behind the frame, which has some 1,100 bytes.
+      guard let state = unsafe state, offset > 0, offset < 4096 else { return nil }
+      return unsafe Bytes(state, count: Int(truncatingIfNeeded: pm_floating_point_size(state)))
     }
   }
 
@@ -140,7 +171,6 @@ struct DeliveredSignal {
   /// The kernel sends XCPU as SI_KERNEL, XFSZ and PIPE in the name of the process itself; for the
   /// first process of a PID namespace it discards all of these under the default action. Source:
   /// Linux kernel/signal.c, sig_task_ignored and force_sig_info_to_task.
-  @_noLocks
   private static func isSent(_ signal: Int32, code: Int32) -> Bool {
     code <= 0 || signal == SIGXCPU || signal == SIGXFSZ || signal == SIGPIPE || signal == SIGQUIT
   }
@@ -164,6 +194,9 @@ struct SignalInformation {
   var faultAddress: UInt64 { @_noLocks get { unsafe pm_siginfo_address(address) } }
   /// The process, of a signal that was sent.
   var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
+
+  /// The value, of a signal that was queued.
+  var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 
   /// Queues the signal for a thread with this; false if the kernel refuses.
   @_noLocks

@@ -71,8 +71,7 @@ struct SurvivalRecord {
 
   /// Makes this crash the preceding one, its names and its place included; nothing if it left no
   /// dump.
-  @_noLocks
-  func remember() {
+  fileprivate func remember() {
     guard capture.session.exception.outcomeOffset > 0 else { return }
     capture.shared.survived.count &+= 1
     capture.shared.survived.outcomeOffset = capture.session.exception.outcomeOffset
@@ -120,7 +119,6 @@ struct SurvivalRecord {
   /// its thread runs elsewhere than in a signal handler.
   ///
   /// A thread that crashed while another one's previous handler ran proves nothing.
-  @_noLocks
   private func isEarlierCrashOver() -> Bool {
     if capture.shared.survived.handlerHasReturned { return true }
     guard capture.session.exception.threadID == capture.shared.survived.thread,
@@ -131,14 +129,12 @@ struct SurvivalRecord {
   }
 
   /// Says in the preceding dump that the process went on, if that is not said yet.
-  @_noLocks
-  func markWentOn() {
+  fileprivate func markWentOn() {
     if capture.shared.survived.isOpen { mark(CrashFate.wentOn) }
   }
 
   /// Writes the byte over that of the preceding dump; a report that was made of it already is not
   /// changed.
-  @_noLocks
   private func mark(_ outcome: UInt8) {
     let offset = capture.shared.survived.outcomeOffset
     guard offset > 0 else { return }
@@ -198,7 +194,6 @@ struct Rearming {
   }
 
   /// Holds two places in the descriptor table again, with the pending directory.
-  @_noLocks
   private func takeSpares() {
     let directory = capture.session.files.directory.descriptor
     let first = HeldFile(Int32(truncatingIfNeeded: pm_duplicate(directory)))

@@ -72,7 +72,6 @@ struct SwiftBacktracer {
   ///
   /// Of an x86 breakpoint, behind which the thread stands, the process goes on. A memory error
   /// reported late (BUS_MCEERR_AO) does not come again either.
-  @_noLocks
   private func comesAgain(_ signal: Int32, code: Int32) -> Bool {
     #if arch(arm64)
       if signal == SIGTRAP { return code == TRAP_BRKPT }
@@ -82,7 +81,6 @@ struct SwiftBacktracer {
   }
 
   /// It runs once in a process.
-  @_noLocks
   private func forget() {
     var number: Int32 = 1
     while number < 32 {
@@ -97,7 +95,6 @@ struct SwiftBacktracer {
   /// True if all of what the frame of a signal needs can be accessed.
   ///
   /// Source: Linux arch/x86/kernel/signal.c, get_sigframe: below the red zone.
-  @_noLocks
   private func hasRoom(below stackPointer: UInt64) -> Bool {
     let size = 128 &+ capture.installed.signals.frameSize
     var distance: UInt64 = 8
@@ -123,7 +120,7 @@ struct SwiftBacktracer {
 /// signal_for_suspend and pause_thread; Linux kernel/signal.c, do_sigtimedwait.
 @safe
 struct StandIn {
-  private static var signal: UInt64 { @_noLocks get { SignalMask.bit(SIGPROF) } }
+  private static var signal: UInt64 { SignalMask.bit(SIGPROF) }
 
   private let capture: Capture
 
@@ -148,7 +145,8 @@ struct StandIn {
     while index < count, rounds < 250 {
       let record = capture.session.threads[index]
       let isOurs = record.status.isStill
-      if !isOurs || !status.read(record) || isReady(record.fields.blockedSignals) {
+      if isOurs { status.readBlockedSignals(record) }
+      if !isOurs || !record.fields.knowsAllSignals || isReady(record.fields.blockedSignals) {
         index &+= 1
         continue
       }
@@ -160,7 +158,6 @@ struct StandIn {
   }
 
   /// True for a thread that waits for the signal, and blocks the one that stops threads.
-  @_noLocks
   private func isReady(_ blocked: UInt64) -> Bool {
     let stopSignal = capture.installed.signals.stop
     guard blocked & StandIn.signal == 0 else { return false }
@@ -191,7 +188,6 @@ struct StandIn {
   }
 
   /// Calls the signal's handler, if it is the backtracer's.
-  @_noLocks
   private func callHandler(
     _ information: UnsafeMutableRawPointer, _ context: SignalContext?
   ) {

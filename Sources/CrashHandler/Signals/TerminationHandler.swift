@@ -49,7 +49,7 @@ private func pm_in_termination(
 @safe
 struct EndingThread {
   /// Rounds of 100 ms: a capture that takes longer has its own bound behind it.
-  private static var patience: Int { @_noLocks get { 100 } }
+  private static var patience: Int { 100 }
 
   private let capture: Capture
 

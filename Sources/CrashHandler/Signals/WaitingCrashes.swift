@@ -14,12 +14,6 @@ struct WaitingCrashes {
     /// In its signal frame.
     let context: SignalContext?
     let threadPointer: UInt64
-
-    @_noLocks
-    init(context: SignalContext?, threadPointer: UInt64) {
-      self.context = context
-      self.threadPointer = threadPointer
-    }
   }
 
   private struct Entry {
@@ -29,7 +23,7 @@ struct WaitingCrashes {
   }
 
   /// Bytes of one entry.
-  private static var stride: Int { @_noLocks get { 32 } }
+  private static var stride: Int { 32 }
 
   /// Bytes of a table: the number of entries that were ever used comes first.
   @_noLocks
@@ -115,12 +109,9 @@ struct WaitingCrashes {
   // MARK: - Places
 
   private var countWord: FutexWord {
-    @_noLocks get {
-      unsafe FutexWord(base.assumingMemoryBound(to: UInt32.self))
-    }
+    unsafe FutexWord(base.assumingMemoryBound(to: UInt32.self))
   }
 
-  @_noLocks
   private func noteUse(of index: Int) {
     let needed = UInt32(truncatingIfNeeded: index &+ 1)
     var known = countWord.value
@@ -132,7 +123,6 @@ struct WaitingCrashes {
   }
 
   /// -1 if it is not there.
-  @_noLocks
   private func index(of threadID: Int32) -> Int {
     let count = count
     var index = 0
@@ -143,12 +133,10 @@ struct WaitingCrashes {
     return -1
   }
 
-  @_noLocks
   private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
     unsafe (base + (index &+ 1) &* WaitingCrashes.stride).assumingMemoryBound(to: Entry.self)
   }
 
-  @_noLocks
   private func word(_ index: Int) -> FutexWord {
     unsafe FutexWord(
       UnsafeMutableRawPointer(entry(index)).assumingMemoryBound(to: UInt32.self))
@@ -169,8 +157,8 @@ struct WaitingBound {
   static var milliseconds: Int { @_noLocks get { 100 } }
   /// So many waits make the bound, and so many nanoseconds: the clock goes on while the process is
   /// stopped, and waits that do not begin take no time.
-  private static var waits: Int { @_noLocks get { 100 } }
-  private static var time: UInt64 { @_noLocks get { 10_000_000_000 } }
+  private static var waits: Int { 100 }
+  private static var time: UInt64 { 10_000_000_000 }
 
   private let capture: Capture
   private(set) var isBegun = false
@@ -205,9 +193,7 @@ struct WaitingBound {
   }
 
   private var isLate: Bool {
-    @_noLocks get {
-      guard count >= WaitingBound.waits else { return false }
-      return start == 0 || pm_monotonic_clock() &- start > WaitingBound.time
-    }
+    guard count >= WaitingBound.waits else { return false }
+    return start == 0 || pm_monotonic_clock() &- start > WaitingBound.time
   }
 }

@@ -12,10 +12,10 @@ struct WatchdogTime {
   /// Milliseconds from tick to tick.
   static var tick: Int { @_noLocks get { 10 } }
   /// The factor by which the clock may exceed the time itself.
-  private static var clockFactor: UInt64 { @_noLocks get { 10 } }
+  private static var clockFactor: UInt64 { 10 }
   /// Nanoseconds without a tick that are taken for a standstill.
-  private static var standstill: UInt64 { @_noLocks get { 1_000_000_000 } }
-  private static var nanosecondsInMillisecond: UInt64 { @_noLocks get { 1_000_000 } }
+  private static var standstill: UInt64 { 1_000_000_000 }
+  private static var nanosecondsInMillisecond: UInt64 { 1_000_000 }
 
   private var ticksLeft = 0
   /// In nanoseconds.

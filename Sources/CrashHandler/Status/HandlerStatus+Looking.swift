@@ -1,5 +1,7 @@
 internal import CSignalSafe
 internal import Glibc
+internal import IntermediateDump
+public import PendingDumps
 
 extension Handler {
   /// The signals that are not the handler's any more, and the threads that block them.
@@ -23,7 +25,7 @@ extension Handler {
       findings.append(
         HandlerStatus.Finding(
           .replaced, signal: signal,
-          "\(SignalSet.name(of: signal)) is not ours any more: \(described(other))"))
+          "\(SignalNames.text(signal)) is not ours any more: \(described(other))"))
     }
     let watchdog:
       @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
@@ -48,6 +50,29 @@ extension Handler {
     findings += HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "self"))
     return HandlerStatus(findings: findings)
   }
+
+  /// Puts the handler back for signals that others have taken since `startHandler`.
+  ///
+  /// Whoever took a signal is not called by it any more: it may call this handler itself, as the one
+  /// that it found. Handlers from before `startHandler` run after the dump as ever. The signals that stop threads and
+  /// bound the time of a crash are left to whoever has taken them. Any thread; never in a signal handler.
+  ///
+  /// - Returns: the numbers of the signals that were put back, ascending; empty if all were in place
+  ///   or this process has no handler.
+  ///
+  /// Source: sigaction(2).
+  @discardableResult
+  public func reinstall() -> [Int32] {
+    guard let capture = Capture.ofHandler else { return [] }
+    let ours = capture.installed.signals.crashAction.handler
+    return SignalSet(mask: capture.installed.signals.crashes).signals.filter { signal in
+      otherHandler(of: signal, than: ours) != nil
+        && CrashSignals.install(signal, insteadOf: capture.shared.previousActions[signal]) == 0
+    }
+  }
+
+  /// The number of dumps and reports that this process wrote, made and sent.
+  public var counters: OutcomeCounters { .current }
 }
 
 /// The handler that a signal has; nil if it is the one expected.

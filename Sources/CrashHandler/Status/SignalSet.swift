@@ -1,4 +1,4 @@
-internal import CSignalSafe
+internal import IntermediateDump
 
 /// A set of signals, as the kernel writes one: bit n - 1 stands for signal n.
 package struct SignalSet: Sendable, Equatable {
@@ -29,23 +29,5 @@ package struct SignalSet: Sendable, Equatable {
   package var signals: [Int32] { (1...64).filter(contains) }
 
   /// Such as "SIGBUS, SIGSEGV".
-  package var names: String { signals.map(Self.name).joined(separator: ", ") }
-
-  /// The name of a signal that this handler may use; of another one its number.
-  package static func name(of signal: Int32) -> String {
-    switch signal {
-    case SIGQUIT: "SIGQUIT"
-    case SIGILL: "SIGILL"
-    case SIGTRAP: "SIGTRAP"
-    case SIGABRT: "SIGABRT"
-    case SIGBUS: "SIGBUS"
-    case SIGFPE: "SIGFPE"
-    case SIGSEGV: "SIGSEGV"
-    case SIGPIPE: "SIGPIPE"
-    case SIGXCPU: "SIGXCPU"
-    case SIGXFSZ: "SIGXFSZ"
-    case SIGSYS: "SIGSYS"
-    default: "signal \(signal)"
-    }
-  }
+  package var names: String { signals.map(SignalNames.text).joined(separator: ", ") }
 }

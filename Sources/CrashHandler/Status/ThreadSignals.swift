@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 internal import PendingDumps
 
 /// The signals of a process or of one thread, from `/proc`.
@@ -31,33 +32,41 @@ package struct ThreadSignals: Sendable, Equatable {
       let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      guard Int32(name) != nil,
+      guard Int32(digits: name[...]) != nil,
         let text = SystemFile.text("/proc/\(process)/task/\(name)/status"),
         let thread = ThreadSignals(statusText: text)
       else { continue }
       threads.append(thread)
     }
-    return threads.sorted { $0.threadID < $1.threadID }
+    return threads
   }
 
   init?(statusText: String) {
-    var fields: [Substring: String] = [:]
-    for line in statusText.split(separator: "\n") {
-      guard let colon = line.firstIndex(of: ":") else { continue }
-      fields[line[..<colon]] = String(
-        line[line.index(after: colon)...].drop { $0 == "\t" || $0 == " " })
+    var threadID: Int32?
+    var innermostID: Int32?
+    var name: Substring = ""
+    var (blocked, caught, ignored): (UInt64, UInt64, UInt64) = (0, 0, 0)
+    for var line in statusText.lazyLines {
+      guard let field = line.cut(before: UInt8(ascii: ":")) else { continue }
+      let value = line.drop { $0 == "\t" || $0 == " " }
+      switch field {
+      case "Name": name = value
+      case "Pid": threadID = Int32(digits: value)
+      case "NStgid":
+        innermostID = Int32(
+          digits: value[(value.lastIndex(of: "\t") ?? value.startIndex)...].drop { $0 == "\t" })
+      case "SigBlk": blocked = UInt64(digits: value, radix: 16) ?? 0
+      case "SigCgt": caught = UInt64(digits: value, radix: 16) ?? 0
+      case "SigIgn": ignored = UInt64(digits: value, radix: 16) ?? 0
+      default: break
+      }
     }
-    guard let threadID = fields["Pid"].flatMap({ Int32($0) }) else { return nil }
-    func set(_ field: Substring) -> SignalSet {
-      SignalSet(mask: fields[field].flatMap { UInt64($0, radix: 16) } ?? 0)
-    }
+    guard let threadID else { return nil }
     self.threadID = threadID
-    name = fields["Name"] ?? ""
-    blocked = set("SigBlk")
-    caught = set("SigCgt")
-    ignored = set("SigIgn")
-    innermostID =
-      fields["NStgid"].flatMap { $0.split(separator: "\t").last }.flatMap { Int32($0) }
-      ?? threadID
+    self.name = String(name)
+    self.blocked = SignalSet(mask: blocked)
+    self.caught = SignalSet(mask: caught)
+    self.ignored = SignalSet(mask: ignored)
+    self.innermostID = innermostID ?? threadID
   }
 }

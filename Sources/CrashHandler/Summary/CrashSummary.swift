@@ -1,22 +1,15 @@
 internal import CSignalSafe
 
-/// The lines that a crash leaves on standard error: decided and allocated at launch.
+/// Memory and facts of the lines that a crash leaves on standard error; decided at launch.
 ///
-/// RUNS-DURING-CRASH.
+/// RUNS-DURING-CRASH. Source: poll(2), pipe(7), write(2).
 @safe
 struct CrashSummary {
   /// Bytes that one write to a pipe puts there in one piece, PIPE_BUF: summaries of several
   /// processes do not mix.
   static var textSize: Int { @_noLocks get { 4096 } }
-  /// Bytes of a message that are read.
-  private static var messageSize: Int { @_noLocks get { 1024 } }
-  /// Milliseconds that it may take of the handler's time, at most a quarter of it.
-  private static var maximumTime: Int { @_noLocks get { 250 } }
-
-  /// Bytes of `memory`.
-  static var byteCount: Int {
-    @_noLocks get { textSize &+ messageSize &+ FrameChain.byteCount &+ FrameChain.capacity &* 8 }
-  }
+  /// Bytes of `memory`: the lines, and a word that counts their bytes.
+  static var byteCount: Int { @_noLocks get { textSize &+ 8 } }
 
   /// Bit n - 1 stands for signal n: those in whose crashes a summary is written, or the one line
   /// that stands in front of what Swift's backtracer prints.
@@ -26,56 +19,43 @@ struct CrashSummary {
   /// As given to `startHandler`; empty for none.
   let product: Bytes
   let version: Bytes
-  private let memory: Scratch
+  let memory: Scratch
 
-  @_noLocks
-  init(
-    signals: UInt64, standardError: HeldFile, product: Bytes, version: Bytes, memory: Scratch
-  ) {
-    self.signals = signals
-    self.standardError = standardError
-    self.product = product
-    self.version = version
-    self.memory = memory
-  }
-
-  /// Milliseconds to keep of the time limit for it; 0 where none is wanted.
-  @_noLocks
-  func time(of limit: Int, for signal: Int32) -> Int {
-    guard SignalMask.has(signals, signal) else { return 0 }
-    return limit / 4 < CrashSummary.maximumTime ? limit / 4 : CrashSummary.maximumTime
-  }
-
-  /// The lines.
-  var text: Scratch {
-    @_noLocks get { unsafe Scratch(memory.address, size: CrashSummary.textSize) }
-  }
-  var message: Scratch {
-    @_noLocks get {
-      unsafe Scratch(
-        memory.dropFirst(CrashSummary.textSize).address, size: CrashSummary.messageSize)
+  /// Bytes of the lines that are whole.
+  var size: Int {
+    @_noLocks get { Int(truncatingIfNeeded: memory.word(CrashSummary.textSize)) }
+    @_noLocks nonmutating set {
+      memory.setWord(CrashSummary.textSize, UInt64(truncatingIfNeeded: newValue))
     }
   }
-  var frames: Scratch {
-    @_noLocks get { memory.dropFirst(CrashSummary.textSize &+ CrashSummary.messageSize) }
-  }
-  /// The start of each module that was named, 8 bytes each.
-  var modules: Scratch { @_noLocks get { frames.dropFirst(FrameChain.byteCount) } }
-}
 
-/// The outcome of the dump.
-///
-/// RUNS-DURING-CRASH.
-struct DumpOutcome {
-  /// True once a file was there to write to.
-  var hasFile = false
-  /// True once every byte of it, the end mark included, was written.
-  var isComplete = false
-  /// True once the name without `.locked` is its own.
-  var isRenamed = false
-  /// The errno of what failed first; 0 if nothing did.
-  var failure: Int32 = 0
-
+  /// Writes the lines to descriptor 2, which may be anything: a file, a terminal, a pipe that nobody
+  /// reads, a socket whose other end is gone.
+  ///
+  /// Nothing is written unless the kernel says that there is room, which for a pipe means a whole
+  /// page of it: a block that fits is written in one piece and does not wait. If the kernel's word
+  /// does not hold (another writer was faster, a terminal was stopped), the watchdog ends the wait.
   @_noLocks
-  init() {}
+  func write() {
+    // A write may raise them: blocked in the handler, they would wait and be the process's.
+    let raised = SignalMask.bit(SIGPIPE) | SignalMask.bit(SIGXFSZ)
+    guard let before = SignalMask.pending else { return }
+    var rest = memory.bytes(count: size)
+    var attempt = 0
+    // 10 ms each for a full pipe to be read, as from one tick of the watchdog to the next.
+    while rest.count > 0, attempt < 15 {
+      attempt &+= 1
+      let events = pm_wait_writable(STDERR_FILENO, 10)
+      guard events > 0 else { continue }
+      // Nobody is there.
+      if events & Int(POLLERR | POLLHUP | POLLNVAL) != 0 { return }
+      let result = unsafe pm_write(STDERR_FILENO, rest.address, rest.count)
+      if result > 0 {
+        rest = rest.dropFirst(result)
+      } else if result != -Int(EINTR) && result != -Int(EAGAIN) {
+        if result < 0 { SignalMask.take(raised & ~before) }
+        return
+      }
+    }
+  }
 }

@@ -24,7 +24,7 @@ struct StackOffers {
   enum State {
     static var offered: UInt32 { @_noLocks get { 1 } }
     static var taken: UInt32 { @_noLocks get { 2 } }
-    static var declined: UInt32 { @_noLocks get { 3 } }
+    fileprivate static var declined: UInt32 { 3 }
     static var withdrawn: UInt32 { @_noLocks get { 4 } }
   }
 
@@ -64,7 +64,6 @@ struct StackOffers {
     unsafe record(index).pointee.base
   }
 
-  @_noLocks
   private func record(_ index: Int) -> UnsafeMutablePointer<Record> {
     unsafe (records + index &* StackOffers.stride).assumingMemoryBound(to: Record.self)
   }

@@ -4,7 +4,8 @@ internal import CSignalSafe
 ///
 /// Waits on a futex, never polls: a thousand parked threads that poll take all processors from the
 /// one that captures. Every SIGPROF parks while a stop runs, whoever sent it, because a pending one
-/// from a timer swallows ours. While none runs, a thread is offered an alternate stack.
+/// from a timer swallows ours. While none runs, a thread is offered an alternate stack, or takes the
+/// dump that `postmortem capture` requests.
 ///
 /// RUNS-DURING-CRASH, on every thread but the capturing one.
 @c(pm_handle_stop) @_noLocks
@@ -19,20 +20,30 @@ func pm_handle_stop(
 /// RUNS-DURING-CRASH.
 @c(pm_in_stop) @_noLocks
 private func pm_in_stop(
-  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?
+  _ signal: Int32, _ information: UnsafeMutableRawPointer?, _ address: UnsafeMutableRawPointer?
 ) {
   pm_allow_unaligned_access()
   guard let capture = Capture.ofHandler else { return }
   let generation = capture.shared.stops.parking.value & ~1
-  guard OwnProcess(capture).isCurrent else { return }
-  let threadID = pm_gettid()
-  let context = unsafe SignalContext(context)
+  let context = unsafe SignalContext(address)
+  let process = OwnProcess(capture)
   guard generation != 0 else {
-    if let context { capture.shared.stackOffers.answer(threadID, context) }
+    guard process.isCurrent else { return }
+    let stop = unsafe DeliveredSignal(signal, information, address)
+    if let request = RequestedDump.request(of: stop) {
+      RequestedDump(capture, request).take(stop)
+      return
+    }
+    if let context { capture.shared.stackOffers.answer(pm_gettid(), context) }
     return
   }
+  let threadID = pm_gettid()
+  let found = capture.shared.threads.find(threadID)
+  // The process that sent the signal to a thread which it knows is this one.
+  let isKnown = found != nil && process.hasSent(unsafe SignalInformation(information))
+  guard isKnown || process.isCurrent else { return }
   guard UInt32(bitPattern: threadID) != capture.shared.owner.value else { return }
-  if let record = capture.shared.threads.find(threadID) {
+  if let record = found {
     record.fields.threadPointer = pm_thread_pointer()
     var place = context
     // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.

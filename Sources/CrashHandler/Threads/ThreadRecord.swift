@@ -48,6 +48,7 @@ struct ThreadRecord {
     /// On the thread's own stack; nil until it has stopped.
     var context: SignalContext?
     var threadPointer: UInt64 = 0
+    /// Those below 32 alone, unless `knowsAllSignals`.
     var blockedSignals: UInt64 = 0
     /// The letter of proc(5), before the thread was asked to stop; 0 if unknown.
     var stateLetter: UInt8 = 0
@@ -56,16 +57,18 @@ struct ThreadRecord {
     var isKernelWorker = false
     fileprivate var nameLength: UInt8 = 0
     fileprivate var systemCallLength: UInt8 = 0
+    fileprivate(set) var schedulingPolicy: UInt8 = 0
+    fileprivate(set) var niceValue: Int8 = 0
+    var knowsAllSignals = false
 
-    @_noLocks
     fileprivate init(_ threadID: Int32) {
       status = 0
       self.threadID = threadID
     }
   }
 
-  private static var nameOffset: Int { @_noLocks get { 40 } }
-  private static var systemCallOffset: Int { @_noLocks get { 104 } }
+  private static var nameOffset: Int { 40 }
+  private static var systemCallOffset: Int { 104 }
 
   private let base: UnsafeMutableRawPointer
 
@@ -123,15 +126,21 @@ struct ThreadRecord {
     }
   }
 
+  /// Stores what the kernel tells of the thread.
   @_noLocks
-  func setName(_ name: Bytes) {
-    let kept = name.count < ThreadTable.nameCapacity ? name.count : ThreadTable.nameCapacity
-    guard kept >= 0 else { return }
-    unsafe pm_copy_bytes(base + ThreadRecord.nameOffset, name.address, kept)
-    fields.nameLength = UInt8(truncatingIfNeeded: kept)
+  func set(_ line: ThreadLine) {
+    let count = unsafe line.copyName(
+      to: base + ThreadRecord.nameOffset, capacity: ThreadTable.nameCapacity)
+    fields.nameLength = UInt8(truncatingIfNeeded: count)
+    fields.isKernelWorker = line.name.text.matches("iou-")
+    fields.stateLetter = line.stateLetter
+    fields.blockedSignals = line.blockedSignals
+    fields.knowsAllSignals = false
+    fields.niceValue = line.niceValue
+    fields.schedulingPolicy = line.schedulingPolicy
   }
 
-  /// The text of proc_pid_syscall(5), read before the thread was asked to stop; empty if unknown.
+  /// The text of proc_pid_syscall(5), read while the thread stood in it; empty if unknown.
   var systemCall: Bytes {
     @_noLocks get {
       unsafe Bytes(base + ThreadRecord.systemCallOffset, count: Int(fields.systemCallLength))

@@ -48,7 +48,6 @@ extension ThreadStopper {
     init() {}
   }
 
-  @_noLocks
   private func survey() -> Waits {
     var waits = Waits()
     var index = 0
@@ -88,7 +87,6 @@ extension ThreadStopper {
   }
 
   /// Asks again those that could not be asked, or finds those that have ended since they were.
-  @_noLocks
   private func lookAgain(asking: Bool) {
     var index = 0
     let count = capture.session.threads.count
@@ -104,7 +102,6 @@ extension ThreadStopper {
   }
 
   /// Waits no more for those that have not stopped, where new threads are found neither.
-  @_noLocks
   private func giveUp() {
     var index = 0
     let count = capture.session.threads.count
@@ -116,7 +113,6 @@ extension ThreadStopper {
     }
   }
 
-  @_noLocks
   private func stillExists(_ record: ThreadRecord) -> Bool {
     pm_tgkill(capture.shared.process.id, record.threadID, 0) != -Int(ESRCH)
   }

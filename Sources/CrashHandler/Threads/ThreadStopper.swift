@@ -7,11 +7,14 @@ internal import CSignalSafe
 struct ThreadStopper {
   let capture: Capture
   let status: ThreadStatus
+  /// `/proc/self/task`; -1 while threads are not looked for.
+  private let tasks: Int32
 
   @_noLocks
-  init(_ capture: Capture) {
+  init(_ capture: Capture, tasks: Int32 = -1) {
     self.capture = capture
-    status = ThreadStatus(capture.proc, scratch: capture.session.scratch)
+    self.tasks = tasks
+    status = ThreadStatus(capture.proc, tasks: tasks, scratch: capture.session.scratch)
   }
 
   /// Stops all other threads, as far as they can be within a bound.
@@ -21,7 +24,7 @@ struct ThreadStopper {
   @_noLocks
   func stopAll() {
     guard capture.session.request.stopsThreads else {
-      findThreads()
+      lookAtThreads(waiting: false)
       return
     }
     capture.shared.stops.stopped.store(0)
@@ -38,9 +41,8 @@ struct ThreadStopper {
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
-      findThreads()
-      if pass > 0 && capture.session.threads.count == before { break }
-      if capture.makes(CallBit.threadSignals) { waitUntilStopped() }
+      lookAtThreads(waiting: capture.makes(CallBit.threadSignals))
+      if capture.session.threads.count == before { break }
       pass &+= 1
     }
     markWaiting()
@@ -64,20 +66,35 @@ struct ThreadStopper {
   // MARK: - Finding
 
   /// Adds each thread that is not in the table yet, and asks it to stop.
-  @_noLocks
-  private func findThreads() {
+  ///
+  /// - Parameter waiting: whether to wait until those that are new stand still.
+  private func lookAtThreads(waiting: Bool) {
     capture.session.counts.threadsOmitted = 0
     let directory = capture.proc.open(named: "self/task", directory: true)
     guard directory >= 0 else { return }
-    var entries = DirectoryEntries(directory, in: capture.session.scratch.firstHalf)
+    let before = capture.session.threads.count
+    let stopper = ThreadStopper(capture, tasks: directory)
+    stopper.findThreads()
+    if waiting, capture.session.threads.count > before { stopper.waitUntilStopped() }
+    _ = pm_close(directory)
+  }
+
+  private func findThreads() {
+    // The place of the mappings' text, which is read later: a long list takes one call there.
+    let mappings = capture.session.mappings
+    let size =
+      mappings.textCapacity < ThreadStopper.listSize
+      ? mappings.textCapacity : ThreadStopper.listSize
+    var entries = DirectoryEntries(tasks, in: unsafe Scratch(mappings.text, size: size))
     while var name = entries.next() {
       let threadID = Int32(truncatingIfNeeded: name.decimal())
       if threadID > 0 { addThread(threadID) }
     }
-    _ = pm_close(directory)
   }
 
-  @_noLocks
+  /// Bytes of a list of 8,000 threads.
+  private static var listSize: Int { 256 << 10 }
+
   private func addThread(_ threadID: Int32) {
     // A hung thread is not the one that captures.
     guard threadID != capture.session.exception.threadID || capture.session.request.isHang,
@@ -90,7 +107,15 @@ struct ThreadStopper {
     askToStop(record)
   }
 
-  /// Reads the thread's status, and sends it a stop signal that it does not block.
+  /// Looks at the thread, and sends it a stop signal that it does not block.
+  ///
+  /// SIGPROF first, which most threads leave open: libdispatch's and Swift concurrency's workers
+  /// block every real-time signal. One line of the kernel's tells whether; the real-time ones are
+  /// in another file. And the signals below 32 need no room: once RLIMIT_SIGPENDING is used up, by
+  /// whichever processes of the user, real-time ones fail with EAGAIN.
+  ///
+  /// No signal is sent to a thread that blocks it: one that waits for signals would take it, and a
+  /// process that lives on would find it later. Source: Linux kernel/signal.c, __send_signal_locked.
   @_noLocks
   func askToStop(_ record: ThreadRecord) {
     guard status.read(record) else {
@@ -101,12 +126,14 @@ struct ThreadStopper {
       record.setCrash(crash)
       return
     }
-    if record.isBlocked, record.systemCall.count == 0,
-      capture.session.threads.count <= ThreadTable.systemCallThreads
-    {
-      status.readSystemCall(record)
+    guard isChosen(record), capture.makes(CallBit.threadSignals) else {
+      if record.isBlocked, record.systemCall.count == 0,
+        capture.session.threads.count <= ThreadTable.systemCallThreads
+      {
+        status.readSystemCall(record)
+      }
+      return
     }
-    guard isChosen(record), capture.makes(CallBit.threadSignals) else { return }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
       // A program cannot block 32: libc does, inside pthread_create and its like, and so do our own
@@ -117,7 +144,7 @@ struct ThreadStopper {
       return
     }
     record.setStatus(.signalled)
-    let result = send(signal, to: record)
+    let result = pm_tgkill(capture.shared.process.id, record.threadID, signal)
     if result == -Int(ESRCH) {
       record.setStatus(.gone)
     } else if result < 0 {
@@ -125,22 +152,7 @@ struct ThreadStopper {
     }
   }
 
-  /// Sends a stop signal; SIGPROF where there is no room for a real-time one.
-  ///
-  /// Once RLIMIT_SIGPENDING is used up, by whichever processes of the user, real-time signals fail
-  /// with EAGAIN; those below 32 never do. Source: Linux kernel/signal.c, __send_signal_locked.
-  @_noLocks
-  private func send(_ signal: Int32, to record: ThreadRecord) -> Int {
-    let process = capture.shared.process.id
-    let result = pm_tgkill(process, record.threadID, signal)
-    guard result == -Int(EAGAIN), signal != SIGPROF,
-      !SignalMask.has(record.fields.blockedSignals, SIGPROF), takeProfileSignal()
-    else { return result }
-    return pm_tgkill(process, record.threadID, SIGPROF)
-  }
-
   /// Whether this thread is to be stopped.
-  @_noLocks
   private func isChosen(_ record: ThreadRecord) -> Bool {
     let choice = capture.session.request.stops
     switch choice {
@@ -155,19 +167,23 @@ struct ThreadStopper {
   }
 
   /// The first signal that stops this thread; 0 if it blocks them all.
-  ///
-  /// libdispatch and Swift concurrency leave no other signal without a meaning of its own open on
-  /// their workers than SIGPROF.
-  @_noLocks
   private func stopSignal(for record: ThreadRecord) -> Int32 {
+    if canProfile(record) { return SIGPROF }
+    status.readBlockedSignals(record)
+    // A thread that libc has just made has opened its signals since, or libdispatch has for it.
+    if canProfile(record) { return SIGPROF }
     let realTime = capture.installed.signals.stop
-    if realTime != 0, !SignalMask.has(record.fields.blockedSignals, realTime) { return realTime }
-    guard !SignalMask.has(record.fields.blockedSignals, SIGPROF) else { return 0 }
-    return takeProfileSignal() ? SIGPROF : 0
+    guard realTime != 0, record.fields.knowsAllSignals,
+      !SignalMask.has(record.fields.blockedSignals, realTime)
+    else { return 0 }
+    return realTime
+  }
+
+  private func canProfile(_ record: ThreadRecord) -> Bool {
+    !SignalMask.has(record.fields.blockedSignals, SIGPROF) && takeProfileSignal()
   }
 
   /// Puts the stop handler in for SIGPROF, once; the action it replaces is kept.
-  @_noLocks
   private func takeProfileSignal() -> Bool {
     if capture.shared.stops.hasProfileAction { return true }
     // In a program that takes every real-time signal there is no handler to put in, and SIGPROF with

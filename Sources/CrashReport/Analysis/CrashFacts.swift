@@ -1,3 +1,4 @@
+internal import IntermediateDump
 package import ProcessSnapshot
 package import Stackwalk
 
@@ -32,7 +33,7 @@ package struct CrashFacts: Sendable {
     }
     let finder = CauseFinder(of: snapshot, trace: trace)
     let finding = finder.finding
-    message = finder.message
+    message = snapshot.request?.headline ?? finder.message
     signature = Signature.text(of: snapshot, trace: finder.trace, finding)
     signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
     cause =

@@ -65,6 +65,8 @@ package enum MainThreadActivity: Sendable, Equatable {
       let number = Int(clamping: number)
       return .restarting(number, snapshot.architecture.systemCallName(number))
     }
+    // A sanitised report does not have the result.
+    if result == ProcessSnapshot.replacedWord { return nil }
     // -EINTR
     if code.prefix(call.count).elementsEqual(call), Int64(bitPattern: result) == -4 {
       return .interrupted

@@ -86,7 +86,9 @@ struct MemoryFault {
     guard snapshot.architecture == .x86_64, let context = exception.context,
       exception.trapNumber ?? Self.generalProtectionTrap == Self.generalProtectionTrap
     else { return nil }
-    let suspects = context.generalRegisters.filter { !Self.isCanonical($0.value) }
+    // A sanitised report does not have the value.
+    let suspects = context.generalRegisters
+      .filter { !Self.isCanonical($0.value) && $0.value != ProcessSnapshot.replacedWord }
       .map { Cause.Register(name: $0.name, value: $0.value) }
     return Finding(
       cause: .generalProtection(suspects), certainty: .likely,

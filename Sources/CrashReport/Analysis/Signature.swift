@@ -30,6 +30,9 @@ struct Signature: Sendable {
   ) -> String? {
     if let end = snapshot.end { return end.kind.map { "end | \($0.word)" } ?? "end" }
     guard let kind = kind(of: snapshot) else { return nil }
+    if let reason = snapshot.request?.reason {
+      return "\(kind) | " + reason.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
     let signature = Signature(snapshot.modules)
     if case .stackOverflow = finding?.cause, let recursion = trace.recursion,
       let names = signature.names(of: recursion, in: trace.frames)
@@ -37,7 +40,7 @@ struct Signature: Sendable {
       return "\(kind) | recursion | " + names.joined(separator: ", ")
     }
     let (names, isTelling) = signature.names(of: trace.frames)
-    let cause = isTelling ? nil : finding?.kind
+    let cause = snapshot.request?.errorType ?? (isTelling ? nil : finding?.kind)
     return ([kind] + (cause.map { [$0] } ?? []) + names).joined(separator: " | ")
   }
 
@@ -55,8 +58,10 @@ struct Signature: Sendable {
 
   /// True for code of the program's own, whether it has a name or not.
   func isInOwnModule(_ frame: StackFrame) -> Bool {
-    modules.module(of: frame).map { !systemModules.contains($0.name) } ?? false
+    modules.module(of: frame).map(isOwn) ?? false
   }
+
+  func isOwn(_ module: ModuleSnapshot) -> Bool { !systemModules.contains(module.name) }
 
   /// True for a call that stands out: own, or of an own module that has no names.
   func standsOut(_ frame: StackFrame) -> Bool {
@@ -75,6 +80,8 @@ struct Signature: Sendable {
 
   /// The names of a stack, and whether they tell one crash from another of the program.
   private func names(of frames: [StackFrame]) -> (names: [String], areTelling: Bool) {
+    // Inferred ones are missing where the files are.
+    let frames = frames.filter { $0.trust != .tailCall }
     // A frame behind a gap or found by a scan may be left over from another call.
     let sure = Array(frames.prefix { $0.trust != .scan && $0.trust != .afterGap })
     for frames in [sure, frames] {
@@ -113,7 +120,7 @@ struct Signature: Sendable {
     for frame in frames {
       // An inlined call comes before the frame that it is in, and has its number.
       let isInside = depth >= recursion.first && depth - recursion.first < recursion.count
-      if isInside, isOwn(frame), let function = frame.function {
+      if isInside, frame.trust != .tailCall, isOwn(frame), let function = frame.function {
         names.insert(SignatureName(function).text)
       }
       if !frame.isInlined { depth += 1 }

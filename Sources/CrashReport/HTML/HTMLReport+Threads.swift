@@ -5,6 +5,7 @@ extension HTMLReport {
   func addCrashedThread(_ thread: CrashReport.Thread, to html: inout HTMLWriter) {
     html.element("section") { html in
       html.element("h2", text: report.title(of: thread))
+      addContexts(of: thread, to: &html)
       addStack(of: thread, to: &html)
       for note in report.symbolNotes(on: thread) {
         html.element("p", ["class": "note"], text: note)
@@ -53,6 +54,7 @@ extension HTMLReport {
           }
         }
       }
+      for thread in group.threads { addContexts(of: thread, in: group, to: &html) }
       if withFrames {
         addStack(of: first, to: &html)
       } else {
@@ -60,6 +62,23 @@ extension HTMLReport {
       }
     }
     html.breakLine()
+  }
+
+  /// - Parameter group: names the thread, where several have one stack.
+  private func addContexts(
+    of thread: CrashReport.Thread, in group: ThreadGroup? = nil, to html: inout HTMLWriter
+  ) {
+    let contexts = thread.contextFields
+    guard !contexts.isEmpty else { return }
+    if let group, group.threads.count > 1 {
+      html.element("p", ["class": "row"], text: "Thread \(thread.id):")
+    }
+    html.element("dl", ["class": "facts"]) { html in
+      for context in contexts {
+        html.element("dt", text: context.name)
+        html.element("dd", text: context.value)
+      }
+    }
   }
 
   /// The innermost function of a folded thread, which mostly tells what it does.

@@ -21,12 +21,18 @@ extension CrashReport: Encodable {
       "cause": cause?.json,
       "signature": self.signature,
       "place": place,
+      "symbolHint": threads.first { $0.crashed }.flatMap(symbolHint),
       "complete": snapshot.capture.isComplete,
+      "privacy": snapshot.process.privacy?.name,
       "exception": snapshot.exception?.json,
       "process": snapshot.process.json,
       "system": systemJSON,
-      "threads": threads.map { ThreadJSON(thread: $0, snapshot: snapshot, signature: signature) },
-      "modules": zip(snapshot.modules, symbolNotes).map { ModuleJSON(module: $0, note: $1) },
+      "threads": threads.map {
+        ThreadJSON(thread: $0, snapshot: snapshot, signature: signature, isOfLog: log != nil)
+      },
+      "modules": zip(snapshot.modules, symbolNotes).map {
+        ModuleJSON(module: $0, note: $1, isOfLog: log != nil)
+      },
       "annotations": snapshot.annotations,
       "capture": snapshot.capture.json,
       "resources": resourcesJSON,
@@ -37,6 +43,7 @@ extension CrashReport: Encodable {
       "mappings": mappings.mappings.map { MappingJSON(mapping: $0) },
       "mappingsOmitted": mappings.omitted,
       "end": snapshot.end?.json,
+      "log": log?.json,
     ]
     try json.encode(to: encoder)
   }
@@ -94,14 +101,8 @@ extension CrashReport: Encodable {
     guard !client.isEmpty else { return nil }
     return [
       "annotations": (client.annotations + client.simpleAnnotations).map(\.json),
-      "breadcrumbs": client.breadcrumbs.map { breadcrumb -> JSONObject in
-        [
-          "time": breadcrumb.time.map(Timestamp.init(nanoseconds:)),
-          "age": age(of: breadcrumb),
-          "threadID": breadcrumb.threadID,
-          "text": breadcrumb.text,
-        ]
-      },
+      "breadcrumbs": client.breadcrumbs.map(breadcrumb),
+      "workBreadcrumbs": client.workBreadcrumbs.map(breadcrumb),
       "attachments": client.attachments.map(\.json),
       "extraMemory": client.extraMemory.map { range -> JSONObject in
         [
@@ -118,6 +119,16 @@ extension CrashReport: Encodable {
       "memoryRangesOmitted": client.memoryRangesOmitted,
       "memoryBytesOmitted": client.memoryBytesOmitted,
       "attachmentsOmitted": client.attachmentsOmitted,
+      "contextsOmitted": client.contextsOmitted,
+    ]
+  }
+
+  private func breadcrumb(_ breadcrumb: ClientInformation.Breadcrumb) -> JSONObject {
+    [
+      "time": breadcrumb.time.map(Timestamp.init(nanoseconds:)),
+      "age": age(of: breadcrumb),
+      "threadID": breadcrumb.threadID,
+      "text": breadcrumb.text,
     ]
   }
 }
@@ -173,6 +184,7 @@ private struct ThreadJSON: JSONConvertible {
   let snapshot: ProcessSnapshot
   /// Tells the program's own calls from others.
   let signature: Signature
+  let isOfLog: Bool
 
   var json: JSONObject {
     let known = thread.snapshot
@@ -185,7 +197,10 @@ private struct ThreadJSON: JSONConvertible {
       "capturedBy": known.captureMethod?.name,
       "state": known.state.map { String($0) },
       "systemCall": known.systemCallNumber.map { number -> JSONObject in
-        ["number": number, "name": snapshot.architecture.systemCallName(number)]
+        [
+          "number": number, "name": snapshot.architecture.systemCallName(number),
+          "inferred": known.systemCallSource == .code,
+        ]
       },
       "schedulingPolicy": known.policyWord,
       "niceValue": known.niceValue,
@@ -200,11 +215,18 @@ private struct ThreadJSON: JSONConvertible {
       "stackBytesOmitted": known.stackBytesOmitted,
       "recursion": trace.recursion?.json,
       "task": thread.task.map(task),
+      "context": thread.contexts.map { context -> JSONObject in
+        ["name": context.name, "value": context.value, "cut": context.isCut]
+      },
     ]
   }
 
   private func frames(_ frames: [StackFrame]) -> [FrameJSON] {
-    frames.map { FrameJSON(frame: $0, modules: snapshot.modules, isOwn: signature.standsOut($0)) }
+    frames.map { frame in
+      FrameJSON(
+        frame: frame, modules: snapshot.modules, isOwn: signature.standsOut(frame),
+        hasAddress: !isOfLog || frame.moduleIndex == nil)
+    }
   }
 
   private func task(_ task: CrashReport.Task) -> JSONObject {
@@ -234,13 +256,15 @@ private struct FrameJSON: JSONConvertible {
   let frame: StackFrame
   let modules: [ModuleSnapshot]
   let isOwn: Bool
+  /// False where only the place in its module is known.
+  let hasAddress: Bool
 
   var json: JSONObject {
     let module = modules.module(of: frame)
     let line = frame.sourceLocation
     let offset = module.map { Address(frame.address.wrappedDistance(above: $0.address)) }
     return [
-      "address": frame.address.description,
+      "address": hasAddress ? frame.address.description : nil,
       "module": module?.name,
       "moduleOffset": offset?.description,
       "function": frame.function,
@@ -261,6 +285,7 @@ private struct FrameJSON: JSONConvertible {
 private struct ModuleJSON: JSONConvertible {
   let module: ModuleSnapshot
   let note: String?
+  let isOfLog: Bool
 
   var json: JSONObject {
     let objects = module.annotations.objects.compactMap { object in
@@ -268,8 +293,8 @@ private struct ModuleJSON: JSONConvertible {
     }
     return [
       "path": module.path,
-      "base": module.address.description,
-      "size": module.size,
+      "base": isOfLog ? nil : module.address.description,
+      "size": isOfLog ? nil : module.size,
       "buildID": module.buildIDText,
       "deleted": module.isDeleted,
       "symbolNote": note,
@@ -277,6 +302,10 @@ private struct ModuleJSON: JSONConvertible {
       "messages": module.annotations.list,
     ]
   }
+}
+
+extension CrashReport.LoggedDump {
+  fileprivate var json: JSONObject { ["dump": state, "failure": failure, "path": path] }
 }
 
 extension CaptureQuality {
@@ -305,6 +334,9 @@ extension DumpRequest {
   fileprivate var json: JSONObject {
     [
       "kind": kind?.word,
+      "reason": reason,
+      "errorType": errorType,
+      "errorText": errorText,
       "target": target?.word,
       "name": name,
       "threshold": threshold,

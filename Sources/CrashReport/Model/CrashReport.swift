@@ -1,3 +1,4 @@
+package import IntermediateDump
 package import ProcessSnapshot
 package import Stackwalk
 
@@ -12,7 +13,7 @@ package struct CrashReport: Sendable {
   /// The reason why frames have no names or uncertain ones, for each of the snapshot's modules.
   package var symbolNotes: [String?]
   /// The message of the runtime or the C library that ended the process, else the type and text of
-  /// an uncaught C++ exception.
+  /// an uncaught C++ exception; the program's reason for a dump without a crash.
   package var message: String?
   /// Nil where the dump shows no cause, and where nothing crashed.
   package var cause: Finding?
@@ -24,6 +25,22 @@ package struct CrashReport: Sendable {
   /// Lines of source around places of the crashing thread, where somebody has read them.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
+  /// Of a crash that only a log tells of: what that says of the dump; nil for the report of a dump.
+  package var log: LoggedDump?
+
+  /// The line on the dump in a crash's summary.
+  package struct LoggedDump: Sendable {
+    /// "complete", "torn" or "none"; nil where the line is missing.
+    package var state: String?
+    /// The errno's name or number; nil where nothing failed.
+    package var failure: String?
+    package var path: String?
+
+    package init(state: String?, failure: String?, path: String?) {
+      (self.state, self.failure, self.path) = (state, failure, path)
+    }
+  }
+
   /// The frames that are kept of one stack: its innermost and, of a deep recursion, its outermost.
   static let keptFrames = (head: 200, tail: 56)
 
@@ -31,32 +48,63 @@ package struct CrashReport: Sendable {
   ///
   /// - Parameters:
   ///   - snapshot: the process, from an intermediate dump or a minidump.
+  ///   - privacy: what the report leaves out, beside what the snapshot does.
   ///   - symbolicating: whether to take functions and lines from the modules' files on this
   ///     machine. Without, names are those stored at conversion, and frames that can be found only
   ///     by reading code are missing.
   ///   - symbolDirectories: where else to look for files of the same builds, by build ID and by name.
-  package init(snapshot: ProcessSnapshot, symbolicating: Bool, symbolDirectories: [String] = []) {
+  ///   - symbolStore: keeps the names that are found, for later processes; nil for none.
+  package init(
+    snapshot: ProcessSnapshot, privacy: ReportPrivacy = .full, symbolicating: Bool,
+    symbolDirectories: [String] = [], symbolStore: (any SymbolStore)? = nil
+  ) {
     let symbols = SymbolSource(
-      directories: symbolDirectories, stored: snapshot.storedSymbols, readsFiles: symbolicating)
+      directories: symbolDirectories, stored: snapshot.storedSymbols, readsFiles: symbolicating,
+      store: symbolStore)
+    defer { symbols.saveCache() }
+    let snapshot = privacy == .full ? snapshot : snapshot.keeping(privacy, symbols: symbols)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
-    let crashedID = snapshot.exception?.threadID
     let tasks = Dictionary(
       snapshot.tasks.map { ($0.threadID, $0) }, uniquingKeysWith: { first, _ in first })
-    threads = snapshot.threads.map { thread in
+    let contexts = snapshot.client.contextsByThread
+    let threads = snapshot.threads.map { thread in
       let task = tasks[thread.id]
       let trace = walker.trace(
         of: thread, head: Self.keptFrames.head, tail: Self.keptFrames.tail, runsTask: task != nil)
       return Thread(
-        snapshot: thread, crashed: thread.id == crashedID, trace: trace,
-        task: task.map { Task($0, trace.asyncCalls, in: snapshot) })
+        snapshot: thread, crashed: thread.id == snapshot.exception?.threadID, trace: trace,
+        task: task.map { Task($0, trace.asyncCalls, in: snapshot) },
+        contexts: contexts[thread.id] ?? [])
     }
+    self.init(snapshot: snapshot, threads: threads, symbols: symbols)
+  }
+
+  /// Makes the report of a crash that only a log tells of.
+  ///
+  /// - Parameters:
+  ///   - snapshot: what the log says; addresses are in the modules, which lie anywhere.
+  ///   - trace: the stack of its one thread.
+  ///   - symbols: that named the stack.
+  ///   - log: the line on the dump.
+  package init(
+    snapshot: ProcessSnapshot, trace: StackTrace, symbols: SymbolSource, log: LoggedDump
+  ) {
+    self.init(
+      snapshot: snapshot,
+      threads: snapshot.threads.map { Thread(snapshot: $0, crashed: true, trace: trace) },
+      symbols: symbols)
+    self.log = log
+  }
+
+  private init(snapshot: ProcessSnapshot, threads: [Thread], symbols: SymbolSource) {
+    self.threads = threads
     if let index = threads.firstIndex(where: \.crashed), index > 0 {
-      threads.insert(threads.remove(at: index), at: 0)
+      self.threads.insert(self.threads.remove(at: index), at: 0)
     }
     self.snapshot = snapshot
     symbolNotes = snapshot.modules.map { symbols.note(on: $0) }
-    let finder = CauseFinder(of: snapshot, trace: threads.first { $0.crashed }?.trace)
-    message = finder.message
+    let finder = CauseFinder(of: snapshot, trace: self.threads.first { $0.crashed }?.trace)
+    message = snapshot.request?.headline ?? finder.message
     let finding = finder.finding
     cause = snapshot.request == nil && snapshot.end == nil ? finding : nil
     signature = Signature.text(of: snapshot, trace: finder.trace, finding)

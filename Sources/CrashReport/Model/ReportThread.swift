@@ -9,6 +9,8 @@ extension CrashReport {
     package var crashed: Bool
     package var trace: StackTrace
     package var task: Task?
+    /// The contexts around what it did, outermost first.
+    package var contexts: [ClientInformation.Context] = []
 
     package var id: UInt32 { snapshot.id }
     package var name: String? { snapshot.name }

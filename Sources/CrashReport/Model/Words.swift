@@ -31,6 +31,7 @@ extension DumpRequest.Kind {
     switch self {
     case .program: "program"
     case .hang: "hang"
+    case .tool: "tool"
     }
   }
 }

@@ -14,12 +14,42 @@ extension String {
       case 0x0A where keepingLines, 0x09 where keepingLines: result.unicodeScalars.append(scalar)
       case 0x0A: result += "\\n"
       case 0x09: result += "\\t"
-      // C0, DEL and C1; line and paragraph separators; marks that turn the direction of text.
-      case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0xFEFF:
-        result += "\\u{" + scalar.value.hexadecimal() + "}"
+      case _ where scalar.steersTerminal: result += "\\u{" + scalar.value.hexadecimal() + "}"
       default: result.unicodeScalars.append(scalar)
       }
     }
     return result
+  }
+
+  /// JSON with the same characters written as JSON's own escapes; line feeds between values stay.
+  ///
+  /// An encoder escapes C0 alone. Others can be in strings only, where the escape has the same meaning.
+  ///
+  /// Source: RFC 8259, 7.
+  package func escapedForJSON() -> String {
+    if utf8.allSatisfy({ $0 < 0x7F }) { return self }
+    var result = ""
+    result.reserveCapacity(utf8.count)
+    for scalar in unicodeScalars {
+      if scalar.value >= 0x7F, scalar.steersTerminal {
+        result += "\\u" + scalar.value.hexadecimal(digits: 4)
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}
+
+extension Unicode.Scalar {
+  /// True for C0, DEL and C1, line and paragraph separators, and marks that turn the direction of text.
+  ///
+  /// None is above U+FFFF.
+  fileprivate var steersTerminal: Bool {
+    switch value {
+    case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0xFEFF:
+      true
+    default: false
+    }
   }
 }

@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MainThreadActivity {
@@ -109,10 +110,10 @@ extension Shortage {
       "The process has \(used) memory mappings, as many as it may have (\(limit),"
         + " vm.max_map_count)."
     case .cgroupMemory(let used, let limit):
-      "The control group uses \(Quantity.size(used)) of the \(Quantity.size(limit)) of memory that"
+      "The cgroup uses \(Quantity.size(used)) of the \(Quantity.size(limit)) of memory that"
         + " it may use."
     case .cgroupTasks(let used, let limit):
-      "The control group has \(used) threads and processes, as many as it may have (\(limit))."
+      "The cgroup has \(used) threads and processes, as many as it may have (\(limit))."
     case .addressSpace(let used, let limit):
       "The process uses \(Quantity.size(used)) of the \(Quantity.size(limit)) of address space that"
         + " it may use (RLIMIT_AS): an allocation may have failed."

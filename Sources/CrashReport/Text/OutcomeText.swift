@@ -10,9 +10,13 @@ extension DumpRequest {
   func text(at time: Int64?) -> String {
     guard kind == .hang else {
       let moment = time.map { " at \(Timestamp(nanoseconds: $0).readable)" } ?? ""
-      return kind == .program
-        ? "Dump requested by the program\(moment). Nothing crashed."
-        : "Dump requested\(moment). Nothing crashed."
+      let origin =
+        switch kind {
+        case .program: " by the program"
+        case .tool: " from outside (postmortem capture)"
+        case .hang, nil: ""
+        }
+      return "Dump requested\(origin)\(moment). Nothing crashed."
     }
     let subject =
       switch target {

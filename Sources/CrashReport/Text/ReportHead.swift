@@ -23,15 +23,18 @@ extension CrashReport {
     let explanation = explanation
     var paragraphs: [String] = []
     if message != nil, let explanation { paragraphs.append(explanation) }
-    if !snapshot.capture.isComplete {
+    if log != nil {
+      if !snapshot.capture.isComplete { paragraphs.append("The log breaks off in the summary.") }
+    } else if !snapshot.capture.isComplete {
       let damage = snapshot.capture.damage.map { ": \($0)" } ?? ""
       paragraphs.append("This dump is torn and holds only what came before its end\(damage).")
     }
+    if let privacy = snapshot.process.privacy { paragraphs.append(privacy.sentence) }
     let system = snapshot.system
     let survival = snapshot.survival
     let signs: [(String, String?)] = [
       ("Signal", signalText), ("Address", snapshot.exception?.address?.description),
-      ("Access", snapshot.exception.flatMap { MemoryAccess($0)?.rawValue }),
+      ("Error", errorText), ("Access", snapshot.exception.flatMap { MemoryAccess($0)?.rawValue }),
       ("Cause", cause.map { "\($0.kind), \($0.certainty.rawValue)" }), ("Sent by", senderText),
       ("Outcome", survival?.outcomeText(handlerIn: previousHandlerModule)),
       ("Before it", survival?.earlierText), ("Certainty", snapshot.end?.certainty?.word),
@@ -47,9 +50,17 @@ extension CrashReport {
       fields.compactMap { name, value in value.map { ReportField(name: name, value: $0) } }
     }
     return Head(
-      sentence: message ?? explanation ?? "The dump does not show the cause.",
+      sentence: message ?? explanation
+        ?? "The \(log == nil ? "dump" : "log") does not show the cause.",
       place: place.map { "in \($0)" }, paragraphs: paragraphs, signs: known(signs),
       facts: known(facts))
+  }
+
+  /// The error that the program passed with a request for a dump.
+  private var errorText: String? {
+    guard let request = snapshot.request else { return nil }
+    let parts = [request.errorType, request.errorText].compactMap { $0 }
+    return parts.isEmpty ? nil : parts.joined(separator: ": ")
   }
 
   /// Such as "SIGSEGV (11), SEGV_MAPERR".
@@ -120,5 +131,12 @@ extension CrashReport {
       let isPlain = !argument.isEmpty && !argument.contains { " \"'\\".contains($0) }
       return isPlain ? argument : "\"\(argument)\""
     }.joined(separator: " ")
+  }
+}
+
+extension ReportPrivacy {
+  fileprivate var sentence: String {
+    "This report is \(self == .sanitized ? "sanitized" : "without memory"): values that may be secrets "
+      + "were left out, or replaced by 0x0defaced0defaced."
   }
 }

@@ -39,8 +39,8 @@ extension CrashReport {
   /// A new section is one more element, and shows up in the text and on the page.
   var sections: [ReportSection] {
     [
-      evidenceSection, resourceSection, annotationSection, breadcrumbSection, attachmentSection,
-      extraMemorySection, omissionSection,
+      evidenceSection, resourceSection, annotationSection, workBreadcrumbSection, breadcrumbSection,
+      attachmentSection, extraMemorySection, omissionSection,
     ].compactMap { $0 }
   }
 
@@ -81,18 +81,29 @@ extension CrashReport {
       } + unreadable.map { .text("\($0.name ?? "?"): could not be read") })
   }
 
+  /// Those of what crashed, unless they are the last of all.
+  private var workBreadcrumbSection: ReportSection? {
+    let client = snapshot.client
+    let breadcrumbs = client.workBreadcrumbs
+    guard breadcrumbs != client.breadcrumbs.suffix(breadcrumbs.count) else { return nil }
+    let verb = snapshot.request == nil ? "crashed" : "is shown first"
+    return ReportSection("Breadcrumbs of what \(verb)", rows: breadcrumbs.map(row))
+  }
+
+  private func row(_ breadcrumb: ClientInformation.Breadcrumb) -> ReportSection.Row {
+    let time = breadcrumb.time.map { Timestamp(nanoseconds: $0).readable }
+    let age = age(of: breadcrumb).map { "\(Quantity.duration(Int64(clamping: $0))) before" }
+    let thread = breadcrumb.threadID.map { "thread \($0)" }
+    let head = [time, age, thread].compactMap { $0 }.joined(separator: ", ")
+    return .text("\(head): \(breadcrumb.text)")
+  }
+
   private var breadcrumbSection: ReportSection? {
     let client = snapshot.client
     let left = client.breadcrumbsLeft ?? UInt64(client.breadcrumbs.count)
     guard left > 0 else { return nil }
     let torn = client.breadcrumbsOmitted.flatMap { $0 > 0 ? ", \($0) torn" : nil } ?? ""
-    let rows = client.breadcrumbs.map { breadcrumb in
-      let time = breadcrumb.time.map { Timestamp(nanoseconds: $0).readable }
-      let age = age(of: breadcrumb).map { "\(Quantity.duration(Int64(clamping: $0))) before" }
-      let thread = breadcrumb.threadID.map { "thread \($0)" }
-      let head = [time, age, thread].compactMap { $0 }.joined(separator: ", ")
-      return ReportSection.Row.text("\(head): \(breadcrumb.text)")
-    }
+    let rows = client.breadcrumbs.map(row)
     return ReportSection(
       "Breadcrumbs (last \(client.breadcrumbs.count) of \(left)\(torn))",
       rows: rows.isEmpty ? [.text("none is whole")] : rows)
@@ -129,6 +140,7 @@ extension CrashReport {
       (client.annotationsOmitted, "annotations"),
       (client.simpleAnnotationsOmitted, "simple annotations"),
       (client.memoryRangesOmitted, "memory ranges"), (client.attachmentsOmitted, "attachments"),
+      (client.contextsOmitted, "contexts"),
     ]
     let omissions =
       client.userStreamFailures.map { "Stream not added: \($0)" }
@@ -136,7 +148,7 @@ extension CrashReport {
         count.flatMap { $0 > 0 ? "No room for more \(what), \($0) times." : nil }
       }
     return ReportSection(
-      "Left out of what the program told", rows: omissions.map { .text($0) })
+      "Left out of the client data", rows: omissions.map { .text($0) })
   }
 }
 

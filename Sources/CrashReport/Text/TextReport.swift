@@ -27,8 +27,31 @@ package struct TextReport: Sendable {
     for section in report.sections { text.addSection(section) }
     text.addModules()
     text.addCapture()
-    return text.lines.map { $0 + "\n" }.joined()
+    return text.whole
   }
+
+  /// The report of a crash that only a log tells of: its head, and its stack by places in modules.
+  ///
+  /// - Parameters:
+  ///   - report: what to print.
+  ///   - width: as for `text`.
+  ///   - color: as for `text`.
+  package static func text(
+    ofLogged report: CrashReport, width: Int = 80, color: Bool = false
+  ) -> String {
+    var text = TextReport(report: report, width: max(width, 40), usesColor: color)
+    text.addSentences()
+    for field in report.head.signs + report.head.facts where loggedFacts.contains(field.name) {
+      text.addFact(field)
+    }
+    for thread in report.threads { text.addThreadWithNotes(thread) }
+    return text.whole
+  }
+
+  /// The facts that are not in the log's own words.
+  private static let loggedFacts: Set = ["Cause", "Signature"]
+
+  private var whole: String { lines.map { $0 + "\n" }.joined() }
 
   private init(report: CrashReport, width: Int, usesColor: Bool) {
     self.report = report
@@ -38,6 +61,17 @@ package struct TextReport: Sendable {
   }
 
   private mutating func addHead() {
+    addSentences()
+    lines.append("")
+    for field in report.head.signs + report.head.facts { addFact(field) }
+  }
+
+  private mutating func addFact(_ field: ReportField) {
+    let label = field.name + String(repeating: " ", count: max(1, 11 - field.name.count))
+    lines.append(styled(label, .faint) + field.value.escapedForTerminal())
+  }
+
+  private mutating func addSentences() {
     let head = report.head
     let safe = head.sentence.escapedForTerminal(keepingLines: true)
     for line in safe.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -46,11 +80,6 @@ package struct TextReport: Sendable {
     if let place = head.place { lines.append(styled(place.escapedForTerminal(), .strong)) }
     for paragraph in head.paragraphs {
       lines += Self.wrapped(paragraph.escapedForTerminal(), width: width)
-    }
-    lines.append("")
-    for field in head.signs + head.facts {
-      let label = field.name + String(repeating: " ", count: max(1, 11 - field.name.count))
-      lines.append(styled(label, .faint) + field.value.escapedForTerminal())
     }
   }
 
@@ -95,10 +124,7 @@ package struct TextReport: Sendable {
   private mutating func addThreads() {
     let crashed = report.threads.filter(\.crashed)
     for thread in crashed {
-      addThread(thread)
-      for note in report.symbolNotes(on: thread) {
-        lines += Self.wrapped(note.escapedForTerminal(), width: width - 2).map { "  " + $0 }
-      }
+      addThreadWithNotes(thread)
       addRegisters(thread)
     }
     for group in ThreadGroup.groups(of: report.threads.filter { !$0.crashed }) {
@@ -106,15 +132,24 @@ package struct TextReport: Sendable {
       addThread(first)
       for thread in group.threads.dropFirst() {
         lines += ["", report.title(of: thread).escapedForTerminal() + ":"]
+        addContexts(of: thread)
         lines.append(styled("  the stack of thread \(first.id)", .faint))
       }
     }
     for note in report.missingThreads { lines += ["", note] }
   }
 
+  private mutating func addThreadWithNotes(_ thread: CrashReport.Thread) {
+    addThread(thread)
+    for note in report.symbolNotes(on: thread) {
+      lines += Self.wrapped(note.escapedForTerminal(), width: width - 2).map { "  " + $0 }
+    }
+  }
+
   private mutating func addThread(_ thread: CrashReport.Thread) {
     let title = report.title(of: thread).escapedForTerminal() + ":"
     lines += ["", styled(title, thread.crashed ? .strong : .plain)]
+    addContexts(of: thread)
     for item in StackListing(thread).items {
       switch item {
       case .frame(let frame, let number):
@@ -123,6 +158,13 @@ package struct TextReport: Sendable {
       case .elision(let words): lines.append("  " + words.escapedForTerminal())
       case .note(let words): lines.append(styled("  " + words.escapedForTerminal(), .faint))
       }
+    }
+  }
+
+  private mutating func addContexts(of thread: CrashReport.Thread) {
+    for context in thread.contextFields {
+      let text = "\(context.name.escapedForTerminal()) = \(context.value.escapedForTerminal())"
+      lines.append("  " + styled(text, thread.crashed ? .strong : .plain))
     }
   }
 
@@ -141,17 +183,18 @@ package struct TextReport: Sendable {
     let place = module?.text(of: frame.address).escapedForTerminal() ?? ""
     let doubt = frame.doubt.map { "[\($0)]" } ?? ""
     let style = signature.standsOut(frame) ? Style.strong : .plain
-    let start = prefix + styled(frame.address.padded, .faint) + " " + styled(function, style)
+    // In a log only places in modules are known.
+    let address = report.log != nil && module != nil ? "" : frame.address.padded + " "
+    let start = prefix + styled(address, .faint) + styled(function, style)
     let parts = [place.isEmpty ? "" : styled(place, .faint), doubt].filter { !$0.isEmpty }
     let rest = ([location].filter { !$0.isEmpty } + parts).joined(separator: "  ")
     let columns = [
-      prefix.count + frame.address.padded.count, function.count, location.count, place.count,
-      doubt.count,
+      prefix.count + address.count, function.count, location.count, place.count, doubt.count,
     ].reduce(0, +)
     if rest.isEmpty {
       lines.append(start)
-    } else if columns + 6 <= width {
-      // The gaps between the parts are 6 columns at most.
+    } else if columns + 5 <= width {
+      // The gaps between the parts are 5 columns at most.
       lines.append(start + (location.isEmpty ? "  " : " ") + rest)
     } else {
       lines += [start, "       " + rest]

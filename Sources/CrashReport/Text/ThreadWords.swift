@@ -18,7 +18,8 @@ extension CrashReport {
     let how = thread.crashed && snapshot.request == nil ? nil : known.captureMethod?.name
     let state = known.state.map { "state \($0)" }
     let call = known.systemCallNumber.map { number in
-      "in " + (snapshot.architecture.systemCallName(number) ?? "system call \(number)")
+      (known.systemCallSource == .code ? "probably in " : "in ")
+        + (snapshot.architecture.systemCallName(number) ?? "system call \(number)")
     }
     let policy = known.policyWord.flatMap { $0 == "other" ? nil : $0 }
     let nice = known.niceValue.flatMap { $0 == 0 ? nil : "nice \($0)" }
@@ -28,7 +29,9 @@ extension CrashReport {
   /// The verb for the first thread.
   private var verb: String {
     guard let request = snapshot.request else { return "crashed" }
-    guard request.kind == .hang else { return "requested the dump" }
+    guard request.kind == .hang else {
+      return request.kind == .tool ? "was interrupted for the dump" : "requested the dump"
+    }
     return switch request.threadEvidence {
     case .known: "hung"
     case .lastSeen: "answered last"
@@ -36,10 +39,32 @@ extension CrashReport {
     }
   }
 
-  /// Reasons why frames of a thread have no names, as that a file is of another build.
+  /// Reasons why frames of a thread have no names, module by module, then a hint of what would name them.
   func symbolNotes(on thread: Thread) -> [String] {
+    let notes = namelessModules(of: thread).map { "No names in \($0.module.name): \($0.note)." }
+    return notes + [symbolHint(on: thread)].compactMap(\.self)
+  }
+
+  private func namelessModules(of thread: Thread) -> [(module: ModuleSnapshot, note: String)] {
     let nameless = Set(thread.frames.filter { $0.function == nil }.compactMap(\.moduleIndex))
-    return nameless.sorted().compactMap { symbolNotes.indices.contains($0) ? symbolNotes[$0] : nil }
+    return nameless.sorted().compactMap { index in
+      guard symbolNotes.indices.contains(index), let note = symbolNotes[index] else { return nil }
+      return (snapshot.modules[index], note)
+    }
+  }
+
+  /// The files that name the frames of a thread; nil where none would.
+  func symbolHint(on thread: Thread) -> String? {
+    let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
+    // The program's own modules are what one has the files of.
+    let signature = Signature(snapshot.modules)
+    guard let module = files.first(where: signature.isOwn) ?? files.first else { return nil }
+    let id = module.buildID.hexadecimal
+    let link =
+      id.count > 2 ? " or its debug file, under any name (build ID \(id))" : ""
+    return "For names give --symbols DIR with \(module.name) of this build, not stripped,\(link)"
+      + "; or name a server that has it in DEBUGINFOD_URLS. To have one for each release: "
+      + "objcopy --only-keep-debug \(module.name) \(module.name).debug before strip."
   }
 
   /// The modules that frames lie in, as indices.
@@ -89,6 +114,12 @@ extension CrashReport {
 }
 
 extension CrashReport.Thread {
+  var contextFields: [ReportField] {
+    contexts.map { context in
+      ReportField(name: context.name, value: context.value + (context.isCut ? "... (cut)" : ""))
+    }
+  }
+
   /// In the order in which people look for them: rax before r8 before r10, names without a number
   /// first, then by number.
   var sortedRegisters: [(name: String, value: Address)] {
@@ -114,7 +145,13 @@ extension StackFrame {
   }
 
   /// The word for a frame that is no ordinary call, or may be wrong.
-  var doubt: String? { trust == .scan ? "scan" : isInlined ? "inlined" : nil }
+  var doubt: String? {
+    switch trust {
+    case .scan: "scan"
+    case .tailCall: isInlined ? "inlined, inferred" : "tail call, inferred"
+    default: isInlined ? "inlined" : nil
+    }
+  }
 }
 
 extension ModuleSnapshot {

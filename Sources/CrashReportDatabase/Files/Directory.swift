@@ -21,8 +21,9 @@ package struct Directory: ~Copyable, Sendable {
     file = OpenFile(descriptor: descriptor, path: path)
   }
 
-  private init(file: consuming OpenFile) {
-    self.file = file
+  /// - Parameter descriptor: open, and closed with this value.
+  init(descriptor: Int32, path: String) {
+    file = OpenFile(descriptor: descriptor, path: path)
   }
 
   /// Opens a subdirectory.
@@ -32,28 +33,13 @@ package struct Directory: ~Copyable, Sendable {
     _ name: String, create: Bool = false
   ) throws(CrashReportDatabaseError) -> Directory {
     let path = "\(path)/\(name)"
-    var isMade = false
-    if create {
-      if unsafe mkdirat(descriptor, name, 0o700) == 0 {
-        // The umask may have taken away the owner's own permissions.
-        _ = unsafe fchmodat(descriptor, name, 0o700, 0)
-        isMade = true
-      } else if errno != EEXIST {
-        throw CrashReportDatabaseError(systemCall: "making the directory \(path)", errno: errno)
-      }
+    do throws(DatabaseDirectory.Failure) {
+      return Directory(
+        descriptor: try DatabaseDirectory.open(name, in: descriptor, path: path, creating: create),
+        path: path)
+    } catch {
+      throw CrashReportDatabaseError(error)
     }
-    let result = unsafe openat(
-      descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard result >= 0 else {
-      if errno == ENOTDIR || errno == ELOOP {
-        throw CrashReportDatabaseError(
-          .notADirectory, "\(path) is not a directory; move it away, and it is made anew",
-          errno: errno)
-      }
-      throw CrashReportDatabaseError(systemCall: "opening the directory \(path)", errno: errno)
-    }
-    if isMade { DirectoryOwner(of: descriptor)?.give(result) }
-    return Directory(file: OpenFile(descriptor: result, path: path))
   }
 
   /// Opens the directory of the reports in a state.
@@ -174,7 +160,8 @@ package struct Directory: ~Copyable, Sendable {
     try open(name, flags: O_WRONLY | O_APPEND).write(bytes)
   }
 
-  /// Makes a file, for this user alone; nil if the name is taken.
+  /// Makes a file, for this user alone or for the group that shares the database; nil if the name is
+  /// taken.
   package func create(_ name: String) throws(CrashReportDatabaseError) -> OpenFile? {
     let path = "\(path)/\(name)"
     let result = unsafe openat(
@@ -183,7 +170,7 @@ package struct Directory: ~Copyable, Sendable {
       if errno == EEXIST { return nil }
       throw CrashReportDatabaseError(systemCall: "making \(path)", errno: errno)
     }
-    _ = fchmod(result, 0o600)
+    _ = fchmod(result, DatabaseDirectory.fileMode(in: descriptor))
     DirectoryOwner(of: descriptor)?.give(result)
     return OpenFile(descriptor: result, path: path)
   }
@@ -257,9 +244,11 @@ extension Directory {
   /// - Parameters:
   ///   - workshop: the directory, on the same file system, in which it is written first.
   ///   - replacing: true if a file of that name may be lost.
+  ///   - synchronizing: false if the caller will synchronise this directory.
   /// - Returns: false if there was one and it was not to be replaced.
   package func put(
-    _ bytes: [UInt8], as name: String, by workshop: borrowing Directory, replacing: Bool
+    _ bytes: [UInt8], as name: String, by workshop: borrowing Directory, replacing: Bool,
+    synchronizing: Bool = true
   ) throws(CrashReportDatabaseError) -> Bool {
     let file = try workshop.createTemporary(name)
     do throws(CrashReportDatabaseError) {
@@ -267,7 +256,7 @@ extension Directory {
       try file.synchronize()
       switch try workshop.rename(file.name, to: self, name, replacing: replacing) {
       case .done:
-        try synchronize()
+        if synchronizing { try synchronize() }
         return true
       case .targetExists:
         try workshop.remove(file.name)

@@ -1,4 +1,5 @@
 internal import Glibc
+package import IntermediateDump
 
 /// A file descriptor that closes itself.
 package struct OpenFile: ~Copyable, Sendable {
@@ -79,6 +80,21 @@ package struct OpenFile: ~Copyable, Sendable {
     }
     guard bytes.count <= limit else {
       throw CrashReportDatabaseError(.tooLarge, "\(path) has more than \(limit) bytes")
+    }
+    return bytes
+  }
+
+  /// The bytes of a dump: of a small one in memory, of a larger one as they are asked for.
+  ///
+  /// - Parameter limit: the most bytes; a longer file is an error.
+  package func dumpBytes(limit: Int) throws(CrashReportDatabaseError) -> DumpBytes {
+    let size = try status().size
+    guard size <= limit else {
+      throw CrashReportDatabaseError(.tooLarge, "\(path) has \(size) bytes, more than \(limit)")
+    }
+    if size <= DumpBytes.smallSize { return DumpBytes(try read(limit: limit)) }
+    guard let bytes = DumpBytes(descriptor: descriptor, count: Int(clamping: size)) else {
+      throw CrashReportDatabaseError(systemCall: "opening \(path)", errno: errno)
     }
     return bytes
   }

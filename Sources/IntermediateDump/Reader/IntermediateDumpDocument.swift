@@ -28,6 +28,10 @@ public struct IntermediateDumpDocument: Sendable {
   ///   than a header, is not an intermediate dump, or is of a version or word size this code does
   ///   not read. Damage behind the header is not an error; it is in `damage`.
   public init(parsing bytes: [UInt8]) throws(IntermediateDumpError) {
+    try self.init(parsing: DumpBytes(bytes))
+  }
+
+  package init(parsing bytes: DumpBytes) throws(IntermediateDumpError) {
     let size = IntermediateDumpFormat.headerSize
     guard bytes.count >= size else {
       throw IntermediateDumpError(.tooShort, offset: bytes.count)
@@ -46,7 +50,8 @@ public struct IntermediateDumpDocument: Sendable {
     guard let headerSize = cursor.integer(4), headerSize >= size, headerSize <= bytes.count else {
       throw IntermediateDumpError(.invalidHeaderSize, offset: 12)
     }
-    writer = String(decoding: bytes[16..<32].prefix { $0 != 0 }, as: UTF8.self)
+    writer = String(
+      decoding: (bytes.slice(16..<32) ?? []).prefix { $0 != 0 }, as: UTF8.self)
     cursor.offset = Int(clamping: headerSize)
     var parser = IntermediateDumpParser(cursor: cursor)
     root = parser.parseRoot()

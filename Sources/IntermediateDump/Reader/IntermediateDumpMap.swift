@@ -20,13 +20,13 @@ public struct IntermediateDumpMap: Sendable {
   }
 
   /// The whole file; shared, not copied.
-  public let bytes: [UInt8]
+  package let bytes: DumpBytes
   /// In file order.
   ///
   /// A key may occur twice in a hostile file; the first counts.
   public internal(set) var entries: [Entry] = []
 
-  init(bytes: [UInt8]) {
+  init(bytes: DumpBytes) {
     self.bytes = bytes
   }
 
@@ -43,8 +43,13 @@ public struct IntermediateDumpMap: Sendable {
 
   /// The payload of a property.
   public func data(_ key: IntermediateDumpKey) -> ArraySlice<UInt8>? {
+    range(key).flatMap(bytes.slice)
+  }
+
+  /// The place of a property's payload in the file.
+  package func range(_ key: IntermediateDumpKey) -> Range<Int>? {
     guard case .property(let range)? = value(key) else { return nil }
-    return bytes[range]
+    return range
   }
 
   /// A little-endian unsigned integer of 1, 2, 4 or 8 bytes.

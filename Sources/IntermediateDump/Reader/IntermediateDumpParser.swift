@@ -1,9 +1,12 @@
-/// Reads fixed-width integers from a byte array without ever leaving it.
+/// Reads fixed-width integers from a dump without ever leaving it.
 struct IntermediateDumpCursor {
-  let bytes: [UInt8]
+  let bytes: DumpBytes
   var offset = 0
+  /// The bytes from `windowStart` on; of a dump in memory all.
+  private var window: ArraySlice<UInt8> = []
+  private var windowStart = 0
 
-  init(bytes: [UInt8]) {
+  init(bytes: DumpBytes) {
     self.bytes = bytes
   }
 
@@ -12,9 +15,19 @@ struct IntermediateDumpCursor {
   /// The next `width` bytes as a little-endian integer; nil, and nothing consumed, if fewer are
   /// left.
   mutating func integer(_ width: Int) -> UInt64? {
-    guard let value = bytes.littleEndian(at: offset, width: width) else { return nil }
+    guard width <= remaining else { return nil }
+    if offset < windowStart || offset - windowStart > window.count - width { moveWindow() }
+    guard let value = window.littleEndian(at: offset - windowStart, width: width) else {
+      return nil
+    }
     offset += width
     return value
+  }
+
+  private mutating func moveWindow() {
+    windowStart = bytes.isInMemory ? 0 : offset
+    let end = bytes.isInMemory ? bytes.count : min(bytes.count, offset + 1 << 14)
+    window = bytes.slice(windowStart..<end) ?? []
   }
 }
 

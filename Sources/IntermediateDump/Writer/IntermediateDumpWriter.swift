@@ -53,6 +53,15 @@ public struct IntermediateDumpWriter: ~Copyable {
     self.byteLimit = byteLimit
   }
 
+  /// Makes another writer on the same buffer, which one of the two may use at a time.
+  @_noLocks
+  package borrowing func sharingBuffer() -> IntermediateDumpWriter {
+    var writer = unsafe IntermediateDumpWriter(
+      buffer: buffer, capacity: capacity, descriptor: -1, byteLimit: byteLimit)
+    writer.asksFile = asksFile
+    return writer
+  }
+
   /// Bytes of the dump so far, those still in the buffer included.
   public var size: UInt64 { @_noLocks get { flushed &+ UInt64(truncatingIfNeeded: used) } }
 
@@ -265,7 +274,6 @@ public struct IntermediateDumpWriter: ~Copyable {
 
   // MARK: - Bytes
 
-  @_noLocks
   private mutating func start(_ key: IntermediateDumpKey, token: UInt8, isArray: UInt64) {
     let bit = UInt64(truncatingIfNeeded: depth)
     arrays = arrays & ~(1 &<< bit) | isArray &<< bit
@@ -277,14 +285,12 @@ public struct IntermediateDumpWriter: ~Copyable {
   }
 
   /// Remembers the end of a whole token.
-  @_noLocks
   private mutating func commit() {
     wholeUsed = used
     wholeDepth = depth
     wholeArrays = arrays
   }
 
-  @_noLocks
   private mutating func startProperty(_ key: IntermediateDumpKey, count: Int) -> Bool {
     let total = count &+ IntermediateDumpFormat.propertyHeaderSize
     guard count >= 0, total <= capacity else {
@@ -304,7 +310,6 @@ public struct IntermediateDumpWriter: ~Copyable {
   }
 
   /// Makes room for `count` bytes; false if there is none and never will be.
-  @_noLocks
   private mutating func reserve(_ count: Int) -> Bool {
     if failure != 0 { return false }
     if capacity &- used >= count { return true }
@@ -315,7 +320,6 @@ public struct IntermediateDumpWriter: ~Copyable {
     return flush() && count <= capacity
   }
 
-  @_noLocks
   private mutating func append(_ value: UInt64, width: Int) {
     // Both architectures are little-endian, as the format is.
     let place = unsafe buffer + used

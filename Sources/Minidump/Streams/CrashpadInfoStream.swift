@@ -58,8 +58,8 @@ extension MinidumpDecoder {
       file.note("the Crashpad stream is too short")
       return
     }
-    snapshot.reportID = ReportID(guidBytes: file.bytes[start + 4..<start + 20])
-    snapshot.clientID = ReportID(guidBytes: file.bytes[start + 20..<start + 36])
+    snapshot.reportID = file.bytes.slice(start + 4..<start + 20).flatMap(ReportID.init(guidBytes:))
+    snapshot.clientID = file.bytes.slice(start + 20..<start + 36).flatMap(ReportID.init(guidBytes:))
     if stream.count >= 44 {
       for (name, value) in dictionary(at: start + 36) where snapshot.launchAnnotations[name] == nil
       {

@@ -41,18 +41,18 @@ extension MinidumpDecoder {
       let entry = stream.lowerBound + 16 + index * 16
       guard let address = file.integer(at: entry, width: 8),
         let size = file.integer(at: entry + 8, width: 8),
-        let range = file.range(rva: rva, size: size), let bytes = file.copy(range)
+        let range = file.range(rva: rva, size: size), let contents = file.take(range)
       else {
         file.note("a region of the 64-bit memory list reaches past the end of the file")
         break
       }
       rva &+= size
-      guard Self.fits(bytes.count, at: Address(address)) else {
+      guard Self.fits(range.count, at: Address(address)) else {
         file.note("a region of the 64-bit memory list reaches past the end of the address space")
         continue
       }
-      if !bytes.isEmpty {
-        regions.append(MemoryRegion(address: Address(address), bytes: bytes))
+      if !range.isEmpty {
+        regions.append(MemoryRegion(address: Address(address), contents: contents))
       }
     }
     return regions
@@ -68,11 +68,11 @@ extension MinidumpDecoder {
       return nil
     }
     guard !range.isEmpty else { return nil }
-    guard let bytes = file.copy(range) else {
+    guard let contents = file.take(range) else {
       file.note("regions of the \(list) share their bytes")
       return nil
     }
-    return MemoryRegion(address: Address(address), bytes: bytes)
+    return MemoryRegion(address: Address(address), contents: contents)
   }
 
   private static func fits(_ count: Int, at address: Address) -> Bool {

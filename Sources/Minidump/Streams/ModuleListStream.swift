@@ -118,8 +118,8 @@ extension MinidumpDecoder {
       return contents.count <= 4096 ? file.copy(contents) ?? [] : []
     case MinidumpFormat.codeViewPDB70:
       guard contents.count >= 16 else { return [] }
-      let guid = file.bytes[contents.lowerBound..<contents.lowerBound + 16]
-      return ReportID(guidBytes: guid)?.bytes ?? []
+      let guid = file.bytes.slice(contents.lowerBound..<contents.lowerBound + 16)
+      return guid.flatMap(ReportID.init(guidBytes:))?.bytes ?? []
     default:
       return []
     }

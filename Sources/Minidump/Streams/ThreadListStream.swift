@@ -1,3 +1,4 @@
+internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension MinidumpEncoder {
@@ -37,7 +38,7 @@ extension MinidumpEncoder {
   /// are the memory list's.
   private mutating func appendStackDescriptor(of thread: ThreadSnapshot) {
     guard let stack = thread.stackAtPointer,
-      let place = plan.location(of: stack.address, count: stack.bytes.count)
+      let place = plan.location(of: stack.address, count: stack.count)
     else {
       buffer.append(thread.stackPointer ?? 0 as Address)
       buffer.append(MinidumpLocation.none)
@@ -121,7 +122,7 @@ extension MinidumpDecoder {
       thread.instructionPointer = decoded.instructionPointer
       if let address = file.integer(at: entry + 24, width: 8),
         let size = file.integer(at: entry + 32, width: 4),
-        let region = regions[Address(address)], UInt64(region.bytes.count) == size
+        let region = regions[Address(address)], UInt64(region.count) == size
       {
         thread.stack = [region]
       } else if let region = region(at: entry + 24, in: "thread list") {
@@ -133,7 +134,7 @@ extension MinidumpDecoder {
 
   /// Reads a context in the layout of the dump's processor.
   func decodeContext(_ range: Range<Int>) -> DecodedContext {
-    let bytes = file.bytes[range]
+    let bytes = file.bytes.slice(range) ?? []
     switch snapshot.architecture {
     case .x86_64: return Self.decodeAMD64Context(bytes)
     case .arm64: return Self.decodeARM64Context(bytes)

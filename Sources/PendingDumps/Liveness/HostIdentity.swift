@@ -37,10 +37,10 @@ package struct HostIdentity: Sendable, Equatable {
     let processID = getpid()
     let isProcOurs = SystemFile.target("/proc/self") == "\(processID)"
     return HostIdentity(
-      bootID: currentBootID(), processNamespace: SystemFile.inode("/proc/self/ns/pid"),
+      bootID: currentBootID(), processNamespace: SystemFile.namespace("pid"),
       isProcOurs: isProcOurs, processID: UInt32(bitPattern: processID),
       startTime: isProcOurs ? statistics?.startTime : nil,
-      timeNamespace: SystemFile.inode("/proc/self/ns/time"))
+      timeNamespace: SystemFile.namespace("time"))
   }
 
   /// The ID of this boot; nil where `/proc` does not say.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 
 /// Finds the files on which this process holds kernel locks: a process that waits for one of them may
 /// have killed it.
@@ -33,10 +34,10 @@ package enum LockedFiles {
     var inodes: Set<UInt64> = []
     for line in text.lazyLines {
       // "1: POSIX  ADVISORY  WRITE 4242 08:01:131 0 EOF"; "->" for one that waits.
-      guard line.word(1) != "->", let owner = line.word(4).flatMap({ Int32($0) }),
-        owner == processID || owner == -1, let place = line.word(5),
+      guard line.word(1) != "->", let owner = line.word(4),
+        owner == "-1" || Int32(digits: owner) == processID, let place = line.word(5),
         let colon = place.utf8.lastIndex(of: UInt8(ascii: ":")),
-        let inode = UInt64(place[place.utf8.index(after: colon)...])
+        let inode = UInt64(digits: place[place.utf8.index(after: colon)...])
       else { continue }
       inodes.insert(inode)
     }

@@ -6,7 +6,7 @@ internal import IntermediateDump
 /// writes a note by one system call.
 ///
 /// Layout, little-endian: end (4 bytes), padding (4), signal (4), reaction (4), time (8), padding (8).
-package struct RunNotes: Sendable, Equatable {
+package struct RunNotes: Sendable {
   /// The way in which the process ended by its own will.
   package enum End: UInt32, Sendable {
     /// exit(3), or the return from main.
@@ -54,7 +54,7 @@ package struct RunNotes: Sendable, Equatable {
   }
 
   /// Reads the notes; nil if they are of another size.
-  init?(bytes: ArraySlice<UInt8>) {
+  package init?(bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.size else { return nil }
     func integer(_ offset: Int, _ width: Int) -> UInt64 {
       bytes.littleEndian(at: offset, width: width) ?? 0

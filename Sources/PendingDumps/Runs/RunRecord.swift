@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// The owner of a locked file, as it wrote itself down at launch.
 ///
 /// The next start compares it with the processes that live then.
-package struct RunRecord: Sendable, Equatable {
+package struct RunRecord: Sendable {
   /// A run record is a few hundred bytes; a longer file is something else.
   package static let maximumSize = 64 << 10
 
@@ -26,6 +26,8 @@ package struct RunRecord: Sendable, Equatable {
   /// True if the owner keeps the record itself mapped as long as it lives, and has seen that this
   /// shows: nobody who maps it is proof of its death.
   package var isMapped = false
+  /// True if the owner takes a dump when its stop signal comes with a `CaptureRequest`.
+  package var takesRequests = false
   /// Nanoseconds since 1970; nil where it was not known.
   package var launchTime: Int64?
   /// The handler's signals; nil where they were not known.
@@ -38,10 +40,10 @@ package struct RunRecord: Sendable, Equatable {
     /// Bit n - 1 stands for signal n: those whose handler is ours.
     package var crash: UInt64
     /// 0 for none.
-    package var stop: Int32
-    package var watchdog: Int32
+    package var stop: UInt32
+    package var watchdog: UInt32
 
-    package init(crash: UInt64, stop: Int32, watchdog: Int32) {
+    package init(crash: UInt64, stop: UInt32, watchdog: UInt32) {
       self.crash = crash
       self.stop = stop
       self.watchdog = watchdog
@@ -79,38 +81,37 @@ package struct RunRecord: Sendable, Equatable {
     return record
   }
 
-  /// Reads a run record; nil if it is torn or does not say enough to judge by.
-  package init?(bytes: [UInt8]) {
+  /// Reads who the owner is, for programs that do not read the rest; nil where that cannot be told.
+  init?(ownerIn bytes: [UInt8]) {
     guard let document = try? IntermediateDumpDocument(parsing: bytes), document.isComplete,
-      let owner = document.root.map(.owner),
-      let processID = owner.unsigned(.ownerProcessID).flatMap(UInt32.init(exactly:)),
-      processID > 0
+      let map = document.root.map(.owner), let processID = map.unsigned(.ownerProcessID)
     else { return nil }
-    let startTime = owner.unsigned(.ownerStartTime) ?? 0
-    let bootID = owner.text(.ownerBootID) ?? ""
-    let isMapped = owner.unsigned(.ownerIsMapped) == 1
-    // Without /proc an owner knows neither; that it maps the record is evidence enough.
-    guard isMapped || startTime > 0 && !bootID.isEmpty else { return nil }
     self.init(
-      processID: processID, startTime: startTime, stackStart: owner.unsigned(.ownerStackStart) ?? 0,
-      bootID: HostIdentity.bootID(of: Array(bootID.utf8)),
-      processNamespace: owner.unsigned(.ownerProcessNamespace).flatMap { $0 == 0 ? nil : $0 },
-      launchTime: owner.signed(.ownerLaunchTime), signals: Self.signals(of: owner))
-    timeNamespace = owner.unsigned(.ownerTimeNamespace).flatMap { $0 == 0 ? nil : $0 }
-    self.isMapped = isMapped
-    course = RunCourse(reading: owner)
+      processID: UInt32(clamping: processID), startTime: map.unsigned(.ownerStartTime) ?? 0,
+      stackStart: map.unsigned(.ownerStackStart) ?? 0, bootID: map.text(.ownerBootID) ?? "",
+      processNamespace: map.unsigned(.ownerProcessNamespace), launchTime: nil)
+    timeNamespace = map.unsigned(.ownerTimeNamespace)
+    isMapped = map.unsigned(.ownerIsMapped) == 1
+    guard normalize() else { return nil }
   }
 
-  private static func signals(of owner: IntermediateDumpMap) -> Signals? {
-    owner.unsigned(.ownerCrashSignals).map { crash in
-      Signals(
-        crash: crash,
-        stop: owner.unsigned(.ownerStopSignal).flatMap(Int32.init(exactly:)) ?? 0,
-        watchdog: owner.unsigned(.ownerWatchdogSignal).flatMap(Int32.init(exactly:)) ?? 0)
-    }
+  /// Brings what was read into the form that records are compared in.
+  ///
+  /// - Returns: false if it does not say enough to judge by.
+  package mutating func normalize() -> Bool {
+    // Without /proc an owner knows neither; that it maps the record is evidence enough.
+    guard processID > 0, isMapped || startTime > 0 && !bootID.isEmpty else { return false }
+    bootID = HostIdentity.bootID(of: Array(bootID.utf8))
+    // Crash code writes 0 for one that is not known.
+    if processNamespace == 0 { processNamespace = nil }
+    if timeNamespace == 0 { timeNamespace = nil }
+    return true
   }
 
   /// The record as it is stored: an intermediate dump of one map.
+  ///
+  /// By hand, token by token: `fields`, which the converter reads it by, takes longer to make than the
+  /// rest, and each program would carry it. A test compares the two.
   package func encoded() -> [UInt8]? {
     IntermediateDumpEncoding.encode { writer in
       writer.header()
@@ -125,11 +126,11 @@ package struct RunRecord: Sendable, Equatable {
       if let launchTime { writer.signed(.ownerLaunchTime, launchTime) }
       writer.unsigned(.ownerTimeNamespace, timeNamespace ?? 0)
       writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
+      writer.unsigned(.ownerTakesRequests, takesRequests ? 1 : 0, width: 1)
       if let signals {
         writer.unsigned(.ownerCrashSignals, signals.crash)
-        writer.unsigned(.ownerStopSignal, UInt64(UInt32(bitPattern: signals.stop)), width: 4)
-        writer.unsigned(
-          .ownerWatchdogSignal, UInt64(UInt32(bitPattern: signals.watchdog)), width: 4)
+        writer.unsigned(.ownerStopSignal, UInt64(signals.stop), width: 4)
+        writer.unsigned(.ownerWatchdogSignal, UInt64(signals.watchdog), width: 4)
       }
       writer.end()
       _ = writer.endDocument()
@@ -138,7 +139,7 @@ package struct RunRecord: Sendable, Equatable {
 }
 
 /// The part of a run record that tells of a process that ends without a dump.
-package struct RunCourse: Sendable, Equatable {
+package struct RunCourse: Sendable {
   package var notes = RunNotes()
   package var heartbeat: RunEvidence?
   /// The state of the process when its handler was started.
@@ -166,20 +167,6 @@ package struct RunCourse: Sendable, Equatable {
     course.version = version.map { String($0.prefix(256)) }
     course.environment = environment.map { String($0.prefix(256)) }
     return course
-  }
-
-  init?(reading owner: IntermediateDumpMap) {
-    guard let bytes = owner.data(.ownerNotes), let notes = RunNotes(bytes: bytes) else {
-      return nil
-    }
-    self.notes = notes
-    heartbeat = owner.data(.ownerHeartbeat).flatMap { RunEvidence(heartbeat: $0) }
-    launch = owner.map(.runEvidence).flatMap { RunEvidence(reading: $0) }
-    followsExits = owner.unsigned(.ownerFollowsExits) == 1
-    executablePath = owner.text(.executablePath)
-    product = owner.text(.product)
-    version = owner.text(.version)
-    environment = owner.text(.environment)
   }
 
   /// The tokens by themselves, for a record that is written by a forked child.

@@ -1,5 +1,4 @@
 internal import CrashReportDatabase
-internal import IntermediateDump
 
 /// The subcommand `postmortem delete [DIR] ID...`.
 enum DeleteCommand: Subcommand {
@@ -8,22 +7,24 @@ enum DeleteCommand: Subcommand {
   static let help = """
     Deletes reports with their metadata and attachments.
 
-    Usage: postmortem delete [DIR] ID...
+    Usage: postmortem delete [DIR] ID... [--json]
 
     ID is a report ID as postmortem list prints it, or the beginning of one. POSTMORTEM_DATABASE in the
     environment stands for DIR. All IDs are looked at before anything is deleted.
     There is no way back.
+
+      --json  print a JSON array of the deleted reports, as postmortem list does
 
     Exit status: 0 if all were there and are gone; 1 if one is unknown, and nothing was deleted.
 
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, operands: 1...Int.max, help: help)
+    let arguments = try Arguments(words, flags: ["--json"], operands: 1...Int.max, help: help)
     let (path, words) = try arguments.databaseAndReports(help: help)
     guard !words.isEmpty else { throw ToolError.usage("an ID is missing", help: help) }
     let database = try ReportDatabase.open(path)
-    var ids: [ReportID] = []
+    var reports: [StoredReport] = []
     for word in words {
       let report: StoredReport
       do {
@@ -37,12 +38,14 @@ enum DeleteCommand: Subcommand {
           "report \(report.id) is being written; nothing was deleted (the first postmortem prune after "
             + "three days removes what a dead process left of it)")
       }
-      if !ids.contains(report.id) { ids.append(report.id) }
+      if !reports.contains(where: { $0.id == report.id }) { reports.append(report) }
     }
+    let deleted = try ListedReport.indexed(reports, in: database)
     let progress = ProgressLine("deleting reports:")
-    for (index, id) in ids.enumerated() {
-      try database.delete(id)
-      progress.update(index + 1, of: ids.count)
+    for (index, report) in reports.enumerated() {
+      try database.delete(report.id)
+      progress.update(index + 1, of: reports.count)
     }
+    if arguments.has("--json") { try ListCommand.print(deleted, asJSON: true) }
   }
 }

@@ -1,7 +1,9 @@
+internal import CrashConverter
 internal import CrashHandler
-internal import Foundation
+internal import CrashReport
 internal import IntermediateDump
 internal import PendingDumps
+internal import ProcessSnapshot
 
 /// The subcommand `postmortem doctor PID`.
 enum DoctorCommand: Subcommand {
@@ -10,49 +12,49 @@ enum DoctorCommand: Subcommand {
   static let help = """
     Checks whether a crash of a running process would be captured, and prints what is in the way.
 
-    Usage: postmortem doctor PID
+    Usage: postmortem doctor PID [--json]
 
     Looks from outside, at /proc: whether the process holds the locked file, FIFO and directory of a
     crash handler, whether it catches the signals that its run record names, and whether a thread
     blocks the signals that an instruction raises. The owner of a signal's handler cannot be seen from
-    outside: ask Handler.status in the process. Needs the right to trace the process: the same user,
+    outside: ask Handler.status in the process. Says too what a SIGKILL now would leave: the verdict with
+    its certainty, the last heartbeat and its breadcrumbs. Needs the right to trace the process: the same user,
     or root.
+
+      --json  print a JSON object with processID, healthy and findings, the lines of text
 
     Exit status: 0 all is well, 1 something is in the way or PID cannot be examined, 64 wrong usage.
 
     """
 
+  /// The JSON.
+  struct Answer: Codable {
+    let processID: Int32
+    let healthy: Bool
+    let findings: [String]
+  }
+
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, operands: 1...1, help: help)
+    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
     guard let processID = Int32(arguments.operands[0]), processID > 0 else {
       throw ToolError.usage(
         "'\(arguments.operands[0].escapedForMessage)' is not a process ID", help: help)
     }
     let examination = try ProcessExamination(processID)
-    for line in examination.lines { Terminal.print(line.escapedForMessage + "\n") }
+    if arguments.has("--json") {
+      Terminal.print(
+        try JSON.text(
+          of: Answer(
+            processID: processID, healthy: examination.isHealthy, findings: examination.lines)))
+    } else {
+      for line in examination.lines { Terminal.print(line.escapedForMessage + "\n") }
+    }
     if !examination.isHealthy { throw ToolError.printed }
   }
 }
 
 /// Findings on the crash handler of a running process, seen from outside.
 private struct ProcessExamination {
-  /// The locked file that a process holds open.
-  private struct LockedFile {
-    let path: String
-    let name: PendingDumpName
-    let isDeleted: Bool
-
-    init?(link: String) {
-      let mark = " (deleted)"
-      isDeleted = link.hasSuffix(mark)
-      path = isDeleted ? String(link.dropLast(mark.count)) : link
-      guard let name = PendingDumpName(fileName: path.lastComponent), name.role == .locked,
-        path.parent.lastComponent == PendingDumpName.directory
-      else { return nil }
-      self.name = name
-    }
-  }
-
   private(set) var lines: [String] = []
   private(set) var isHealthy = true
 
@@ -60,25 +62,17 @@ private struct ProcessExamination {
   ///
   /// - Throws: `ToolError` if there is no such process, or it may not be looked at.
   init(_ processID: Int32) throws(ToolError) {
-    let links = try Self.links(of: processID)
-    guard let process = ThreadSignals(process: "\(processID)") else {
-      throw ToolError("process \(processID) has ended")
-    }
-    let files = links.values.compactMap(LockedFile.init(link:))
-    guard let file = files.first(where: { !$0.isDeleted }) ?? files.first else {
+    let found = try HandledProcess(processID)
+    let (process, links) = (found.signals, found.links)
+    guard let file = found.file else {
       examineWithoutFile(process, holds: Array(links.values))
       return
     }
     if file.isDeleted {
       find("the locked file \(file.path) was removed: a crash has to make a new one")
     }
-    let directory = links.first { $0.value == file.path.parent }
-    if directory == nil {
-      find("the descriptor of \(file.path.parent) was closed")
-    }
-    // Through the process's own descriptor, which is right in another mount namespace too.
-    let place = directory.map { "/proc/\(processID)/fd/\($0.key)" } ?? file.path.parent
-    let record = Self.owner(at: place + "/" + file.name.with(role: .runRecord).description)
+    if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
+    let record = found.record
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
     // A mapping of its run record says that it lives, too.
     if !links.values.contains(fifo), record?.isMapped != true {
@@ -87,6 +81,7 @@ private struct ProcessExamination {
           + "least")
     }
     examineSignals(of: process, record: record)
+    if let record { tellOfKill(record) }
     for finding in HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "\(processID)")) {
       find(finding.description)
     }
@@ -117,6 +112,31 @@ private struct ProcessExamination {
     }
   }
 
+  /// Says what a SIGKILL now, which no handler sees, would leave.
+  private mutating func tellOfKill(_ record: RunRecord) {
+    guard let end = RunEnd(ifKilledNow: record) else {
+      lines.append(
+        "killed now, it would leave no report: "
+          + (record.course == nil
+            ? "HandlerOptions.reportsUncleanEnds is off, or the run record had no room"
+            : "it ends already, or without the trait ProcessEnds a kill looks like _exit"))
+      return
+    }
+    lines.append(
+      "killed now, it would leave a report: \(end.text) Under postmortem run the signal is certain."
+    )
+    guard let beat = record.course?.heartbeat else {
+      lines.append(
+        "it has no heartbeats: the report would say neither when nor what it did last; set "
+          + "HandlerOptions.heartbeatInterval")
+      return
+    }
+    let last = beat.breadcrumbs.last.map { ", the last '\($0.text)'" } ?? ""
+    lines.append(
+      "last heartbeat \(Timestamp(nanoseconds: beat.time).second) UTC with "
+        + "\(beat.breadcrumbs.count) breadcrumbs\(last)")
+  }
+
   private mutating func find(_ line: String) {
     lines.append(line)
     isHealthy = false
@@ -136,48 +156,14 @@ private struct ProcessExamination {
     let missing = SignalSet(mask: signals.crash).subtracting(process.caught)
     for signal in missing.signals {
       let action = process.ignored.contains(signal) ? "it is ignored" : "it has the default action"
-      find("\(SignalSet.name(of: signal)) is not caught any more: \(action)")
+      find("\(SignalNames.text(signal)) is not caught any more: \(action)")
     }
     let helpers = [(signals.stop, "stops threads"), (signals.watchdog, "bounds the time")]
-    for (signal, purpose) in helpers where signal != 0 && !process.caught.contains(signal) {
+    for (number, purpose) in helpers {
+      let signal = Int32(bitPattern: number)
+      guard signal != 0, !process.caught.contains(signal) else { continue }
       find("signal \(signal), which \(purpose) in a crash, is not caught any more")
     }
   }
 
-  /// The target of each descriptor of a process.
-  private static func links(of processID: Int32) throws(ToolError) -> [String: String] {
-    let directory = "/proc/\(processID)/fd"
-    let names: [String]
-    do {
-      names = try FileManager.default.contentsOfDirectory(atPath: directory)
-    } catch {
-      let reason =
-        InputFile.isDirectory("/proc/\(processID)")
-        ? "may not be looked at; be its user or root" : "does not exist"
-      throw ToolError("process \(processID) \(reason)")
-    }
-    var links: [String: String] = [:]
-    for name in names {
-      links[name] = try? FileManager.default.destinationOfSymbolicLink(
-        atPath: "\(directory)/\(name)")
-    }
-    return links
-  }
-
-  /// The run record at a path; nil if it cannot be read.
-  private static func owner(at path: String) -> RunRecord? {
-    FileManager.default.contents(atPath: path).flatMap { RunRecord(bytes: [UInt8]($0)) }
-  }
-}
-
-extension String {
-  /// The part behind the last slash.
-  fileprivate var lastComponent: String {
-    String(split(separator: "/", omittingEmptySubsequences: false).last ?? "")
-  }
-
-  /// The part before it.
-  fileprivate var parent: String {
-    lastIndex(of: "/").map { String(self[..<$0]) } ?? ""
-  }
 }

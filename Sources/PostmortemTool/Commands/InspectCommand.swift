@@ -1,3 +1,4 @@
+internal import DumpInspection
 internal import IntermediateDump
 
 /// The subcommand `postmortem inspect FILE`.
@@ -7,15 +8,19 @@ enum InspectCommand: Subcommand {
   static let help = """
     Prints an intermediate dump as an indented tree with key names, offsets and sizes.
 
-    Usage: postmortem inspect FILE
+    Usage: postmortem inspect FILE [--json]
 
     Works for torn dumps too: everything before the damage is printed, then where and why it ends. The
     format is in Docs/IntermediateDumpFormat.md.
 
+      --json  print a JSON object with version, architecture, size, writer, complete, damage and entries;
+              each has offset, key (null for an unknown one) and number, and size and value, a string, or
+              entries
+
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, operands: 1...1, help: help)
+    let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
     let path = arguments.operands[0]
     let bytes = try InputFile.bytes(of: path)
     let document: IntermediateDumpDocument
@@ -23,6 +28,9 @@ enum InspectCommand: Subcommand {
       document = try IntermediateDumpDocument(parsing: bytes)
     } catch {
       throw ToolError(path: path, error)
+    }
+    guard !arguments.has("--json") else {
+      return Terminal.print(try JSON.text(of: IntermediateDumpTree(document)))
     }
     var output = StandardOutput()
     IntermediateDumpTree(document).write(to: &output)

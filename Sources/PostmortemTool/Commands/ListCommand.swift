@@ -91,7 +91,6 @@ enum ListCommand: Subcommand {
     let arguments = try Arguments(
       words, flags: ["--group", "--json", "--newest"],
       options: ["--symbols", "--since", "--program", "-n"], operands: 0...1, help: help)
-    let path = try arguments.database(help: help)
     let symbolDirectories = arguments.values(of: "--symbols")
     guard arguments.has("--group") || symbolDirectories.isEmpty else {
       throw ToolError.usage("--symbols goes with --group", help: help)
@@ -100,7 +99,7 @@ enum ListCommand: Subcommand {
     else { throw ToolError.usage("-n and --newest do not go with --group", help: help) }
     let filter = try Filter(arguments)
     let count = try arguments.integer("-n", in: 0...1_000_000_000, help: help)
-    try InputFile.requireDirectory(path)
+    let path = try ReportDatabase.place(arguments.database(help: help))
     let waiting = ReportDatabase.waiting(in: path)
     // A database that only a handler has used has no reports yet, and is none to `open`.
     guard waiting == nil || InputFile.isDirectory(path + "/pending") else {
@@ -133,7 +132,8 @@ enum ListCommand: Subcommand {
       since = try arguments["--since"].map { text in
         guard let since = Timestamp(option: text, now: now) else {
           throw ToolError.usage(
-            "'\(text.escapedForMessage)' is neither an age nor a date", help: help)
+            "'\(text.escapedForMessage)' is neither an age (90m, 12h, 7d) nor a date (2026-11-22, "
+              + "2026-11-22T21:05)", help: help)
         }
         return since
       }

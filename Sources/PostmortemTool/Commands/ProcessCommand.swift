@@ -8,7 +8,7 @@ enum ProcessCommand: Subcommand {
   static let help = """
     Turns the dumps that crashed processes left in a database into minidumps.
 
-    Usage: postmortem process [DIR] [--json]
+    Usage: postmortem process [DIR] [--json] [--create] [--sanitize|--no-memory]
 
     DIR is the directory that was given to startHandler(database:); POSTMORTEM_DATABASE in the environment
     stands for it. Prints one line for each dump. A
@@ -21,8 +21,12 @@ enum ProcessCommand: Subcommand {
     process that writes it lives, or nothing shows that it has ended; another converter is at work on
     it. As root on another user's directory it works with that user's rights to files.
 
-      --json  print a JSON array of objects with reportID, file, outcome (complete, torn, ended, failed,
-              quarantined or left), reason, and until
+      --json    print a JSON array of objects with reportID, file, outcome (complete, torn, ended,
+                failed, quarantined or left), reason, and until
+      --create  make a database of a directory that has neither dumps nor reports
+      --sanitize, --no-memory
+                leave out of the reports what may be a secret, as postmortem show does; the dumps have it
+                until then, unless their handler left it out (HandlerOptions.privacy)
 
     Exit status: 0 if every dump became a report, also if there was none; 1 if one did not; 2 if none
     failed, but some are left.
@@ -30,11 +34,14 @@ enum ProcessCommand: Subcommand {
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--json"], operands: 0...1, help: help)
-    let path = try arguments.database(help: help)
-    try InputFile.requireDirectory(path)
+    let arguments = try Arguments(
+      words, flags: Arguments.privacyFlags.union(["--json", "--create"]), operands: 0...1,
+      help: help)
+    let path = try ReportDatabase.place(
+      arguments.database(help: help), creating: arguments.has("--create"))
     let progress = ProgressLine("processing dumps:")
-    let processed = try processIntermediateDumps(database: path, progress: progress.update)
+    let processed = try processIntermediateDumps(
+      database: path, privacy: arguments.privacy, progress: progress.update)
     progress.clear()
     let entries = processed.map(ProcessedEntry.init)
     if arguments.has("--json") {

@@ -2,6 +2,8 @@ internal import CrashConverter
 internal import CrashReportDatabase
 internal import CrashReportUpload
 internal import Foundation
+internal import IntermediateDump
+internal import PendingDumps
 
 /// The subcommand `postmortem run -- COMMAND`.
 enum RunCommand: Subcommand {
@@ -10,8 +12,8 @@ enum RunCommand: Subcommand {
   static let help = """
     Runs a program, ends as it ends, and processes the dumps of its crash.
 
-    Usage: postmortem run [--database DIR [--user NAME] [--upload URL [--header-file FILE]]]
-                          -- COMMAND [ARGUMENT...]
+    Usage: postmortem run [--database DIR [--user NAME] [--sanitize|--no-memory]
+                          [--upload URL [--header-file FILE]]] -- COMMAND [ARGUMENT...]
 
     For programs that crash and are not started again soon, and as the entry point of a container. The
     program is not changed and not traced: it has this command's terminal, descriptors, environment and
@@ -21,12 +23,14 @@ enum RunCommand: Subcommand {
 
       --database DIR  the directory that the program gives to startHandler(database:); its dumps, and
                       those of other programs there, become reports when the program has ended, one
-                      line each on standard error
+                      line each on standard error. POSTMORTEM_DATABASE in the environment stands for it
       --user NAME     the user that the command will have, by name or number, where root starts it and
                       it changes its user: DIR is made for that user if it is not there. Without this
                       option nothing is run where DIR belongs to another user than this command, or
                       where the command is one that changes the user (gosu, su-exec, setpriv
                       --reuid, ...) and DIR is not there
+      --sanitize, --no-memory  as of postmortem process, for the reports that are made; and for all that
+                      are sent
       --upload URL    then send the pending reports to this server, once, for 30 seconds at most, if
                       uploads are enabled in the database (postmortem upload DIR --enable). A report
                       that is not sent stays pending
@@ -44,36 +48,37 @@ enum RunCommand: Subcommand {
       throw ToolError.usage("'--' and a command behind it are missing", help: help)
     }
     let arguments = try Arguments(
-      Array(words[..<separator]), options: ["--database", "--user", "--upload", "--header-file"],
+      Array(words[..<separator]), flags: Arguments.privacyFlags,
+      options: ["--database", "--user", "--upload", "--header-file"],
       operands: 0...0, help: help)
-    if arguments["--upload"] != nil, arguments["--database"] == nil {
-      throw ToolError.usage("--upload needs --database", help: help)
-    }
-    if arguments["--user"] != nil, arguments["--database"] == nil {
-      throw ToolError.usage("--user needs --database", help: help)
+    let path = arguments["--database"] ?? ReportDatabase.ofEnvironment
+    for option in ["--upload", "--user"] where arguments[option] != nil && path == nil {
+      throw ToolError.usage("\(option) needs --database", help: help)
     }
     // A mistake in these is found before the program runs.
     let upload = try arguments["--upload"].map { url in
       let headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
-      return try UploadAfterRun(url: url, headers: headers)
+      return try UploadAfterRun(url: url, headers: headers, privacy: arguments.privacy)
     }
     let count = words.count - separator - 1
     guard count > 0 else { throw ToolError.usage("a command is missing behind '--'", help: help) }
-    let database = try arguments["--database"].map { path in
+    let database = try path.map { path in
       try RunDatabase(
         path, user: arguments["--user"], command: Array(words.suffix(count)), help: help)
     }
     let end = try SupervisedCommand.run(lastArguments: count)
     if let database {
       database.compare(with: end)
-      process(database.path, after: end)
+      process(database.path, after: end, arguments.privacy)
       upload?.send(from: database.path)
     }
     end.repeatForThisProcess()
   }
 
   /// Errors are printed and change nothing: the exit status is the program's.
-  private static func process(_ database: String, after end: CommandEnd) {
+  private static func process(
+    _ database: String, after end: CommandEnd, _ privacy: ReportPrivacy
+  ) {
     guard InputFile.isDirectory(database) else {
       // If it is missing, no handler was ever started with it.
       if InputFile.exists(database) {
@@ -85,7 +90,7 @@ enum RunCommand: Subcommand {
     do {
       let progress = ProgressLine("processing dumps:")
       let processed = try processIntermediateDumps(
-        database: database, after: end.observed, progress: progress.update)
+        database: database, after: end.observed, privacy: privacy, progress: progress.update)
       progress.clear()
       for dump in processed { Terminal.printError(dump.line(database: database)) }
     } catch {
@@ -101,15 +106,16 @@ private struct UploadAfterRun {
 
   private let target: UploadTarget
 
-  init(url: String, headers: [String: String]) throws(UploadError) {
+  init(url: String, headers: [String: String], privacy: ReportPrivacy) throws(UploadError) {
     var options = UploadOptions()
+    options.privacy = privacy
     options.headers = headers
     options.timeout = .seconds(Self.patience)
     target = try UploadTarget(url: url, options: options)
   }
 
   func send(from path: String) {
-    guard InputFile.isDirectory(path + "/pending") else { return }
+    guard InputFile.isDirectory(DatabaseDirectory.place(path) + "/pending") else { return }
     do {
       guard try CrashReportDatabase(path: path).uploadsEnabled() else {
         return Terminal.printError(

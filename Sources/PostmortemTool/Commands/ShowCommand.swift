@@ -12,18 +12,20 @@ enum ShowCommand: Subcommand {
     Shows a report: the cause, the place, and the stacks of all threads.
 
     Usage: postmortem show [DIR] [ID] [--symbols DIR]... [--source DIR]... [--text|--json|--html]
-                           [-o FILE] [--color WHEN] [--no-pager] [--no-symbols]
+                           [--sanitize|--no-memory] [-o FILE] [--color WHEN] [--no-pager]
+                           [--no-symbols] [--no-cache]
            postmortem show FILE|- [OPTION]...
 
     DIR is a database; POSTMORTEM_DATABASE in the environment stands for it. ID is a report ID as
     postmortem list prints it, or the beginning of one; without it the newest crash is shown. FILE is a
     minidump of any writer or an intermediate dump, - standard input with one of these. Functions and
     lines come from the modules' files on this machine and their split debug files, if they are the same
-    builds as in the dump; else those of the crashing thread from what was stored at conversion.
+    builds as in the dump, or from the debuginfod servers that DEBUGINFOD_URLS names; else those of the
+    crashing thread from what was stored at conversion.
 
       --database DIR  the same as DIR in front of ID
-      --symbols DIR   look here too for files of the same builds: by build ID (.build-id/xx/yyyy.debug)
-                      and by file name; may be given more than once
+      --symbols DIR   look here too for files of the same builds: under any name in it, as
+                      .build-id/xx/yyyy.debug or by their whole path; may be given more than once
       --source DIR    show the lines around the program's own calls from files in DIR, as they are now:
                       by the longest end of the path that debug information has; may be given more
                       than once
@@ -33,14 +35,25 @@ enum ShowCommand: Subcommand {
       --no-pager      on a terminal, do not hand text to the program that PAGER names, or less
       --json          print the report as JSON (schema: Docs/ReportSchema.json)
       --html          print the report as one HTML page that needs nothing else
+      --sanitize      leave out what may be a secret: memory but stacks, of stacks and registers all but
+                      addresses and numbers below 4,096, vector registers, arguments, annotations,
+                      breadcrumbs, thread names, messages that hold values
+      --no-memory     the same, and stacks too; frames are there
       -o FILE         write it to FILE, which is replaced if it is there
       --no-symbols    do not read the modules' files
+      --no-cache      neither use nor write what was found in these files before, which is in
+                      postmortem/ of XDG_CACHE_HOME or ~/.cache, 64 MiB at most; nor does the command
+                      where the variable POSTMORTEM_NO_SYMBOL_CACHE is set
 
     """
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--html", "--json", "--no-pager", "--no-symbols", "--text"],
+      words,
+      flags: [
+        "--html", "--json", "--no-cache", "--no-memory", "--no-pager", "--no-symbols", "--sanitize",
+        "--text",
+      ],
       options: ["--color", "--database", "--source", "--symbols", "-o"], operands: 0...2, help: help
     )
     guard ["--html", "--json", "--text"].count(where: arguments.has) <= 1 else {
@@ -51,20 +64,24 @@ enum ShowCommand: Subcommand {
     let directories = arguments.values(of: "--symbols")
     let sources = arguments.values(of: "--source")
     for directory in directories + sources { try InputFile.requireDirectory(directory) }
-    var report = CrashReport(
-      snapshot: snapshot, symbolicating: !arguments.has("--no-symbols"),
-      symbolDirectories: directories)
+    func makeReport(_ directories: [String]) -> CrashReport {
+      CrashReport(
+        snapshot: snapshot, privacy: arguments.privacy,
+        symbolicating: !arguments.has("--no-symbols"), symbolDirectories: directories,
+        symbolStore: arguments.has("--no-cache") ? nil : SymbolCacheDirectory())
+    }
+    var report = makeReport(directories)
+    if !arguments.has("--no-symbols"), let servers = DebugFileServers(), servers.fetch(for: report)
+    {
+      report = makeReport(directories + [servers.directory])
+    }
     SourceFinder(directories: sources).add(to: &report)
     let output = try text(of: report, arguments, color: color)
     guard let path = arguments["-o"] else {
       let isText = !arguments.has("--json") && !arguments.has("--html")
       return isText && !arguments.has("--no-pager") ? Terminal.page(output) : Terminal.print(output)
     }
-    do {
-      try Data(output.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-    } catch {
-      throw ToolError(path: path, error.localizedDescription)
-    }
+    try OutputFile.write(output, to: path)
   }
 
   private static func color(_ arguments: Arguments) throws -> Bool {
@@ -88,7 +105,8 @@ enum ShowCommand: Subcommand {
 
   private static func snapshot(_ arguments: Arguments) throws -> ProcessSnapshot {
     if arguments.operands == ["-"], arguments["--database"] == nil {
-      return try CrashFile.snapshot(of: InputFile.standardInput(), named: "standard input")
+      return try CrashFile.snapshot(
+        of: DumpBytes(InputFile.standardInput()), named: "standard input")
     }
     return try CrashFile.snapshot(at: try arguments.reportFile(help: help))
   }

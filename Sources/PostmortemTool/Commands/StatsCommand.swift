@@ -52,14 +52,12 @@ enum StatsCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, flags: ["--json"], operands: 0...1, help: help)
-    let path = try arguments.database(help: help)
-    try InputFile.requireDirectory(path)
+    let path = try ReportDatabase.place(arguments.database(help: help))
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {
       throw ToolError(
         path: path,
-        "not a report database: it has neither dumps nor reports; give the directory "
-          + "that was given to startHandler(database:)")
+        ReportDatabase.notOne)
     }
     var statistics = Statistics()
     for name in InputFile.names(in: pending) {
@@ -119,8 +117,8 @@ enum StatsCommand: Subcommand {
     for (kind, count) in statistics.ends.sorted(by: { $0.key < $1.key }) {
       text += "of these, ends      \(count) \(kind)\n"
     }
-    text += "oldest report       \(statistics.oldestReport?.description ?? "none")\n"
-    text += "newest report       \(statistics.newestReport?.description ?? "none")\n"
+    text += "oldest report       \(statistics.oldestReport.map { "\($0.second) UTC" } ?? "none")\n"
+    text += "newest report       \(statistics.newestReport.map { "\($0.second) UTC" } ?? "none")\n"
     text += "client ID           \(statistics.clientID ?? "none yet")\n"
     return text + "uploads             \(statistics.uploadsEnabled ? "enabled" : "disabled")\n"
   }

@@ -4,108 +4,121 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-/// The subcommand `postmortem symbolicate [--symbols DIR]...`.
+/// The subcommand `postmortem symbolicate [FILE] [--symbols DIR]...`.
 enum SymbolicateCommand: Subcommand {
   static let name = "symbolicate"
   static let summary = "name the functions in the summary of a crash, from a log"
   static let help = """
-    Names the functions in the summary of a crash, from a log on standard input.
+    Names the functions in the summary of a crash, from a log in FILE, else on standard input.
 
-    Usage: postmortem symbolicate [--symbols DIR]...
+    Usage: postmortem symbolicate [FILE] [--symbols DIR]... [--json] [--no-symbols]
 
     Finds the lines `postmortem[PID]: ...` that a crash wrote to standard error, with any text in front
-    of each or between them, and prints every summary with the names of its functions. Looks for each
-    module at its own path, then in the directories given, and uses it if it is the same build. Where
-    Swift's backtracer was on there is one line, with the report and its dump, in place of a summary.
+    of each or between them, and prints every summary with cause, functions, lines and inlined calls, as
+    postmortem show has them of the dump. Looks for each module at its own path, then in the directories
+    given, then asks the debuginfod servers that DEBUGINFOD_URLS names, and uses a file if it is of the
+    same build. Where Swift's backtracer was on there is one line, with the report and its dump, in place
+    of a summary.
 
-      --symbols DIR  a directory with modules: as DIR/file, as DIR/its/whole/path/file, or as
-                     DIR/.build-id/12/3456….debug; may be given more than once
+      --symbols DIR  look here too for files of the same builds: under any name in it, as
+                     .build-id/12/3456….debug or by their whole path; may be given more than once
+      --json         print each as a JSON object on one line (schema: Docs/ReportSchema.json); what only a
+                     dump knows is null
+      --no-symbols   do not read the modules' files
 
     Example: docker logs web 2>&1 | postmortem symbolicate
 
     """
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, options: ["--symbols"], operands: 0...0, help: help)
+    let arguments = try Arguments(
+      words, flags: ["--json", "--no-symbols"], options: ["--symbols"], operands: 0...1, help: help)
+    let file = arguments.operands.first.flatMap { $0 == "-" ? nil : $0 }
+    if let file { try InputFile.becomeStandardInput(file) }
     let directories = arguments.values(of: "--symbols")
     for directory in directories { try InputFile.requireDirectory(directory) }
-    // Notes name files by absolute paths, as modules have.
     let symbolicator = LoggedSummarySymbolicator(
-      source: SymbolSource(directories: directories.map { URL(fileURLWithPath: $0).path }))
+      // Notes name files by absolute paths, as modules have.
+      directories: directories.map { URL(fileURLWithPath: $0).path },
+      readsFiles: !arguments.has("--no-symbols"),
+      servers: arguments.has("--no-symbols") ? nil : DebugFileServers())
     var reader = LoggedSummaryReader()
     var lines = StandardInputLines()
     var count = 0
-    func show(_ summaries: [LoggedSummary]) {
+    func show(_ summaries: [LoggedSummary]) throws {
       for summary in summaries {
-        Terminal.print((count > 0 ? "\n" : "") + symbolicator.text(of: summary))
+        if arguments.has("--json") {
+          Terminal.print(try JSON.line(of: symbolicator.report(of: summary)))
+        } else {
+          Terminal.print((count > 0 ? "\n" : "") + symbolicator.text(of: summary))
+        }
         count += 1
       }
     }
     while let line = try lines.next() {
       reader.take(line)
-      show(reader.takeFinished())
+      try show(reader.takeFinished())
     }
-    show(reader.finish())
-    if count == 0 { throw ToolError("no crash summary on standard input") }
+    try show(reader.finish())
+    if count == 0 {
+      throw ToolError(
+        path: file ?? "standard input",
+        "no crash summary: it has no lines 'postmortem[PID]: crash-summary'")
+    }
   }
 }
 
-/// Prints summaries with the names of their functions.
-struct LoggedSummarySymbolicator {
-  let source: SymbolSource
+/// Makes reports of summaries, with the names of their functions.
+final class LoggedSummarySymbolicator {
+  private var directories: [String]
+  private let readsFiles: Bool
+  private let servers: DebugFileServers?
+  private var source: SymbolSource
 
-  func text(of summary: LoggedSummary) -> String {
-    if summary.isLine {
-      let line =
-        "Process \(summary.processID): Report \(summary.reportID ?? ""): "
-        + Self.text(ofDump: summary)
-      return line.escapedForMessage + "\n"
-    }
-    var lines: [String] = []
-    let product = [summary.product, summary.version].compactMap { $0 }.joined(separator: " ")
-    lines.append(
-      "Process \(summary.processID)" + (product.isEmpty ? "" : " (\(product))") + ": "
-        + Self.text(ofSignal: summary.signal))
-    for message in summary.messages { lines.append("Message: " + message) }
-    lines.append("Thread \(summary.threadID)" + (summary.threadName.map { " \($0)" } ?? ""))
-    if let id = summary.reportID { lines.append("Report \(id): " + Self.text(ofDump: summary)) }
-    lines.append("")
-    var notes: [Int: String] = [:]
-    let entries = summary.frames.map { frame in
-      CandidateFrames.Entry(
-        address: Address(frame.offset),
-        module: frame.module.flatMap { summary.modules[$0] }.map(Self.snapshot),
-        evidence: frame.evidence, place: frame.place, savedPointer: frame.savedPointer)
-    }
-    let sorted = CandidateFrames(
-      entries, architecture: summary.architecture == "arm64" ? .arm64 : .x86_64, source: source)
-    for (number, index) in sorted.kept.enumerated() {
-      var frame = summary.frames[index]
-      frame.number = number
-      let isOpen = sorted.undecided.contains(index)
-      lines.append(text(of: frame, isUndecided: isOpen, in: summary, notes: &notes))
-    }
-    if summary.hasMoreFrames { lines.append("  ... and frames further out") }
-    if !sorted.undecided.isEmpty {
-      lines.append("? found by a scan of the stack; may be left over from an earlier call")
-    }
-    for (_, note) in notes.sorted(by: { $0.key < $1.key }) { lines.append(note) }
-    if !summary.isWhole { lines.append("(the log breaks off here)") }
-    return lines.map { $0.escapedForMessage + "\n" }.joined()
+  /// - Parameters:
+  ///   - directories: where to look for files besides the modules' own paths.
+  ///   - readsFiles: false to name nothing.
+  ///   - servers: asked for the files of modules whose lines are not known.
+  init(directories: [String] = [], readsFiles: Bool = true, servers: DebugFileServers? = nil) {
+    (self.directories, self.readsFiles, self.servers) = (directories, readsFiles, servers)
+    source = SymbolSource(directories: directories, readsFiles: readsFiles)
   }
 
-  private static func text(ofSignal words: [String]) -> String {
-    guard words.count >= 2 else { return "unknown signal" }
-    var text = words[1]
-    if words.count >= 5, words[2] == "code" { text += " (\(words[4]))" }
-    if words.count >= 7, words[5] == "address" { text += " at \(words[6])" }
+  func report(of summary: LoggedSummary) -> CrashReport {
+    source.begin(stored: nil)
+    let report = summary.report(source)
+    guard let servers, servers.fetch(for: report) else { return report }
+    // The new source looks again for what was not found.
+    if !directories.contains(servers.directory) { directories.append(servers.directory) }
+    source = SymbolSource(directories: directories, readsFiles: readsFiles)
+    return summary.report(source)
+  }
+
+  func text(of summary: LoggedSummary) -> String {
+    let product = [summary.product, summary.version].compactMap(\.self).joined(separator: " ")
+    let title = "Process \(summary.processID)" + (product.isEmpty ? "" : " (\(product))") + ": "
+    let report = summary.reportID.map { "Report \($0): \(summary.dumpText)" }
+    if summary.isLine { return (title + (report ?? "")).escapedForMessage + "\n" }
+    let head = [title + summary.signalText] + [report].compactMap(\.self)
+    return head.map { $0.escapedForMessage + "\n" }.joined()
+      + TextReport.text(
+        ofLogged: self.report(of: summary), width: Terminal.width, color: Terminal.usesColor)
+  }
+}
+
+extension LoggedSummary {
+  fileprivate var signalText: String {
+    guard signal.count >= 2 else { return "unknown signal" }
+    var text = signal[1]
+    if signal.count >= 5, signal[2] == "code" { text += " (\(signal[4]))" }
+    if signal.count >= 7, signal[5] == "address" { text += " at \(signal[6])" }
     return text
   }
 
-  private static func text(ofDump summary: LoggedSummary) -> String {
-    let path = summary.dumpPath ?? ""
-    let failure = summary.dumpFailure.map { " (\($0))" } ?? ""
-    switch summary.dump {
+  fileprivate var dumpText: String {
+    let path = dumpPath ?? ""
+    let failure = dumpFailure.map { " (\($0))" } ?? ""
+    switch dump {
     case "complete": return "in " + path
     case "torn": return "cut off\(failure), in " + path
     case "none": return "could not be written\(failure) to " + path
@@ -113,39 +126,75 @@ struct LoggedSummarySymbolicator {
     }
   }
 
-  private func text(
-    of frame: LoggedSummary.Frame, isUndecided: Bool, in summary: LoggedSummary,
-    notes: inout [Int: String]
-  ) -> String {
-    let number = "#\(frame.number)"
-    let start =
-      (isUndecided ? "? " : "  ") + number
-      + String(repeating: " ", count: max(1, 4 - number.count))
-    let offset = "0x" + frame.offset.hexadecimal()
-    guard let index = frame.module else { return start + offset }
-    let place = (frame.moduleName.isEmpty ? "module \(index)" : frame.moduleName) + "+" + offset
-    guard let module = summary.modules[index] else { return start + place }
-    let (symbol, note) = symbol(for: frame, in: module)
-    if let note { notes[index] = note }
-    guard let symbol else { return start + place }
-    let distance = symbol.offset.map { " + \($0)" } ?? ""
-    return start + "\(symbol.name)\(distance)  (\(place))"
+  /// Room for a module's offsets, in addresses that no process has.
+  private static let moduleSize: UInt64 = 1 << 40
+  private static let moduleBase: UInt64 = 1 << 63
+
+  fileprivate func report(_ source: SymbolSource) -> CrashReport {
+    var snapshot = ProcessSnapshot(architecture: architecture == "arm64" ? .arm64 : .x86_64)
+    snapshot.reportID = reportID.flatMap { ReportID($0) }
+    snapshot.process.processID = UInt32(exactly: processID)
+    snapshot.process.product = product
+    snapshot.process.version = version
+    snapshot.capture.isComplete = isWhole
+    let log = CrashReport.LoggedDump(state: dump, failure: dumpFailure, path: dumpPath)
+    guard !isLine else {
+      return CrashReport(snapshot: snapshot, trace: StackTrace(), symbols: source, log: log)
+    }
+    var bases: [Int: Address] = [:]
+    for (position, number) in modules.keys.sorted().enumerated() {
+      guard let module = modules[number] else { continue }
+      let base = Address(Self.moduleBase &+ UInt64(position) &* Self.moduleSize)
+      bases[number] = base
+      snapshot.modules.append(module.snapshot(at: base, size: Self.moduleSize))
+    }
+    let entries = frames.map { frame in
+      let base = frame.offset < Self.moduleSize ? frame.module.flatMap { bases[$0] } : nil
+      return CandidateFrames.Entry(
+        address: base.map { $0 &+ frame.offset } ?? Address(frame.offset),
+        module: base.flatMap { snapshot.module(containing: $0) }, evidence: frame.evidence,
+        place: frame.place, savedPointer: frame.savedPointer)
+    }
+    let sorted = CandidateFrames(entries, architecture: snapshot.architecture, source: source)
+    var trace = sorted.trace(in: snapshot, source)
+    if hasMoreFrames { trace.end = .lost }
+    var thread = ThreadSnapshot(id: UInt32(threadID) ?? 0)
+    thread.name = threadName
+    snapshot.threads = [thread]
+    snapshot.exception = exception(of: thread.id, trace)
+    return CrashReport(snapshot: snapshot, trace: trace, symbols: source, log: log)
   }
 
-  /// The function; else why there is none.
-  private func symbol(
-    for frame: LoggedSummary.Frame, in module: LoggedSummary.Module
-  ) -> (FrameSymbol?, note: String?) {
-    let walked = StackFrame(
-      address: Address(frame.offset), isReturnAddress: frame.number > 0, trust: .context)
-    let whole = Self.snapshot(of: module)
-    return (source.symbol(for: walked, in: whole), source.note(on: whole))
+  private func exception(of threadID: UInt32, _ trace: StackTrace) -> ExceptionSnapshot {
+    var exception = ExceptionSnapshot(threadID: threadID)
+    exception.signal = signal.first.flatMap { Int32($0) }
+    if signal.count >= 5, signal[2] == "code" { exception.code = Int32(signal[3]) }
+    if signal.count >= 7, signal[5] == "address" {
+      exception.address = UInt64(signal[6].dropFirst(2), radix: 16).map { Address($0) }
+    }
+    exception.fatalMessage = messages.isEmpty ? nil : messages.joined(separator: "\n")
+    exception.abortMessage = abortMessage
+    // The summary does not say who sent it, but abort() stands on the stack.
+    let hasAborted =
+      exception.fatalMessage != nil || abortMessage != nil
+      || trace.frames.contains { $0.symbol?.linkageName == "abort" }
+    if exception.signal == SIGABRT, exception.code.map({ Int($0) }) == Int(SI_TKILL), hasAborted {
+      var information = [UInt8](repeating: 0, count: 128)
+      for byte in 0..<4 {
+        information[16 + byte] = UInt8(truncatingIfNeeded: processID >> (8 &* Int32(byte)))
+      }
+      exception.signalInfo = information
+    }
+    return exception
   }
+}
 
-  private static func snapshot(of module: LoggedSummary.Module) -> ModuleSnapshot {
-    let deleted = " (deleted)"
-    let path =
-      module.path.hasSuffix(deleted) ? String(module.path.dropLast(deleted.count)) : module.path
-    return ModuleSnapshot(address: 0, size: .max, path: path, buildID: module.buildID)
+extension LoggedSummary.Module {
+  fileprivate func snapshot(at base: Address, size: UInt64) -> ModuleSnapshot {
+    let mark = " (deleted)"
+    let isDeleted = path.hasSuffix(mark)
+    return ModuleSnapshot(
+      address: base, size: size, path: isDeleted ? String(path.dropLast(mark.count)) : path,
+      isDeleted: isDeleted, buildID: buildID)
   }
 }

@@ -13,8 +13,9 @@ enum UploadCommand: Subcommand {
     Sends reports to a server, in the form of Crashpad and Breakpad.
 
     Usage: postmortem upload [DIR] [ID...] --url URL [--field NAME=VALUE]... [--header-file FILE]
-                             [--secret-file FILE] [--timeout SECONDS] [--dry-run]
-           postmortem upload [DIR] --enable|--disable
+                             [--secret-file FILE] [--timeout SECONDS] [--sanitize|--no-memory]
+                             [--dry-run|--json]
+           postmortem upload [DIR] --enable|--disable [--json]
 
     POSTMORTEM_DATABASE in the environment stands for DIR; ID is a report ID or the beginning of one.
 
@@ -29,8 +30,13 @@ enum UploadCommand: Subcommand {
       --header-file FILE  HTTP headers, 'Name: value' a line
       --secret-file FILE  a file whose first line is sent as Authorization: Bearer SECRET
       --timeout SECONDS   without progress, after which an upload has failed; 60 if not given
+      --sanitize, --no-memory  leave out what may be a secret, as postmortem show does, and attachments;
+                          the reports on disk stay as they are
       --dry-run           send nothing and change nothing; print each request, with path and size of
                           each file in place of its bytes
+      --json              print a JSON object on one line for each report that was tried: reportID, event
+                          (uploaded, delayed, skipped or failed), serverID, nextAttempt and reason; with
+                          --enable and --disable one with uploadsEnabled
       --enable            let programs of this database upload from now on
       --disable           let them no longer
 
@@ -40,7 +46,7 @@ enum UploadCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--dry-run", "--enable", "--disable"],
+      words, flags: Arguments.privacyFlags.union(["--dry-run", "--enable", "--disable", "--json"]),
       options: ["--url", "--field", "--header-file", "--secret-file", "--timeout"],
       operands: 0...Int.max, help: help)
     let (path, words) = try arguments.databaseAndReports(help: help)
@@ -48,7 +54,12 @@ enum UploadCommand: Subcommand {
       guard words.isEmpty, arguments["--url"] == nil,
         arguments.has("--enable") != arguments.has("--disable")
       else { throw ToolError.usage("--enable and --disable stand alone", help: help) }
-      return try ReportDatabase.open(path).setUploadsEnabled(arguments.has("--enable"))
+      try ReportDatabase.open(path).setUploadsEnabled(arguments.has("--enable"))
+      guard arguments.has("--json") else { return }
+      return Terminal.print(try JSON.line(of: ["uploadsEnabled": arguments.has("--enable")]))
+    }
+    guard !arguments.has("--dry-run") || !arguments.has("--json") else {
+      throw ToolError.usage("--json does not go with --dry-run", help: help)
     }
     guard let url = arguments["--url"] else {
       throw ToolError.usage("--url is missing", help: help)
@@ -58,7 +69,9 @@ enum UploadCommand: Subcommand {
     let ids = try words.map { try ReportDatabase.report($0, in: database, at: path, help: help).id }
     guard try !ids.isEmpty || arguments.has("--dry-run") || database.uploadsEnabled() else {
       throw ToolError(
-        path: path, "uploads are not enabled: name reports, or see postmortem upload --enable")
+        path: path,
+        "uploads are not enabled: name reports, or allow them with postmortem upload "
+          + "\(path.quotedForShell) --enable")
     }
     let named = ids.isEmpty ? nil : ids
     if arguments.has("--dry-run") {
@@ -66,11 +79,12 @@ enum UploadCommand: Subcommand {
         Terminal.print($0)
       }
     }
-    try send(named, path, target)
+    try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
   }
 
   private static func options(_ arguments: Arguments) throws -> UploadOptions {
     var options = UploadOptions()
+    options.privacy = arguments.privacy
     for field in arguments.values(of: "--field") {
       guard let (name, value) = UploadFiles.namedValue(field, separator: "=") else {
         throw ToolError.usage("--field needs NAME=VALUE", help: help)
@@ -88,19 +102,40 @@ enum UploadCommand: Subcommand {
   }
 
   private static func send(
-    _ ids: [ReportID]?, _ path: String, _ target: UploadTarget
+    _ ids: [ReportID]?, _ path: String, _ target: UploadTarget,
+    _ emit: @escaping @Sendable (UploadEvent) -> Void
   ) throws {
     let result = AwaitedTask.run { () async -> Result<Int, UploadError> in
       do throws(UploadError) {
         let left = try await uploadReports(
-          ids, database: path, to: target, emit: Self.printEvent)
+          ids, database: path, to: target, emit: emit)
         return .success(left)
       } catch {
         return .failure(error)
       }
     }
     guard let left = try result?.get(), left > 0 else { return }
-    throw ToolError(path: path, "\(left) reports were not uploaded: see postmortem list")
+    throw ToolError(
+      path: path,
+      "\(left) \(left == 1 ? "report was" : "reports were") not uploaded: see postmortem list "
+        + path.quotedForShell)
+  }
+
+  /// The JSON of an event.
+  struct Entry: Codable {
+    let event: String
+    let reportID: String?
+    let serverID: String?
+    let nextAttempt: Timestamp?
+    let reason: String?
+  }
+
+  private static let printJSON: @Sendable (UploadEvent) -> Void = { event in
+    guard event.kind != .began, event.kind != .progressed else { return }
+    let entry = Entry(
+      event: event.kind.rawValue, reportID: event.reportID?.description, serverID: event.serverID,
+      nextAttempt: event.nextAttemptTime, reason: event.reason)
+    if let line = try? JSON.line(of: entry) { Terminal.print(line) }
   }
 
   private static let printEvent: @Sendable (UploadEvent) -> Void = { event in

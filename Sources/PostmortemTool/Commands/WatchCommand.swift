@@ -13,7 +13,7 @@ enum WatchCommand: Subcommand {
   static let help = """
     Waits for crashes, and turns each dump into a report at once.
 
-    Usage: postmortem watch [DIR] [--json] [--count N]
+    Usage: postmortem watch [DIR] [--json] [--count N] [--create] [--sanitize|--no-memory]
 
     Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process
     does. A dump that a dead process did not finish causes no event: for these it looks once a minute.
@@ -22,6 +22,9 @@ enum WatchCommand: Subcommand {
 
       --json     print one JSON object a line, as an element of postmortem process --json
       --count N  end when N reports were made
+      --create   make a database of a directory that has neither dumps nor reports, for a program that
+                 starts later
+      --sanitize, --no-memory  as of postmortem process
 
     """
 
@@ -30,9 +33,10 @@ enum WatchCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--json"], options: ["--count"], operands: 0...1, help: help)
-    let path = try arguments.database(help: help)
-    try InputFile.requireDirectory(path)
+      words, flags: Arguments.privacyFlags.union(["--json", "--create"]), options: ["--count"],
+      operands: 0...1, help: help)
+    let path = try ReportDatabase.place(
+      arguments.database(help: help), creating: arguments.has("--create"))
     var left = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
     let watcher = try DirectoryWatcher(stopsAt: [SIGINT, SIGTERM])
     // A dump that keeps failing, or is left again and again, is printed once.
@@ -41,7 +45,7 @@ enum WatchCommand: Subcommand {
       // Before the look, so that a dump that comes during it causes an event. Again in each turn, for
       // a directory that was removed meanwhile.
       watcher.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
-      for dump in try processIntermediateDumps(database: path) {
+      for dump in try processIntermediateDumps(database: path, privacy: arguments.privacy) {
         let entry = ProcessedEntry(dump)
         if entry.outcome == "failed" || entry.isLeft,
           !told.insert("\(entry.outcome) \(entry.reportID)").inserted

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import IntermediateDump
 
 /// A file that a command line names, read whole and with a bound.
 enum InputFile {
@@ -9,6 +10,27 @@ enum InputFile {
   ///
   /// Opens without blocking: a FIFO in a dump's place is refused, not waited for.
   static func bytes(of path: String) throws(ToolError) -> [UInt8] {
+    try withFile(path) { (descriptor, size) throws(ToolError) in
+      try contents(of: descriptor, expected: size, named: path)
+    }
+  }
+
+  /// Opens a dump: a small one is read, a larger one as its bytes are asked for.
+  static func dump(at path: String) throws(ToolError) -> DumpBytes {
+    try withFile(path) { (descriptor, size) throws(ToolError) in
+      guard size > DumpBytes.smallSize else {
+        return DumpBytes(try contents(of: descriptor, expected: size, named: path))
+      }
+      guard let bytes = DumpBytes(descriptor: descriptor, count: size) else {
+        throw ToolError(path: path, ToolError.text(errno))
+      }
+      return bytes
+    }
+  }
+
+  private static func withFile<Result>(
+    _ path: String, _ body: (_ descriptor: Int32, _ size: Int) throws(ToolError) -> Result
+  ) throws(ToolError) -> Result {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else { throw ToolError(path: path, ToolError.text(errno)) }
     defer { close(descriptor) }
@@ -20,7 +42,14 @@ enum InputFile {
       throw ToolError(path: path, "not a regular file")
     }
     guard status.st_size <= maximumSize else { throw tooLarge(path) }
-    return try contents(of: descriptor, expected: Int(status.st_size), named: path)
+    return try body(descriptor, Int(status.st_size))
+  }
+
+  /// Makes a file standard input.
+  static func becomeStandardInput(_ path: String) throws(ToolError) {
+    try withFile(path) { (descriptor, _) throws(ToolError) in
+      guard dup2(descriptor, 0) == 0 else { throw ToolError(path: path, ToolError.text(errno)) }
+    }
   }
 
   /// Reads standard input to its end, whatever it is.
@@ -69,9 +98,15 @@ enum InputFile {
     return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Throws unless there is a directory of that name.
+  /// Throws unless there is a directory of that name that this user can read.
   static func requireDirectory(_ path: String) throws(ToolError) {
-    guard isDirectory(path) else { throw ToolError(path: path, "no such directory") }
+    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+    let failure = errno
+    guard descriptor >= 0 else {
+      throw ToolError(path: path, failure == ENOENT ? "no such directory" : ToolError.text(failure))
+    }
+    close(descriptor)
+    guard unsafe access(path, X_OK) == 0 else { throw ToolError(path: path, ToolError.text(errno)) }
   }
 }
 

@@ -1,3 +1,4 @@
+internal import CrashReport
 internal import Foundation
 
 /// Standard output and standard error.
@@ -18,16 +19,20 @@ enum Terminal {
   }
 
   /// Stops where the reader has gone.
-  private static func write(_ text: String, to descriptor: Int32) {
+  ///
+  /// - Returns: whether all was written.
+  @discardableResult
+  fileprivate static func write(_ text: String, to descriptor: Int32) -> Bool {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
       let written = unsafe bytes.withUnsafeBytes {
         unsafe Foundation.write(descriptor, $0.baseAddress, $0.count)
       }
       if written < 0 && errno == EINTR { continue }
-      guard written > 0 else { return }
+      guard written > 0 else { return false }
       bytes = bytes.dropFirst(written)
     }
+    return true
   }
 
   /// Writes text to standard output: on a terminal through the program that PAGER names, else less.
@@ -76,6 +81,31 @@ enum Terminal {
   }
 }
 
+/// A file that a command line names, to be written.
+enum OutputFile {
+  /// Writes a text in a new file, which then takes the place of a regular one; into anything else that
+  /// is there, such as /dev/stdout.
+  static func write(_ text: String, to path: String) throws(ToolError) {
+    var status = stat()
+    let isThere = unsafe lstat(path, &status) == 0
+    let isOther = isThere && status.st_mode & S_IFMT != S_IFREG
+    let target = isOther ? path : "\(path).\(getpid()).tmp"
+    let flags = isOther ? O_WRONLY | O_TRUNC : O_WRONLY | O_CREAT | O_EXCL
+    let descriptor = unsafe open(target, flags | O_CLOEXEC | O_NOCTTY, 0o666)
+    guard descriptor >= 0 else { throw ToolError(path: path, ToolError.text(errno)) }
+    if isThere, !isOther { fchmod(descriptor, status.st_mode & 0o777) }
+    let isWritten = Terminal.write(text, to: descriptor)
+    let failure = errno
+    close(descriptor)
+    if isWritten, isOther { return }
+    guard isWritten, unsafe rename(target, path) == 0 else {
+      let reason = isWritten ? errno : failure
+      if !isOther { unsafe unlink(target) }
+      throw ToolError(path: path, ToolError.text(reason))
+    }
+  }
+}
+
 /// Standard output in pieces of 64 KiB.
 struct StandardOutput: TextOutputStream {
   private var buffer = ""
@@ -91,7 +121,8 @@ struct StandardOutput: TextOutputStream {
   }
 }
 
-/// JSON as this tool prints it: keys sorted, ending in a line feed.
+/// JSON as this tool prints it: keys sorted, ending in a line feed, without
+/// characters that steer a terminal.
 enum JSON {
   /// Indented.
   static func text(of value: some Encodable) throws -> String {
@@ -108,7 +139,7 @@ enum JSON {
   ) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = formatting
-    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+    return String(decoding: try encoder.encode(value), as: UTF8.self).escapedForJSON() + "\n"
   }
 }
 

@@ -161,6 +161,6 @@ extension Address: FieldValue {
     writer.unsigned(key, value)
   }
 
-  package static var kinds: Set<IntermediateDumpKeyKind> { [.address] }
+  package static var kinds: IntermediateDumpKeyKinds { [.address] }
   package static var storedSize: Int? { 8 }
 }

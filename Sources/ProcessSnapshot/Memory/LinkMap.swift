@@ -1,4 +1,4 @@
-package import IntermediateDump
+internal import IntermediateDump
 
 /// The dynamic linker's own list of loaded objects: `struct r_debug` of its main
 /// namespace.

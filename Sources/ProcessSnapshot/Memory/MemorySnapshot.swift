@@ -3,16 +3,25 @@ package import IntermediateDump
 /// Bytes of the crashed process at the address they had there.
 public struct MemoryRegion: Sendable, Equatable {
   public var address: Address
-  public var bytes: [UInt8]
+  package private(set) var contents: CapturedBytes
 
   public init(address: Address, bytes: [UInt8]) {
-    self.address = address
-    self.bytes = bytes
+    self.init(address: address, contents: CapturedBytes(bytes))
   }
+
+  package init(address: Address, contents: CapturedBytes) {
+    self.address = address
+    self.contents = contents
+  }
+
+  public var count: Int { contents.count }
+
+  /// A copy of all; empty where the dump's file cannot be read.
+  public var bytes: [UInt8] { Array(contents.slice(0..<count) ?? []) }
 
   /// The addresses of its bytes; fewer than it has, if it is not one of a snapshot's memory and
   /// reaches past the end of the address space.
-  public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(bytes.count)) }
+  public var range: AddressRange { AddressRange(start: address, byteCount: UInt64(count)) }
 
   /// One past the last address; the last one itself, where that is the last there is.
   public var end: Address { range.clampedEnd }
@@ -25,7 +34,21 @@ public struct MemoryRegion: Sendable, Equatable {
       let count = Int(exactly: shared.byteCount)
     else { return nil }
     return MemoryRegion(
-      address: shared.start, bytes: Array(bytes.dropFirst(start).prefix(count)))
+      address: shared.start, contents: contents.part(start..<start + count))
+  }
+
+  /// The same with the words replaced that a filter does not keep.
+  func sanitized(by filter: WordFilter) -> MemoryRegion {
+    MemoryRegion(address: address, contents: contents.sanitized(at: address, by: filter))
+  }
+
+  /// Appends the bytes of another region from an offset on.
+  mutating func append(_ other: MemoryRegion, from offset: Int) {
+    contents.append(other.contents, from: offset)
+  }
+
+  public static func == (left: MemoryRegion, right: MemoryRegion) -> Bool {
+    left.address == right.address && left.count == right.count && left.bytes == right.bytes
   }
 }
 
@@ -41,21 +64,20 @@ public struct MemorySnapshot: Sendable, Equatable {
   /// is left out.
   public init(joining regions: [MemoryRegion]) {
     let valid = regions.enumerated().filter { _, region in
-      !region.bytes.isEmpty && region.range.byteCount == UInt64(region.bytes.count)
+      region.count > 0 && region.range.byteCount == UInt64(region.count)
     }
     let sorted = valid.sorted { left, right in
       (left.element.address, left.offset) < (right.element.address, right.offset)
     }
     for (_, region) in sorted {
-      // Held in no other variable, the bytes are appended to in place.
       guard let known = self.regions.last?.range, known.gap(before: region.range) ?? 0 == 0 else {
         self.regions.append(region)
         continue
       }
       // The bytes that the one before has already: none, if the two touch.
       let shared = known.end.map { $0.wrappedDistance(above: region.address) } ?? .max
-      if let count = Int(exactly: shared), count < region.bytes.count {
-        self.regions[self.regions.count - 1].bytes += region.bytes[count...]
+      if let count = Int(exactly: shared), count < region.count {
+        self.regions[self.regions.count - 1].append(region, from: count)
       }
     }
   }
@@ -79,16 +101,25 @@ public struct MemorySnapshot: Sendable, Equatable {
 
   /// `count` bytes at an address; nil unless all of them were captured.
   public func bytes(at address: Address, count: Int) -> ArraySlice<UInt8>? {
-    guard let rest = bytes(from: address), count >= 0, count <= rest.count else { return nil }
-    return rest.prefix(count)
+    guard count >= 0 else { return nil }
+    return place(of: address).flatMap { region, start in
+      count <= region.count - start ? region.contents.slice(start..<start + count) : nil
+    }
   }
 
-  /// The bytes from an address up to the end of its region; nil where nothing was captured.
-  func bytes(from address: Address) -> ArraySlice<UInt8>? {
+  /// The bytes from an address up to the end of its region, but not more than a count; nil where
+  /// nothing was captured.
+  func bytes(from address: Address, limit: Int) -> ArraySlice<UInt8>? {
+    place(of: address).flatMap { region, start in
+      region.contents.slice(start..<start + min(limit, region.count - start))
+    }
+  }
+
+  private func place(of address: Address) -> (region: MemoryRegion, start: Int)? {
     guard let region = region(containing: address),
       let start = region.range.offset(of: address).flatMap({ Int(exactly: $0) })
     else { return nil }
-    return region.bytes[start...]
+    return (region, start)
   }
 
   /// A little-endian 64-bit word; nil unless it was captured whole.
@@ -107,21 +138,22 @@ package struct DumpMemory {
 
   package init(_ memory: MemorySnapshot?) {
     self.memory = memory
-    bytesLeft = memory?.regions.reduce(0) { $0 + $1.bytes.count } ?? 0
+    bytesLeft = memory?.regions.reduce(0) { $0 + $1.count } ?? 0
   }
 
   /// The bytes of a `memoryRegion` map; nil where there are none.
   package mutating func region(_ map: IntermediateDumpMap) -> MemoryRegion? {
     guard let address: Address = map[.regionAddress] else { return nil }
-    if let bytes: [UInt8] = map[.regionData] {
-      return bytes.isEmpty ? nil : MemoryRegion(address: address, bytes: bytes)
+    if let range = map.range(.regionData) {
+      let contents = CapturedBytes(of: map.bytes, range)
+      return range.isEmpty ? nil : MemoryRegion(address: address, contents: contents)
     }
-    guard let whole = memory?.region(containing: address),
-      let size = map.unsigned(.regionSize).flatMap({ Int(exactly: $0) }), size > 0,
-      size <= bytesLeft, let bytes = memory?.bytes(at: address, count: size)
+    guard let size = map.unsigned(.regionSize).flatMap({ Int(exactly: $0) }), size > 0,
+      size <= bytesLeft,
+      let part = memory?.region(containing: address)?
+        .part(within: AddressRange(start: address, byteCount: UInt64(size))), part.count == size
     else { return nil }
     bytesLeft -= size
-    // The same array, where it is all of it.
-    return size == whole.bytes.count ? whole : MemoryRegion(address: address, bytes: Array(bytes))
+    return part
   }
 }

@@ -10,6 +10,11 @@ public struct ClientInformation: Sendable, Equatable {
   public var annotations: [ClientAnnotation] = []
   /// Oldest first.
   public var breadcrumbs: [Breadcrumb] = []
+  /// Those of the crashing thread's work, oldest first; also those that are in `breadcrumbs`.
+  public var workBreadcrumbs: [Breadcrumb] = []
+  /// The contexts of what threads worked on; the crashing thread's first, of each the outermost
+  /// first.
+  public var contexts: [Context] = []
   /// Memory that the program asked for; its bytes are with the rest of the memory.
   public var extraMemory: [ExtraMemoryRange] = []
   public var attachments: [Attachment] = []
@@ -21,6 +26,7 @@ public struct ClientInformation: Sendable, Equatable {
   public var simpleAnnotationsOmitted: UInt64?
   public var memoryRangesOmitted: UInt64?
   public var attachmentsOmitted: UInt64?
+  public var contextsOmitted: UInt64?
   /// Bytes of extra memory past the limit.
   public var memoryBytesOmitted: UInt64?
   /// All that were ever left, those included that newer ones took the place of.
@@ -45,6 +51,41 @@ public struct ClientInformation: Sendable, Equatable {
     public init(text: String) {
       self.text = text
     }
+  }
+
+  /// A value of `withContext`, in force around what a thread worked on.
+  public struct Context: Sendable, Equatable {
+    public var threadID: UInt32
+    public var name: String
+    public var value: String
+    /// True if the value had no room for all of it.
+    public var isCut = false
+
+    public init(threadID: UInt32, name: String, value: String) {
+      self.threadID = threadID
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The contexts around what each thread worked on, outermost first; of one name the innermost.
+  public var contextsByThread: [UInt32: [Context]] {
+    struct Name: Hashable {
+      let threadID: UInt32
+      let name: String
+    }
+    var found: [UInt32: [Context]] = [:]
+    var places: [Name: Int] = [:]
+    for context in contexts {
+      let name = Name(threadID: context.threadID, name: context.name)
+      if let place = places[name] {
+        found[context.threadID]?[place] = context
+      } else {
+        places[name] = found[context.threadID, default: []].count
+        found[context.threadID, default: []].append(context)
+      }
+    }
+    return found
   }
 
   /// A range of addresses.
@@ -206,11 +247,14 @@ extension ClientInformation {
           .optional(.memoryRangesOmitted, \.memoryRangesOmitted),
           .optional(.memoryBytesOmitted, \.memoryBytesOmitted),
           .optional(.attachmentsOmitted, \.attachmentsOmitted),
+          .optional(.contextsOmitted, \.contextsOmitted),
         ]),
       .array(
         .simpleAnnotations, of: .annotation, \.simpleAnnotations, ClientAnnotation.simpleFields),
       .array(.annotationObjects, of: .annotationObject, \.annotations, ClientAnnotation.mapFields),
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
+      .array(.workBreadcrumbs, of: .breadcrumb, \.workBreadcrumbs, Breadcrumb.mapFields),
+      .array(.contexts, of: .context, \.contexts, Context.mapFields),
       // Written in chunks; touching ones are one range again.
       Field(.extraMemory, [.array], nested: ExtraMemoryRange.mapFields.keys) { map, client in
         for range in map.elements(.extraMemory).compactMap(ExtraMemoryRange.mapFields.value(of:))
@@ -241,6 +285,17 @@ extension ClientInformation.Breadcrumb {
       .optional(.breadcrumbUptime, \.uptime),
       .optional(.breadcrumbThreadID, \.threadID),
       .required(.breadcrumbText, \.text),
+    ])
+}
+
+extension ClientInformation.Context {
+  static let mapFields = MapFields(
+    ClientInformation.Context(threadID: 0, name: "", value: ""),
+    [
+      .required(.contextThreadID, \.threadID),
+      .required(.contextName, \.name),
+      .required(.contextValue, \.value),
+      .flag(.contextIsCut, \.isCut),
     ])
 }
 

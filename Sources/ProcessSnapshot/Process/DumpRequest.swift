@@ -10,6 +10,8 @@ public struct DumpRequest: Sendable, Equatable {
     case program = 1
     /// A hang monitor; the process ended before what it watches answered again.
     case hang = 2
+    /// `postmortem capture`, which sent the process a signal.
+    case tool = 3
   }
 
   /// The kind of thing that hung.
@@ -32,6 +34,10 @@ public struct DumpRequest: Sendable, Equatable {
 
   /// Nil for one that this version does not know.
   public var kind: Kind?
+  /// The program's reason, and the error that it passed: its type, and the error as text.
+  public var reason: String?
+  public var errorType: String?
+  public var errorText: String?
   public var target: Target?
   /// The program's name for it.
   public var name: String?
@@ -46,6 +52,9 @@ public struct DumpRequest: Sendable, Equatable {
   public var threadEvidence: ThreadEvidence?
 
   public init() {}
+
+  /// The reason, else the error; nil where the program gave neither.
+  public var headline: String? { reason ?? errorText ?? errorType }
 
   /// True for a thread that ran, false for one that waited; nil where that is not known: a thread
   /// that only answered last may wait for other work while another one hangs.
@@ -70,6 +79,9 @@ extension DumpRequest {
     DumpRequest(),
     [
       .optional(.requestKind, \.kind),
+      .optional(.requestReason, \.reason),
+      .optional(.requestErrorType, \.errorType),
+      .optional(.requestErrorText, \.errorText),
       .optional(.hangTarget, \.target),
       .optional(.hangName, \.name),
       .optional(.hangThreshold, \.threshold),

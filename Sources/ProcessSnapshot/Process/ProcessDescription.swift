@@ -1,4 +1,4 @@
-internal import IntermediateDump
+public import IntermediateDump
 
 /// The process that crashed, and the time.
 public struct ProcessDescription: Sendable, Equatable {
@@ -44,6 +44,8 @@ public struct ProcessDescription: Sendable, Equatable {
   public var cgroup = CgroupUsage()
   /// Nanoseconds after which the service manager takes the process for hung; nil where it does not.
   public var watchdogInterval: UInt64?
+  /// The secrets that were left out; nil where none were.
+  public var privacy: ReportPrivacy?
 
   public init() {}
 
@@ -82,7 +84,7 @@ public struct ProcessDescription: Sendable, Equatable {
   }
 }
 
-/// The use and the limits of a process's control group.
+/// The use and the limits of a process's cgroup.
 ///
 /// Source: Linux Documentation/admin-guide/cgroup-v2.rst; version 1 has the same under other names.
 public struct CgroupUsage: Sendable, Equatable {
@@ -183,6 +185,7 @@ extension ProcessDescription {
       .optional(.mappingCount, \.mappingCount),
       .optional(.mappingLimit, \.mappingLimit),
       .optional(.watchdogInterval, \.watchdogInterval),
+      .optional(.privacy, \.privacy),
     ] + Field.within(\.cgroup, CgroupUsage.mapFields))
 }
 

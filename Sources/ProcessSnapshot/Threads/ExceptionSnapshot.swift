@@ -1,4 +1,4 @@
-package import IntermediateDump
+internal import IntermediateDump
 
 /// The signal that ended the process, and what the kernel and the runtime said of it.
 public struct ExceptionSnapshot: Sendable, Equatable {

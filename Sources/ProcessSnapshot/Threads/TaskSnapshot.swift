@@ -81,7 +81,7 @@ extension TaskSnapshot {
 extension MemorySnapshot {
   /// NUL-terminated text; nil if it was not captured, or is longer than `limit` bytes.
   func text(at address: Address, limit: Int) -> String? {
-    guard let rest = bytes(from: address)?.prefix(limit), let end = rest.firstIndex(of: 0) else {
+    guard let rest = bytes(from: address, limit: limit), let end = rest.firstIndex(of: 0) else {
       return nil
     }
     return String(decoding: rest[..<end], as: UTF8.self)

@@ -1,4 +1,4 @@
-package import IntermediateDump
+internal import IntermediateDump
 
 /// One thread at the moment of the crash.
 public struct ThreadSnapshot: Sendable, Equatable {
@@ -29,6 +29,16 @@ public struct ThreadSnapshot: Sendable, Equatable {
     }
   }
 
+  /// The evidence for the system call that a thread was blocked in.
+  public enum SystemCallSource: UInt8, Sendable {
+    /// `/proc/self/task/<tid>/syscall`.
+    case kernel = 1
+    /// The registers of a thread that was stopped in it, and was about to make it again.
+    case registers = 2
+    /// Inferred: the code in front of the place where a thread was stopped makes this call.
+    case code = 3
+  }
+
   /// The kernel's thread ID.
   public var id: UInt32
   public var name: String?
@@ -49,14 +59,19 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var schedulingPolicy: UInt8?
   /// As getpriority(2): -20 to 19.
   public var niceValue: Int32?
-  /// proc_pid_syscall(5) of a thread that was blocked before it was asked to stop.
+  /// The system call that the thread was blocked in, as proc_pid_syscall(5) has it; the number alone
+  /// where the arguments are not known.
   public var systemCall: String?
+  /// The evidence for that; nil where the kernel told it.
+  public var systemCallSource: SystemCallSource?
   /// The mapping that the stack pointer was in, or the next readable one above it.
   public var stackRange: AddressRange?
   /// The captured parts of it; the bytes are in the snapshot's `memory` too.
   public var stack: [MemoryRegion] = []
   /// Bytes between stack pointer and the stack's end that a cap or a fault left out.
   public var stackBytesOmitted: UInt64 = 0
+  /// The frames that were found before the memory was left out; nil where there is memory to find them in.
+  package var storedStack: StoredStack?
 
   public init(id: UInt32) {
     self.id = id
@@ -122,7 +137,7 @@ extension ThreadSnapshot {
     writer.array(
       .stack, of: .memoryRegion,
       stack.map {
-        ClientInformation.ExtraMemoryRange(address: $0.address, size: UInt64($0.bytes.count))
+        ClientInformation.ExtraMemoryRange(address: $0.address, size: UInt64($0.count))
       }, ClientInformation.ExtraMemoryRange.mapFields)
     writer.end()
   }
@@ -157,6 +172,7 @@ extension ThreadSnapshot {
 }
 
 extension ThreadSnapshot.CaptureMethod: FieldValue {}
+extension ThreadSnapshot.SystemCallSource: FieldValue {}
 
 extension ThreadSnapshot {
   /// All but registers and stack.
@@ -187,6 +203,7 @@ extension ThreadSnapshot {
       .optional(.schedulingPolicy, \.schedulingPolicy),
       .optional(.niceValue, \.niceValue),
       .optional(.systemCall, \.systemCall),
+      .optional(.systemCallSource, \.systemCallSource),
       Field(.stackRegionStart, [.address], size: 8) { map, thread in
         guard let start: Address = map[.stackRegionStart],
           let end: Address = map[.stackRegionEnd], start < end
@@ -198,5 +215,6 @@ extension ThreadSnapshot {
         writer.write(.stackRegionEnd, thread.stackRange?.clampedEnd)
       },
       .value(.stackBytesOmitted, \.stackBytesOmitted),
+      .optional(.threadFrames, \.storedStack),
     ])
 }

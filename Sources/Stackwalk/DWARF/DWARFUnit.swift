@@ -90,7 +90,8 @@ struct DWARFUnitIndex {
 
   /// The rest of a file with more is ignored.
   private static let maximumCount = 1 << 18
-  private static let maximumRangeCount = 1 << 22
+  /// Bytes of one unit in memory, roughly.
+  private static let unitCost = 320
 
   init(_ ranges: DWARFRanges, abbreviations: DWARFAbbreviationCache, limit: WorkLimit) {
     guard let info = ranges.sections.info else { return }
@@ -108,12 +109,13 @@ struct DWARFUnitIndex {
       guard
         let unit = DWARFUnit(at: offset, end: end, header: &cursor, offsetSize: offsetSize)
       else { continue }
+      guard limit.spend(64), limit.take(Self.unitCost) else { break }
       units.append(unit)
       Self.readRoot(of: unit, start, info, abbreviations)
       unit.baseAddress = ranges.address(unit.low, in: unit) ?? 0
       let lies = ranges.ranges(low: unit.low, high: unit.high, list: unit.ranges, in: unit)
       if lies.isEmpty { bare[unit.offset] = units.count - 1 }
-      guard found.count + lies.count <= Self.maximumRangeCount else { continue }
+      guard limit.take(lies.count * AddressMap<Int>.entryCost) else { break }
       for range in lies {
         found.append(.init(range: range, payload: units.count - 1))
       }
@@ -163,12 +165,13 @@ struct DWARFUnitIndex {
       let width = Int(set.u8())
       guard let unit, set.u8() == 0, [4, 8].contains(width) else { continue }
       set.seek(to: (set.offset + 2 * width - 1) / (2 * width) * (2 * width))
-      while !set.isAtEnd, found.count < maximumRangeCount {
+      while !set.isAtEnd, ranges.limit.step() {
         let low = set.unsigned(width)
         let size = set.unsigned(width)
         guard !set.hasFailed, low != 0 || size != 0 else { break }
         let range = AddressRange(start: Address(low), byteCount: size)
-        if range.byteCount == size, ranges.code.contains(where: { $0.contains(range.start) }) {
+        if range.byteCount == size, ranges.code.contains(range.start) {
+          guard ranges.limit.take(AddressMap<Int>.entryCost) else { return }
           found.append(.init(range: range, payload: unit))
         }
       }
@@ -182,7 +185,8 @@ struct DWARFUnitIndex {
 struct DWARFRanges {
   let sections: DWARFSections
   /// Segments with code; a range that the linker has thrown away starts outside.
-  let code: [AddressRange]
+  let code: AddressSet
+  let limit: WorkLimit
 
   /// A longer list is cut.
   private static let maximumCount = 1 << 18
@@ -243,7 +247,7 @@ struct DWARFRanges {
   }
 
   private func add(_ low: Address, _ high: Address, to found: inout [AddressRange]) {
-    guard low < high, code.contains(where: { $0.contains(low) }) else { return }
+    guard low < high, code.contains(low) else { return }
     found.append(AddressRange(from: low, to: high))
   }
 
@@ -253,7 +257,7 @@ struct DWARFRanges {
     var base = unit.baseAddress
     var offset = start
     for _ in 0..<Self.maximumCount {
-      guard let low = sections.ranges?.integer(at: offset, width: width),
+      guard limit.step(), let low = sections.ranges?.integer(at: offset, width: width),
         let high = sections.ranges?.integer(at: offset &+ UInt64(width), width: width)
       else { return }
       offset &+= UInt64(2 * width)
@@ -266,8 +270,9 @@ struct DWARFRanges {
     guard let section = sections.rangeLists else { return }
     // A list rarely takes more than a few hundred bytes.
     var count = 1 << 10
-    while count <= 1 << 24 {
-      guard let bytes = section.prefix(at: start, count: count) else { return }
+    while count <= 1 << 22 {
+      guard let bytes = section.prefix(at: start, count: count), limit.spend(bytes.count / 16)
+      else { return }
       var cursor = DWARFReader(bytes)
       let known = found.count
       if readEntries(&cursor, in: unit, into: &found) || bytes.count < count { return }
@@ -282,7 +287,7 @@ struct DWARFRanges {
   ) -> Bool {
     let width = unit.format.addressSize
     var base = unit.baseAddress
-    while true {
+    while limit.step(), found.count < Self.maximumCount {
       let kind = cursor.u8()
       var range: (low: Address?, high: Address?) = (nil, nil)
       switch kind {
@@ -308,5 +313,6 @@ struct DWARFRanges {
       if cursor.hasFailed { return false }
       if let low = range.low, let high = range.high { add(low, high, to: &found) }
     }
+    return true
   }
 }

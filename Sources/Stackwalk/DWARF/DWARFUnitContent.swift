@@ -14,8 +14,10 @@ final class DWARFUnitContent {
     self.abbreviations = abbreviations
   }
 
-  /// An estimate of its memory in bytes.
-  var cost: Int { bytes.count + functions.cost }
+  /// Bytes that the places of functions take of the limit.
+  private(set) var functionCost = 0
+  /// Calls inlined into one another of which more are not shown: those of compilers end at some tens.
+  private static let maximumCalls = 256
 
   /// The attributes of an entry that name and place code.
   struct DIE {
@@ -83,10 +85,7 @@ final class DWARFUnitContent {
   func findFunctions(_ ranges: DWARFRanges, _ limit: WorkLimit) {
     var found: [AddressMap<Int>.Entry] = []
     var cursor = DWARFReader(bytes, from: unit.headerSize)
-    var steps = 0
-    while !cursor.isAtEnd {
-      steps += 1
-      if steps & 0xFFF == 0, limit.isReached { break }
+    while !cursor.isAtEnd, limit.step() {
       let offset = cursor.offset
       let number = cursor.uleb()
       if number == 0 { continue }
@@ -97,9 +96,13 @@ final class DWARFUnitContent {
       }
       let die = die(entry, &cursor)
       guard !cursor.hasFailed, die.low != nil || die.ranges != nil else { continue }
-      for range in ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit) {
-        found.append(.init(range: range, payload: offset))
-      }
+      // The clock is looked at for each function.
+      guard limit.spend(entry.attributes.count) else { break }
+      let own = ranges.ranges(low: die.low, high: die.high, list: die.ranges, in: unit)
+      let cost = own.count * AddressMap<Int>.entryCost
+      guard limit.take(cost) else { break }
+      functionCost += cost
+      for range in own { found.append(.init(range: range, payload: offset)) }
     }
     functions = AddressMap(found)
   }
@@ -107,7 +110,9 @@ final class DWARFUnitContent {
   /// Finds the calls inlined around an address, the function first, the innermost last.
   ///
   /// - Parameter function: the function's offset from the unit's start.
-  func calls(at address: Address, in function: Int, _ ranges: DWARFRanges) -> [DIE] {
+  func calls(
+    at address: Address, in function: Int, _ ranges: DWARFRanges, _ limit: WorkLimit
+  ) -> [DIE] {
     var cursor = DWARFReader(bytes, from: function)
     guard let entry = abbreviations.entry(cursor.uleb()) else { return [] }
     var chain = [die(entry, &cursor)]
@@ -115,13 +120,14 @@ final class DWARFUnitContent {
     // Depths below the function: `depth` of the next entry, `floor` of those in the chain's last.
     var depth = 1
     var floor = 1
-    while depth >= floor, !cursor.isAtEnd {
+    while depth >= floor, !cursor.isAtEnd, chain.count < Self.maximumCalls {
       let number = cursor.uleb()
       if number == 0 {
         depth -= 1
         continue
       }
-      guard let entry = abbreviations.entry(number) else { break }
+      guard let entry = abbreviations.entry(number), limit.spend(1 + entry.attributes.count)
+      else { break }
       switch entry.tag {
       case DWARFTag.inlinedSubroutine, DWARFTag.lexicalBlock:
         let die = die(entry, &cursor)
@@ -139,28 +145,30 @@ final class DWARFUnitContent {
           depth += 1
           if isInlined { floor = depth }
         } else {
-          skipChildren(of: die, &cursor)
+          skipChildren(of: die, &cursor, limit)
         }
       default:
         guard entry.hasChildren else {
           skip(entry, &cursor)
           continue
         }
-        skipChildren(of: die(entry, &cursor), &cursor)
+        skipChildren(of: die(entry, &cursor), &cursor, limit)
       }
     }
     return chain
   }
 
   /// Skips everything below an entry.
-  private func skipChildren(of die: DIE, _ cursor: inout DWARFReader) {
+  private func skipChildren(
+    of die: DIE, _ cursor: inout DWARFReader, _ limit: WorkLimit
+  ) {
     if case .unitReference(let offset)? = die.sibling, let target = Int(exactly: offset),
       target > cursor.offset, target < bytes.count
     {
       return cursor.seek(to: target)
     }
     var depth = 1
-    while depth > 0, !cursor.isAtEnd {
+    while depth > 0, !cursor.isAtEnd, limit.step() {
       let number = cursor.uleb()
       if number == 0 {
         depth -= 1
@@ -199,13 +207,17 @@ final class DWARFAbbreviations {
   private var sparse: [UInt64: Entry] = [:]
 
   /// A larger table is not read to its end.
-  private static let maximumSize = 16 << 20
+  private static let maximumSize = 1 << 20
 
   /// Reads the table at an offset, up to damage; nil where there is none.
-  init?(of section: DebugSection, at offset: UInt64, offsetSize: Int, addressSize: Int) {
+  init?(
+    of section: DebugSection, at offset: UInt64, offsetSize: Int, addressSize: Int,
+    _ limit: WorkLimit
+  ) {
     var count = 1 << 13
     while count <= Self.maximumSize {
-      guard let bytes = section.prefix(at: offset, count: count) else { return nil }
+      guard let bytes = section.prefix(at: offset, count: count), limit.spend(bytes.count / 2)
+      else { return nil }
       attributes = []
       dense = []
       sparse = [:]
@@ -259,11 +271,15 @@ final class DWARFAbbreviationCache {
   }
 
   private let section: DebugSection?
+  private let limit: WorkLimit
   private var tables: [Key: DWARFAbbreviations] = [:]
   private var cost = 0
   private static let maximumCost = 16 << 20
 
-  init(_ section: DebugSection?) { self.section = section }
+  init(_ section: DebugSection?, _ limit: WorkLimit) {
+    self.section = section
+    self.limit = limit
+  }
 
   func table(of unit: DWARFUnit) -> DWARFAbbreviations? {
     let key = Key(
@@ -272,7 +288,8 @@ final class DWARFAbbreviationCache {
     if let known = tables[key] { return known }
     guard let section,
       let table = DWARFAbbreviations(
-        of: section, at: key.offset, offsetSize: key.offsetSize, addressSize: key.addressSize)
+        of: section, at: key.offset, offsetSize: key.offsetSize, addressSize: key.addressSize,
+        limit)
     else { return nil }
     if cost + table.cost > Self.maximumCost {
       tables = [:]

@@ -4,7 +4,7 @@ internal import ProcessSnapshot
 ///
 /// Reads the unit and the line program that an address needs, and keeps them up to a bound on
 /// memory. Never traps, whatever the bytes.
-package final class DebugInformation {
+package final class DebugInformation: MemoryHolder {
   /// One call at an address.
   package struct Frame: Equatable {
     /// The linkage name, else the plain one.
@@ -16,11 +16,6 @@ package final class DebugInformation {
     var isInlined: Bool
   }
 
-  /// Bytes of units and line tables that stay in memory.
-  private static let cacheSize = 96 << 20
-  /// The largest unit that is read.
-  private static let maximumUnitSize: UInt64 = 512 << 20
-
   private let sections: DWARFSections
   private let ranges: DWARFRanges
   private let abbreviations: DWARFAbbreviationCache
@@ -30,18 +25,18 @@ package final class DebugInformation {
   private var lines: [UInt64: LineTable] = [:]
   /// Names of functions by the offset of their abstract entry.
   private var names: [UInt64: String] = [:]
+  /// Bytes of `limit` that the three take.
   private var cost = 0
 
   /// Nil for a file without debug information.
   init?(of image: ELFImage, limit: WorkLimit) {
-    let sections = DWARFSections(of: image)
+    let sections = DWARFSections(of: image, limit)
     guard sections.info != nil else { return nil }
     self.sections = sections
     self.limit = limit
-    let code = image.elf.segments.filter { $0.type == ELFFile.load && $0.flags & 1 != 0 }
-      .map(\.memoryRange)
-    ranges = DWARFRanges(sections: sections, code: code)
-    abbreviations = DWARFAbbreviationCache(sections.abbreviations)
+    ranges = DWARFRanges(sections: sections, code: image.elf.code, limit: limit)
+    abbreviations = DWARFAbbreviationCache(sections.abbreviations, limit)
+    limit.add(self)
   }
 
   /// Says which part cannot be read; nil where all can.
@@ -65,7 +60,7 @@ package final class DebugInformation {
     guard let content, let function else {
       return innermost.map { [Frame(name: nil, start: nil, location: $0, isInlined: false)] } ?? []
     }
-    let calls = content.calls(at: address, in: function.payload, ranges)
+    let calls = content.calls(at: address, in: function.payload, ranges, limit)
     var location = innermost
     var frames: [Frame] = []
     for (depth, call) in calls.enumerated().reversed() {
@@ -132,8 +127,7 @@ package final class DebugInformation {
     }
     if let known = names[key] { return known }
     let name = uncachedName(of: die, in: content)
-    cost += 64 + (name?.utf8.count ?? 0)
-    names[key] = name
+    if keep(128 + (name?.utf8.count ?? 0)) { names[key] = name }
     return name
   }
 
@@ -173,8 +167,8 @@ package final class DebugInformation {
   private func text(_ value: DWARFValue, in unit: DWARFUnit, _ bytes: [UInt8]) -> String? {
     switch value {
     case .text(let range):
-      return range.upperBound <= bytes.count
-        ? String(decoding: bytes[range], as: UTF8.self) : nil
+      guard range.upperBound <= bytes.count, limit.spend(range.count / 16) else { return nil }
+      return String(decoding: bytes[range], as: UTF8.self)
     case .stringOffset(let offset): return sections.strings?.text(at: offset)
     case .lineStringOffset(let offset): return sections.lineStrings?.text(at: offset)
     case .stringIndex(let index):
@@ -200,14 +194,14 @@ package final class DebugInformation {
 
   private func content(of unit: DWARFUnit) -> DWARFUnitContent? {
     if let known = contents[unit.offset] { return known }
-    let size = unit.end &- unit.offset
-    guard size <= Self.maximumUnitSize, let table = abbreviations.table(of: unit),
-      let bytes = sections.info?.bytes(at: unit.offset, count: Int(clamping: size))
+    let size = Int(clamping: unit.end &- unit.offset)
+    guard limit.spend(size / 16), keep(size), let table = abbreviations.table(of: unit),
+      let bytes = sections.info?.bytes(at: unit.offset, count: size)
     else { return nil }
     let content = DWARFUnitContent(unit: unit, bytes: bytes, abbreviations: table)
-    content.findFunctions(ranges, limit)
-    makeRoom(for: content.cost)
     contents[unit.offset] = content
+    content.findFunctions(ranges, limit)
+    cost += content.functionCost
     return content
   }
 
@@ -218,20 +212,23 @@ package final class DebugInformation {
       let table = LineProgram.table(
         at: offset, in: ranges, addressSize: unit.format.addressSize, limit: limit)
     else { return nil }
-    makeRoom(for: table.cost)
+    cost += table.cost
     lines[offset] = table
     return table
   }
 
-  /// Forgets everything once too much is kept; it can be read again.
-  private func makeRoom(for added: Int) {
-    if cost > 0, cost + added > Self.cacheSize {
-      contents = [:]
-      lines = [:]
-      names = [:]
-      cost = 0
-    }
-    cost += added
+  private func keep(_ bytes: Int) -> Bool {
+    guard limit.take(bytes) else { return false }
+    cost += bytes
+    return true
+  }
+
+  func forget() {
+    contents = [:]
+    lines = [:]
+    names = [:]
+    limit.giveBack(cost)
+    cost = 0
   }
 }
 
@@ -246,11 +243,11 @@ struct AddressMap<Payload> {
   /// The last address of each entry and all before it, which tells when to stop looking back.
   private let furthest: [Address]
 
-  init(_ unsorted: [Entry]) {
+  init(_ unsorted: consuming [Entry]) {
+    var entries = unsorted
+    entries.removeAll { $0.range.isEmpty }
     // Of two with one start the shorter comes last, and is found first.
-    let entries = unsorted.filter { !$0.range.isEmpty }.sorted {
-      ($0.range.start, $1.range.byteCount) < ($1.range.start, $0.range.byteCount)
-    }
+    entries.sort { ($0.range.start, $1.range.byteCount) < ($1.range.start, $0.range.byteCount) }
     var highest: Address = 0
     furthest = entries.map { entry in
       highest = max(highest, entry.range.last ?? 0)
@@ -261,8 +258,8 @@ struct AddressMap<Payload> {
 
   var count: Int { entries.count }
 
-  /// An estimate of its memory in bytes.
-  var cost: Int { entries.count * (MemoryLayout<Entry>.stride + 8) }
+  /// The memory of an entry in bytes, with what a growing list of them has to spare.
+  static var entryCost: Int { 2 * MemoryLayout<Entry>.stride + 8 }
 
   /// Finds the entry around an address that starts last.
   func innermost(containing address: Address) -> Entry? {

@@ -18,17 +18,17 @@ final class LineTable {
   private var sequences: AddressMap<Range<Int>>
   private var paths: [Int: String] = [:]
 
-  /// A program with more rows is cut.
-  static let maximumRowCount = 8 << 20
-
-  init(header: LineHeader, rows: [Row], sequences: [AddressMap<Range<Int>>.Entry]) {
+  init(
+    header: LineHeader, rows: [Row], sequences: [AddressMap<Range<Int>>.Entry], cost: Int
+  ) {
+    self.cost = cost
     self.header = header
     self.rows = rows
     self.sequences = AddressMap(sequences)
   }
 
-  /// An estimate of its memory in bytes.
-  var cost: Int { rows.count * MemoryLayout<Row>.stride + header.cost + sequences.cost }
+  /// Bytes that it takes of the limit.
+  let cost: Int
 
   /// Finds the last row at or below an address; nil outside all sequences.
   func row(at address: Address) -> Row? { index(at: address).map { rows[$0.index] } }
@@ -74,6 +74,8 @@ struct LineProgram {
   private var sequences: [AddressMap<Range<Int>>.Entry] = []
   private var sequenceStart = 0
   private var isSorted = true
+  /// Bytes taken of the limit for rows and sequences.
+  private var cost = 0
 
   // The state machine's registers.
   private var address: Address = 0
@@ -89,14 +91,21 @@ struct LineProgram {
     else { return nil }
     var cursor = DWARFReader(start)
     guard let (length, offsetSize) = cursor.initialLength(),
-      length <= section.size &- offset, length <= 256 << 20,
+      length <= section.size &- offset, limit.spend(Int(clamping: length) / 16),
+      limit.take(Int(clamping: length))
+    else { return nil }
+    defer { limit.giveBack(Int(clamping: length)) }
+    guard
       let bytes = section.prefix(
         at: offset, count: Int(clamping: length) + (offsetSize == 8 ? 12 : 4)),
       let header = LineHeader(bytes, addressSize: addressSize)
     else { return nil }
+    guard limit.take(header.cost) else { return nil }
     var program = LineProgram(header: header, ranges: ranges)
     program.run(bytes, limit)
-    return LineTable(header: header, rows: program.rows, sequences: program.sequences)
+    return LineTable(
+      header: header, rows: program.rows, sequences: program.sequences,
+      cost: header.cost + program.cost)
   }
 
   private init(header: LineHeader, ranges: DWARFRanges) {
@@ -107,9 +116,16 @@ struct LineProgram {
   private mutating func run(_ bytes: [UInt8], _ limit: WorkLimit) {
     var cursor = DWARFReader(bytes, from: header.programStart)
     var steps = 0
-    while !cursor.isAtEnd, rows.count < LineTable.maximumRowCount {
-      steps += 1
-      if steps & 0xFFFF == 0, limit.isReached { return }
+    while !cursor.isAtEnd, limit.step() {
+      if steps & 0xFFF == 0 {
+        // The next steps make a row each at most; a growing list has as much again to spare.
+        let wanted =
+          (rows.count + 0x1000) * 2 * MemoryLayout<LineTable.Row>.stride
+          + sequences.count * AddressMap<Range<Int>>.entryCost
+        guard !limit.isReached, wanted <= cost || limit.take(wanted - cost) else { return }
+        cost = max(cost, wanted)
+      }
+      steps &+= 1
       let opcode = cursor.u8()
       if opcode >= header.opcodeBase {
         special(opcode)
@@ -190,7 +206,7 @@ struct LineProgram {
     // The sort is stable: rows at one address stay in order.
     if !isSorted { rows[sequenceStart...].sort { $0.address < $1.address } }
     guard sequenceStart < rows.count, rows[sequenceStart].address < address,
-      ranges.code.contains(where: { $0.contains(rows[sequenceStart].address) })
+      ranges.code.contains(rows[sequenceStart].address)
     else {
       rows.removeLast(rows.count - sequenceStart)
       return

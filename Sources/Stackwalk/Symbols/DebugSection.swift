@@ -16,15 +16,19 @@ final class DebugSection {
 
   /// A compressed section of more bytes is not expanded.
   static let maximumExpandedSize = 512 << 20
+  /// Steps of expanding sixteen bytes.
+  private static let expansionSteps = 4
   private static let compressedFlag: UInt64 = 0x800
 
   private let image: ELFImage
+  private let limit: WorkLimit
   private let offset: UInt64
   /// Bytes in the file.
   private let storedSize: UInt64
   private enum Compression { case none, header, zdebug }
   private let compression: Compression
-  private lazy var expanded: Result<[UInt8], Obstacle> = expand()
+  /// Of a compressed section that was read.
+  private var result: Result<[UInt8], Obstacle>?
   /// The piece that was last read for a small value; the next one mostly lies in it.
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
@@ -32,9 +36,12 @@ final class DebugSection {
 
   /// Finds a section or its compressed sister, `.zdebug_`; nil if the file has neither.
   ///
-  /// - Parameter name: such as ".debug_info".
-  init?(_ name: String, of image: ELFImage) {
+  /// - Parameters:
+  ///   - name: such as ".debug_info".
+  ///   - limit: bounds the memory for a compressed section.
+  init?(_ name: String, of image: ELFImage, _ limit: WorkLimit = WorkLimit()) {
     self.image = image
+    self.limit = limit
     if let section = image.elf.section(named: name) {
       compression = section.flags & Self.compressedFlag != 0 ? .header : .none
       offset = section.fileOffset
@@ -48,9 +55,9 @@ final class DebugSection {
     }
   }
 
-  /// Nil for a section that can be read.
+  /// Nil for a section that can be read, or was not needed.
   var obstacle: Obstacle? {
-    guard compression != .none, case .failure(let obstacle) = expanded else { return nil }
+    guard case .failure(let obstacle) = result else { return nil }
     return obstacle
   }
 
@@ -105,8 +112,17 @@ final class DebugSection {
     return nil
   }
 
+  private var expanded: Result<[UInt8], Obstacle> {
+    if let result { return result }
+    let result = expand()
+    self.result = result
+    return result
+  }
+
   private func expand() -> Result<[UInt8], Obstacle> {
-    guard storedSize <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
+    guard storedSize <= UInt64(Self.maximumExpandedSize), limit.take(Int(clamping: storedSize))
+    else { return .failure(.tooLarge) }
+    defer { limit.giveBack(Int(clamping: storedSize)) }
     guard let bytes = image.elf.file.bytes(at: offset, count: Int(clamping: storedSize)) else {
       return .failure(.damaged)
     }
@@ -127,9 +143,14 @@ final class DebugSection {
     guard let size else { return .failure(.damaged) }
     guard size <= UInt64(Self.maximumExpandedSize) else { return .failure(.tooLarge) }
     // Deflate makes at most 1,032 bytes of one.
-    guard size / 1032 <= storedSize,
-      let contents = Inflate.expand(bytes, from: start, size: Int(clamping: size))
-    else { return .failure(.damaged) }
+    guard size / 1032 <= storedSize else { return .failure(.damaged) }
+    guard limit.spend(Int(clamping: size / 16) * Self.expansionSteps),
+      limit.take(Int(clamping: size))
+    else { return .failure(.tooLarge) }
+    guard let contents = Inflate.expand(bytes, from: start, size: Int(clamping: size)) else {
+      limit.giveBack(Int(clamping: size))
+      return .failure(.damaged)
+    }
     return .success(contents)
   }
 }
@@ -147,20 +168,20 @@ struct DWARFSections {
   let rangeLists: DebugSection?
   let addressRanges: DebugSection?
 
-  init(of image: ELFImage) {
-    info = DebugSection(".debug_info", of: image)
-    abbreviations = DebugSection(".debug_abbrev", of: image)
-    line = DebugSection(".debug_line", of: image)
-    lineStrings = DebugSection(".debug_line_str", of: image)
-    strings = DebugSection(".debug_str", of: image)
-    stringOffsets = DebugSection(".debug_str_offsets", of: image)
-    addresses = DebugSection(".debug_addr", of: image)
-    ranges = DebugSection(".debug_ranges", of: image)
-    rangeLists = DebugSection(".debug_rnglists", of: image)
-    addressRanges = DebugSection(".debug_aranges", of: image)
+  init(of image: ELFImage, _ limit: WorkLimit) {
+    info = DebugSection(".debug_info", of: image, limit)
+    abbreviations = DebugSection(".debug_abbrev", of: image, limit)
+    line = DebugSection(".debug_line", of: image, limit)
+    lineStrings = DebugSection(".debug_line_str", of: image, limit)
+    strings = DebugSection(".debug_str", of: image, limit)
+    stringOffsets = DebugSection(".debug_str_offsets", of: image, limit)
+    addresses = DebugSection(".debug_addr", of: image, limit)
+    ranges = DebugSection(".debug_ranges", of: image, limit)
+    rangeLists = DebugSection(".debug_rnglists", of: image, limit)
+    addressRanges = DebugSection(".debug_aranges", of: image, limit)
   }
 
-  /// Says which section cannot be read; nil where all can.
+  /// Says which section could not be read; nil where all that were needed could.
   var note: String? {
     for section in [info, abbreviations, line, strings] {
       switch section?.obstacle {

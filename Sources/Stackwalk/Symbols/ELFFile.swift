@@ -39,6 +39,10 @@ package struct ELFFile: ~Copyable {
 
   let file: ModuleFile
   let segments: [Segment]
+  /// The first 512 of those that are loaded; no linker makes as many.
+  private let loads: [Segment]
+  /// The addresses of code.
+  let code: AddressSet
   let sections: [Section]
 
   package init(path: String) throws(StackwalkError) {
@@ -49,6 +53,10 @@ package struct ELFFile: ~Copyable {
       let segments = Self.segments(file, header)
     else { throw StackwalkError(.notELF, path: path) }
     self.segments = segments
+    loads = Array(segments.lazy.filter { $0.type == Self.load }.prefix(512))
+    code = AddressSet(
+      segments.lazy.filter { $0.type == Self.load && $0.flags & 1 != 0 }
+        .map(\.memoryRange))
     sections = Self.sections(file, header)
     self.file = file
   }
@@ -66,7 +74,7 @@ package struct ELFFile: ~Copyable {
   /// Reads the bytes that are loaded at an address; nil outside the file's contents.
   func loadedBytes(at address: Address, count: Int) -> [UInt8]? {
     guard count >= 0 else { return nil }
-    for segment in segments where segment.type == Self.load {
+    for segment in loads {
       guard let offset = address.distance(above: segment.address), offset < segment.fileSize,
         UInt64(count) <= segment.fileSize &- offset
       else { continue }
@@ -162,11 +170,41 @@ package struct ELFFile: ~Copyable {
     return file.bytes(at: offset, count: Int(clamping: size)) ?? []
   }
 
-  /// Reads a name, of at most 4 KiB; empty outside the table.
+  /// Reads a name, of which 32 bytes tell it from all that are looked for; empty outside the table.
   private static func text(in names: [UInt8], at offset: Int) -> String {
     guard names.indices.contains(offset) else { return "" }
-    return String(decoding: names[offset...].prefix(4096).prefix { $0 != 0 }, as: UTF8.self)
+    return String(decoding: names[offset...].prefix(32).prefix { $0 != 0 }, as: UTF8.self)
   }
+}
+
+/// Addresses of which some ranges consist.
+struct AddressSet {
+  /// Sorted, without overlaps.
+  private let ranges: [AddressRange]
+
+  init(_ unsorted: some Sequence<AddressRange>) {
+    var ranges: [AddressRange] = []
+    for range in unsorted.filter({ !$0.isEmpty }).sorted(by: { $0.start < $1.start }) {
+      guard let last = ranges.last, last.clampedEnd >= range.start else {
+        ranges.append(range)
+        continue
+      }
+      if let end = range.last, let known = last.last, end > known,
+        let joined = AddressRange(from: last.start, through: end)
+      {
+        ranges[ranges.count - 1] = joined
+      }
+    }
+    self.ranges = ranges
+  }
+
+  /// The range around an address.
+  func range(around address: Address) -> AddressRange? {
+    let index = ranges.partitioningIndex { $0.start > address } - 1
+    return index >= 0 && ranges[index].contains(address) ? ranges[index] : nil
+  }
+
+  func contains(_ address: Address) -> Bool { range(around: address) != nil }
 }
 
 /// An open ELF file that several readers share.
@@ -186,6 +224,15 @@ final class ELFImage {
 struct ModuleFile: ~Copyable {
   private let descriptor: Int32
   let size: UInt64
+  /// The file, whatever its path.
+  let identity: Identity
+  /// In nanoseconds since 1970.
+  let modificationTime: Int64
+
+  struct Identity: Hashable {
+    let device: UInt64
+    let inode: UInt64
+  }
 
   /// Opens a regular file.
   ///
@@ -205,9 +252,19 @@ struct ModuleFile: ~Copyable {
     }
     self.descriptor = descriptor
     size = UInt64(information.st_size)
+    identity = Identity(device: UInt64(information.st_dev), inode: UInt64(information.st_ino))
+    modificationTime =
+      Int64(information.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(information.st_mtim.tv_nsec)
   }
 
   deinit { close(descriptor) }
+
+  /// The file that a path leads to; nil for none.
+  static func identity(of path: String) -> Identity? {
+    var information = stat()
+    guard unsafe stat(path, &information) == 0 else { return nil }
+    return Identity(device: UInt64(information.st_dev), inode: UInt64(information.st_ino))
+  }
 
   /// Reads `count` bytes at an offset; nil unless all of them are there.
   func bytes(at offset: UInt64, count: Int) -> [UInt8]? {

@@ -53,6 +53,16 @@ struct Inflate {
 
   /// Makes `count` bits available if the input has them.
   private mutating func fill(_ count: Int) {
+    guard bitCount < count else { return }
+    // Bits of a byte that is not counted are added again by the next call: the same ones.
+    if position <= input.count - 8, let word = input.littleEndian(at: position, as: UInt64.self) {
+      bits |= word << UInt64(bitCount)
+      let taken = (63 - bitCount) / 8
+      position += taken
+      bitCount += 8 * taken
+      return
+    }
+    bits &= (1 << UInt64(bitCount)) &- 1
     while bitCount < count, position < input.count {
       bits |= UInt64(input[position]) << UInt64(bitCount)
       position += 1
@@ -71,8 +81,7 @@ struct Inflate {
 
   private mutating func symbol(_ code: HuffmanCode) -> Int? {
     fill(HuffmanCode.longest)
-    let entry = code.table[
-      Int(truncatingIfNeeded: bits & ((1 << UInt64(HuffmanCode.longest)) &- 1))]
+    let entry = code.entry(bits)
     let length = Int(entry & 15)
     guard length > 0, length <= bitCount else { return nil }
     bits >>= UInt64(length)
@@ -163,11 +172,15 @@ struct Inflate {
       let length = Self.lengthBases[symbol - 257] + more
       let distance = Self.distanceBases[code] + further
       guard distance <= produced, length <= output.count - produced else { return false }
-      // One by one: the source may overlap the target.
-      for _ in 0..<length {
-        output[produced] = output[produced - distance]
-        produced += 1
+      unsafe output.withUnsafeMutableBufferPointer { output in
+        // One by one: the source may overlap the target.
+        var target = produced
+        while target < produced + length {
+          unsafe output[target] = unsafe output[target - distance]
+          target += 1
+        }
       }
+      produced += length
     }
     return false
   }
@@ -196,43 +209,80 @@ struct Inflate {
   }
 }
 
-/// A prefix code of deflate, as a table indexed by the next 15 bits.
+/// A prefix code of deflate: a table indexed by the next ten bits, and lists for longer codes.
 struct HuffmanCode {
   static let longest = 15
+  private static let indexWidth = 10
 
-  /// The symbol in the upper 12 bits, its length in the lower 4; 0 for bits that are no code.
-  let table: [UInt16]
+  /// The symbol in the upper 12 bits, its length in the lower 4; 0 for bits that are no code or the
+  /// beginning of a longer one.
+  private let table: [UInt16]
+  /// Codes of each length.
+  private let counts: [Int]
+  /// In the order of their codes.
+  private let symbols: [UInt16]
 
   /// Assigns codes by their lengths; nil if there are too few codes.
   init?(lengths: ArraySlice<UInt8>) {
     var counts = [Int](repeating: 0, count: Self.longest + 1)
     for length in lengths where length > 0 { counts[Int(length)] += 1 }
     var next = [Int](repeating: 0, count: Self.longest + 1)
+    var place = next
     var code = 0
     for length in 1...Self.longest {
       code = (code + counts[length - 1]) << 1
       next[length] = code
+      place[length] = place[length - 1] + counts[length - 1]
       guard code + counts[length] <= 1 << length else { return nil }
     }
-    var table = [UInt16](repeating: 0, count: 1 << Self.longest)
+    var table = [UInt16](repeating: 0, count: 1 << Self.indexWidth)
+    var symbols = [UInt16](repeating: 0, count: lengths.count)
     for (symbol, length) in lengths.enumerated() where length > 0 {
       let width = Int(length)
-      var reversed = 0
-      for bit in 0..<width where next[width] & (1 << bit) != 0 {
-        reversed |= 1 << (width - 1 - bit)
+      symbols[place[width]] = UInt16(truncatingIfNeeded: symbol)
+      place[width] += 1
+      if width <= Self.indexWidth {
+        var reversed = 0
+        for bit in 0..<width where next[width] & (1 << bit) != 0 {
+          reversed |= 1 << (width - 1 - bit)
+        }
+        for index in stride(from: reversed, to: table.count, by: 1 << width) {
+          table[index] = UInt16(truncatingIfNeeded: symbol) << 4 | UInt16(length)
+        }
       }
       next[width] += 1
-      for index in stride(from: reversed, to: table.count, by: 1 << width) {
-        table[index] = UInt16(truncatingIfNeeded: symbol) << 4 | UInt16(length)
-      }
     }
-    self.table = table
+    (self.table, self.counts, self.symbols) = (table, counts, symbols)
+  }
+
+  /// Finds the symbol at the lowest of some bits, and its length, as in `table`; 0 for none.
+  func entry(_ bits: UInt64) -> UInt16 {
+    let index = Int(truncatingIfNeeded: bits & ((1 << UInt64(Self.indexWidth)) &- 1))
+    let entry = table[index]
+    return entry != 0 ? entry : longEntry(bits)
+  }
+
+  private func longEntry(_ bits: UInt64) -> UInt16 {
+    var (code, first, place) = (0, 0, 0)
+    for length in 1...Self.longest {
+      code |= Int(truncatingIfNeeded: bits >> UInt64(length - 1) & 1)
+      let count = counts[length]
+      if code - first < count {
+        return symbols[place + code - first] << 4 | UInt16(truncatingIfNeeded: length)
+      }
+      place += count
+      first = (first + count) << 1
+      code <<= 1
+    }
+    return 0
   }
 
   private init(fixed lengths: [UInt8]) {
     // The lengths of RFC 1951, 3.2.6, are a code.
-    table = HuffmanCode(lengths: lengths[...])?.table ?? []
+    self = HuffmanCode(lengths: lengths[...]) ?? HuffmanCode()
   }
+
+  private init() { (table, counts, symbols) = ([], [], []) }
 
   static let fixedLiterals = HuffmanCode(
     fixed: [UInt8](repeating: 8, count: 144) + [UInt8](repeating: 9, count: 112)

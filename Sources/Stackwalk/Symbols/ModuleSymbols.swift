@@ -1,14 +1,14 @@
-internal import Glibc
 package import ProcessSnapshot
 
 /// Functions, lines and unwind rules of one module, from its file and its split debug file.
 package final class ModuleSymbols {
   private let files: SymbolFiles
   private let firstAddress: Address
-  private lazy var table = SymbolTable(of: tableFile.elf)
-  private lazy var frames = CFITable(of: files)
+  private lazy var table = SymbolTable(of: tableFile.elf, limit)
+  private lazy var frames = CFITable(of: files, limit)
   private lazy var information = makeInformation()
   private let limit: WorkLimit
+  private let cache: SymbolCache?
   /// The file with the symbol table.
   private let tableFile: ELFImage
   /// False if the dump has no build ID to compare.
@@ -19,11 +19,13 @@ package final class ModuleSymbols {
   /// - Parameters:
   ///   - module: as the dump describes it.
   ///   - directories: directories to search besides the usual places.
-  ///   - limit: bounds the time for reading.
+  ///   - limit: bounds time, work and memory.
+  ///   - store: keeps what was found; nil for none.
   package init(
-    _ module: ModuleSnapshot, directories: [String] = [], limit: WorkLimit = WorkLimit(seconds: nil)
+    _ module: ModuleSnapshot, directories: SymbolDirectories = [], limit: WorkLimit = WorkLimit(),
+    store: (any SymbolStore)? = nil
   ) throws(StackwalkError) {
-    let files = try SymbolFiles(of: module, directories: directories)
+    let files = try SymbolFiles(of: module, directories: directories, limit)
     guard let first = files.all.first, let firstAddress = first.elf.firstAddress else {
       throw StackwalkError(.notELF, path: module.path)
     }
@@ -32,6 +34,7 @@ package final class ModuleSymbols {
     self.firstAddress = firstAddress
     self.limit = limit
     self.files = files
+    cache = store.flatMap { SymbolCache(of: module, files.all, in: $0) }
   }
 
   private func makeInformation() -> DebugInformation? {
@@ -39,7 +42,12 @@ package final class ModuleSymbols {
   }
 
   /// Says why names or lines may be missing.
-  var notes: [String] { files.notes + (information?.note.map { [$0] } ?? []) }
+  var notes: [String] {
+    files.notes + [information?.note, limit.note].compactMap(\.self)
+  }
+
+  /// Says that the files have no names; nil where they have some.
+  var missingNames: String? { files.missingNames }
 
   /// Converts an address of the process into the file's own numbering.
   private func fileAddress(_ address: Address, _ module: ModuleSnapshot) -> Address {
@@ -51,11 +59,20 @@ package final class ModuleSymbols {
   }
 
   /// Finds the name and start of the function around an address of the process.
-  func function(at address: Address, in module: ModuleSnapshot) -> (name: String, start: Address)? {
+  package func function(
+    at address: Address, in module: ModuleSnapshot
+  ) -> (name: String, start: Address)? {
     guard let entry = table.entry(containing: fileAddress(address, module)),
       let name = table.name(of: entry, in: tableFile.elf)
     else { return nil }
     return (name, processAddress(entry.address, module))
+  }
+
+  /// Finds the function around an address of the process in the symbol table.
+  func functionRange(around address: Address, in module: ModuleSnapshot) -> AddressRange? {
+    guard let entry = table.entry(containing: fileAddress(address, module)), entry.isFunction
+    else { return nil }
+    return AddressRange(start: processAddress(entry.address, module), byteCount: entry.size)
   }
 
   /// Finds the calls at an address of the process, innermost first.
@@ -64,19 +81,33 @@ package final class ModuleSymbols {
   package func frames(
     at address: Address, in module: ModuleSnapshot, approximating: Bool = true
   ) -> [DebugInformation.Frame] {
-    var frames =
-      information?.frames(at: fileAddress(address, module), approximating: approximating) ?? []
-    let function = function(at: address, in: module)
+    let place = fileAddress(address, module)
+    var frames = cache?.frames(at: place) ?? fileFrames(at: place, approximating: approximating)
+    // Only what no limit can have cut.
+    if let cache, approximating, limit.note == nil, !limit.isReached,
+      cache.frames(at: place) == nil
+    {
+      cache.add(frames, at: place)
+    }
+    if let start = frames.last?.start {
+      frames[frames.count - 1].start = processAddress(start, module)
+    }
+    return frames
+  }
+
+  /// Writes down what was found, for later processes.
+  func saveCache() { cache?.save() }
+
+  /// Finds the calls at an address of the file's own numbering.
+  private func fileFrames(at address: Address, approximating: Bool) -> [DebugInformation.Frame] {
+    var frames = information?.frames(at: address, approximating: approximating) ?? []
+    guard let entry = table.entry(containing: address),
+      let name = table.name(of: entry, in: tableFile.elf)
+    else { return frames }
     guard var last = frames.popLast() else {
-      return function.map { function in
-        [.init(name: function.name, start: function.start, location: nil, isInlined: false)]
-      } ?? []
+      return [.init(name: name, start: entry.address, location: nil, isInlined: false)]
     }
-    last.start = last.start.map { processAddress($0, module) }
-    if let function {
-      last.name = function.name
-      last.start = function.start
-    }
+    (last.name, last.start) = (name, entry.address)
     return frames + [last]
   }
 
@@ -97,33 +128,5 @@ package final class ModuleSymbols {
       at: fileAddress(address, module),
       loadBias: module.address.wrappedDistance(above: firstAddress),
       registerCount: registerCount)
-  }
-}
-
-/// The time by which reading symbols has to end; long loops check it now and then.
-package final class WorkLimit {
-  /// Nanoseconds of the monotonic clock; nil for no limit.
-  private let deadline: UInt64?
-  private var wasReached = false
-
-  /// Starts the clock.
-  ///
-  /// - Parameter seconds: from now on; nil for no limit.
-  package init(seconds: Double?) {
-    deadline = seconds.map {
-      Self.now &+ (UInt64(exactly: (max(0, min($0, 1e6)) * 1e9).rounded()) ?? 0)
-    }
-  }
-
-  var isReached: Bool {
-    guard let deadline else { return false }
-    if !wasReached, Self.now >= deadline { wasReached = true }
-    return wasReached
-  }
-
-  private static var now: UInt64 {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 }

@@ -20,8 +20,11 @@ struct SymbolFiles {
   /// - Parameters:
   ///   - module: as the dump describes it.
   ///   - directories: directories to search besides the module's path and `/usr/lib/debug`.
+  ///   - limit: bounds the work for a debug file that is known by its checksum alone.
   /// - Throws: `StackwalkError` if nothing of its build was found.
-  init(of module: ModuleSnapshot, directories: [String]) throws(StackwalkError) {
+  init(
+    of module: ModuleSnapshot, directories: SymbolDirectories, _ limit: WorkLimit = WorkLimit()
+  ) throws(StackwalkError) {
     var failure: StackwalkError?
     do throws(StackwalkError) {
       let own = try ELFImage(path: module.path)
@@ -33,7 +36,7 @@ struct SymbolFiles {
     } catch {
       failure = error
     }
-    let other = findOthers(module, directories)
+    let other = findOthers(module, directories, limit)
     guard image != nil || debug != nil else {
       // A file of another build says more than one that is not there.
       let another = other.map { StackwalkError(.notTheSameBuild, path: $0) }
@@ -49,10 +52,12 @@ struct SymbolFiles {
   /// Searches the other places.
   ///
   /// - Returns: the first file there that is another build.
-  private mutating func findOthers(_ module: ModuleSnapshot, _ directories: [String]) -> String? {
+  private mutating func findOthers(
+    _ module: ModuleSnapshot, _ directories: SymbolDirectories, _ limit: WorkLimit
+  ) -> String? {
     if image?.hasDebugInformation == true { return nil }
     var other: String?
-    for path in Self.candidates(for: module, directories: directories) where !isComplete {
+    for path in Self.candidates(for: module, directories: directories.paths) where !isComplete {
       guard path != module.path, let found = try? ELFImage(path: path) else { continue }
       if found.elf.buildID == module.buildID, !module.buildID.isEmpty {
         take(found)
@@ -60,7 +65,12 @@ struct SymbolFiles {
         other = path
       }
     }
-    if let image, debug == nil { followLink(of: image, module, directories) }
+    if let image, debug == nil { followLink(of: image, module, directories.paths, limit) }
+    if !isComplete, let path = directories.file(of: module.buildID), path != module.path,
+      let found = try? ELFImage(path: path)
+    {
+      take(found)
+    }
     return other
   }
 
@@ -78,16 +88,22 @@ struct SymbolFiles {
   }
 
   private mutating func followLink(
-    of image: ELFImage, _ module: ModuleSnapshot, _ directories: [String]
+    of image: ELFImage, _ module: ModuleSnapshot, _ directories: [String], _ limit: WorkLimit
   ) {
     guard let link = DebugLink(of: image.elf) else { return }
     let given = directories.map { "\($0)/\(link.name)" }
     for path in given + link.candidates(for: image.path) where path != image.path {
       guard let found = try? ELFImage(path: path) else { continue }
       let buildID = found.elf.buildID
-      let isSame =
-        buildID.isEmpty || module.buildID.isEmpty
-        ? CRC32.of(found.elf.file) == link.checksum : buildID == module.buildID
+      var isSame = buildID == module.buildID
+      if buildID.isEmpty || module.buildID.isEmpty {
+        let size = found.elf.file.size
+        guard size <= CRC32.maximumSize, limit.spend(Int(clamping: size / 8)) else {
+          notes.append("the debug file \(path) is too large to be compared")
+          continue
+        }
+        isSame = CRC32.of(found.elf.file) == link.checksum
+      }
       if isSame {
         debug = found
         return
@@ -105,6 +121,16 @@ struct SymbolFiles {
     {
       notes.append("its symbols are in .gnu_debugdata (xz), which is not read")
     }
+  }
+
+  /// Says that the files have no names but those that other modules need; nil where they have more.
+  var missingNames: String? {
+    guard let first = all.first,
+      !all.contains(where: { $0.hasSymbolTable || $0.hasDebugInformation })
+    else { return nil }
+    let link = image.flatMap { DebugLink(of: $0.elf) }
+    return "\(first.path) is stripped: it has neither a symbol table nor debug information"
+      + (link.map { ", and its debug file \($0.name) was not found" } ?? "")
   }
 
   /// Lists the paths of a module's own or debug file, by build ID, then by name.
@@ -186,6 +212,9 @@ struct DebugLink: Equatable {
 ///
 /// Source: ITU-T V.42, 8.1.1.6.2 (polynomial); GDB manual, "Separate Debug Files".
 struct CRC32 {
+  /// A larger file is not compared: it may be sparse, and cost nothing but our time.
+  static let maximumSize: UInt64 = 1 << 30
+
   private static let table: [UInt32] = (0..<256).map { index in
     var value = UInt32(truncatingIfNeeded: index)
     for _ in 0..<8 { value = value & 1 != 0 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }

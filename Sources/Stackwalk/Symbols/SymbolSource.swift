@@ -3,11 +3,15 @@ public import ProcessSnapshot
 /// Functions and lines for addresses, from the modules' files on this machine.
 ///
 /// Opens a module's file and its split debug file on first use, and only if the build ID is that in
-/// the dump. Keeps some 24 bytes a function of each module, and up to 96 MiB of each module's debug
-/// information.
+/// the dump. `WorkLimit` bounds the work and the memory for one report; what it cuts off is in the notes.
 public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
+    let buildID: [UInt8]
+  }
+
+  private struct FileKey: Hashable {
+    let file: ModuleFile.Identity
     let buildID: [UInt8]
   }
 
@@ -23,14 +27,22 @@ public final class SymbolSource {
     let address: Address
   }
 
-  private let directories: [String]
+  /// Bytes of an answer that is remembered, and of a frame that is told, roughly.
+  private static let (knownCost, frameCost) = (128, 256)
+
+  private let directories: SymbolDirectories
   private var stored: StoredSymbols?
   private let readsFiles: Bool
-  private let limit: WorkLimit
+  private let store: (any SymbolStore)?
+  let limit: WorkLimit
   private var loaded: [Key: Loaded] = [:]
+  /// The same by their files, which a dump can name by any number of paths.
+  private var byFile: [FileKey: ModuleSymbols] = [:]
   private var names: [String: String] = [:]
   private var known: [Place: [DebugInformation.Frame]] = [:]
   private var storedModules: Set<Key> = []
+  /// Modules with frames that nothing names.
+  private var nameless: Set<Key> = []
   /// Base addresses of modules without a file whose code the dump does not hold either.
   private var modulesWithoutCode: Set<Address> = []
 
@@ -46,10 +58,32 @@ public final class SymbolSource {
     directories: [String] = [], stored: StoredSymbols? = nil, readsFiles: Bool = true,
     timeLimit: Double? = nil
   ) {
-    self.directories = directories
+    self.directories = SymbolDirectories(directories)
     self.stored = stored
     self.readsFiles = readsFiles
     limit = WorkLimit(seconds: timeLimit)
+    store = nil
+  }
+
+  /// Makes a source that keeps what it finds for later processes.
+  ///
+  /// - Parameters:
+  ///   - store: the place for it; nil for none.
+  ///   - limit: bounds work and memory.
+  package init(
+    directories: [String], stored: StoredSymbols?, readsFiles: Bool, store: (any SymbolStore)?,
+    limit: WorkLimit = WorkLimit()
+  ) {
+    self.directories = SymbolDirectories(directories)
+    self.stored = stored
+    self.readsFiles = readsFiles
+    self.limit = limit
+    self.store = store
+  }
+
+  /// Writes down what was found.
+  package func saveCache() {
+    for case .symbols(let symbols) in loaded.values { symbols.saveCache() }
   }
 
   /// True once its time is over: names may be missing that the files have.
@@ -60,9 +94,22 @@ public final class SymbolSource {
   /// - Parameter stored: symbols of its report.
   public func begin(stored: StoredSymbols?) {
     self.stored = stored
+    // A source with a time has it for all that is done with one report.
+    if !limit.hasDeadline { begin(timeLimit: nil) }
     known = [:]
     storedModules = []
+    nameless = []
     modulesWithoutCode = []
+  }
+
+  /// Gives the next process time, work and memory anew.
+  ///
+  /// - Parameter timeLimit: seconds from now after which no more is read; nil for no limit.
+  package func begin(timeLimit: Double?) {
+    limit.begin(seconds: timeLimit)
+    guard limit.isMostlyTaken else { return }
+    (loaded, byFile, known, names) = ([:], [:], [:], [:])
+    limit.forgetAll()
   }
 
   /// Says why a module's names are missing or uncertain; nil where they are neither, or the module
@@ -74,10 +121,14 @@ public final class SymbolSource {
     case .failed(let error): notes = [error.description]
     case .symbols(let symbols):
       notes = symbols.notes
+      if nameless.contains(key) {
+        let other = notes.isEmpty ? "\(module.name) names no function there" : nil
+        if let reason = symbols.missingNames ?? other { notes.append(reason) }
+      }
       if !symbols.isVerified {
         notes.append("\(module.path) has no build ID: it may be another build than in the dump")
       }
-    case nil: break
+    case nil: if !readsFiles, nameless.contains(key) { notes = ["files of modules were not read"] }
     }
     if storedModules.contains(key) {
       notes.append("names and lines of the crashing thread were stored at conversion")
@@ -98,7 +149,9 @@ public final class SymbolSource {
   ///   - module: the module around its address.
   /// - Returns: innermost first; the frame alone if nothing is known.
   public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
-    let calls = calls(at: frame.lookupAddress, in: module)
+    var calls = calls(at: frame.lookupAddress, in: module)
+    // Each frame of a hostile stack can stand for hundreds.
+    if calls.count > 1, !limit.take(Self.frameCost * calls.count) { calls = calls.suffix(1) }
     guard calls.isEmpty else {
       return calls.map { call in
         var result = frame
@@ -113,10 +166,12 @@ public final class SymbolSource {
         return result
       }
     }
+    let key = Key(path: module.path, buildID: module.buildID)
     guard let functions = stored?.functions[frame.lookupAddress], !functions.isEmpty else {
+      nameless.insert(key)
       return [frame]
     }
-    storedModules.insert(Key(path: module.path, buildID: module.buildID))
+    storedModules.insert(key)
     return functions.map { function in
       var result = frame
       result.symbol =
@@ -142,8 +197,7 @@ public final class SymbolSource {
       address: address)
     if let calls = known[place] { return calls }
     let calls = symbols(of: module)?.frames(at: address, in: module) ?? []
-    // The bound is for hostile stacks.
-    if known.count < 1 << 16 { known[place] = calls }
+    if limit.take(Self.knownCost * (1 + calls.count)) { known[place] = calls }
     return calls
   }
 
@@ -156,6 +210,11 @@ public final class SymbolSource {
   func linkageName(of address: Address, in module: ModuleSnapshot) -> String? {
     symbols(of: module)?.function(at: address, in: module)?.name
       ?? stored?.functions[address]?.last?.linkageName
+  }
+
+  /// Finds the function around an address in the symbol table.
+  func function(at address: Address, in module: ModuleSnapshot) -> AddressRange? {
+    symbols(of: module)?.functionRange(around: address, in: module)
   }
 
   func functionStart(of address: Address, in module: ModuleSnapshot) -> Address? {
@@ -176,9 +235,18 @@ public final class SymbolSource {
     let key = Key(path: module.path, buildID: module.buildID)
     if case .symbols(let symbols)? = loaded[key] { return symbols }
     guard loaded[key] == nil else { return nil }
-    do {
-      let symbols = try ModuleSymbols(module, directories: directories, limit: limit)
+    let fileKey = ModuleFile.identity(of: module.path).map {
+      FileKey(file: $0, buildID: module.buildID)
+    }
+    if let symbols = fileKey.flatMap({ byFile[$0] }) {
       loaded[key] = .symbols(symbols)
+      return symbols
+    }
+    do {
+      let symbols = try ModuleSymbols(
+        module, directories: directories, limit: limit, store: store)
+      loaded[key] = .symbols(symbols)
+      if let fileKey { byFile[fileKey] = symbols }
       return symbols
     } catch {
       loaded[key] = .failed(error)

@@ -15,6 +15,9 @@ package struct SymbolTable {
     var name: UInt32
     /// Higher for the better of two names for one address.
     package var rank: UInt8
+
+    /// False for a label.
+    var isFunction: Bool { rank >= SymbolTable.functionRank }
   }
 
   /// A longer table is cut.
@@ -36,7 +39,7 @@ package struct SymbolTable {
   private var strings: (offset: UInt64, size: UInt64) = (0, 0)
 
   /// Reads `.symtab`, else `.dynsym`; empty if there is neither.
-  package init(of elf: borrowing ELFFile) {
+  package init(of elf: borrowing ELFFile, _ limit: WorkLimit = WorkLimit()) {
     let sections = elf.sections
     guard
       let table = sections.first(where: { $0.type == Self.symtab && $0.size > 0 })
@@ -46,15 +49,20 @@ package struct SymbolTable {
     let names = sections[Int(table.link)]
     guard names.type == Self.strtab else { return }
     strings = (names.fileOffset, names.size)
-    let code = elf.segments.filter { $0.type == ELFFile.load && $0.flags & 1 != 0 }
-    read(table, of: elf, code: code)
+    let code = elf.code
+    read(table, of: elf, code: code, limit)
+    // Sorting compares some twenty times, and copies.
+    guard limit.spend(entries.count) else {
+      entries = []
+      return
+    }
     entries.sort { ($0.address, $1.rank, $1.size) < ($1.address, $0.rank, $0.size) }
-    removeDuplicates()
+    removeDuplicates(limit)
     fillSizes(code: code)
   }
 
   private mutating func read(
-    _ table: ELFFile.Section, of elf: borrowing ELFFile, code: [ELFFile.Segment]
+    _ table: ELFFile.Section, of elf: borrowing ELFFile, code: AddressSet, _ limit: WorkLimit
   ) {
     let count = Int(
       clamping: min(table.size / UInt64(Self.symbolSize), UInt64(Self.maximumSymbolCount)))
@@ -62,6 +70,9 @@ package struct SymbolTable {
     var index = 0
     while index < count {
       let inChunk = min(chunk, count - index)
+      guard limit.spend(4 * inChunk),
+        limit.take(inChunk * MemoryLayout<Entry>.stride * 5 / 4)
+      else { return }
       let (offset, overflow) = table.fileOffset.addingReportingOverflow(
         UInt64(index * Self.symbolSize))
       guard !overflow, let bytes = elf.file.bytes(at: offset, count: inChunk * Self.symbolSize)
@@ -73,7 +84,7 @@ package struct SymbolTable {
     }
   }
 
-  private static func entry(_ bytes: [UInt8], _ start: Int, code: [ELFFile.Segment]) -> Entry? {
+  private static func entry(_ bytes: [UInt8], _ start: Int, code: AddressSet) -> Entry? {
     guard let name = bytes.littleEndian(at: start, as: UInt32.self),
       let section = bytes.littleEndian(at: start + 6, as: UInt16.self),
       let address = bytes.littleEndian(at: start + 8, as: UInt64.self).map({ Address($0) }),
@@ -83,7 +94,7 @@ package struct SymbolTable {
     let binding = bytes[start + 4] >> 4
     // STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE, which assembly without .type leaves.
     guard section != 0, name != 0, type == 2 || type == 10 || type == 0,
-      code.contains(where: { $0.memoryRange.contains(address) })
+      code.contains(address)
     else { return nil }
     // Global before weak before local, and functions before labels.
     let bindingRank: UInt8 = binding == 1 ? 2 : binding == 2 ? 1 : 0
@@ -91,20 +102,25 @@ package struct SymbolTable {
       address: address, size: size, name: name, rank: bindingRank | (type == 0 ? 0 : functionRank))
   }
 
-  private mutating func removeDuplicates() {
-    var kept: [Entry] = []
-    kept.reserveCapacity(entries.count)
-    for entry in entries {
-      guard let last = kept.last, last.address == entry.address else {
-        kept.append(entry)
+  private mutating func removeDuplicates(_ limit: WorkLimit) {
+    var count = 0
+    for index in entries.indices {
+      let entry = entries[index]
+      guard count > 0, entries[count - 1].address == entry.address else {
+        entries[count] = entry
+        count += 1
         continue
       }
+      let last = entries[count - 1]
       let areFunctions = min(entry.rank, last.rank) >= Self.functionRank
-      if areFunctions, aliases[entry.address, default: []].count < Self.maximumAliasCount {
+      // A dictionary's entry with an array of its own.
+      if areFunctions, aliases[entry.address, default: []].count < Self.maximumAliasCount,
+        limit.take(160)
+      {
         aliases[entry.address, default: []].append(entry)
       }
     }
-    entries = kept
+    entries.removeLast(entries.count - count)
   }
 
   /// Ranks the names of one function, the lowest first: one without leading underscores and old
@@ -119,13 +135,12 @@ package struct SymbolTable {
     )
   }
 
-  private mutating func fillSizes(code: [ELFFile.Segment]) {
+  private mutating func fillSizes(code: AddressSet) {
     for index in entries.indices where entries[index].size == 0 {
       let address = entries[index].address
       if index + 1 < entries.count {
         entries[index].size = entries[index + 1].address.wrappedDistance(above: address)
-      } else if let last = code.first(where: { $0.memoryRange.contains(address) })?.memoryRange
-        .last,
+      } else if let last = code.range(around: address)?.last,
         let distance = last.distance(above: address)
       {
         entries[index].size = distance &+ 1

@@ -168,6 +168,9 @@ struct FDE {
   /// The position of index 0 of `instructions`.
   let origin: UInt64
 
+  /// Steps of running it.
+  var cost: Int { 16 + (instructions.remaining + cie.instructions.remaining) / 2 }
+
   /// Reads an FDE; nil for a CIE, or a range that makes no sense.
   init?(_ entry: CFIEntry, cie: CIE) {
     guard case .fde = entry.kind,

@@ -17,15 +17,21 @@ final class CFITable {
 
   private let places: Places
   private let source: any CFISource
+  private let limit: WorkLimit
   private(set) lazy var header = makeHeader(source)
-  private lazy var ehFrame = places.ehFrame.map { FDEIndex(of: .ehFrame, in: $0, from: source) }
+  private lazy var ehFrame = places.ehFrame.map {
+    FDEIndex(of: .ehFrame, in: $0, from: source, limit)
+  }
   private lazy var debugFrame = places.debugFrame.map {
-    FDEIndex(of: .debugFrame, in: $0, from: source)
+    FDEIndex(of: .debugFrame, in: $0, from: source, limit)
   }
 
-  init(_ places: Places, from source: any CFISource) {
+  init(
+    _ places: Places, from source: any CFISource, _ limit: WorkLimit = WorkLimit()
+  ) {
     self.places = places
     self.source = source
+    self.limit = limit
   }
 
   /// Finds the last function start at or below an address, where there is a table of them.
@@ -49,7 +55,7 @@ final class CFITable {
   ///
   /// - Parameter loadBias: the difference between addresses of the process and of the file.
   func row(at address: Address, loadBias: UInt64, registerCount: Int) -> CFIRow? {
-    guard let fde = fde(at: address),
+    guard let fde = fde(at: address), limit.spend(fde.cost),
       var row = CFIProgram.row(of: fde, at: address, registerCount: registerCount)
     else { return nil }
     row.loadBias = loadBias
@@ -58,7 +64,7 @@ final class CFITable {
 
   private func makeHeader(_ source: some CFISource) -> EHFrameHeader {
     guard let range = places.header else { return EHFrameHeader() }
-    return EHFrameHeader(at: range.start.value, size: range.byteCount, from: source)
+    return EHFrameHeader(at: range.start.value, size: range.byteCount, from: source, limit)
   }
 
   private func fde(
@@ -101,8 +107,8 @@ private struct CapturedCFI: CFISource {
 
 extension CFITable {
   /// Takes `.eh_frame` of the file with code, `.debug_frame` of it or of its split debug file.
-  convenience init(of files: SymbolFiles) {
-    let debugFrame = files.all.lazy.compactMap { DebugSection(".debug_frame", of: $0) }.first
+  convenience init(of files: SymbolFiles, _ limit: WorkLimit = WorkLimit()) {
+    let debugFrame = files.all.lazy.compactMap { DebugSection(".debug_frame", of: $0, limit) }.first
     var places = Places()
     if let image = files.image {
       let header = image.elf.segments.first { $0.type == ELFFile.exceptionFrameHeader }
@@ -111,14 +117,16 @@ extension CFITable {
       places.ehFrame = section.map { AddressRange(start: $0.address, byteCount: $0.size) }
     }
     places.debugFrame = debugFrame.map { AddressRange(start: 0, byteCount: $0.size) }
-    self.init(places, from: FileCFI(image: files.image, debugFrame: debugFrame))
+    self.init(places, from: FileCFI(image: files.image, debugFrame: debugFrame), limit)
   }
 
   /// Finds the header through the image's own program headers; nil unless all that it takes was
   /// captured.
   ///
   /// Source: System V ABI, chapters 4 and 5 (`Elf64_Ehdr`, `Elf64_Phdr`).
-  convenience init?(capturedAt address: Address, in memory: MemorySnapshot) {
+  convenience init?(
+    capturedAt address: Address, in memory: MemorySnapshot, _ limit: WorkLimit = WorkLimit()
+  ) {
     guard let start = memory.bytes(at: address, count: 64),
       start.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2, 1]),
       let offset = start.littleEndian(at: 32, as: UInt64.self),
@@ -138,7 +146,7 @@ extension CFITable {
     guard let first, let header else { return nil }
     let place = address &+ header.address &- first
     let range = AddressRange(start: place, byteCount: header.size)
-    self.init(Places(header: range), from: CapturedCFI(memory: memory))
+    self.init(Places(header: range), from: CapturedCFI(memory: memory), limit)
     guard !self.header.entries.isEmpty else { return nil }
   }
 }

@@ -94,6 +94,46 @@ public struct CandidateFrames {
     }
   }
 
+  /// The entries that are left as a stack with names.
+  ///
+  /// - Parameters:
+  ///   - snapshot: has the modules of the entries.
+  ///   - source: looks for the modules' files.
+  package func trace(in snapshot: ProcessSnapshot, _ source: SymbolSource) -> StackTrace {
+    let tailCalls = TailCallFinder(symbols: source, snapshot: snapshot)
+    var trace = StackTrace()
+    trace.end = .bottom
+    func add(_ frame: StackFrame) {
+      guard let module = snapshot.module(containing: frame.lookupAddress) else {
+        return trace.frames.append(frame)
+      }
+      var frame = frame
+      frame.moduleIndex = snapshot.modules.firstIndex { $0.address == module.address }
+      trace.frames += source.frames(at: frame, in: module)
+    }
+    var callee: Address?
+    for index in kept {
+      let entry = entries[index]
+      let isUndecided = undecided.contains(index)
+      if let callee, !isUndecided {
+        for address in tailCalls.jumps(behind: entry.address, to: callee) {
+          add(StackFrame(address: address, isReturnAddress: true, trust: .tailCall))
+        }
+      }
+      let trust: FrameTrust =
+        switch entry.evidence {
+        case _ where isUndecided: .scan
+        case _ where index == 0: .context
+        case .framePointer: .framePointer
+        default: .callFrameInformation
+        }
+      let frame = StackFrame(address: entry.address, isReturnAddress: index > 0, trust: trust)
+      add(frame)
+      callee = isUndecided ? nil : frame.lookupAddress
+    }
+    return trace
+  }
+
   private func row(of index: Int, _ source: SymbolSource) -> CFIRow? {
     let entry = entries[index]
     let lookup = index > 0 ? entry.address.clampedSubtracting(1) : entry.address

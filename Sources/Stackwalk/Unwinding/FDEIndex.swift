@@ -24,7 +24,10 @@ struct EHFrameHeader {
   /// - Parameters:
   ///   - address: of the header, in the file's own numbering.
   ///   - size: its bytes, from the program header.
-  init(at address: UInt64, size: UInt64, from source: some CFISource) {
+  init(
+    at address: UInt64, size: UInt64, from source: some CFISource,
+    _ limit: WorkLimit = WorkLimit()
+  ) {
     // Version, three encodings, then at most two pointers of eight bytes.
     guard
       let head = source.cfiBytes(
@@ -41,6 +44,8 @@ struct EHFrameHeader {
       !tableEncoding.isIndirect, let width = tableEncoding.width,
       count > 0, count <= Self.maximumCount,
       count <= (size &- UInt64(cursor.position)) / UInt64(2 * width),
+      limit.spend(Int(clamping: count) * 4),
+      limit.take(Int(clamping: count) * (MemoryLayout<Entry>.stride + 2 * width)),
       let table = source.cfiBytes(
         of: .ehFrame, at: address &+ UInt64(cursor.position),
         count: Int(clamping: count) * 2 * width)
@@ -80,19 +85,18 @@ struct FDEIndex {
     var position: UInt64
   }
 
-  /// The rest of a section that has more is ignored.
-  private static let maximumCount = 4 << 20
-
   /// Sorted by start.
   private var entries: [Entry] = []
 
   /// Reads every entry of a section up to its end or terminator.
   init(
-    of section: CFISection, in range: AddressRange, from source: some CFISource
+    of section: CFISection, in range: AddressRange, from source: some CFISource,
+    _ limit: WorkLimit = WorkLimit()
   ) {
     var encodings: [UInt64: PointerEncoding?] = [:]
     var position = range.start.value
-    while entries.count < Self.maximumCount,
+    // Each entry is read by a system call of its own.
+    while limit.spend(32),
       let entry = CFIEntry(of: section, at: position, limit: range.clampedEnd.value, from: source)
     {
       position = entry.next
@@ -105,6 +109,7 @@ struct FDEIndex {
       guard case .some(.some(let encoding)) = encodings[cie],
         let covered = FDE.range(entry, encoding: encoding)?.range, !covered.isEmpty
       else { continue }
+      guard limit.take(2 * MemoryLayout<Entry>.stride) else { break }
       entries.append(Entry(range: covered, position: entry.origin))
     }
     entries.sort { $0.range.start < $1.range.start }

@@ -9,6 +9,7 @@ final class UnwindProcess {
   private let symbols: SymbolSource?
   let registers: RegisterMap
   private var workLeft = 1 << 24
+  private let limit: WorkLimit
   private let returnAddresses = BoundedCache<ReturnAddressCheck>()
   private let frameSetups = BoundedCache<FrameSetup>()
   private let identities = BoundedCache<Address>()
@@ -27,6 +28,7 @@ final class UnwindProcess {
   init(snapshot: ProcessSnapshot, symbols: SymbolSource?) {
     self.snapshot = snapshot
     self.symbols = symbols
+    limit = symbols?.limit ?? WorkLimit()
     registers = RegisterMap(snapshot.architecture)
   }
 
@@ -71,9 +73,12 @@ final class UnwindProcess {
 
   private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
     guard knowsCode else {
-      let isUserSpace = address >= 0x1_0000 && address < 0x1_0000_0000_0000
-      return isUserSpace && snapshot.memory.region(containing: address) == nil
-        ? .codeUnknown : .notBehindCall
+      guard address >= 0x1_0000, address < 0x1_0000_0000_0000 else { return .notBehindCall }
+      guard let code = snapshot.memory.bytes(at: address &- 8, count: 8) else {
+        return snapshot.memory.region(containing: address) == nil ? .codeUnknown : .notBehindCall
+      }
+      return CallInstruction.ends(Array(code), architecture: architecture)
+        ? .behindCall : .notBehindCall
     }
     // A call that never returns may be the last instruction of its section.
     guard address > 16, isExecutable(address &- 1) else { return .notBehindCall }
@@ -118,7 +123,7 @@ final class UnwindProcess {
 
   private func capturedTable(of module: ModuleSnapshot) -> CFITable? {
     capturedTables.value(at: module.address) {
-      CFITable(capturedAt: module.address, in: snapshot.memory)
+      CFITable(capturedAt: module.address, in: snapshot.memory, limit)
     }
   }
 

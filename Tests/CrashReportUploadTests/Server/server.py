@@ -7,6 +7,10 @@ file RECORD a JSON object for each form that arrived whole. The path says what g
 /once/FAULT   FAULT once for each report    /reset        the connection is reset in the middle
 /drop         it ends before the answer     /garbage      the answer is no HTTP
 /redirect     302 to /ok                    /hang         no answer until the client goes
+/flood/N      200 and N MiB, of which the record says how many were taken
+/headers      200 and headers without end
+/stall        nothing is answered
+/drip         an answer of a byte each 100 ms, without an end
 /endless      200 and a body without an end /retry/N/S    N is answered, with Retry-After: S
 Fields and files are read by Python's own parser of MIME.
 """
@@ -72,6 +76,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         length = int(self.headers["Content-Length"])
         if words[0] == "reset":
             return self.reset(length // 2)
+        if words[0] == "stall":
+            # Nothing is read and nothing answered, until the client goes.
+            while self.connection.recv(65536):
+                pass
+            self.close_connection = True
+            return
         if words[0] == "status":
             return self.answer(int(words[1]), b"status of the test\nsecond line")
         body = b""
@@ -129,6 +139,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif kind == "reset":
             self.reset(0)
+        elif kind in ("flood", "headers", "drip"):
+            sent, piece = 0, {"flood": b"x" * 65536, "headers": b"X-Name: value\r\n" * 64, "drip": b"x"}[kind]
+            self.send_response(200)
+            if kind == "flood":
+                self.send_header("Content-Length", str(int(words[1]) << 20))
+            if kind == "headers":
+                self.flush_headers()
+            else:
+                self.end_headers()
+            try:
+                while kind != "flood" or sent < int(words[1]) << 20:
+                    self.wfile.write(piece)
+                    sent += len(piece)
+                    if kind == "drip":
+                        time.sleep(0.1)
+            except OSError:
+                pass
+            self.close_connection = True
+            with lock, open(record_path + ".sent", "w", encoding="utf-8") as record:
+                record.write(str(sent))
         elif kind == "endless":
             self.send_response(200)
             self.end_headers()

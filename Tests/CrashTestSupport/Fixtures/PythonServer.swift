@@ -47,6 +47,18 @@ package final class PythonServer {
 
   package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 
+  /// Bytes of an answer that the other end took, once it has gone.
+  package func bytesSent() async throws -> Int {
+    while true {
+      if let text = try? String(contentsOfFile: record + ".sent", encoding: .utf8),
+        let count = Int(text)
+      {
+        return count
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
   /// What arrived whole, in order.
   package var forms: [Form] {
     get throws {

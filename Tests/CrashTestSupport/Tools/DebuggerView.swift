@@ -30,7 +30,9 @@ public struct DebuggerView: Sendable {
   /// Every thread's frames by its ID, without those of a signal's handler and what it called; from
   /// gdb only.
   public var stacks: [UInt32: [Frame]] = [:]
-  /// The same with lines and inlined calls, without tail-call frames.
+  /// The same with tail-call frames.
+  public var stacksWithTailCalls: [UInt32: [Frame]] = [:]
+  /// With lines and inlined calls, without tail-call frames.
   public var sources: [UInt32: [SourceFrame]] = [:]
   /// Fields of the kernel's siginfo_t, where the debugger shows them.
   public var signal: Int32?

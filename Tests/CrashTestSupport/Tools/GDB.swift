@@ -64,13 +64,14 @@ public enum GDB {
         count = 0
         try:
             while frame is not None and count < 2000:
-                if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+                if frame.type() != gdb.INLINE_FRAME:
                     # The instruction pointer of a caller is behind its call, which may be the function's last.
                     address = frame.pc() - (1 if count > 0 else 0)
                     # Decimal: in frames of some languages gdb does not read 0x.
                     text = gdb.execute("info symbol %d" % address, to_string=True)
                     name = "-" if text.startswith("No symbol") else text.split(" in section ")[0].split(" + ")[0]
                     if frame.type() == gdb.SIGTRAMP_FRAME: say("handler", word)
+                    elif frame.type() == gdb.TAILCALL_FRAME: say("tail-call", word, hex(frame.pc()), name)
                     else: say("frame", word, hex(frame.pc()), name)
                     count += 1
                 frame = frame.older()
@@ -98,14 +99,19 @@ public enum GDB {
         view.signalCode = Int32(words[2])
         view.signalAddress = DebuggerView.number(words[3])
       case ("register", 3): view.registers[words[1]] = DebuggerView.number(words[2])
-      case ("frame", 4):
+      case ("frame", 4), ("tail-call", 4):
         guard let id = UInt32(words[1]), let address = DebuggerView.number(words[2]) else {
           continue
         }
-        view.stacks[id, default: []].append(
-          .init(address: address, function: words[3] == "-" ? nil : words[3]))
+        let frame = DebuggerView.Frame(
+          address: address, function: words[3] == "-" ? nil : words[3])
+        if words[0] == "frame" { view.stacks[id, default: []].append(frame) }
+        view.stacksWithTailCalls[id, default: []].append(frame)
       // What was interrupted comes behind the frame that the handler returns to.
-      case ("handler", 2): if let id = UInt32(words[1]) { view.stacks[id] = [] }
+      case ("handler", 2):
+        guard let id = UInt32(words[1]) else { continue }
+        view.stacks[id] = []
+        view.stacksWithTailCalls[id] = []
       case ("source-handler", 2): if let id = UInt32(words[1]) { view.sources[id] = [] }
       case ("source", 6...):
         let rest = words[5...].joined(separator: " ").split(separator: "|", maxSplits: 1)

@@ -50,6 +50,42 @@ struct LinkingTests {
     #expect(snapshots.allSatisfy { $0.modules.contains { $0.path == program } })
   }
 
+  /// What a program pays that links the handler and does not crash.
+  ///
+  /// The product brings hang detection, and with it Dispatch and Concurrency, which a server has anyway.
+  @Test(
+    "The handler adds under 1 MiB to a static executable",
+    .enabled("needs the toolchain's static libraries") { isStaticPossible },
+    arguments: [
+      (imported: "CrashHandler", bare: "print(getpid())"),
+      (imported: "PostmortemHandler", bare: "Task { print(getpid()) }; dispatchMain()"),
+    ])
+  func size(_ imported: String, _ bare: String) async throws {
+    let directory = try TemporaryDirectory()
+    let victim = try await BuiltProducts.shared.executable("HandlerOnlyVictim", .staticRelease)
+    let products = URL(fileURLWithPath: victim).deletingLastPathComponent().path
+    let beside = bare.contains("dispatch") ? "import Dispatch\n" : ""
+    let alone = "import Glibc\n\(beside)\(bare)"
+    let started =
+      "import Glibc\n\(beside)import \(imported)\n"
+      + "try startHandler(database: CommandLine.arguments[1])\n\(bare)"
+    let modules = Self.modules.filter {
+      imported == "PostmortemHandler" || $0 != "HangDetection" && $0 != "PostmortemHandler"
+    }
+    let options = [
+      "-O", "-static-stdlib", "-Xlinker", "--gc-sections", "-Xlinker", "-s", "-o",
+    ]
+    var sizes: [Int] = []
+    for (source, modules) in [(alone, []), (started, modules)] {
+      let program = directory.path + "/program-\(modules.count)"
+      try await compile(
+        source, options + [program], with: modules, of: products, in: directory)
+      let attributes = try FileManager.default.attributesOfItem(atPath: program)
+      sizes.append(try #require(attributes[.size] as? Int))
+    }
+    #expect(sizes[1] - sizes[0] < 1 << 20, "\(imported): \(sizes)")
+  }
+
   private static let isStaticPossible: Bool = {
     let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     guard
@@ -70,16 +106,21 @@ struct LinkingTests {
     "CThreadStacks", "PostmortemHandler",
   ]
 
-  /// Compiles and links one source with the objects that the tests were built with.
+  /// Compiles and links one source with the objects of modules.
+  ///
+  /// - Parameter products: the directory of a build; nil for the one that the tests were built with.
   private func compile(
-    _ source: String, _ options: [String], in directory: borrowing TemporaryDirectory
+    _ source: String, _ options: [String], with modules: [String] = Self.modules,
+    of products: String? = nil, in directory: borrowing TemporaryDirectory
   ) async throws {
     let path = directory.path + "/main.swift"
     try source.write(toFile: path, atomically: false, encoding: .utf8)
-    let products = URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
+    let products =
+      try products
+      ?? URL(fileURLWithPath: try BuiltProducts.besideTests("crash-lab"))
       .deletingLastPathComponent().path
     var arguments = ["-module-name", "Program", path, "-I", products + "/Modules"] + options
-    for module in Self.modules {
+    for module in modules {
       let objects = "\(products)/\(module).build"
       let map = objects + "/module.modulemap"
       if FileManager.default.fileExists(atPath: map) {

@@ -232,7 +232,7 @@ import Testing
   }
 
   @Test func aHeartbeatNamesTheFilesThatWereLocked() throws {
-    let victim = try started("lock-beat")
+    let victim = try started("lock-heartbeat")
     try #require(directory.waitForRecord { $0.heartbeat?.lockedFiles.isEmpty == false })
     victim.signal(SIGKILL)
     victim.end()
@@ -283,7 +283,7 @@ import Testing
     let report = CrashReport(snapshot: try directory.ends()[0].snapshot, symbolicating: false)
     #expect(report.explanation?.contains("memory had run out") == true)
     #expect(report.signature == "end | out-of-memory")
-    #expect(TextReport.text(of: report).contains("Processes of its control group killed"))
+    #expect(TextReport.text(of: report).contains("Processes of its cgroup killed"))
   }
 
   @Test(
@@ -303,7 +303,7 @@ import Testing
     #expect(end.kind == .unexplained)
     #expect(
       end.evidence.contains(
-        "Processes of its control group killed for want of memory: 0 at its launch, not to be read now."
+        "Processes of its cgroup killed for want of memory: 0 at its launch, not to be read now."
       ),
       "\(end.evidence)")
   }
@@ -312,7 +312,7 @@ import Testing
   private static let canMakeGroup = (try? MemoryLimit(megabytes: 64)) != nil
 }
 
-/// A memory control group of its own, version 1 or 2; removed at the end.
+/// A memory cgroup of its own, version 1 or 2; removed at the end.
 private final class MemoryLimit {
   let path: String
 

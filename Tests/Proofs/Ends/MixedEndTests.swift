@@ -29,7 +29,7 @@ import Testing
     Way(name: "wait", signals: [SIGKILL], verdicts: [.unexplained]),
     Way(name: "ignores-term", signals: [SIGTERM, SIGKILL], verdicts: [.unexplained]),
     Way(name: "slow-term", signals: [SIGTERM, SIGKILL], pause: 20_000, verdicts: [.stopTimeout]),
-    Way(name: "beat", signals: [SIGKILL], verdicts: [.unexplained]),
+    Way(name: "heartbeat", signals: [SIGKILL], verdicts: [.unexplained]),
     Way(name: "exec-self", signals: [SIGKILL], verdicts: [.replaced, .unexplained]),
   ]
 

@@ -13,6 +13,8 @@ import Testing
       (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 9)),
       // fstat is kept from us by a filter.
       (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [5], errno: 1)),
+      // No file of /proc can be opened.
+      (Scene(kind: "null-read"), .failures(.crashing, from: 1, numbers: [257], errno: 13)),
       // A write is broken off.
       (Scene(kind: "null-read"), .faults([("IntermediateDump0aB6WriterV5flush", 110)])),
       // Standard error cannot be written either.

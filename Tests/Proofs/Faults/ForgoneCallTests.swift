@@ -24,14 +24,18 @@ struct ForgoneCallTests {
       Group("thread-signals", ["tgkill"]),
       Group("timers", ["timer_create", "timer_settime"]),
       Group("file-size-limit", ["prlimit64"]),
-      Group("scheduling", ["sched_getscheduler", "getpriority"]),
+      // Made only where /proc cannot be read.
+      Group("scheduling", ["sched_getscheduler", "getpriority"], isAlwaysMade: false),
       Group("processor-time", ["getrusage"]),
       Group("parent", ["getppid"]),
       Group("clocks", ["clock_gettime"]),
       Group(
         "files",
-        ["openat", "read", "getdents64", "close", "mknodat", "fallocate", "fcntl", "pwrite64"]),
-      // Made only where the process is in a control group whose files can be read.
+        [
+          "openat", "read", "getdents64", "close", "ftruncate", "mknodat", "fallocate", "fcntl",
+          "pwrite64",
+        ]),
+      // Made only where the process is in a cgroup whose files can be read.
       Group("control-group", ["pread64"], isAlwaysMade: false),
       Group("file-checks", ["fstat"]),
       Group("file-position", ["lseek"], isAlwaysMade: false),

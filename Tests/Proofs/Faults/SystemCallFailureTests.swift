@@ -34,9 +34,9 @@ struct SystemCallFailureTests {
     let sweep = try await Sweep(scene)
     let calm = sweep.calm
     #expect(calm.hasCompleteReport)
-    #expect(calm.report.count(.crashing) > 100)
+    #expect(calm.report.count(.crashing) > 80)
     #expect((calm.report.count(.other) > 0) == (scene.sleepers > 0))
-    let disturbances = sweep.calls(oneIn: Self.stride(scene, 1, 12)).enumerated()
+    let disturbances = sweep.calls(oneIn: Self.stride(scene, 1, 6)).enumerated()
       .flatMap { turn, call in
         sweep.errors(turn).map { Disturbance.failure(call.role, call.index, errno: $0) }
       }
@@ -90,7 +90,7 @@ struct SystemCallFailureTests {
   @Test("What was written before the process was killed is one report", arguments: Scene.all)
   func kills(_ scene: Scene) async throws {
     let sweep = try await Sweep(scene)
-    let calls = sweep.calls(oneIn: Self.stride(scene, 4, 20))
+    let calls = sweep.calls(oneIn: Self.stride(scene, 2, 10))
     let disturbances =
       [Disturbance.kill(.crashing, 1, isBefore: true)]
       + calls.map { Disturbance.kill($0.role, $0.index) }

@@ -83,12 +83,13 @@ struct CrashSummaryTests {
     }
     let chained = entries.filter { !$0.isCandidate }.map(\.address)
     #expect(Set(chained.prefix(8)).isSubset(of: expected), "\(lines)\n\(lldb.transcript)")
-    let shown = try await checkSymbolication(of: handled, kind, victim)
-    let decided = shown.matches(of: /(?m)^  #[0-9]+ .*?\(?([^ ()+]+)\+0x([0-9a-f]+)\)?$/).compactMap
-    {
-      match -> UInt64? in
-      let module = snapshot.modules.first { $0.path.hasSuffix("/" + match.1) }
-      return module.flatMap { base in UInt64(match.2, radix: 16).map { base.address.value + $0 } }
+    let shown = try await checkSymbolication(of: handled, kind, victim, report.path)
+    let decided = shown.frames.filter {
+      $0.isDecided && $0.inlined == false && $0.trust != "tail-call"
+    }.compactMap { frame -> UInt64? in
+      let module = snapshot.modules.first { $0.name == frame.module }
+      let offset = frame.moduleOffset.flatMap { UInt64($0.dropFirst(2), radix: 16) }
+      return module.flatMap { base in offset.map { base.address.value + $0 } }
     }
     // What is decided is right: LLDB finds the same, but for an address without code.
     let known = expected.filter { $0 > 0xFFFF }
@@ -99,24 +100,64 @@ struct CrashSummaryTests {
     )
   }
 
-  /// As it comes out of a container's log, with other lines between.
+  /// The part of a report's JSON that a log can tell as well as a dump.
+  private struct Shown: Decodable {
+    struct Thread: Decodable { var frames: [Frame] }
+    struct Frame: Decodable, Equatable {
+      var module: String?
+      var moduleOffset: String?
+      var function: String?
+      var file: String?
+      var line: Int?
+      var inlined: Bool?
+      var trust: String
+
+      /// Not a word of the stack that may be left over.
+      var isDecided: Bool { trust != "scan" }
+    }
+    var message: String?
+    var place: String?
+    var threads: [Thread]
+    var frames: [Frame] { threads.first?.frames ?? [] }
+
+    init(_ json: String) throws {
+      self = try JSONDecoder().decode(Self.self, from: Data(json.utf8))
+    }
+  }
+
+  /// As it comes out of a container's log, with other lines between, and as the dump has it.
   private func checkSymbolication(
-    of child: ChildProcess, _ kind: Kind, _ victim: Victim
-  ) async throws -> String {
+    of child: ChildProcess, _ kind: Kind, _ victim: Victim, _ report: String
+  ) async throws -> Shown {
     let log = try victim.directory("log") + "/log"
     let lines = child.standardError.split(separator: "\n").flatMap {
       ["2026-11-21T14:49:05.1Z web-1  | \($0)", "2026-11-21T14:49:05.1Z db-1   | frame 0 0+0x1 x"]
     }
     try lines.joined(separator: "\r\n").write(toFile: log, atomically: false, encoding: .utf8)
     let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
-    let shown = try await ChildProcess.run(
-      "/bin/sh", ["-c", "exec \"$0\" symbolicate < \"$1\"", tool, log],
-      in: try victim.directory("symbolicate"))
-    #expect(shown.end.exitCode == 0, "\(shown.standardError)")
-    let frames = shown.standardOutput.split(separator: "\n").filter { $0.dropFirst(2).first == "#" }
-    #expect(frames.contains { $0.contains(kind.function) }, "\(shown.standardOutput)")
-    #expect(shown.standardOutput.contains("Process \(child.processID) (CrashLab 1.0): SIG"))
-    return shown.standardOutput
+    func run(_ command: String) async throws -> String {
+      let shown = try await ChildProcess.run(
+        "/bin/sh", ["-c", command, tool, log, report], in: try victim.directory("symbolicate"))
+      #expect(shown.end.exitCode == 0, "\(shown.standardError)")
+      return shown.standardOutput
+    }
+    let text = try await run("exec \"$0\" symbolicate < \"$1\"")
+    let frames = text.split(separator: "\n").filter { $0.hasPrefix("  #") }
+    #expect(frames.contains { $0.contains(kind.function) }, "\(text)")
+    #expect(text.contains("Process \(child.processID) (CrashLab 1.0): SIG"))
+    let logged = try Shown(try await run("exec \"$0\" symbolicate --json < \"$1\""))
+    let dumped = try Shown(try await run("exec \"$0\" show --json \"$2\""))
+    #expect(logged.message == dumped.message)
+    #expect(logged.place == dumped.place)
+    let count = min(logged.frames.prefix { $0.isDecided }.count, dumped.frames.count)
+    #expect(count >= 7, "\(text)")
+    for (ours, theirs) in zip(logged.frames.prefix(count), dumped.frames) {
+      var ours = ours
+      // Two ways to the same frame.
+      ours.trust = theirs.trust
+      #expect(ours == theirs, "\(text)")
+    }
+    return logged
   }
 
   @Test("Modules are found in directories of symbols, and another build is not used")
@@ -288,12 +329,21 @@ struct CrashSummaryTests {
     let child = try await victim.run(
       ["assert", "--database", victim.database], in: "handled")
     let printed = Self.block(in: child.standardError, processID: child.processID)
-    // Stack words that point into code are others from build to build.
+    // Stack words that point into code are others from build to build, and the modules that only such
+    // words name.
     func shapes(_ lines: [String]) -> [String] {
-      lines.filter { !$0.contains("?0x") && !$0.contains("~0x") }.map(Self.shape)
+      let certain = lines.filter { !$0.contains("?0x") && !$0.contains("~0x") }
+      let modules = Set(
+        certain.compactMap { $0.firstMatch(of: #/^frame [0-9]+ ([0-9]+)/#)?.output.1 })
+      return certain.filter { line in
+        line.firstMatch(of: #/^module ([0-9]+) /#).map { modules.contains($0.output.1) } ?? true
+      }.map(Self.shape)
     }
     #expect(sample.contains { $0.contains("?0x") } && printed.contains { $0.contains("?0x") })
     #expect(shapes(sample) == shapes(printed))
+    for lines in [sample, printed] {
+      #expect(lines.contains { $0.hasPrefix("module ") && $0.hasSuffix("/crash-lab") })
+    }
   }
 
   // MARK: - Reading a block

@@ -9,7 +9,8 @@ struct StackComparison {
   /// One text for each frame that is not the same.
   var differences: [String] = []
 
-  /// Compares addresses and linkage names; inlined calls, which share a frame, are left out.
+  /// Compares addresses and linkage names; inlined calls, which share a frame, and tail
+  /// calls, which have none, are left out.
   ///
   /// Left out are also gdb's callers in no module: where a function has no call frame information
   /// (libswiftDispatch has some) gdb guesses from its first instructions, takes any word for a return
@@ -21,7 +22,8 @@ struct StackComparison {
     let expected = all.enumerated().filter { index, frame in
       index == 0 || snapshot.module(containing: Address(frame.address) &- 1) != nil
     }.map(\.element)
-    let frames = walker.frames(of: thread, limit: 2_000).filter { !$0.isInlined }
+    let frames = walker.frames(of: thread, limit: 2_000)
+      .filter { !$0.isInlined && $0.trust != .tailCall }
     frameCount += expected.count
     for index in 0..<max(frames.count, expected.count) {
       let ours = index < frames.count ? frames[index] : nil

@@ -21,6 +21,12 @@ void *_Nonnull crashlab_address(uintptr_t value);
 // Names the calling thread; the kernel keeps 15 bytes.
 void crashlab_name_thread(const char *_Nonnull name);
 
+// Calls the body with text in a buffer on the stack, six words in registers that calls preserve, and 16 bytes in vector
+// registers.
+void crashlab_plant(
+    void (*_Nonnull body)(void *_Nullable), void *_Nullable context, const char *_Nonnull text,
+    const uint64_t *_Nonnull words, const char *_Nonnull vector);
+
 // Calls code at an address; used to jump to where none is.
 void crash_null_call(void);
 void crash_execute_data(void);
@@ -74,7 +80,7 @@ bool crashlab_is_caught(int signal);
 // Installs a seccomp filter on the calling thread that answers acct(2) with SIGSYS, then calls acct(2).
 void crash_seccomp(void);
 
-// Joins a new control group of 64 MiB and allocates more; comes back where no group can be made.
+// Joins a new cgroup of 64 MiB and allocates more; comes back where no group can be made.
 void crash_out_of_memory(void);
 
 #ifdef __cplusplus

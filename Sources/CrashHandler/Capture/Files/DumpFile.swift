@@ -42,7 +42,7 @@ struct DumpFile {
     let descriptor = unsafe openAgain(capture.session.names.locked, truncating: isBegunAgain)
     if descriptor >= 0, capture.session.files.dump.identity.isOf(descriptor, linked: true) {
       use(descriptor)
-      if isBegunAgain { _ = pm_preallocate(descriptor, 1 << 20) }
+      if isBegunAgain { _ = pm_preallocate(descriptor, DumpFile.preallocated) }
       return true
     }
     if descriptor >= 0 { _ = pm_close(descriptor) }
@@ -52,7 +52,6 @@ struct DumpFile {
 
   /// True if the file is known not to lie under its name any more: a converter that took this
   /// process for dead has renamed it, and removes it once it has a report.
-  @_noLocks
   private func isTaken() -> Bool {
     guard capture.makes(CallBit.fileChecks) else { return false }
     return unsafe capture.session.files.dump.identity.isGone(
@@ -72,8 +71,20 @@ struct DumpFile {
     guard create() else { return false }
     capture.session.files.isMissing = false
     // Only makes sure that the next crash can be written too.
-    _ = pm_preallocate(capture.session.files.dump.descriptor, 1 << 20)
+    _ = pm_preallocate(capture.session.files.dump.descriptor, DumpFile.preallocated)
     return true
+  }
+
+  /// Bytes that are preallocated for a dump.
+  fileprivate static var preallocated: Int64 { 1 << 20 }
+
+  /// Gives the preallocated blocks back that a complete dump did not need: the next start may be long
+  /// off.
+  @_noLocks
+  func releaseBlocks() {
+    let size = capture.session.writer.size
+    guard capture.makes(CallBit.files), size < UInt64(DumpFile.preallocated) else { return }
+    _ = pm_release_blocks(capture.session.files.dump.descriptor, size)
   }
 
   /// Takes `.locked` away from the name of a dump that is complete.
@@ -92,7 +103,6 @@ struct DumpFile {
   /// Copies the dump into a new file, if its own was removed while it was written.
   ///
   /// One that was only renamed is left: a converter that has it looks again before it removes it.
-  @_noLocks
   private func copyToNew() -> Bool {
     guard
       capture.makes(CallBit.files) && capture.makes(CallBit.fileChecks)
@@ -108,7 +118,6 @@ struct DumpFile {
     return isWhole
   }
 
-  @_noLocks
   private func copy(from old: Int32) -> Bool {
     let place = unsafe capture.session.scratch.address
     var offset: Int64 = 0
@@ -148,7 +157,6 @@ struct DumpFile {
   }
 
   /// Makes the run record, and keeps it open where the run is followed.
-  @_noLocks
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && capture.session.runRecord.isFollowed {
@@ -168,7 +176,6 @@ struct DumpFile {
   }
 
   /// Creates, maps and writes one; the descriptor is negative if it cannot be made.
-  @_noLocks
   private func createRunRecord() -> (descriptor: Int32, isWhole: Bool) {
     let record = unsafe create(capture.session.names.runRecord)
     guard record >= 0 else { return (record, false) }
@@ -180,7 +187,6 @@ struct DumpFile {
   }
 
   /// Puts the read end of a new FIFO in the place of the old one, whose file is finished.
-  @_noLocks
   private func makeFIFO() {
     if capture.isSame(capture.session.files.fifo) {
       _ = pm_close(capture.session.files.fifo.descriptor)
@@ -197,7 +203,6 @@ struct DumpFile {
 
   /// Opens the directories again whose descriptors are not ours any more; a removed pending directory is
   /// made again.
-  @_noLocks
   private func prepareDirectories() {
     guard capture.makes(CallBit.files) else { return }
     if !capture.isSame(capture.session.files.proc) {
@@ -218,11 +223,10 @@ struct DumpFile {
 
   @_noLocks
   func openDirectory(_ path: UnsafePointer<CChar>) -> Int32 {
-    unsafe open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    unsafe open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
   }
 
   /// Renames the dump, which takes its lock away; returns 0 or -errno.
-  @_noLocks
   private func takeLockAway() -> Int {
     var result = -Int(EINTR)
     var attempts = 0
@@ -237,9 +241,8 @@ struct DumpFile {
 
   /// Attempts at a call of a slow file system that signals interrupt: ticks of the handler's own
   /// timer, most likely.
-  private static var interruptions: Int { @_noLocks get { 64 } }
+  private static var interruptions: Int { 64 }
 
-  @_noLocks
   private func open(
     _ directory: Int32, _ path: UnsafePointer<CChar>, _ flags: Int32
   ) -> Int32 {
@@ -253,7 +256,6 @@ struct DumpFile {
   }
 
   /// Makes the locked file under the name that it has now, and uses it.
-  @_noLocks
   private func create() -> Bool {
     let descriptor = unsafe create(capture.session.names.locked)
     guard descriptor >= 0 else {
@@ -267,7 +269,6 @@ struct DumpFile {
   }
 
   /// Makes a file that must not exist; negative if it cannot be made.
-  @_noLocks
   private func create(_ name: UnsafePointer<CChar>) -> Int32 {
     let descriptor = unsafe open(
       capture.session.files.directory.descriptor, name, DumpFile.createNew)
@@ -278,13 +279,11 @@ struct DumpFile {
   /// Gives a file to the database's owner, who could not read it otherwise.
   ///
   /// Refused once the process has become that user.
-  @_noLocks
   private func give(_ descriptor: Int32) {
     let owner = capture.installed.filesOwner
     if descriptor >= 0, owner.0 != 0 { _ = pm_fchown(descriptor, owner.0, owner.1) }
   }
 
-  @_noLocks
   private func use(_ descriptor: Int32) {
     capture.session.files.dump.descriptor = descriptor
     capture.session.files.dump.identity = FileIdentity(of: descriptor)

@@ -16,7 +16,7 @@ struct HangDumps {
     var fifo: HeldFile
   }
 
-  private static var namesOffset: Int { @_noLocks get { 64 } }
+  private static var namesOffset: Int { 64 }
   /// Bytes of an entry.
   static var stride: Int { @_noLocks get { 64 &+ 3 &* 256 } }
   static var byteCount: Int { @_noLocks get { 8 &* (64 &+ 3 &* 256) } }
@@ -81,6 +81,16 @@ struct HangDumps {
   @_noLocks
   func isValid(_ index: Int) -> Bool { word(index).value >= 2 }
 
+  /// Removes the files of all dumps.
+  @_noLocks
+  func removeAllFiles(in directory: Int32) {
+    var index = 0
+    while index < HangDumps.capacity {
+      if isValid(index) { removeFiles(index, directory: directory) }
+      index &+= 1
+    }
+  }
+
   /// Makes the end of the process by its own will remove the dump.
   @_noLocks
   func expectExit(_ index: Int) { _ = word(index).exchange(expected: 2, desired: 3) }
@@ -95,7 +105,6 @@ struct HangDumps {
       .assumingMemoryBound(to: CChar.self)
   }
 
-  @_noLocks
   private func copyName(
     _ name: UnsafePointer<CChar>, to place: UnsafeMutablePointer<CChar>
   ) {
@@ -108,29 +117,11 @@ struct HangDumps {
     unsafe place[index] = 0
   }
 
-  @_noLocks
   private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
     unsafe (base + index &* HangDumps.stride).assumingMemoryBound(to: Entry.self)
   }
 
-  @_noLocks
   private func word(_ index: Int) -> FutexWord {
     unsafe FutexWord((base + index &* HangDumps.stride).assumingMemoryBound(to: UInt32.self))
-  }
-}
-
-/// Removes the dumps of hangs that a finished crash dump has overtaken.
-///
-/// RUNS-DURING-CRASH. A section of its own, behind the dump: a fault here costs nothing of it.
-@c(pm_remove_hang_dumps) @_noLocks
-func pm_remove_hang_dumps(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  let dumps = capture.shared.hangDumps
-  var index = 0
-  while index < HangDumps.capacity {
-    if dumps.isValid(index) {
-      dumps.removeFiles(index, directory: capture.session.files.directory.descriptor)
-    }
-    index &+= 1
   }
 }

@@ -15,7 +15,7 @@ internal import IntermediateDump
 @safe
 struct OwnDescriptors {
   /// Times that a dump is begun again: against a thread that does nothing else it is lost.
-  private static var limit: UInt8 { @_noLocks get { 3 } }
+  private static var limit: UInt8 { 3 }
 
   private let capture: Capture
 

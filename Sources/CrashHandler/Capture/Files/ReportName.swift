@@ -27,6 +27,10 @@ struct ReportName {
         of: UInt64(truncatingIfNeeded: pm_gettid()) &<< 32
           | pm_monotonic_clock() & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
     }
+    let number = capture.session.request.number
+    if number != 0 {
+      unsafe bytes.storeBytes(of: number, toByteOffset: 12, as: UInt32.self)
+    }
     setBits(6, keeping: 0x0F, adding: 0x40)
     setBits(8, keeping: 0x3F, adding: 0x80)
     // All are "<identifier>@<uuid>…" and lie in the handler's own memory.
@@ -36,14 +40,12 @@ struct ReportName {
     unsafe writeText(UnsafeMutableRawPointer(mutating: capture.session.names.fifo))
   }
 
-  @_noLocks
   private func setBits(_ index: Int, keeping mask: UInt8, adding bits: UInt8) {
     let bytes = unsafe capture.session.names.reportID
     let value = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt8.self)
     unsafe bytes.storeBytes(of: value & mask | bits, toByteOffset: index, as: UInt8.self)
   }
 
-  @_noLocks
   private func writeText(_ name: UnsafeMutableRawPointer) {
     var place = capture.session.names.reportIDOffset
     var index = 0
@@ -58,7 +60,6 @@ struct ReportName {
     }
   }
 
-  @_noLocks
   private func digit(_ value: UInt8) -> UInt8 {
     value < 10 ? value &+ 0x30 : value &+ 0x57
   }

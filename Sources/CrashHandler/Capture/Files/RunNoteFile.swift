@@ -37,7 +37,6 @@ struct RunNoteFile {
   }
 
   /// The watch of these hangs was stopped: an end by the process's own will leaves no report of them.
-  @_noLocks
   private func removeHangDumps() {
     guard
       !capture.shared.process.isForkedChild && pm_getpid() == capture.shared.process.id
@@ -88,7 +87,6 @@ struct RunNoteFile {
   }
 
   /// The pending directory's descriptor, opened again where the program has closed ours.
-  @_noLocks
   private func openDirectory() -> Int32 {
     let directory = capture.session.files.directory.descriptor
     if capture.session.files.directory.identity.isOf(directory, linked: true) { return directory }
@@ -98,7 +96,6 @@ struct RunNoteFile {
     return -1
   }
 
-  @_noLocks
   private func close(_ directory: Int32) {
     if directory >= 0 && directory != capture.session.files.directory.descriptor {
       _ = pm_close(directory)

@@ -29,7 +29,7 @@ struct RunRecordFile {
     writer.startMap(.owner)
     // First, because notes and heartbeat are written over in place.
     if capture.session.runRecord.isFollowed {
-      capture.installed.encoded.course.write(to: &writer)
+      writer.encoded(capture.installed.encoded.course)
     }
     writer.unsigned(
       .ownerProcessID, UInt64(UInt32(bitPattern: capture.shared.process.id)), width: 4)
@@ -40,6 +40,8 @@ struct RunRecordFile {
     writer.signed(.ownerLaunchTime, run.launchTime)
     writer.unsigned(.ownerTimeNamespace, run.timeNamespace)
     writer.unsigned(.ownerIsMapped, isMapped ? 1 : 0, width: 1)
+    writer.unsigned(
+      .ownerTakesRequests, capture.installed.takesRequests ? 1 : 0, width: 1)
     writer.unsigned(.ownerCrashSignals, capture.installed.signals.crashes)
     writer.unsigned(
       .ownerStopSignal, UInt64(UInt32(bitPattern: capture.installed.signals.stop)), width: 4)
@@ -54,7 +56,6 @@ struct RunRecordFile {
   }
 
   /// The identity of this process, which a forked child does not find in its parent's record.
-  @_noLocks
   private func runFacts() -> RunFacts {
     let known = capture.shared.process.run
     guard capture.shared.process.isForkedChild && !known.isOfThisProcess else { return known }
@@ -64,7 +65,6 @@ struct RunRecordFile {
     return own
   }
 
-  @_noLocks
   private func read(over parent: RunFacts) -> RunFacts {
     let proc = capture.proc
     var run = parent
@@ -96,7 +96,6 @@ struct RunRecordFile {
   }
 
   /// A namespace's inode; 0 if it cannot be looked at, the other number if it cannot be opened.
-  @_noLocks
   private func namespace(
     _ path: StaticString, of proc: ProcReader, otherwise: UInt64
   ) -> UInt64 {
@@ -147,7 +146,7 @@ struct RecordMapping: Sendable {
     let result = pm_map_unreadable(descriptor)
     guard result > 0 else { return }
     address = UInt(bitPattern: result)
-    // A worker that outlives its parent must not speak for it.
+    // A child that outlives its parent must not keep it mapped.
     if pm_keep_from_children(address) != 0 { remove() }
   }
 

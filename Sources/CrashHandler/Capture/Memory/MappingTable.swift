@@ -81,7 +81,6 @@ struct MappingTable {
   }
 
   /// One line: `start-end rwxp offset device inode   path`.
-  @_noLocks
   private func addLine(_ scanner: inout TextScanner) {
     let index = count
     guard index < capacity else { return }
@@ -97,10 +96,7 @@ struct MappingTable {
     scanner.skipBlanks()
     if scanner.hexadecimal() == 0 { flags |= Mapping.startsFile }
     scanner.skipBlanks()
-    scanner.skipWord()  // device
-    scanner.skipBlanks()
-    scanner.skipWord()  // inode
-    scanner.skipBlanks()
+    scanner.skipWords(2)  // device, inode
     let path = scanner.position
     let length = scanner.lengthOfLine
     guard end > start else { return }
@@ -110,7 +106,6 @@ struct MappingTable {
     unsafe counts[1] = index &+ 1
   }
 
-  @_noLocks
   private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
     unsafe (entries + index &* MappingTable.stride).assumingMemoryBound(to: Entry.self)
   }
@@ -174,21 +169,17 @@ struct Mapping {
   /// Set where the mapping's file offset is 0.
   static var startsFile: UInt8 { @_noLocks get { 8 } }
 
+  /// One without an address.
+  static var none: Mapping {
+    @_noLocks get { Mapping(start: 0, end: 0, pathOffset: 0, pathLength: 0, flags: 0) }
+  }
+
   let start: UInt64
   let end: UInt64
   /// The path's place in the table's text.
   let pathOffset: Int
   let pathLength: Int
   let flags: UInt8
-
-  @_noLocks
-  init(start: UInt64, end: UInt64, pathOffset: Int, pathLength: Int, flags: UInt8) {
-    self.start = start
-    self.end = end
-    self.pathOffset = pathOffset
-    self.pathLength = pathLength
-    self.flags = flags
-  }
 
   @_noLocks
   func has(_ flag: UInt8) -> Bool { flags & flag != 0 }

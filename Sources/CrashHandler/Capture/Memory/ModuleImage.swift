@@ -47,8 +47,7 @@ struct ModuleImage {
   /// fewer.
   ///
   /// Elf64_Phdr: p_type 0, p_offset 8, p_vaddr 16, p_filesz 32.
-  @_noLocks
-  func segment(_ type: UInt32, _ index: Int) -> (address: UInt64, size: UInt64)? {
+  private func segment(_ type: UInt32, _ index: Int) -> (address: UInt64, size: UInt64)? {
     var bias = start
     var hasBias = false
     var rest = index
@@ -94,7 +93,6 @@ struct ModuleImage {
   /// One note segment.
   ///
   /// Source: elf(5), "Notes (Nhdr)": name size 0, description size 4, type 8, name, description.
-  @_noLocks
   private func buildID(inNotes address: UInt64, size: UInt64) -> Bytes {
     let wanted = size < 4096 ? Int(truncatingIfNeeded: size) : 4096
     let readable = unsafe memory.copy(address, to: notes, count: wanted)

@@ -58,18 +58,28 @@ struct ProcReader {
     return filled
   }
 
-  /// Reads a file from its start.
+  /// Reads a file of one record from its start.
+  ///
+  /// By one call: the kernel makes the record whole before it gives of it what there is room for, so
+  /// that nothing is behind a short answer. Lists, such as `maps`, come page by page and need `fill`.
   ///
   /// - Returns: bytes read, at most `capacity`; 0 if it cannot be read.
+  ///
+  /// Source: Linux fs/seq_file.c, seq_read_iter and single_open.
   @_noLocks
   func read(
     _ path: UnsafePointer<CChar>, into place: UnsafeMutableRawPointer, capacity: Int
   ) -> Int {
     let descriptor = unsafe open(path)
     guard descriptor >= 0 else { return 0 }
-    let filled = unsafe ProcReader.fill(place, capacity: capacity, from: descriptor)
+    var result = -Int(EINTR)
+    var attempts = 0
+    while result < 0, attempts < 4 {
+      result = unsafe pm_read(descriptor, place, capacity)
+      attempts &+= 1
+    }
     _ = pm_close(descriptor)
-    return filled
+    return result > 0 ? result : 0
   }
 
   @_noLocks
@@ -115,8 +125,7 @@ struct ProcReader {
   ) -> Int {
     // The path is built where the contents will go: it is not needed once the file is open.
     var path = unsafe TextBuffer(place, capacity: capacity)
-    path.append("self/task/")
-    path.append(decimal: Int64(threadID))
+    path.append("self/task/", decimal: Int64(threadID))
     path.append("/")
     path.append(name)
     path.append(byte: 0)

@@ -7,8 +7,10 @@
 /// `client/ios_handler/in_process_intermediate_dump_handler.cc`, MaybeCaptureMemoryAround.
 @safe
 struct RegisterMemory {
-  private static var bytesBelow: UInt64 { @_noLocks get { 128 } }
-  private static var bytesAbove: UInt64 { @_noLocks get { 384 } }
+  private static var bytesBelow: UInt64 { 128 }
+  private static var bytesAbove: UInt64 { 384 }
+  /// Offset in scratch memory of the addresses of their pages.
+  private static var pagesOffset: Int { 1024 }
 
   /// Registers that may be pointers: on x86_64 all 16 but the instruction pointer, on arm64 x0 to
   /// sp.
@@ -35,6 +37,7 @@ struct RegisterMemory {
   @_noLocks
   func write(_ registers: Bytes) {
     let count = sort(registers)
+    regions.memory.readAhead(pages(of: count))
     var index = 0
     while index < count {
       let start = scratch.word(index &* 8) &- RegisterMemory.bytesBelow
@@ -50,10 +53,30 @@ struct RegisterMemory {
     }
   }
 
+  /// The pages that the windows lie in, each once.
+  private func pages(of count: Int) -> Bytes {
+    let pages = scratch.dropFirst(RegisterMemory.pagesOffset)
+    let mask = ~UInt64(truncatingIfNeeded: PageCache.pageSize &- 1)
+    var (total, index, last) = (0, 0, UInt64(0))
+    while index < count {
+      let value = scratch.word(index &* 8)
+      index &+= 1
+      let end = (value &+ RegisterMemory.bytesAbove &- 1) & mask
+      var page = (value &- RegisterMemory.bytesBelow) & mask
+      if page <= last { page = last &+ UInt64(truncatingIfNeeded: PageCache.pageSize) }
+      while page <= end {
+        pages.setWord(total &* 8, page)
+        total &+= 1
+        last = page
+        page &+= UInt64(truncatingIfNeeded: PageCache.pageSize)
+      }
+    }
+    return pages.bytes(count: total &* 8)
+  }
+
   /// Puts the registers that can be pointers into scratch memory in ascending order.
   ///
   /// - Returns: their number.
-  @_noLocks
   private func sort(_ registers: Bytes) -> Int {
     var count = 0
     var index = 0

@@ -21,12 +21,16 @@ struct SafeMemory {
   /// For copies where a seccomp profile denies the system call; nil if a fault would not be
   /// survived.
   private let landingPad: UnsafeMutablePointer<pm_landing_pad>?
+  /// The pages that were read lately; nil to read anew each time.
+  private let pages: PageCache?
 
   @_noLocks
   init(
     processID: Int32, environmentStart: UInt64, environmentEnd: UInt64,
-    landingPad: UnsafeMutablePointer<pm_landing_pad>?, usesSystemCall: Bool = true
+    landingPad: UnsafeMutablePointer<pm_landing_pad>?, usesSystemCall: Bool = true,
+    pages: PageCache? = nil
   ) {
+    self.pages = pages
     self.processID = processID
     self.usesSystemCall = usesSystemCall
     unsafe self.landingPad = landingPad
@@ -46,9 +50,60 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
+  /// The same memory as it is now, page cache or not.
+  var uncached: SafeMemory {
+    @_noLocks get {
+      unsafe SafeMemory(
+        processID: processID, environmentStart: environmentStart, environmentEnd: environmentEnd,
+        landingPad: landingPad, usesSystemCall: usesSystemCall)
+    }
+  }
+
   /// Copies up to `count` bytes; returns the number that could be read, from the first on.
+  ///
+  /// - Parameter isBegun: whether the bytes behind them will be wanted too.
   @_noLocks
-  func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
+  func copy(
+    _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int, isBegun: Bool = false
+  ) -> Int {
+    guard let pages, count <= PageCache.pageSize else {
+      return unsafe copyDirectly(address, to: place, count: count)
+    }
+    let allowed = allowed(address, count: count)
+    return unsafe pages.copy(address, to: place, count: allowed, isBegun: isBegun, from: self)
+  }
+
+  /// Reads pages that will be wanted into the cache, by few calls; nothing without a cache.
+  ///
+  /// - Parameter addresses: words, each the address of a page.
+  @_noLocks
+  func readAhead(_ addresses: Bytes) { pages?.read(addresses, from: self) }
+
+  /// Copies whole pages to consecutive ones, by one call.
+  ///
+  /// - Parameters:
+  ///   - addresses: words, each the address of a page.
+  ///   - count: `PageCache.batch` at most.
+  /// - Returns: the pages before the first that cannot be read, or may not; nil if pages cannot be
+  ///   read so.
+  @_noLocks
+  func copyPages(_ addresses: Bytes, count: Int, to place: UnsafeMutableRawPointer) -> Int? {
+    guard usesSystemCall else { return nil }
+    var allowed = 0
+    while allowed < count,
+      self.allowed(addresses.word(allowed &* 8), count: PageCache.pageSize) == PageCache.pageSize
+    {
+      allowed &+= 1
+    }
+    guard allowed > 0 else { return 0 }
+    let result = unsafe pm_copy_pages(processID, place, addresses.address, allowed)
+    if result < 0 { return result == -Int(EFAULT) ? 0 : nil }
+    return result / PageCache.pageSize
+  }
+
+  /// Copies without the cache.
+  @_noLocks
+  func copyDirectly(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
     let allowed = allowed(address, count: count)
     guard allowed > 0,
       let source = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address))
@@ -83,6 +138,22 @@ struct SafeMemory {
     return done
   }
 
+  /// Copies ranges to one place by one system call; returns the bytes before the first that cannot be
+  /// read, 0 where the call is not to be had.
+  ///
+  /// - Parameters:
+  ///   - ranges: pairs of an address and a size, which may be read as `allowed` says.
+  ///   - number: `PM_COPIED_RANGES` at most.
+  ///   - count: bytes of all of them.
+  @_noLocks
+  func copyRanges(
+    _ ranges: UnsafeRawPointer, number: Int, to place: UnsafeMutableRawPointer, count: Int
+  ) -> Int {
+    guard usesSystemCall else { return 0 }
+    let result = unsafe pm_copy_ranges(processID, place, count, ranges, number)
+    return result > 0 ? result : 0
+  }
+
   @_noLocks
   func isReadable(_ address: UInt64) -> Bool {
     var byte: UInt8 = 0
@@ -101,7 +172,7 @@ struct SafeMemory {
   @_noLocks
   func word(_ address: UInt64) -> UInt64? {
     var value: UInt64 = 0
-    guard unsafe copy(address, to: &value, count: 8) == 8 else { return nil }
+    guard unsafe copy(address, to: &value, count: 8, isBegun: true) == 8 else { return nil }
     return value
   }
 }
@@ -112,13 +183,6 @@ private struct CopyRequest {
   let source: UnsafeRawPointer
   let place: UnsafeMutableRawPointer
   let count: Int
-
-  @_noLocks
-  init(source: UnsafeRawPointer, place: UnsafeMutableRawPointer, count: Int) {
-    unsafe self.source = source
-    unsafe self.place = place
-    unsafe self.count = count
-  }
 }
 
 @c(pm_copy_guarded) @_noLocks

@@ -91,8 +91,39 @@ struct Bytes {
   }
 
   @_noLocks
+  func prefix(_ length: Int) -> Bytes {
+    unsafe Bytes(address, count: length < 0 ? 0 : length < count ? length : count)
+  }
+
+  var withoutLineFeeds: Bytes {
+    @_noLocks get {
+      var length = count
+      while length > 0, self[length &- 1] == 0x0A { length &-= 1 }
+      return prefix(length)
+    }
+  }
+
+  /// A path's last component.
+  var fileName: Bytes {
+    @_noLocks get {
+      var start = count
+      while start > 0, self[start &- 1] != 0x2F { start &-= 1 }
+      return dropFirst(start)
+    }
+  }
+
+  @_noLocks
   func isEqual(to other: Bytes) -> Bool {
     unsafe count == other.count && pm_bytes_equal(address, other.address, count) != 0
+  }
+
+  /// The bytes up to the first blank.
+  var firstWord: Bytes {
+    @_noLocks get {
+      var length = 0
+      while length < count, self[length] != 0x20 { length &+= 1 }
+      return prefix(length)
+    }
   }
 
   var text: TextScanner { @_noLocks get { unsafe TextScanner(address, count: count) } }
@@ -110,5 +141,10 @@ extension IntermediateDumpWriter {
   @_noLocks
   mutating func property(_ key: IntermediateDumpKey, _ bytes: Bytes) {
     _ = unsafe property(key, bytes.address, count: bytes.count)
+  }
+
+  @_noLocks
+  mutating func encoded(_ tokens: Bytes) {
+    unsafe encoded(tokens.address, count: tokens.count)
   }
 }

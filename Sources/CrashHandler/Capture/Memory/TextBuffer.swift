@@ -61,7 +61,29 @@ struct TextBuffer {
     append(value, base: 16, digits: digits)
   }
 
+  /// A word and a number behind it.
   @_noLocks
+  mutating func append(_ word: StaticString, decimal value: Int64) {
+    append(word)
+    append(decimal: value)
+  }
+
+  @_noLocks
+  mutating func append(_ word: StaticString, hexadecimal value: UInt64) {
+    append(word)
+    append(hexadecimal: value)
+  }
+
+  /// Two digits for each byte.
+  @_noLocks
+  mutating func append(hexadecimal bytes: Bytes) {
+    var index = 0
+    while index < bytes.count {
+      append(hexadecimal: UInt64(bytes[index]), digits: 2)
+      index &+= 1
+    }
+  }
+
   private mutating func append(_ value: UInt64, base: UInt64, digits minimum: Int) {
     var digits = minimum
     var rest = value
@@ -93,7 +115,8 @@ struct TextBuffer {
   ///
   /// - Parameter limit: the most bytes to append; longer text ends in "...".
   @_noLocks
-  mutating func append(escaping bytes: Bytes, limit: Int) {
+  mutating func append(_ word: StaticString = "", escaping bytes: Bytes, limit: Int) {
+    append(word)
     unsafe append(escaping: bytes.address, count: bytes.count, limit: limit)
   }
 
@@ -106,7 +129,6 @@ struct TextBuffer {
     unsafe append(escaping: UnsafeRawPointer(text), count: count, limit: limit)
   }
 
-  @_noLocks
   private mutating func append(escaping bytes: UnsafeRawPointer, count length: Int, limit: Int) {
     let end = count &+ limit
     var index = 0
@@ -125,7 +147,6 @@ struct TextBuffer {
     }
   }
 
-  @_noLocks
   private mutating func append(escape byte: UInt8) {
     append(byte: 0x5C)
     if byte == 0x0A {
@@ -145,7 +166,6 @@ struct TextBuffer {
   /// Bytes of the character at the start that can be written as it is; 0 if it must be escaped.
   ///
   /// Source: RFC 3629, section 4, for what is UTF-8.
-  @_noLocks
   private static func plainLength(_ bytes: UnsafeRawPointer, count: Int) -> Int {
     let first = unsafe bytes.loadUnaligned(as: UInt8.self)
     if first < 0x80 { return first < 0x20 || first == 0x7F || first == 0x5C ? 0 : 1 }
@@ -167,14 +187,12 @@ struct TextBuffer {
   }
 
   /// C1 controls, line and paragraph separators, marks of text direction, the byte order mark.
-  @_noLocks
   private static func steers(_ scalar: UInt32) -> Bool {
     scalar < 0xA0 || (scalar >= 0x2028 && scalar <= 0x202E)
       || (scalar >= 0x2066 && scalar <= 0x2069) || scalar == 0x200E || scalar == 0x200F
       || scalar == 0x061C || scalar == 0xFEFF
   }
 
-  @_noLocks
   private mutating func reserve(_ length: Int) -> Bool {
     if isCut || length > capacity &- count {
       isCut = true

@@ -56,6 +56,26 @@ struct TextScanner {
     while !isAtEnd, current != 0x20, current != 0x09, current != 0x0A { position &+= 1 }
   }
 
+  /// Goes behind words, to the next one; not beyond the line.
+  @_noLocks
+  mutating func skipWords(_ count: Int) {
+    var skipped = 0
+    while skipped < count, !isAtEnd, current != 0x0A {
+      skipWord()
+      skipBlanks()
+      skipped &+= 1
+    }
+  }
+
+  /// The word that begins at the position; empty if there is none.
+  @_noLocks
+  mutating func word() -> Bytes {
+    let start = unsafe address
+    let before = position
+    skipWord()
+    return unsafe Bytes(start, count: position &- before)
+  }
+
   /// Goes behind the next line feed.
   @_noLocks
   mutating func skipLine() {

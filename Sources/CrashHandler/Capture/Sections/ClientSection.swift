@@ -36,7 +36,7 @@ struct ClientSection {
       }
       endAnnotation(reading)
     }
-    endArray(.simpleAnnotationsOmitted, UInt64(table.omittedCount))
+    output.endArray(.simpleAnnotationsOmitted, UInt64(table.omittedCount))
   }
 
   @_noLocks
@@ -58,7 +58,7 @@ struct ClientSection {
       }
       endAnnotation(reading)
     }
-    endArray(.annotationsOmitted, UInt64(list.omittedCount))
+    output.endArray(.annotationsOmitted, UInt64(list.omittedCount))
   }
 
   /// Writes the breadcrumbs, oldest first.
@@ -66,7 +66,7 @@ struct ClientSection {
   func writeBreadcrumbs() {
     let ring = memory.breadcrumbs
     let end = ring.leftCount
-    let kept = UInt64(truncatingIfNeeded: BreadcrumbRing.count)
+    let kept = UInt64(truncatingIfNeeded: ring.count)
     var number = end > kept ? end &- kept : 0
     var torn: UInt64 = 0
     output.startArray(.breadcrumbs)
@@ -77,15 +77,10 @@ struct ClientSection {
         torn &+= 1
         continue
       }
-      output.startMap(.breadcrumb)
-      output.property(.breadcrumbTime, scratch.bytes(8, count: 8))
-      output.property(.breadcrumbUptime, scratch.bytes(16, count: 8))
-      output.property(.breadcrumbThreadID, scratch.bytes(24, count: 4))
-      output.property(.breadcrumbText, scratch.bytes(BreadcrumbRing.textOffset, count: count))
-      output.end()
+      output.breadcrumb(scratch, count: count)
     }
-    endArray(.breadcrumbsLeft, end)
-    writeCount(.breadcrumbsOmitted, torn)
+    output.endArray(.breadcrumbsLeft, end)
+    output.count(.breadcrumbsOmitted, torn)
   }
 
   @_noLocks
@@ -101,7 +96,7 @@ struct ClientSection {
       output.property(.attachmentPath, scratch.bytes(count: reading.count))
       output.end()
     }
-    endArray(.attachmentsOmitted, UInt64(table.omittedCount))
+    output.endArray(.attachmentsOmitted, UInt64(table.omittedCount))
   }
 
   /// Writes the memory ranges.
@@ -134,25 +129,38 @@ struct ClientSection {
     output.end()
   }
 
-  @_noLocks
   private func endAnnotation(_ reading: CellReading) {
     if reading.stateCode != 0 { output.unsigned(.annotationState, reading.stateCode, width: 1) }
     output.end()
   }
+}
+
+extension DumpOutput {
+  /// Writes a breadcrumb that was read out of a ring.
+  ///
+  /// - Parameter count: bytes of its text.
+  @_noLocks
+  func breadcrumb(_ slot: Scratch, count: Int) {
+    startMap(.breadcrumb)
+    property(.breadcrumbUptime, slot.bytes(16, count: 8))
+    property(.breadcrumbThreadID, slot.bytes(24, count: 4))
+    property(.breadcrumbText, slot.bytes(BreadcrumbRing.textOffset, count: count))
+    end()
+  }
 
   /// Ends an array, and writes the count that goes with it.
   @_noLocks
-  private func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
-    output.end()
-    writeCount(key, value)
+  func endArray(_ key: IntermediateDumpKey, _ value: UInt64) {
+    end()
+    count(key, value)
   }
 
   /// Writes a count that is not 0.
   @_noLocks
-  private func writeCount(_ key: IntermediateDumpKey, _ value: UInt64) {
+  func count(_ key: IntermediateDumpKey, _ value: UInt64) {
     guard value != 0 else { return }
-    output.startMap(.client)
-    output.unsigned(key, value)
-    output.end()
+    startMap(.client)
+    unsigned(key, value)
+    end()
   }
 }

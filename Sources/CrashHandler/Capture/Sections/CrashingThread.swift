@@ -57,4 +57,23 @@ struct CrashingThread {
     registers.write(context.generalRegisters)
     output.end()
   }
+
+  /// Writes the instructions alone, as far as they are a file's code.
+  @_noLocks
+  func writeCode(
+    at context: SignalContext, in mappings: MappingTable, _ regions: MemoryWriter
+  ) {
+    let address = context.instructionPointer
+    let index = mappings.index(endingAbove: address)
+    guard index < mappings.count else { return }
+    let mapping = mappings[index]
+    guard mapping.start <= address, mapping.has(Mapping.isExecutable),
+      !mapping.has(Mapping.isWritable), mappings.path(of: mapping)[0] == 0x2F  // "/"
+    else { return }
+    let start = address &- mapping.start < 256 ? mapping.start : address &- 256
+    let end = mapping.end &- address < 256 ? mapping.end : address &+ 256
+    output.startArray(.memory)
+    regions.writeRegion(start, count: Int(truncatingIfNeeded: end &- start))
+    output.end()
+  }
 }

@@ -7,12 +7,14 @@ internal import IntermediateDump
 /// Its text is read where the standard library keeps it; what() is the program's code and not
 /// called. Only libstdc++'s exceptions are known.
 ///
+/// - Parameter withMessage: whether the text is written, beside the type.
+///
 /// RUNS-DURING-CRASH. Source: Itanium C++ ABI: Exception Handling, 2.2.1 and 2.2.2; libstdc++
 /// libsupc++/unwind-cxx.h.
 @_noLocks
 func writeCxxException(
   _ facts: pm_exception_facts, memory: SafeMemory, scratch: Scratch, text: MemoryWriter,
-  to output: DumpOutput
+  withMessage: Bool, to output: DumpOutput
 ) {
   guard facts.globals_offset != 0 else { return }
   let globals = pm_thread_pointer() &+ UInt64(bitPattern: facts.globals_offset)
@@ -23,14 +25,13 @@ func writeCxxException(
   output.startMap(.cxxException)
   text.writeText(.cxxTypeName, at: name, limit: 1024)
   let exception = unsafe ThrownException(memory: memory, facts: facts, scratch: scratch.address)
-  if let message = exception.message(of: object, type: type) {
+  if withMessage, let message = exception.message(of: object, type: type) {
     text.writeText(.cxxMessage, at: message, limit: 4096)
   }
   output.end()
 }
 
 /// The object that was caught last; nil if none was, or another runtime threw it.
-@_noLocks
 private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
   guard let header = memory.word(globals), header != 0,
     let exceptionClass = memory.word(header &+ 80)
@@ -47,24 +48,16 @@ private func thrownObject(_ globals: UInt64, _ memory: SafeMemory) -> UInt64? {
 private struct ThrownException {
   /// Bytes of libstdc++'s `__cxa_exception`, which lies in front of the object; its first word is
   /// the object's type.
-  static var headerSize: UInt64 { @_noLocks get { 112 } }
+  fileprivate static var headerSize: UInt64 { 112 }
   /// Classes that are followed to their bases.
-  private static var depthLimit: Int { @_noLocks get { 16 } }
+  private static var depthLimit: Int { 16 }
 
-  private let memory: SafeMemory
-  private let facts: pm_exception_facts
-  private let scratch: UnsafeMutableRawPointer
-
-  @_noLocks
-  init(memory: SafeMemory, facts: pm_exception_facts, scratch: UnsafeMutableRawPointer) {
-    self.memory = memory
-    self.facts = facts
-    unsafe self.scratch = scratch
-  }
+  let memory: SafeMemory
+  let facts: pm_exception_facts
+  let scratch: UnsafeMutableRawPointer
 
   /// The address of the text; nil for a type that keeps none, or one of its own.
-  @_noLocks
-  func message(of object: UInt64, type: UInt64) -> UInt64? {
+  fileprivate func message(of object: UInt64, type: UInt64) -> UInt64? {
     // A C string, and a std::string: a pointer comes first in both.
     if isNamed(type, "PKc") || isNamed(type, "Pc")
       || isNamed(type, "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE")
@@ -77,7 +70,6 @@ private struct ThrownException {
   }
 
   /// The offset of std::runtime_error or std::logic_error in an object of a class derived from it.
-  @_noLocks
   private func offsetOfStandardError(in type: UInt64) -> UInt64? {
     var current = type
     var offset: UInt64 = 0
@@ -99,7 +91,6 @@ private struct ThrownException {
   }
 
   /// The entry of the first base class that is, or is derived singly from, a standard error.
-  @_noLocks
   private func baseWithError(of type: UInt64) -> UInt64? {
     guard let sizes = memory.word(type &+ 16) else { return nil }
     // Flags, then their number.
@@ -118,7 +109,6 @@ private struct ThrownException {
     return nil
   }
 
-  @_noLocks
   private func leadsToError(_ type: UInt64) -> Bool {
     var current = type
     var depth = 0
@@ -133,12 +123,10 @@ private struct ThrownException {
     return false
   }
 
-  @_noLocks
   private func isStandardError(_ type: UInt64) -> Bool {
     isNamed(type, "St13runtime_error") || isNamed(type, "St11logic_error")
   }
 
-  @_noLocks
   private func isNamed(_ type: UInt64, _ name: StaticString) -> Bool {
     guard let address = memory.word(type &+ 8) else { return false }
     let count = name.utf8CodeUnitCount

@@ -7,17 +7,20 @@ internal import IntermediateDump
 @safe
 struct ExceptionSection {
   /// Bytes of a message at most.
-  private static var messageLimit: Int { @_noLocks get { 16384 } }
+  private static var messageLimit: Int { 16384 }
 
   private let exception: CapturedException
   private let processID: Int32
   private let proc: ProcReader
+  private let isSanitized: Bool
   private let output: DumpOutput
 
   @_noLocks
   init(
-    _ exception: CapturedException, processID: Int32, proc: ProcReader, output: DumpOutput
+    _ exception: CapturedException, processID: Int32, proc: ProcReader, isSanitized: Bool,
+    output: DumpOutput
   ) {
+    self.isSanitized = isSanitized
     self.exception = exception
     self.processID = processID
     self.proc = proc
@@ -40,9 +43,18 @@ struct ExceptionSection {
     guard let information = exception.signal.information else { return }
     output.signed(.signalCode, Int64(information.code), width: 4)
     output.unsigned(.faultAddress, information.faultAddress)
-    // siginfo_t is 128 bytes by the kernel's ABI.
-    unsafe output.property(.signalInfo, information.address, count: 128)
-    writeSenderName(information)
+    writeSignalInformation(information)
+    if !isSanitized { writeSenderName(information) }
+  }
+
+  /// Writes the siginfo_t, 128 bytes by the kernel's ABI, without the value that a sender may have added.
+  private func writeSignalInformation(_ information: SignalInformation) {
+    guard let place = unsafe output.beginProperty(.signalInfo, capacity: 128) else { return }
+    unsafe pm_copy_bytes(place, information.address, 128)
+    if isSanitized, information.code <= 0 {
+      unsafe place.storeBytes(of: 0, toByteOffset: 24, as: UInt64.self)
+    }
+    output.finishProperty(count: 128)
   }
 
   /// Writes the texts that two pointers lead to; libc's begins behind its size, see
@@ -55,7 +67,6 @@ struct ExceptionSection {
   }
 
   /// Writes the name of the process that sent the signal, if it is still there.
-  @_noLocks
   private func writeSenderName(_ information: SignalInformation) {
     let (code, sender) = (information.code, information.sender)
     // Only these have a sender, in si_pid.

@@ -3,9 +3,13 @@ internal import IntermediateDump
 
 /// Writes what changes until the crash: parent, CPU time, the kernel's status text.
 ///
+/// - Parameter hidesName: whether the main thread's name in that text is replaced.
+///
 /// RUNS-DURING-CRASH.
 @_noLocks
-func writeProcess(_ calls: CrashCalls, proc: ProcReader, to output: DumpOutput) {
+func writeProcess(
+  _ calls: CrashCalls, proc: ProcReader, hidesName: Bool, to output: DumpOutput
+) {
   output.startMap(.process)
   let parent = calls.makes(CallBit.parent) ? pm_getppid() : -1
   if parent >= 0 { output.identifier(.parentProcessID, parent) }
@@ -17,9 +21,20 @@ func writeProcess(_ calls: CrashCalls, proc: ProcReader, to output: DumpOutput) 
   let capacity = 16384
   if let place = unsafe output.beginProperty(.processStatus, capacity: capacity) {
     let count = unsafe proc.read(named: "self/status", into: place, capacity: capacity)
+    if hidesName { unsafe hideName(place, count: count) }
     if count > 0 { output.finishProperty(count: count) }
   }
   output.end()
+}
+
+/// Replaces the name in a first line "Name:\tname".
+@_noLocks
+private func hideName(_ text: UnsafeMutableRawPointer, count: Int) {
+  var index = 6
+  while index < count, unsafe text.loadUnaligned(fromByteOffset: index, as: UInt8.self) != 0x0A {
+    unsafe text.storeBytes(of: 0x2D, toByteOffset: index, as: UInt8.self)  // "-"
+    index &+= 1
+  }
 }
 
 /// Writes the time of the crash, in a map of its own at the dump's beginning: a torn dump has it too.

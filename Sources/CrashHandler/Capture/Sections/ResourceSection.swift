@@ -37,7 +37,6 @@ struct ResourceSection {
   }
 
   /// Writes a small file of /proc without its last line feed.
-  @_noLocks
   private func writeText(_ key: IntermediateDumpKey, _ name: StaticString, capacity: Int) {
     guard let place = unsafe output.beginProperty(key, capacity: capacity) else { return }
     var count = unsafe proc.read(named: name, into: place, capacity: capacity)
@@ -50,7 +49,6 @@ struct ResourceSection {
   }
 
   /// Writes the number of open descriptors, by the names in /proc/self/fd.
-  @_noLocks
   private func writeDescriptorCount() {
     let directory = proc.open(named: "self/fd", directory: true)
     guard directory >= 0 else { return }
@@ -65,7 +63,6 @@ struct ResourceSection {
   }
 
   /// Writes the number in a file of the cgroup, held open since install; nothing for "max".
-  @_noLocks
   private func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
     guard calls.makes(CallBit.cgroup) && calls.isSame(file) else { return }
     let count = unsafe pm_pread(file.descriptor, scratch.address, 64, 0)

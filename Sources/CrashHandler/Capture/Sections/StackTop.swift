@@ -10,11 +10,11 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH, on the capturing thread.
 @safe
 struct StackTop {
-  private static var byteCount: Int { @_noLocks get { 65536 } }
+  private static var byteCount: Int { 65536 }
   /// Bytes of it that are flushed first, together with the exception: a few microseconds.
-  private static var firstByteCount: Int { @_noLocks get { 8192 } }
+  private static var firstByteCount: Int { 8192 }
   /// Pages above the stack pointer of an overflow that may be its guard.
-  private static var guardPages: Int { @_noLocks get { 64 } }
+  private static var guardPages: Int { 64 }
 
   private let memory: SafeMemory
   private let regions: MemoryWriter
@@ -52,7 +52,6 @@ struct StackTop {
   }
 
   /// The address, or that of the next page above it that can be read; 0 if that is far.
-  @_noLocks
   private func firstReadable(from address: UInt64) -> UInt64 {
     var place = address
     var page = 0
@@ -64,7 +63,6 @@ struct StackTop {
     return 0
   }
 
-  @_noLocks
   private func writeInTwo(_ address: UInt64) -> AddressRange {
     let count = limit < StackTop.firstByteCount ? limit : StackTop.firstByteCount
     let first = write(address, limit: count)
@@ -76,7 +74,6 @@ struct StackTop {
     return AddressRange(start: address, count: first.count &+ second.count)
   }
 
-  @_noLocks
   private func write(_ address: UInt64, limit: Int) -> AddressRange {
     let count = limit < StackTop.byteCount ? limit : StackTop.byteCount
     let allowed = memory.allowed(address, count: count)
@@ -125,7 +122,6 @@ struct CrashedStack {
     return mappings[index].start &+ 128
   }
 
-  @_noLocks
   private func contains(_ mapping: Mapping, _ address: UInt64) -> Bool {
     mapping.start <= address && address < mapping.end
   }

@@ -24,19 +24,18 @@ struct StackWriter {
   ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the
   ///     bottom.
   ///   - written: what is in the dump already, and counts as written.
+  ///   - stage: where the whole stack may have been read to.
   @_noLocks
-  func write(from stackPointer: UInt64, limit: Int, written: WrittenStack = WrittenStack()) {
+  func write(
+    from stackPointer: UInt64, limit: Int, written: WrittenStack = WrittenStack(),
+    stage: MemoryStage? = nil
+  ) {
     let wanted = StackWriter.start(stackPointer)
     guard mappings.count > 0 else {
       writeWithoutMappings(from: wanted, limit: limit, written: written)
       return
     }
-    let index = mappings.readable(endingAbove: wanted)
-    guard index < mappings.count else { return }
-    let mapping = mappings[index]
-    let start = mapping.start > wanted ? mapping.start : wanted
-    // A pointer far below any mapping is not a stack pointer at all.
-    guard start &- wanted <= 1 &<< 30 else { return }
+    guard let (start, mapping) = place(from: wanted) else { return }
     output.unsigned(.stackRegionStart, mapping.start)
     output.unsigned(.stackRegionEnd, mapping.end)
     let size = Int(truncatingIfNeeded: mapping.end &- start)
@@ -45,11 +44,38 @@ struct StackWriter {
     let topEnd = start &+ UInt64(truncatingIfNeeded: top)
     let bottomStart = mapping.end &- UInt64(truncatingIfNeeded: bottom)
     output.startArray(.stack)
+    if bottom == 0, let bytes = stage?.bytes(start, count: size) {
+      regions.write(start, bytes)
+      output.end()
+      return
+    }
     writeMemory(from: start, to: topEnd, except: written)
     if bottom > 0 { writeMemory(from: bottomStart, to: mapping.end, except: written) }
     output.end()
     let omitted = size &- top &- bottom &- written.count(from: topEnd, to: bottomStart)
     if omitted > 0 { output.unsigned(.stackBytesOmitted, UInt64(truncatingIfNeeded: omitted)) }
+  }
+
+  /// The address to capture a stack from, and its mapping; nil for what is no stack.
+  private func place(from wanted: UInt64) -> (start: UInt64, mapping: Mapping)? {
+    let index = mappings.readable(endingAbove: wanted)
+    guard index < mappings.count else { return nil }
+    let mapping = mappings[index]
+    let start = mapping.start > wanted ? mapping.start : wanted
+    // A pointer far below any mapping is not a stack pointer at all.
+    guard start &- wanted <= 1 &<< 30 else { return nil }
+    return (start, mapping)
+  }
+
+  /// Adds a stack to those that are read together; false if there is no room for it.
+  ///
+  /// One that is not whole within the limit is left to be read alone.
+  @_noLocks
+  func add(from stackPointer: UInt64, limit: Int, to stage: MemoryStage) -> Bool {
+    guard let (start, mapping) = place(from: StackWriter.start(stackPointer)),
+      mapping.end &- start <= UInt64(truncatingIfNeeded: limit)
+    else { return true }
+    return stage.add(start, count: Int(truncatingIfNeeded: mapping.end &- start))
   }
 
   /// The lowest address of a stack that is captured.
@@ -61,7 +87,6 @@ struct StackWriter {
   }
 
   /// Writes as much as can be read: without /proc the end of the stack is not known.
-  @_noLocks
   private func writeWithoutMappings(from address: UInt64, limit: Int, written: WrittenStack) {
     output.startArray(.stack)
     var done = Int(truncatingIfNeeded: written.end(around: address) &- address)
@@ -77,7 +102,6 @@ struct StackWriter {
   }
 
   /// Writes a range but for what is written already.
-  @_noLocks
   private func writeMemory(from start: UInt64, to end: UInt64, except written: WrittenStack) {
     var place = start
     while place < end {

@@ -9,20 +9,28 @@ struct ThreadWriter {
   private let stacks: StackWriter
   private let memory: SafeMemory
   private let status: ThreadStatus
+  private let interrupted: InterruptedCalls
+  private let stage: MemoryStage
   private let calls: CrashCalls
   private let waiting: WaitingCrashes
   private let readsAgain: Bool
+  /// Replaces registers; nil for a dump that keeps them, and names.
+  private let sanitizer: WordSanitizer?
   private let output: DumpOutput
 
   /// - Parameter readsAgain: whether threads may have gone on since they were found.
   @_noLocks
   init(
-    stacks: StackWriter, memory: SafeMemory, status: ThreadStatus, calls: CrashCalls,
-    waiting: WaitingCrashes, readsAgain: Bool, output: DumpOutput
+    stacks: StackWriter, memory: SafeMemory, status: ThreadStatus, interrupted: InterruptedCalls,
+    stage: MemoryStage, calls: CrashCalls, waiting: WaitingCrashes, readsAgain: Bool,
+    sanitizer: WordSanitizer?, output: DumpOutput
   ) {
+    self.sanitizer = sanitizer
     self.stacks = stacks
     self.memory = memory
     self.status = status
+    self.interrupted = interrupted
+    self.stage = stage
     self.calls = calls
     self.waiting = waiting
     self.readsAgain = readsAgain
@@ -32,12 +40,32 @@ struct ThreadWriter {
   @_noLocks
   func writeAll(of threads: ThreadTable, except threadID: Int32, limit: Int) {
     var index = 0
+    var read = 0
     let count = threads.count
     while index < count {
+      if index >= read { read = readStacks(of: threads, from: index, limit: limit) }
       let record = threads[index]
       if !record.status.isGone && record.threadID != threadID { write(record, limit: limit) }
       index &+= 1
     }
+  }
+
+  /// Reads the stacks of as many threads as fit, by one call; returns the thread behind them.
+  private func readStacks(of threads: ThreadTable, from first: Int, limit: Int) -> Int {
+    stage.removeAll()
+    var index = first
+    let count = threads.count
+    while index < count {
+      let record = threads[index]
+      if record.status.isStill, let context = record.fields.context,
+        !stacks.add(from: context.stackPointer, limit: limit, to: stage)
+      {
+        break
+      }
+      index &+= 1
+    }
+    stage.read()
+    return index > first ? index : first &+ 1
   }
 
   /// Writes a thread of the table; `ThreadSnapshot.CaptureMethod` gives the numbers their meaning.
@@ -53,8 +81,10 @@ struct ThreadWriter {
       writeStatus(record)
       output.unsigned(.threadPointer, record.fields.threadPointer)
       if let context = record.fields.context {
-        writeContext(context)
-        stacks.write(from: context.stackPointer, limit: limit)
+        output.unsigned(.blockedSignals, context.signalMask)
+        if record.isBlocked { writeInterruptedCall(context) }
+        writeContext(context, isExtended: false)
+        stacks.write(from: context.stackPointer, limit: limit, stage: stage)
       }
     } else {
       writeUnstopped(record, limit: limit)
@@ -67,28 +97,25 @@ struct ThreadWriter {
   ///
   /// Source: proc_pid_syscall(5): `number arguments… stack-pointer instruction-pointer`, or
   /// `running`.
-  @_noLocks
   private func writeUnstopped(_ record: ThreadRecord, limit: Int) {
     if record.systemCall.count == 0 || readsAgain { status.readSystemCall(record) }
+    if !record.fields.knowsAllSignals { status.readBlockedSignals(record) }
     var scanner = record.systemCall.text
     guard record.systemCall.count > 0 else {
       writeIdentity(threadID: record.threadID, method: 5)
       writeStatus(record)
+      writeBlockedSignals(record)
       return
     }
     // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
-    let words = scanner.matches("-1") ? 1 : 7
-    var word = 0
-    while word < words {
-      scanner.skipWord()
-      scanner.skipBlanks()
-      word &+= 1
-    }
+    scanner.skipWords(scanner.matches("-1") ? 1 : 7)
     let stackPointer = scanner.hexadecimal()
     scanner.skipBlanks()
     let instructionPointer = scanner.hexadecimal()
     writeIdentity(threadID: record.threadID, method: 4)
     writeStatus(record)
+    writeBlockedSignals(record)
+    output.property(.systemCall, isSanitized ? record.systemCall.firstWord : record.systemCall)
     output.countThreadReadFromKernel()
     output.unsigned(.threadStackPointer, stackPointer)
     output.unsigned(.threadInstructionPointer, instructionPointer)
@@ -101,19 +128,37 @@ struct ThreadWriter {
     output.unsigned(.captureMethod, method, width: 1)
   }
 
-  /// Writes name, state and blocked signals, as they were before the thread was asked to stop.
-  @_noLocks
+  /// Writes name, state and scheduling, as they were before the thread was asked to stop.
   private func writeStatus(_ record: ThreadRecord) {
-    output.property(.threadName, record.name)
-    if record.fields.stateLetter != 0 {
-      output.unsigned(.threadState, UInt64(record.fields.stateLetter), width: 1)
-    }
-    output.unsigned(.blockedSignals, record.fields.blockedSignals)
-    if record.systemCall.count > 0 { output.property(.systemCall, record.systemCall) }
-    writeScheduling(of: record.threadID)
+    if !isSanitized { output.property(.threadName, record.name) }
+    guard record.fields.stateLetter != 0 else { return }
+    output.unsigned(.threadState, UInt64(record.fields.stateLetter), width: 1)
+    writeScheduling(record.fields.schedulingPolicy, record.fields.niceValue)
   }
 
-  @_noLocks
+  private func writeBlockedSignals(_ record: ThreadRecord) {
+    guard record.fields.knowsAllSignals else { return }
+    output.unsigned(.blockedSignals, record.fields.blockedSignals)
+  }
+
+  /// Writes the system call that the signal has interrupted.
+  private func writeInterruptedCall(_ context: SignalContext) {
+    guard let call = interrupted.call(context),
+      let place = unsafe output.beginProperty(
+        .systemCall, capacity: ThreadTable.systemCallCapacity)
+    else { return }
+    var text = unsafe TextBuffer(place, capacity: ThreadTable.systemCallCapacity)
+    if isSanitized { call.writeNumber(to: &text) } else { call.write(context, to: &text) }
+    output.finishProperty(count: text.count)
+    output.unsigned(.systemCallSource, call.isInferred ? 3 : 2, width: 1)
+  }
+
+  private func writeScheduling(_ policy: UInt8, _ niceValue: Int8) {
+    output.unsigned(.schedulingPolicy, UInt64(policy), width: 1)
+    output.signed(.niceValue, Int64(niceValue), width: 4)
+  }
+
+  /// Asks for the scheduling, where the kernel's files cannot be had.
   private func writeScheduling(of threadID: Int32) {
     guard calls.makes(CallBit.scheduling) else { return }
     let policy = pm_sched_getscheduler(threadID)
@@ -131,25 +176,88 @@ struct ThreadWriter {
   /// registers.
   @_noLocks
   func writeOwnStatus(_ threadID: Int32) {
-    var scanner = status.text(of: threadID)
-    if scanner.find("Name:") { output.property(.threadName, scanner.line) }
     output.unsigned(.threadState, 0x52, width: 1)  // "R"
-    writeScheduling(of: threadID)
+    guard let line = status.line(of: threadID) else {
+      writeScheduling(of: threadID)
+      return
+    }
+    let capacity = ThreadTable.nameCapacity
+    if !isSanitized, let place = unsafe output.beginProperty(.threadName, capacity: capacity) {
+      output.finishProperty(count: unsafe line.copyName(to: place, capacity: capacity))
+    }
+    writeScheduling(line.schedulingPolicy, line.niceValue)
   }
 
   // MARK: - Registers
 
-  /// Writes the general registers, and the floating-point and vector state as the kernel saved it.
+  private var isSanitized: Bool {
+    @_noLocks get { if case .some = sanitizer { true } else { false } }
+  }
+
+  /// Writes the general registers, those that may hold a secret sanitised.
+  private func writeRegisters(_ context: SignalContext, _ sanitizer: WordSanitizer) {
+    let registers = context.generalRegisters
+    guard let place = unsafe output.beginProperty(.generalRegisters, capacity: registers.count)
+    else { return }
+    var index = 0
+    while index < registers.count / 8 {
+      let word = registers.word(index &* 8)
+      unsafe place.storeBytes(
+        of: ThreadWriter.isKept(index) ? word : sanitizer.sanitized(word),
+        toByteOffset: index &* 8, as: UInt64.self)
+      index &+= 1
+    }
+    output.finishProperty(count: registers.count / 8 &* 8)
+  }
+
+  /// True for instruction and stack pointer and what the processor keeps: of `gregset_t` flags,
+  /// segments, error code, trap number and mask; on arm64 pstate.
+  ///
+  /// Not for the frame pointer: code without one has any value in that register.
   @_noLocks
-  func writeContext(_ context: SignalContext) {
+  private static func isKept(_ index: Int) -> Bool {
+    #if arch(arm64)
+      index >= 31
+    #else
+      index >= 15 && index <= 21
+    #endif
+  }
+
+  /// Bytes of the floating-point state that a minidump's context holds.
+  private static var contextStateSize: Int {
+    @_noLocks get {
+      #if arch(arm64)
+        528
+      #else
+        512
+      #endif
+    }
+  }
+
+  /// Writes the general registers, and the floating-point and vector state as the kernel saved it.
+  ///
+  /// - Parameter isExtended: whether also what no minidump's context holds, 300 to 10,000 bytes.
+  @_noLocks
+  func writeContext(_ context: SignalContext, isExtended: Bool = true) {
+    if let sanitizer {
+      writeRegisters(context, sanitizer)
+      return
+    }
     output.property(.generalRegisters, context.generalRegisters)
+    if let state = context.floatingPointInFrame {
+      let kept = isExtended ? state : state.prefix(ThreadWriter.contextStateSize)
+      if kept.count > 0 { output.property(.floatingPointState, kept) }
+      return
+    }
     let area = context.floatingPoint
     let capacity = 16384
     guard area != 0,
       let place = unsafe output.beginProperty(.floatingPointState, capacity: capacity)
     else { return }
     guard unsafe memory.copy(area, to: place, count: 512) == 512 else { return }
-    let size = Int(truncatingIfNeeded: unsafe pm_floating_point_size(place))
+    let whole = Int(truncatingIfNeeded: unsafe pm_floating_point_size(place))
+    let context = ThreadWriter.contextStateSize
+    let size = isExtended || whole < context ? whole : context
     guard size > 0, size <= capacity else { return }
     let copied = unsafe memory.copy(area, to: place, count: size)
     if copied >= 512 { output.finishProperty(count: copied) }

@@ -14,7 +14,7 @@ struct AnnotationList {
   static var maximumNameCount: Int { @_noLocks get { 255 } }
   /// Source: Crashpad `client/annotation.h`, kValueMaxSize.
   static var maximumCapacity: Int { @_noLocks get { 20480 } }
-  private static var headerSize: Int { @_noLocks get { 16 } }
+  private static var headerSize: Int { 16 }
 
   private let base: UnsafeMutableRawPointer
   private let byteCount: Int
@@ -90,7 +90,6 @@ struct AnnotationList {
   }
 
   /// Takes memory for a node and fills it; 0 if there is none left.
-  @_noLocks
   private func make(
     name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int
   ) -> UInt32 {
@@ -151,8 +150,7 @@ struct AnnotationNode {
     return unsafe pm_bytes_equal(self.name, name, count) != 0
   }
 
-  @_noLocks
-  func setNext(_ next: UInt32) { setField(0, next) }
+  fileprivate func setNext(_ next: UInt32) { setField(0, next) }
 
   @_noLocks
   func fill(name: UnsafeRawPointer, nameCount: Int, type: UInt32, capacity: Int) {
@@ -162,12 +160,10 @@ struct AnnotationNode {
     unsafe pm_copy_bytes(base + 16, name, nameCount)
   }
 
-  @_noLocks
   private func field(_ offset: Int) -> UInt32 {
     unsafe pm_atomic_load((base + offset).assumingMemoryBound(to: UInt32.self))
   }
 
-  @_noLocks
   private func setField(_ offset: Int, _ value: UInt32) {
     unsafe pm_atomic_store((base + offset).assumingMemoryBound(to: UInt32.self), value)
   }

@@ -1,29 +1,35 @@
 internal import CSignalSafe
 
-/// The last 128 short texts that the program left, each with its times.
+/// The last short texts that the program left, or one work of it: a power of two.
 ///
 /// Each breadcrumb takes the next number, and with it a slot. A slot's word holds its breadcrumb's
 /// number and whether it is whole; it is made odd before the slot is written and even after, so
 /// that a slot in the middle of being written is told from a whole one. Whoever finds its slot in
-/// the hands of a thread that was stopped 128 breadcrumbs ago leaves it alone and is counted.
+/// the hands of a thread that was stopped one round ago leaves it alone and is counted.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 0023.
 @safe
 struct BreadcrumbRing {
-  static var count: Int { @_noLocks get { 128 } }
-  /// Bytes of a slot: word 0, wall time 8, CLOCK_BOOTTIME 16, thread 24, count of bytes 28, text
-  /// from 32.
+  /// Breadcrumbs of the process that are kept.
+  static var processCount: Int { @_noLocks get { 128 } }
+  /// Bytes of a slot: word 0, work 8, CLOCK_BOOTTIME 16, thread 24, count of bytes 28, text from
+  /// 32.
   static var stride: Int { @_noLocks get { 256 } }
   static var textOffset: Int { @_noLocks get { 32 } }
   static var textCapacity: Int { @_noLocks get { 224 } }
   static var byteCount: Int { @_noLocks get { 128 &* 256 } }
 
+  let count: Int
   private let base: UnsafeMutableRawPointer
   private let next: UnsafeMutablePointer<UInt64>
   private let omitted: FutexWord
 
   @_noLocks
-  init(_ base: UnsafeMutableRawPointer, next: UnsafeMutablePointer<UInt64>, omitted: FutexWord) {
+  init(
+    _ base: UnsafeMutableRawPointer, count: Int, next: UnsafeMutablePointer<UInt64>,
+    omitted: FutexWord
+  ) {
+    self.count = count
     unsafe self.base = base
     unsafe self.next = next
     self.omitted = omitted
@@ -35,25 +41,29 @@ struct BreadcrumbRing {
 
   @_noLocks
   func slot(_ number: UInt64) -> UnsafeMutableRawPointer {
-    let index = Int(truncatingIfNeeded: number & 127)
+    let index = Int(truncatingIfNeeded: number) & (count &- 1)
     return unsafe base + index &* BreadcrumbRing.stride
   }
 
   /// Leaves one; of a longer text the first 224 bytes.
+  ///
+  /// - Parameters:
+  ///   - work: a `WorkRings` key.
+  ///   - uptime: CLOCK_BOOTTIME in nanoseconds.
   @_noLocks
   func leave(
-    _ text: UnsafeRawPointer?, count: Int, time: Int64, uptime: Int64, threadID: Int32
+    _ text: UnsafeRawPointer?, count: Int, work: UInt64, uptime: UInt64, threadID: Int32
   ) {
     guard let number = take() else { return }
     let slot = unsafe slot(number)
     let count = count < BreadcrumbRing.textCapacity ? count : BreadcrumbRing.textCapacity
-    unsafe slot.storeBytes(of: time, toByteOffset: 8, as: Int64.self)
-    unsafe slot.storeBytes(of: uptime, toByteOffset: 16, as: Int64.self)
+    unsafe slot.storeBytes(of: work, toByteOffset: 8, as: UInt64.self)
+    unsafe slot.storeBytes(of: uptime, toByteOffset: 16, as: UInt64.self)
     unsafe slot.storeBytes(of: threadID, toByteOffset: 24, as: Int32.self)
     unsafe slot.storeBytes(
       of: UInt32(truncatingIfNeeded: count), toByteOffset: 28, as: UInt32.self)
     if let text = unsafe text {
-      unsafe pm_copy_bytes(slot + BreadcrumbRing.textOffset, text, count)
+      unsafe pm_copy_text(slot + BreadcrumbRing.textOffset, text, count)
     }
     unsafe pm_atomic_store_64(
       slot.assumingMemoryBound(to: UInt64.self), BreadcrumbRing.whole(number))
@@ -77,7 +87,6 @@ struct BreadcrumbRing {
   }
 
   /// The word of a slot that holds a breadcrumb.
-  @_noLocks
   private static func whole(_ number: UInt64) -> UInt64 { number &* 2 &+ 2 }
 
   /// Copies one as it lies in its slot.

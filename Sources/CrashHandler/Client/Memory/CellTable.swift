@@ -78,7 +78,6 @@ struct CellTable {
     unsafe clear(key, keyCount, from: 0)
   }
 
-  @_noLocks
   private func clear(_ key: UnsafeRawPointer, _ keyCount: Int, from first: Int) {
     var index = first
     while index < count {
@@ -145,7 +144,6 @@ struct CellState {
   @_noLocks
   func stale() -> CellState { CellState(word: word | 0x80) }
 
-  @_noLocks
   private func bit(_ buffer: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: buffer) }
 }
 
@@ -155,7 +153,6 @@ struct CellState {
 struct CellResult: Equatable {
   private let code: UInt8
 
-  @_noLocks
   private init(code: UInt8) { self.code = code }
 
   static var done: CellResult { @_noLocks get { CellResult(code: 0) } }
@@ -178,7 +175,6 @@ struct CellReading {
   struct Kind: Equatable {
     private let code: UInt8
 
-    @_noLocks
     private init(code: UInt8) { self.code = code }
 
     static var empty: Kind { @_noLocks get { Kind(code: 0) } }

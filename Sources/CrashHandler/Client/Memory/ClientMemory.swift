@@ -10,15 +10,15 @@ internal import CSignalSafe
 struct ClientMemory {
   /// From the start of the memory: counts of what was left out at 0, 4, 8, 12 and 16, the list's
   /// head and end at 20 and 24, the next breadcrumb's number at 32.
-  private static var tablesOffset: Int { @_noLocks get { 64 } }
+  private static var tablesOffset: Int { 64 }
   /// Key and value of a simple annotation together.
   ///
   /// Source: Crashpad `client/simple_string_dictionary.h`.
-  static var simpleCapacity: Int { @_noLocks get { 510 } }
+  fileprivate static var simpleCapacity: Int { 510 }
   static var rangeCapacity: Int { @_noLocks get { 16 } }
   static var pathCapacity: Int { @_noLocks get { 1024 } }
-  private static var tableCount: Int { @_noLocks get { 64 } }
-  private static var attachmentCount: Int { @_noLocks get { 16 } }
+  private static var tableCount: Int { 64 }
+  private static var attachmentCount: Int { 16 }
 
   private let base: UnsafeMutableRawPointer
   private let byteCount: Int
@@ -37,7 +37,6 @@ struct ClientMemory {
     self.byteCount = byteCount
   }
 
-  @_noLocks
   private func word(_ offset: Int) -> FutexWord {
     unsafe FutexWord((base + offset).assumingMemoryBound(to: UInt32.self))
   }
@@ -71,8 +70,8 @@ struct ClientMemory {
   var breadcrumbs: BreadcrumbRing {
     @_noLocks get {
       unsafe BreadcrumbRing(
-        base + breadcrumbsOffset, next: (base + 32).assumingMemoryBound(to: UInt64.self),
-        omitted: word(12))
+        base + breadcrumbsOffset, count: BreadcrumbRing.processCount,
+        next: (base + 32).assumingMemoryBound(to: UInt64.self), omitted: word(12))
     }
   }
 
@@ -85,30 +84,22 @@ struct ClientMemory {
   }
 
   private var rangesOffset: Int {
-    @_noLocks get {
-      ClientMemory.tablesOffset
-        &+ CellTable.byteCount(
-          count: ClientMemory.tableCount, capacity: ClientMemory.simpleCapacity)
-    }
+    ClientMemory.tablesOffset
+      &+ CellTable.byteCount(
+        count: ClientMemory.tableCount, capacity: ClientMemory.simpleCapacity)
   }
 
   private var attachmentsOffset: Int {
-    @_noLocks get {
-      rangesOffset
-        &+ CellTable.byteCount(
-          count: ClientMemory.tableCount, capacity: ClientMemory.rangeCapacity)
-    }
+    rangesOffset
+      &+ CellTable.byteCount(
+        count: ClientMemory.tableCount, capacity: ClientMemory.rangeCapacity)
   }
 
   private var breadcrumbsOffset: Int {
-    @_noLocks get {
-      attachmentsOffset
-        &+ CellTable.byteCount(
-          count: ClientMemory.attachmentCount, capacity: ClientMemory.pathCapacity)
-    }
+    attachmentsOffset
+      &+ CellTable.byteCount(
+        count: ClientMemory.attachmentCount, capacity: ClientMemory.pathCapacity)
   }
 
-  private var listOffset: Int {
-    @_noLocks get { breadcrumbsOffset &+ BreadcrumbRing.byteCount }
-  }
+  private var listOffset: Int { breadcrumbsOffset &+ BreadcrumbRing.byteCount }
 }

@@ -14,7 +14,7 @@ internal import CSignalSafe
 struct ValueCell {
   static var bufferCount: Int { @_noLocks get { 4 } }
   /// In front of the bytes: how many there are (4), and how many of them are the key (4).
-  private static var headerSize: Int { @_noLocks get { 8 } }
+  private static var headerSize: Int { 8 }
 
   private let word: UnsafeMutablePointer<UInt64>
   private let buffers: UnsafeMutableRawPointer
@@ -27,7 +27,6 @@ struct ValueCell {
     8 &+ bufferCount &* stride(capacity)
   }
 
-  @_noLocks
   private static func stride(_ capacity: Int) -> Int {
     headerSize &+ (capacity &+ 7) & ~7
   }
@@ -44,7 +43,6 @@ struct ValueCell {
     @_noLocks get { CellState(word: unsafe pm_atomic_load_64(word)) }
   }
 
-  @_noLocks
   private func exchange(_ old: CellState, _ new: CellState) -> Bool {
     unsafe pm_atomic_compare_exchange_64(word, old.word, new.word) == old.word
   }

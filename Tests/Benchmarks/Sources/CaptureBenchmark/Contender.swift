@@ -6,6 +6,8 @@ enum Contender: String, CaseIterable {
   case none
   /// This package.
   case postmortem
+  /// The same, which leaves secrets out of its dumps.
+  case sanitized
   /// The least work in plain C, without a crash: see CLimit.
   case limit
   /// The kernel's core file.

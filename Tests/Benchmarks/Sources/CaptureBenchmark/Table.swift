@@ -26,6 +26,12 @@ enum Table {
     print(columns.joined(separator: " "))
   }
 
+  /// The cost of leaving secrets out, in units of a capture that keeps them.
+  static func printCostOfSanitizing(threads: Int, _ rounds: [[Contender: Measurement]]) {
+    let costs = rounds.compactMap { ratio($0[.sanitized]?.capture, $0[.postmortem]?.capture) }
+    print(padded("\(threads)", 7), " sanitized / postmortem:", text(median(costs), digits: 2))
+  }
+
   private static func ratio(_ value: Double?, _ other: Double?) -> Double? {
     guard let value, let other, other > 0 else { return nil }
     return value / other

@@ -15,7 +15,11 @@ enum Victim {
     let directory = words[3]
     let page = sharedPage(directory + "/instant")
     do {
-      if contender == .postmortem { try startHandler(database: directory + "/database") }
+      var options = HandlerOptions()
+      options.privacy = contender == .sanitized ? .sanitized : .full
+      if contender == .postmortem || contender == .sanitized {
+        try startHandler(database: directory + "/database", options: options)
+      }
     } catch {
       exit(1)
     }

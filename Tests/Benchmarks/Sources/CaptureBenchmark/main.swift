@@ -33,4 +33,5 @@ for threads in threadCounts {
     rounds.append(round)
   }
   for contender in contenders { Table.printRow(contender, threads: threads, rounds) }
+  Table.printCostOfSanitizing(threads: threads, rounds)
 }

@@ -1,0 +1,48 @@
+internal import CCrashLab
+internal import Glibc
+internal import Postmortem
+
+/// Secrets of a program, which no report that leaves them out may hold.
+///
+/// `Tests/Proofs/Privacy/PlantedSecretsTests.swift` looks for the same ones.
+enum Secrets {
+  @TaskLocal private static var session = ""
+  private static let query = Annotation<String>("query", capacity: 64)
+
+  /// The text of `fatalError`; nil where none is planted.
+  static var message: String? {
+    CommandLine.arguments.contains("--plant") ? "cannot log in with zQ9-fatal-Xw4Kp7" : nil
+  }
+
+  /// Runs a crash with all of them in place.
+  static func surround(_ crash: @escaping @Sendable () -> Void) {
+    leaveBreadcrumb("login with yT3-crumb-Vb8Hn2 failed")
+    SimpleAnnotations.set("header", "Bearer kJ5-simple-Mz6Rd1")
+    query.set("token=hG7-typed-Lc9Wf3")
+    unsafe crashlab_name_thread("pS2-name-Tk5Bq")
+    // 256 bytes of the heap, at which a register points.
+    let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
+    unsafe strcpy(buffer, "password: eN8-heap-Yr4Jm6-battery-staple")
+    unsafe ExtraMemory.add(UnsafeRawBufferPointer(start: buffer, count: 256))
+    let words = [
+      UInt64(UInt(bitPattern: buffer)),
+      // A card's number; a String of 15 bytes as Swift keeps it; a PIN.
+      4_111_222_233_334_444, word("dA6-15by"), word("te-Qv3X") | 0xEF << 56, 7391,
+      word("uB4-regs"),
+    ]
+    $session.withValue("session fC9-local-Zs7Gx5 of a task") {
+      let body = CrashBody(crash)
+      withContext("user", "bQ7-cT8xt-Tw2Jr5") {
+        leaveBreadcrumb("paying with vF8-wK5cR9mb-Kp3Xd")
+        unsafe crashlab_plant(
+          body.function, body.context,
+          "sk_live_wE5-stack-Nd2Lk8 4111222233334444", words, "xM3-vector-Hp6Cj")
+      }
+    }
+  }
+
+  /// Eight bytes of text as a register holds them.
+  private static func word(_ text: String) -> UInt64 {
+    text.utf8.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

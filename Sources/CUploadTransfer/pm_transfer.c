@@ -1,0 +1,367 @@
+#define _GNU_SOURCE
+#include "pm_transfer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+// libcurl's interface, as far as it is used: its numbers and types never change in libcurl.so.4.
+// Source: curl/curl.h, curl/multi.h.
+enum {
+  OPT_URL = 10002,
+  OPT_PROXY = 10004,
+  OPT_READDATA = 10009,
+  OPT_ERRORBUFFER = 10010,
+  OPT_USERAGENT = 10018,
+  OPT_HTTPHEADER = 10023,
+  OPT_HEADERDATA = 10029,
+  OPT_WRITEDATA = 10001,
+  OPT_SEEKDATA = 10168,
+  OPT_WRITEFUNCTION = 20011,
+  OPT_READFUNCTION = 20012,
+  OPT_HEADERFUNCTION = 20079,
+  OPT_SEEKFUNCTION = 20167,
+  OPT_POSTFIELDSIZE_LARGE = 30120,
+  OPT_POST = 47,
+  OPT_FOLLOWLOCATION = 52,
+  OPT_MAXREDIRS = 68,
+  OPT_NOSIGNAL = 99,
+  OPT_PROTOCOLS = 181,
+  OPT_REDIR_PROTOCOLS = 182,
+  OPT_HTTP09_ALLOWED = 285,
+  INFO_RESPONSE_CODE = 0x200002,
+  PROTOCOLS_HTTP = 3,
+  MESSAGE_DONE = 1,
+  ERROR_SIZE = 256,
+  READ_ABORT = 0x10000000,
+};
+
+typedef struct {
+  int kind;
+  void *easy;
+  union {
+    void *other;
+    int result;
+  } data;
+} message;
+
+static struct {
+  int (*global_init)(long);
+  void *(*easy_init)(void);
+  int (*easy_setopt)(void *, int, ...);
+  int (*easy_getinfo)(void *, int, ...);
+  const char *(*easy_strerror)(int);
+  void (*easy_cleanup)(void *);
+  void *(*slist_append)(void *, const char *);
+  void (*slist_free_all)(void *);
+  void *(*multi_init)(void);
+  int (*multi_add_handle)(void *, void *);
+  int (*multi_remove_handle)(void *, void *);
+  int (*multi_perform)(void *, int *);
+  int (*multi_poll)(void *, void *, unsigned, int, int *);
+  int (*multi_wakeup)(void *);
+  message *(*multi_info_read)(void *, int *);
+  int (*multi_cleanup)(void *);
+} curl;
+
+static const struct {
+  const char *name;
+  void **function;
+} functions[] = {
+    {"curl_global_init", (void **)&curl.global_init},
+    {"curl_easy_init", (void **)&curl.easy_init},
+    {"curl_easy_setopt", (void **)&curl.easy_setopt},
+    {"curl_easy_getinfo", (void **)&curl.easy_getinfo},
+    {"curl_easy_strerror", (void **)&curl.easy_strerror},
+    {"curl_easy_cleanup", (void **)&curl.easy_cleanup},
+    {"curl_slist_append", (void **)&curl.slist_append},
+    {"curl_slist_free_all", (void **)&curl.slist_free_all},
+    {"curl_multi_init", (void **)&curl.multi_init},
+    {"curl_multi_add_handle", (void **)&curl.multi_add_handle},
+    {"curl_multi_remove_handle", (void **)&curl.multi_remove_handle},
+    {"curl_multi_perform", (void **)&curl.multi_perform},
+    {"curl_multi_poll", (void **)&curl.multi_poll},
+    {"curl_multi_wakeup", (void **)&curl.multi_wakeup},
+    {"curl_multi_info_read", (void **)&curl.multi_info_read},
+    {"curl_multi_cleanup", (void **)&curl.multi_cleanup},
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int has_library;
+
+static int bind(void *library) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    if (!(*functions[i].function = dlsym(library, functions[i].name))) return 0;
+  }
+  return 1;
+}
+
+// The program's own first, which it may be linked with.
+static void find_library(void) {
+  static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+  has_library = bind(RTLD_DEFAULT);
+  for (size_t i = 0; !has_library && i < sizeof names / sizeof *names; i++) {
+    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    has_library = library && bind(library);
+  }
+  // CURL_GLOBAL_ALL. A program that has called it is counted.
+  has_library = has_library && curl.global_init(3) == 0;
+}
+
+struct pm_transfer {
+  _Atomic int is_cancelled;
+  // Guards `multi` against its end.
+  pthread_mutex_t lock;
+  void *multi;
+  void *easy;
+  void *lines;
+  int body;
+  // In place of a body to send: the file that the answer's goes to; -1 for none.
+  int file;
+  int64_t left, taken;
+  void (*moved)(void *, int64_t);
+  void *context;
+  int64_t last;
+  int has_all;
+  size_t headers_size, headers_seen, body_size, body_seen;
+  uint8_t headers[PM_TRANSFER_HEADERS];
+  uint8_t kept[PM_TRANSFER_BODY];
+  char reason[ERROR_SIZE];
+};
+
+static int64_t milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static size_t take_body(char *buffer, size_t one, size_t capacity, void *data) {
+  pm_transfer *transfer = data;
+  size_t size = one * capacity;
+  if (atomic_load(&transfer->is_cancelled)) return READ_ABORT;
+  if ((int64_t)size > transfer->left) size = (size_t)transfer->left;
+  ssize_t count;
+  do {
+    count = read(transfer->body, buffer, size);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0 || (count == 0 && size > 0)) return READ_ABORT;
+  transfer->left -= count;
+  transfer->taken += count;
+  transfer->last = milliseconds();
+  transfer->moved(transfer->context, transfer->taken);
+  return (size_t)count;
+}
+
+// Asked for where a request is made again, on a connection that had been closed or after a proxy's answer.
+static int seek_body(void *data, int64_t offset, int whence) {
+  pm_transfer *transfer = data;
+  if (whence != SEEK_SET || lseek(transfer->body, offset, SEEK_SET) != offset) return 1;
+  transfer->left += transfer->taken - offset;
+  transfer->taken = offset;
+  return 0;
+}
+
+static size_t keep(uint8_t *kept, size_t *size, size_t capacity, const void *bytes, size_t count) {
+  size_t room = capacity - *size;
+  memcpy(kept + *size, bytes, count < room ? count : room);
+  *size += count < room ? count : room;
+  return count;
+}
+
+static size_t take_header(char *bytes, size_t one, size_t count, void *data) {
+  pm_transfer *transfer = data;
+  count *= one;
+  transfer->last = milliseconds();
+  // Another answer: after an interim one, or of a proxy.
+  if (count > 5 && memcmp(bytes, "HTTP/", 5) == 0) transfer->headers_size = 0;
+  transfer->headers_seen += count;
+  if (transfer->headers_seen > PM_TRANSFER_MOST_HEADERS) return 0;
+  return keep(transfer->headers, &transfer->headers_size, PM_TRANSFER_HEADERS, bytes, count);
+}
+
+static size_t write_answer(pm_transfer *transfer, const char *bytes, size_t count) {
+  if (atomic_load(&transfer->is_cancelled) || (int64_t)count > transfer->left) return 0;
+  for (size_t done = 0; done < count;) {
+    ssize_t written = write(transfer->file, bytes + done, count - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return 0;
+    done += (size_t)written;
+  }
+  transfer->left -= (int64_t)count;
+  transfer->taken += (int64_t)count;
+  transfer->moved(transfer->context, transfer->taken);
+  return count;
+}
+
+static long status_of(pm_transfer *transfer) {
+  long status = 0;
+  if (transfer->easy) curl.easy_getinfo(transfer->easy, INFO_RESPONSE_CODE, &status);
+  return status;
+}
+
+static size_t take_answer(char *bytes, size_t one, size_t count, void *data) {
+  pm_transfer *transfer = data;
+  count *= one;
+  transfer->last = milliseconds();
+  if (transfer->file >= 0 && status_of(transfer) == 200) return write_answer(transfer, bytes, count);
+  keep(transfer->kept, &transfer->body_size, PM_TRANSFER_BODY, bytes, count);
+  transfer->body_seen += count;
+  if (transfer->body_seen <= PM_TRANSFER_MOST_BODY) return count;
+  transfer->has_all = 1;
+  return 0;
+}
+
+pm_transfer *pm_transfer_make(void) {
+  pm_transfer *transfer = calloc(1, sizeof *transfer);
+  if (transfer) pthread_mutex_init(&transfer->lock, NULL);
+  return transfer;
+}
+
+void pm_transfer_add_header(pm_transfer *transfer, const char *line) {
+  pthread_once(&once, find_library);
+  if (!has_library) return;
+  void *lines = curl.slist_append(transfer->lines, line);
+  if (lines) transfer->lines = lines;
+}
+
+void pm_transfer_cancel(pm_transfer *transfer) {
+  atomic_store(&transfer->is_cancelled, 1);
+  pthread_mutex_lock(&transfer->lock);
+  if (transfer->multi) curl.multi_wakeup(transfer->multi);
+  pthread_mutex_unlock(&transfer->lock);
+}
+
+void pm_transfer_end(pm_transfer *transfer) {
+  pthread_mutex_lock(&transfer->lock);
+  void *multi = transfer->multi;
+  transfer->multi = NULL;
+  pthread_mutex_unlock(&transfer->lock);
+  if (multi && transfer->easy) curl.multi_remove_handle(multi, transfer->easy);
+  if (transfer->easy) curl.easy_cleanup(transfer->easy);
+  transfer->easy = NULL;
+  if (multi) curl.multi_cleanup(multi);
+}
+
+void pm_transfer_free(pm_transfer *transfer) {
+  if (transfer->lines) curl.slist_free_all(transfer->lines);
+  pthread_mutex_destroy(&transfer->lock);
+  free(transfer);
+}
+
+static int prepare(pm_transfer *transfer, const char *url, int64_t size) {
+  void *multi = curl.multi_init();
+  pthread_mutex_lock(&transfer->lock);
+  transfer->multi = multi;
+  pthread_mutex_unlock(&transfer->lock);
+  void *easy = transfer->easy = curl.easy_init();
+  if (!multi || !easy) return 0;
+  curl.easy_setopt(easy, OPT_URL, url);
+  curl.easy_setopt(easy, OPT_PROTOCOLS, (long)PROTOCOLS_HTTP);
+  curl.easy_setopt(easy, OPT_HTTP09_ALLOWED, 0L);
+  curl.easy_setopt(easy, OPT_NOSIGNAL, 1L);
+  curl.easy_setopt(easy, OPT_ERRORBUFFER, transfer->reason);
+  curl.easy_setopt(easy, OPT_USERAGENT, "swift-postmortem");
+  curl.easy_setopt(easy, OPT_HTTPHEADER, transfer->lines);
+  if (transfer->file >= 0) {
+    curl.easy_setopt(easy, OPT_FOLLOWLOCATION, 1L);
+    curl.easy_setopt(easy, OPT_MAXREDIRS, 5L);
+    curl.easy_setopt(easy, OPT_REDIR_PROTOCOLS, (long)PROTOCOLS_HTTP);
+  } else {
+    curl.easy_setopt(easy, OPT_POST, 1L);
+    curl.easy_setopt(easy, OPT_POSTFIELDSIZE_LARGE, size);
+    curl.easy_setopt(easy, OPT_READFUNCTION, take_body);
+    curl.easy_setopt(easy, OPT_READDATA, transfer);
+    curl.easy_setopt(easy, OPT_SEEKFUNCTION, seek_body);
+    curl.easy_setopt(easy, OPT_SEEKDATA, transfer);
+  }
+  curl.easy_setopt(easy, OPT_HEADERFUNCTION, take_header);
+  curl.easy_setopt(easy, OPT_HEADERDATA, transfer);
+  curl.easy_setopt(easy, OPT_WRITEFUNCTION, take_answer);
+  curl.easy_setopt(easy, OPT_WRITEDATA, transfer);
+  // The environment is the invoker's, who may be another user.
+  if (getauxval(AT_SECURE)) curl.easy_setopt(easy, OPT_PROXY, "");
+  return curl.multi_add_handle(multi, easy) == 0;
+}
+
+static int64_t least(int64_t left, int64_t right) { return left < right ? left : right; }
+
+static pm_transfer_result transfer_all(
+    pm_transfer *transfer, int64_t idle, int64_t most, uint64_t *wakes) {
+  int64_t start = milliseconds();
+  transfer->last = start;
+  for (;; ++*wakes) {
+    int running = 0;
+    if (atomic_load(&transfer->is_cancelled)) return PM_TRANSFER_CANCELLED;
+    if (curl.multi_perform(transfer->multi, &running) != 0) return PM_TRANSFER_FAILED;
+    if (!running) break;
+    int64_t now = milliseconds();
+    int64_t left = least(start + most - now, transfer->last + idle - now);
+    if (start + most <= now) return PM_TRANSFER_LATE;
+    if (left <= 0) return PM_TRANSFER_IDLE;
+    // libcurl's own times may be shorter.
+    curl.multi_poll(transfer->multi, NULL, 0, (int)least(left, 60000), NULL);
+  }
+  int left, result = -1;
+  for (message *next; (next = curl.multi_info_read(transfer->multi, &left));) {
+    if (next->kind == MESSAGE_DONE) result = next->data.result;
+  }
+  if (atomic_load(&transfer->is_cancelled)) return PM_TRANSFER_CANCELLED;
+  if (result == 0 || transfer->has_all) return PM_TRANSFER_DONE;
+  if (!transfer->reason[0] && result > 0) {
+    strncpy(transfer->reason, curl.easy_strerror(result), ERROR_SIZE - 1);
+  }
+  return PM_TRANSFER_FAILED;
+}
+
+static pm_transfer_answer run(
+    pm_transfer *transfer, const char *url, int64_t size, int64_t idle, int64_t most) {
+  pm_transfer_answer answer = {
+      .result = PM_TRANSFER_NO_LIBRARY,
+      .headers = transfer->headers,
+      .body = transfer->kept,
+      .reason = transfer->reason,
+  };
+  // The program's signals are for its own threads; a server that goes away must not end it.
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  static const int blocked[] = {SIGHUP,  SIGINT,  SIGQUIT,   SIGUSR1,  SIGUSR2, SIGPIPE, SIGALRM,
+                                SIGTERM, SIGCHLD, SIGVTALRM, SIGWINCH, SIGIO,   SIGPWR,  SIGURG};
+  for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++) sigaddset(&signals, blocked[i]);
+  pthread_sigmask(SIG_BLOCK, &signals, &before);
+  pthread_once(&once, find_library);
+  if (has_library) {
+    transfer->left = size;
+    answer.result = prepare(transfer, url, size) ? transfer_all(transfer, idle, most, &answer.wakes)
+                                                 : PM_TRANSFER_FAILED;
+    answer.status = (int)status_of(transfer);
+    answer.headers_size = transfer->headers_size;
+    answer.body_size = transfer->body_size;
+  }
+  return answer;
+}
+
+pm_transfer_answer pm_transfer_run(
+    pm_transfer *transfer, const char *url, int body, int64_t size, int64_t idle, int64_t most,
+    void (*sent)(void *, int64_t), void *context) {
+  transfer->body = body;
+  transfer->file = -1;
+  transfer->moved = sent;
+  transfer->context = context;
+  return run(transfer, url, size, idle, most);
+}
+
+pm_transfer_answer pm_transfer_fetch(
+    pm_transfer *transfer, const char *url, int file, int64_t capacity, int64_t idle, int64_t most,
+    void (*taken)(void *, int64_t), void *context) {
+  transfer->file = file;
+  transfer->moved = taken;
+  transfer->context = context;
+  return run(transfer, url, capacity, idle, most);
+}

@@ -1,0 +1,61 @@
+internal import CSignalSafe
+internal import CrashReportDatabase
+internal import ProcessSnapshot
+
+/// The user with whose rights the files are opened that a dump names.
+///
+/// A dump is its owner's to write, so it must not have another user read files for it: of a dump that
+/// belongs to another user than the converter nothing is copied. Root's own dumps may come from a program
+/// that gave up root's rights after `startHandler`; those files are opened as the user that it had become.
+struct AttachmentReader {
+  private enum Rights {
+    case converters
+    case crashed(DatabaseOwner)
+    case none(String)
+  }
+  private let rights: Rights
+
+  /// - Parameter status: of the dump's file, opened.
+  init(_ snapshot: ProcessSnapshot, _ status: FileStatus) {
+    let converter = pm_file_user()
+    guard status.owner == converter else {
+      rights = .none(
+        "the dump belongs to user \(status.owner): user \(converter) opens no files that it names")
+      return
+    }
+    guard converter == 0 else {
+      rights = .converters
+      return
+    }
+    guard let user = Self.identity("Uid:", in: snapshot.process.statusText),
+      let group = Self.identity("Gid:", in: snapshot.process.statusText)
+    else {
+      rights = .none("the dump does not say as which user the process ran: root opens no files")
+      return
+    }
+    rights = user == 0 ? .converters : .crashed(DatabaseOwner(user: user, group: group))
+  }
+
+  /// Nil for the converter's own.
+  ///
+  /// - Throws: the reason why no file is opened.
+  var user: DatabaseOwner? {
+    get throws(CrashReportDatabaseError) {
+      switch rights {
+      case .converters: nil
+      case .crashed(let user): user
+      case .none(let reason): throw CrashReportDatabaseError(.foreignOwner, reason)
+      }
+    }
+  }
+
+  /// The effective number of a line of `/proc/self/status`.
+  ///
+  /// Source: proc_pid_status(5): real, effective, saved, of the file system.
+  private static func identity(_ label: String, in text: [UInt8]?) -> UInt32? {
+    let line = text.map { String(decoding: $0, as: UTF8.self) }?.split(whereSeparator: \.isNewline)
+      .first { $0.hasPrefix(label) }
+    let words = line?.split(whereSeparator: \.isWhitespace) ?? []
+    return words.count > 2 ? UInt32(words[2]) : nil
+  }
+}

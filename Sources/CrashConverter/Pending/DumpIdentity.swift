@@ -1,0 +1,63 @@
+internal import IntermediateDump
+
+/// Tells two dumps of one report ID apart.
+///
+/// Against accidents, not against those who make dumps on purpose: these may write to the database.
+struct DumpIdentity {
+  private let bytes: DumpBytes
+  /// Of all bytes, eight at a time, since a large dump is read twice as fast then.
+  let digest: UInt64
+
+  init(of bytes: DumpBytes) {
+    self.bytes = bytes
+    var digest = WordDigest()
+    _ = bytes.forEachSlice(of: 0..<bytes.count) { digest.add($0) }
+    self.digest = digest.value
+  }
+
+  /// True for the digest that a report of this dump has, also of a version that took FNV-1a.
+  func matches(_ known: UInt64?) -> Bool {
+    guard let known, known != digest else { return known != nil }
+    return byteDigest == known
+  }
+
+  /// FNV-1a, of which the ID of a second dump with one report ID is made, in all versions.
+  var byteDigest: UInt64 {
+    var digest = DumpDigest()
+    _ = bytes.forEachSlice(of: 0..<bytes.count) { digest.add($0) }
+    return digest.value
+  }
+}
+
+/// FNV-1a over words of eight bytes; a shift takes the upper bits of each product down.
+private struct WordDigest {
+  private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+  private var count: UInt64 = 0
+
+  /// - Parameter bytes: a multiple of eight, but for the last ones.
+  mutating func add(_ bytes: ArraySlice<UInt8>) {
+    unsafe bytes.withUnsafeBytes { bytes in
+      var hash = hash
+      let wordsEnd = bytes.count & ~7
+      var index = 0
+      while index < wordsEnd {
+        let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        hash = Self.step(hash, UInt64(littleEndian: word))
+        index &+= 8
+      }
+      while index < bytes.count {
+        hash = unsafe Self.step(hash, UInt64(bytes[index]))
+        index &+= 1
+      }
+      self.hash = hash
+    }
+    count &+= UInt64(bytes.count)
+  }
+
+  var value: UInt64 { Self.step(hash, count) }
+
+  private static func step(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+    let product = (hash ^ word) &* 0x100_0000_01B3
+    return product ^ product >> 32
+  }
+}

@@ -1,0 +1,95 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// Finds the tasks that threads run.
+///
+/// RUNS-DURING-CRASH. Source: swift stdlib/public/Concurrency/Task.cpp, class ActiveTask, a
+/// thread-local variable.
+@safe
+struct TaskFinder {
+  /// Bytes of the runtime's thread-local block that are looked at: it has 32, and more only in a
+  /// static executable, whose every thread-local variable is in one block.
+  private static var blockLimit: Int { 4096 }
+  /// Pointers in such blocks that are followed, of all threads together.
+  private static var candidateLimit: UInt64 { 16384 }
+  /// Offsets in scratch memory: of the number of candidates that were followed, of a block, and of
+  /// the blocks of the next threads, which one call reads.
+  private static var followedOffset: Int { 8 }
+  private static var blockOffset: Int { 8192 }
+  private static var stageOffset: Int { 16384 }
+
+  let facts: pm_task_facts
+  private let memory: SafeMemory
+  private let scratch: Scratch
+  private let stage: MemoryStage
+
+  /// - Parameter scratch: of which it uses word 8, 4 KiB from 8,192 on, and the rest from 16,384 on.
+  @_noLocks
+  init(_ facts: pm_task_facts, memory: SafeMemory, scratch: Scratch) {
+    self.facts = facts
+    self.memory = memory
+    self.scratch = scratch
+    stage = MemoryStage(memory, in: scratch.dropFirst(TaskFinder.stageOffset))
+    scratch.setWord(TaskFinder.followedOffset, 0)
+  }
+
+  /// Reads the blocks of as many threads as fit, by one call; returns the thread behind them.
+  @_noLocks
+  func readBlocks(of threads: ThreadTable, from first: Int) -> Int {
+    stage.removeAll()
+    var index = first
+    let count = threads.count
+    while index < count {
+      let record = threads[index]
+      if record.status.isStill, record.fields.threadPointer != 0,
+        !stage.add(block(at: record.fields.threadPointer), count: blockSize)
+      {
+        break
+      }
+      index &+= 1
+    }
+    stage.read()
+    return index > first ? index : first &+ 1
+  }
+
+  /// The runtime's thread-local block of a thread.
+  private func block(at threadPointer: UInt64) -> UInt64 {
+    threadPointer &+ UInt64(bitPattern: facts.block_offset)
+  }
+
+  private var blockSize: Int {
+    @_noLocks get {
+      let limit = UInt64(truncatingIfNeeded: TaskFinder.blockLimit)
+      return Int(truncatingIfNeeded: facts.block_size < limit ? facts.block_size : limit)
+    }
+  }
+
+  /// The first word of the thread's block that points to a task.
+  ///
+  /// A word that was read and is no pointer to one differs in what it points at: every task begins
+  /// with the same address.
+  @_noLocks
+  func task(at threadPointer: UInt64) -> UInt64? {
+    guard facts.task_metadata != 0, threadPointer != 0 else { return nil }
+    let words = words(at: block(at: threadPointer))
+    var followed = scratch.word(TaskFinder.followedOffset)
+    var offset = 0
+    var found: UInt64?
+    while offset &+ 8 <= words.count, followed < TaskFinder.candidateLimit, found == nil {
+      let candidate = words.word(offset)
+      offset &+= 8
+      guard candidate >= 0x10000, candidate & 15 == 0 else { continue }
+      followed &+= 1
+      if memory.word(candidate) == facts.task_metadata { found = candidate }
+    }
+    scratch.setWord(TaskFinder.followedOffset, followed)
+    return found
+  }
+
+  /// The contents of a block, as far as it can be read.
+  private func words(at block: UInt64) -> Bytes {
+    if let bytes = stage.bytes(block, count: blockSize) { return bytes }
+    let copy = scratch.dropFirst(TaskFinder.blockOffset)
+    return copy.bytes(count: memory.copy(block, to: copy, count: blockSize))
+  }
+}

@@ -1,0 +1,87 @@
+internal import CSignalSafe
+
+/// Replaces the words of stacks and registers that may be secrets: all but addresses of mapped memory and
+/// numbers below 4,096.
+///
+/// A converter replaces more, since it knows modules and stacks. Text of seven bytes and more, and most other
+/// secrets, are no addresses. Without mappings everything else is replaced.
+///
+/// RUNS-DURING-CRASH. Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
+@safe
+struct WordSanitizer {
+  /// No address, recognised in a dump, and the same as Crashpad's.
+  static var replacement: UInt64 { @_noLocks get { 0x0DEF_ACED_0DEF_ACED } }
+
+  private let mappings: MappingTable
+
+  @_noLocks
+  init(_ mappings: MappingTable) {
+    self.mappings = mappings
+  }
+
+  /// Replaces words in a copy of memory.
+  ///
+  /// - Parameters:
+  ///   - place: the copy.
+  ///   - address: of the memory; a word that begins before it or ends behind it is replaced.
+  @_noLocks
+  func sanitize(_ place: UnsafeMutableRawPointer, copyOf address: UInt64, count: Int) {
+    let toWord = Int(truncatingIfNeeded: (0 &- address) & 7)
+    var offset = toWord < count ? toWord : count
+    unsafe replaceBytes(place, copyOf: address, from: 0, to: offset)
+    // The mapping of the word before, mostly that of the next.
+    var mapping = Mapping.none
+    while offset &+ 8 <= count {
+      let word = unsafe place.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if word >= 4096, !(word >= mapping.start && word < mapping.end), !keeps(word, &mapping) {
+        unsafe place.storeBytes(
+          of: WordSanitizer.replacement, toByteOffset: offset, as: UInt64.self)
+      }
+      offset &+= 8
+    }
+    unsafe replaceBytes(place, copyOf: address, from: offset, to: count)
+  }
+
+  @_noLocks
+  func sanitized(_ word: UInt64) -> UInt64 {
+    var mapping = Mapping.none
+    return word < 4096 || keeps(word, &mapping) ? word : WordSanitizer.replacement
+  }
+
+  /// - Parameter mapping: becomes the one that the word points into.
+  private func keeps(_ word: UInt64, _ mapping: inout Mapping) -> Bool {
+    // Bit 60 marks the record of a Swift async function.
+    if isMapped(word & ~(1 &<< 60), &mapping) { return true }
+    #if arch(arm64)
+      // A return address may be signed above its 48 bits.
+      return mappings.isExecutable(word & 0x0000_FFFF_FFFF_FFFF)
+    #else
+      return false
+    #endif
+  }
+
+  private func isMapped(_ address: UInt64, _ mapping: inout Mapping) -> Bool {
+    let index = mappings.index(endingAbove: address)
+    guard index < mappings.count else { return false }
+    let found = mappings[index]
+    // Large ranges are reserved without rights; nothing is in them.
+    guard found.start <= address, found.has(Mapping.isReadable | Mapping.isExecutable) else {
+      return false
+    }
+    mapping = found
+    return true
+  }
+
+  private func replaceBytes(
+    _ place: UnsafeMutableRawPointer, copyOf address: UInt64, from start: Int, to end: Int
+  ) {
+    var offset = start
+    while offset < end {
+      let shift = (address &+ UInt64(truncatingIfNeeded: offset)) & 7 &* 8
+      unsafe place.storeBytes(
+        of: UInt8(truncatingIfNeeded: WordSanitizer.replacement &>> shift), toByteOffset: offset,
+        as: UInt8.self)
+      offset &+= 1
+    }
+  }
+}

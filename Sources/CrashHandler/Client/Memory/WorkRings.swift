@@ -1,0 +1,143 @@
+internal import CSignalSafe
+
+/// The numbers by which breadcrumbs of one work are found: of a `withContext`, a task or a thread.
+///
+/// RUNS-DURING-CRASH.
+enum WorkKey {
+  @_noLocks
+  static func context(_ number: UInt64) -> UInt64 { 1 &<< 62 | number & (1 &<< 62 &- 1) }
+
+  @_noLocks
+  static func task(_ id: UInt64) -> UInt64 { 1 &<< 63 | id & (1 &<< 62 &- 1) }
+
+  @_noLocks
+  static func thread(_ id: Int32) -> UInt64 { UInt64(UInt32(bitPattern: id)) }
+}
+
+/// The last breadcrumbs of each of 512 works.
+///
+/// A work's key chooses a bucket of eight rings. A work that has none takes the one of the bucket
+/// that was used the longest ago; one whose work has ended counts as never used. A slot says whose it
+/// is, so that a ring that changes hands in the middle shows nobody what is another's.
+///
+/// Lies in memory of its own. RUNS-DURING-CRASH; filled by the program.
+@safe
+struct WorkRings {
+  private static var ways: Int { 8 }
+  private static var buckets: Int { 64 }
+  /// Breadcrumbs of a ring.
+  static var ringCount: Int { @_noLocks get { 16 } }
+  /// Offsets of three tables of words by ring: its work, its last use, the number of its next
+  /// breadcrumb.
+  ///
+  /// Behind them a count of breadcrumbs that found no place, then the rings.
+  private static var usesOffset: Int { 4096 }
+  private static var nextsOffset: Int { 8192 }
+  private static var omittedOffset: Int { 12288 }
+  private static var ringsOffset: Int { 16384 }
+
+  private let base: UnsafeMutableRawPointer
+
+  /// The process's.
+  static var ofProcess: WorkRings {
+    @_noLocks get { unsafe WorkRings(pm_ring_memory()) }
+  }
+
+  /// - Parameter base: `PM_RING_MEMORY_SIZE` zeros.
+  @_noLocks
+  init(_ base: UnsafeMutableRawPointer) {
+    unsafe self.base = base
+  }
+
+  private func word(_ offset: Int, _ index: Int) -> UnsafeMutablePointer<UInt64> {
+    unsafe (base + (offset &+ index &* 8)).assumingMemoryBound(to: UInt64.self)
+  }
+
+  private func ring(_ index: Int) -> BreadcrumbRing {
+    let size = WorkRings.ringCount &* BreadcrumbRing.stride
+    return unsafe BreadcrumbRing(
+      base + (WorkRings.ringsOffset &+ index &* size), count: WorkRings.ringCount,
+      next: word(WorkRings.nextsOffset, index),
+      omitted: FutexWord(
+        (base + WorkRings.omittedOffset).assumingMemoryBound(to: UInt32.self)))
+  }
+
+  /// The first ring of a work's bucket.
+  private func bucket(_ work: UInt64) -> Int {
+    let hash = (work &* 0x9E37_79B9_7F4A_7C15) &>> 58
+    return Int(truncatingIfNeeded: hash) & (WorkRings.buckets &- 1) &* WorkRings.ways
+  }
+
+  private func index(of work: UInt64, from first: Int) -> Int? {
+    var index = first
+    while index < first &+ WorkRings.ways {
+      if unsafe pm_atomic_load_64(word(0, index)) == work { return index }
+      index &+= 1
+    }
+    return nil
+  }
+
+  /// The ring of a work, which takes one if it has none; nil if others took all meanwhile.
+  @_noLocks
+  func ring(of work: UInt64, uptime: UInt64) -> BreadcrumbRing? {
+    let first = bucket(work)
+    var attempts = 0
+    while attempts < 4 {
+      if let index = index(of: work, from: first) {
+        unsafe pm_atomic_store_64(word(WorkRings.usesOffset, index), uptime)
+        return ring(index)
+      }
+      let oldest = oldest(from: first)
+      let owner = unsafe word(0, oldest)
+      let old = unsafe pm_atomic_load_64(owner)
+      // Marked as used first, so that the next thread takes another one.
+      unsafe pm_atomic_store_64(word(WorkRings.usesOffset, oldest), uptime)
+      if unsafe pm_atomic_compare_exchange_64(owner, old, work) == old { return ring(oldest) }
+      attempts &+= 1
+    }
+    return nil
+  }
+
+  private func oldest(from first: Int) -> Int {
+    var oldest = first
+    var least = UInt64.max
+    var index = first
+    while index < first &+ WorkRings.ways {
+      let use = unsafe pm_atomic_load_64(word(WorkRings.usesOffset, index))
+      if use < least { (oldest, least) = (index, use) }
+      index &+= 1
+    }
+    return oldest
+  }
+
+  /// Lets the next work that needs one take a work's ring.
+  @_noLocks
+  func retire(_ work: UInt64) {
+    guard let index = index(of: work, from: bucket(work)) else { return }
+    unsafe pm_atomic_store_64(word(WorkRings.usesOffset, index), 0)
+  }
+
+  /// Copies each breadcrumb of a work, those of a ring oldest first; a work may have several rings.
+  ///
+  /// - Parameters:
+  ///   - next: where to begin; the place behind the breadcrumb found, afterwards.
+  ///   - place: at least `BreadcrumbRing.stride` bytes.
+  /// - Returns: bytes of its text; -1 if there are no more.
+  @_noLocks
+  func read(_ work: UInt64, next: inout Int, into place: UnsafeMutableRawPointer) -> Int {
+    let first = bucket(work)
+    while next < WorkRings.ways &* WorkRings.ringCount {
+      let ring = ring(first &+ next / WorkRings.ringCount)
+      let offset = UInt64(truncatingIfNeeded: next % WorkRings.ringCount)
+      let (end, kept) = (ring.leftCount, UInt64(truncatingIfNeeded: WorkRings.ringCount))
+      let number = (end > kept ? end &- kept : 0) &+ offset
+      next &+= 1
+      guard number < end else { continue }
+      let count = unsafe ring.read(number, into: place)
+      if count >= 0, unsafe place.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == work {
+        return count
+      }
+    }
+    return -1
+  }
+}

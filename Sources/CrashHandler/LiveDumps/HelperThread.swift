@@ -1,0 +1,44 @@
+internal import CSignalSafe
+internal import Glibc
+
+/// A thread of the package's own.
+package enum HelperThread {
+  /// Starts one on a stack of 256 KiB.
+  ///
+  /// - Parameter main: calls `prepare` first.
+  package static func start(
+    _ main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+  ) throws(CrashHandlerError) {
+    let failure = unsafe withUnsafeTemporaryAllocation(of: pthread_attr_t.self, capacity: 1) {
+      buffer -> Int32 in
+      guard let attributes = buffer.baseAddress else { return ENOMEM }
+      unsafe pthread_attr_init(attributes)
+      defer { unsafe pthread_attr_destroy(attributes) }
+      unsafe pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
+      unsafe pthread_attr_setstacksize(attributes, 256 << 10)
+      var thread = pthread_t()
+      return unsafe pthread_create(&thread, attributes, main, nil)
+    }
+    guard failure == 0 else { throw CrashHandlerError.noThread(errno: failure) }
+  }
+
+  /// Names the calling thread for debuggers and reports, and keeps the program's signals from it.
+  package static func prepare(_ name: StaticString) {
+    blockProgramSignals()
+    setName(name)
+  }
+
+  /// By a file, because Swift cannot call prctl(2).
+  private static func setName(_ name: StaticString) {
+    let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    _ = unsafe write(descriptor, name.utf8Start, name.utf8CodeUnitCount)
+  }
+
+  /// Leaves those of the handler open.
+  private static func blockProgramSignals() {
+    guard let capture = Capture.ofHandler else { return }
+    SignalMask.set(~capture.installed.signals.open)
+  }
+}

@@ -1,0 +1,172 @@
+internal import CSignalSafe
+internal import IntermediateDump
+
+/// The lines, one after another in the summary's memory; Docs/Reports.md describes them.
+///
+/// Each line is whole or not there, and counted as soon as it is whole: a fault in the middle
+/// leaves those before it.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct SummaryLines {
+  /// Bytes kept back for the last line.
+  private static var endSize: Int { 64 }
+  // The most bytes of one text that the program or the user chose.
+  static var nameLimit: Int { @_noLocks get { 160 } }
+  static var pathLimit: Int { @_noLocks get { 512 } }
+
+  private let summary: CrashSummary
+  private let processID: Int32
+  var text: TextBuffer
+
+  @_noLocks
+  init(_ summary: CrashSummary, processID: Int32) {
+    self.summary = summary
+    self.processID = processID
+    unsafe text = TextBuffer(
+      summary.memory.address, capacity: CrashSummary.textSize &- SummaryLines.endSize)
+    summary.size = 0
+  }
+
+  private mutating func begin(_ word: StaticString) {
+    text.append("postmortem[", decimal: Int64(processID))
+    text.append("]: ")
+    text.append(word)
+  }
+
+  @_noLocks
+  mutating func begin(_ word: StaticString, decimal number: Int) {
+    begin(word)
+    text.append(decimal: Int64(number))
+  }
+
+  /// Ends a line; false, and takes it back, if it did not fit.
+  @_noLocks @discardableResult
+  mutating func end() -> Bool {
+    text.append(byte: 0x0A)
+    let fits = !text.isCut
+    if fits { summary.size = text.count } else { text.rewind(to: summary.size) }
+    return fits
+  }
+
+  /// A line of one word.
+  @_noLocks
+  mutating func append(_ word: StaticString) {
+    begin(word)
+    end()
+  }
+
+  /// A line of a word and a text of the program; none if the text is empty.
+  private mutating func append(_ word: StaticString, _ value: Bytes, limit: Int = nameLimit) {
+    guard value.count > 0 else { return }
+    begin(word)
+    text.append(escaping: value, limit: limit)
+    end()
+  }
+
+  @_noLocks
+  mutating func appendHead() {
+    #if arch(arm64)
+      append("crash-summary 2 arm64")
+    #else
+      append("crash-summary 2 x86_64")
+    #endif
+    append("product ", summary.product)
+    append("version ", summary.version)
+  }
+
+  @_noLocks
+  mutating func append(_ signal: DeliveredSignal) {
+    let (number, code) = (signal.number, signal.code)
+    begin("signal ", decimal: Int(number))
+    text.appendName(number, ofLine: 0, orElse: number)
+    if let information = signal.information {
+      text.append(" code ", decimal: Int64(code))
+      if code == SI_KERNEL {
+        text.append(" SI_KERNEL")
+      } else if code <= 0 {
+        text.appendName(1 &- code, ofLine: SignalNames.sentLine, orElse: code)
+      } else {
+        text.appendName(code, ofLine: number, orElse: code)
+        // Signals that were sent have none, and a breakpoint on x86_64, whose code is SI_KERNEL.
+        if signal.isFault { text.append(" address 0x", hexadecimal: information.faultAddress) }
+      }
+    }
+    end()
+  }
+
+  /// The text that the runtime's or libc's pointer leads to.
+  @_noLocks
+  mutating func appendMessage(
+    _ word: StaticString, at pointer: UInt64, skipping: UInt64, memory: SafeMemory, scratch: Scratch
+  ) {
+    let count = unsafe memory.copyText(
+      atPointer: pointer, skipping: skipping, to: scratch.address, limit: 1024)
+    append(word, scratch.bytes(count: count).withoutLineFeeds, limit: 900)
+  }
+
+  @_noLocks
+  mutating func appendThread(
+    _ thread: Int32, withName: Bool, proc: ProcReader, scratch: Scratch
+  ) {
+    begin("thread ", decimal: Int(thread))
+    let count =
+      withName ? unsafe proc.readTask(thread, "comm", into: scratch.address, capacity: 64) : 0
+    let name = scratch.bytes(count: count).withoutLineFeeds
+    if name.count > 0 { text.append(" ", escaping: name, limit: SummaryLines.nameLimit) }
+    end()
+  }
+
+  /// The report ID, and the dump's path or the reason that there is none.
+  ///
+  /// - Parameter isAlone: true for one line in place of the block.
+  @_noLocks
+  mutating func append(
+    _ outcome: DumpOutcome, _ names: DumpNames, in directory: UnsafePointer<CChar>, isAlone: Bool
+  ) {
+    begin(isAlone ? "crash-report " : "report ")
+    unsafe text.append(names.finished + names.reportIDOffset, count: ReportName.textLength)
+    if !isAlone {
+      end()
+      begin("dump")
+    }
+    text.append(!outcome.hasFile ? " none" : outcome.isComplete ? " complete" : " torn")
+    if outcome.failure == 0 {
+      text.append(" -")
+    } else {
+      text.appendName(outcome.failure, ofLine: SignalNames.errnoLine, orElse: outcome.failure)
+    }
+    text.append(" ")
+    unsafe text.append(escaping: directory, limit: SummaryLines.pathLimit)
+    if outcome.hasFile {
+      text.append("/")
+      let name = unsafe outcome.isRenamed ? names.finished : names.locked
+      unsafe text.append(escaping: name, limit: SummaryLines.nameLimit &* 2)
+    }
+    end()
+  }
+
+  @_noLocks
+  mutating func appendEnd() {
+    text.extend(by: SummaryLines.endSize)
+    append("end")
+  }
+}
+
+extension TextBuffer {
+  /// Appends the `number`th name of a line of `SignalNames.table`, or a value where there is none.
+  @_noLocks
+  mutating func appendName(_ number: Int32, ofLine line: Int32, orElse value: Int32) {
+    let table = SignalNames.table
+    var lines = unsafe TextScanner(
+      UnsafeRawPointer(table.utf8Start), count: table.utf8CodeUnitCount)
+    while !lines.isAtEnd, lines.decimal() != UInt64(truncatingIfNeeded: line) { lines.skipLine() }
+    lines.skipWords(Int(number))
+    let name = lines.word()
+    if number > 0, name.count > 0 {
+      append(" ", escaping: name, limit: SummaryLines.nameLimit)
+    } else {
+      append(" ", decimal: Int64(value))
+    }
+  }
+}

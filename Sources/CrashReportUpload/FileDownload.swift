@@ -1,0 +1,56 @@
+internal import CUploadTransfer
+internal import Glibc
+internal import IntermediateDump
+
+/// Gets a file by HTTP or HTTPS, on the calling thread.
+@safe package struct FileDownload {
+  /// Bytes; a larger file is an error.
+  package var maximumSize: Int64
+  /// Seconds without a byte, and in all.
+  package var timeout: Int
+  package var deadline: Int
+
+  package init(maximumSize: Int64, timeout: Int, deadline: Int) {
+    (self.maximumSize, self.timeout, self.deadline) = (maximumSize, timeout, deadline)
+  }
+
+  private final class Progress {
+    let report: (Int64) -> Void
+    init(_ report: @escaping (Int64) -> Void) { self.report = report }
+  }
+
+  /// Writes what a URL has to an open file.
+  ///
+  /// - Parameters:
+  ///   - descriptor: gets nothing unless the status is 200; part of it where an error is thrown.
+  ///   - progress: is called with the bytes that were written so far.
+  /// - Returns: the status of the answer; one that says that there is no such file is no error.
+  /// - Throws: `UploadError.Code.noAnswer`.
+  package func run(
+    _ url: String, to descriptor: Int32, progress: @escaping (Int64) -> Void
+  ) throws(UploadError) -> Int {
+    guard let transfer = unsafe pm_transfer_make() else {
+      throw UploadError(.noAnswer, "no memory")
+    }
+    defer { unsafe pm_transfer_free(transfer) }
+    let progress = Progress(progress)
+    let answer = unsafe withExtendedLifetime(progress) {
+      unsafe pm_transfer_fetch(
+        transfer, url, descriptor, maximumSize, Int64(timeout).clampedMultiplied(by: 1000),
+        Int64(deadline).clampedMultiplied(by: 1000),
+        { context, bytes in
+          guard let context = unsafe context else { return }
+          unsafe Unmanaged<Progress>.fromOpaque(context).takeUnretainedValue().report(bytes)
+        }, Unmanaged.passUnretained(progress).toOpaque())
+    }
+    defer { unsafe pm_transfer_end(transfer) }
+    switch unsafe answer.result {
+    case PM_TRANSFER_DONE where unsafe answer.status > 0: return unsafe Int(answer.status)
+    case PM_TRANSFER_IDLE: throw UploadError(.noAnswer, "no progress for \(timeout) s")
+    case PM_TRANSFER_LATE: throw UploadError(.noAnswer, "not done after \(deadline) s")
+    case PM_TRANSFER_NO_LIBRARY:
+      throw UploadError(.noAnswer, "libcurl.so.4 of version 7.68 or later is not installed")
+    default: throw UploadError(.noAnswer, unsafe String(cString: answer.reason))
+    }
+  }
+}

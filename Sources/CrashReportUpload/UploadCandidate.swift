@@ -1,0 +1,61 @@
+public import CrashReportDatabase
+public import IntermediateDump
+
+/// Asked before each attempt to send a report: may change its fields, or hold it back.
+///
+/// Called on no particular thread, one report at a time; others wait until it returns. It does not
+/// change the files: see `UploadOptions.privacy`.
+public typealias UploadReview = @Sendable (UploadCandidate) async -> UploadDecision
+
+/// A report that is about to be sent.
+public struct UploadCandidate: Sendable {
+  public let report: StoredReport
+  /// The number of this attempt, from 1.
+  public let attempt: Int
+  /// The form's fields by name: annotations, `prod`, `ver`, `guid`, and those of `UploadOptions.fields`.
+  ///
+  /// `report_id` is sent beside them.
+  public let fields: [String: String]
+
+  public var id: ReportID { report.id }
+
+  init(_ report: StoredReport, attempt: Int, _ fields: [String: String]) {
+    self.report = report
+    self.attempt = attempt
+    self.fields = fields
+  }
+}
+
+/// The answer of an `UploadReview`.
+public struct UploadDecision: Sendable, Equatable {
+  enum Kind: Sendable, Equatable {
+    case send([String: String])
+    case hold(String)
+    case delay(seconds: Int64, String)
+  }
+  let kind: Kind
+
+  /// Sends the report.
+  ///
+  /// - Parameter fields: in place of the candidate's; the minidump keeps its own annotations.
+  public static func send(fields: [String: String]) -> UploadDecision {
+    UploadDecision(kind: .send(fields))
+  }
+
+  /// Keeps the report on this machine, until somebody asks for its upload; it is reviewed again then.
+  ///
+  /// - Parameter reason: for people, in the report's note.
+  public static func hold(because reason: String) -> UploadDecision {
+    UploadDecision(kind: .hold(reason))
+  }
+
+  /// Reviews the report again later; it stays pending.
+  ///
+  /// - Parameters:
+  ///   - delay: in whole seconds, from one to a day.
+  ///   - reason: for people, in the report's note.
+  public static func delay(by delay: Duration, because reason: String) -> UploadDecision {
+    let seconds = min(max(1, delay.components.seconds), UploadVerdict.longestDelay)
+    return UploadDecision(kind: .delay(seconds: seconds, reason))
+  }
+}

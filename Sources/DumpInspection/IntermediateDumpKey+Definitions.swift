@@ -1,0 +1,504 @@
+package import IntermediateDump
+
+extension IntermediateDumpKey {
+  /// A row of the schema.
+  package struct Definition: Sendable {
+    package let kind: IntermediateDumpKeyKind
+    /// Bytes of the value as it is written, of which a reader takes 1, 2, 4 and 8; nil for any.
+    package let size: Int?
+    package let meaning: String
+
+    private init(_ kind: IntermediateDumpKeyKind, _ size: Int?, _ meaning: String) {
+      (self.kind, self.size, self.meaning) = (kind, size, meaning)
+    }
+
+    fileprivate static func map(_ meaning: String) -> Self { .init(.map, nil, meaning) }
+    fileprivate static func array(_ meaning: String) -> Self { .init(.array, nil, meaning) }
+    fileprivate static func text(_ meaning: String) -> Self { .init(.text, nil, meaning) }
+    fileprivate static func time(_ meaning: String) -> Self { .init(.time, 8, meaning) }
+    fileprivate static func address(_ meaning: String) -> Self { .init(.address, 8, meaning) }
+    fileprivate static func signed(_ size: Int, _ meaning: String) -> Self {
+      .init(.signed, size, meaning)
+    }
+    fileprivate static func unsigned(_ size: Int, _ meaning: String) -> Self {
+      .init(.unsigned, size, meaning)
+    }
+    fileprivate static func bytes(_ meaning: String) -> Self { .init(.bytes, nil, meaning) }
+    fileprivate static func bytes(_ size: Int, _ meaning: String) -> Self {
+      .init(.bytes, size, meaning)
+    }
+  }
+
+  package var kind: IntermediateDumpKeyKind { definition.kind }
+
+  // One row a key, which the formatter would spread over many lines.
+  // swift-format-ignore
+  package var definition: Definition {
+    switch self {
+    case .process: .map("""
+      The process. May occur more than once, with the facts of the launch, then those of the crash; \
+      the maps are merged.
+      """)
+    case .processID: .unsigned(4, "Process ID, in the process's own PID namespace.")
+    case .parentProcessID: .unsigned(4, "Process ID of the parent at the crash.")
+    case .executablePath: .text("Path of the executable, as the kernel names it.")
+    case .product: .text("Name of the product, as the program gave it.")
+    case .version: .text("Version of the product.")
+    case .environment: .text("Free text such as \"production\".")
+    case .launchTime: .time("Time of the handler's start, not the process's.")
+    case .crashTime: .time("Time at which the signal was handled, by the wall clock.")
+    case .userTime: .unsigned(8, "CPU time of all threads in user mode, in nanoseconds.")
+    case .systemTime: .unsigned(8, "CPU time of all threads in the kernel, in nanoseconds.")
+    case .processStatus: .text("`/proc/self/status` at the crash.")
+    case .auxiliaryVector: .bytes("`/proc/self/auxv`: pairs of 8-byte integers.")
+    case .identifier: .text("The identifier given to startHandler, with which the dump's file is named.")
+    case .reportID: .bytes(16, "The report's ID, in the order in which it is printed.")
+    case .launchUptime: .unsigned(8, "CLOCK_BOOTTIME when the handler was started, in nanoseconds.")
+    case .crashUptime: .unsigned(8, "CLOCK_BOOTTIME at the crash, in nanoseconds.")
+    case .commandLine: .bytes("""
+      `/proc/self/cmdline` at launch, each argument ended by NUL; at most 4 KiB. Missing if the \
+      program asked so.
+      """)
+    case .limitsText: .text("`/proc/self/limits` at the crash; at most 8 KiB.")
+    case .descriptorCount: .unsigned(4, """
+      Open file descriptors, counted in `/proc/self/fd`; counting stops at 65,536. Those that the \
+      handler holds or opens are among them.
+      """)
+    case .mappingCount: .unsigned(4, "Lines of `/proc/self/maps`; counting stops at 65,536.")
+    case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at launch.")
+    case .memoryUsed: .unsigned(8, """
+      Bytes used by the cgroup (`memory.current`; version 1 `memory.usage_in_bytes`).
+      """)
+    case .memoryLimit: .unsigned(8, """
+      Its limit in bytes (`memory.max`; version 1 `memory.limit_in_bytes`). Missing if there is \
+      none.
+      """)
+    case .tasksUsed: .unsigned(8, "Tasks in the cgroup (`pids.current`).")
+    case .tasksLimit: .unsigned(8, "Their limit (`pids.max`). Missing if there is none.")
+    case .cgroup:
+      .text("Path of the memory cgroup at launch, of `/proc/self/cgroup`; at most 1 KiB.")
+    case .dumpDigest: .unsigned(8, """
+      A digest of the intermediate dump that the report was made of, FNV-1a over words of eight \
+      bytes or, in older reports, over bytes: tells whether a pending dump of the report's ID is \
+      this one. In a minidump only, never in a dump.
+      """)
+    case .privacy: .unsigned(1, """
+      What was left out, in a crash or later: 1 `ReportPrivacy.sanitized`, 2 `ReportPrivacy.noMemory`. \
+      Missing where nothing was.
+      """)
+    case .system: .map("Kernel, machine and system.")
+    case .kernelName: .text("`uname -s`.")
+    case .kernelRelease: .text("`uname -r`.")
+    case .kernelVersion: .text("`uname -v`.")
+    case .machine: .text("`uname -m`.")
+    case .distribution: .text("PRETTY_NAME of os-release(5).")
+    case .processorCount: .unsigned(4, "Processors online at launch.")
+    case .pageSize: .unsigned(8, "Size of a page, in bytes.")
+    case .bootID: .text("`/proc/sys/kernel/random/boot_id`, without the line's end.")
+    case .libraryVersion: .text("The C library and its version.")
+    case .loadAverage: .text("`/proc/loadavg` at the crash, without the line's end.")
+    case .processorModel: .text("`model name` of `/proc/cpuinfo` at launch.")
+    case .processorText: .text("The first processor of `/proc/cpuinfo` at launch; at most 8 KiB.")
+    case .releaseText: .text("os-release(5) at launch; at most 4 KiB.")
+    case .compiler:
+      .text("The C compiler of the toolchain that built the handler, as it names itself.")
+    case .exception: .map("The crash. In a dump without one (`dumpRequest`) the thread's ID only.")
+    case .exceptionThreadID: .unsigned(4, """
+      Kernel's ID of the thread that took the signal, or that a dump without a crash is about; the \
+      first property.
+      """)
+    case .signalNumber: .signed(4, "The signal.")
+    case .signalCode: .signed(4, "`si_code`.")
+    case .faultAddress: .address("`si_addr`; only where the signal sets it.")
+    case .signalInfo: .bytes(128, "The kernel's siginfo_t.")
+    case .fatalMessage: .text("Last message of the Swift runtime.")
+    case .abortMessage: .text("Last message of the C library.")
+    case .trapNumber: .unsigned(8, "x86 only: the trap's number.")
+    case .trapErrorCode: .unsigned(8, "x86 only: the error code of the page fault.")
+    case .threads: .array("The threads other than the one that took the signal.")
+    case .thread: .map("One thread.")
+    case .threadID: .unsigned(4, "Kernel's ID of the thread.")
+    case .threadName: .text("As after `Name:` in proc_pid_status(5), escapes included.")
+    case .threadState: .unsigned(1, "The state's letter of proc(5), as a character code.")
+    case .captureMethod: .unsigned(1, """
+      Source of the registers: 1 crashed, 2 stopped, 3 crashed too, 4 from the kernel, 5 not at \
+      all.
+      """)
+    case .generalRegisters: .bytes("""
+      x86_64: 23 registers of 8 bytes in the order of gregset_t (r8 to r15, rdi, rsi, rbp, rbx, \
+      rdx, rax, rcx, rsp, rip, eflags, cs/gs/fs/ss, err, trapno, oldmask, cr2); in a minidump the \
+      first 19. arm64: x0 to x30, sp, pc, pstate, 8 bytes each.
+      """)
+    case .floatingPointState: .bytes("""
+      x86_64: the XSAVE area of the thread that crashed, whose first 512 bytes are the FXSAVE \
+      area; of other threads those 512 bytes. arm64: `struct fpsimd_context`, 528 bytes. In a \
+      minidump the XSAVE areas of the first threads, up to 8 MiB; of others the first 512 bytes.
+      """)
+    case .threadPointer:
+      .address("The thread control block: base of fs on x86_64, tpidr_el0 on arm64.")
+    case .threadStackPointer:
+      .address("The stack pointer; in a dump only where it is not in `generalRegisters`.")
+    case .threadInstructionPointer:
+      .address("The instruction pointer; in a dump only where it is not in `generalRegisters`.")
+    case .stack: .array("""
+      The captured stack: `memoryRegion` maps with ascending addresses. In the first part of \
+      `crashingThread` what the stack pointer and the frame pointer point to, whatever it is; what \
+      lies outside `stackRegionStart` to `stackRegionEnd` is other memory.
+      """)
+    case .stackRegionStart: .address("Start of the mapping that the stack pointer is in.")
+    case .stackRegionEnd: .address("End of that mapping, exclusive.")
+    case .stackBytesOmitted: .unsigned(8, "Bytes of the stack that a limit left out.")
+    case .blockedSignals: .address("Signal mask: bit n - 1 for signal n.")
+    case .crashingThread: .map("""
+      The thread that took the signal, or that the dump is about; contents as `thread`. In two \
+      parts that add up, of which the first has the registers and the top of the stack, and no \
+      byte of the stack is in both; a hung thread in one, and all of it in one in dumps of earlier \
+      versions.
+      """)
+    case .schedulingPolicy:
+      .unsigned(1, "As sched_getscheduler(2): 0 other, 1 FIFO, 2 round robin, 3 batch, 5 idle.")
+    case .niceValue: .signed(4, "As getpriority(2): -20 to 19.")
+    case .systemCall: .text("""
+      The system call that the thread was blocked in, as proc_pid_syscall(5); at most 192 bytes. The \
+      number alone where the arguments are not known. Of threads that were not stopped the first \
+      512.
+      """)
+    case .systemCallSource: .unsigned(1, """
+      The evidence for `systemCall`: 2 the registers of a stopped thread, which makes the call again, \
+      3 inferred from the code that it stopped at. Missing where the kernel told it.
+      """)
+    case .threadFrames: .bytes("""
+      The frames of a thread whose memory was left out (`privacy` 2), innermost first. 16 bytes of head: \
+      how the walk ended (1; 0 bottom, 1 lost, 2 limit, 3 no context), 1 if the chain of asynchronous \
+      callers is cut (1), 1 if there is one (1), nothing (1), the number of asynchronous callers (4) and \
+      of frames (4), nothing (4). Then 8 bytes an asynchronous caller: where it goes on; then 18 bytes a \
+      frame: address (8), stack pointer or 0 (8), 1 for a return address (1), how it was found (1). In a \
+      minidump only, never in a dump.
+      """)
+    case .memory: .array("""
+      Memory that is not a stack: `memoryRegion` maps. May occur more than once; all count. Not in \
+      a minidump.
+      """)
+    case .memoryRegion: .map("A run of bytes.")
+    case .regionAddress: .address("Address of the first byte in the process.")
+    case .regionData: .bytes("""
+      The bytes; missing if they could not be read, and in a minidump, whose memory list has them.
+      """)
+    case .regionSize: .unsigned(8, "Bytes requested.")
+    case .mappings: .array("""
+      The text of `/proc/self/maps`, cut into pieces at any byte: `mappingsChunk` maps, to be \
+      joined.
+      """)
+    case .mappingsChunk: .map("One piece.")
+    case .mappingsText: .text("Its text.")
+    case .modules: .array("ELF images: `module` maps.")
+    case .module: .map("One image.")
+    case .moduleAddress: .address("Address of the ELF header.")
+    case .modulePath: .text("As in `/proc/self/maps`; may end in \" (deleted)\"; `[vdso]`.")
+    case .moduleBuildID: .bytes("The GNU build ID; missing where the image has none.")
+    case .moduleProgramHeaders: .bytes("Raw Elf64_Phdr entries, 56 bytes each. Not in a minidump.")
+    case .moduleSize: .unsigned(8, """
+      Bytes from the header to the end of the last loaded segment; derived from the program \
+      headers where missing.
+      """)
+    case .annotations: .array("Annotations given to startHandler: `annotation` maps.")
+    case .annotation: .map("One name and its value.")
+    case .annotationName: .text("The name.")
+    case .annotationValue: .text("The value.")
+    case .capture: .map("Completeness and duration of the capture.")
+    case .threadsFound: .unsigned(8, """
+      Threads of the process, without those that ended meanwhile and without `threadsOmitted`.
+      """)
+    case .threadsStopped: .unsigned(8, "Threads read while they stood still.")
+    case .threadsReadFromKernel:
+      .unsigned(8, "Threads of which the kernel told stack and instruction pointer.")
+    case .threadsOmitted:
+      .unsigned(8, "Threads past the limit of threads: counted, not in the dump.")
+    // `SectionTests` compares the list with `Section`.
+    case .sectionsAbandoned: .unsigned(8, """
+      Bit n is set if section n ended early, by a fault of the handler or at the time limit, or was \
+      left out at the time limit. Sections: 1 exception, 2 stopping the threads, 3 reading the \
+      mappings, 4 the rest of the crashing thread, 5 process, 6 mappings, 7 modules, 8 system and \
+      annotations, 9 other threads, 10 capture, 11 resources, 12 link map, 16 client data, 17 extra \
+      memory, 18 C++ exception, 19 tasks, 20 registers and top of the stack of the crashing thread, \
+      21 contexts. Behind the end mark: 13 crash summary, 14 crash summary on standard error, 15 \
+      removing the dumps of hangs. Bits 10 and 13 to 15 are never set: these sections end after this \
+      is written.
+      """)
+    case .captureTime: .unsigned(8, "Nanoseconds from the handler's entry until this map is written.")
+    case .bytesOmitted: .unsigned(8, "Bytes that the size limit left out.")
+    case .writerError: .signed(4, "The error number of the first write that failed.")
+    case .isIncomplete: .unsigned(1, "1 for what was torn. In a minidump only, never in a dump.")
+    case .damage:
+      .text("Place and cause of the damage of a torn dump. In a minidump only, never in a dump.")
+    case .threadsUnlisted:
+      .unsigned(8, "Threads that the minidump's list has no room for. In a minidump only.")
+    case .modulesUnlisted:
+      .unsigned(8, "Modules that the minidump's list has no room for. In a minidump only.")
+    case .regionsUnlisted:
+      .unsigned(8, "Memory regions that the minidump's list has no room for. In a minidump only.")
+    case .owner: .map("The process that made the run record. In a run record only, never in a dump.")
+    case .ownerProcessID: .unsigned(4, "Process ID.")
+    case .ownerStartTime:
+      .unsigned(8, "Clock ticks from boot to the process's start: field 22 of proc_pid_stat(5).")
+    case .ownerStackStart: .address("""
+      Start of the main stack: field 28; another one after exec. 0 where the kernel does not tell.
+      """)
+    case .ownerBootID: .text("As `bootID`.")
+    case .ownerProcessNamespace: .unsigned(8, "Inode of `/proc/self/ns/pid`.")
+    case .ownerLaunchTime: .time("Time of the handler's start, not the process's.")
+    case .linkMap:
+      .map("State of the dynamic linker: `struct r_debug` of its main namespace.")
+    case .linkVersion: .unsigned(4, "`r_version`: 1, or 2 once dlmopen was used.")
+    case .linkState: .unsigned(4, """
+      `r_state`: 0 consistent, 1 adding, 2 deleting; the entries of a list being changed may be \
+      wrong.
+      """)
+    case .linkBreakpoint: .address("`r_brk`.")
+    case .linkLoaderBase: .address("`r_ldbase`.")
+    case .linkDebugAddress: .address("Address of the structure.")
+    case .dynamicSection: .address("The executable's dynamic section.")
+    case .dynamicData: .bytes("Its bytes; at most 4 KiB.")
+    case .linkEntries: .array("`linkEntry` maps in list order; at most 2,048.")
+    case .linkEntry: .map("One `struct link_map`.")
+    case .linkAddress: .address("`l_addr`: difference between addresses in the file and in memory.")
+    case .linkDynamic: .address("`l_ld`.")
+    case .linkName: .text("`l_name`; empty for the executable. At most 4 KiB.")
+    case .survival: .map("""
+      Fate of the process after the dump, and the crashes that it had survived before. Absent \
+      where the crash ends the process by the default action and is its first.
+      """)
+    case .survivalOutcome: .unsigned(1, """
+      0: the process ended; written over another value where `abort` goes on to end the first \
+      process of a PID namespace. 1: a handler that was there before ours runs after the dump, or \
+      one that was installed later and called ours goes on. 2: it ran and the process went on; \
+      written over a 1 in the finished dump, in place, at the first sign of life that leaves no \
+      doubt, if the file is still there. 3: the kernel discards the signal, and the process goes \
+      on. Absent where the default action follows, at once or after Swift's backtracer.
+      """)
+    case .previousHandler: .address("The handler that was there before ours, if it runs.")
+    case .survivedCrashes:
+      .unsigned(4, "Earlier crashes of this process that have dumps of their own.")
+    case .precedingReport: .bytes(16, "The report ID of the last of them.")
+    case .continuesReport: .bytes(16, """
+      In a run record, inside `owner`: the locked file was made because the process may survive \
+      the crash of this report. If it is left behind empty, that crash was the end, or an ordinary \
+      end came later: no further verdict.
+      """)
+    case .ownerCrashSignals: .address("""
+      In a run record, inside `owner`: the signals that are handled; bit n - 1 stands for signal \
+      n.
+      """)
+    case .ownerStopSignal:
+      .unsigned(4, "In a run record, inside `owner`: the signal that stops threads; 0 for none.")
+    case .ownerWatchdogSignal: .unsigned(4, """
+      In a run record, inside `owner`: the signal that bounds the handler's time; 0 for none.
+      """)
+    case .ownerTimeNamespace: .unsigned(8, """
+      In a run record, inside `owner`: inode of `/proc/self/ns/time`, in which `ownerStartTime` \
+      was read; 0 if it was not known.
+      """)
+    case .ownerIsMapped: .unsigned(1, """
+      In a run record, inside `owner`: 1 if the owner maps this file as long as it lives and has \
+      seen, at launch, that a read lease on it is refused for that; once one is granted, the owner \
+      is dead.
+      """)
+    case .ownerTakesRequests: .unsigned(1, """
+      In a run record, inside `owner`: 1 if `ownerStopSignal`, queued with a `CaptureRequest`, makes \
+      the owner take a dump and go on.
+      """)
+    case .dumpRequest: .map("""
+      Why the dump was taken, where nothing crashed; absent in a crash. `exception` then holds the \
+      thread's ID only.
+      """)
+    case .requestKind:
+      .unsigned(1, "1: the program asked for it. 2: something hung. 3: `postmortem capture` did.")
+    case .requestReason: .text("The program's reason for the dump; at most 512 bytes.")
+    case .requestErrorType:
+      .text("The type of the error that the program passed; at most 256 bytes.")
+    case .requestErrorText: .text("That error as text; at most 1024 bytes.")
+    case .hangTarget:
+      .unsigned(1, "The part that hung: 1 main thread, 2 Dispatch queue, 3 executor, 4 heartbeat.")
+    case .hangName: .text("The program's name for it; at most 128 bytes.")
+    case .hangThreshold:
+      .unsigned(8, "Nanoseconds without an answer after which it counts as hung.")
+    case .hangTime: .unsigned(8, """
+      Nanoseconds without an answer so far, standstills of the whole process not counted; written \
+      over in the finished dump, in place, while the hang lasts.
+      """)
+    case .hangProcessorTime: .unsigned(8, """
+      Nanoseconds of CPU time that the thread in `exception` used meanwhile; written over \
+      likewise. Absent where no thread is known.
+      """)
+    case .hangThreadEvidence: .unsigned(1, """
+      Certainty that this thread hung: 1 known, 2 it answered last, 3 not known; then it \
+      is the monitor's own.
+      """)
+    case .client: .map("""
+      Counts of client data that found no room or is missing; a value that would be 0 is \
+      left out. The data itself is in `annotationObjects`, `simpleAnnotations`, `breadcrumbs` and the \
+      like. May occur more than once; the maps are merged.
+      """)
+    case .annotationsOmitted: .unsigned(8, "Times that an annotation found no room.")
+    case .simpleAnnotationsOmitted: .unsigned(8, "Times that a simple annotation found no room.")
+    case .breadcrumbsLeft: .unsigned(8, "Breadcrumbs that were ever left.")
+    case .breadcrumbsOmitted:
+      .unsigned(8, "Of the last 128 those that were being written, or could not be.")
+    case .memoryRangesOmitted: .unsigned(8, "Times that a memory range found no room.")
+    case .memoryBytesOmitted: .unsigned(8, "Bytes of extra memory past the limit.")
+    case .attachmentsOmitted: .unsigned(8, "Times that an attachment found no room.")
+    case .contextsOmitted: .unsigned(8, "Contexts around the threads in `contexts` that found no room.")
+    case .annotationObjects:
+      .array("The program's annotations that have a type: `annotationObject` maps; at most 400.")
+    case .annotationObject: .map("One, with `annotationName`.")
+    case .annotationType: .unsigned(1, """
+      Type of the value: 1 text, 2 signed and 3 unsigned integer, 4 IEEE 754 number, 5 truth \
+      (0 is false).
+      """)
+    case .annotationData: .bytes("""
+      The value: text of at most 20,480 bytes, else 8 bytes. Missing if it could not be read.
+      """)
+    case .annotationState: .unsigned(1, """
+      Of a value that is not simply the last one: 1 a newer one was being written, this is the one \
+      before; 2 a newer one was given up; 3 it could not be read, for it changed all the time or \
+      was written over.
+      """)
+    case .simpleAnnotations: .array("""
+      Simple annotations set after launch: `annotation` maps, with `annotationState`; at most 64. \
+      They count before `annotations` of the same name.
+      """)
+    case .breadcrumbs:
+      .array("The program's breadcrumbs, oldest first: `breadcrumb` maps; at most 128.")
+    case .breadcrumb: .map("One note.")
+    case .breadcrumbTime: .time("Time, by the wall clock. In minidumps and older dumps.")
+    case .breadcrumbUptime: .unsigned(8, "CLOCK_BOOTTIME then, in nanoseconds.")
+    case .breadcrumbThreadID: .unsigned(4, "Kernel's ID of the thread that left it.")
+    case .breadcrumbText: .text("Its text; at most 224 bytes.")
+    case .extraMemory: .array("""
+      Memory that the program asked for: `memoryRegion` maps of at most 128 KiB each, touching \
+      ones of one range.
+      """)
+    case .attachments: .array("Files to be copied with the report: `attachment` maps; at most 16.")
+    case .attachment: .map("One file.")
+    case .attachmentPath: .text("Its absolute path; at most 1,024 bytes.")
+    case .attachmentName: .text("The copy's name. In a minidump only, as the next three.")
+    case .attachmentSize: .unsigned(8, "Bytes that were copied.")
+    case .attachmentBytesOmitted: .unsigned(8, "Bytes before them that were not.")
+    case .attachmentFailure: .text("Why it was not copied.")
+    case .userStreamFailures: .array("""
+      Streams of the converter's own that could not be added: `userStreamFailure` maps. In a \
+      minidump only.
+      """)
+    case .userStreamFailure: .map("One of them.")
+    case .userStreamReason: .text("The stream and the error; at most 1,024 characters.")
+    case .ownerNotes: .bytes(32, """
+      In a run record, first inside `owner`, its value at byte 42 of the file: what the process \
+      notes of its own end, in place. The end (4; 1: exit, 2: `_exit`, `_Exit` or `quick_exit`), \
+      padding (4), the first signal that asked it to end (4), what followed (4; 1: the default \
+      action, 2: nothing, for the first process of a PID namespace, 3: what the program does, \
+      which said so), when (8, nanoseconds since 1970), padding (8). 0 for nothing. Absent where \
+      nothing is to be said of the run's end.
+      """)
+    case .ownerHeartbeat: .bytes(2_048, """
+      In a run record, second inside `owner`: the size (4) of a document of its own with one \
+      `runEvidence`, that document, zeros; written over in place at each heartbeat. All 0 before \
+      the first.
+      """)
+    case .ownerFollowsExits: .unsigned(1, "In a run record: 1 if an end by `_exit` is noted.")
+    case .runEvidence: .map("""
+      Memory and kill counters at a process's launch (in a run record, inside `owner`) or at its last \
+      heartbeat.
+      """)
+    case .evidenceTime:
+      .time("Time of the reading. The same map has `cgroup`, `memoryUsed`, `memoryLimit`.")
+    case .evidenceUptime: .unsigned(8, "Nanoseconds since boot, time asleep included.")
+    case .evidenceMachineKills: .unsigned(8, """
+      Processes that the kernel killed for want of memory since boot: `oom_kill` of \
+      `/proc/vmstat`.
+      """)
+    case .evidenceGroupKills:
+      .unsigned(8, "The same of the memory cgroup: `memory.events`, `memory.oom_control`.")
+    case .evidenceGroupProcesses: .unsigned(8, "Processes in that group.")
+    case .evidenceResidentMemory: .unsigned(8, "Bytes of the process in memory.")
+    case .evidenceMachineMemory: .unsigned(8, "Bytes of the machine's memory.")
+    case .evidenceAvailableMemory: .unsigned(8, "Bytes of it that could be had.")
+    case .evidenceLockedFiles:
+      .text("Paths of files on which the process held locks, one a line; at most 8.")
+    case .evidenceHangReport: .bytes(16, "The report ID of a hang that lasted.")
+    case .runEnd:
+      .map("The end of a run that left no dump of it. In a minidump only, never in a dump.")
+    case .runEndKind: .unsigned(1, """
+      1: out of memory. 2: did not stop in time after a signal. 3: killed by a signal that is \
+      known. 4: the machine was rebooted. 5: replaced by exec. 6: hung, then killed. 7: \
+      unexplained. Beside it `signalNumber` and `evidenceHangReport`.
+      """)
+    case .runEndCertainty: .unsigned(1, "1: possible. 2: likely. 3: certain.")
+    case .runEndEvidence: .text("The evidence, one sentence a line.")
+    case .contexts: .array("""
+      The values of `withContext` around each thread's work, from the outermost to the innermost; of \
+      one name the last counts: `context` maps. At most 4,096 threads, the crashing one first.
+      """)
+    case .context: .map("One value.")
+    case .contextThreadID: .unsigned(4, "The thread that worked on it.")
+    case .contextName: .text("Its name; at most 64 bytes.")
+    case .contextValue: .text("The value; at most 232 bytes with all others of the thread.")
+    case .contextIsCut: .unsigned(1, "1 if it was longer.")
+    case .workBreadcrumbs: .array("""
+      Breadcrumbs of the crashing thread's work: `breadcrumb` maps, the last 16 each of its context, \
+      its task, and the thread outside both. They may be in `breadcrumbs` too.
+      """)
+    case .tasks: .array("""
+      Tasks of Swift concurrency that threads ran: `task` maps; at most 256, the crashing thread's \
+      first. Their memory is in `memory`: 512 bytes of each, and the slabs that its function \
+      frames lie in (of the first task the last 64, of others the last 8; 16 KiB each at most).
+      """)
+    case .task: .map("One task.")
+    case .taskThreadID: .unsigned(4, "The thread that ran it.")
+    case .taskAddress: .address("Address of the task object.")
+    case .taskLayoutVersion:
+      .unsigned(4, "`_swift_concurrency_debug_internal_layout_version` of the runtime.")
+    case .cxxException: .map("""
+      The C++ exception that the thread had caught last, of a SIGABRT; an exception that nobody \
+      catches counts as caught by std::terminate(). libstdc++'s only.
+      """)
+    case .cxxTypeName: .text("The linkage name of its type; at most 1 KiB.")
+    case .cxxMessage: .text("""
+      Its text, of types derived from std::runtime_error and std::logic_error, of std::string and \
+      of C strings; at most 4 KiB.
+      """)
+    case .senderName: .text("""
+      In `exception`: `/proc/<pid>/comm` of the process that sent the signal, when it was handled.
+      """)
+    case .watchdogInterval: .unsigned(8, """
+      In `process`: WATCHDOG_USEC of sd_watchdog_enabled(3) at launch, in nanoseconds, if \
+      WATCHDOG_PID is this process or absent.
+      """)
+    case .conversion: .map("""
+      Additions by the converter. In a minidump only, as all that follows. Beside these keys: \
+      `annotations`, which count before all others of the same name.
+      """)
+    case .clientID: .bytes(16, "The client ID of the database.")
+    case .symbols: .array("""
+      Functions at addresses on the crashing thread's stack, found at conversion: \
+      `symbol` maps.
+      """)
+    case .symbol: .map("One address.")
+    case .symbolAddress:
+      .address("The address; inside the call for a frame that will be returned to.")
+    case .functions: .array("The functions there, innermost first: `function` maps.")
+    case .function: .map("One function.")
+    case .functionName:
+      .text("As in the symbol table or the debug information; empty where it is not known.")
+    case .functionOffset: .unsigned(8, """
+      Bytes from the function's start to the frame's address; missing for an inlined one.
+      """)
+    case .isInlined: .unsigned(1, "1 if it was inlined into the next one.")
+    case .sourceFile: .text("The source file's path.")
+    case .sourceLine: .unsigned(4, "The line; from 1.")
+    case .sourceColumn: .unsigned(4, "The column; from 1.")
+    case .isLineApproximate: .unsigned(1, """
+      1 if no line stands for the code itself, and `sourceLine` is the last one in front of it.
+      """)
+    }
+  }
+}

@@ -1,0 +1,144 @@
+internal import Glibc
+internal import Synchronization
+
+/// The bytes of a dump: in memory, or in a file of which a megabyte is kept at most.
+///
+/// Dumps can be larger than the memory that their reader may take.
+package struct DumpBytes: Sendable {
+  private enum Storage {
+    case memory([UInt8])
+    case file(PagedFile)
+  }
+
+  private let storage: Storage
+
+  /// A shorter file is read whole.
+  package static let smallSize = 1 << 20
+
+  package init(_ bytes: [UInt8]) { storage = .memory(bytes) }
+
+  /// Reads from a regular file, which may shrink meanwhile: it is read and not mapped.
+  ///
+  /// - Parameters:
+  ///   - descriptor: open for reading; duplicated.
+  ///   - count: the file's size in bytes.
+  /// - Returns: nil without another descriptor.
+  package init?(descriptor: Int32, count: Int) {
+    guard let file = PagedFile(descriptor: descriptor, count: count) else { return nil }
+    storage = .file(file)
+  }
+
+  package var count: Int {
+    switch storage {
+    case .memory(let bytes): bytes.count
+    case .file(let file): file.count
+    }
+  }
+
+  /// True if slices are parts of memory that is there anyhow.
+  package var isInMemory: Bool {
+    if case .memory = storage { true } else { false }
+  }
+
+  /// Reads a range, which a slice of memory is without a copy; nil outside the dump, and where the
+  /// file cannot be read.
+  package func slice(_ range: Range<Int>) -> ArraySlice<UInt8>? {
+    guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
+    switch storage {
+    case .memory(let bytes): return bytes[range]
+    case .file(let file): return file.slice(range)
+    }
+  }
+
+  /// Reads a little-endian integer of up to 8 bytes; nil outside the dump.
+  package func integer(at offset: Int, width: Int) -> UInt64? {
+    guard offset >= 0, width >= 0, offset <= count, width <= count - offset else { return nil }
+    return slice(offset..<offset + width)?.littleEndian(at: 0, width: width)
+  }
+
+  /// Passes a range from front to back in slices that are not kept.
+  ///
+  /// - Returns: false if a part of it cannot be read.
+  package func forEachSlice<Failure: Error>(
+    of range: Range<Int>, _ body: (ArraySlice<UInt8>) throws(Failure) -> Void
+  ) throws(Failure) -> Bool {
+    // Below the size for which malloc asks the kernel each time.
+    let step = isInMemory ? max(range.count, 1) : 1 << 16
+    var start = range.lowerBound
+    while start < range.upperBound {
+      let end = min(range.upperBound, start + step)
+      guard let slice = slice(start..<end) else { return false }
+      try body(slice)
+      start = end
+    }
+    return true
+  }
+}
+
+/// A file and the pages of it that were read last.
+private final class PagedFile: Sendable {
+  private static let pageSize = 1 << 14
+  private static let maximumCount = 64
+
+  private struct Pages {
+    var contents: [Int: [UInt8]] = [:]
+    /// A ring of the numbers in `contents`.
+    var order: [Int] = []
+    var oldest = 0
+  }
+
+  private let descriptor: Int32
+  let count: Int
+  private let pages = Mutex(Pages())
+
+  init?(descriptor: Int32, count: Int) {
+    self.descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    self.count = max(0, count)
+    if self.descriptor < 0 { return nil }
+  }
+
+  deinit { close(descriptor) }
+
+  func slice(_ range: Range<Int>) -> ArraySlice<UInt8>? {
+    guard let last = range.last else { return [] }
+    let number = range.lowerBound / Self.pageSize
+    guard last / Self.pageSize == number else { return read(range)?[...] }
+    let start = number * Self.pageSize
+    return page(number)?[range.lowerBound - start..<range.upperBound - start]
+  }
+
+  private func page(_ number: Int) -> [UInt8]? {
+    pages.withLock { pages in
+      if let known = pages.contents[number] { return known }
+      let start = number * Self.pageSize
+      guard let page = read(start..<min(count, start + Self.pageSize)) else { return nil }
+      if pages.order.count < Self.maximumCount {
+        pages.order.append(number)
+      } else {
+        pages.contents[pages.order[pages.oldest]] = nil
+        pages.order[pages.oldest] = number
+        pages.oldest = (pages.oldest + 1) % Self.maximumCount
+      }
+      pages.contents[number] = page
+      return page
+    }
+  }
+
+  private func read(_ range: Range<Int>) -> [UInt8]? {
+    var isWhole = true
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, filled in
+      while filled < range.count {
+        let rest = unsafe UnsafeMutableBufferPointer(rebasing: buffer[filled...])
+        let result = unsafe pread(
+          descriptor, rest.baseAddress, rest.count, off_t(range.lowerBound + filled))
+        if result < 0, errno == EINTR { continue }
+        guard result > 0 else {
+          isWhole = false
+          return
+        }
+        filled += result
+      }
+    }
+    return isWhole ? bytes : nil
+  }
+}

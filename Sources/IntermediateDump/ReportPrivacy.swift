@@ -1,0 +1,31 @@
+/// The secrets that dumps and reports may hold; an open set, each level stricter than the one before.
+///
+/// `Docs/ThreatModel.md` lists what each level leaves out.
+public struct ReportPrivacy: RawRepresentable, Sendable, Hashable, Comparable {
+  /// The number on disk; a larger one leaves out more.
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Everything that was captured.
+  public static let full = ReportPrivacy(rawValue: 0)
+  /// No memory but stacks, and in registers and on stacks addresses and numbers below 4,096 only.
+  ///
+  /// No vector registers, arguments, annotations, breadcrumbs, thread names and attachments; of messages
+  /// those of the Swift runtime and the C library that are known to hold no value.
+  public static let sanitized = ReportPrivacy(rawValue: 1)
+  /// As `sanitized`, without any memory; each thread keeps the frames that were found in it.
+  public static let noMemory = ReportPrivacy(rawValue: 2)
+
+  public static func < (left: ReportPrivacy, right: ReportPrivacy) -> Bool {
+    left.rawValue < right.rawValue
+  }
+
+  /// The word that reports print; a level that this version does not know counts as the strictest.
+  package var name: String {
+    switch self {
+    case .full: "full"
+    case .sanitized: "sanitized"
+    default: "no-memory"
+    }
+  }
+}

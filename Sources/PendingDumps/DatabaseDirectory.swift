@@ -1,0 +1,302 @@
+internal import CSignalSafe
+internal import Glibc
+
+/// The directories of a database: finds, makes, opens and checks them.
+///
+/// Handler, converter and uploader use it, so that none writes where another does not look. Ordinary
+/// code.
+package enum DatabaseDirectory {
+  /// The reason why a directory is not used.
+  package struct Failure: Error {
+    package enum Kind: Sendable {
+      case invalidPath, notADirectory, foreignOwner, writableByOthers, system
+    }
+    package let kind: Kind
+    /// With a remedy where there is one.
+    package let context: String
+    /// 0 where the system had no part in it.
+    package let errno: Int32
+
+    init(_ kind: Kind, _ context: String, errno: Int32 = 0) {
+      self.kind = kind
+      self.context = context
+      self.errno = errno
+    }
+
+    init(_ action: String, _ path: String) {
+      self.init(.system, "\(action) \(path)", errno: Glibc.errno)
+    }
+  }
+
+  /// The directory that is made in a mount point to which others may write.
+  package static let nameInMountPoint = "postmortem"
+
+  // MARK: - Paths
+
+  /// The path from the root, without slashes at its end.
+  package static func absolute(_ path: String) throws(Failure) -> String {
+    guard !path.isEmpty else { throw Failure(.invalidPath, "the database's path is empty") }
+    guard !path.utf8.contains(0) else {
+      throw Failure(.invalidPath, "the database's path has a NUL character")
+    }
+    var result = path
+    if !path.hasPrefix("/") {
+      var buffer = [CChar](repeating: 0, count: 4096)
+      guard unsafe getcwd(&buffer, buffer.count) != nil else {
+        throw Failure("finding the current directory; give an absolute path in place of", path)
+      }
+      let current = buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+      result = String(decoding: current, as: UTF8.self) + "/" + path
+    }
+    // With a slash at the end the system would follow a link before it is checked.
+    while result.utf8.count > 1, result.hasSuffix("/") { result.removeLast() }
+    return result
+  }
+
+  /// The database's own path: the one that was given, or a directory in it where that is a mount point
+  /// to which others may write, such as an `emptyDir` of Kubernetes.
+  package static func place(_ path: String) -> String {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0, isOpenToOthers(status) else { return path }
+    let descriptor = unsafe Glibc.open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return path }
+    defer { close(descriptor) }
+    guard unsafe fstat(descriptor, &status) == 0, isOpenToOthers(status),
+      pm_is_mount_root(descriptor) != 0
+    else { return path }
+    return (path == "/" ? "" : path) + "/" + nameInMountPoint
+  }
+
+  private static func isOpenToOthers(_ status: stat) -> Bool {
+    status.st_mode & others != 0 || status.st_mode & group != 0 && !isShared(status)
+  }
+
+  // MARK: - Opening
+
+  /// Opens a database.
+  ///
+  /// - Parameters:
+  ///   - path: absolute, as of `place`.
+  ///   - creating: makes it and the directories above it where they are missing.
+  package static func open(_ path: String, creating: Bool) throws(Failure) -> Int32 {
+    let descriptor: Int32
+    do throws(Failure) {
+      descriptor = try open(path, links: 8)
+    } catch {
+      guard creating, error.errno == ENOENT else { throw error }
+      try makeDirectories(path)
+      descriptor = try open(path, links: 8)
+    }
+    do throws(Failure) {
+      if creating { share(descriptor) }
+      try check(descriptor, path)
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  /// Opens a directory of a database; a link is not followed.
+  ///
+  /// - Parameters:
+  ///   - parent: the database's, or another one below it.
+  ///   - path: for messages.
+  package static func open(
+    _ name: String, in parent: Int32, path: String, creating: Bool
+  ) throws(Failure) -> Int32 {
+    var descriptor = unsafe openat(parent, name, flags | O_NOFOLLOW)
+    if descriptor < 0, errno == ENOENT, creating {
+      try make(name, in: parent, path: path, owner: DirectoryOwner(of: parent))
+      descriptor = unsafe openat(parent, name, flags | O_NOFOLLOW)
+    }
+    guard descriptor >= 0 else {
+      guard errno == ENOTDIR || errno == ELOOP else { throw Failure("opening the directory", path) }
+      throw Failure(
+        .notADirectory, "\(path) is not a directory; move it away, and it is made anew",
+        errno: errno)
+    }
+    do throws(Failure) {
+      if creating { share(descriptor) }
+      try check(descriptor, path, database: parent)
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  /// Bits of a mode: others may write, the group may, new files get the directory's group.
+  ///
+  /// Source: inode(7).
+  private static let (others, group, setsGroup): (UInt32, UInt32, UInt32) = (0o2, 0o20, 0o2000)
+
+  /// Source: open(2); the same on x86_64 and arm64.
+  private static let O_PATH: Int32 = 0o10_000_000
+
+  private static let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+
+  /// Follows a link only once its owner is known, and never another one that was put in its place.
+  private static func open(_ path: String, links: Int) throws(Failure) -> Int32 {
+    let descriptor = unsafe Glibc.open(path, flags | O_NOFOLLOW)
+    if descriptor >= 0 { return descriptor }
+    guard errno == ELOOP || errno == ENOTDIR else { throw Failure("opening the directory", path) }
+    let link = unsafe Glibc.open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
+    guard link >= 0 else { throw Failure("opening the directory", path) }
+    defer { close(link) }
+    var status = stat()
+    guard unsafe fstat(link, &status) == 0 else { throw Failure("looking at", path) }
+    guard status.st_mode & S_IFMT == S_IFLNK, links > 0 else {
+      throw Failure(
+        .notADirectory, "\(path) is not a directory; name one, or a path where one can be made",
+        errno: status.st_mode & S_IFMT == S_IFLNK ? ELOOP : ENOTDIR)
+    }
+    guard isTrusted(status) else {
+      throw foreign(status, "the symbolic link \(path)")
+    }
+    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe buffer.withUnsafeMutableBytes { buffer in
+      unsafe readlinkat(link, "", buffer.baseAddress!, buffer.count)
+    }
+    guard count > 0 else { throw Failure("reading the symbolic link", path) }
+    let target = String(decoding: buffer[..<count], as: UTF8.self)
+    let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+    let next = target.hasPrefix("/") ? target : "\(parent)/\(target)"
+    do throws(Failure) {
+      return try open(try absolute(next), links: links - 1)
+    } catch {
+      guard error.errno == ENOENT || error.kind == .notADirectory else { throw error }
+      throw Failure(
+        .notADirectory,
+        "\(path) is a link to no directory; name one, or a path where one can be made",
+        errno: error.errno)
+    }
+  }
+
+  // MARK: - Making
+
+  /// Makes the directory and missing ones above it, each for this user alone.
+  private static func makeDirectories(_ path: String) throws(Failure) {
+    let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+    var status = stat()
+    if unsafe lstat(path, &status) == 0 { return }
+    let parentPath = String(path.dropLast(name.utf8.count + 1))
+    var parent = unsafe Glibc.open(parentPath.isEmpty ? "/" : parentPath, O_PATH | O_CLOEXEC)
+    if parent < 0, errno == ENOENT, !parentPath.isEmpty {
+      try makeDirectories(parentPath)
+      parent = unsafe Glibc.open(parentPath, O_PATH | O_CLOEXEC)
+    }
+    guard parent >= 0 else { throw Failure("making the directory", path) }
+    defer { close(parent) }
+    try make(name, in: parent, path: path)
+  }
+
+  /// Makes a directory for this user alone, whatever the umask; one that is there stays as it is.
+  ///
+  /// Mode and owner are set on the directory that was made, not on its name: whoever owns the parent may
+  /// put a link or another directory there meanwhile.
+  ///
+  /// - Parameter owner: gets a directory that root makes.
+  private static func make(
+    _ name: String, in parent: Int32, path: String, owner: DirectoryOwner? = nil
+  ) throws(Failure) {
+    guard unsafe mkdirat(parent, name, 0o700) == 0 else {
+      if errno == EEXIST { return }
+      throw Failure("making the directory", path)
+    }
+    // O_PATH needs no permission of the directory's, which the umask may have taken away.
+    let made = unsafe openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard made >= 0 else { return }
+    defer { close(made) }
+    var status = stat()
+    guard unsafe fstat(made, &status) == 0, status.st_uid == pm_file_user() else { return }
+    // fchmod(2) does not take such a descriptor.
+    if status.st_mode & 0o7777 != 0o700 { _ = unsafe chmod("/proc/self/fd/\(made)", 0o700) }
+    guard let owner else { return }
+    let descriptor = unsafe openat(made, ".", flags)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    // Root's own, moved here, has something in it.
+    if DirectoryNames.of(descriptor).isEmpty { owner.give(descriptor) }
+  }
+
+  // MARK: - Checks
+
+  /// Throws where another user than this one, root, and the database's owner could plant files in a
+  /// directory, or take them away.
+  private static func check(
+    _ descriptor: Int32, _ path: String, database: Int32? = nil
+  ) throws(Failure) {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { throw Failure("looking at", path) }
+    let mode = String(status.st_mode & 0o7777, radix: 8)
+    guard status.st_mode & others == 0 else {
+      throw Failure(
+        .writableByOthers,
+        "all users may write to the directory \(path) (mode \(mode)), and could plant or take dumps; "
+          + "chmod 700 \(path), or name a directory in it, such as \(path)/crashes")
+    }
+    guard status.st_mode & group == 0 || isShared(status) else {
+      throw Failure(
+        .writableByOthers,
+        "group \(status.st_gid) may write to the directory \(path) (mode \(mode)); chmod 700 \(path), "
+          + "or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
+    }
+    // Root may read anybody's database, but follows nobody else's links to it.
+    guard !isTrusted(status), !isShared(status), geteuid() != 0 else { return }
+    var above = stat()
+    if let database, unsafe fstat(database, &above) == 0, above.st_uid == status.st_uid { return }
+    throw foreign(status, "the directory \(path)")
+  }
+
+  private static func foreign(_ status: stat, _ object: String) -> Failure {
+    let user = pm_file_user()
+    return Failure(
+      .foreignOwner,
+      "\(object) belongs to user \(status.st_uid), this process is user \(user); give it to user "
+        + "\(user) or choose another path")
+  }
+
+  /// True for what belongs to this user or root, or to a user outside this user namespace: directories of
+  /// root and of the host's users are a container's usual volumes.
+  private static func isTrusted(_ status: stat) -> Bool {
+    status.st_uid == geteuid() || status.st_uid == pm_file_user() || status.st_uid == 0
+      || UserNamespace.isOutside(status.st_uid)
+  }
+
+  // MARK: - Groups
+
+  private static let groups = SharedGroups()
+
+  /// Lets this process use databases to which the members of a group may write.
+  ///
+  /// Directories that it makes or owns there get that group and mode 02770, files 0660.
+  package static func share(with group: UInt32) { groups.insert(group) }
+
+  /// True for a directory to which a group may write that this process shares databases with.
+  package static func isShared(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    guard groups.last != nil, unsafe fstat(descriptor, &status) == 0 else { return false }
+    return isShared(status)
+  }
+
+  private static func isShared(_ status: stat) -> Bool {
+    status.st_mode & (group | setsGroup) == group | setsGroup && groups.contains(status.st_gid)
+  }
+
+  /// Gives a directory to the group, if this process owns it and shares its databases.
+  private static func share(_ descriptor: Int32) {
+    var status = stat()
+    guard let shared = groups.last, unsafe fstat(descriptor, &status) == 0, !isShared(status),
+      status.st_uid == pm_file_user(), status.st_mode & others == 0
+    else { return }
+    // The group first: with the old one nobody else may write. A change of it takes setgid away.
+    guard fchown(descriptor, .max, shared) == 0 else { return }
+    _ = fchmod(descriptor, 0o2770)
+  }
+
+  /// The mode of new files in a directory.
+  package static func fileMode(in descriptor: Int32) -> UInt32 {
+    isShared(descriptor) ? 0o660 : 0o600
+  }
+}

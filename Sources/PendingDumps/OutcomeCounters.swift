@@ -1,0 +1,50 @@
+internal import Synchronization
+
+/// The number of dumps and reports that this process wrote, made and sent since its launch, for metrics.
+///
+/// ```swift
+/// for (outcome, count) in handler.counters.values {
+///   Gauge(label: "crash_reports", dimensions: [("outcome", outcome)]).record(count)
+/// }
+/// ```
+///
+/// A crash is counted by the process that makes its report.
+public struct OutcomeCounters: Sendable, Equatable {
+  /// Dumps of this process by `dumpWithoutCrash` and hang monitors.
+  public package(set) var written = 0
+  /// Dumps that became whole reports.
+  public package(set) var complete = 0
+  /// Dumps that became reports of what was left of them.
+  public package(set) var torn = 0
+  /// Runs without a dump that became reports of how they ended.
+  public package(set) var ended = 0
+  /// Conversions that failed and will be tried again.
+  public package(set) var failed = 0
+  /// Dumps that were set aside after the third failure.
+  public package(set) var quarantined = 0
+  /// Reports that a server has taken.
+  public package(set) var uploaded = 0
+  /// Uploads that failed and will be tried again.
+  public package(set) var uploadsDelayed = 0
+  /// Reports that a server or a review refused for good.
+  public package(set) var uploadsSkipped = 0
+
+  /// All of them by name, in the order above; the names stay as they are.
+  public var values: [(outcome: String, count: Int)] {
+    [
+      ("written", written), ("complete", complete), ("torn", torn), ("ended", ended),
+      ("failed", failed), ("quarantined", quarantined), ("uploaded", uploaded),
+      ("uploads-delayed", uploadsDelayed), ("uploads-skipped", uploadsSkipped),
+    ]
+  }
+
+  /// As they are now.
+  package static var current: OutcomeCounters { counters.withLock { $0 } }
+
+  /// Counts one.
+  package static func count(_ outcome: WritableKeyPath<OutcomeCounters, Int>) {
+    counters.withLock { $0[keyPath: outcome] += 1 }
+  }
+}
+
+private let counters = Mutex(OutcomeCounters())

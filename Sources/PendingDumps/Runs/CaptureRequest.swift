@@ -1,0 +1,67 @@
+internal import CSignalSafe
+internal import Glibc
+
+/// A request for a dump, as the value that is queued with the stop signal of a running process.
+///
+/// The lower half is a number by which the sender finds the dump: the last four bytes of its report
+/// ID. Source: sigqueue(3), si_value.
+package struct CaptureRequest: Sendable, Equatable {
+  /// The upper half but for its last bit: "PMc" and 0.
+  private static var magic: UInt64 { @_noLocks get { 0x504D_6300 &>> 1 } }
+
+  package let value: UInt64
+
+  package init(number: UInt32, stopsThreads: Bool) {
+    value = (Self.magic << 1 | (stopsThreads ? 1 : 0)) << 32 | UInt64(number)
+  }
+
+  /// Takes the value of a signal; nil if it is none of ours.
+  @_noLocks
+  package init?(value: UInt64) {
+    guard value &>> 33 == CaptureRequest.magic else { return nil }
+    self.value = value
+  }
+
+  package var number: UInt32 { @_noLocks get { UInt32(truncatingIfNeeded: value) } }
+  /// Whether other threads are stopped meanwhile.
+  package var stopsThreads: Bool { @_noLocks get { value &>> 32 & 1 == 1 } }
+
+  /// The end of the text of the report ID.
+  package var reportIDSuffix: String {
+    (0..<4).map { index in
+      let byte = UInt8(truncatingIfNeeded: number >> UInt32(truncatingIfNeeded: 8 &* index))
+      return [byte >> 4, byte & 15].map { String($0, radix: 16) }.joined()
+    }.joined()
+  }
+}
+
+/// A process by a descriptor, which never stands for a later process of the same ID.
+package struct ProcessDescriptor: ~Copyable {
+  private let descriptor: Int32
+
+  /// Opens it.
+  ///
+  /// - Throws: `SystemError`: ESRCH without such a process, ENOSYS before Linux 5.3.
+  package init(_ processID: Int32) throws(SystemError) {
+    let result = pm_open_process(processID)
+    guard result >= 0 else { throw SystemError(errno: 0 &- result) }
+    descriptor = result
+  }
+
+  deinit { close(descriptor) }
+
+  /// Queues a request with a signal, which ends a process that has no handler for it.
+  ///
+  /// - Throws: `SystemError`: EPERM for another user's process.
+  package borrowing func queue(
+    _ request: CaptureRequest, signal: Int32
+  ) throws(SystemError) {
+    let result = pm_queue_signal(descriptor, signal, request.value)
+    guard result == 0 else { throw SystemError(errno: result) }
+  }
+
+  /// The error of a system call.
+  package struct SystemError: Error {
+    package let errno: Int32
+  }
+}

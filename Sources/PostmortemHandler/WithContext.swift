@@ -1,0 +1,21 @@
+internal import CrashHandler
+
+/// Runs an asynchronous operation with a named value that reports show; see the other `withContext`.
+///
+/// The operation runs where the caller does. Apart from the other: a program that links the module
+/// `CrashHandler` alone does not get the runtime of Swift concurrency by it.
+///
+/// - Parameters:
+///   - name: at most 64 bytes.
+///   - value: text, in UTF-8.
+/// - Returns: the operation's result.
+/// - Throws: the operation's error.
+///
+/// Source: Swift Evolution SE-0311, task-local values.
+public func withContext<Result: ~Copyable, Failure: Error>(
+  _ name: StaticString, _ value: String, operation: () async throws(Failure) -> Result
+) async throws(Failure) -> Result {
+  let scope = ContextScope(name, value)
+  defer { scope.end() }
+  return try await operation()
+}

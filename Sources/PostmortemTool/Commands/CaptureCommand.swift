@@ -1,0 +1,189 @@
+internal import CrashConverter
+internal import CrashHandler
+internal import Foundation
+internal import IntermediateDump
+internal import PendingDumps
+
+/// The subcommand `postmortem capture PID`.
+enum CaptureCommand: Subcommand {
+  static let name = "capture"
+  static let summary = "take a dump of a running process, which goes on, and make a report of it"
+  static let help = """
+    Has the crash handler of a running process take a dump; the process goes on.
+
+    Usage: postmortem capture PID [--all-threads] [--database DIR] [--timeout SECONDS] [--json]
+
+    Sends the signal by which the handler stops threads, with a request. The thread that gets it, mostly
+    the main thread, writes the dump, which takes milliseconds and stops that thread alone: a call of poll,
+    epoll_wait or nanosleep that it was in may end with EINTR. Of other threads those that wait have
+    stacks. The dump becomes a report, marked as requested, in the process's database.
+
+    A signal without a handler would end the process. So nothing is sent unless its run record (process
+    ID, start time, start of stack) and the signals that /proc/PID/status shows as caught say that the
+    handler is there at that moment. Refused too: a forked worker, which has no run record; a process that is
+    stopped, blocks the signal in every thread, or has HandlerOptions.takesDumpRequests off. Two
+    things cannot be seen from outside: an exec in the microseconds between that look and the signal, and a
+    handler of the program's own that has taken the place of ours.
+
+      --all-threads      stop the other threads during the dump, so that those that run have stacks too;
+                         each may see EINTR as above
+      --database DIR     refuse a process whose database is another one
+      --timeout SECONDS  how long to wait for the dump, 10 by default. A dump that is requested in the
+                         middle of another one, or of a crash, is not taken
+      --json             print what process --json prints of one dump
+
+    Needs the process's user, or root. Exit status: 0 there is a report, 1 there is none, 64 wrong usage.
+
+    """
+
+  static func run(_ words: [String]) throws {
+    let arguments = try Arguments(
+      words, flags: ["--all-threads", "--json"], options: ["--database", "--timeout"],
+      operands: 1...1, help: help)
+    let word = arguments.operands[0]
+    guard let processID = Int32(word), processID > 0 else {
+      throw ToolError.usage("'\(word.escapedForMessage)' is not a process ID", help: help)
+    }
+    let seconds = try arguments.integer("--timeout", in: 1...3600, help: help) ?? 10
+    let request = CaptureRequest(
+      number: .random(in: 1 ... .max), stopsThreads: arguments.has("--all-threads"))
+    let process = try RequestedProcess(processID, database: arguments["--database"])
+    try process.send(request)
+    let reportID = try process.wait(for: request, seconds: seconds)
+    let processed = try processIntermediateDump(reportID, database: process.database)
+    guard let processed else {
+      return Terminal.print(
+        "report \(reportID), made by another converter; "
+          + "postmortem show \(process.database.quotedForShell)\n")
+    }
+    if arguments.has("--json") {
+      Terminal.print(try JSON.text(of: ProcessedEntry(processed)))
+    } else {
+      Terminal.print(processed.line(database: process.database) + "\n")
+    }
+    guard processed.outcome.kind == .complete else { throw ToolError.printed }
+  }
+}
+
+/// A process that is known to take requests.
+private struct RequestedProcess: ~Copyable {
+  let database: String
+  private let processID: Int32
+  private let descriptor: ProcessDescriptor
+  private let record: RunRecord
+  private let signal: Int32
+  /// The directory of pending dumps, as this process reaches it.
+  private let directory: String
+
+  /// Opens the process first, so that all that is looked at afterwards is of the one that gets the signal.
+  init(_ processID: Int32, database path: String?) throws(ToolError) {
+    let opened = try Self.open(processID)
+    let found = try HandledProcess(processID)
+    guard let file = found.file, let directory = found.directory, let database = found.database
+    else {
+      throw ToolError("process \(processID) holds no locked file: no crash handler lives in it")
+    }
+    if let path, !Self.isSame(path, database) {
+      throw ToolError("the database of process \(processID) is \(database.escapedForMessage)")
+    }
+    guard let record = found.record, !file.isDeleted else {
+      throw ToolError("process \(processID) has no run record: see postmortem doctor")
+    }
+    guard record.takesRequests, let signal = record.signals.map({ Int32(bitPattern: $0.stop) })
+    else {
+      throw ToolError("process \(processID) takes no requests for dumps")
+    }
+    descriptor = opened
+    self.processID = processID
+    (self.record, self.signal) = (record, signal)
+    (self.directory, self.database) = (directory, database)
+  }
+
+  private static func open(_ processID: Int32) throws(ToolError) -> ProcessDescriptor {
+    do throws(ProcessDescriptor.SystemError) {
+      return try ProcessDescriptor(processID)
+    } catch {
+      throw ToolError("process \(processID): \(ToolError.text(error.errno))")
+    }
+  }
+
+  private static func isSame(_ path: String, _ other: String) -> Bool {
+    func identity(_ path: String) -> [UInt64] {
+      var status = stat()
+      return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []
+    }
+    return identity(DatabaseDirectory.place(path)) == identity(other)
+  }
+
+  /// Sends the request, right after the last look.
+  func send(_ request: CaptureRequest) throws(ToolError) {
+    try check()
+    do throws(ProcessDescriptor.SystemError) {
+      try descriptor.queue(request, signal: signal)
+    } catch {
+      throw ToolError("process \(processID): \(ToolError.text(error.errno))")
+    }
+  }
+
+  /// Checks that the process is the one of the run record and has a handler for the signal.
+  private func check() throws(ToolError) {
+    func refuse(_ reason: String) -> ToolError {
+      ToolError("process \(processID) \(reason); nothing was sent")
+    }
+    let threads = ThreadSignals.threads(of: "\(processID)")
+    guard threads.contains(where: { !$0.blocked.contains(signal) }) else {
+      throw refuse("blocks signal \(signal) in every thread")
+    }
+    guard case .found(let found) = ProcessProbe.look(at: UInt32(bitPattern: processID)),
+      !found.hasEnded
+    else { throw refuse("has ended") }
+    if [UInt8(ascii: "T"), UInt8(ascii: "t")].contains(found.state) { throw refuse("is stopped") }
+    // Of another time namespace start times are shifted.
+    let isSameTime = record.timeNamespace == HostIdentity.current().timeNamespace
+    guard !isSameTime || found.startTime == record.startTime,
+      found.stackStart == record.stackStart, found.stackStart != 0
+    else { throw refuse("is not the one of its run record: another program has taken its place") }
+    guard let now = ThreadSignals(process: "\(processID)"),
+      UInt32(bitPattern: now.innermostID) == record.processID
+    else { throw refuse("is not the one of its run record") }
+    guard now.caught.contains(signal) else {
+      throw refuse("does not catch signal \(signal) any more")
+    }
+  }
+
+  /// Waits until the dump lies there, whole, or a converter has it.
+  ///
+  /// - Throws: `ToolError` after the deadline.
+  func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while ContinuousClock.now < deadline {
+      if let reportID = answer(to: request) { return reportID }
+      usleep(10_000)
+    }
+    let waits = Self.isPending(signal, SystemFile.text("/proc/\(processID)/status") ?? "")
+    throw ToolError(
+      "process \(processID) left no dump in \(seconds) s: "
+        + (waits
+          ? "signal \(signal) still waits for a thread that takes it"
+          : "it may be in the middle of another dump, have no descriptor left, or have a handler of its "
+            + "own for signal \(signal)"))
+  }
+
+  private func answer(to request: CaptureRequest) -> ReportID? {
+    let names = InputFile.names(in: directory).compactMap(PendingDumpName.init(fileName:))
+    let suffix = request.reportIDSuffix
+    let pending = names.first {
+      $0.role == .finished && $0.reportID.description.hasSuffix(suffix)
+    }
+    if let pending { return pending.reportID }
+    return InputFile.names(in: database + "/pending").lazy.filter { $0.hasSuffix(suffix + ".dmp") }
+      .compactMap { ReportID(String($0.dropLast(4))) }.first
+  }
+
+  /// Whether the text of proc_pid_status(5) has the signal among those that wait for the process.
+  private static func isPending(_ signal: Int32, _ status: String) -> Bool {
+    let line = status.split(separator: "\n").first { $0.hasPrefix("ShdPnd:") }
+    let mask = line.flatMap { UInt64($0.dropFirst(7).drop { $0 == "\t" }, radix: 16) } ?? 0
+    return SignalSet(mask: mask).contains(signal)
+  }
+}

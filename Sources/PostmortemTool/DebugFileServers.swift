@@ -1,0 +1,145 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import CrashReportUpload
+internal import Foundation
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Debug files from the debuginfod servers that `DEBUGINFOD_URLS` names.
+///
+/// They are kept where elfutils and gdb keep theirs. A file is used only if its build ID is that in the
+/// dump, as any other. Source: debuginfod(8), debuginfod_find_debuginfo(3), "ENVIRONMENT VARIABLES",
+/// "CACHE".
+struct DebugFileServers {
+  /// Of one report: more than that are not asked for.
+  private static let maximumModules = 32
+  /// Seconds for which the answer that there is no such file is believed.
+  private static let believed: Int64 = 600
+
+  /// The cache.
+  let directory: String
+  private let urls: [String]
+  private let download: FileDownload
+
+  /// - Returns: nil where no server is named, or there is no place for a cache.
+  init?(environment: [String: String] = ProcessInfo.processInfo.environment) {
+    let words = environment["DEBUGINFOD_URLS"]?.split(separator: " ").map(String.init) ?? []
+    urls = words.filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
+    // A program with rights that its user does not have believes no environment.
+    guard !urls.isEmpty, geteuid() == getuid(), getegid() == getgid() else { return nil }
+    if let path = environment["DEBUGINFOD_CACHE_PATH"], path.hasPrefix("/") {
+      directory = path
+    } else if let caches = environment["XDG_CACHE_HOME"], caches.hasPrefix("/") {
+      directory = caches + "/debuginfod_client"
+    } else if let home = environment["HOME"], home.hasPrefix("/") {
+      directory = home + "/.cache/debuginfod_client"
+    } else {
+      return nil
+    }
+    func number(_ name: String, or other: Int) -> Int {
+      environment[name].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? other
+    }
+    download = FileDownload(
+      maximumSize: Int64(number("DEBUGINFOD_MAXSIZE", or: 2 << 30)),
+      timeout: number("DEBUGINFOD_TIMEOUT", or: 90),
+      deadline: number("DEBUGINFOD_MAXTIME", or: 600))
+  }
+
+  /// Gets the debug files of modules that frames of a report lie in and whose lines are not known.
+  ///
+  /// - Returns: true if there are files now that may name more.
+  func fetch(for report: CrashReport) -> Bool {
+    var wanted: [ModuleSnapshot] = []
+    for frame in report.threads.flatMap(\.frames) where frame.sourceLocation == nil {
+      guard let module = report.snapshot.modules.module(of: frame), module.buildID.count > 1,
+        !module.path.hasPrefix("["), !wanted.contains(where: { $0.buildID == module.buildID })
+      else { continue }
+      wanted.append(module)
+    }
+    return wanted.prefix(Self.maximumModules).count { fetch($0) } > 0
+  }
+
+  /// - Returns: true if the file is there now.
+  private func fetch(_ module: ModuleSnapshot) -> Bool {
+    let folder = "\(directory)/\(module.buildID.hexadecimal)"
+    let path = folder + "/debuginfo"
+    if let known = try? FileManager.default.attributesOfItem(atPath: path) {
+      let age = -((known[.modificationDate] as? Date)?.timeIntervalSinceNow ?? 0)
+      if (known[.size] as? Int ?? 0) > 0 { return true }
+      // An empty file stands for none.
+      if age < Double(Self.believed) { return false }
+    }
+    do {
+      try makeDirectories(folder)
+      let parent = try Directory(path: folder)
+      let file = try parent.createTemporary("debuginfo")
+      do {
+        let isFound = try get(module, to: file.descriptor)
+        _ = try parent.rename(file.name, to: parent, "debuginfo", replacing: true)
+        return isFound
+      } catch {
+        try? parent.remove(file.name)
+        throw error
+      }
+    } catch {
+      Terminal.printError("no debug file of \(module.name): \(error)")
+      return false
+    }
+  }
+
+  private func makeDirectories(_ path: String) throws(ToolError) {
+    for index in path.indices.dropFirst() where path[index] == "/" {
+      _ = unsafe mkdir(String(path[..<index]), 0o700)
+    }
+    guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
+      throw ToolError(path: path, ToolError.text(errno))
+    }
+  }
+
+  /// - Returns: false if no server has it.
+  private func get(_ module: ModuleSnapshot, to descriptor: Int32) throws(UploadError) -> Bool {
+    var failure: UploadError?
+    for url in urls {
+      let server = url.hasSuffix("/") ? String(url.dropLast()) : url
+      let progress = DownloadProgress("debug file of \(module.name) from \(server)")
+      defer { progress.end() }
+      do {
+        let status = try download.run(
+          "\(server)/buildid/\(module.buildID.hexadecimal)/debuginfo", to: descriptor
+        ) { progress.show($0) }
+        if status == 200 { return true }
+        guard status == 404 else {
+          failure = UploadError(.noAnswer, "\(server) answered \(status)")
+          continue
+        }
+      } catch {
+        failure = UploadError(.noAnswer, "\(server): \(error.context)")
+        guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
+          throw error
+        }
+      }
+    }
+    if let failure { throw failure }
+    return false
+  }
+}
+
+/// One line on a terminal that tells how much has come.
+private final class DownloadProgress {
+  private let subject: String
+  private let isShown = isatty(STDERR_FILENO) == 1
+  private var shown: Int64 = -1
+
+  init(_ subject: String) { self.subject = subject }
+
+  func show(_ bytes: Int64) {
+    guard isShown, bytes >> 20 != shown else { return }
+    shown = bytes >> 20
+    Terminal.printProgress("\r\(subject): \(shown) MiB")
+  }
+
+  func end() {
+    if shown >= 0 { Terminal.printProgress("\r\u{1B}[K") }
+  }
+}

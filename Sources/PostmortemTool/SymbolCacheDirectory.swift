@@ -1,0 +1,91 @@
+internal import CrashReportDatabase
+internal import Foundation
+internal import Stackwalk
+
+/// The symbol cache of this user: a directory of small files, of which the oldest are removed.
+///
+/// Used only where it, and the directory around it, are this user's alone to write.
+final class SymbolCacheDirectory: SymbolStore {
+  /// Set to turn the cache off, whatever its value.
+  static let variable = "POSTMORTEM_NO_SYMBOL_CACHE"
+  private static let maximumFileSize = 4 << 20
+  private let maximumSize: Int64
+
+  private let directory: Directory
+
+  /// Opens the directory; makes it, for this user alone, where it is missing.
+  ///
+  /// - Parameters:
+  ///   - environment: has `XDG_CACHE_HOME`, or `HOME` for `~/.cache`.
+  ///   - maximumSize: bytes of all files.
+  /// - Returns: nil if it is turned off, of another user, or cannot be made.
+  init?(
+    environment: [String: String] = ProcessInfo.processInfo.environment,
+    maximumSize: Int64 = 64 << 20
+  ) {
+    // A program with rights that its user does not have believes no environment.
+    guard environment[Self.variable] == nil, geteuid() == getuid(), getegid() == getgid() else {
+      return nil
+    }
+    let caches: String
+    if let given = environment["XDG_CACHE_HOME"], given.hasPrefix("/") {
+      caches = given
+    } else if let home = environment["HOME"], home.hasPrefix("/") {
+      caches = home + "/.cache"
+      if Self.isOwn(home) { _ = unsafe mkdir(caches, 0o700) }
+    } else {
+      return nil
+    }
+    guard Self.isOwn(caches), let parent = try? Directory(path: caches),
+      let directory = try? parent.subdirectory("postmortem", create: true),
+      Self.isOwn(directory.descriptor, mask: 0o077)
+    else { return nil }
+    self.directory = directory
+    self.maximumSize = maximumSize
+  }
+
+  private static func isOwn(_ path: String) -> Bool {
+    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return isOwn(descriptor, mask: 0o022)
+  }
+
+  /// True if this user owns a directory, and nobody else has the rights of a mask.
+  private static func isOwn(_ descriptor: Int32, mask: UInt32) -> Bool {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 && status.st_uid == geteuid()
+      && status.st_mode & mask == 0
+  }
+
+  func contents(of name: String) -> [UInt8]? {
+    directory.smallFile(name, limit: Self.maximumFileSize)
+  }
+
+  func replace(_ name: String, with bytes: [UInt8]) {
+    guard bytes.count <= Self.maximumFileSize, let file = try? directory.createTemporary(name)
+    else { return }
+    do {
+      // Not synchronised: after a power cut its digest is wrong, and it is made again.
+      try file.write(bytes)
+      _ = try directory.rename(file.name, to: directory, name, replacing: true)
+      removeOldest()
+    } catch {
+      try? directory.remove(file.name)
+    }
+  }
+
+  /// Removes files until the rest is small enough; what another process removes meanwhile is gone.
+  private func removeOldest() {
+    var files = ((try? directory.names()) ?? []).compactMap { name in
+      directory.status(of: name).map { (name: name, status: $0) }
+    }
+    var total = files.reduce(Int64(0)) { $0 &+ $1.status.size }
+    guard total > maximumSize else { return }
+    files.sort { $0.status.modificationTime < $1.status.modificationTime }
+    for (name, status) in files where total > maximumSize {
+      try? directory.remove(name)
+      total &-= status.size
+    }
+  }
+}

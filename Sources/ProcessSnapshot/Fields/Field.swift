@@ -1,0 +1,255 @@
+package import IntermediateDump
+
+/// A key that is bound, with the kinds and the size that it must have in the schema; a test compares
+/// them.
+package struct BoundKey: Sendable {
+  package let key: IntermediateDumpKey
+  package let kinds: IntermediateDumpKeyKinds
+  package let size: Int?
+}
+
+/// One key of the schema bound to a part of a type, for reading and for writing.
+package struct Field<Root>: Sendable {
+  package typealias Path<Value> = any WritableKeyPath<Root, Value> & Sendable
+
+  /// The key, then those of the maps in it.
+  package let keys: [BoundKey]
+  /// Whether a map without it is none.
+  let isRequired: Bool
+  /// Takes the value if the map has it, and else leaves what is there; false for the latter.
+  package let read: @Sendable (IntermediateDumpMap, inout Root) -> Bool
+  package let write: @Sendable (Root, inout IntermediateDumpWriter) -> Void
+
+  /// Binds a key in a way of its own.
+  package init(
+    _ key: IntermediateDumpKey, _ kinds: IntermediateDumpKeyKinds, size: Int? = nil,
+    nested: [BoundKey] = [], isRequired: Bool = false,
+    read: @escaping @Sendable (IntermediateDumpMap, inout Root) -> Bool,
+    write: @escaping @Sendable (Root, inout IntermediateDumpWriter) -> Void
+  ) {
+    self.init(
+      keys: [BoundKey(key: key, kinds: kinds, size: size)] + nested, isRequired: isRequired,
+      read: read, write: write)
+  }
+
+  private init(
+    keys: [BoundKey], isRequired: Bool,
+    read: @escaping @Sendable (IntermediateDumpMap, inout Root) -> Bool,
+    write: @escaping @Sendable (Root, inout IntermediateDumpWriter) -> Void
+  ) {
+    self.keys = keys
+    self.isRequired = isRequired
+    self.read = read
+    self.write = write
+  }
+
+  // MARK: - Properties
+
+  /// A value that may be missing.
+  package static func optional<Value: FieldValue>(
+    _ key: IntermediateDumpKey, _ path: Path<Value?>
+  ) -> Field {
+    Field(key, Value.kinds, size: Value.storedSize) { map, root in
+      guard let value = Value(key, in: map) else { return false }
+      root[keyPath: path] = value
+      return true
+    } write: { root, writer in
+      writer.write(key, root[keyPath: path])
+    }
+  }
+
+  /// A value that is always written; where it is missing, what was there stays.
+  package static func value<Value: FieldValue>(
+    _ key: IntermediateDumpKey, _ path: Path<Value>
+  ) -> Field {
+    property(key, path, isRequired: false)
+  }
+
+  /// A value without which nothing is made of a map.
+  package static func required<Value: FieldValue>(
+    _ key: IntermediateDumpKey, _ path: Path<Value>
+  ) -> Field {
+    property(key, path, isRequired: true)
+  }
+
+  private static func property<Value: FieldValue>(
+    _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool
+  ) -> Field {
+    Field(key, Value.kinds, size: Value.storedSize, isRequired: isRequired) { map, root in
+      guard let value = Value(key, in: map) else { return false }
+      root[keyPath: path] = value
+      return true
+    } write: { root, writer in
+      root[keyPath: path].write(key, to: &writer)
+    }
+  }
+
+  /// One byte, 1 for true; false is not written.
+  package static func flag(_ key: IntermediateDumpKey, _ path: Path<Bool>) -> Field {
+    Field(key, [.unsigned], size: 1) { map, root in
+      guard let code = map.unsigned(key) else { return false }
+      root[keyPath: path] = code != 0
+      return true
+    } write: { root, writer in
+      if root[keyPath: path] { writer.unsigned(key, 1, width: 1) }
+    }
+  }
+
+  /// Lines of one text, which is missing where there are none; a line feed inside one becomes a blank.
+  package static func lines(_ key: IntermediateDumpKey, _ path: Path<[String]>) -> Field {
+    Field(key, [.text]) { map, root in
+      guard let text = map.text(key) else { return false }
+      root[keyPath: path] = text.split(separator: "\n").map(String.init)
+      return true
+    } write: { root, writer in
+      let lines = root[keyPath: path]
+      if !lines.isEmpty { writer.text(key, lines.asOneText) }
+    }
+  }
+
+  // MARK: - Maps and arrays
+
+  /// Fields of the same type that lie in a map of their own; of several such maps all count, the
+  /// later ones before the earlier.
+  package static func group(_ key: IntermediateDumpKey, _ fields: [Field]) -> Field {
+    Field(key, [.map], nested: fields.flatMap(\.keys)) { map, root in
+      let maps = map.maps(key)
+      for map in maps {
+        for field in fields { _ = field.read(map, &root) }
+      }
+      return !maps.isEmpty
+    } write: { root, writer in
+      writer.startMap(key)
+      for field in fields { field.write(root, &writer) }
+      writer.end()
+    }
+  }
+
+  /// A map that may be missing; of several the first counts.
+  package static func map<Value>(
+    _ key: IntermediateDumpKey, _ path: Path<Value?>, _ fields: MapFields<Value>
+  ) -> Field {
+    Field(key, [.map], nested: fields.keys) { map, root in
+      guard let value = map.map(key).flatMap(fields.value(of:)) else { return false }
+      root[keyPath: path] = value
+      return true
+    } write: { root, writer in
+      guard let value = root[keyPath: path] else { return }
+      writer.map(key, value, fields)
+    }
+  }
+
+  /// Maps of one kind; of several such arrays all count.
+  ///
+  /// - Parameter limit: how many elements are read at most.
+  package static func array<Value>(
+    _ key: IntermediateDumpKey, of element: IntermediateDumpKey, _ path: Path<[Value]>,
+    _ fields: MapFields<Value>, limit: Int = .max
+  ) -> Field {
+    let nested = [BoundKey(key: element, kinds: [.map], size: nil)] + fields.keys
+    return Field(key, [.array], nested: nested) { map, root in
+      let maps = map.elements(key)
+      guard !maps.isEmpty else { return false }
+      root[keyPath: path] = maps.prefix(limit).compactMap(fields.value(of:))
+      return true
+    } write: { root, writer in
+      writer.array(key, of: element, root[keyPath: path], fields)
+    }
+  }
+
+  /// A part of this type, in the same map, which has one if it has the part's required keys.
+  package static func part<Value>(_ path: Path<Value?>, _ fields: MapFields<Value>) -> Field {
+    Field(keys: fields.keys, isRequired: false) { map, root in
+      guard let value = fields.value(of: map) else { return false }
+      root[keyPath: path] = value
+      return true
+    } write: { root, writer in
+      if let value = root[keyPath: path] { fields.write(value, to: &writer) }
+    }
+  }
+
+  /// The fields of a part of this type, in the same map.
+  package static func within<Value>(_ path: Path<Value>, _ fields: MapFields<Value>) -> [Field] {
+    fields.all.map { field in
+      Field(keys: field.keys, isRequired: field.isRequired) { map, root in
+        field.read(map, &root[keyPath: path])
+      } write: { root, writer in
+        field.write(root[keyPath: path], &writer)
+      }
+    }
+  }
+}
+
+/// Binds each key of a map of a dump to a property, once.
+package struct MapFields<Value: Sendable>: Sendable {
+  /// The value of a map without any key.
+  private let blank: Value
+  package let all: [Field<Value>]
+
+  package var keys: [BoundKey] { all.flatMap(\.keys) }
+
+  package init(_ blank: Value, _ all: [Field<Value>]) {
+    self.blank = blank
+    self.all = all
+  }
+
+  /// Makes a value of a map; nil where a required key is missing.
+  package func value(of map: IntermediateDumpMap) -> Value? {
+    var value = blank
+    return read(map, into: &value) ? value : nil
+  }
+
+  /// Takes what a map has, and leaves the rest as it is; false where a required key is missing.
+  @discardableResult
+  package func read(_ map: IntermediateDumpMap, into value: inout Value) -> Bool {
+    var isWhole = true
+    for field in all where !field.read(map, &value) && field.isRequired { isWhole = false }
+    return isWhole
+  }
+
+  package func write(_ value: Value, to writer: inout IntermediateDumpWriter) {
+    for field in all { field.write(value, &writer) }
+  }
+}
+
+extension IntermediateDumpMap {
+  /// Every map written under a key, in file order.
+  package func maps(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
+    entries.compactMap { entry in
+      guard entry.key == key.rawValue, case .map(let map) = entry.value else { return nil }
+      return map
+    }
+  }
+
+  /// The maps of every array written under a key, in file order.
+  package func elements(_ key: IntermediateDumpKey) -> [IntermediateDumpMap] {
+    entries.flatMap { entry -> [IntermediateDumpMap] in
+      guard entry.key == key.rawValue, case .array(let elements) = entry.value else { return [] }
+      return elements.compactMap { element in
+        guard case .map(let map) = element.value else { return nil }
+        return map
+      }
+    }
+  }
+}
+
+extension IntermediateDumpWriter {
+  package mutating func map<Value>(
+    _ key: IntermediateDumpKey, _ value: Value, _ fields: MapFields<Value>
+  ) {
+    startMap(key)
+    fields.write(value, to: &self)
+    end()
+  }
+
+  /// Writes an array of maps; nothing for an empty one.
+  package mutating func array<Value>(
+    _ key: IntermediateDumpKey, of element: IntermediateDumpKey, _ values: [Value],
+    _ fields: MapFields<Value>
+  ) {
+    guard !values.isEmpty else { return }
+    startArray(key)
+    for value in values { map(element, value, fields) }
+    end()
+  }
+}

@@ -1,0 +1,118 @@
+package import IntermediateDump
+
+/// A value that a property of a dump can hold.
+package protocol FieldValue: Sendable {
+  /// Reads a key's value; nil where the map lacks it, or has it in a shape that this type does not
+  /// take.
+  init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap)
+
+  func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter)
+
+  /// The kinds of keys that such a value is stored under.
+  static var kinds: IntermediateDumpKeyKinds { get }
+  /// Bytes of a stored value; nil for any number.
+  static var storedSize: Int? { get }
+}
+
+extension FieldValue {
+  package static var storedSize: Int? { nil }
+}
+
+extension IntermediateDumpMap {
+  /// A key's value; nil where the map lacks it, or has it in another shape.
+  package subscript<Value: FieldValue>(key: IntermediateDumpKey) -> Value? {
+    Value(key, in: self)
+  }
+}
+
+extension IntermediateDumpWriter {
+  /// Writes a value, for ordinary code; nothing where it is nil.
+  package mutating func write(_ key: IntermediateDumpKey, _ value: (some FieldValue)?) {
+    value?.write(key, to: &self)
+  }
+}
+
+// Integers are stored in their own width, and read from any width if they fit.
+extension FieldValue where Self: FixedWidthInteger {
+  package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
+    let value =
+      Self.isSigned
+      ? map.signed(key).flatMap(Self.init(exactly:))
+      : map.unsigned(key).flatMap(Self.init(exactly:))
+    guard let value else { return nil }
+    self = value
+  }
+
+  package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
+    writer.unsigned(key, UInt64(truncatingIfNeeded: self), width: Self.bitWidth / 8)
+  }
+
+  package static var kinds: IntermediateDumpKeyKinds {
+    isSigned ? [.signed, .time] : [.unsigned, .address]
+  }
+  package static var storedSize: Int? { bitWidth / 8 }
+}
+
+extension UInt8: FieldValue {}
+extension UInt32: FieldValue {}
+extension UInt64: FieldValue {}
+extension Int32: FieldValue {}
+extension Int64: FieldValue {}
+
+// An enum is stored as its number; one that this version does not know is nil.
+extension FieldValue where Self: RawRepresentable, RawValue: FieldValue {
+  package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
+    guard let code = RawValue(key, in: map) else { return nil }
+    self.init(rawValue: code)
+  }
+
+  package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
+    rawValue.write(key, to: &writer)
+  }
+
+  package static var kinds: IntermediateDumpKeyKinds { RawValue.kinds }
+  package static var storedSize: Int? { RawValue.storedSize }
+}
+
+extension String: FieldValue {
+  package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
+    guard let text = map.text(key) else { return nil }
+    self = text
+  }
+
+  package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
+    writer.text(key, self)
+  }
+
+  package static var kinds: IntermediateDumpKeyKinds { [.text] }
+}
+
+// Text too, whose bytes are to be kept as they are.
+extension [UInt8]: FieldValue {
+  package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
+    guard let data = map.data(key) else { return nil }
+    self.init(data)
+  }
+
+  package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
+    writer.bytes(key, self)
+  }
+
+  package static var kinds: IntermediateDumpKeyKinds { [.bytes, .text] }
+}
+
+extension ReportID: FieldValue {
+  package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
+    guard let data = map.data(key) else { return nil }
+    self.init(bytes: data)
+  }
+
+  package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
+    writer.bytes(key, bytes)
+  }
+
+  package static var kinds: IntermediateDumpKeyKinds { [.bytes] }
+  package static var storedSize: Int? { 16 }
+}
+
+extension ReportPrivacy: FieldValue {}

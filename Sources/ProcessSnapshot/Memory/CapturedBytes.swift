@@ -1,0 +1,132 @@
+package import IntermediateDump
+
+/// Captured memory, as pieces of the dump that holds it: nothing is copied until it is read, and nothing
+/// sanitised.
+package struct CapturedBytes: Sendable {
+  private struct Piece {
+    let source: DumpBytes
+    /// Its place in the source.
+    var range: Range<Int>
+    /// Its place in the whole.
+    var start: Int
+    /// Nil where the bytes are as they were captured.
+    var words: SanitizedWords?
+
+    /// The part in a range of the whole; nil if there is none.
+    func part(_ wanted: Range<Int>) -> Piece? {
+      let low = max(0, wanted.lowerBound - start)
+      let high = min(range.count, wanted.upperBound - start)
+      guard low < high else { return nil }
+      var part = self
+      part.range = range.lowerBound + low..<range.lowerBound + high
+      return part
+    }
+
+    func slice() -> ArraySlice<UInt8>? {
+      words.map { $0.slice(range, of: source) } ?? source.slice(range)
+    }
+
+    func forEachSlice<Failure: Error>(
+      _ body: (ArraySlice<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+      guard let words else { return try source.forEachSlice(of: range, body) }
+      var place = range.lowerBound
+      while place < range.upperBound {
+        let end = min(range.upperBound, place + 1 << 16)
+        guard let slice = words.slice(place..<end, of: source) else { return false }
+        try body(slice)
+        place = end
+      }
+      return true
+    }
+  }
+
+  private var pieces: [Piece] = []
+  package private(set) var count = 0
+
+  init(_ bytes: [UInt8]) { self.init(of: DumpBytes(bytes), 0..<bytes.count) }
+
+  /// Takes a range of a dump, all of which lies in it.
+  package init(of source: DumpBytes, _ range: Range<Int>) {
+    pieces = [Piece(source: source, range: range, start: 0)]
+    count = range.count
+  }
+
+  private init() {}
+
+  /// The same with the words replaced that a filter does not keep.
+  ///
+  /// - Parameter address: of the first byte. A word that reaches across two pieces is replaced.
+  func sanitized(at address: Address, by filter: WordFilter) -> CapturedBytes {
+    var result = self
+    for index in pieces.indices where pieces[index].words == nil {
+      result.pieces[index].words = SanitizedWords(
+        filter: filter, whole: pieces[index].range,
+        address: address &+ UInt64(pieces[index].start))
+    }
+    return result
+  }
+
+  /// Appends the bytes of another from an offset on.
+  mutating func append(_ other: CapturedBytes, from offset: Int) {
+    for piece in other.pieces {
+      guard var part = piece.part(offset..<other.count) else { continue }
+      part.start = count
+      pieces.append(part)
+      count += part.range.count
+    }
+  }
+
+  /// The part in a range, which must lie in it.
+  func part(_ range: Range<Int>) -> CapturedBytes {
+    var part = CapturedBytes()
+    forEachPiece(of: range) { piece in
+      var piece = piece
+      piece.start = part.count
+      part.pieces.append(piece)
+      part.count += piece.range.count
+      return true
+    }
+    return part
+  }
+
+  /// Reads a range; nil outside, and where the dump's file cannot be read.
+  package func slice(_ range: Range<Int>) -> ArraySlice<UInt8>? {
+    guard range.lowerBound >= 0, range.upperBound <= count else { return nil }
+    var slice: ArraySlice<UInt8> = []
+    var isWhole = true
+    forEachPiece(of: range) { piece in
+      guard let bytes = piece.slice() else {
+        isWhole = false
+        return false
+      }
+      if slice.isEmpty { slice = bytes } else { slice += bytes }
+      return true
+    }
+    return isWhole ? slice : nil
+  }
+
+  /// Passes a range from front to back in slices that are not kept.
+  ///
+  /// - Returns: false if a part of it cannot be read.
+  package func forEachSlice<Failure: Error>(
+    of range: Range<Int>, _ body: (ArraySlice<UInt8>) throws(Failure) -> Void
+  ) throws(Failure) -> Bool {
+    try forEachPiece(of: range) { (piece) throws(Failure) in try piece.forEachSlice(body) }
+  }
+
+  /// Passes the pieces of a range until one gives false.
+  @discardableResult
+  private func forEachPiece<Failure: Error>(
+    of range: Range<Int>, _ body: (Piece) throws(Failure) -> Bool
+  ) throws(Failure) -> Bool {
+    var index = max(0, pieces.partitioningIndex { $0.start > range.lowerBound } - 1)
+    while index < pieces.count, pieces[index].start < range.upperBound {
+      let part = pieces[index].part(range)
+      index += 1
+      guard let part else { continue }
+      guard try body(part) else { return false }
+    }
+    return true
+  }
+}

@@ -1,0 +1,240 @@
+internal import IntermediateDump
+
+extension ProcessSnapshot {
+  /// Leaves out what may be a secret, before any form of a report is made: see `ReportPrivacy.sanitized`.
+  ///
+  /// Stack walks find the same frames. Doing it twice changes nothing more. Reads stacks once; their words
+  /// are replaced as they are read.
+  ///
+  /// - Parameter words: kept, wherever they point.
+  package mutating func sanitize(keeping words: [Address] = []) {
+    // Memory beside a stack may be a part of it, behind a gap.
+    let stacks = RangeSet(
+      threads.flatMap(\.stack).map(\.range)
+        + threads.compactMap(\.stackRange).flatMap { memory.regions(in: $0).map(\.range) })
+    let tasks = taskMemory(outside: stacks)
+    let code = crashedCode(outside: stacks)
+    let filter = WordFilter(
+      architecture,
+      places: modules.map(\.range) + stacks.ranges + threads.compactMap(\.stackRange) + tasks
+        + code,
+      code: mappings.filter { $0.protection.contains(.execute) }.map(\.range),
+      words: Set(words.map(\.value)))
+    func parts(_ ranges: [AddressRange]) -> [MemoryRegion] {
+      ranges.flatMap { range in memory.regions(in: range) }
+    }
+    let kept = parts(stacks.ranges + tasks).map { $0.sanitized(by: filter) } + parts(code)
+    memory = MemorySnapshot(joining: kept)
+    for index in threads.indices { threads[index].sanitize(filter) }
+    exception?.sanitize(filter)
+    leaveOutTexts()
+    process.privacy = max(.sanitized, process.privacy ?? .full)
+  }
+
+  /// Leaves out texts of the program.
+  private mutating func leaveOutTexts() {
+    client = ClientInformation()
+    launchAnnotations = [:]
+    addedAnnotations = [:]
+    userStreams = []
+    for index in modules.indices { modules[index].annotations = ModuleAnnotations() }
+    cxxException?.message = nil
+    request?.name = nil
+    request?.reason = nil
+    request?.errorText = nil
+    process.commandLine = nil
+    process.statusText = process.statusText.map(Self.withoutName)
+  }
+
+  /// The text of `/proc/<pid>/status` without its first line, the main thread's name.
+  private static func withoutName(_ text: [UInt8]) -> [UInt8] {
+    guard text.starts(with: "Name:".utf8) else { return text }
+    return Array(text.drop { $0 != UInt8(ascii: "\n") }.dropFirst())
+  }
+
+  /// The instructions around the crash, as far as they are a file's code.
+  private func crashedCode(outside stacks: RangeSet) -> [AddressRange] {
+    guard let place = exception?.context?.instructionPointer,
+      let mapping = mapping(containing: place), mapping.path.hasPrefix("/"),
+      mapping.protection.contains(.execute), !mapping.protection.contains(.write)
+    else { return [] }
+    let window = AddressRange(
+      from: place.clampedSubtracting(256), to: place.clampedAdding(256))
+    return mapping.range.intersection(window).map(stacks.gaps) ?? []
+  }
+}
+
+extension MemorySnapshot {
+  /// The captured parts of a range.
+  func regions(in range: AddressRange) -> [MemoryRegion] {
+    guard let last = range.last else { return [] }
+    var index = regions.partitioningIndex { !$0.range.ends(atOrBelow: range.start) }
+    var found: [MemoryRegion] = []
+    while index < regions.count, regions[index].address <= last {
+      if let part = regions[index].part(within: range) { found.append(part) }
+      index += 1
+    }
+    return found
+  }
+}
+
+// MARK: - Memory of tasks
+
+extension ProcessSnapshot {
+  /// Words of stacks that are looked at for it.
+  private static var wordLimit: Int { 1 << 24 }
+
+  /// The memory in which asynchronous functions wait, for stacks go on there: each captured part outside of
+  /// stacks in which a stack, a register or another context points at a context.
+  ///
+  /// A context begins with its caller's and the address of code at which that goes on. Source: swift
+  /// include/swift/ABI/Task.h, class AsyncContext.
+  private func taskMemory(outside stacks: RangeSet) -> [AddressRange] {
+    guard !tasks.isEmpty else { return [] }
+    let parts = RangeSet(memory.regions.flatMap { stacks.gaps(in: $0.range) })
+    var found: Set<Int> = []
+    var seen: Set<UInt64> = []
+    func follow(_ word: UInt64) {
+      var context = Address(word)
+      while context.value & 7 == 0, let index = parts.index(of: context),
+        seen.insert(context.value).inserted, let caller = memory.word(at: context),
+        let resume = memory.word(at: context &+ 8), isCode(resume)
+      {
+        found.insert(index)
+        context = Address(caller)
+      }
+    }
+    var left = Self.wordLimit
+    for thread in threads {
+      for register in thread.context?.generalRegisters ?? [] { follow(register.value) }
+      for region in thread.stack where left > 0 {
+        region.forEachWord { word in
+          left -= 1
+          if parts.contains(Address(word)) { follow(word) }
+          return left > 0
+        }
+      }
+    }
+    return found.sorted().map { parts.ranges[$0] }
+  }
+
+  private func isCode(_ word: UInt64) -> Bool {
+    let address = Address(architecture == .arm64 ? word & 0x0000_FFFF_FFFF_FFFF : word)
+    if let mapping = mapping(containing: address) { return mapping.protection.contains(.execute) }
+    return mappings.isEmpty && module(containing: address) != nil
+  }
+}
+
+extension MemoryRegion {
+  /// Passes the aligned words of it until one gives false.
+  fileprivate func forEachWord(_ body: (UInt64) -> Bool) {
+    var offset = Int(truncatingIfNeeded: (0 &- address.value) & 7)
+    while count - offset >= 8 {
+      let size = min(count - offset, 1 << 16) & ~7
+      guard let slice = contents.slice(offset..<offset + size) else { return }
+      for place in stride(from: 0, to: size, by: 8) {
+        guard let word = slice.littleEndian(at: place, width: 8), body(word) else { return }
+      }
+      offset += size
+    }
+  }
+}
+
+// MARK: - Threads
+
+extension ThreadSnapshot {
+  fileprivate mutating func sanitize(_ filter: WordFilter) {
+    name = nil
+    stack = stack.map { $0.sanitized(by: filter) }
+    context?.sanitize(filter)
+    // The arguments are registers.
+    systemCall = systemCall?.split(separator: " ").first.map(String.init)
+  }
+}
+
+extension CPUContext {
+  /// Replaces registers, but for stack and instruction pointer and flags, and leaves vector registers out.
+  ///
+  /// The frame pointer's too, where it is none: code without one has any value there.
+  fileprivate mutating func sanitize(_ filter: WordFilter) {
+    switch self {
+    case .x86_64(var context):
+      let registers: [WritableKeyPath<X86_64Context, UInt64>] = [
+        \.rax, \.rbx, \.rcx, \.rdx, \.rsi, \.rdi, \.rbp, \.r8, \.r9, \.r10, \.r11, \.r12, \.r13,
+        \.r14, \.r15,
+      ]
+      for register in registers {
+        context[keyPath: register] = filter.sanitized(context[keyPath: register])
+      }
+      context.floatingPointState = []
+      self = .x86_64(context)
+    case .arm64(var context):
+      context.x = context.x.map(filter.sanitized)
+      context.vectorRegisters = []
+      (context.fpsr, context.fpcr) = (0, 0)
+      self = .arm64(context)
+    }
+  }
+}
+
+extension ExceptionSnapshot {
+  fileprivate mutating func sanitize(_ filter: WordFilter) {
+    context?.sanitize(filter)
+    fatalMessage = fatalMessage.flatMap(KnownMessage.ofSwift)
+    abortMessage = abortMessage.flatMap(KnownMessage.ofLibrary)
+    senderName = nil
+    // The value that a sender may add to a signal.
+    if code ?? 0 <= 0, let information = signalInfo, information.count >= 32 {
+      signalInfo = information[..<24] + Array(repeating: 0, count: 8) + information[32...]
+    }
+  }
+}
+
+/// Messages of the runtime and the C library that hold no value of the program.
+///
+/// Source: swift stdlib/public/core; glibc malloc/malloc.c, debug/.
+private enum KnownMessage {
+  private static let swift: Set = [
+    "Index out of range", "Index out of bounds", "Array index is out of range",
+    "Negative Array index is out of range", "String index is out of bounds",
+    "Unexpectedly found nil while unwrapping an Optional value",
+    "Unexpectedly found nil while implicitly unwrapping an Optional value",
+    "Division by zero", "Division by zero in remainder operation", "Division results in overflow",
+    "Arithmetic overflow", "Not enough bits to represent the passed value",
+    "Negative value is not representable", "Range requires lowerBound <= upperBound",
+    "Can't remove last element from an empty collection",
+    "Can't remove first element from an empty collection", "unsafelyUnwrapped of nil optional",
+  ]
+  private static let library: Set = [
+    "free(): invalid pointer", "free(): invalid size", "free(): invalid next size (fast)",
+    "free(): invalid next size (normal)", "free(): double free detected in tcache 2",
+    "double free or corruption (fasttop)", "double free or corruption (top)",
+    "double free or corruption (out)", "double free or corruption (!prev)",
+    "munmap_chunk(): invalid pointer", "realloc(): invalid pointer", "realloc(): invalid next size",
+    "malloc(): corrupted top size", "malloc(): invalid size (unsorted)",
+    "malloc(): unaligned tcache chunk detected", "corrupted size vs. prev_size",
+    "corrupted double-linked list", "*** stack smashing detected ***: terminated",
+    "*** buffer overflow detected ***: terminated",
+  ]
+
+  /// The message without its file and line, which a program may choose; nil for one that is not known.
+  static func ofSwift(_ text: String) -> String? {
+    let prefix = "Fatal error: "
+    let text = trimmed(text)
+    guard let message = swift.first(where: { text == $0 || text.hasSuffix(prefix + $0) }) else {
+      return nil
+    }
+    return text == message ? message : prefix + message
+  }
+
+  static func ofLibrary(_ text: String) -> String? {
+    let text = trimmed(text)
+    return library.contains(text) ? text : nil
+  }
+
+  private static func trimmed(_ text: String) -> String {
+    var text = text[...]
+    while text.last?.isNewline == true { text.removeLast() }
+    return String(text)
+  }
+}

@@ -1,0 +1,99 @@
+package import IntermediateDump
+
+/// The frames of a thread, kept in place of the memory that they were found in.
+package struct StoredStack: Sendable, Equatable {
+  package struct Frame: Sendable, Equatable {
+    package var address: Address
+    /// 0 where it is not known.
+    package var stackPointer: Address
+    package var isReturnAddress: Bool
+    /// The method that found it, as the stack walker numbers it.
+    package var trust: UInt8
+
+    package init(
+      address: Address, stackPointer: Address, isReturnAddress: Bool, trust: UInt8
+    ) {
+      self.address = address
+      self.stackPointer = stackPointer
+      self.isReturnAddress = isReturnAddress
+      self.trust = trust
+    }
+  }
+
+  /// The reason why the walk ended, as the stack walker numbers it.
+  package var end: UInt8
+  /// Innermost first.
+  package var frames: [Frame]
+  /// The addresses at which asynchronous callers go on, innermost first; nil where there are none.
+  package var asyncCallers: [Address]?
+  /// True if their chain ends in memory that was not captured.
+  package var isAsyncCut: Bool
+
+  package init(
+    end: UInt8, frames: [Frame] = [], asyncCallers: [Address]? = nil, isAsyncCut: Bool = false
+  ) {
+    self.end = end
+    self.frames = frames
+    self.asyncCallers = asyncCallers
+    self.isAsyncCut = isAsyncCut
+  }
+}
+
+extension StoredStack: FieldValue {
+  private static var headSize: Int { 16 }
+  private static var frameSize: Int { 18 }
+  /// Frames that are kept of one thread, and asynchronous callers: some 600 KB each at most.
+  package static var limit: Int { 32_768 }
+
+  package init?(_ key: IntermediateDumpKey, in map: IntermediateDumpMap) {
+    guard let data = map.data(key), let head = data.littleEndian(at: 0, width: 8),
+      let callerCount = data.littleEndian(at: 4, width: 4),
+      let frameCount = data.littleEndian(at: 8, width: 4), callerCount <= Self.limit,
+      frameCount <= Self.limit,
+      case let callerCount = Int(truncatingIfNeeded: callerCount),
+      case let frameCount = Int(truncatingIfNeeded: frameCount),
+      data.count >= Self.headSize + callerCount * 8 + frameCount * Self.frameSize
+    else { return nil }
+    self.init(end: UInt8(truncatingIfNeeded: head), isAsyncCut: head >> 8 & 0xFF != 0)
+    var place = Self.headSize
+    var callers: [Address] = []
+    for _ in 0..<callerCount {
+      callers.append(Address(data.littleEndian(at: place, width: 8) ?? 0))
+      place += 8
+    }
+    if head >> 16 & 0xFF != 0 { asyncCallers = callers }
+    for _ in 0..<frameCount {
+      let flags = data.littleEndian(at: place + 16, width: 2) ?? 0
+      frames.append(
+        Frame(
+          address: Address(data.littleEndian(at: place, width: 8) ?? 0),
+          stackPointer: Address(data.littleEndian(at: place + 8, width: 8) ?? 0),
+          isReturnAddress: flags & 0xFF != 0, trust: UInt8(truncatingIfNeeded: flags >> 8)))
+      place += Self.frameSize
+    }
+  }
+
+  package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
+    var bytes: [UInt8] = []
+    func append(_ value: UInt64, _ width: Int) {
+      for index in 0..<width { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index))) }
+    }
+    let callers = (asyncCallers ?? []).prefix(Self.limit)
+    let frames = frames.prefix(Self.limit)
+    append(UInt64(end), 1)
+    append(isAsyncCut ? 1 : 0, 1)
+    append(asyncCallers == nil ? 0 : 1, 2)
+    append(UInt64(callers.count), 4)
+    append(UInt64(frames.count), 8)
+    for caller in callers { append(caller.value, 8) }
+    for frame in frames {
+      append(frame.address.value, 8)
+      append(frame.stackPointer.value, 8)
+      append(frame.isReturnAddress ? 1 : 0, 1)
+      append(UInt64(frame.trust), 1)
+    }
+    writer.write(key, bytes)
+  }
+
+  package static var kinds: IntermediateDumpKeyKinds { [.bytes] }
+}

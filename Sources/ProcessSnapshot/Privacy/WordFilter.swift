@@ -1,0 +1,121 @@
+internal import IntermediateDump
+
+/// Decides which words of stacks and registers a sanitised report keeps: addresses of modules, stacks and
+/// captured memory, and numbers below 4,096.
+///
+/// Source: Crashpad `snapshot/sanitized/memory_snapshot_sanitized.cc`.
+final class WordFilter: Sendable {
+  /// In place of other words: no address, recognised in a report, and the same as Crashpad's.
+  static let replacement: UInt64 = 0x0DEF_ACED_0DEF_ACED
+
+  private let places: RangeSet
+  /// Nil where return addresses are not signed.
+  private let signedCode: RangeSet?
+  private let words: Set<UInt64>
+
+  /// - Parameters:
+  ///   - code: executable memory, whose addresses arm64 may sign.
+  ///   - words: kept, wherever they point.
+  init(
+    _ architecture: ProcessSnapshot.Architecture, places: [AddressRange], code: [AddressRange],
+    words: Set<UInt64>
+  ) {
+    self.words = words
+    self.places = RangeSet(places + code)
+    signedCode = architecture == .arm64 ? RangeSet(code) : nil
+  }
+
+  func sanitized(_ word: UInt64) -> UInt64 { keeps(word) ? word : Self.replacement }
+
+  private func keeps(_ word: UInt64) -> Bool {
+    // Bit 60 marks the record of a Swift async function.
+    word < 4096 || places.contains(Address(word)) || places.contains(Address(word & ~(1 << 60)))
+      || signedCode?.contains(Address(word & 0x0000_FFFF_FFFF_FFFF)) == true
+      || words.contains(signedCode == nil ? word : word & 0x0000_FFFF_FFFF_FFFF)
+  }
+}
+
+extension ProcessSnapshot {
+  /// The value of words that a sanitised report does not have.
+  package static var replacedWord: UInt64 { WordFilter.replacement }
+}
+
+/// Words of memory as a sanitised report has them, replaced when they are read.
+struct SanitizedWords: Sendable {
+  let filter: WordFilter
+  /// The place in the dump of the memory that is sanitised; a word that is not whole there is replaced.
+  let whole: Range<Int>
+  /// The address of its first byte.
+  let address: Address
+
+  /// Reads a part of the memory; nil where the dump's file cannot be read.
+  func slice(_ range: Range<Int>, of source: DumpBytes) -> ArraySlice<UInt8>? {
+    let low = max(whole.lowerBound, range.lowerBound - phase(range.lowerBound))
+    let high = min(whole.upperBound, range.upperBound + (8 - phase(range.upperBound)) % 8)
+    guard let captured = source.slice(low..<high) else { return nil }
+    var bytes = Array(captured)
+    var index = 0
+    while index < bytes.count {
+      let count = min(8 - phase(low + index), bytes.count - index)
+      let word = count == 8 ? bytes[...].littleEndian(at: index, width: 8) : nil
+      let kept = word.map(filter.sanitized)
+      if word == nil || kept != word {
+        let start = phase(low + index)
+        for place in 0..<count {
+          bytes[index + place] = UInt8(
+            truncatingIfNeeded: WordFilter.replacement >> UInt64(8 * (start + place)))
+        }
+      }
+      index += count
+    }
+    return bytes[range.lowerBound - low..<range.upperBound - low]
+  }
+
+  /// Bytes from the beginning of a word to a place in the dump.
+  private func phase(_ place: Int) -> Int {
+    Int(truncatingIfNeeded: (address &+ UInt64(place - whole.lowerBound)).value & 7)
+  }
+}
+
+/// Addresses as sorted ranges that neither overlap nor touch.
+struct RangeSet: Sendable {
+  private(set) var ranges: [AddressRange] = []
+
+  init(_ all: [AddressRange]) {
+    for range in all.sorted(by: { $0.start < $1.start }) where !range.isEmpty {
+      if let last = ranges.last, range.start <= last.clampedEnd {
+        let end = max(last.last ?? 0, range.last ?? 0)
+        if let joined = AddressRange(from: last.start, through: end) {
+          ranges[ranges.count - 1] = joined
+        }
+      } else {
+        ranges.append(range)
+      }
+    }
+  }
+
+  /// The index of the range that holds an address; nil if none does.
+  func index(of address: Address) -> Int? {
+    let index = ranges.partitioningIndex { $0.start > address } - 1
+    return index >= 0 && ranges[index].contains(address) ? index : nil
+  }
+
+  func contains(_ address: Address) -> Bool { index(of: address) != nil }
+
+  /// The parts of a range that are in none of these.
+  func gaps(in range: AddressRange) -> [AddressRange] {
+    guard let last = range.last else { return [] }
+    var gaps: [AddressRange] = []
+    var start: Address? = range.start
+    var index = ranges.partitioningIndex { !$0.ends(atOrBelow: range.start) }
+    while let place = start, place <= last, index < ranges.count, ranges[index].start <= last {
+      gaps.append(AddressRange(from: place, to: ranges[index].start))
+      start = ranges[index].end
+      index += 1
+    }
+    if let place = start, place <= last, let rest = AddressRange(from: place, through: last) {
+      gaps.append(rest)
+    }
+    return gaps.filter { !$0.isEmpty }
+  }
+}

@@ -1,0 +1,158 @@
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// A place for small files that may be lost at any time.
+package protocol SymbolStore: AnyObject {
+  /// The contents of a file; nil for none, and for every failure.
+  func contents(of name: String) -> [UInt8]?
+  /// Replaces a file, whole or not at all; a failure is none.
+  func replace(_ name: String, with bytes: [UInt8])
+}
+
+/// The calls at addresses of one build that were found before, in a file of a `SymbolStore`.
+///
+/// A cache, never the truth: counts only for files of the build ID, sizes and times of last change that
+/// it was made of. A damaged one is ignored, and written anew.
+///
+/// Layout, little-endian: magic (4 bytes), digest of the rest (8), bytes of the key (4), the key, then
+/// for each address: the address (8), frames (2), and of each frame flags (1), and by these a name (2 and
+/// its bytes), a start (8), a file (2 and its bytes), a line (4) and a column (4).
+final class SymbolCache {
+  private static let magic: UInt32 = 0x3153_4D50  // "PMS1"
+  /// More answers of one build are not kept.
+  private static let maximumSize = 2 << 20
+
+  private struct Flags: OptionSet {
+    let rawValue: UInt8
+    static let name = Flags(rawValue: 1)
+    static let start = Flags(rawValue: 2)
+    static let location = Flags(rawValue: 4)
+    static let inlined = Flags(rawValue: 8)
+    static let approximate = Flags(rawValue: 16)
+  }
+
+  private let store: any SymbolStore
+  private let fileName: String
+  private let key: [UInt8]
+  private var answers: [Address: [DebugInformation.Frame]] = [:]
+  private var hasNews = false
+
+  /// Reads the file of a module.
+  ///
+  /// - Returns: nil for a module that no build ID names.
+  init?(of module: ModuleSnapshot, _ files: [ELFImage], in store: any SymbolStore) {
+    guard module.buildID.count > 1, !files.isEmpty else { return nil }
+    self.store = store
+    fileName = module.buildID.hexadecimal + ".symbols"
+    var key = module.buildID
+    for image in files {
+      key.append(littleEndian: image.elf.file.size)
+      key.append(littleEndian: image.elf.file.modificationTime)
+    }
+    self.key = key
+    read(store.contents(of: fileName) ?? [])
+  }
+
+  /// The calls at an address of the file's own numbering; nil where they are not known.
+  func frames(at address: Address) -> [DebugInformation.Frame]? { answers[address] }
+
+  func add(_ frames: [DebugInformation.Frame], at address: Address) {
+    answers[address] = frames
+    hasNews = true
+  }
+
+  /// Writes the file, if anything was added.
+  func save() {
+    guard hasNews else { return }
+    var rest: [UInt8] = []
+    rest.append(littleEndian: UInt32(clamping: key.count))
+    rest += key
+    for (address, frames) in answers where rest.count < Self.maximumSize {
+      Self.append(frames, at: address, to: &rest)
+    }
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: Self.magic)
+    bytes.append(littleEndian: DumpDigest.of(rest))
+    store.replace(fileName, with: bytes + rest)
+    hasNews = false
+  }
+
+  private static func append(
+    _ frames: [DebugInformation.Frame], at address: Address, to bytes: inout [UInt8]
+  ) {
+    let texts = frames.flatMap { [$0.name, $0.location?.file] }.compactMap(\.self)
+    // A line or a text that does not fit is read from the files again.
+    guard let count = UInt16(exactly: frames.count),
+      texts.allSatisfy({ $0.utf8.count <= UInt16.max }),
+      frames.allSatisfy({ ($0.location?.line ?? 0) <= UInt32.max })
+    else { return }
+    bytes.append(littleEndian: address.value)
+    bytes.append(littleEndian: count)
+    for frame in frames {
+      var flags: Flags = frame.isInlined ? [.inlined] : []
+      if frame.name != nil { flags.insert(.name) }
+      if frame.start != nil { flags.insert(.start) }
+      if frame.location != nil { flags.insert(.location) }
+      if frame.location?.isApproximate == true { flags.insert(.approximate) }
+      bytes.append(flags.rawValue)
+      if let name = frame.name { append(name, to: &bytes) }
+      if let start = frame.start { bytes.append(littleEndian: start.value) }
+      if let location = frame.location {
+        append(location.file, to: &bytes)
+        bytes.append(littleEndian: UInt32(clamping: location.line ?? 0))
+        bytes.append(littleEndian: UInt32(clamping: location.column ?? 0))
+      }
+    }
+  }
+
+  private static func append(_ text: String, to bytes: inout [UInt8]) {
+    bytes.append(littleEndian: UInt16(clamping: text.utf8.count))
+    bytes += text.utf8
+  }
+
+  private func read(_ bytes: [UInt8]) {
+    guard bytes.littleEndian(at: 0, as: UInt32.self) == Self.magic,
+      bytes.littleEndian(at: 4, as: UInt64.self) == DumpDigest.of(bytes.dropFirst(12)),
+      let size = bytes.littleEndian(at: 12, as: UInt32.self),
+      bytes.dropFirst(16).prefix(Int(size)) == key[...]
+    else { return }
+    var cursor = DWARFReader(bytes, from: 16 + key.count)
+    while !cursor.isAtEnd {
+      let address = Address(cursor.unsigned(8))
+      var frames: [DebugInformation.Frame] = []
+      for _ in 0..<cursor.u16() where !cursor.hasFailed {
+        frames.append(Self.frame(&cursor, bytes))
+      }
+      guard !cursor.hasFailed else {
+        answers = [:]
+        return
+      }
+      answers[address] = frames
+    }
+  }
+
+  private static func frame(
+    _ cursor: inout DWARFReader, _ bytes: [UInt8]
+  ) -> DebugInformation.Frame {
+    func text() -> String {
+      let count = Int(cursor.u16())
+      let start = cursor.offset
+      cursor.skip(count)
+      return cursor.hasFailed ? "" : String(decoding: bytes[start..<start + count], as: UTF8.self)
+    }
+    let flags = Flags(rawValue: cursor.u8())
+    let name = flags.contains(.name) ? text() : nil
+    let start = flags.contains(.start) ? Address(cursor.unsigned(8)) : nil
+    var location: SourceLocation?
+    if flags.contains(.location) {
+      let file = text()
+      let (line, column) = (cursor.unsigned(4), cursor.unsigned(4))
+      location = SourceLocation(
+        file: file, line: line > 0 ? Int(clamping: line) : nil,
+        column: column > 0 ? Int(clamping: column) : nil,
+        isApproximate: flags.contains(.approximate))
+    }
+    return DebugInformation.Frame(
+      name: name, start: start, location: location, isInlined: flags.contains(.inlined))
+  }
+}

@@ -1,0 +1,46 @@
+internal import Glibc
+
+/// The directories that a user names for files of modules.
+///
+/// A file in one of them is known by its build ID, whatever its name; each directory is listed once, when
+/// nothing was found by name.
+package final class SymbolDirectories: ExpressibleByArrayLiteral {
+  package let paths: [String]
+  /// Files of a directory that are looked at.
+  private static let maximumFileCount = 1024
+  private lazy var files: [[UInt8]: String] = list()
+
+  package init(_ paths: [String]) { self.paths = paths }
+
+  package convenience init(arrayLiteral paths: String...) { self.init(paths) }
+
+  /// Finds a file by its build ID; nil for an ID too short to tell builds apart.
+  func file(of buildID: [UInt8]) -> String? { buildID.count > 1 ? files[buildID] : nil }
+
+  private func list() -> [[UInt8]: String] {
+    var found: [[UInt8]: String] = [:]
+    for directory in paths {
+      for name in Self.names(in: directory) {
+        let path = "\(directory)/\(name)"
+        guard let image = try? ELFImage(path: path) else { continue }
+        let buildID = image.elf.buildID
+        // With debug information, if there are both.
+        if found[buildID] == nil || image.hasDebugInformation { found[buildID] = path }
+      }
+    }
+    return found
+  }
+
+  private static func names(in directory: String) -> [String] {
+    guard let stream = unsafe opendir(directory) else { return [] }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while names.count < maximumFileCount, let entry = unsafe readdir(stream) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+        unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names.sorted()
+  }
+}

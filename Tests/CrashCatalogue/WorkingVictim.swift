@@ -1,0 +1,102 @@
+internal import CrashConverter
+internal import CrashReport
+internal import CrashReportDatabase
+internal import CrashTestSupport
+internal import Foundation
+internal import Minidump
+package import ProcessSnapshot
+
+/// crash-lab, working on many requests at once until one of them crashes.
+package final class WorkingVictim: Sendable {
+  package static let scenes = ["task", "child", "group", "outliving", "thread"]
+
+  private let executable: String
+  private let directory: TemporaryDirectory
+
+  package init(executable: String) throws {
+    self.executable = executable
+    directory = try TemporaryDirectory()
+  }
+
+  /// The reports and ledger that a run left behind.
+  package struct Run: Sendable {
+    package let snapshot: ProcessSnapshot
+    /// Requests that were done before the crash.
+    package let done: Int
+    package let crashed: Int
+    fileprivate let running: [UInt8]
+  }
+
+  /// Runs it once.
+  ///
+  /// - Parameter requests: the first one that may crash.
+  package func run(_ scene: String, requests: Int) async throws -> Run {
+    let database = directory.path + "/database"
+    let ledger = directory.path + "/ledger"
+    let child = try await ChildProcess.run(
+      executable, ["work", scene, "\(requests)", ledger, "--database", database],
+      in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: ledger)))
+    _ = try processIntermediateDumps(database: database, storingSymbols: false)
+    let reports = try CrashReportDatabase(path: database).reports()
+    guard reports.count == 1, bytes.count > 64 else {
+      throw OutsideToolError("\(reports) \(child.end) \(child.standardError)")
+    }
+    let dump = try Data(contentsOf: URL(fileURLWithPath: reports[0].path))
+    let snapshot = try MinidumpReader.snapshot(of: [UInt8](dump))
+    try FileManager.default.removeItem(atPath: database)
+    func word(_ offset: Int) -> Int {
+      bytes[offset..<offset + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+    return Run(
+      snapshot: snapshot, done: word(4), crashed: word(0), running: Array(bytes.dropFirst(64)))
+  }
+}
+
+extension WorkingVictim.Run {
+  /// Lists the errors in contexts and breadcrumbs; empty if there are none.
+  ///
+  /// Words of a request are made of its number, and only requests that run may be shown.
+  package func failures(_ scene: String) -> [String] {
+    let client = snapshot.client
+    var failures: [String] = []
+    guard let thread = snapshot.exception?.threadID else { return ["no exception"] }
+    var expected = [
+      "request-id": "request-\(crashed)", "user": "user-\(crashed &* 7919 % 100_003)",
+    ]
+    if ["task", "child", "group"].contains(scene) { expected["part"] = "\(scene)-\(crashed)" }
+    let contexts = client.contextsByThread
+    let shown = Dictionary(
+      (contexts[thread] ?? []).map { ($0.name, $0.value) },
+      uniquingKeysWith: { first, _ in first })
+    if shown != expected { failures.append("crashed in \(expected), shown \(shown)") }
+    if client.contexts.first?.threadID != thread { failures.append("not first") }
+    for others in contexts.values { failures += inconsistencies(others) }
+    let prefix = "request-\(crashed) "
+    let texts = client.workBreadcrumbs.map(\.text)
+    // Its other tasks may run on until they are stopped.
+    if !texts.contains(prefix + "crashes") || !texts.allSatisfy({ $0.hasPrefix(prefix) }) {
+      failures.append("breadcrumbs of \(crashed): \(texts)")
+    }
+    return failures
+  }
+
+  /// The words that are not those of one running request.
+  private func inconsistencies(_ contexts: [ClientInformation.Context]) -> [String] {
+    guard let id = contexts.first, id.name == "request-id", id.value.hasPrefix("request-"),
+      let number = Int(id.value.dropFirst("request-".count)), running.indices.contains(number)
+    else { return ["\(contexts)"] }
+    var failures: [String] = []
+    if running[number] != 1 { failures.append("\(number) was not running") }
+    for context in contexts.dropFirst() {
+      let isRight =
+        switch context.name {
+        case "user": context.value == "user-\(number &* 7919 % 100_003)"
+        case "part": context.value.hasSuffix("-\(number)")
+        default: false
+        }
+      if !isRight { failures.append("\(context.name) = \(context.value) of \(number)") }
+    }
+    return failures
+  }
+}

@@ -1,0 +1,189 @@
+import CSignalSafe
+import Dispatch
+import Foundation
+import IntermediateDump
+import PendingDumps
+import Synchronization
+import Testing
+
+@testable import CrashHandler
+
+// Deeds of the processes that `CaptureTests` and `CaptureConditionTests` crash.
+
+let crashTogether = Atomic(false)
+
+@inline(never)
+func writeTo(_ address: UInt, _ value: UInt = 4) {
+  let pointer = unsafe UnsafeMutableRawPointer(bitPattern: address)
+  unsafe pointer?.storeBytes(of: value, as: UInt.self)
+}
+
+/// So many frames down; each takes some 100 bytes.
+@inline(never)
+func writeDeep(_ depth: Int) -> Int {
+  if depth == 0 { writeTo(16) }
+  return depth > 0 ? writeDeep(depth - 1) &+ depth : 0
+}
+
+/// Faults in memcpy, with the source's address in a register.
+func writeWithPointerInRegister() {
+  let text = "what the register pointed to"
+  let place = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)
+  unsafe place.copyMemory(from: text, byteCount: text.utf8.count)
+  unsafe memcpy(UnsafeMutableRawPointer(bitPattern: 16)!, place, 1024)
+}
+
+/// Closes everything and opens a file under the numbers that were ours.
+func takeAllDescriptors(for path: String) {
+  for descriptor in Int32(3)..<1024 { close(descriptor) }
+  for _ in 0..<32 { _ = unsafe open(path, O_RDWR | O_CREAT, 0o600) }
+}
+
+/// fork(2), which Swift does not import; the child does `body` and ends with `_exit`.
+func forkAndWait(_ body: () -> Void) {
+  typealias Fork = @convention(c) () -> Int32
+  let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
+  let child = fork()
+  if child == 0 {
+    body()
+    _exit(0)
+  }
+  var status: Int32 = 0
+  unsafe waitpid(child, &status, 0)
+}
+
+/// Sits in a section that never ends, as the capturing thread, until the timer ends it.
+func hangInSection() throws {
+  let capture = try #require(Capture.ofHandler)
+  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
+  let timer = capture.session.time.timer
+  #expect(timer >= 0)
+  let hanging: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in
+    while true { pause() }
+  }
+  // As the handler does: this is a worker of libdispatch, which blocks the watchdog's signal.
+  unblock(capture.installed.signals.capture)
+  capture.session.hasFaultStack = true
+  for _ in 0..<2 {
+    capture.session.time.phase = .sections
+    arm(capture, milliseconds: 20)
+    let result = unsafe capture.session.landingPads.runSection(hanging, capture)
+    let expected = capture.installed.signals.watchdog
+    #expect(result == expected)
+  }
+  arm(capture, milliseconds: 0)
+  // Over, where this thread got no processor until the next tick, which ends the last part too.
+  #expect(capture.session.time.isCut || capture.session.time.isOver)
+}
+
+typealias ThreadBody =
+  @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+
+private let namedThreads = Atomic(0)
+
+/// Returns when the thread has named itself.
+func startThread(_ body: ThreadBody) {
+  let before = namedThreads.load(ordering: .acquiring)
+  var thread = pthread_t()
+  unsafe pthread_create(&thread, nil, body, nil)
+  while namedThreads.load(ordering: .acquiring) == before { sched_yield() }
+}
+
+/// The overlay has no pthread_setname_np.
+func nameThread(_ name: String) {
+  let path = "/proc/self/task/\(pm_gettid())/comm"
+  let descriptor = unsafe open(path, O_WRONLY)
+  _ = unsafe write(descriptor, name, name.utf8.count)
+  close(descriptor)
+  namedThreads.add(1, ordering: .releasing)
+}
+
+func startSleepingThreads(_ count: Int) {
+  for _ in 0..<count {
+    unsafe startThread { _ in
+      nameThread("sleeper")
+      while true { pause() }
+    }
+  }
+}
+
+func startDeafThread() {
+  unsafe startThread { _ in
+    var all = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_SETMASK, &all, nil)
+    nameThread("deaf")
+    while true { pause() }
+  }
+}
+
+/// The soft limit only, as `ulimit -S -f` sets it.
+func setFileSizeLimit(_ bytes: UInt) {
+  var limit = rlimit()
+  unsafe getrlimit(__rlimit_resource_t(1), &limit)
+  limit.rlim_cur = bytes
+  unsafe setrlimit(__rlimit_resource_t(1), &limit)
+}
+
+func startCrashingThreads(_ count: Int) {
+  for _ in 0..<count {
+    var thread = pthread_t()
+    unsafe pthread_create(
+      &thread, nil,
+      { _ in
+        while !crashTogether.load(ordering: .acquiring) { sched_yield() }
+        writeTo(16)
+        return nil
+      }, nil)
+  }
+}
+
+func startBusyDispatchWorker() {
+  let started = DispatchSemaphore(value: 0)
+  DispatchQueue.global().async {
+    started.signal()
+    while true { sched_yield() }
+  }
+  started.wait()
+}
+
+/// Runs sections as the capturing thread would, one good and two that fault.
+func runSections() throws {
+  let capture = try #require(Capture.ofHandler)
+  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
+  var word: UInt64 = 0
+  let good: @convention(c) (UnsafeMutableRawPointer) -> Void = { argument in
+    unsafe argument.storeBytes(of: 1, as: UInt64.self)
+  }
+  let faulting: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in writeTo(16) }
+  let pad = unsafe capture.session.landingPads.section
+  var result = unsafe pm_run_section(pad, good, &word)
+  #expect(result == 0)
+  #expect(word == 1)
+  for _ in 0..<2 {
+    result = unsafe pm_run_section(pad, faulting, &word)
+    #expect(result == SIGSEGV)
+  }
+}
+
+/// Copies from three pages, the middle one of which cannot be read, without the system call.
+func copyGuarded() throws {
+  let capture = try #require(Capture.ofHandler)
+  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
+  let pages = unsafe mmap(
+    nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
+  capture.session.hasFaultStack = true
+  unsafe memset(pages, 0x5A, 3 * 4096)
+  unsafe mprotect(pages + 4096, 4096, PROT_NONE)
+  let memory = capture.memory
+  let place = UnsafeMutableRawPointer.allocate(byteCount: 8192, alignment: 16)
+  defer { unsafe place.deallocate() }
+  var copied = unsafe memory.copyGuarded(pages + 4000, to: place, count: 200)
+  #expect(copied == 96)
+  copied = unsafe memory.copyGuarded(pages + 4096, to: place, count: 8)
+  #expect(copied == 0)
+  copied = unsafe memory.copyGuarded(pages + 8192, to: place, count: 4096)
+  #expect(copied == 4096)
+  let isWhole = unsafe memcmp(place, pages + 8192, 4096) == 0
+  #expect(isWhole)
+}

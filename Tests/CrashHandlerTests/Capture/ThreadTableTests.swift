@@ -1,0 +1,87 @@
+import CSignalSafe
+import Foundation
+import Testing
+
+@testable import CrashHandler
+
+@Suite struct ThreadTableTests {
+  private func withTable(_ capacity: Int, _ body: (ThreadTable) throws -> Void) rethrows {
+    let count = ThreadTable.slotCount(capacity)
+    let base = UnsafeMutableRawPointer.allocate(
+      byteCount: capacity * ThreadTable.stride, alignment: 16)
+    let slots = UnsafeMutablePointer<UInt32>.allocate(capacity: count + 1)
+    defer {
+      unsafe base.deallocate()
+      unsafe slots.deallocate()
+    }
+    unsafe slots.initialize(repeating: 0, count: count + 1)
+    try body(
+      unsafe ThreadTable(
+        base: base, slots: slots, capacity: capacity, countWord: FutexWord(slots + count)))
+  }
+
+  @Test func findsEveryThreadAndNoOther() {
+    withTable(100) { table in
+      for round in 0..<3 {
+        // Half of the numbers share their slots with the other half.
+        let threads = (0..<50).map { Int32($0 + round) } + (0..<50).map { Int32($0 + 1024) }
+        for thread in threads { #expect(table.add(thread)?.threadID == thread) }
+        #expect(table.add(4000) == nil)
+        #expect(threads.allSatisfy { table.find($0)?.threadID == $0 })
+        #expect(table.find(4000) == nil && table.find(-1) == nil && table.find(0x7FFF_FFFF) == nil)
+        #expect(table.count == 100)
+        table.removeAll()
+        #expect(table.count == 0 && threads.allSatisfy { table.find($0) == nil })
+      }
+    }
+  }
+
+  @Test func aTableOfOne() {
+    withTable(1) { table in
+      #expect(table.find(7) == nil)
+      #expect(table.add(7) != nil && table.add(8) == nil)
+      #expect(table.find(7) != nil && table.find(8) == nil)
+    }
+  }
+
+  private func line(_ text: String) -> (name: String, line: ThreadLine)? {
+    var bytes = Array(text.utf8)
+    return unsafe bytes.withUnsafeMutableBytes { buffer in
+      guard let base = buffer.baseAddress,
+        let line = unsafe ThreadLine(Bytes(base, count: buffer.count))
+      else { return nil }
+      var name = [UInt8](repeating: 0, count: 64)
+      let count = unsafe name.withUnsafeMutableBytes { place in
+        unsafe place.baseAddress.map { unsafe line.copyName(to: $0, capacity: 64) } ?? 0
+      }
+      return (String(decoding: name.prefix(count), as: UTF8.self), line)
+    }
+  }
+
+  private static let rest =
+    "1 2 3 0 -1 4194304 10 0 0 0 1 2 0 0 39 -19 128 0 5000 1 2 18446744073709551615 1 2 3 4 5 0"
+    + " 67108864 0 0 0 0 0 17 1 0 1073741826 0 0 0 1 2 3 4 5 6 7 0\n"
+
+  @Test(
+    "Names hold any byte",
+    arguments: [
+      ("worker", "worker"), ("a) S 1 (b", "a) S 1 (b"), ("", ""), ("x\ny\\z", "x\\ny\\\\z"),
+      ("(", "("), (")", ")"),
+    ])
+  func names(_ name: String, _ kept: String) throws {
+    let read = try #require(line("42 (\(name)) S \(Self.rest)"))
+    #expect(read.name == kept)
+    #expect(read.line.stateLetter == UInt8(ascii: "S"))
+    #expect(read.line.niceValue == -19)
+    #expect(read.line.blockedSignals == 1 << 26)
+    #expect(read.line.schedulingPolicy == 2)
+  }
+
+  @Test("Texts that are no such line", arguments: ["", "42", "42 (", "42 )", ") ("])
+  func damaged(_ text: String) { #expect(line(text) == nil) }
+
+  @Test func aCutLineHasWhatIsThere() throws {
+    let read = try #require(line("42 (a) D 1 2"))
+    #expect(read.line.stateLetter == UInt8(ascii: "D") && read.line.blockedSignals == 0)
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// A child that runs until it is told to end; killed when it is let go.
+public final class RunningVictim: @unchecked Sendable {
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+
+  public init(_ executable: String, _ arguments: [String]) throws {
+    process.executableURL = URL(fileURLWithPath: executable)
+    process.arguments = arguments
+    process.standardInput = input
+    process.standardOutput = output
+    process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+    try process.run()
+  }
+
+  deinit { kill() }
+
+  public func signal(_ number: Int32) { Glibc.kill(process.processIdentifier, number) }
+
+  public func kill() { process.killAndWait() }
+
+  /// Waits for a line that is this text.
+  public func waitForLine(_ text: String) throws {
+    var line: [UInt8] = []
+    while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first {
+      if byte != 0x0A {
+        line.append(byte)
+        continue
+      }
+      if String(decoding: line, as: UTF8.self) == text { return }
+      line = []
+    }
+    throw MissingLine(text: text)
+  }
+
+  public var processID: Int32 { process.processIdentifier }
+
+  /// Sends a line.
+  public func send(_ line: String) throws {
+    try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+  }
+
+  /// Sends a line, and waits until it comes back.
+  public func ask(_ line: String) throws {
+    try send(line)
+    try waitForLine(line)
+  }
+
+  /// Sends a line, and waits for the end.
+  public func finish() throws -> Int32 {
+    try send("")
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  /// Waits for the end, and gives exit status or signal.
+  public func waitForEnd() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  public struct MissingLine: Error { public let text: String }
+}

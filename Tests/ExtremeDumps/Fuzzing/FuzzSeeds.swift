@@ -1,0 +1,88 @@
+internal import Foundation
+internal import PendingDumps
+
+/// The inputs that a corpus begins with.
+enum FuzzSeeds {
+  /// Writes them.
+  ///
+  /// - Parameters:
+  ///   - directory: for one file an input.
+  ///   - samples: a directory of real files: dumps, minidumps and ELF files, each for its targets.
+  static func write(_ target: FuzzTarget, to directory: String, samples: String?) throws {
+    var inputs = try made(target)
+    for name in try samples.map({ try FileManager.default.contentsOfDirectory(atPath: $0) }) ?? [] {
+      let bytes = Array(
+        try Data(contentsOf: URL(fileURLWithPath: "\(samples ?? "")/\(name)")))
+      if takes(target, bytes), bytes.count <= target.maximumSize { inputs.append(bytes) }
+    }
+    for (index, input) in inputs.enumerated() {
+      try Data(input).write(to: URL(fileURLWithPath: "\(directory)/seed-\(index)"))
+    }
+  }
+
+  private static func takes(_ target: FuzzTarget, _ bytes: [UInt8]) -> Bool {
+    let isMinidump = bytes.starts(with: Array("MDMP".utf8))
+    let isELF = bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46])
+    return switch target {
+    case .tokens: !isMinidump && !isELF
+    case .minidump: isMinidump
+    case .elf, .dwarf: isELF
+    case .whole: !isELF
+    case .files, .summary: false
+    }
+  }
+
+  private static func made(_ target: FuzzTarget) throws -> [[UInt8]] {
+    // The same path in every process, since inputs are kept.
+    let module = try ModuleFile(in: "/proc/self/cwd")
+    switch target {
+    case .tokens: return (0..<64).map { ExtremeDump.bytes(seed: $0, module: module) }
+    case .minidump: return (0..<64).map { ExtremeMinidump.bytes(seed: $0, module: module) }
+    case .whole:
+      return (0..<64).flatMap {
+        [
+          ExtremeDump.bytes(seed: $0, module: module),
+          ExtremeMinidump.bytes(seed: $0, module: module),
+        ]
+      }
+    case .elf, .dwarf: return [Array(try Data(contentsOf: URL(fileURLWithPath: module.path)))]
+    case .files: return files()
+    case .summary: return [summary()]
+    }
+  }
+
+  /// One of each kind that `FuzzReader` knows, in its order.
+  private static func files() -> [[UInt8]] {
+    let time = ExtremeBytes.word(1_700_000_000)
+    let id = (1...16).map { UInt8($0) }
+    let text = ExtremeBytes.word(2, 2) + Array("ab".utf8)
+    let files: [[UInt8]] = [
+      RunRecord.current().encoded() ?? [],
+      RunEvidence(time: 1).heartbeatBytes() ?? [],
+      RunNotes(termination: .init(signal: 15, reaction: .program, time: 1)).bytes,
+      // The metadata of a report, and the settings of a database.
+      ExtremeBytes.word(1, 4) + ExtremeBytes.word(2, 4) + time + time + [1] + time.dropLast()
+        + Array("id\0note".utf8),
+      ExtremeBytes.word(0x4350_6473, 4) + ExtremeBytes.word(1, 4) + ExtremeBytes.word(1) + time
+        + id,
+      // A record of the index.
+      time + [1] + (0..<8).flatMap { _ in text },
+      Array("program@01020304-0506-0708-090a-0b0c0d0e0f10.locked".utf8),
+    ]
+    return files.enumerated().map { [UInt8($0.offset)] + $0.element }
+  }
+
+  /// A summary with a line of each kind.
+  private static func summary() -> [UInt8] {
+    let lines = [
+      "crash-summary 2 x86_64", "product a\\x20b", "version 1.2",
+      "signal 11 SEGV 1 0x10", "message Fatal error: Index out of range\\n",
+      "abort-message free(): invalid pointer", "thread 7 worker",
+      "report 01020304-0506-0708-090a-0b0c0d0e0f10", "dump complete - /a/b",
+      "module 0 0102030405060708 /usr/bin/program", "frame 0 0+0x12ab@0x40 program",
+      "frame 1 0~0x12ab@0x40^0x20 program", "frame 2 0?0x12ab@lr program", "frame 3 -+0x7f0012ab ?",
+      "more-frames", "end",
+    ]
+    return Array(lines.map { "2026-11-23 host postmortem[7]: \($0)\n" }.joined().utf8)
+  }
+}

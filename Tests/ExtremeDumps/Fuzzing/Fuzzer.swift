@@ -1,0 +1,65 @@
+internal import Foundation
+
+#if FUZZING
+  internal import CLibFuzzer
+#endif
+
+/// Tries a target: on files, or in a build with libFuzzer on what that makes of them.
+enum Fuzzer {
+  /// Reads each file once, as a build without libFuzzer can too.
+  ///
+  /// - Parameter paths: files, or directories of files.
+  /// - Returns: how many were read.
+  static func read(_ paths: [String], target: FuzzTarget, directory: String) throws -> Int {
+    var reader = try FuzzReader(target, directory: directory)
+    var count = 0
+    for path in paths {
+      var isDirectory: ObjCBool = false
+      let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+      let names =
+        exists && isDirectory.boolValue
+        ? try FileManager.default.contentsOfDirectory(atPath: path).sorted().map { "\(path)/\($0)" }
+        : [path]
+      for name in names {
+        try reader.read(Array(try Data(contentsOf: URL(fileURLWithPath: name))))
+        count += 1
+      }
+    }
+    return count
+  }
+}
+
+#if FUZZING
+  /// The target that the environment names.
+  nonisolated(unsafe) private var reader: FuzzReader = {
+    let name = ProcessInfo.processInfo.environment["POSTMORTEM_FUZZ_TARGET"] ?? ""
+    guard let target = FuzzTarget(rawValue: name),
+      let reader = try? FuzzReader(target, directory: ".")
+    else { fatalError("POSTMORTEM_FUZZ_TARGET names no target: '\(name)'") }
+    return reader
+  }()
+
+  /// Reads an input, for libFuzzer.
+  @c(LLVMFuzzerTestOneInput)
+  func fuzzerInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+    let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: size))
+    do {
+      try unsafe reader.read(bytes)
+    } catch {
+      fatalError("\(error)")
+    }
+    return 0
+  }
+
+  /// Changes an input by the fields of its format, or as libFuzzer does without knowing it.
+  @c(LLVMFuzzerCustomMutator)
+  func fuzzerMutation(
+    _ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ capacity: Int, _ seed: UInt32
+  ) -> Int {
+    guard seed & 1 == 0 else { return unsafe LLVMFuzzerMutate(data, size, capacity) }
+    let old = unsafe Array(UnsafeBufferPointer(start: data, count: size))
+    let new = Mutation.mutated(old, seed: UInt64(seed)).prefix(capacity)
+    for (index, byte) in new.enumerated() { unsafe data[index] = byte }
+    return new.count
+  }
+#endif

@@ -1,0 +1,119 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+@testable import PostmortemTool
+
+/// `show` where the program's file is gone, and a server has it.
+@Suite("Debug files from servers", .needs(.python3))
+struct DebugFileServerTests {
+  /// A report of a program that was removed after it crashed, without names of its own.
+  private static func database(
+    in directory: borrowing CrashTestSupport.TemporaryDirectory
+  ) async throws -> String {
+    let database = directory.path + "/database"
+    let victim = directory.path + "/service"
+    try FileManager.default.copyItem(
+      atPath: BuiltProducts.besideTests("crash-lab"), toPath: victim)
+    _ = try await ChildProcess.run(
+      victim, ["null-read", "--database", database], in: directory.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let files = directory.path + "/files"
+    try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
+    try FileManager.default.moveItem(atPath: victim, toPath: files + "/program")
+    return database
+  }
+
+  @Test("A file is fetched once, and names the program's functions")
+  func fetched() async throws {
+    let directory = try CrashTestSupport.TemporaryDirectory()
+    let database = try await Self.database(in: directory)
+    let server = try FileServer(of: directory.path + "/files")
+    let tool = try BuiltProducts.besideTests("postmortem")
+    func show(_ urls: String?) async throws -> ChildProcess {
+      var environment = [
+        "XDG_CACHE_HOME": directory.path + "/cache", "POSTMORTEM_NO_SYMBOL_CACHE": "1",
+      ]
+      environment["DEBUGINFOD_URLS"] = urls
+      return try await ChildProcess.run(
+        tool, ["show", database, "--json"], in: directory.path, environment: environment)
+    }
+    _ = try await ChildProcess.run(tool, ["process", database], in: directory.path)
+    let without = try await show(nil)
+    #expect(!without.standardOutput.contains("CrashLab.swift"), "\(without.standardError)")
+    let buildID = try #require(try Self.buildID(in: without.standardOutput))
+    try FileManager.default.createDirectory(
+      atPath: "\(directory.path)/files/buildid/\(buildID)", withIntermediateDirectories: true)
+    try FileManager.default.moveItem(
+      atPath: directory.path + "/files/program",
+      toPath: "\(directory.path)/files/buildid/\(buildID)/debuginfo")
+
+    let with = try await show(server.url + "/nothing " + server.url + "/")
+    let place = try #require(try Self.place(in: with.standardOutput), "\(with.standardError)")
+    #expect(place.contains(" at "), "\(place)")
+    let kept = "\(directory.path)/cache/debuginfod_client/\(buildID)/debuginfo"
+    #expect(FileManager.default.fileExists(atPath: kept))
+
+    // Without the server it is there still; modules that no server has are not asked for again.
+    server.stop()
+    let again = try await show(server.url)
+    #expect(try Self.place(in: again.standardOutput) == place)
+    #expect(!again.standardError.contains("service"), "\(again.standardError)")
+  }
+
+  @Test("A server that is not there costs a line, and the report is as without")
+  func unreachable() async throws {
+    let directory = try CrashTestSupport.TemporaryDirectory()
+    let database = try await Self.database(in: directory)
+    let tool = try BuiltProducts.besideTests("postmortem")
+    _ = try await ChildProcess.run(tool, ["process", database], in: directory.path)
+    let child = try await ChildProcess.run(
+      tool, ["show", database], in: directory.path,
+      environment: [
+        "XDG_CACHE_HOME": directory.path + "/cache", "DEBUGINFOD_URLS": "http://127.0.0.1:1",
+      ])
+    #expect(child.end.exitCode == 0)
+    #expect(child.standardError.contains("no debug file of service: "), "\(child.standardError)")
+    #expect(child.standardOutput.contains("SIGSEGV"))
+  }
+
+  private static func object(_ json: String) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+  }
+
+  private static func place(in json: String) throws -> String? {
+    try object(json)["place"] as? String
+  }
+
+  private static func buildID(in json: String) throws -> String? {
+    let modules = try object(json)["modules"] as? [[String: Any]]
+    return modules?.first { ($0["path"] as? String)?.hasSuffix("/service") == true }?["buildID"]
+      as? String
+  }
+}
+
+/// Python's own server of files, on a free port of loopback.
+private final class FileServer {
+  let url: String
+  private let process = Process()
+
+  init(of directory: String) throws {
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: try #require(OutsideTool.python3.path))
+    process.arguments = [
+      "-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory", directory,
+    ]
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    // Serving HTTP on 127.0.0.1 port 1234 (http://127.0.0.1:1234/) ...
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    url = try #require(line.firstMatch(of: /http:\/\/[0-9.:]+/)).output.description
+  }
+
+  func stop() {
+    if process.isRunning { process.killAndWait() }
+  }
+
+  deinit { stop() }
+}

@@ -1,0 +1,64 @@
+import CrashCatalogue
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// The system calls that a crash makes, in an optimised program with shared libraries: figures that
+/// other load on the machine does not change.
+@Suite("The count of system calls", .needs(.strace), .serialized)
+struct SystemCallTests {
+  /// The most for each thread that answers its stop signal.
+  private static let perThread = 8.0
+  /// The most in a crash of one thread, with the summary on standard error.
+  private static let fixed = 150
+
+  @Test("Each thread that answers costs 8 at most")
+  func threads() async throws {
+    let few = try await CountedCrash(sleepers: 15)
+    let many = try await CountedCrash(sleepers: 127)
+    let cost = Double(many.total - few.total) / 112
+    let shares = Set(many.calls.keys).union(few.calls.keys).sorted().compactMap { name in
+      let share = Double(many.calls[name, default: 0] - few.calls[name, default: 0]) / 112
+      return abs(share) < 0.005 ? nil : "\(name) \(Self.text(share))"
+    }
+    Self.say("per thread", cost, shares.joined(separator: ", "))
+    #expect(cost <= Self.perThread, "\(shares)")
+  }
+
+  @Test("A crash of one thread")
+  func alone() async throws {
+    let crash = try await CountedCrash()
+    let shares = crash.calls.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { "\($0.key) \($0.value)" }
+    Self.say("fixed", Double(crash.total), shares.joined(separator: ", "))
+    #expect(crash.total <= Self.fixed, "\(shares)")
+  }
+
+  @Test("More mappings, modules and descriptors cost little each")
+  func others() async throws {
+    let base = try await CountedCrash().total
+    let mappings = try await CountedCrash(["--condition", "many-mappings"]).total
+    let perMapping = Double(mappings - base) / 60_000
+    Self.say("per 100 mappings", perMapping * 100)
+    #expect(perMapping * 100 <= 2)
+    let copies = try await VictimModules()
+    let modules = try await CountedCrash(
+      ["--condition", "many-modules"],
+      environment: ["CRASHLAB_MODULE": copies.module, "CRASHLAB_MODULES": copies.directory]
+    ).total
+    let perModule = Double(modules - base) / 2000
+    Self.say("per module", perModule)
+    #expect(perModule <= 8)
+    let script = #"for n in {20..519}; do eval "exec $n</dev/null"; done; exec "$@""#
+    let descriptors = try await CountedCrash(launcher: ["bash", "-c", script, "bash"]).total
+    let perDescriptor = Double(descriptors - base) / 500
+    Self.say("per listed descriptor", perDescriptor)
+    #expect(perDescriptor <= 0.02)
+  }
+
+  private static func say(_ what: String, _ count: Double, _ shares: String = "") {
+    print("system calls \(what): \(text(count))" + (shares.isEmpty ? "" : " (\(shares))"))
+  }
+
+  private static func text(_ count: Double) -> String { String(format: "%.2f", count) }
+}

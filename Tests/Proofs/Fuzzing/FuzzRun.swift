@@ -1,0 +1,101 @@
+internal import CrashTestSupport
+internal import Foundation
+internal import Testing
+
+/// Runs libFuzzer on one target of `ExtremeDumps`: on the inputs that are kept, and what it makes of them.
+struct FuzzRun {
+  /// Inputs and counts that stay in the repository.
+  static let corpora = BuiltProducts.packageRoot + "/Tests/ExtremeDumps/Corpora"
+  /// Inputs that were once findings.
+  static let findings = BuiltProducts.packageRoot + "/Tests/ExtremeDumps/Findings"
+
+  struct Target: Sendable, CustomTestStringConvertible {
+    let name: String
+    let maximumSize: Int
+    var testDescription: String { name }
+  }
+
+  let target: Target
+  private let program: String
+  private let fuzzer: String
+  private let directory: SharedDirectory
+
+  /// How many inputs were read, and the one that ended the process.
+  struct Outcome {
+    var executions: Int
+    var finding: [UInt8]?
+    var log: String
+  }
+
+  static func targets() async throws -> [Target] {
+    let program = try BuiltProducts.besideTests("ExtremeDumps")
+    let child = try await ChildProcess.run(program, ["targets"], in: "/")
+    return child.standardOutput.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count == 2, let size = Int(words[1]) else { return nil }
+      return Target(name: String(words[0]), maximumSize: size)
+    }
+  }
+
+  /// Lays out the inputs that are kept, and those that are made anew.
+  ///
+  /// - Parameter samples: a directory of real dumps and ELF files.
+  init(_ target: Target, samples: String? = nil) async throws {
+    self.target = target
+    program = try BuiltProducts.besideTests("ExtremeDumps")
+    fuzzer = try await BuiltProducts.shared.fuzzer()
+    directory = try SharedDirectory(inMemory: true)
+    for name in ["corpus", "found", "merged"] {
+      try FileManager.default.createDirectory(
+        atPath: directory.path + "/" + name, withIntermediateDirectories: false)
+    }
+    try await tell(["seeds", target.name, "corpus"] + (samples.map { [$0] } ?? []))
+    let kept = "\(Self.corpora)/\(target.name).corpus"
+    if FileManager.default.fileExists(atPath: kept) { try await tell(["unpack", kept, "corpus"]) }
+  }
+
+  /// Lets libFuzzer make inputs for so many seconds.
+  func run(seconds: Int) async throws -> Outcome {
+    let child = try await fuzz(
+      ["-max_total_time=\(seconds)", "-print_final_stats=1", "corpus"], patience: seconds + 600)
+    let mark = "stat::number_of_executed_units:"
+    let count = child.standardError.split(separator: "\n").last { $0.hasPrefix(mark) }
+      .flatMap { Int($0.dropFirst(mark.count).trimmingCharacters(in: .whitespaces)) }
+    let name = directory.names("found").first
+    return Outcome(
+      executions: count ?? 0, finding: name.flatMap { directory.bytes("found/" + $0) },
+      log: child.end.exitCode == 0 ? "" : String(child.standardError.suffix(6000)))
+  }
+
+  /// Keeps the fewest inputs that reach what all of them reach.
+  func keep() async throws {
+    let child = try await fuzz(["-merge=1", "merged", "corpus"], patience: 3000)
+    guard child.end.exitCode == 0 else {
+      throw Failure(description: "merging failed: \(child.standardError.suffix(2000))")
+    }
+    try await tell(["pack", "merged", "\(Self.corpora)/\(target.name).corpus"])
+  }
+
+  private func fuzz(_ arguments: [String], patience: Int) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      fuzzer,
+      [
+        "-max_len=\(target.maximumSize)", "-timeout=20", "-rss_limit_mb=3072",
+        "-malloc_limit_mb=300", "-artifact_prefix=found/",
+      ] + arguments, in: directory.path,
+      environment: [
+        "POSTMORTEM_FUZZ_TARGET": target.name, "ASAN_OPTIONS": "detect_leaks=0",
+      ], patience: patience)
+  }
+
+  private func tell(_ arguments: [String]) async throws {
+    let child = try await ChildProcess.run(program, arguments, in: directory.path)
+    guard child.end.exitCode == 0 else {
+      throw Failure(description: "\(arguments): \(child.standardOutput)\(child.standardError)")
+    }
+  }
+
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+}

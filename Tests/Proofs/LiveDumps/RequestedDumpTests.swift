@@ -1,0 +1,100 @@
+import CrashReport
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+/// `postmortem capture` of processes that cannot answer, and in the midst of other things.
+@Suite("Requested dumps") struct RequestedDumpTests {
+  private func start(_ victim: LiveVictim) throws -> RunningVictim {
+    let running = try victim.start("live-dump", "obeying")
+    try running.waitForLine("ready")
+    return running
+  }
+
+  private func capture(
+    _ running: RunningVictim, _ words: String..., as user: [String] = []
+  ) async throws -> ChildProcess {
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    let command = user + [tool, "capture", "\(running.processID)"] + words
+    return try await ChildProcess.run(command[0], Array(command.dropFirst()), in: "/tmp")
+  }
+
+  /// A handler of its own cannot be seen from outside; without a descriptor there is no file.
+  @Test(arguments: ["own", "fill"]) func theDeadlinePasses(order: String) async throws {
+    let victim = try await LiveVictim()
+    let running = try start(victim)
+    try running.ask(order)
+    let before = try victim.pendingFiles()
+    let run = try await capture(running, "--timeout", "1")
+    #expect(run.end.exitCode == 1 && run.standardError.contains("left no dump in 1 s"), "\(run)")
+    try running.ask("alive")
+    // A FIFO without a file may stay, as of any dump that could not be made; a converter removes it.
+    let left = try victim.pendingFiles().filter { !$0.hasSuffix(".fifo") }
+    #expect(left == before.filter { !$0.hasSuffix(".fifo") })
+  }
+
+  @Test func aStoppedProcessIsRefused() async throws {
+    let victim = try await LiveVictim()
+    let running = try start(victim)
+    running.signal(SIGSTOP)
+    while try KernelFile.text("/proc/\(running.processID)/stat").contains(") T ") == false {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    let run = try await capture(running)
+    #expect(run.end.exitCode == 1 && run.standardError.contains("is stopped"), "\(run)")
+    running.signal(SIGCONT)
+    try running.ask("alive")
+  }
+
+  @Test(.enabled(if: geteuid() == 0)) func anotherUsersProcessIsRefused() async throws {
+    let victim = try await LiveVictim()
+    let running = try start(victim)
+    let nobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    let run = try await capture(running, as: nobody)
+    #expect(run.end.exitCode == 1 && run.standardError.contains("may not be looked at"), "\(run)")
+    try running.ask("alive")
+    #expect(try await capture(running).end.exitCode == 0)
+  }
+
+  /// Each has a report, or was in the way of another one; then the next crash is captured as ever.
+  @Test func manyAtOnceAndThenACrash() async throws {
+    let victim = try await LiveVictim()
+    let running = try start(victim)
+    let runs = try await withThrowingTaskGroup(of: ChildProcess.self) { group in
+      for number in 0..<24 {
+        group.addTask {
+          try await capture(running, "--timeout=5", number % 2 == 0 ? "--all-threads" : "--json")
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    let taken = runs.count { $0.end.exitCode == 0 }
+    #expect(taken > 0 && runs.allSatisfy { [0, 1].contains($0.end.exitCode) }, "\(runs)")
+    try running.ask("alive")
+    #expect(try victim.reports().count == taken)
+    running.signal(SIGSEGV)
+    _ = running.waitForEnd()
+    _ = try await victim.process()
+    let reports = try victim.reports().map { try victim.snapshot(of: $0) }
+    #expect(reports.count == taken + 1)
+    #expect(reports.count { $0.request == nil && $0.exception?.signal == SIGSEGV } == 1)
+    #expect(reports.allSatisfy { $0.capture.isComplete })
+  }
+
+  /// Crash signals sent while dumps are taken: the process ends by one, with its report.
+  @Test func aCrashInTheMidst() async throws {
+    for delay in stride(from: 0, through: 20_000, by: 2_000) {
+      let victim = try await LiveVictim()
+      let running = try start(victim)
+      async let dump = capture(running, "--timeout=1", "--all-threads")
+      usleep(30_000 + UInt32(delay))
+      running.signal(SIGSEGV)
+      #expect(running.waitForEnd() == SIGSEGV)
+      _ = try await dump
+      _ = try await victim.process()
+      let reports = try victim.reports().map { try victim.snapshot(of: $0) }
+      #expect(reports.count { $0.exception?.signal == SIGSEGV } == 1, "after \(delay) us")
+    }
+  }
+}

@@ -1,0 +1,274 @@
+import CrashCatalogue
+import CrashConverter
+import CrashReport
+import CrashReportDatabase
+import CrashReportUpload
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Minidump
+import PendingDumps
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+/// Crashes of a program with secrets in memory, registers and what it tells: the full report has them, a
+/// private one in none of its forms.
+@Suite("Planted secrets")
+struct PlantedSecretsTests {
+  struct Death: Sendable, CustomTestStringConvertible {
+    let kind: String
+    var place = CrashPlace.main
+    /// The function that must be on the stack.
+    let function: String
+    var testDescription: String { "\(kind) on \(place.rawValue)" }
+  }
+
+  static let deaths = [
+    Death(kind: "null-read", function: "crash_null_read"),
+    Death(kind: "null-call", place: .pthread, function: "crash_null_call"),
+    Death(kind: "wild-pointer", function: "crash_wild_pointer"),
+    Death(kind: "abort", place: .dispatch, function: "crash_abort"),
+    Death(kind: "double-free", function: "crash_double_free"),
+    Death(kind: "fatal-error", function: "crash_fatal_error"),
+    Death(kind: "index-out-of-range", place: .pthread, function: "crash_index_out_of_range"),
+    Death(kind: "cxx-exception", function: "crash_cxx_exception"),
+    Death(kind: "stack-overflow", function: "crash_stack_overflow"),
+    Death(
+      kind: "illegal-instruction", place: .earlierThread, function: "crash_illegal_instruction"),
+    Death(kind: "divide-by-zero", place: .task, function: "crash_divide_by_zero"),
+    Death(kind: "await-chain", place: .task, function: "crash_await"),
+  ]
+
+  private let directory: SharedDirectory
+  private let secrets = PlantedSecrets()
+
+  init() throws {
+    directory = try SharedDirectory()
+  }
+
+  @Test("A report made private later has no secret and the same frames", arguments: deaths)
+  func madePrivate(_ death: Death) async throws {
+    let (dump, name) = try await crash(death, privacy: nil)
+    #expect(secrets.found(inBytes: dump).count >= 8, "the full dump has them")
+    let source = SymbolSource()
+    let full = ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: DumpBytes(dump)))
+    let frames = Frames(full, source)
+    #expect(frames.crashed.contains { $0.contains(death.function) }, "\(frames.crashed)")
+    for privacy in [ReportPrivacy.sanitized, .noMemory] {
+      let database = directory.path + "/\(privacy.rawValue)"
+      try place(dump, name, in: database)
+      let processed = try processIntermediateDumps(database: database, privacy: privacy)
+      #expect(processed.count == 1 && processed[0].outcome.kind == .complete, "\(processed)")
+      let snapshot = try await checkAllForms(database, processed)
+      #expect(snapshot.process.privacy == privacy)
+      #expect(snapshot.memory.regions.isEmpty == (privacy == .noMemory))
+      let kept = Frames(snapshot, source)
+      #expect(kept.all == frames.all)
+      #expect(kept.crashed == frames.crashed)
+    }
+    try await checkUploads(dump, name)
+  }
+
+  @Test("A dump whose handler leaves secrets out has none", arguments: deaths)
+  func leftOut(_ death: Death) async throws {
+    for privacy in ["sanitized", "no-memory"] {
+      let (dump, name) = try await crash(death, privacy: privacy)
+      let found = secrets.found(inBytes: dump)
+      #expect(found.isEmpty, "\(privacy): in the dump \(found)")
+      let database = directory.path + "/of-\(privacy)"
+      try place(dump, name, in: database)
+      let processed = try processIntermediateDumps(database: database)
+      #expect(processed.count == 1 && processed[0].outcome.kind == .complete, "\(processed)")
+      let snapshot = try await checkAllForms(database, processed)
+      #expect(snapshot.process.privacy?.rawValue == (privacy == "sanitized" ? 1 : 2))
+      let frames = Frames(snapshot, SymbolSource())
+      #expect(frames.crashed.contains { $0.contains(death.function) }, "\(frames.crashed)")
+    }
+  }
+
+  // MARK: - Crashes
+
+  /// Lets the program die; the dump and its name.
+  private func crash(_ death: Death, privacy: String?) async throws -> ([UInt8], String) {
+    let database = directory.path + "/victim-\(privacy ?? "full")"
+    let option = privacy.map { ["--privacy", $0] } ?? []
+    let child = try await ChildProcess.run(
+      try BuiltProducts.besideTests("crash-lab"),
+      [death.kind, "--database", database, "--on", death.place.rawValue, "--threads", "2"]
+        + ["--plant", "--note", PlantedSecrets.argument] + option,
+      in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.end.signal != nil, "\(child.standardOutput)\(child.standardError)")
+    if privacy != nil {
+      let summary = child.standardError.split(separator: "\n").filter {
+        $0.hasPrefix("postmortem[")
+      }.joined(separator: "\n")
+      #expect(!summary.isEmpty)
+      let found = secrets.found(inText: summary)
+      #expect(found.isEmpty, "in the summary \(found)")
+    }
+    let pending = database + "/" + PendingDumpName.directory
+    let names = try FileManager.default.contentsOfDirectory(atPath: pending)
+    let name = try #require(names.first { PendingDumpName(fileName: $0)?.role == .finished })
+    return ([UInt8](try Data(contentsOf: URL(fileURLWithPath: pending + "/" + name))), name)
+  }
+
+  private func place(_ dump: [UInt8], _ name: String, in database: String) throws {
+    _ = try CrashReportDatabase(path: database)
+    let pending = database + "/" + PendingDumpName.directory
+    try FileManager.default.createDirectory(
+      atPath: pending, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try Data(dump).write(to: URL(fileURLWithPath: pending + "/" + name))
+  }
+
+  // MARK: - Forms
+
+  /// Looks in everything that a conversion leaves and a report can become.
+  private func checkAllForms(
+    _ database: String, _ processed: [ProcessedDump]
+  ) async throws -> ProcessSnapshot {
+    var leaks: [String] = secrets.found(inText: "\(processed)").map { "line of process: \($0)" }
+    let files = FileManager.default.enumerator(atPath: database)
+    while let file = files?.nextObject() as? String {
+      guard let bytes = FileManager.default.contents(atPath: database + "/" + file) else {
+        continue
+      }
+      leaks += secrets.found(inBytes: [UInt8](bytes)).map { "\(file): \($0)" }
+    }
+    let stored = try #require(try CrashReportDatabase(path: database).reports().first)
+    let minidump = [UInt8](try Data(contentsOf: URL(fileURLWithPath: stored.path)))
+    let snapshot = try MinidumpReader.snapshot(of: minidump)
+    leaks += try forms(of: snapshot)
+    leaks += try await uploaded(database, .full)
+    #expect(leaks.isEmpty, "\(leaks)")
+    return snapshot
+  }
+
+  private func forms(of snapshot: ProcessSnapshot) throws -> [String] {
+    let report = CrashReport(snapshot: snapshot, symbolicating: false)
+    let json = String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
+    return secrets.found(inText: TextReport.text(of: report)).map { "text: \($0)" }
+      + secrets.found(inText: json).map { "JSON: \($0)" }
+      + secrets.found(inText: HTMLReport.text(of: report)).map { "HTML: \($0)" }
+  }
+
+  /// What a server gets of a full report.
+  private func checkUploads(_ dump: [UInt8], _ name: String) async throws {
+    let database = directory.path + "/full"
+    try place(dump, name, in: database)
+    _ = try processIntermediateDumps(database: database, storingSymbols: false)
+    #expect(try await uploaded(database, .full).count >= 8, "a full upload has them")
+    for privacy in [ReportPrivacy.sanitized, .noMemory] {
+      let leaks = try await uploaded(database, privacy)
+      #expect(leaks.isEmpty, "\(privacy): \(leaks)")
+    }
+  }
+
+  private func uploaded(_ database: String, _ privacy: ReportPrivacy) async throws -> [String] {
+    let receiver = try UploadReceiver()
+    // Each upload from a copy: a report goes once.
+    let copy = directory.path + "/upload-\(UUID().uuidString)"
+    try FileManager.default.copyItem(atPath: database, toPath: copy)
+    defer { try? FileManager.default.removeItem(atPath: copy) }
+    var options = UploadOptions()
+    options.privacy = privacy
+    let ids = try CrashReportDatabase(path: copy).reports().map(\.id)
+    let left = try await uploadReports(
+      ids, database: copy, to: UploadTarget(url: receiver.url, options: options), emit: { _ in })
+    #expect(left == 0)
+    let form = try #require(receiver.forms.first)
+    #expect(form.files["upload_file_minidump"]?.starts(with: "MDMP".utf8) == true)
+    return form.fields.flatMap { name, value in
+      secrets.found(inText: value).map { "upload, \(name): \($0)" }
+    }
+      + form.files.flatMap { name, bytes in
+        secrets.found(inBytes: bytes).map { "upload, \(name): \($0)" }
+      }
+  }
+}
+
+/// The frames of all threads, as far as they are compared.
+private struct Frames {
+  var all: [String] = []
+  /// The functions on the crashing thread's stack.
+  var crashed: [String] = []
+
+  init(_ snapshot: ProcessSnapshot, _ symbols: SymbolSource) {
+    symbols.begin(stored: nil)
+    let walker = Stackwalker(snapshot: snapshot, symbols: symbols)
+    for thread in snapshot.threads {
+      let trace = walker.trace(
+        of: thread, head: 200, tail: 56,
+        runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
+      all.append("thread \(thread.id) \(trace.end.rawValue) \(trace.omittedCount)")
+      for frame in trace.frames + (trace.asyncCalls?.frames ?? []) {
+        all.append("\(frame.address) \(frame.trust) \(frame.symbol?.linkageName ?? "")")
+        if thread.id == snapshot.exception?.threadID, let name = frame.symbol?.linkageName {
+          crashed.append(name)
+        }
+      }
+    }
+  }
+}
+
+/// The secrets of crash-lab's `--plant`, and ways to find them.
+struct PlantedSecrets {
+  /// Without words that reports have anyway, such as "work" in paths.
+  static let argument = "rV8-Aw6qJs-Bx4Tn9"
+  private static let texts = [
+    "zQ9-fatal-Xw4Kp7", "yT3-crumb-Vb8Hn2", "kJ5-simple-Mz6Rd1", "hG7-typed-Lc9Wf3",
+    "pS2-name-Tk5Bq", "eN8-heap-Yr4Jm6-battery-staple", "dA6-15byte-Qv3X", "uB4-regs",
+    "fC9-local-Zs7Gx5", "sk_live_wE5-stack-Nd2Lk8", "4111222233334444", "xM3-vector-Hp6Cj",
+    "bQ7-cT8xt-Tw2Jr5", "vF8-wK5cR9mb-Kp3Xd",
+    argument,
+  ]
+  private static let numbers: [UInt64] = [4_111_222_233_334_444, 7391]
+
+  /// Eight bytes of a secret, at any place in it, and which it is.
+  private var pieces: [UInt64: String] = [:]
+
+  init() {
+    for number in Self.numbers { pieces[number] = "\(number)" }
+    for text in Self.texts {
+      let wide = text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+      for bytes in [Array(text.utf8), wide] {
+        for start in 0...(bytes.count - 8) {
+          pieces[bytes[start..<start + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }] = text
+        }
+      }
+    }
+  }
+
+  /// Those of which eight bytes are somewhere.
+  func found(inBytes bytes: [UInt8]) -> Set<String> {
+    var found: Set<String> = []
+    var word: UInt64 = 0
+    for (index, byte) in bytes.enumerated() {
+      word = word >> 8 | UInt64(byte) << 56
+      if index >= 7, let text = pieces[word] { found.insert(text) }
+    }
+    return found
+  }
+
+  /// The same, and words of them as hexadecimal numbers.
+  func found(inText text: String) -> Set<String> {
+    var found = found(inBytes: Array(text.utf8))
+    var number: UInt64 = 0
+    var digits = 0
+    func end() {
+      // Short ones are offsets and lengths.
+      if digits >= 8 || number == 7391, let text = pieces[number] { found.insert(text) }
+      (number, digits) = (0, 0)
+    }
+    for byte in text.utf8 {
+      guard let digit = Character(UnicodeScalar(byte)).hexDigitValue, digits < 16 else {
+        end()
+        continue
+      }
+      number = number << 4 | UInt64(digit)
+      digits += 1
+    }
+    end()
+    return found
+  }
+}

@@ -1,0 +1,27 @@
+import CrashCatalogue
+import CrashTestSupport
+import Testing
+
+/// Requests that interleave on two processors, and crashes among them.
+@Suite("Work that crashes, 100,000 requests")
+struct WorkTests {
+  private static let requests = 100_000
+  /// Crashes of each scene.
+  private static let crashes = 20
+
+  @Test("Not one wrong value", arguments: [BuildConfiguration.asTested, .release])
+  func crashes(_ configuration: BuildConfiguration) async throws {
+    let executable = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    var done = 0
+    let each = Self.requests / Self.crashes / WorkingVictim.scenes.count
+    for scene in WorkingVictim.scenes {
+      let victim = try WorkingVictim(executable: executable)
+      for number in 0..<Self.crashes {
+        let run = try await victim.run(scene, requests: each + 100 + number)
+        done += run.done
+        #expect(run.failures(scene) == [], "\(scene), crash \(number)")
+      }
+    }
+    #expect(done >= Self.requests)
+  }
+}

@@ -1,0 +1,101 @@
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+@testable import Stackwalk
+
+/// A stripped module and its debug file in every place where it may lie.
+@Suite("Split debug files", .needs(.objcopy))
+struct SymbolFilesTests {
+  private final class Scene {
+    let directory: TemporaryDirectory
+    let module: ModuleSnapshot
+    /// An address in a function with lines.
+    let address: Address
+    let expected: [DebugInformation.Frame]
+
+    /// Strips crash-lab; with its debug information in a file at `debug`, relative to the directory.
+    init(debug: String, link: Bool) async throws {
+      let directory = try TemporaryDirectory()
+      let original = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+      let elf = try ELFFile(path: original)
+      let buildID = elf.buildID
+      let digits = buildID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      let debugPath =
+        directory.path + "/"
+        + debug.replacingOccurrences(of: "XX", with: String(digits.prefix(2)))
+        .replacingOccurrences(of: "YY", with: String(digits.dropFirst(2)))
+      try FileManager.default.createDirectory(
+        atPath: URL(fileURLWithPath: debugPath).deletingLastPathComponent().path,
+        withIntermediateDirectories: true)
+      let stripped = directory.path + "/crash-lab"
+      let tool = try #require(OutsideTool.objcopy.path)
+      var runs = [
+        ["--only-keep-debug", original, debugPath], ["--strip-all", original, stripped],
+      ]
+      if link { runs.append(["--add-gnu-debuglink=\(debugPath)", stripped]) }
+      for run in runs {
+        let child = try await ChildProcess.run(tool, run, in: directory.path)
+        try #require(child.end.exitCode == 0, "\(child.standardError)")
+      }
+      let firstAddress = elf.firstAddress ?? 0
+      module = ModuleSnapshot(
+        address: firstAddress, size: 1 << 30, path: stripped, buildID: buildID)
+      var whole = module
+      whole.path = original
+      let symbols = try ModuleSymbols(whole)
+      let table = SymbolTable(of: elf)
+      let function = try #require(
+        table.entries.first { table.name(of: $0, in: elf) == "$s8CrashLab15crash_null_readyyF" })
+      address = function.address &+ 4
+      expected = symbols.frames(at: address, in: whole)
+      try #require(expected.first?.location?.line != nil)
+      self.directory = directory
+    }
+  }
+
+  @Test(
+    "Found by .gnu_debuglink and by build ID",
+    arguments: [
+      ("crash-lab.debug", true, nil), (".debug/crash-lab.debug", true, nil),
+      ("given/.build-id/XX/YY.debug", false, "given"), ("given/XX/YY.debug", false, "given"),
+      ("given/crash-lab.debug", false, "given"), ("given/crash-lab", false, "given"),
+      ("given/1.4-release", false, "given"),
+    ] as [(String, Bool, String?)])
+  func found(debug: String, link: Bool, given: String?) async throws {
+    let scene = try await Scene(debug: debug, link: link)
+    let bare = try ModuleSymbols(scene.module, directories: [])
+    if !link { #expect(bare.frames(at: scene.address, in: scene.module) == []) }
+    let directories = given.map { ["\(scene.directory.path)/\($0)"] } ?? []
+    let symbols = try ModuleSymbols(scene.module, directories: SymbolDirectories(directories))
+    #expect(symbols.frames(at: scene.address, in: scene.module) == scene.expected)
+    #expect(symbols.notes == [])
+    #expect(symbols.code(at: scene.address, count: 4, in: scene.module) != nil)
+  }
+
+  @Test("A replaced module: its names come from the debug file, and it is said")
+  func replaced() async throws {
+    let scene = try await Scene(debug: "given/crash-lab.debug", link: false)
+    let path = scene.directory.path + "/crash-lab"
+    try Data(ELFFileTests.handmade).write(to: URL(fileURLWithPath: path))
+    let directories = [scene.directory.path + "/given"]
+    let symbols = try ModuleSymbols(scene.module, directories: SymbolDirectories(directories))
+    #expect(symbols.frames(at: scene.address, in: scene.module) == scene.expected)
+    #expect(symbols.notes.first?.contains("not the same build") == true)
+    // The debug file has no code, and the other build's is not taken for it.
+    #expect(symbols.code(at: scene.address, count: 4, in: scene.module) == nil)
+    let error = #expect(throws: StackwalkError.self) { _ = try ModuleSymbols(scene.module) }
+    #expect(error?.code == .notTheSameBuild)
+  }
+
+  @Test("A debug file of another build is not used, and it is said")
+  func otherBuild() async throws {
+    let scene = try await Scene(debug: "crash-lab.debug", link: true)
+    let debug = scene.directory.path + "/crash-lab.debug"
+    try Data(ELFFileTests.handmade).write(to: URL(fileURLWithPath: debug))
+    let symbols = try ModuleSymbols(scene.module)
+    #expect(symbols.frames(at: scene.address, in: scene.module) == [])
+    #expect(symbols.notes == ["the debug file \(debug) is not of the same build"])
+  }
+}
