@@ -191,8 +191,8 @@ func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
 /// Writes what was decided at install: the system's facts and the program's annotations.
 ///
 /// RUNS-DURING-CRASH.
-@c(pm_write_facts) @_noLocks
-func pm_write_facts(_ argument: UnsafeMutableRawPointer) {
+@c(pm_write_system_and_annotations) @_noLocks
+func pm_write_system_and_annotations(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.output.write(capture.installed.encoded.system)
 }

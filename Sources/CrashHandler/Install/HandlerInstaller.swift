@@ -187,7 +187,8 @@ enum HandlerInstaller {
     let spare = spareDescriptor()
     unsafe shared.initialize(
       to: try Shared(
-        owner: word(1), turn: word(2), ending: word(6), copyMark: mark, wipesMark: wipesMark,
+        capturingThread: word(1), turn: word(2), ending: word(6), copyMark: mark,
+        wipesMark: wipesMark,
         stops: Shared.Stops(parking: word(3), stopped: word(4), target: word(5)),
         threads: memory.threads(capacity: threadCapacity, countWord: word(0)),
         waiting: WaitingCrashes(

@@ -11,10 +11,10 @@ func writeProcess(
   _ calls: CrashCalls, proc: ProcReader, hidesName: Bool, to output: DumpOutput
 ) {
   output.startMap(.process)
-  let parent = calls.makes(CallBit.parent) ? pm_getppid() : -1
+  let parent = calls.mayMake(CallBit.parent) ? pm_getppid() : -1
   if parent >= 0 { output.identifier(.parentProcessID, parent) }
   var times = pm_processor_times()
-  if unsafe calls.makes(CallBit.processorTime) && pm_getrusage(&times) == 0 {
+  if unsafe calls.mayMake(CallBit.processorTime) && pm_getrusage(&times) == 0 {
     output.unsigned(.userTime, times.user)
     output.unsigned(.systemTime, times.system)
   }
@@ -42,7 +42,7 @@ private func hideName(_ text: UnsafeMutableRawPointer, count: Int) {
 /// RUNS-DURING-CRASH.
 @_noLocks
 func writeCrashTime(_ calls: CrashCalls, to output: DumpOutput) {
-  guard calls.makes(CallBit.clocks) else { return }
+  guard calls.mayMake(CallBit.clocks) else { return }
   let time = pm_wall_clock()
   let uptime = pm_boot_clock()
   output.startMap(.process)
