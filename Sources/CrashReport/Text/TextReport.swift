@@ -209,13 +209,35 @@ package struct TextReport: Sendable {
     }
   }
 
+  /// Those that point somewhere a line each, with the bytes there, then the others in columns.
   private mutating func addRegisters(_ thread: CrashReport.Thread) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }
     lines.append("")
     lines.append("Registers:")
-    let cells = registers.map { name, value in
-      String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + value.wide
+    let places = AddressPlaces(report.snapshot)
+    var cells: [String] = []
+    for (name, value) in registers {
+      let cell = String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + value.wide
+      guard let place = places.text(of: value) else {
+        cells.append(cell)
+        continue
+      }
+      let line = cell + "  " + place.escapedForTerminal()
+      guard let bytes = report.snapshot.memory.bytes(at: value, count: 16) else {
+        lines.append(line)
+        continue
+      }
+      let row = bytes.hexadecimalRow
+      if line.count + 2 + row.count < width {
+        lines.append(line + "  " + row)
+      } else {
+        lines += [line, "       " + row]
+      }
+    }
+    for (name, value) in thread.snapshot.context?.segmentRegisters ?? [] {
+      cells.append(
+        String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + Address(value).wide)
     }
     let columns = max(1, (width - 1) / 24)
     for start in stride(from: 0, to: cells.count, by: columns) {
