@@ -189,7 +189,8 @@ private struct ThreadJSON: JSONConvertible {
   var json: JSONObject {
     let known = thread.snapshot
     let trace = thread.trace
-    let registers = known.context?.generalRegisters ?? []
+    let registers =
+      (known.context?.generalRegisters ?? []) + (known.context?.segmentRegisters ?? [])
     return [
       "id": known.id,
       "name": known.name,
