@@ -23,7 +23,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
   // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
-  case writeSystemAndAnnotations, writeContexts, writeClient
+  case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient
   case writeTasks, writeThreads
   // Needed for few crashes: memory that the program named, resource counts, the linker's list.
   case writeExtraMemory, writeResources, writeLinkMap
@@ -74,6 +74,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
       case .writeSystemAndAnnotations:
         unsafe Entry(8, "system and annotations", pm_write_system_and_annotations)
       case .writeContexts: unsafe Entry(21, "contexts", pm_write_contexts)
+      case .writeThrows: unsafe Entry(22, "throws", pm_write_throws)
       case .writeClient: unsafe Entry(16, "client data", pm_write_client)
       case .writeTasks: unsafe Entry(19, "tasks", pm_write_tasks)
       case .writeThreads: unsafe Entry(9, "other threads", pm_write_threads)

@@ -212,6 +212,18 @@ func pm_write_contexts(_ argument: UnsafeMutableRawPointer) {
     others: capture.session.threads)
 }
 
+/// Writes where errors were thrown, if the program has that recorded.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_throws) @_noLocks
+func pm_write_throws(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard capture.installed.recordsThrows else { return }
+  let section = ThrowSection(
+    capture.session.mappings, isSanitized: capture.installed.isSanitized, output: capture.output)
+  section.write(capture.session.exception.threadID)
+}
+
 /// Writes client data: annotations, breadcrumbs, and the paths of attachments.
 ///
 /// RUNS-DURING-CRASH.

@@ -55,6 +55,7 @@ enum HandlerInstaller {
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
+    if options.recordsThrowSites { pm_record_throws(files.owningRun.stackStart) }
     memory.keep()
   }
 
@@ -82,6 +83,7 @@ enum HandlerInstaller {
           // Kernels before 5.14 do not tell; the largest frame that they know, with AVX-512, has
           // 3.5 KiB.
           frameSize: max(pm_minimum_signal_stack_size(), 4096)),
+        recordsThrows: options.recordsThrowSites,
         takesRequests: files.owningRun.takesRequests,
         environment: EnvironmentRange.current(from: files.owningRun.stackStart),
         runtime: runtimePlaces(),

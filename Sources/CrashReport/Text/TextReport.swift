@@ -125,6 +125,7 @@ package struct TextReport: Sendable {
     let crashed = report.threads.filter(\.crashed)
     for thread in crashed {
       addThreadWithNotes(thread)
+      addThrown()
       addRegisters(thread)
     }
     for group in ThreadGroup.groups(of: report.threads.filter { !$0.crashed }) {
@@ -137,6 +138,15 @@ package struct TextReport: Sendable {
       }
     }
     for note in report.missingThreads { lines += ["", note] }
+  }
+
+  private mutating func addThrown() {
+    guard let thrown = report.thrown else { return }
+    lines += ["", styled(report.title(of: thrown) + ":", .strong)]
+    for (frame, number) in thrown.numberedFrames {
+      addFrame(frame, index: number)
+      addSource(of: frame)
+    }
   }
 
   private mutating func addThreadWithNotes(_ thread: CrashReport.Thread) {
