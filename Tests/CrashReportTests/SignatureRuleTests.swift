@@ -111,4 +111,28 @@ import Testing
       text([inlined, even, inlined, even], recursion: .init(period: 1, first: 0, count: 9))
         == "SIGABRT | recursion | App.even(_:), App.inside()")
   }
+
+  @Test func ofAnErrorThatLeftMainTheThrowCounts() {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.modules = [ModuleSnapshot(address: 0, size: 0x10_0000, path: "/opt/app")]
+    var exception = ExceptionSnapshot(threadID: 1)
+    exception.signal = 4
+    snapshot.exception = exception
+    let main = StackTrace([StackFrame("App_main", address: 0x10)])
+    let thrown = [StackFrame("App.load() throws -> ()", address: 0x20)]
+    #expect(Signature.text(of: snapshot, trace: main, nil) == "SIGILL | App_main")
+    #expect(
+      Signature.text(of: snapshot, trace: main, nil, thrown: thrown) == "SIGILL | App.load()")
+    let signature = Signature(snapshot.modules)
+    #expect(signature.place(in: main.frames) == "App_main")
+    #expect(signature.place(in: main.frames, thrown: thrown) == "App.load()")
+    // `try!` is a place of its own.
+    let attempt = StackTrace([StackFrame("App.attempt() -> ()", address: 0x30)] + main.frames)
+    #expect(
+      Signature.text(of: snapshot, trace: attempt, nil, thrown: thrown)
+        == Signature.text(of: snapshot, trace: attempt, nil))
+    #expect(signature.place(in: attempt.frames, thrown: thrown) == "App.attempt()")
+    // Without a throw nothing changes.
+    #expect(signature.place(in: main.frames, thrown: []) == "App_main")
+  }
 }

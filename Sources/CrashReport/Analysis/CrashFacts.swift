@@ -34,7 +34,8 @@ package struct CrashFacts: Sendable {
     let finder = CauseFinder(of: snapshot, trace: trace)
     let finding = finder.finding
     message = snapshot.request?.headline ?? finder.message
-    let thrown = CrashReport.Thrown(in: snapshot, finding, walker: walker)?.frames ?? []
+    let thrown =
+      CrashReport.Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)?.frames ?? []
     signature = Signature.text(of: snapshot, trace: finder.trace, finding, thrown: thrown)
     signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
     cause =

@@ -119,7 +119,8 @@ extension HTMLReport {
         switch item {
         case .frame(let frame, let number):
           addFrame(
-            frame, number: number, kind: kind(of: frame, isBlamed: &isBlamed), excerpt: thread.crashed ? excerpt(of: frame) : nil,
+            frame, number: number, kind: kind(of: frame, isBlamed: &isBlamed),
+            excerpt: thread.crashed ? excerpt(of: frame) : nil,
             to: &html)
         case .elision(let words), .note(let words):
           html.element("li", ["class": "gap"], text: words)

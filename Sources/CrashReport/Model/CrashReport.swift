@@ -36,9 +36,23 @@ package struct CrashReport: Sendable {
     /// Innermost first.
     package var frames: [StackFrame]
 
+    package init(record: ThrowSnapshot, frames: [StackFrame]) {
+      (self.record, self.frames) = (record, frames)
+    }
+
+    /// The runtime's functions that end a process by an error; a private dump has no message to tell it.
+    private static let endings: Set = ["swift_errorInMain", "swift_unexpectedError"]
+
+    /// - Parameter trace: the crashing thread's.
     /// - Returns: nil where the error is not what ended the process, or no throw is known.
-    init?(in snapshot: ProcessSnapshot, _ finding: Finding?, walker: Stackwalker) {
-      guard finding?.kind == SwiftFailure.uncaughtError.rawValue, let record = snapshot.lastThrow
+    init?(
+      in snapshot: ProcessSnapshot, _ finding: Finding?, trace: StackTrace, walker: Stackwalker
+    ) {
+      guard let record = snapshot.lastThrow,
+        finding?.kind == SwiftFailure.uncaughtError.rawValue
+          || trace.frames.prefix(8).contains(where: { frame in
+            frame.symbol.map { Self.endings.contains($0.linkageName) } ?? false
+          })
       else { return nil }
       self.record = record
       frames = walker.frames(of: record)
@@ -126,7 +140,7 @@ package struct CrashReport: Sendable {
     message = snapshot.request?.headline ?? finder.message
     let finding = finder.finding
     cause = snapshot.request == nil && snapshot.end == nil ? finding : nil
-    thrown = Thrown(in: snapshot, finding, walker: walker)
+    thrown = Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)
     let frames = thrown?.frames ?? []
     signature = Signature.text(of: snapshot, trace: finder.trace, finding, thrown: frames)
     place = Signature(snapshot.modules).place(in: finder.trace.frames, thrown: frames)

@@ -42,7 +42,7 @@ import Testing
         "annotations", "capture", "cause", "client", "complete", "end", "exception", "explanation",
         "log", "mappings", "mappingsOmitted", "memory", "message", "modules", "place", "privacy",
         "process", "reportID", "request", "resources", "schemaVersion", "signature", "survival",
-        "symbolHint", "system", "threads",
+        "symbolHint", "system", "threads", "thrown",
       ])
     #expect(object["schemaVersion"] as? Int == 1)
     #expect(object["message"] is NSNull)

@@ -135,6 +135,12 @@ package enum SyntheticProcess {
     snapshot.process.watchdogInterval = 30_000_000_000
     snapshot.cxxException = CxxException(typeName: "St9exception", message: "what")
     snapshot.tasks = [TaskSnapshot(threadID: 4001, address: 0x5555_0000_1000, layoutVersion: 1)]
+    snapshot.recordedThrows = [
+      ThrowSnapshot(
+        threadID: 4001, uptime: 9_000_000_001, error: 0x5555_0000_2000,
+        addresses: [executable &+ 0x1010, executable &+ 0x1020]),
+      ThrowSnapshot(threadID: 4002, uptime: 9_000_000_002, addresses: []),
+    ]
     snapshot.process.cgroup.path = "/user.slice"
     snapshot.process.cgroup.memoryUsed = 104
     snapshot.process.cgroup.memoryLimit = 105

@@ -5,7 +5,7 @@ import Synchronization
 /// Prints the costs of a process with a handler while nothing happens, in one line.
 ///
 /// Nanoseconds a call for setting an annotation, for a breadcrumb, for storing a number under a lock,
-/// for a context and for a breadcrumb in it, each from 1 thread and from 8 at once, then for a context in
+/// for a context, for a breadcrumb in it and for an error that is thrown and caught, each from 1 thread and from 8 at once, then for a context in
 /// a task; nanoseconds of CPU time for making and joining a thread; KiB that `startHandler` made dirty, and
 /// bytes a thread that lives.
 enum SteadyFigures {
@@ -17,7 +17,11 @@ enum SteadyFigures {
   static func print(_ database: String?) throws {
     _ = Memory.now()
     let before = Memory.now()
-    if let database { try startHandler(database: database) }
+    if let database {
+      var options = HandlerOptions()
+      options.recordsThrowSites = true
+      try startHandler(database: database, options: options)
+    }
     let started = Memory.now().dirty - before.dirty
     var figures: [Int] = []
     for threads in [1, 8] {
@@ -30,10 +34,18 @@ enum SteadyFigures {
           _ in
           leaveBreadcrumb("GET /orders/4711 200")
         })
+      figures.append(cost(threads) { value in try? fail(value) })
     }
     figures.append(taskCost())
     figures += [threadTime(), started, threadMemory()]
     Swift.print(figures.map(String.init).joined(separator: " "))
+  }
+
+  private struct Failure: Error { let number: Int }
+
+  @inline(never)
+  private static func fail(_ number: Int) throws {
+    throw Failure(number: number)
   }
 
   /// CPU time of the threads that call, so that it does not matter who else runs.
