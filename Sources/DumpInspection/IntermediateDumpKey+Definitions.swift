@@ -76,7 +76,10 @@ extension IntermediateDumpKey {
     case .tasksUsed: .unsigned(8, "Tasks in the cgroup (`pids.current`).")
     case .tasksLimit: .unsigned(8, "Their limit (`pids.max`). Missing if there is none.")
     case .cgroup:
-      .text("Path of the memory cgroup at launch, of `/proc/self/cgroup`; at most 1 KiB.")
+      .text("""
+        Path of the memory cgroup at launch, of `/proc/self/cgroup`; at most 1 KiB. Missing if the program \
+        asked so.
+        """)
     case .dumpDigest: .unsigned(8, """
       A digest of the intermediate dump that the report was made of, FNV-1a over words of eight \
       bytes or, in older reports, over bytes: tells whether a pending dump of the report's ID is \
@@ -472,6 +475,34 @@ extension IntermediateDumpKey {
     case .watchdogInterval: .unsigned(8, """
       In `process`: WATCHDOG_USEC of sd_watchdog_enabled(3) at launch, in nanoseconds, if \
       WATCHDOG_PID is this process or absent.
+      """)
+    case .hostName: .text("In `system`: `uname -n` at launch; missing if the program asked so.")
+    case .containerMount: .text("""
+      In `system`, where `cgroup` is `/` or missing: the file that is mounted at `/run/.containerenv`, else at \
+      `/etc/hostname`, of `/proc/self/mountinfo` at the crash; at most 512 bytes.
+      """)
+    case .timeZone: .text("""
+      In `system`: TZ at launch, else the target of `/etc/localtime` at the crash; at most 256 bytes.
+      """)
+    case .workingDirectory: .text("In `process`: `/proc/self/cwd` at the crash.")
+    case .descriptors: .array("""
+      In `process`: the lowest 256 open file descriptors at the crash, as they stand in \
+      `/proc/self/fd`: `descriptor` maps. Those that the handler holds are among them.
+      """)
+    case .descriptor: .map("One descriptor.")
+    case .descriptorNumber: .unsigned(4, "Its number.")
+    case .descriptorKind: .unsigned(1, """
+      1: opened by a path, and none of the others; a file or a named pipe. 2: opened as a directory. 3: below \
+      `/dev`. 4: a socket. 5: a pipe without a name. 6: an anonymous inode, such as `eventfd` and \
+      `eventpoll`. 7: memory (memfd_create(2)). 8: another one.
+      """)
+    case .descriptorPath: .text("""
+      The link's text without the mark of a deleted file; at most 512 bytes. Missing for kinds 1, 2, 3, 7 \
+      and 8 if the program asked so.
+      """)
+    case .descriptorPathIsCut: .unsigned(1, "1 if it was longer.")
+    case .descriptorIsDeleted: .unsigned(1, """
+      1 if the link ends in ` (deleted)`: no name leads to the file any more.
       """)
     case .conversion: .map("""
       Additions by the converter. In a minidump only, as all that follows. Beside these keys: \
