@@ -224,7 +224,7 @@ extension IntermediateDumpKey {
       mappings, 4 the rest of the crashing thread, 5 process, 6 mappings, 7 modules, 8 system and \
       annotations, 9 other threads, 10 capture, 11 resources, 12 link map, 16 client data, 17 extra \
       memory, 18 C++ exception, 19 tasks, 20 registers and top of the stack of the crashing thread, \
-      21 contexts. Behind the end mark: 13 crash summary, 14 crash summary on standard error, 15 \
+      21 contexts, 23 surroundings. Behind the end mark: 13 crash summary, 14 crash summary on standard error, 15 \
       removing the dumps of hangs. Bits 10 and 13 to 15 are never set: these sections end after this \
       is written.
       """)

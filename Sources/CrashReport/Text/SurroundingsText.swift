@@ -30,17 +30,23 @@ extension CrashReport {
     guard !descriptors.isEmpty else { return nil }
     var counts: [String: (all: Int, deleted: Int)] = [:]
     for descriptor in descriptors {
-      let word = descriptor.anonymousKind ?? descriptor.kind?.plural ?? "unknown"
+      let word = descriptor.anonymousKind ?? descriptor.kind?.word ?? "unknown"
       counts[word, default: (0, 0)].all += 1
       if descriptor.isDeleted { counts[word, default: (0, 0)].deleted += 1 }
     }
     let words = counts.sorted { ($1.value.all, $0.key) < ($0.value.all, $1.key) }
-    let text = words.map { word, count in
-      "\(count.all) \(word)" + (count.deleted > 0 ? " (\(count.deleted) deleted)" : "")
+    let text = words.map { word, count -> String in
+      let name = count.all == 1 ? word : Self.plurals[word] ?? word
+      return "\(count.all) \(name)" + (count.deleted > 0 ? " (\(count.deleted) deleted)" : "")
     }.joined(separator: ", ")
     let left = descriptorsOmitted
     return left > 0 ? "\(text), and \(left) more" : text
   }
+
+  private static let plurals = [
+    "file": "files", "directory": "directories", "device": "devices", "socket": "sockets",
+    "pipe": "pipes",
+  ]
 
   /// Each open descriptor on a line, for the page alone: text has their counts.
   var descriptorSection: ReportSection? {
@@ -48,9 +54,7 @@ extension CrashReport {
     var rows = descriptors.map { descriptor -> ReportSection.Row in
       let path = descriptor.path.map { $0 + (descriptor.isCut ? "..." : "") }
       let kind = descriptor.anonymousKind == nil ? descriptor.kind?.word : nil
-      let notes = [kind, descriptor.isDeleted ? "deleted" : nil].compactMap { $0 }
-      let note = notes.isEmpty ? nil : path == nil ? notes : ["(" + notes.joined(separator: ", ") + ")"]
-      let words = [path].compactMap { $0 } + (note ?? [])
+      let words = [kind, path, descriptor.isDeleted ? "(deleted)" : nil].compactMap { $0 }
       return .field(
         ReportField(
           name: "\(descriptor.number)",
@@ -67,20 +71,5 @@ extension CrashReport {
       count > listed
     else { return 0 }
     return count &- listed
-  }
-}
-
-extension OpenDescriptor.Kind {
-  fileprivate var plural: String {
-    switch self {
-    case .file: "files"
-    case .directory: "directories"
-    case .device: "devices"
-    case .socket: "sockets"
-    case .pipe: "pipes"
-    case .anonymous: "anonymous"
-    case .memory: "in memory"
-    case .other: "others"
-    }
   }
 }

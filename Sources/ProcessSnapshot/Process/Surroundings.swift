@@ -21,7 +21,8 @@ extension ProcessDescription {
   public var groupIDs: UserIDs? { identifiers("Gid:") }
 
   private func identifiers(_ label: String) -> UserIDs? {
-    let line = statusText?.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: label.utf8) }
+    let line = statusText?.split(separator: UInt8(ascii: "\n"))
+      .first { $0.starts(with: label.utf8) }
     let numbers = line?.dropFirst(label.utf8.count).split { $0 == 0x20 || $0 == 0x09 }
       .prefix(2).compactMap { UInt32(String(decoding: $0, as: UTF8.self)) }
     guard let numbers, numbers.count == 2 else { return nil }

@@ -99,7 +99,8 @@ package enum SyntheticProcess {
     describeResources(&snapshot)
     snapshot.process.userTime = 2_600_000_000
     snapshot.process.systemTime = 1_400_000_000
-    snapshot.process.statusText = Array("Name:\tvictim\nPid:\t4001\nPPid:\t17\n".utf8)
+    snapshot.process.statusText = Array(
+      "Name:\tvictim\nPid:\t4001\nPPid:\t17\nUid:\t1000\t0\t0\t0\n".utf8)
     snapshot.process.mapsText = Array(mapsText.utf8)
     // AT_ENTRY (9), then AT_NULL.
     snapshot.process.auxiliaryVector =
@@ -147,6 +148,15 @@ package enum SyntheticProcess {
         .utf8)
     snapshot.system.releaseText = Array("ID=debian\n".utf8)
     snapshot.system.compiler = "Clang 21"
+    snapshot.system.hostName = "web-3"
+    snapshot.system.timeZone = ":Europe/Berlin"
+    snapshot.system.containerMount = "/etc/hostname"
+    snapshot.process.workingDirectory = "/home/app"
+    var descriptor = OpenDescriptor()
+    descriptor.number = 108
+    (descriptor.kind, descriptor.path) = (.file, "/home/app/log")
+    (descriptor.isCut, descriptor.isDeleted) = (true, true)
+    snapshot.process.descriptors = [descriptor]
   }
 
   /// One thread of arm64, whose registers each differ.
