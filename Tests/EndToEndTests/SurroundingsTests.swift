@@ -48,7 +48,10 @@ struct SurroundingsTests {
       let found = try #require(descriptors[number], "\(number) of \(links)")
       #expect(found.path.map { $0 + (found.isDeleted ? " (deleted)" : "") } == links[number])
     }
-    #expect([40, 41, 43, 44].map { descriptors[$0]?.kind } == [.file, .file, .directory, .socket])
+    // The shell has not opened 43 as a directory; the handler has its own so.
+    #expect([40, 41, 43, 44].map { descriptors[$0]?.kind } == [.file, .file, .file, .socket])
+    let pending = process.descriptors.first { $0.path == database + "/pending-serialized-dumps" }
+    #expect(pending?.kind == .directory)
     #expect(descriptors[0]?.kind == .pipe)
     #expect(process.descriptors.filter(\.isDeleted).map(\.number) == [41])
     let open = try #require(process.descriptorCount)

@@ -34,7 +34,8 @@ struct SurroundingsSectionTests {
     #expect(paths[102]?.hasPrefix("socket:[") == true && paths[104] == "/")
     #expect(paths[105] == "/dev/null" && paths[107] == "anon_inode:[eventfd]")
     let deleted = try Self.descriptors(root).filter { $0.unsigned(.descriptorIsDeleted) == 1 }
-    #expect(deleted.compactMap { $0.unsigned(.descriptorNumber) } == [101, 106])
+    #expect(
+      deleted.compactMap { $0.unsigned(.descriptorNumber) }.filter { $0 >= 100 } == [101, 106])
     // Cut where the character of two bytes begins.
     let cut = try #require(
       try Self.descriptors(root).first { $0.unsigned(.descriptorNumber) == 108 })

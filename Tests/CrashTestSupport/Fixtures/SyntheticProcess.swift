@@ -99,8 +99,7 @@ package enum SyntheticProcess {
     describeResources(&snapshot)
     snapshot.process.userTime = 2_600_000_000
     snapshot.process.systemTime = 1_400_000_000
-    snapshot.process.statusText = Array(
-      "Name:\tvictim\nPid:\t4001\nPPid:\t17\nUid:\t1000\t0\t0\t0\n".utf8)
+    snapshot.process.statusText = Array("Name:\tvictim\nPid:\t4001\nPPid:\t17\n".utf8)
     snapshot.process.mapsText = Array(mapsText.utf8)
     // AT_ENTRY (9), then AT_NULL.
     snapshot.process.auxiliaryVector =
