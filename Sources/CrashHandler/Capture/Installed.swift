@@ -71,7 +71,7 @@ struct Installed: ~Copyable {
     let abortSize: UInt64
   }
 
-  /// What the launch says of the section on surroundings.
+  /// The launch's part of the section on surroundings.
   struct KnownSurroundings {
     /// Whether what may tell of a person is left out (`HandlerOptions.capturesSurroundings`).
     let isHidden: Bool

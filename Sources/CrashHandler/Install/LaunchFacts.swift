@@ -108,7 +108,7 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  /// What the section on surroundings has to know.
+  /// The launch's part of the section on surroundings.
   var surroundings: Installed.KnownSurroundings {
     let path = cgroup.memory.path ?? "/"
     return Installed.KnownSurroundings(
