@@ -2,7 +2,7 @@
 struct Arguments {
   private static let flags: Set = [
     "--announce", "--no-handler", "--no-summary", "--no-symbols", "--no-unclean-ends",
-    "--plant", "--show-identity", "--wait",
+    "--plant", "--show-identity", "--throws", "--wait",
   ]
   private static let withValue: Set = [
     "--condition", "--database", "--forgo", "--identifier", "--milliseconds", "--note", "--on",

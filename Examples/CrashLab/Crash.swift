@@ -17,6 +17,8 @@ struct Crash {
   /// Whether a line on standard output tells that the crash comes now.
   let isAnnounced: Bool
   let privacy: ReportPrivacy
+  /// Whether the handler records where errors are thrown.
+  let recordsThrows: Bool
   /// Whether secrets are in memory, registers and what the handler is told.
   let plantsSecrets: Bool
 
@@ -55,6 +57,7 @@ struct Crash {
     writesSummary = options["--no-summary"] == nil
     isAnnounced = options["--announce"] != nil
     plantsSecrets = options["--plant"] != nil
+    recordsThrows = options["--throws"] != nil
     switch options["--privacy"] {
     case nil: privacy = .full
     case "sanitized": privacy = .sanitized
@@ -77,6 +80,7 @@ struct Crash {
     options.forgoing = forgoing
     options.writesSummary = writesSummary
     options.privacy = privacy
+    options.recordsThrowSites = recordsThrows
     return options
   }
 

@@ -224,7 +224,8 @@ extension IntermediateDumpKey {
       mappings, 4 the rest of the crashing thread, 5 process, 6 mappings, 7 modules, 8 system and \
       annotations, 9 other threads, 10 capture, 11 resources, 12 link map, 16 client data, 17 extra \
       memory, 18 C++ exception, 19 tasks, 20 registers and top of the stack of the crashing thread, \
-      21 contexts, 23 surroundings. Behind the end mark: 13 crash summary, 14 crash summary on standard error, 15 \
+      21 contexts, 22 throws, 23 surroundings. Behind the end mark: 13 crash summary, 14 crash summary on \
+      standard error, 15 \
       removing the dumps of hangs. Bits 10 and 13 to 15 are never set: these sections end after this \
       is written.
       """)
@@ -449,6 +450,20 @@ extension IntermediateDumpKey {
     case .workBreadcrumbs: .array("""
       Breadcrumbs of the crashing thread's work: `breadcrumb` maps, the last 16 each of its context, \
       its task, and the thread outside both. They may be in `breadcrumbs` too.
+      """)
+    case .throwRecords: .array("""
+      Where Swift errors were thrown: `throwRecord` maps; the last 4 of the crashing thread, then the last \
+      16 of others, newest first. Only where the program has that recorded.
+      """)
+    case .throwRecord: .map("One.")
+    case .throwThreadID: .unsigned(4, "The thread that threw.")
+    case .throwUptime: .unsigned(8, "CLOCK_BOOTTIME then, in nanoseconds.")
+    case .throwError: .address("""
+      Address of the error's box; missing for an error of a typed throw, which has none.
+      """)
+    case .throwAddresses: .bytes("""
+      Up to 8 return addresses of 8 bytes, innermost first: of the hook, of the function that threw, of \
+      its callers by their frame pointers.
       """)
     case .tasks: .array("""
       Tasks of Swift concurrency that threads ran: `task` maps; at most 256, the crashing thread's \

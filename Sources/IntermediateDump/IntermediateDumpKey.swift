@@ -229,6 +229,12 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case contextValue = 1474
   case contextIsCut = 1475
   case workBreadcrumbs = 1476
+  case throwRecords = 1480
+  case throwRecord = 1481
+  case throwThreadID = 1482
+  case throwUptime = 1483
+  case throwError = 1484
+  case throwAddresses = 1485
 
   case tasks = 1500
   case task = 1501

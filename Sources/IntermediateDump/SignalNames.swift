@@ -44,11 +44,14 @@ package enum SignalNames {
   }
 
   private static func word(_ number: Int32, ofLine line: Int32) -> String? {
-    for text in "\(table)".split(separator: "\n") {
-      let words = text.split(separator: " ")
-      guard words.first.flatMap({ Int32(digits: $0) }) == line else { continue }
-      return number >= 1 && Int(number) < words.count ? String(words[Int(number)]) : nil
-    }
-    return nil
+    guard let words = lines[line], number >= 1, Int(number) < words.count else { return nil }
+    return String(words[Int(number)])
   }
+
+  /// The words of each line by its number, which is word 0: a report asks for several names.
+  private static let lines: [Int32: [Substring]] = Dictionary(
+    "\(table)".split(separator: "\n").compactMap { text in
+      let words = text.split(separator: " ")
+      return words.first.flatMap { Int32(digits: $0) }.map { ($0, words) }
+    }, uniquingKeysWith: { first, _ in first })
 }

@@ -26,6 +26,7 @@ extension ProcessSnapshot {
       annotations(\.launchAnnotations),
     ] + Field.within(\.client, ClientInformation.mapFields) + [
       .array(.tasks, of: .task, \.tasks, TaskSnapshot.mapFields),
+      .array(.throwRecords, of: .throwRecord, \.recordedThrows, ThrowSnapshot.mapFields),
       .group(.capture, Field.within(\.capture, CaptureQuality.mapFields)),
       .group(
         .conversion,

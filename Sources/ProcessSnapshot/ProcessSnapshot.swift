@@ -46,6 +46,8 @@ public struct ProcessSnapshot: Sendable, Equatable {
   public var cxxException: CxxException?
   /// The tasks of Swift concurrency that threads ran; at most one a thread.
   public var tasks: [TaskSnapshot] = []
+  /// Where errors were thrown: the last of the crashing thread, then of others, newest first.
+  public var recordedThrows: [ThrowSnapshot] = []
 
   /// Nil for a crash: why the dump was taken where nothing crashed.
   public var request: DumpRequest?

@@ -94,6 +94,17 @@ public struct Stackwalker {
     return trace
   }
 
+  /// Names the return addresses of a recorded throw, without the runtime's functions that told of it.
+  ///
+  /// - Returns: innermost first, with the calls inlined into each.
+  package func frames(of record: ThrowSnapshot) -> [StackFrame] {
+    let frames = record.addresses.flatMap {
+      symbolicated(StackFrame(address: $0, isReturnAddress: true, trust: .framePointer))
+    }
+    return Array(
+      frames.drop { $0.symbol?.linkageName.hasPrefix("swift_willThrow") ?? false })
+  }
+
   /// Walks the whole stack of a thread for a report without memory.
   package func storedStack(of thread: ThreadSnapshot, runsTask: Bool) -> StoredStack {
     var stored = StoredStack(end: 0)

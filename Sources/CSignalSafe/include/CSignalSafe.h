@@ -17,6 +17,7 @@
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
 #include "pm_thread_start.h"
+#include "pm_throws.h"
 #include "pm_work.h"
 
 #endif

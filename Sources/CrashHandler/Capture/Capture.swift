@@ -23,7 +23,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
   case stopThreads, readMappings
   case writeProcess, writeMappings, writeModules, writeCrashingThread, writeCxxException
   // Small. Tasks and threads can reach the dump's size limit; the crashing thread's task is first.
-  case writeFacts, writeContexts, writeClient
+  case writeSystemAndAnnotations, writeContexts, writeThrows, writeClient
   case writeTasks, writeThreads
   // Needed for few crashes: memory that the program named, resource counts, the linker's list.
   case writeExtraMemory, writeResources, writeLinkMap
@@ -73,8 +73,10 @@ package enum Section: UInt8, CaseIterable, Sendable {
       case .writeCrashingThread:
         unsafe Entry(4, "the rest of the crashing thread", pm_write_crashing_thread)
       case .writeCxxException: unsafe Entry(18, "C++ exception", pm_write_cxx_exception)
-      case .writeFacts: unsafe Entry(8, "system and annotations", pm_write_facts)
+      case .writeSystemAndAnnotations:
+        unsafe Entry(8, "system and annotations", pm_write_system_and_annotations)
       case .writeContexts: unsafe Entry(21, "contexts", pm_write_contexts)
+      case .writeThrows: unsafe Entry(22, "throws", pm_write_throws)
       case .writeClient: unsafe Entry(16, "client data", pm_write_client)
       case .writeTasks: unsafe Entry(19, "tasks", pm_write_tasks)
       case .writeThreads: unsafe Entry(9, "other threads", pm_write_threads)
@@ -172,7 +174,7 @@ struct Capture {
       processID: shared.process.id, environmentStart: installed.environment.start,
       environmentEnd: installed.environment.end,
       landingPad: session.hasFaultStack ? session.landingPads.copy : nil,
-      usesSystemCall: makes(CallBit.memoryReads), pages: pages)
+      usesSystemCall: mayMake(CallBit.memoryReads), pages: pages)
   }
 
   /// The reader of /proc for this dump.
@@ -185,10 +187,10 @@ struct Capture {
   /// True if the group of system calls may be made: the program has not forgone it
   /// (`HandlerOptions.forgoing`).
   @_noLocks
-  func makes(_ call: UInt32) -> Bool { calls.makes(call) }
+  func mayMake(_ call: UInt32) -> Bool { calls.mayMake(call) }
 
   /// The monotonic clock in nanoseconds; 0 where clocks are forgone.
-  var clock: UInt64 { @_noLocks get { makes(CallBit.clocks) ? pm_monotonic_clock() : 0 } }
+  var clock: UInt64 { @_noLocks get { mayMake(CallBit.clocks) ? pm_monotonic_clock() : 0 } }
 
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
@@ -206,14 +208,14 @@ struct CrashCalls {
   /// True if the group of system calls may be made: the program has not forgone it
   /// (`HandlerOptions.forgoing`).
   @_noLocks
-  func makes(_ call: UInt32) -> Bool { forgone & call == 0 }
+  func mayMake(_ call: UInt32) -> Bool { forgone & call == 0 }
 
   /// True if the descriptor still refers to the file that it was opened for, or checks are forgone.
   ///
   /// - Parameter linked: whether the file must have a name, too.
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
-    makes(CallBit.fileChecks) ? file.isThere(linked: linked) : file.descriptor >= 0
+    mayMake(CallBit.fileChecks) ? file.isThere(linked: linked) : file.descriptor >= 0
   }
 }
 

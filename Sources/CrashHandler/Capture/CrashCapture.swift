@@ -18,11 +18,11 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   arm(capture, milliseconds: capture.session.time.division.sections)
   OwnDescriptors(capture).take()
   closeSpares(capture)
-  let fileSize = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
+  let fileSize = FileSizeLimit(isRaised: capture.mayMake(CallBit.fileSizeLimit))
   captureDump(capture)
   fileSize.restore()
   // Of hangs that this crash has overtaken.
-  if capture.session.outcome.isComplete && capture.makes(CallBit.files) {
+  if capture.session.outcome.isComplete && capture.mayMake(CallBit.files) {
     SectionRunner(capture).run(.removeHangDumps)
   }
   writeSummary(capture, milliseconds: summaryTime)
@@ -82,7 +82,7 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   else { return }
   capture.session.outcome.isComplete = true
   DumpFile(capture).releaseBlocks()
-  guard capture.session.request.isRenamed && capture.makes(CallBit.rename) else { return }
+  guard capture.session.request.isRenamed && capture.mayMake(CallBit.rename) else { return }
   capture.session.outcome.isRenamed = DumpFile(capture).finish()
 }
 
@@ -138,7 +138,7 @@ extension Capture {
 @_noLocks
 func setFaultStack(_ capture: Capture) {
   var attempts = 0
-  while attempts < 3 && capture.makes(CallBit.faultStack) {
+  while attempts < 3 && capture.mayMake(CallBit.faultStack) {
     if capture.installed.faultStack.use() {
       capture.session.hasFaultStack = true
       return
@@ -187,7 +187,7 @@ func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
 
 /// Closes the descriptors held for /proc, if they still are ours.
 private func closeSpares(_ capture: Capture) {
-  guard capture.makes(CallBit.files) else { return }
+  guard capture.mayMake(CallBit.files) else { return }
   let spares = capture.shared.spares
   if capture.isSame(spares.first) { _ = pm_close(spares.first.descriptor) }
   if capture.isSame(spares.second) { _ = pm_close(spares.second.descriptor) }

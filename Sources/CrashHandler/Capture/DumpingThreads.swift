@@ -149,10 +149,10 @@ struct InterruptedDump {
   @_noLocks
   func abandon(_ threadID: Int32) {
     dump.shared.dumpingThreads.remove(threadID)
-    guard dump.shared.owner.value == UInt32(bitPattern: threadID) else { return }
+    guard dump.shared.capturingThread.value == UInt32(bitPattern: threadID) else { return }
     _ = WatchdogTimer.set(dump.session.time.timer, milliseconds: 0, interval: 0)
     ThreadStopper(dump).releaseAll()
     dump.shared.threads.removeAll()
-    dump.shared.owner.store(0)
+    dump.shared.capturingThread.store(0)
   }
 }

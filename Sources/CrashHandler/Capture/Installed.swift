@@ -15,6 +15,8 @@ struct Installed: ~Copyable {
   let forgone: UInt32
   let paths: Paths
   var signals: InstalledSignals
+  /// Whether the Swift runtime is to tell where errors are thrown.
+  let recordsThrows: Bool
   /// Whether a `CaptureRequest` makes the process take a dump.
   let takesRequests: Bool
   /// The place of arguments, environment and auxiliary vector on the main thread's stack.

@@ -37,7 +37,8 @@ struct RequestedDump {
     guard handlers.installed.takesRequests, let dump = handlers.shared.requested,
       handlers.shared.ending.value == 0,
       handlers.shared.dumpingThreads.capture(of: threadID) == nil,
-      handlers.shared.owner.exchange(expected: 0, desired: UInt32(bitPattern: threadID)) == 0
+      handlers.shared.capturingThread.exchange(expected: 0, desired: UInt32(bitPattern: threadID))
+        == 0
     else { return }
     prepare(dump, signal, threadID)
     if handlers.shared.dumpingThreads.add(threadID, dump) {
@@ -54,7 +55,7 @@ struct RequestedDump {
       close(dump)
     }
     handlers.shared.threads.removeAll()
-    handlers.shared.owner.store(0)
+    handlers.shared.capturingThread.store(0)
     CrashEnd(handlers).wakeWaiting()
   }
 

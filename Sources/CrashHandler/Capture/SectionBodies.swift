@@ -191,8 +191,8 @@ func pm_write_cxx_exception(_ argument: UnsafeMutableRawPointer) {
 /// Writes what was decided at install: the system's facts and the program's annotations.
 ///
 /// RUNS-DURING-CRASH.
-@c(pm_write_facts) @_noLocks
-func pm_write_facts(_ argument: UnsafeMutableRawPointer) {
+@c(pm_write_system_and_annotations) @_noLocks
+func pm_write_system_and_annotations(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   capture.output.write(capture.installed.encoded.system)
 }
@@ -210,6 +210,18 @@ func pm_write_contexts(_ argument: UnsafeMutableRawPointer) {
   section.write(
     capture.session.exception.threadID, capturesItself: capture.capturesItself,
     others: capture.session.threads)
+}
+
+/// Writes where errors were thrown, if the program has that recorded.
+///
+/// RUNS-DURING-CRASH.
+@c(pm_write_throws) @_noLocks
+func pm_write_throws(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  guard capture.installed.recordsThrows else { return }
+  let section = ThrowSection(
+    capture.session.mappings, isSanitized: capture.installed.isSanitized, output: capture.output)
+  section.write(capture.session.exception.threadID)
 }
 
 /// Writes client data: annotations, breadcrumbs, and the paths of attachments.

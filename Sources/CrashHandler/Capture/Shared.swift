@@ -8,8 +8,8 @@ internal import CSignalSafe
 @safe
 struct Shared: ~Copyable {
   /// The ID of the thread that captures, or stops threads; 0 while none does.
-  let owner: FutexWord
-  /// Counts the crashes whose handling is over; threads that wait for the owner wait for the next.
+  let capturingThread: FutexWord
+  /// Counts the crashes whose handling is over; threads that wait for their turn wait for the next.
   let turn: FutexWord
   /// Not 0 once the dump is finished and the process is on its way out; see `CrashEnd`.
   let ending: FutexWord

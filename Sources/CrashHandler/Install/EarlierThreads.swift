@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// Gives alternate stacks to the threads that exist when the handler starts.
 ///
-/// A thread's alternate stack is its own affair, so each is sent a signal whose handler sets it:
+/// A thread can only set its own alternate stack, so each is sent a signal whose handler does:
 /// the stop signal, or SIGPROF, which libdispatch's and Swift concurrency's workers leave open. A
 /// thread that blocks both is left as it is. System calls that are never restarted, such as
 /// `nanosleep` and `poll`, end with EINTR.

@@ -51,11 +51,11 @@ enum ExitNotes {
     defer { SignalMask.set(previous) }
     let thread = UInt32(bitPattern: pm_gettid())
     guard capture.shared.ending.value == 0,
-      capture.shared.owner.exchange(expected: 0, desired: thread) == 0
+      capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
     else { return }
     let directory = capture.session.files.directory.descriptor
     // Without files of our own to make, the crash of a later handler would have no place.
-    if capture.makes(CallBit.files),
+    if capture.mayMake(CallBit.files),
       capture.session.files.directory.identity.isOf(directory, linked: true)
     {
       capture.session.files.isMissing = true
@@ -63,7 +63,7 @@ enum ExitNotes {
       _ = unsafe pm_unlink(directory, capture.session.names.fifo)
       _ = unsafe pm_unlink(directory, capture.session.names.runRecord)
     }
-    capture.shared.owner.store(0)
+    capture.shared.capturingThread.store(0)
     CrashEnd(capture).wakeWaiting()
   }
 }

@@ -55,6 +55,7 @@ enum HandlerInstaller {
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
+    if options.recordsThrowSites { pm_record_throws(files.owningRun.stackStart) }
     memory.keep()
   }
 
@@ -82,6 +83,7 @@ enum HandlerInstaller {
           // Kernels before 5.14 do not tell; the largest frame that they know, with AVX-512, has
           // 3.5 KiB.
           frameSize: max(pm_minimum_signal_stack_size(), 4096)),
+        recordsThrows: options.recordsThrowSites,
         takesRequests: files.owningRun.takesRequests,
         environment: EnvironmentRange.current(from: files.owningRun.stackStart),
         runtime: runtimePlaces(),
@@ -188,7 +190,8 @@ enum HandlerInstaller {
     let spare = spareDescriptor()
     unsafe shared.initialize(
       to: try Shared(
-        owner: word(1), turn: word(2), ending: word(6), copyMark: mark, wipesMark: wipesMark,
+        capturingThread: word(1), turn: word(2), ending: word(6), copyMark: mark,
+        wipesMark: wipesMark,
         stops: Shared.Stops(parking: word(3), stopped: word(4), target: word(5)),
         threads: memory.threads(capacity: threadCapacity, countWord: word(0)),
         waiting: WaitingCrashes(

@@ -70,7 +70,7 @@ extension HandlerMemory {
   }
 
   /// Cuts off a session that uses stack, tables and buffer of the handler's own, for a thread that owns
-  /// these (`Shared.owner`).
+  /// these (`Shared.capturingThread`).
   mutating func session(
     sharing handlers: Capture, names: DumpNames
   ) throws(CrashHandlerError) -> Capture {

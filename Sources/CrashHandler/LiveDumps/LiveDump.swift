@@ -175,7 +175,7 @@ struct LiveDump: ~Copyable {
       let turn = capture.shared.turn.value
       // A crash that waits comes first: it waits for ten seconds at most.
       if capture.shared.waiting.isEmpty,
-        capture.shared.owner.exchange(expected: 0, desired: thread) == 0
+        capture.shared.capturingThread.exchange(expected: 0, desired: thread) == 0
       {
         break
       }
@@ -189,7 +189,7 @@ struct LiveDump: ~Copyable {
 
   private func leave() {
     capture.shared.threads.removeAll()
-    capture.shared.owner.store(0)
+    capture.shared.capturingThread.store(0)
     CrashEnd(capture).wakeWaiting()
   }
 

@@ -57,7 +57,7 @@ struct CrashEnd {
     var bound = WaitingBound(capture)
     while true {
       let turn = capture.shared.turn.value
-      let owner = capture.shared.owner.exchange(
+      let owner = capture.shared.capturingThread.exchange(
         expected: 0, desired: UInt32(bitPattern: threadID))
       if owner == 0 {
         if bound.isBegun { waiting.remove(threadID) }
@@ -188,7 +188,7 @@ struct CrashEnd {
         || signal.number == SIGBUS && signal.code == BUS_ADRERR,
       let information = signal.information,
       capture.shared.ending.value != 0,
-      capture.shared.owner.value == UInt32(bitPattern: pm_gettid())
+      capture.shared.capturingThread.value == UInt32(bitPattern: pm_gettid())
     else { return false }
     return capture.memory.isReadable(information.faultAddress)
   }
@@ -282,7 +282,7 @@ struct LateEnd {
     let signal = capture.session.exception.signal.number
     SignalAction.set(signal, pm_signal_action())
     SignalMask.unblock(SignalMask.bit(signal))
-    if capture.makes(CallBit.threadSignals) {
+    if capture.mayMake(CallBit.threadSignals) {
       _ = pm_tgkill(capture.shared.process.id, pm_gettid(), signal)
     } else {
       _ = pm_kill(capture.shared.process.id, signal)

@@ -25,7 +25,7 @@ private func pm_in_crash(
 ) {
   pm_allow_unaligned_access()
   guard let capture = Capture.ofHandler else { return }
-  let entryTime = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+  let entryTime = capture.mayMake(CallBit.clocks) ? pm_monotonic_clock() : 0
   let end = CrashEnd(capture)
   let crash = unsafe DeliveredSignal(signal, information, context)
   // If not, a handler that was installed after ours has called it, and goes on when it returns.
@@ -43,7 +43,7 @@ private func pm_in_crash(
     if interrupted.land(crash) || interrupted.postpone(crash) { return }
     interrupted.abandon(threadID)
   }
-  if capture.shared.owner.value == UInt32(bitPattern: threadID) {
+  if capture.shared.capturingThread.value == UInt32(bitPattern: threadID) {
     unblock(capture.installed.signals.capture)
     end.land(crash, isKernels: isKernels)
     return
@@ -94,7 +94,7 @@ private func pm_in_crash(
     capture.shared.timesReturned =
       capture.session.exception.isRepetition ? capture.shared.timesReturned &+ 1 : 0
   }
-  capture.shared.owner.store(0)
+  capture.shared.capturingThread.store(0)
   end.wakeWaiting()
   if case .handled = fate, !isBacktraced {
     PreviousHandler(capture).run(crash, crash: count, fault: fault)

@@ -105,13 +105,13 @@ struct OwnProcess {
     pm_forget_entry_stacks()
     capture.shared.dumpingThreads.removeAll()
     leaveHangDumps()
-    capture.shared.owner.store(0)
+    capture.shared.capturingThread.store(0)
     capture.shared.ending.store(0)
     capture.shared.survived.count = 0
     capture.shared.knownFaults.removeAll()
     capture.shared.abortingThread = 0
     // Timers are not inherited.
-    if capture.makes(CallBit.timers) {
+    if capture.mayMake(CallBit.timers) {
       capture.session.time.timer = WatchdogTimer.make(signal: capture.installed.signals.watchdog)
     }
     capture.shared.process.id = pm_getpid()
@@ -152,7 +152,7 @@ func pm_handle_fork() {
 func pm_continue_run() {
   guard let capture = Capture.ofHandler else { return }
   guard OwnProcess(capture).become() && capture.shared.process.isForkedChild,
-    capture.session.files.isMissing && capture.makes(CallBit.files)
+    capture.session.files.isMissing && capture.mayMake(CallBit.files)
   else { return }
   let writing = OwnWriting(capture, blocking: ~capture.installed.signals.open)
   let places = StandardPlaces()

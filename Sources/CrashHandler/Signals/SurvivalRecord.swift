@@ -96,10 +96,10 @@ struct SurvivalRecord {
   func markIfFree(_ crash: UInt32) {
     let thread = pm_gettid()
     guard
-      capture.shared.owner.exchange(expected: 0, desired: UInt32(bitPattern: thread)) == 0
+      capture.shared.capturingThread.exchange(expected: 0, desired: UInt32(bitPattern: thread)) == 0
     else { return }
     if capture.shared.survived.count == crash { markWentOn() }
-    capture.shared.owner.store(0)
+    capture.shared.capturingThread.store(0)
     CrashEnd(capture).wakeWaiting()
   }
 
@@ -169,12 +169,12 @@ struct Rearming {
     capture.session.runRecord.isFollowed = false
     DumpFile(capture).close()
     reset()
-    guard capture.makes(CallBit.files) else {
+    guard capture.mayMake(CallBit.files) else {
       capture.session.files.isMissing = true
       return
     }
     takeSpares()
-    let limit = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
+    let limit = FileSizeLimit(isRaised: capture.mayMake(CallBit.fileSizeLimit))
     if !DumpFile(capture).makeNew() { capture.session.files.isMissing = true }
     limit.restore()
   }

@@ -61,14 +61,14 @@ struct EndingThread {
   /// Returns at once where no other thread of this process captures.
   @_noLocks
   func waitForCapture() {
-    guard capture.shared.owner.value != 0, OwnProcess(capture).isCurrent
+    guard capture.shared.capturingThread.value != 0, OwnProcess(capture).isCurrent
     else { return }
     let thread = UInt32(bitPattern: pm_gettid())
-    let start = capture.makes(CallBit.clocks) ? pm_monotonic_clock() : 0
+    let start = capture.mayMake(CallBit.clocks) ? pm_monotonic_clock() : 0
     var rounds = 0
     while true {
       let turn = capture.shared.turn.value
-      let owner = capture.shared.owner.value
+      let owner = capture.shared.capturingThread.value
       // A wait may end early, or not begin at all under a filter.
       let isLate =
         rounds >= EndingThread.patience

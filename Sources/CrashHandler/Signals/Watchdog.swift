@@ -27,7 +27,7 @@ private func pm_in_watchdog(
 ) {
   pm_allow_unaligned_access()
   guard let capture = Capture.ofHandler else { return }
-  let owner = Int32(bitPattern: capture.shared.owner.value)
+  let owner = Int32(bitPattern: capture.shared.capturingThread.value)
   guard owner != 0, OwnProcess(capture).isCurrent else { return }
   if capture.shared.ending.value == CrashEnd.ends {
     // Not one that was still under way when the dump was done.

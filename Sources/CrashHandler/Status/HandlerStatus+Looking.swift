@@ -48,6 +48,11 @@ extension Handler {
           "signal \(signal), which \(purpose) in a crash, was taken: \(described(other))"))
     }
     findings += HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "self"))
+    if capture.installed.recordsThrows, !pm_tells_throws() {
+      findings.append(
+        HandlerStatus.Finding(
+          .throwsNotRecorded, "the Swift runtime has no hook for throws: none is recorded"))
+    }
     return HandlerStatus(findings: findings)
   }
 

@@ -16,6 +16,8 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       /// A thread blocks signals that an instruction raises: such a fault kills the process without
       /// any handler being run.
       public static let blocked = Code(description: "blocked")
+      /// `HandlerOptions.recordsThrowSites` is on, and the Swift runtime has no hook for it.
+      public static let throwsNotRecorded = Code(description: "throws not recorded")
     }
 
     public let code: Code

@@ -42,7 +42,7 @@ private func pm_in_stop(
   // The process that sent the signal to a thread which it knows is this one.
   let isKnown = found != nil && process.hasSent(unsafe SignalInformation(information))
   guard isKnown || process.isCurrent else { return }
-  guard UInt32(bitPattern: threadID) != capture.shared.owner.value else { return }
+  guard UInt32(bitPattern: threadID) != capture.shared.capturingThread.value else { return }
   if let record = found {
     record.fields.threadPointer = pm_thread_pointer()
     var place = context

@@ -41,7 +41,7 @@ struct ThreadStopper {
     var pass = 0
     while pass < 8 {
       let before = capture.session.threads.count
-      lookAtThreads(waiting: capture.makes(CallBit.threadSignals))
+      lookAtThreads(waiting: capture.mayMake(CallBit.threadSignals))
       if capture.session.threads.count == before { break }
       pass &+= 1
     }
@@ -126,7 +126,7 @@ struct ThreadStopper {
       record.setCrash(crash)
       return
     }
-    guard isChosen(record), capture.makes(CallBit.threadSignals) else {
+    guard isChosen(record), capture.mayMake(CallBit.threadSignals) else {
       if record.isBlocked, record.systemCall.count == 0,
         capture.session.threads.count <= ThreadTable.systemCallThreads
       {
@@ -160,7 +160,8 @@ struct ThreadStopper {
     case .all: return true
     case .running:
       // The thread that captures is in the table where it captures another one's hang.
-      return !record.isBlocked && UInt32(bitPattern: record.threadID) != capture.shared.owner.value
+      return !record.isBlocked
+        && UInt32(bitPattern: record.threadID) != capture.shared.capturingThread.value
     case .hungIfRunning:
       return !record.isBlocked && record.threadID == capture.session.exception.threadID
     }

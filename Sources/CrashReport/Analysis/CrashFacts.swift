@@ -34,11 +34,12 @@ package struct CrashFacts: Sendable {
     let finder = CauseFinder(of: snapshot, trace: trace)
     let finding = finder.finding
     message = snapshot.request?.headline ?? finder.message
-    signature = Signature.text(of: snapshot, trace: finder.trace, finding)
+    let thrown = CrashReport.Thrown(in: snapshot, finding, walker: walker)?.frames ?? []
+    signature = Signature.text(of: snapshot, trace: finder.trace, finding, thrown: thrown)
     signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
     cause =
       snapshot.end.map { $0.kind?.word ?? "unknown" }
       ?? (snapshot.request == nil ? finding?.kind : nil)
-    place = Signature(snapshot.modules).place(in: finder.trace.frames)
+    place = Signature(snapshot.modules).place(in: finder.trace.frames, thrown: thrown)
   }
 }

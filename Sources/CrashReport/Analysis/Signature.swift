@@ -25,8 +25,10 @@ struct Signature: Sendable {
   /// - Parameters:
   ///   - trace: the crashing thread's.
   ///   - finding: the cause, by which a stack overflow is known.
+  ///   - thrown: the throw of an error that nobody caught, for a stack that has only `main` left.
   static func text(
-    of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?
+    of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?,
+    thrown: [StackFrame] = []
   ) -> String? {
     if let end = snapshot.end { return end.kind.map { "end | \($0.word)" } ?? "end" }
     guard let kind = kind(of: snapshot) else { return nil }
@@ -39,7 +41,11 @@ struct Signature: Sendable {
     {
       return "\(kind) | recursion | " + names.joined(separator: ", ")
     }
-    let (names, isTelling) = signature.names(of: trace.frames)
+    var (names, isTelling) = signature.names(of: trace.frames)
+    if !isTelling, !thrown.isEmpty {
+      let found = signature.names(of: thrown)
+      if found.areTelling { (names, isTelling) = found }
+    }
     let cause = snapshot.request?.errorType ?? (isTelling ? nil : finding?.kind)
     return ([kind] + (cause.map { [$0] } ?? []) + names).joined(separator: " | ")
   }
@@ -70,8 +76,14 @@ struct Signature: Sendable {
 
   /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil
   /// where none has a name.
-  func place(in frames: [StackFrame]) -> String? {
-    guard let frame = frames.first(where: isOwn), let function = frame.function else { return nil }
+  ///
+  /// - Parameter thrown: the throw of an error that nobody caught; counts where `frames` have no more than
+  ///   the program's first function.
+  func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
+    let own = frames.first(where: isOwn)
+    let isTelling = own?.function.map { !SignatureName($0).isEntry } ?? false
+    let frame = isTelling ? own : thrown.first(where: isOwn) ?? own
+    guard let frame, let function = frame.function else { return nil }
     let name = FunctionName.short(function)
     guard let location = frame.sourceLocation else { return name }
     let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file

@@ -69,37 +69,8 @@ extension MemoryExcerpt {
     stride(from: 0, to: bytes.count, by: 16).map { start in
       let row = bytes[start..<min(start + 16, bytes.count)]
       let address = self.address &+ UInt64(start)
-      let cells = row.map { $0.hexadecimal(digits: 2) }
-      let left = cells.prefix(8).joined(separator: " ")
-      let right = cells.dropFirst(8).joined(separator: " ")
-      let ascii = row.map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "." }.joined()
-      let hexadecimal = left + "  " + right
-      let padding = String(repeating: " ", count: max(0, 48 - hexadecimal.count))
       let isTarget = AddressRange(start: address, byteCount: 16).contains(target)
-      return (address.padded + "  " + hexadecimal + padding + "  " + ascii, isTarget)
+      return (address.padded + "  " + row.hexadecimalRow, isTarget)
     }
-  }
-}
-
-/// Says in a few words where an address lies.
-private struct AddressPlaces {
-  private let snapshot: ProcessSnapshot
-  private let mappings: [MemoryMapping]
-
-  init(_ snapshot: ProcessSnapshot) {
-    self.snapshot = snapshot
-    mappings = snapshot.listedMappings.mappings
-  }
-
-  /// Such as "libc.so.6+0x1234 r-x" or "[heap] rw-"; nil where it is not mapped or not known, as for
-  /// small numbers.
-  func text(of address: Address) -> String? {
-    let mapping = mappings.first { $0.range.contains(address) }
-    let rights = mapping.map { " " + $0.protection.letters } ?? ""
-    if let module = snapshot.modules.first(where: { $0.contains(address) }) {
-      return module.text(of: address) + rights
-    }
-    guard let mapping else { return nil }
-    return (mapping.path.isEmpty ? "anonymous memory" : mapping.path.shortMappingName) + rights
   }
 }

@@ -14,6 +14,31 @@ extension HTMLReport {
     html.breakLine()
   }
 
+  /// The throw of the error that ended the process.
+  func addThrown(to html: inout HTMLWriter) {
+    guard let thrown = report.thrown else { return }
+    html.element("section") { html in
+      html.element("h2", text: report.title(of: thrown))
+      var isBlamed = true
+      html.element("ol", ["class": "stack"]) { html in
+        for (frame, number) in thrown.numberedFrames {
+          addFrame(
+            frame, number: number, kind: kind(of: frame, isBlamed: &isBlamed),
+            excerpt: excerpt(of: frame), to: &html)
+          html.breakLine()
+        }
+      }
+    }
+    html.breakLine()
+  }
+
+  /// - Parameter isBlamed: true until the innermost call of the program's own code.
+  private func kind(of frame: StackFrame, isBlamed: inout Bool) -> String {
+    guard signature.standsOut(frame) else { return "system" }
+    defer { isBlamed = false }
+    return isBlamed ? "own blame" : "own"
+  }
+
   /// The other threads, folded; those of one stack together.
   func addOtherThreads(maximumSize: Int, to html: inout HTMLWriter) {
     let groups = ThreadGroup.groups(of: report.threads.filter { !$0.crashed })
@@ -93,11 +118,8 @@ extension HTMLReport {
       for item in StackListing(thread).items {
         switch item {
         case .frame(let frame, let number):
-          let isOwn = signature.standsOut(frame)
-          let kind = isOwn ? isBlamed ? "own blame" : "own" : "system"
-          if isOwn { isBlamed = false }
           addFrame(
-            frame, number: number, kind: kind, excerpt: thread.crashed ? excerpt(of: frame) : nil,
+            frame, number: number, kind: kind(of: frame, isBlamed: &isBlamed), excerpt: thread.crashed ? excerpt(of: frame) : nil,
             to: &html)
         case .elision(let words), .note(let words):
           html.element("li", ["class": "gap"], text: words)

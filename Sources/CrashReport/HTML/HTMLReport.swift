@@ -72,6 +72,7 @@ package struct HTMLReport: Sendable {
     html.element("main") { html in
       let crashed = report.threads.first { $0.crashed }
       if let crashed { addCrashedThread(crashed, to: &html) }
+      addThrown(to: &html)
       addFacts(to: &html)
       if let crashed { addRegisters(of: crashed, to: &html) }
       addMemory(to: &html)

@@ -27,6 +27,7 @@ extension CrashReport: Encodable {
       "exception": snapshot.exception?.json,
       "process": snapshot.process.json,
       "system": systemJSON,
+      "thrown": thrownJSON(signature),
       "threads": threads.map {
         ThreadJSON(thread: $0, snapshot: snapshot, signature: signature, isOfLog: log != nil)
       },
@@ -46,6 +47,20 @@ extension CrashReport: Encodable {
       "log": log?.json,
     ]
     try json.encode(to: encoder)
+  }
+
+  private func thrownJSON(_ signature: Signature) -> JSONObject? {
+    thrown.map { thrown in
+      [
+        "threadID": thrown.record.threadID,
+        "age": age(of: thrown),
+        "error": thrown.record.error?.description,
+        "frames": thrown.frames.map {
+          FrameJSON(
+            frame: $0, modules: snapshot.modules, isOwn: signature.standsOut($0), hasAddress: true)
+        },
+      ]
+    }
   }
 
   private var systemJSON: JSONObject {
@@ -198,7 +213,8 @@ private struct ThreadJSON: JSONConvertible {
   var json: JSONObject {
     let known = thread.snapshot
     let trace = thread.trace
-    let registers = known.context?.generalRegisters ?? []
+    let registers =
+      (known.context?.generalRegisters ?? []) + (known.context?.segmentRegisters ?? [])
     return [
       "id": known.id,
       "name": known.name,

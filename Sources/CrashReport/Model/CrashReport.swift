@@ -22,11 +22,28 @@ package struct CrashReport: Sendable {
   /// The innermost call of the program's own code on the crashing thread, with file and line as far as
   /// they are known; nil where none has a name.
   package var place: String?
+  /// The throw of the Swift error that nobody caught; nil for another cause, and where throws are not recorded.
+  package var thrown: Thrown?
   /// Lines of source around places of the crashing thread, where somebody has read them.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
   /// Of a crash that only a log tells of: what that says of the dump; nil for the report of a dump.
   package var log: LoggedDump?
+
+  /// The throw of an error, with its callers then.
+  package struct Thrown: Sendable, Equatable {
+    package var record: ThrowSnapshot
+    /// Innermost first.
+    package var frames: [StackFrame]
+
+    /// - Returns: nil where the error is not what ended the process, or no throw is known.
+    init?(in snapshot: ProcessSnapshot, _ finding: Finding?, walker: Stackwalker) {
+      guard finding?.kind == SwiftFailure.uncaughtError.rawValue, let record = snapshot.lastThrow
+      else { return nil }
+      self.record = record
+      frames = walker.frames(of: record)
+    }
+  }
 
   /// The line on the dump in a crash's summary.
   package struct LoggedDump: Sendable {
@@ -76,7 +93,7 @@ package struct CrashReport: Sendable {
         task: task.map { Task($0, trace.asyncCalls, in: snapshot) },
         contexts: contexts[thread.id] ?? [])
     }
-    self.init(snapshot: snapshot, threads: threads, symbols: symbols)
+    self.init(snapshot: snapshot, threads: threads, symbols: symbols, walker: walker)
   }
 
   /// Makes the report of a crash that only a log tells of.
@@ -92,11 +109,13 @@ package struct CrashReport: Sendable {
     self.init(
       snapshot: snapshot,
       threads: snapshot.threads.map { Thread(snapshot: $0, crashed: true, trace: trace) },
-      symbols: symbols)
+      symbols: symbols, walker: Stackwalker(snapshot: snapshot, symbols: symbols))
     self.log = log
   }
 
-  private init(snapshot: ProcessSnapshot, threads: [Thread], symbols: SymbolSource) {
+  private init(
+    snapshot: ProcessSnapshot, threads: [Thread], symbols: SymbolSource, walker: Stackwalker
+  ) {
     self.threads = threads
     if let index = threads.firstIndex(where: \.crashed), index > 0 {
       self.threads.insert(self.threads.remove(at: index), at: 0)
@@ -107,8 +126,10 @@ package struct CrashReport: Sendable {
     message = snapshot.request?.headline ?? finder.message
     let finding = finder.finding
     cause = snapshot.request == nil && snapshot.end == nil ? finding : nil
-    signature = Signature.text(of: snapshot, trace: finder.trace, finding)
-    place = Signature(snapshot.modules).place(in: finder.trace.frames)
+    thrown = Thrown(in: snapshot, finding, walker: walker)
+    let frames = thrown?.frames ?? []
+    signature = Signature.text(of: snapshot, trace: finder.trace, finding, thrown: frames)
+    place = Signature(snapshot.modules).place(in: finder.trace.frames, thrown: frames)
   }
 }
 
@@ -119,6 +140,12 @@ extension CrashReport {
       return nil
     }
     return now &- then
+  }
+
+  /// Nanoseconds from a throw to the crash, likewise.
+  package func age(of thrown: Thrown) -> UInt64? {
+    guard let now = snapshot.process.crashUptime, thrown.record.uptime <= now else { return nil }
+    return now &- thrown.record.uptime
   }
 
   /// True if all bytes of a range that the program asked for are in the dump.

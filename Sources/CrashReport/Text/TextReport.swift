@@ -125,6 +125,7 @@ package struct TextReport: Sendable {
     let crashed = report.threads.filter(\.crashed)
     for thread in crashed {
       addThreadWithNotes(thread)
+      addThrown()
       addRegisters(thread)
     }
     for group in ThreadGroup.groups(of: report.threads.filter { !$0.crashed }) {
@@ -137,6 +138,15 @@ package struct TextReport: Sendable {
       }
     }
     for note in report.missingThreads { lines += ["", note] }
+  }
+
+  private mutating func addThrown() {
+    guard let thrown = report.thrown else { return }
+    lines += ["", styled(report.title(of: thrown) + ":", .strong)]
+    for (frame, number) in thrown.numberedFrames {
+      addFrame(frame, index: number)
+      addSource(of: frame)
+    }
   }
 
   private mutating func addThreadWithNotes(_ thread: CrashReport.Thread) {
@@ -209,13 +219,35 @@ package struct TextReport: Sendable {
     }
   }
 
+  /// Those that point somewhere a line each, with the bytes there, then the others in columns.
   private mutating func addRegisters(_ thread: CrashReport.Thread) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }
     lines.append("")
     lines.append("Registers:")
-    let cells = registers.map { name, value in
-      String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + value.wide
+    let places = AddressPlaces(report.snapshot)
+    var cells: [String] = []
+    for (name, value) in registers {
+      let cell = String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + value.wide
+      guard let place = places.text(of: value) else {
+        cells.append(cell)
+        continue
+      }
+      let line = cell + "  " + place.escapedForTerminal()
+      guard let bytes = report.snapshot.memory.bytes(at: value, count: 16) else {
+        lines.append(line)
+        continue
+      }
+      let row = bytes.hexadecimalRow
+      if line.count + 2 + row.count < width {
+        lines.append(line + "  " + row)
+      } else {
+        lines += [line, "       " + row]
+      }
+    }
+    for (name, value) in thread.snapshot.context?.segmentRegisters ?? [] {
+      cells.append(
+        String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + Address(value).wide)
     }
     let columns = max(1, (width - 1) / 24)
     for start in stride(from: 0, to: cells.count, by: columns) {

@@ -113,6 +113,25 @@ extension CrashReport {
   }
 }
 
+extension CrashReport {
+  /// Such as "The error was thrown 2 ms before, by thread 12".
+  func title(of thrown: Thrown) -> String {
+    let age = age(of: thrown).map { Quantity.duration(Int64(clamping: $0)) + " before, " } ?? ""
+    return "The error was thrown \(age)by thread \(thrown.record.threadID)"
+  }
+}
+
+extension CrashReport.Thrown {
+  /// The frames with their numbers; an inlined call has that of the frame that it is in.
+  var numberedFrames: [(frame: StackFrame, number: Int)] {
+    var number = 0
+    return frames.map { frame in
+      defer { if !frame.isInlined { number += 1 } }
+      return (frame, number)
+    }
+  }
+}
+
 extension CrashReport.Thread {
   var contextFields: [ReportField] {
     contexts.map { context in

@@ -8,6 +8,8 @@ extension ProcessSnapshot {
   ///
   /// - Parameter words: kept, wherever they point.
   package mutating func sanitize(keeping words: [Address] = []) {
+    // Told by the stack's words, of which most go.
+    recordedThrows = lastThrow.map { [$0] } ?? []
     // Memory beside a stack may be a part of it, behind a gap.
     let stacks = RangeSet(
       threads.flatMap(\.stack).map(\.range)
@@ -27,6 +29,7 @@ extension ProcessSnapshot {
     memory = MemorySnapshot(joining: kept)
     for index in threads.indices { threads[index].sanitize(filter) }
     exception?.sanitize(filter)
+    for index in recordedThrows.indices { recordedThrows[index].sanitize(filter) }
     leaveOutTexts()
     process.privacy = max(.sanitized, process.privacy ?? .full)
   }
@@ -161,6 +164,13 @@ extension ThreadSnapshot {
     context?.sanitize(filter)
     // The arguments are registers.
     systemCall = systemCall?.split(separator: " ").first.map(String.init)
+  }
+}
+
+extension ThrowSnapshot {
+  fileprivate mutating func sanitize(_ filter: WordFilter) {
+    error = nil
+    addresses = addresses.map { Address(filter.sanitized($0.value)) }
   }
 }
 

@@ -33,6 +33,15 @@ public enum CPUContext: Sendable, Equatable {
     case .arm64(let context): context.generalRegisters
     }
   }
+
+  /// The segment registers by their usual names; none on arm64.
+  package var segmentRegisters: [(name: String, value: UInt64)] {
+    guard case .x86_64(let context) = self else { return [] }
+    return [
+      ("cs", UInt64(context.cs)), ("ss", UInt64(context.ss)), ("fs", UInt64(context.fs)),
+      ("gs", UInt64(context.gs)),
+    ]
+  }
 }
 
 /// The registers of an x86_64 thread.

@@ -19,11 +19,13 @@ extension StoredSymbols {
   ) -> StoredSymbols? {
     guard let thread = snapshot.crashedThread else { return nil }
     let walker = Stackwalker(snapshot: snapshot, symbols: source)
+    // First, while there is time: of an error that left `main` nothing else tells the place.
+    let thrown = snapshot.lastThrow.map(walker.frames) ?? []
     let trace = walker.trace(
       of: thread, head: headCount, tail: tailCount,
       runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
     var symbols = StoredSymbols()
-    for frame in trace.frames + (trace.asyncCalls?.frames ?? []) {
+    for frame in thrown + trace.frames + (trace.asyncCalls?.frames ?? []) {
       guard frame.symbol != nil || frame.sourceLocation != nil else { continue }
       let location = frame.sourceLocation
       symbols.functions[frame.lookupAddress, default: []].append(

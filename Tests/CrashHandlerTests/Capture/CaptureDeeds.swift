@@ -55,7 +55,7 @@ func forkAndWait(_ body: () -> Void) {
 /// Sits in a section that never ends, as the capturing thread, until the timer ends it.
 func hangInSection() throws {
   let capture = try #require(Capture.ofHandler)
-  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
+  capture.shared.capturingThread.store(UInt32(bitPattern: pm_gettid()))
   let timer = capture.session.time.timer
   #expect(timer >= 0)
   let hanging: @convention(c) (UnsafeMutableRawPointer) -> Void = { _ in
@@ -150,7 +150,7 @@ func startBusyDispatchWorker() {
 /// Runs sections as the capturing thread would, one good and two that fault.
 func runSections() throws {
   let capture = try #require(Capture.ofHandler)
-  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
+  capture.shared.capturingThread.store(UInt32(bitPattern: pm_gettid()))
   var word: UInt64 = 0
   let good: @convention(c) (UnsafeMutableRawPointer) -> Void = { argument in
     unsafe argument.storeBytes(of: 1, as: UInt64.self)
@@ -169,7 +169,7 @@ func runSections() throws {
 /// Copies from three pages, the middle one of which cannot be read, without the system call.
 func copyGuarded() throws {
   let capture = try #require(Capture.ofHandler)
-  capture.shared.owner.store(UInt32(bitPattern: pm_gettid()))
+  capture.shared.capturingThread.store(UInt32(bitPattern: pm_gettid()))
   let pages = unsafe mmap(
     nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
   capture.session.hasFaultStack = true

@@ -84,7 +84,9 @@ struct FuzzRun {
         "-malloc_limit_mb=300", "-artifact_prefix=found/",
       ] + arguments, in: directory.path,
       environment: [
-        "POSTMORTEM_FUZZ_TARGET": target.name, "ASAN_OPTIONS": "detect_leaks=0",
+        "POSTMORTEM_FUZZ_TARGET": target.name,
+        // The stack of each allocation takes a fifth of the time, and a finding is read again with it.
+        "ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=0",
       ], patience: patience)
   }
 

@@ -30,7 +30,7 @@ struct DumpFile {
   @_noLocks
   func prepare() -> Bool {
     prepareDirectories()
-    let opensFiles = capture.makes(CallBit.files)
+    let opensFiles = capture.mayMake(CallBit.files)
     if capture.session.files.isMissing { return opensFiles && (makeNew() || makeNew()) }
     let isOpen = capture.isSame(capture.session.files.dump, linked: true)
     // A dump to a path of the program's has no name in the directory, and no other place.
@@ -53,7 +53,7 @@ struct DumpFile {
   /// True if the file is known not to lie under its name any more: a converter that took this
   /// process for dead has renamed it, and removes it once it has a report.
   private func isTaken() -> Bool {
-    guard capture.makes(CallBit.fileChecks) else { return false }
+    guard capture.mayMake(CallBit.fileChecks) else { return false }
     return unsafe capture.session.files.dump.identity.isGone(
       from: capture.session.names.locked, in: capture.session.files.directory.descriptor)
   }
@@ -83,7 +83,7 @@ struct DumpFile {
   @_noLocks
   func releaseBlocks() {
     let size = capture.session.writer.size
-    guard capture.makes(CallBit.files), size < UInt64(DumpFile.preallocated) else { return }
+    guard capture.mayMake(CallBit.files), size < UInt64(DumpFile.preallocated) else { return }
     _ = pm_release_blocks(capture.session.files.dump.descriptor, size)
   }
 
@@ -105,8 +105,8 @@ struct DumpFile {
   /// One that was only renamed is left: a converter that has it looks again before it removes it.
   private func copyToNew() -> Bool {
     guard
-      capture.makes(CallBit.files) && capture.makes(CallBit.fileChecks)
-        && capture.makes(CallBit.cgroup)
+      capture.mayMake(CallBit.files) && capture.mayMake(CallBit.fileChecks)
+        && capture.mayMake(CallBit.cgroup)
     else { return false }
     let old = capture.session.files.dump.descriptor
     let identity = capture.session.files.dump.identity
@@ -138,7 +138,7 @@ struct DumpFile {
   /// Closes the file, unless its number is somebody else's by now.
   @_noLocks
   func close() {
-    if capture.makes(CallBit.files)
+    if capture.mayMake(CallBit.files)
       && capture.isSame(capture.session.files.dump)
     {
       _ = pm_close(capture.session.files.dump.descriptor)
@@ -151,7 +151,7 @@ struct DumpFile {
   /// - Parameter truncating: whether its contents are dropped.
   @_noLocks
   func openAgain(_ name: UnsafePointer<CChar>, truncating: Bool = false) -> Int32 {
-    guard capture.makes(CallBit.files) else { return -1 }
+    guard capture.mayMake(CallBit.files) else { return -1 }
     let flags = truncating ? DumpFile.writeOnly | O_TRUNC : DumpFile.writeOnly
     return unsafe open(capture.session.files.directory.descriptor, name, flags)
   }
@@ -204,14 +204,14 @@ struct DumpFile {
   /// Opens the directories again whose descriptors are not ours any more; a removed pending directory is
   /// made again.
   private func prepareDirectories() {
-    guard capture.makes(CallBit.files) else { return }
+    guard capture.mayMake(CallBit.files) else { return }
     if !capture.isSame(capture.session.files.proc) {
       unsafe capture.session.files.proc.descriptor = openDirectory(ProcReader.characters("/proc"))
     }
     if capture.isSame(capture.session.files.directory, linked: true) {
       return
     }
-    if capture.makes(CallBit.directories) {
+    if capture.mayMake(CallBit.directories) {
       _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.database)
       _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.directory)
     }

@@ -31,7 +31,7 @@ struct OwnDescriptors {
   @_noLocks
   func take() {
     capture.session.files.hasOwnDescriptors = false
-    guard case .ends = capture.session.exception.fate, capture.makes(CallBit.descriptorTable),
+    guard case .ends = capture.session.exception.fate, capture.mayMake(CallBit.descriptorTable),
       capture.shared.previousActions[capture.session.exception.signal.number].handler == SIG_DFL
     else { return }
     capture.session.files.hasOwnDescriptors = pm_leave_descriptor_table() == 0
@@ -90,7 +90,7 @@ struct OwnWriting {
   init(_ capture: Capture, blocking signals: UInt64) {
     previousMask = SignalMask.block(signals | OwnWriting.fileSizeSignal) ?? 0
     wasPending = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
-    limit = FileSizeLimit(isRaised: capture.makes(CallBit.fileSizeLimit))
+    limit = FileSizeLimit(isRaised: capture.mayMake(CallBit.fileSizeLimit))
   }
 
   /// - Parameter hasFailed: whether a write may have been refused for its size.

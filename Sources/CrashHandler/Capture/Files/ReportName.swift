@@ -20,7 +20,7 @@ struct ReportName {
   @_noLocks
   func choose() {
     let bytes = unsafe capture.session.names.reportID
-    if unsafe !capture.makes(CallBit.random) || pm_getrandom(bytes, 16) != 16 {
+    if unsafe !capture.mayMake(CallBit.random) || pm_getrandom(bytes, 16) != 16 {
       // Before the kernel has entropy, or under a seccomp profile: unique by time and thread.
       unsafe bytes.storeBytes(of: pm_wall_clock(), as: UInt64.self)
       unsafe bytes.storeBytes(

@@ -40,7 +40,7 @@ struct RunNoteFile {
   private func removeHangDumps() {
     guard
       !capture.shared.process.isForkedChild && pm_getpid() == capture.shared.process.id
-        && capture.makes(CallBit.files)
+        && capture.mayMake(CallBit.files)
     else { return }
     let dumps = capture.shared.hangDumps
     var index = 0

@@ -13,10 +13,10 @@ func writeProcess(
   _ calls: CrashCalls, proc: ProcReader, hidesName: Bool, hidesUser: Bool, to output: DumpOutput
 ) {
   output.startMap(.process)
-  let parent = calls.makes(CallBit.parent) ? pm_getppid() : -1
+  let parent = calls.mayMake(CallBit.parent) ? pm_getppid() : -1
   if parent >= 0 { output.identifier(.parentProcessID, parent) }
   var times = pm_processor_times()
-  if unsafe calls.makes(CallBit.processorTime) && pm_getrusage(&times) == 0 {
+  if unsafe calls.mayMake(CallBit.processorTime) && pm_getrusage(&times) == 0 {
     output.unsigned(.userTime, times.user)
     output.unsigned(.systemTime, times.system)
   }
@@ -51,7 +51,7 @@ private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer,
 /// RUNS-DURING-CRASH.
 @_noLocks
 func writeCrashTime(_ calls: CrashCalls, to output: DumpOutput) {
-  guard calls.makes(CallBit.clocks) else { return }
+  guard calls.mayMake(CallBit.clocks) else { return }
   let time = pm_wall_clock()
   let uptime = pm_boot_clock()
   output.startMap(.process)

@@ -64,7 +64,7 @@ struct ResourceSection {
 
   /// Writes the number in a file of the cgroup, held open since install; nothing for "max".
   private func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
-    guard calls.makes(CallBit.cgroup) && calls.isSame(file) else { return }
+    guard calls.mayMake(CallBit.cgroup) && calls.isSame(file) else { return }
     let count = unsafe pm_pread(file.descriptor, scratch.address, 64, 0)
     guard count > 0 else { return }
     var scanner = scratch.text(count: count)

@@ -160,7 +160,7 @@ struct ThreadWriter {
 
   /// Asks for the scheduling, where the kernel's files cannot be had.
   private func writeScheduling(of threadID: Int32) {
-    guard calls.makes(CallBit.scheduling) else { return }
+    guard calls.mayMake(CallBit.scheduling) else { return }
     let policy = pm_sched_getscheduler(threadID)
     if policy >= 0 {
       // Bit 30 is SCHED_RESET_ON_FORK.

@@ -1,0 +1,58 @@
+// The last places at which each thread threw a Swift error, by a hook of the Swift runtime. See
+// Docs/Decisions/0058-throws-by-the-runtimes-hook.md.
+#ifndef PM_THROWS_H
+#define PM_THROWS_H
+
+#include <stdint.h>
+
+#include "pm_annotations.h"
+
+#define PM_THROWER_COUNT 256
+#define PM_THROW_COUNT 4
+#define PM_THROW_ADDRESS_COUNT 8
+
+// One throw. A copy is whole if `check` fits the rest: nobody stops the thread that writes it.
+struct pm_throw {
+  uint64_t check;
+  // CLOCK_BOOTTIME in nanoseconds.
+  uint64_t uptime;
+  // The address of the error's box; 0 for an error of a typed throw, which has none.
+  uint64_t error;
+  // Return addresses, innermost first; 0 behind the last.
+  uint64_t addresses[PM_THROW_ADDRESS_COUNT];
+};
+
+// The last throws of one thread.
+struct pm_thrower {
+  uint32_t thread;
+  uint32_t count;
+  struct pm_throw throws[PM_THROW_COUNT];
+};
+
+extern struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT] __attribute__((visibility("hidden")));
+
+PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32_t thread) {
+  uint64_t sum = record->uptime ^ record->error;
+  for (int index = 0; index < PM_THROW_ADDRESS_COUNT; index++) sum = (sum << 7 | sum >> 57) ^ record->addresses[index];
+  return sum ^ ((uint64_t)thread << 32 | 1);
+}
+
+// Copies a throw of a thread in the table; returns its thread, 0 where there is none or it is not whole.
+PM_INLINE uint32_t pm_copy_throw(int thrower, int index, struct pm_throw *_Nonnull record) {
+  uint32_t thread = __atomic_load_n(&pm_throwers_storage[thrower].thread, __ATOMIC_RELAXED);
+  *record = pm_throwers_storage[thrower].throws[index];
+  return record->uptime != 0 && record->check == pm_throw_check(record, thread) ? thread : 0;
+}
+
+PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int index) { return record->addresses[index]; }
+
+// -- Not for crash code ---------------------------------------------------------------------------------------------
+
+// Has the runtime tell of each throw from now on, and whoever it told before. The end of the main thread's stack bounds the
+// walk there. Does nothing where the runtime has no such hook.
+void pm_record_throws(uint64_t main_stack_end);
+
+// Returns whether the runtime has the hook.
+_Bool pm_tells_throws(void);
+
+#endif

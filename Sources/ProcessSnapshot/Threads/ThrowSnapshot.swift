@@ -1,0 +1,70 @@
+internal import IntermediateDump
+
+/// A place at which a Swift error was thrown, and its callers then.
+public struct ThrowSnapshot: Sendable, Equatable {
+  /// The kernel's ID of the thread.
+  public var threadID: UInt32
+  /// CLOCK_BOOTTIME in nanoseconds.
+  public var uptime: UInt64
+  /// The address of the error's box; nil for an error of a typed throw, and where secrets are left out.
+  public var error: Address?
+  /// Return addresses, innermost first.
+  public var addresses: [Address]
+
+  public init(threadID: UInt32, uptime: UInt64, error: Address? = nil, addresses: [Address]) {
+    self.threadID = threadID
+    self.uptime = uptime
+    self.error = error
+    self.addresses = addresses
+  }
+}
+
+extension ProcessSnapshot {
+  /// Words of the crashing thread's stack that are looked at for the error.
+  private static var wordLimit: Int { 8192 }
+
+  /// The throw of the error that ended the process, if an error did.
+  ///
+  /// The newest whose box the crashing thread has in a register or on its stack; another thread may have
+  /// thrown it. Without one the thread's own last throw.
+  package var lastThrow: ThrowSnapshot? {
+    guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
+    let newest = recordedThrows.sorted { $0.uptime > $1.uptime }
+    let boxes = Set(newest.compactMap(\.error?.value))
+    var held = Set(
+      (exception?.context ?? thread.context)?.generalRegisters.map(\.value) ?? [])
+    if !boxes.isEmpty, let stack = thread.stack.first {
+      var place = stack.address
+      for _ in 0..<min(Self.wordLimit, stack.count / 8) {
+        if let word = memory.word(at: place), boxes.contains(word) { held.insert(word) }
+        place = place &+ 8
+      }
+    }
+    return newest.first { $0.error.map { held.contains($0.value) } ?? false }
+      ?? newest.first { $0.threadID == thread.id }
+  }
+}
+
+extension ThrowSnapshot {
+  static let mapFields = MapFields(
+    ThrowSnapshot(threadID: 0, uptime: 0, addresses: []),
+    [
+      .required(.throwThreadID, \.threadID),
+      .required(.throwUptime, \.uptime),
+      .optional(.throwError, \.error),
+      Field(.throwAddresses, [.bytes]) { map, made in
+        guard let data = map.data(.throwAddresses) else { return false }
+        made.addresses = stride(from: 0, to: data.count - data.count % 8, by: 8)
+          .compactMap { data.littleEndian(at: $0, width: 8).map { Address($0) } }
+        return true
+      } write: { made, writer in
+        var bytes: [UInt8] = []
+        for address in made.addresses {
+          for index in 0..<8 {
+            bytes.append(UInt8(truncatingIfNeeded: address.value >> UInt64(8 * index)))
+          }
+        }
+        writer.write(.throwAddresses, bytes)
+      },
+    ])
+}
