@@ -20,6 +20,9 @@ enum Secrets {
     SimpleAnnotations.set("header", "Bearer kJ5-simple-Mz6Rd1")
     query.set("token=hG7-typed-Lc9Wf3")
     unsafe crashlab_name_thread("pS2-name-Tk5Bq")
+    // Gone already: the list of open descriptors alone names it.
+    let path = "/tmp/rN7-path-Gw3Hv-\(getpid())"
+    if unsafe open(path, O_CREAT | O_EXCL | O_RDWR, 0o600) >= 0 { unsafe unlink(path) }
     // 256 bytes of the heap, at which a register points.
     let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
     unsafe strcpy(buffer, "password: eN8-heap-Yr4Jm6-battery-staple")

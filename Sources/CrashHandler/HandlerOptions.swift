@@ -12,6 +12,12 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The environment is never in a dump.
   public var capturesArguments = true
+  /// Whether dumps hold what tells of the machine's or the program's user: host name, container, working
+  /// directory, paths of open descriptors, user and group numbers, time zone.
+  ///
+  /// Off, the kinds of descriptors stay. The path of the executable and the memory of the process may
+  /// tell of them too. Any `privacy` but `full` leaves out the same, but for the container.
+  public var capturesSurroundings = true
   /// The secrets that dumps and the reports made of them may hold.
   ///
   /// Anything but `full` costs part of the time of a crash: `Docs/Benchmarks.md`. With `noMemory` a dump has
@@ -79,7 +85,7 @@ public struct HandlerOptions: Sendable, Equatable {
   /// which a group may write is refused.
   public var sharedGroup: String?
 
-  /// The defaults: the limits' own, all signals but PIPE, arguments captured, nothing left out, a summary, alternate
+  /// The defaults: the limits' own, all signals but PIPE, arguments and surroundings captured, nothing left out, a summary, alternate
   /// stacks, unclean ends reported, no system call forgone, no attachments, no
   /// group.
   public init() {}

@@ -89,7 +89,7 @@ public func startHandler(
       identifier: identifier, product: product, version: version, environment: environment,
       annotations: options.privacy > .full ? [:] : annotations,
       capturesArguments: options.capturesArguments && options.privacy == .full,
-      privacy: options.privacy,
+      capturesSurroundings: options.capturesSurroundings, privacy: options.privacy,
       executablePath: executable)
     let statistics = ProcessStatistics.current()
     let host = HostIdentity.current(statistics)

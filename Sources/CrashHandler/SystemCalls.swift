@@ -29,7 +29,7 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let parent = SystemCalls(rawValue: CallBit.parent)
   /// `clock_gettime`: reports lack the time of the crash and the capture's own.
   public static let clocks = SystemCalls(rawValue: CallBit.clocks)
-  /// `openat`, `read`, `getdents64`, `close`, `ftruncate`, `mknodat`, `fallocate`, `fchown`, `mmap`,
+  /// `openat`, `read`, `readlinkat`, `getdents64`, `close`, `ftruncate`, `mknodat`, `fallocate`, `fchown`, `mmap`,
   /// `madvise`, `munmap`, `fcntl`, `pwrite64` and `unlinkat`: nothing of `/proc` is read, so that reports lack
   /// modules, mappings and other threads; no file is made in a crash, in place of one that was
   /// closed or removed, for a forked child, or for the crash after one that was survived; and the

@@ -76,7 +76,10 @@ extension IntermediateDumpKey {
     case .tasksUsed: .unsigned(8, "Tasks in the cgroup (`pids.current`).")
     case .tasksLimit: .unsigned(8, "Their limit (`pids.max`). Missing if there is none.")
     case .cgroup:
-      .text("Path of the memory cgroup at launch, of `/proc/self/cgroup`; at most 1 KiB.")
+      .text("""
+        Path of the memory cgroup at launch, of `/proc/self/cgroup`; at most 1 KiB. Missing if the program \
+        asked so.
+        """)
     case .dumpDigest: .unsigned(8, """
       A digest of the intermediate dump that the report was made of, FNV-1a over words of eight \
       bytes or, in older reports, over bytes: tells whether a pending dump of the report's ID is \
@@ -221,7 +224,8 @@ extension IntermediateDumpKey {
       mappings, 4 the rest of the crashing thread, 5 process, 6 mappings, 7 modules, 8 system and \
       annotations, 9 other threads, 10 capture, 11 resources, 12 link map, 16 client data, 17 extra \
       memory, 18 C++ exception, 19 tasks, 20 registers and top of the stack of the crashing thread, \
-      21 contexts, 22 throws. Behind the end mark: 13 crash summary, 14 crash summary on standard error, 15 \
+      21 contexts, 22 throws, 23 surroundings. Behind the end mark: 13 crash summary, 14 crash summary on \
+      standard error, 15 \
       removing the dumps of hangs. Bits 10 and 13 to 15 are never set: these sections end after this \
       is written.
       """)
@@ -486,6 +490,34 @@ extension IntermediateDumpKey {
     case .watchdogInterval: .unsigned(8, """
       In `process`: WATCHDOG_USEC of sd_watchdog_enabled(3) at launch, in nanoseconds, if \
       WATCHDOG_PID is this process or absent.
+      """)
+    case .hostName: .text("In `system`: `uname -n` at launch; missing if the program asked so.")
+    case .containerMount: .text("""
+      In `system`, where `cgroup` is `/` or missing: the file that is mounted at `/run/.containerenv`, else at \
+      `/etc/hostname`, of `/proc/self/mountinfo` at the crash; at most 512 bytes.
+      """)
+    case .timeZone: .text("""
+      In `system`: TZ at launch, else the target of `/etc/localtime` at the crash; at most 256 bytes.
+      """)
+    case .workingDirectory: .text("In `process`: `/proc/self/cwd` at the crash.")
+    case .descriptors: .array("""
+      In `process`: the lowest 256 open file descriptors at the crash, as they stand in \
+      `/proc/self/fd`: `descriptor` maps. Those that the handler holds are among them.
+      """)
+    case .descriptor: .map("One descriptor.")
+    case .descriptorNumber: .unsigned(4, "Its number.")
+    case .descriptorKind: .unsigned(1, """
+      1: opened by a path, and none of the others; a file or a named pipe. 2: opened as a directory. 3: below \
+      `/dev`. 4: a socket. 5: a pipe without a name. 6: an anonymous inode, such as `eventfd` and \
+      `eventpoll`. 7: memory (memfd_create(2)). 8: another one.
+      """)
+    case .descriptorPath: .text("""
+      The link's text without the mark of a deleted file; at most 512 bytes. Missing for kinds 1, 2, 3, 7 \
+      and 8 if the program asked so.
+      """)
+    case .descriptorPathIsCut: .unsigned(1, "1 if it was longer.")
+    case .descriptorIsDeleted: .unsigned(1, """
+      1 if the link ends in ` (deleted)`: no name leads to the file any more.
       """)
     case .conversion: .map("""
       Additions by the converter. In a minidump only, as all that follows. Beside these keys: \

@@ -246,6 +246,17 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case cxxMessage = 1512
   case senderName = 1520
   case watchdogInterval = 1521
+  case hostName = 1522
+  case containerMount = 1523
+  case timeZone = 1524
+  case workingDirectory = 1525
+  case descriptors = 1526
+  case descriptor = 1527
+  case descriptorNumber = 1528
+  case descriptorKind = 1529
+  case descriptorPath = 1530
+  case descriptorPathIsCut = 1531
+  case descriptorIsDeleted = 1532
 
   case conversion = 1600
   case clientID = 1601

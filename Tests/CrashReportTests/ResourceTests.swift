@@ -67,7 +67,8 @@ import Testing
     #expect(
       resources.keys.sorted() == [
         "addressSpaceLimit", "addressSpaceUsed", "controlGroup", "controlGroupMemory",
-        "controlGroupTasks", "loadAverage", "mappings", "openFiles", "stackLimit", "taskLimit",
+        "controlGroupTasks", "descriptors", "loadAverage", "mappings", "openFiles", "stackLimit",
+        "taskLimit",
         "threads",
       ])
     #expect(resources["openFiles"] as? [String: Int] == ["used": 3, "limit": 1024])

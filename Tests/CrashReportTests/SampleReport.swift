@@ -6,6 +6,19 @@ import Stackwalk
 
 /// A report with something in every place.
 enum SampleReport {
+  private static func describeSurroundings(_ snapshot: inout ProcessSnapshot, _ word: String) {
+    snapshot.system.hostName = word
+    snapshot.system.timeZone = word
+    snapshot.process.workingDirectory = word
+    snapshot.process.descriptors = [OpenDescriptor.Kind.file, .anonymous, .other].map { kind in
+      var descriptor = OpenDescriptor()
+      descriptor.number = UInt32(kind.rawValue)
+      (descriptor.kind, descriptor.path) = (kind, kind == .anonymous ? "anon_inode:" + word : word)
+      (descriptor.isCut, descriptor.isDeleted) = (true, true)
+      return descriptor
+    }
+  }
+
   /// - Parameters:
   ///   - word: what every text of the dump is.
   ///   - threads: how many there are besides the crashing one.
@@ -20,6 +33,7 @@ enum SampleReport {
     snapshot.process.crashTime = 1_763_736_545_123_456_789
     snapshot.process.launchTime = 1_763_736_545_000_000_000
     snapshot.process.descriptorCount = 3
+    describeSurroundings(&snapshot, word)
     snapshot.system.distribution = word
     snapshot.system.processorModel = word
     snapshot.launchAnnotations = [word: word]

@@ -137,6 +137,22 @@ enum HandlerDump {
       dump.unsigned(.memoryLimit, 10)
       dump.unsigned(.tasksUsed, 11)
       dump.unsigned(.tasksLimit, 12)
+      dump.text(.workingDirectory, "/srv")
+      dump.array(.descriptors) { dump in
+        dump.map(.descriptor) { dump in
+          dump.unsigned(.descriptorNumber, 3, 4)
+          dump.unsigned(.descriptorKind, 1, 1)
+          dump.unsigned(.descriptorIsDeleted, 1, 1)
+          dump.text(.descriptorPath, "/srv/log")
+          dump.unsigned(.descriptorPathIsCut, 1, 1)
+        }
+        dump.map(.descriptor) { dump in
+          dump.unsigned(.descriptorNumber, 4, 4)
+          dump.unsigned(.descriptorKind, 99, 1)
+        }
+        // No number, no descriptor.
+        dump.map(.descriptor) { dump in dump.unsigned(.descriptorKind, 1, 1) }
+      }
     }
     dump.map(.system) { dump in
       dump.text(.loadAverage, "0.50 0.25 0.00 1/99 12")
@@ -144,6 +160,9 @@ enum HandlerDump {
       dump.text(.processorText, "processor\t: 0\n")
       dump.text(.releaseText, "ID=some\n")
       dump.text(.compiler, "Clang")
+      dump.text(.hostName, "web-3")
+      dump.text(.timeZone, "/usr/share/zoneinfo/Europe/Berlin")
+      dump.text(.containerMount, "/etc/hostname")
     }
     dump.map(.survival) { dump in
       dump.unsigned(.survivalOutcome, 2, 1)

@@ -70,6 +70,7 @@
 #define AT_EMPTY_PATH 0x1000
 #define SEEK_CUR 1
 #define STDERR_FILENO 2
+#define F_GETFL 3
 #define F_DUPFD_CLOEXEC 1030
 #define FALLOC_FL_KEEP_SIZE 0x01
 #define GRND_NONBLOCK 0x01

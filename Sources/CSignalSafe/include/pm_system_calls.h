@@ -46,6 +46,15 @@ PM_INLINE long pm_getdents64(int fd, void *bytes, size_t count) {
   return PM_SYSCALL(SYS_getdents64, fd, bytes, count, 0, 0, 0);
 }
 
+// The working directory and the paths of open files. The text comes from the kernel's own names: no file system is asked, so
+// that one that does not answer does not hold it up.
+PM_INLINE long pm_readlink(int directory, const char *path, void *text, size_t size) {
+  return PM_SYSCALL(SYS_readlinkat, directory, path, text, size, 0, 0);
+}
+
+// Tells whether a descriptor was opened as a directory; fstat would ask its file system.
+PM_INLINE long pm_open_flags(int fd) { return PM_SYSCALL(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
+
 // Takes ".locked" away. renameat2 because arm64 has no renameat on newer ABIs; flags are always 0.
 PM_INLINE long pm_rename(int directory, const char *from, const char *to) {
   return PM_SYSCALL(SYS_renameat2, directory, from, directory, to, 0, 0);

@@ -27,6 +27,8 @@ package enum Section: UInt8, CaseIterable, Sendable {
   case writeTasks, writeThreads
   // Needed for few crashes: memory that the program named, resource counts, the linker's list.
   case writeExtraMemory, writeResources, writeLinkMap
+  // Behind all else: a call for each descriptor.
+  case writeSurroundings
   // Has time of its own, and names the sections that ran out of time.
   case writeCapture
   // After the end mark, in a crash only.
@@ -81,6 +83,7 @@ package enum Section: UInt8, CaseIterable, Sendable {
       case .writeExtraMemory: unsafe Entry(17, "extra memory", pm_write_extra_memory)
       case .writeResources: unsafe Entry(11, "resources", pm_write_resources)
       case .writeLinkMap: unsafe Entry(12, "link map", pm_write_link_map)
+      case .writeSurroundings: unsafe Entry(23, "surroundings", pm_write_surroundings)
       case .writeCapture: unsafe Entry(10, "capture", pm_write_capture)
       case .removeHangDumps: unsafe Entry(15, "removing the dumps of hangs", pm_remove_hang_dumps)
       case .writeSummary: unsafe Entry(13, "crash summary", pm_write_summary)

@@ -24,6 +24,7 @@ struct Installed: ~Copyable {
   let runtime: RuntimePlaces
   let linker: LinkerPlaces
   let cgroup: CgroupFiles
+  let surroundings: KnownSurroundings
   let encoded: EncodedFacts
   /// The stack for faults inside the handler.
   let faultStack: FaultStack
@@ -70,6 +71,16 @@ struct Installed: ~Copyable {
     /// The code of abort(); its size is 0 where that is not known.
     let abortStart: UInt64
     let abortSize: UInt64
+  }
+
+  /// The launch's part of the section on surroundings.
+  struct KnownSurroundings {
+    /// Whether what may tell of a person is left out (`HandlerOptions.capturesSurroundings`).
+    let isHidden: Bool
+    /// True if the tokens of the launch have TZ.
+    let hasTimeZone: Bool
+    /// True if the cgroup does not say whether this is a container, and it may be told.
+    let mayBeContainer: Bool
   }
 
   /// Tokens encoded at launch: the first process map; what a run record says of the run; system and

@@ -103,7 +103,7 @@ func pm_write_process(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   writeProcess(
     capture.calls, proc: capture.proc, hidesName: capture.installed.isSanitized,
-    to: capture.output)
+    hidesUser: capture.installed.surroundings.isHidden, to: capture.output)
 }
 
 /// RUNS-DURING-CRASH.
@@ -300,6 +300,18 @@ func pm_write_link_map(_ argument: UnsafeMutableRawPointer) {
   writeLinkMap(
     capture.installed.linker, memory: capture.cachedMemory, text: capture.cachedRegions,
     to: capture.output)
+}
+
+/// RUNS-DURING-CRASH.
+@c(pm_write_surroundings) @_noLocks
+func pm_write_surroundings(_ argument: UnsafeMutableRawPointer) {
+  let capture = unsafe Capture(argument)
+  let known = capture.installed.surroundings
+  let section = SurroundingsSection(
+    proc: capture.proc, scratch: capture.session.scratch, hidesNames: known.isHidden,
+    output: capture.output)
+  section.writeSystem(timeZone: !known.hasTimeZone, container: known.mayBeContainer)
+  section.writeProcess()
 }
 
 /// Writes how well the dump went.

@@ -89,6 +89,7 @@ enum HandlerInstaller {
         runtime: runtimePlaces(),
         linker: linkerPlaces(),
         cgroup: facts.cgroup.files,
+        surroundings: facts.surroundings,
         encoded: Installed.EncodedFacts(
           process: memory.tokens(facts.encodedProcess(files.reportID)),
           course: memory.tokens(files.owningRun.course?.encoded()),

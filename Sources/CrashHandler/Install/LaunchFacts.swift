@@ -11,6 +11,8 @@ struct LaunchFacts {
   let environment: String?
   let annotations: [String: String]
   let capturesArguments: Bool
+  /// False leaves out what the crash leaves out too; so does any level of privacy.
+  let capturesSurroundings: Bool
   let privacy: ReportPrivacy
   let executablePath: String?
   let cgroup = Cgroup.current()
@@ -28,13 +30,15 @@ struct LaunchFacts {
       writer.text(.environment, environment)
       writer.signed(.launchTime, SystemClock.now)
       writer.unsigned(.launchUptime, UInt64(bitPattern: SystemClock.sinceBoot))
-      writer.bytes(.auxiliaryVector, SystemFile.bytes("/proc/self/auxv", isOneRecord: true))
+      let vector = SystemFile.bytes("/proc/self/auxv", isOneRecord: true)
+      writer.bytes(
+        .auxiliaryVector, isHidden ? vector.map(UserNumbers.removed(fromVector:)) : vector)
       if capturesArguments {
         writer.bytes(
           .commandLine,
           SystemFile.bytes("/proc/self/cmdline", isOneRecord: true).map { Array($0.prefix(4096)) })
       }
-      writer.text(.cgroup, cgroup.memory.path)
+      if capturesSurroundings { writer.text(.cgroup, cgroup.memory.path) }
       if let limit = SystemFile.integer("/proc/sys/vm/max_map_count") {
         writer.unsigned(.mappingLimit, limit)
       }
@@ -57,6 +61,10 @@ struct LaunchFacts {
       writer.text(.kernelRelease, kernel.release)
       writer.text(.kernelVersion, kernel.version)
       writer.text(.machine, kernel.machine)
+      if !isHidden {
+        writer.text(.hostName, kernel.node)
+        writer.text(.timeZone, Self.timeZone)
+      }
       writer.text(.distribution, release.flatMap(Self.distribution))
       writer.text(.libraryVersion, unsafe "glibc " + String(cString: pm_library_version()))
       writer.unsigned(
@@ -100,8 +108,30 @@ struct LaunchFacts {
     return overflow ? nil : nanoseconds
   }
 
-  private static func kernel() -> (name: String, release: String, version: String, machine: String)
-  {
+  /// The launch's part of the section on surroundings.
+  var surroundings: Installed.KnownSurroundings {
+    let path = cgroup.memory.path ?? "/"
+    return Installed.KnownSurroundings(
+      isHidden: isHidden, hasTimeZone: Self.timeZone != nil,
+      mayBeContainer: capturesSurroundings && path == "/")
+  }
+
+  private var isHidden: Bool { !capturesSurroundings || privacy > .full }
+
+  /// TZ, which is the caller's in a program with more rights; nil where it is not set.
+  ///
+  /// Source: tzset(3).
+  private static var timeZone: String? {
+    guard pm_is_secure() == 0, let text = unsafe getenv("TZ") else { return nil }
+    var name = unsafe String(cString: text)
+    while name.utf8.count > 256 { name.removeLast() }
+    // An empty one is UTC.
+    return name.isEmpty ? "UTC" : name
+  }
+
+  private static func kernel() -> (
+    name: String, node: String, release: String, version: String, machine: String
+  ) {
     var names = utsname()
     unsafe uname(&names)
     // The fields are arrays, which are imported as tuples.
@@ -110,7 +140,10 @@ struct LaunchFacts {
         unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
     }
-    return (text(names.sysname), text(names.release), text(names.version), text(names.machine))
+    return (
+      text(names.sysname), text(names.nodename), text(names.release), text(names.version),
+      text(names.machine)
+    )
   }
 
   /// PRETTY_NAME.

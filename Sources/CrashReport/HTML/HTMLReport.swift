@@ -80,6 +80,7 @@ package struct HTMLReport: Sendable {
       addOtherThreads(maximumSize: threadsSize, to: &html)
       var room = sectionsSize
       for section in report.sections { addSection(section, room: &room, to: &html) }
+      if let section = report.descriptorSection { addSection(section, room: &room, to: &html) }
       addModules(maximumSize: sectionsSize, to: &html)
     }
     html.breakLine()

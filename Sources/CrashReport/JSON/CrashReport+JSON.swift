@@ -78,6 +78,9 @@ extension CrashReport: Encodable {
       "bootID": system.bootID,
       "processorModel": system.processorModel,
       "compiler": system.compiler,
+      "hostName": system.hostName,
+      "containerID": snapshot.containerID,
+      "timeZone": system.timeZoneName,
     ]
   }
 
@@ -85,6 +88,7 @@ extension CrashReport: Encodable {
     let resources = Resources(snapshot)
     return [
       "openFiles": resources.openFiles.json,
+      "descriptors": snapshot.process.descriptors.map(\.json),
       "mappings": resources.mappings.json,
       "threads": resources.threads.used,
       "controlGroup": snapshot.process.cgroup.path,
@@ -190,6 +194,11 @@ extension ProcessDescription {
       "crashTime": crashTime.map(Timestamp.init(nanoseconds:)),
       "arguments": arguments,
       "uptime": uptime,
+      "workingDirectory": workingDirectory,
+      "userID": userIDs?.real,
+      "effectiveUserID": userIDs?.effective,
+      "groupID": groupIDs?.real,
+      "effectiveGroupID": groupIDs?.effective,
     ]
   }
 }
@@ -344,6 +353,18 @@ extension CaptureQuality {
 
 extension Resources.Usage {
   fileprivate var json: JSONObject { ["used": used, "limit": limit] }
+}
+
+extension OpenDescriptor {
+  fileprivate var json: JSONObject {
+    [
+      "number": number,
+      "kind": kind?.word,
+      "path": path,
+      "cut": isCut,
+      "deleted": isDeleted,
+    ]
+  }
 }
 
 extension DumpRequest {

@@ -57,6 +57,21 @@ extension DumpRequest.ThreadEvidence {
   }
 }
 
+extension OpenDescriptor.Kind {
+  var word: String {
+    switch self {
+    case .file: "file"
+    case .directory: "directory"
+    case .device: "device"
+    case .socket: "socket"
+    case .pipe: "pipe"
+    case .anonymous: "anonymous"
+    case .memory: "memory"
+    case .other: "other"
+    }
+  }
+}
+
 extension Survival.Outcome {
   var word: String {
     switch self {

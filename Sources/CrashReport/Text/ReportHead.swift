@@ -43,6 +43,7 @@ extension CrashReport {
     let facts: [(String, String?)] = [
       ("Process", processText), ("Product", productText), ("Time", timeText),
       ("System", systemText), ("Processor", processorText), ("Compiler", system.compiler),
+      ("Host", hostText), ("User", userText), ("Directory", snapshot.process.workingDirectory),
       ("Arguments", argumentsText), ("Signature", signature),
       ("Report", snapshot.reportID?.description),
     ]

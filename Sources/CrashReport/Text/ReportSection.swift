@@ -60,6 +60,7 @@ extension CrashReport {
       add(name, used + (usage.limit.map { " of " + text($0) } ?? ""))
     }
     add("Open files", resources.openFiles) { String($0) }
+    add("Descriptors", descriptorCounts)
     add("Mappings", resources.mappings) { String($0) }
     add("Threads", resources.threads.used.map { String($0) })
     add("Group memory", resources.cgroupMemory, text: Quantity.size)

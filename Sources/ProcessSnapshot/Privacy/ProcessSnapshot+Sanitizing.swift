@@ -46,7 +46,19 @@ extension ProcessSnapshot {
     request?.reason = nil
     request?.errorText = nil
     process.commandLine = nil
-    process.statusText = process.statusText.map(Self.withoutName)
+    process.statusText = process.statusText.map {
+      UserNumbers.removed(fromStatus: Self.withoutName($0))
+    }
+    leaveOutSurroundings()
+  }
+
+  /// Leaves out what tells of a user or a machine.
+  private mutating func leaveOutSurroundings() {
+    system.hostName = nil
+    system.timeZone = nil
+    process.workingDirectory = nil
+    process.auxiliaryVector = process.auxiliaryVector.map(UserNumbers.removed(fromVector:))
+    for index in process.descriptors.indices { process.descriptors[index].leaveOutPath() }
   }
 
   /// The text of `/proc/<pid>/status` without its first line, the main thread's name.

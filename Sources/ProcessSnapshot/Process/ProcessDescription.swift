@@ -37,6 +37,10 @@ public struct ProcessDescription: Sendable, Equatable {
   public var limitsText: [UInt8]?
   /// File descriptors that were open at the crash, the handler's among them.
   public var descriptorCount: UInt32?
+  /// The lowest 256 of them, in order.
+  public var descriptors: [OpenDescriptor] = []
+  /// The working directory at the crash.
+  public var workingDirectory: String?
   /// Lines of `/proc/self/maps` at the crash.
   public var mappingCount: UInt32?
   /// `/proc/sys/vm/max_map_count` at launch.
@@ -182,6 +186,9 @@ extension ProcessDescription {
       .optional(.commandLine, \.commandLine),
       .optional(.limitsText, \.limitsText),
       .optional(.descriptorCount, \.descriptorCount),
+      .array(
+        .descriptors, of: .descriptor, \.descriptors, OpenDescriptor.mapFields, limit: 4096),
+      .optional(.workingDirectory, \.workingDirectory),
       .optional(.mappingCount, \.mappingCount),
       .optional(.mappingLimit, \.mappingLimit),
       .optional(.watchdogInterval, \.watchdogInterval),

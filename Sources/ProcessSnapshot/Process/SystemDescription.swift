@@ -31,6 +31,12 @@ public struct SystemDescription: Sendable, Equatable {
   public var releaseText: [UInt8]?
   /// The C compiler of the toolchain that built the handler, as it names itself.
   public var compiler: String?
+  /// `uname -n` at launch.
+  public var hostName: String?
+  /// TZ at launch, else the target of `/etc/localtime`.
+  public var timeZone: String?
+  /// The file that a container's runtime has mounted into it, where `cgroup` does not tell.
+  public var containerMount: String?
 
   public init() {}
 }
@@ -53,5 +59,8 @@ extension SystemDescription {
       .optional(.processorText, \.processorText),
       .optional(.releaseText, \.releaseText),
       .optional(.compiler, \.compiler),
+      .optional(.hostName, \.hostName),
+      .optional(.timeZone, \.timeZone),
+      .optional(.containerMount, \.containerMount),
     ])
 }

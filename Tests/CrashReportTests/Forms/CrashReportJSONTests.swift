@@ -55,8 +55,9 @@ import Testing
     let process = try #require(object["process"] as? [String: Any])
     #expect(
       process.keys.sorted() == [
-        "arguments", "crashTime", "environment", "executable", "launchTime", "parent", "pid",
-        "product", "uptime", "version",
+        "arguments", "crashTime", "effectiveGroupID", "effectiveUserID", "environment",
+        "executable", "groupID", "launchTime", "parent", "pid", "product", "uptime", "userID",
+        "version", "workingDirectory",
       ])
     #expect(process["parent"] is NSNull)
     #expect(process["crashTime"] as? String == "2025-11-21T14:49:05.123456789Z")

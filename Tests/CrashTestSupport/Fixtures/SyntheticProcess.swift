@@ -153,6 +153,15 @@ package enum SyntheticProcess {
         .utf8)
     snapshot.system.releaseText = Array("ID=debian\n".utf8)
     snapshot.system.compiler = "Clang 21"
+    snapshot.system.hostName = "web-3"
+    snapshot.system.timeZone = ":Europe/Berlin"
+    snapshot.system.containerMount = "/etc/hostname"
+    snapshot.process.workingDirectory = "/home/app"
+    var descriptor = OpenDescriptor()
+    descriptor.number = 108
+    (descriptor.kind, descriptor.path) = (.file, "/home/app/log")
+    (descriptor.isCut, descriptor.isDeleted) = (true, true)
+    snapshot.process.descriptors = [descriptor]
   }
 
   /// One thread of arm64, whose registers each differ.

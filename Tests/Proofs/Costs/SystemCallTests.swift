@@ -31,6 +31,7 @@ struct SystemCallTests {
     let shares = crash.calls.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { "\($0.key) \($0.value)" }
     Self.say("fixed", Double(crash.total), shares.joined(separator: ", "))
+    Self.say("for listed descriptors", Double(crash.ofDescriptors))
     #expect(crash.total <= Self.fixed, "\(shares)")
   }
 
@@ -50,10 +51,14 @@ struct SystemCallTests {
     Self.say("per module", perModule)
     #expect(perModule <= 8)
     let script = #"for n in {20..519}; do eval "exec $n</dev/null"; done; exec "$@""#
-    let descriptors = try await CountedCrash(launcher: ["bash", "-c", script, "bash"]).total
-    let perDescriptor = Double(descriptors - base) / 500
-    Self.say("per listed descriptor", perDescriptor)
+    let descriptors = try await CountedCrash(launcher: ["bash", "-c", script, "bash"])
+    let perDescriptor = Double(descriptors.total - base) / 500
+    Self.say("per open descriptor", perDescriptor)
     #expect(perDescriptor <= 0.02)
+    let perListed = Double(descriptors.ofDescriptors) / 256
+    Self.say("per listed descriptor", perListed)
+    // No more than 256 are listed.
+    #expect(perListed > 1 && perListed <= 2)
   }
 
   private static func say(_ what: String, _ count: Double, _ shares: String = "") {

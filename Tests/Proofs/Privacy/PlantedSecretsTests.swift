@@ -50,7 +50,9 @@ struct PlantedSecretsTests {
   @Test("A report made private later has no secret and the same frames", arguments: deaths)
   func madePrivate(_ death: Death) async throws {
     let (dump, name) = try await crash(death, privacy: nil)
-    #expect(secrets.found(inBytes: dump).count >= 8, "the full dump has them")
+    let planted = secrets.found(inBytes: dump)
+    #expect(planted.count >= 8, "the full dump has them")
+    #expect(planted.contains(PlantedSecrets.path))
     let source = SymbolSource()
     let full = ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: DumpBytes(dump)))
     let frames = Frames(full, source)
@@ -214,12 +216,13 @@ private struct Frames {
 /// The secrets of crash-lab's `--plant`, and ways to find them.
 struct PlantedSecrets {
   /// Without words that reports have anyway, such as "work" in paths.
+  static let path = "rN7-path-Gw3Hv"
   static let argument = "rV8-Aw6qJs-Bx4Tn9"
   private static let texts = [
     "zQ9-fatal-Xw4Kp7", "yT3-crumb-Vb8Hn2", "kJ5-simple-Mz6Rd1", "hG7-typed-Lc9Wf3",
     "pS2-name-Tk5Bq", "eN8-heap-Yr4Jm6-battery-staple", "dA6-15byte-Qv3X", "uB4-regs",
     "fC9-local-Zs7Gx5", "sk_live_wE5-stack-Nd2Lk8", "4111222233334444", "xM3-vector-Hp6Cj",
-    "bQ7-cT8xt-Tw2Jr5", "vF8-wK5cR9mb-Kp3Xd",
+    "bQ7-cT8xt-Tw2Jr5", "vF8-wK5cR9mb-Kp3Xd", path,
     argument,
   ]
   private static let numbers: [UInt64] = [4_111_222_233_334_444, 7391]

@@ -87,6 +87,24 @@ struct ProcReader {
     unsafe read(ProcReader.characters(path), into: place, capacity: capacity)
   }
 
+  /// Reads the text of a link into scratch memory; empty if it cannot be read.
+  @_noLocks
+  func link(_ path: StaticString, in scratch: Scratch) -> Bytes {
+    unsafe ProcReader.link(
+      proc, ProcReader.characters(path), in: scratch, isOpen: proc >= 0)
+  }
+
+  /// The same of a path relative to an open directory.
+  @_noLocks
+  static func link(
+    _ directory: Int32, _ path: UnsafePointer<CChar>, in scratch: Scratch, isOpen: Bool = true
+  ) -> Bytes {
+    guard isOpen else { return scratch.bytes(count: 0) }
+    let size = scratch.size < 4096 ? scratch.size : 4096
+    let count = unsafe pm_readlink(directory, path, scratch.address, size)
+    return scratch.bytes(count: count > 0 ? count : 0)
+  }
+
   /// Reads a file into scratch memory; empty if it cannot be read.
   @_noLocks
   func text(_ path: StaticString, in scratch: Scratch) -> TextScanner {

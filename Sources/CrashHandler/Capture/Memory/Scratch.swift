@@ -103,6 +103,23 @@ struct Bytes {
     }
   }
 
+  /// True if it ends in a word.
+  @_noLocks
+  func hasSuffix(_ word: StaticString) -> Bool {
+    let length = word.utf8CodeUnitCount
+    return length <= count && dropFirst(count &- length).text.matches(word)
+  }
+
+  /// At most so many bytes; of UTF-8 no character is cut in two.
+  @_noLocks
+  func prefixOfCharacters(_ limit: Int) -> Bytes {
+    guard count > limit else { return self }
+    var length = limit
+    // Behind the cut is the rest of a character, of four bytes at most.
+    while length > 0, limit &- length < 3, self[length] & 0xC0 == 0x80 { length &-= 1 }
+    return self[length] & 0xC0 == 0x80 ? prefix(limit) : prefix(length)
+  }
+
   /// A path's last component.
   var fileName: Bytes {
     @_noLocks get {

@@ -3,12 +3,14 @@ internal import IntermediateDump
 
 /// Writes what changes until the crash: parent, CPU time, the kernel's status text.
 ///
-/// - Parameter hidesName: whether the main thread's name in that text is replaced.
+/// - Parameters:
+///   - hidesName: whether the main thread's name in that text is replaced.
+///   - hidesUser: the same of the numbers of users and groups.
 ///
 /// RUNS-DURING-CRASH.
 @_noLocks
 func writeProcess(
-  _ calls: CrashCalls, proc: ProcReader, hidesName: Bool, to output: DumpOutput
+  _ calls: CrashCalls, proc: ProcReader, hidesName: Bool, hidesUser: Bool, to output: DumpOutput
 ) {
   output.startMap(.process)
   let parent = calls.mayMake(CallBit.parent) ? pm_getppid() : -1
@@ -21,16 +23,23 @@ func writeProcess(
   let capacity = 16384
   if let place = unsafe output.beginProperty(.processStatus, capacity: capacity) {
     let count = unsafe proc.read(named: "self/status", into: place, capacity: capacity)
-    if hidesName { unsafe hideName(place, count: count) }
+    if hidesName { unsafe hideValues(of: "Name:", place, count: count) }
+    if hidesUser {
+      unsafe hideValues(of: "Uid:", place, count: count)
+      unsafe hideValues(of: "Gid:", place, count: count)
+      unsafe hideValues(of: "Groups:", place, count: count)
+    }
     if count > 0 { output.finishProperty(count: count) }
   }
   output.end()
 }
 
-/// Replaces the name in a first line "Name:\tname".
+/// Replaces what stands in the line of a label, such as "Name:\tname".
 @_noLocks
-private func hideName(_ text: UnsafeMutableRawPointer, count: Int) {
-  var index = 6
+private func hideValues(of label: StaticString, _ text: UnsafeMutableRawPointer, count: Int) {
+  var scanner = unsafe TextScanner(text, count: count)
+  guard scanner.find(label) else { return }
+  var index = scanner.position
   while index < count, unsafe text.loadUnaligned(fromByteOffset: index, as: UInt8.self) != 0x0A {
     unsafe text.storeBytes(of: 0x2D, toByteOffset: index, as: UInt8.self)  // "-"
     index &+= 1

@@ -1,0 +1,31 @@
+/// Takes the numbers of users and groups out of the kernel's texts on a process.
+package enum UserNumbers {
+  /// The auxiliary vector without them: pairs of 8-byte integers, a type and a value.
+  ///
+  /// Total on any bytes. Source: getauxval(3), AT_UID, AT_EUID, AT_GID, AT_EGID; AT_IGNORE in <elf.h>.
+  package static func removed(fromVector vector: [UInt8]) -> [UInt8] {
+    var vector = vector
+    var offset = 0
+    while offset <= vector.count &- 16 {
+      let type = vector[offset]
+      if 11...14 ~= type, vector[(offset &+ 1)..<(offset &+ 8)].allSatisfy({ $0 == 0 }) {
+        vector[offset] = 1
+        for index in (offset &+ 8)..<(offset &+ 16) { vector[index] = 0 }
+      }
+      offset &+= 16
+    }
+    return vector
+  }
+
+  /// The text of `/proc/<pid>/status` with a dash in their place.
+  package static func removed(fromStatus text: [UInt8]) -> [UInt8] {
+    let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let kept = lines.map { line -> [UInt8] in
+      for label in ["Uid:", "Gid:", "Groups:"] where line.starts(with: label.utf8) {
+        return Array((label + "\t-").utf8)
+      }
+      return Array(line)
+    }
+    return Array(kept.joined(separator: [UInt8(ascii: "\n")]))
+  }
+}

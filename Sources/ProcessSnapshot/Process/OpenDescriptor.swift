@@ -1,0 +1,64 @@
+internal import IntermediateDump
+
+/// An open file descriptor of the process.
+public struct OpenDescriptor: Sendable, Equatable {
+  /// The kind of file, by its link in `/proc/self/fd`.
+  public enum Kind: UInt8, Sendable, CaseIterable {
+    /// Opened by a path, and none of the others; a file or a named pipe.
+    case file = 1
+    /// Opened as a directory.
+    case directory = 2
+    /// Below `/dev`.
+    case device = 3
+    case socket = 4
+    /// Without a name.
+    case pipe = 5
+    /// Such as `eventfd` and `eventpoll`.
+    case anonymous = 6
+    /// Made by memfd_create(2).
+    case memory = 7
+    case other = 8
+  }
+
+  public var number: UInt32 = 0
+  /// Nil where the link could not be read, or for one that this version does not know.
+  public var kind: Kind?
+  /// The path, or the kernel's text for what has none, such as `socket:[4711]`; nil where it was left
+  /// out.
+  public var path: String?
+  /// Whether the path was longer.
+  public var isCut = false
+  /// Whether no name leads to the file any more.
+  public var isDeleted = false
+
+  public init() {}
+
+  /// The kind of an anonymous inode, such as "eventpoll"; nil for others.
+  public var anonymousKind: String? {
+    guard kind == .anonymous, let path, path.hasPrefix("anon_inode:") else { return nil }
+    let name = path.dropFirst("anon_inode:".count)
+    return name.hasPrefix("[") && name.hasSuffix("]")
+      ? String(name.dropFirst().dropLast()) : String(name)
+  }
+}
+
+extension OpenDescriptor.Kind: FieldValue {}
+
+extension OpenDescriptor {
+  static let mapFields = MapFields(
+    OpenDescriptor(),
+    [
+      .required(.descriptorNumber, \.number),
+      .optional(.descriptorKind, \.kind),
+      .optional(.descriptorPath, \.path),
+      .flag(.descriptorPathIsCut, \.isCut),
+      .flag(.descriptorIsDeleted, \.isDeleted),
+    ])
+
+  /// Leaves the path out; what has none keeps the kernel's text.
+  mutating func leaveOutPath() {
+    guard kind != .socket && kind != .pipe && kind != .anonymous else { return }
+    path = nil
+    isCut = false
+  }
+}
