@@ -32,9 +32,8 @@ struct CrashSummary {
   /// Writes the lines to descriptor 2, which may be anything: a file, a terminal, a pipe that nobody
   /// reads, a socket whose other end is gone.
   ///
-  /// Nothing is written unless the kernel says that there is room, which for a pipe means a whole
-  /// page of it: a block that fits is written in one piece and does not wait. If the kernel's word
-  /// does not hold (another writer was faster, a terminal was stopped), the watchdog ends the wait.
+  /// Nothing is written unless the kernel says that there is room, for a pipe a whole page. If that does
+  /// not hold (another writer was faster, a terminal was stopped), the watchdog ends the wait.
   @_noLocks
   func write() {
     // A write may raise them: blocked in the handler, they would wait and be the process's.

@@ -22,8 +22,7 @@ extension SummaryLines {
 ///
 /// A function without a frame pointer (libc, on the way from `abort` to the program) has its caller
 /// in some word of its stack that points into code. Each such word up to the next frame record is a
-/// candidate; `postmortem symbolicate` finds the caller among them by its place and the unwind tables
-/// of the modules. A report's stack is another walk, on the dump.
+/// candidate; `postmortem symbolicate` finds the caller among them by its place and unwind tables.
 ///
 /// RUNS-DURING-CRASH. Source: System V ABI AMD64 supplement, 3.2.2; AAPCS64, 6.2.3.
 @safe
