@@ -168,8 +168,8 @@ let package = Package(
     .testTarget(
       name: "PostmortemToolTests",
       dependencies: [
-        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "HandlerOnlyVictim",
-        "IntermediateDump", "PendingDumps", "PostmortemTool", "Stackwalk",
+        "CrashReport", "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport",
+        "HandlerOnlyVictim", "IntermediateDump", "PendingDumps", "PostmortemTool", "Stackwalk",
       ]),
 
     // Helpers of tests and proofs: run victims and debuggers, build fixtures. Never a product.

@@ -74,11 +74,10 @@ extension UploadEngine {
 ///
 /// - Parameters:
 ///   - ids: these; nil for all that are pending.
-///   - write: takes each request as text: its first line, the uploader's headers and the body, with
-///     path and size of each file in place of its bytes.
+///   - write: takes each request.
 package func describeUploads(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
-  write: (String) -> Void
+  write: (UploadDescription) -> Void
 ) throws(UploadError) {
   do throws(CrashReportDatabaseError) {
     let database = try CrashReportDatabase(path: path)
@@ -88,20 +87,36 @@ package func describeUploads(
       guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
       described.insert(report.id)
       let form = try UploadForm(report, in: database, target.options)
-      write("POST \(target.url)\n")
-      for (name, value) in engine.headers(of: form).sorted(by: { $0.key < $1.key }) {
-        write("\(name): \(value)\n")
-      }
-      write("Content-Length: \(form.size)\n\n")
+      var body = ""
       try form.write(
-        to: { write(String(decoding: $0, as: UTF8.self)) },
+        to: { body += String(decoding: $0, as: UTF8.self) },
         contents: { "<\($0.size) bytes of \($0.file.path)>" })
-      write("\n")
+      write(
+        UploadDescription(
+          reportID: report.id.description, url: "\(target.url)", headers: engine.headers(of: form),
+          size: form.size, body: body))
     }
     guard let missing = ids?.first(where: { !described.contains($0) }) else { return }
     throw CrashReportDatabaseError(.noSuchReport, "\(missing)")
   } catch {
     throw error.code == .noSuchReport
       ? UploadError(.noSuchReport, error.context) : UploadError(error)
+  }
+}
+
+/// A request that is not sent.
+package struct UploadDescription: Codable {
+  package let reportID: String
+  package let url: String
+  package let headers: [String: String]
+  /// Bytes of the body that would be sent.
+  package let size: Int64
+  /// The body, with path and size of each file in place of its bytes.
+  package let body: String
+
+  /// The request as HTTP has it.
+  package var text: String {
+    let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\n" }.joined()
+    return "POST \(url)\n\(lines)Content-Length: \(size)\n\n\(body)\n"
   }
 }

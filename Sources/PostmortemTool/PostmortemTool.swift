@@ -59,6 +59,10 @@ struct PostmortemTool {
     switch name {
     case "--help", "-h": return Terminal.print(help)
     case "help":
+      if rest.count > 1 {
+        throw ToolError.usage(
+          "'\(rest[1].escapedForMessage)' is one argument too many", help: help)
+      }
       return Terminal.print(try rest.first.map { try subcommand($0).help } ?? help)
     case "--version", "-V": return Terminal.print("postmortem \(version)\n")
     case DemoVictim.name: return try DemoVictim.run(rest)

@@ -1,3 +1,4 @@
+import CrashReportUpload
 import CrashTestSupport
 import Foundation
 import Glibc
@@ -37,7 +38,7 @@ import Testing
 
   /// Those that print no facts: scripts, pages, another program's output.
   @Test func everyCommandThatPrintsFactsHasIt() {
-    let without: Set = ["run", "debug", "completion", "manual"]
+    let without: Set = ["completion", "manual"]
     for command in PostmortemTool.subcommands where !without.contains(command.name) {
       let isDocumented = CompletionCommand.options(command).contains { $0.name == "--json" }
       #expect(isDocumented, "\(command.name)")
@@ -131,7 +132,40 @@ import Testing
     let entry = try decoded(UploadCommand.Entry.self, child.standardOutput)
     #expect(entry.event == "delayed" && entry.reportID != nil && entry.reason?.isEmpty == false)
     #expect(try decoded(Failure.self, child.standardError).exitStatus == 1)
-    let both = try await run("upload", database, "--url", "http://h/", "--json", "--dry-run")
-    #expect(both.end.exitCode == 64)
+    let dry = try await run("upload", database, "--url", "http://h/", "--json", "--dry-run")
+    let request = try decoded(UploadDescription.self, dry.standardOutput)
+    #expect(request.url == "http://h/" && request.reportID == entry.reportID)
+    #expect(request.size > 1000 && request.body.contains("upload_file_minidump"))
+    #expect(request.headers.keys.contains("Content-Type"))
+  }
+
+  @Test func debugHasItsCommand() async throws {
+    try await crash()
+    _ = try await run("process", database)
+    let child = try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"), ["debug", database, "--json"],
+      in: directory.path, environment: ["POSTMORTEM_LLDB": "/opt/some lldb"])
+    let answer = try decoded([String: [String]].self, child.standardOutput)
+    let command = try #require(answer["command"])
+    #expect(command.first == "/opt/some lldb" && command.last?.hasSuffix(".dmp") == true)
+  }
+
+  @Test func runTellsEachDump() async throws {
+    let child = try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"),
+      [
+        "run", "--database", database, "--json", "--",
+        try BuiltProducts.besideTests("HandlerOnlyVictim"), database, "abort",
+      ], in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.end.signal == SIGABRT)
+    let line = try #require(
+      child.standardError.split(separator: "\n").last { $0.hasPrefix("{") }, "\(child)")
+    let entry = try decoded(ProcessedEntry.self, String(line))
+    #expect(entry.outcome == "complete" && !entry.reportID.isEmpty)
+  }
+
+  @Test func helpTakesOneWord() async throws {
+    #expect(try await run("help", "show").end.exitCode == 0)
+    #expect(try await run("help", "show", "extra").end.exitCode == 64)
   }
 }

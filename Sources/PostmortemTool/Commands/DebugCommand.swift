@@ -7,8 +7,8 @@ enum DebugCommand: Subcommand {
   static let help = """
     Opens a report in LLDB, which becomes this process.
 
-    Usage: postmortem debug [DIR] [ID] [--symbols DIR]... [--print]
-           postmortem debug FILE [--symbols DIR]... [--print]
+    Usage: postmortem debug [DIR] [ID] [--symbols DIR]... [--print] [--json]
+           postmortem debug FILE [--symbols DIR]... [--print] [--json]
 
     DIR, ID and FILE are as for postmortem show; FILE is a minidump. Takes the LLDB of POSTMORTEM_LLDB in
     the environment, else the first lldb or lldb-NUMBER of PATH. It looks for modules at their own paths;
@@ -16,12 +16,13 @@ enum DebugCommand: Subcommand {
 
       --symbols DIR  look here too for modules and their debug files; may be given more than once
       --print        print the command and do not run it
+      --json         the same, as a JSON object with command, an array of its words
 
     """
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: ["--print"], options: ["--symbols"], operands: 0...2, help: help)
+      words, flags: ["--json", "--print"], options: ["--symbols"], operands: 0...2, help: help)
     let path = try arguments.reportFile(help: help)
     guard try InputFile.bytes(of: path).starts(with: Array("MDMP".utf8)) else {
       throw ToolError(path: path, "not a minidump: see postmortem process")
@@ -36,6 +37,9 @@ enum DebugCommand: Subcommand {
       }
     }
     command += ["-c", path]
+    guard !arguments.has("--json") else {
+      return Terminal.print(try JSON.line(of: ["command": command]))
+    }
     guard !arguments.has("--print") else {
       return Terminal.print(command.map(\.quotedForShell).joined(separator: " ") + "\n")
     }

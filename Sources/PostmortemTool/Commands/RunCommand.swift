@@ -13,7 +13,7 @@ enum RunCommand: Subcommand {
     Runs a program, ends as it ends, and processes the dumps of its crash.
 
     Usage: postmortem run [--database DIR [--user NAME] [--sanitize|--no-memory]
-                          [--upload URL [--header-file FILE]]] -- COMMAND [ARGUMENT...]
+                          [--upload URL [--header-file FILE]] [--json]] -- COMMAND [ARGUMENT...]
 
     For programs that crash and are not started again soon, and as the entry point of a container. The
     program is not changed and not traced: it has this command's terminal, descriptors, environment and
@@ -35,6 +35,8 @@ enum RunCommand: Subcommand {
                       uploads are enabled in the database (postmortem upload DIR --enable). A report
                       that is not sent stays pending
       --header-file FILE  as of postmortem upload
+      --json          print the lines as JSON objects: of each dump as of postmortem watch, of each
+                      report that was sent as of postmortem upload
 
     Exit status: the program's; if a signal killed it, this command ends by the same signal (without a
     core file of its own), or as the first process of a container with 128 plus the signal's number. 126
@@ -48,7 +50,7 @@ enum RunCommand: Subcommand {
       throw ToolError.usage("'--' and a command behind it are missing", help: help)
     }
     let arguments = try Arguments(
-      Array(words[..<separator]), flags: Arguments.privacyFlags,
+      Array(words[..<separator]), flags: Arguments.privacyFlags.union(["--json"]),
       options: ["--database", "--user", "--upload", "--header-file"],
       operands: 0...0, help: help)
     let path = arguments["--database"] ?? ReportDatabase.ofEnvironment
@@ -58,7 +60,8 @@ enum RunCommand: Subcommand {
     // A mistake in these is found before the program runs.
     let upload = try arguments["--upload"].map { url in
       let headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
-      return try UploadAfterRun(url: url, headers: headers, privacy: arguments.privacy)
+      return try UploadAfterRun(
+        url: url, headers: headers, privacy: arguments.privacy, printsJSON: arguments.has("--json"))
     }
     let count = words.count - separator - 1
     guard count > 0 else { throw ToolError.usage("a command is missing behind '--'", help: help) }
@@ -69,7 +72,7 @@ enum RunCommand: Subcommand {
     let end = try SupervisedCommand.run(lastArguments: count)
     if let database {
       database.compare(with: end)
-      process(database.path, after: end, arguments.privacy)
+      process(database.path, after: end, arguments.privacy, printsJSON: arguments.has("--json"))
       upload?.send(from: database.path)
     }
     end.repeatForThisProcess()
@@ -77,7 +80,7 @@ enum RunCommand: Subcommand {
 
   /// Errors are printed and change nothing: the exit status is the program's.
   private static func process(
-    _ database: String, after end: CommandEnd, _ privacy: ReportPrivacy
+    _ database: String, after end: CommandEnd, _ privacy: ReportPrivacy, printsJSON: Bool
   ) {
     guard InputFile.isDirectory(database) else {
       // If it is missing, no handler was ever started with it.
@@ -92,9 +95,15 @@ enum RunCommand: Subcommand {
       let processed = try processIntermediateDumps(
         database: database, after: end.observed, privacy: privacy, progress: progress.update)
       progress.clear()
-      for dump in processed { Terminal.printError(dump.line(database: database)) }
+      for dump in processed {
+        if printsJSON {
+          Terminal.printProgress(try JSON.line(of: ProcessedEntry(dump)))
+        } else {
+          Terminal.printError(dump.line(database: database))
+        }
+      }
     } catch {
-      Terminal.printError(error.description)
+      Terminal.printError("\(error)")
     }
   }
 }
@@ -105,8 +114,12 @@ private struct UploadAfterRun {
   private static let patience = 30
 
   private let target: UploadTarget
+  private let printsJSON: Bool
 
-  init(url: String, headers: [String: String], privacy: ReportPrivacy) throws(UploadError) {
+  init(
+    url: String, headers: [String: String], privacy: ReportPrivacy, printsJSON: Bool
+  ) throws(UploadError) {
+    self.printsJSON = printsJSON
     var options = UploadOptions()
     options.privacy = privacy
     options.headers = headers
@@ -126,13 +139,18 @@ private struct UploadAfterRun {
     } catch {
       return Terminal.printError(error.description)
     }
-    let target = target
+    let (target, printsJSON) = (target, printsJSON)
     let failure = AwaitedTask.run(seconds: Self.patience) { () async -> UploadError? in
       do throws(UploadError) {
         _ = try await uploadReports(nil, database: path, to: target) { event in
           switch event.kind {
           case .began, .progressed: break
-          default: Terminal.printError(event.description.escapedForMessage)
+          default:
+            if printsJSON, let line = UploadCommand.line(of: event) {
+              Terminal.printProgress(line)
+            } else {
+              Terminal.printError(event.description.escapedForMessage)
+            }
           }
         }
         return nil

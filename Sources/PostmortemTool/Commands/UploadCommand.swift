@@ -14,7 +14,7 @@ enum UploadCommand: Subcommand {
 
     Usage: postmortem upload [DIR] [ID...] --url URL [--field NAME=VALUE]... [--header-file FILE]
                              [--secret-file FILE] [--timeout SECONDS] [--sanitize|--no-memory]
-                             [--dry-run|--json]
+                             [--dry-run] [--json]
            postmortem upload [DIR] --enable|--disable [--json]
 
     POSTMORTEM_DATABASE in the environment stands for DIR; ID is a report ID or the beginning of one.
@@ -36,6 +36,7 @@ enum UploadCommand: Subcommand {
                           each file in place of its bytes
       --json              print a JSON object on one line for each report that was tried: reportID, event
                           (uploaded, delayed, skipped or failed), serverID, nextAttempt and reason; with
+                          --dry-run for each request: reportID, url, headers, size and body; with
                           --enable and --disable one with uploadsEnabled
       --enable            let programs of this database upload from now on
       --disable           let them no longer
@@ -58,9 +59,6 @@ enum UploadCommand: Subcommand {
       guard arguments.has("--json") else { return }
       return Terminal.print(try JSON.line(of: ["uploadsEnabled": arguments.has("--enable")]))
     }
-    guard !arguments.has("--dry-run") || !arguments.has("--json") else {
-      throw ToolError.usage("--json does not go with --dry-run", help: help)
-    }
     guard let url = arguments["--url"] else {
       throw ToolError.usage("--url is missing", help: help)
     }
@@ -75,9 +73,12 @@ enum UploadCommand: Subcommand {
     }
     let named = ids.isEmpty ? nil : ids
     if arguments.has("--dry-run") {
-      return try describeUploads(named, database: path, to: target) {
-        Terminal.print($0)
+      var requests: [UploadDescription] = []
+      try describeUploads(named, database: path, to: target) { requests.append($0) }
+      for request in requests {
+        Terminal.print(arguments.has("--json") ? try JSON.line(of: request) : request.text)
       }
+      return
     }
     try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
   }
@@ -130,12 +131,17 @@ enum UploadCommand: Subcommand {
     let reason: String?
   }
 
+  /// A line of JSON; nil for an event that is not the last of its report.
+  static func line(of event: UploadEvent) -> String? {
+    guard event.kind != .began, event.kind != .progressed else { return nil }
+    return try? JSON.line(
+      of: Entry(
+        event: event.kind.rawValue, reportID: event.reportID?.description,
+        serverID: event.serverID, nextAttempt: event.nextAttemptTime, reason: event.reason))
+  }
+
   private static let printJSON: @Sendable (UploadEvent) -> Void = { event in
-    guard event.kind != .began, event.kind != .progressed else { return }
-    let entry = Entry(
-      event: event.kind.rawValue, reportID: event.reportID?.description, serverID: event.serverID,
-      nextAttempt: event.nextAttemptTime, reason: event.reason)
-    if let line = try? JSON.line(of: entry) { Terminal.print(line) }
+    if let line = line(of: event) { Terminal.print(line) }
   }
 
   private static let printEvent: @Sendable (UploadEvent) -> Void = { event in
