@@ -1,5 +1,9 @@
 // Records where Swift errors are thrown.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "CSignalSafe.h"
 
@@ -13,10 +17,12 @@ struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT];
 
 static uint32_t taken;
 static uint64_t main_end;
+// The thread's own stack; empty where it is not known, and before its first throw.
+static _Thread_local uint64_t stack_start, stack_end;
 static error_hook next_error_hook;
 static value_hook next_value_hook;
 
-// Bytes of stack that the walk passes at most.
+// The largest frame that the walk passes.
 #define WALK_SIZE 65536
 // Marks a saved frame pointer of an asynchronous function. Source: swift docs/ABI/CallingConvention (async frames).
 #define ASYNC_MARK (1ull << 60)
@@ -27,6 +33,29 @@ static value_hook next_value_hook;
 #define CODE_MASK ~0ull
 #endif
 
+// Finds the thread's stack, once. glibc would read /proc/self/maps for the main thread's; below its end, which the kernel tells,
+// nothing else is mapped within the limit on stacks, nor within 128 MiB. Source: Linux arch/x86/mm/mmap.c, mmap_base().
+static void find_stack(void) {
+  if (pm_gettid() == getpid()) {
+    struct rlimit limit;
+    uint64_t size = 128ull << 20;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < size) size = limit.rlim_cur;
+    if (main_end <= size) return;
+    stack_start = main_end - size;
+    stack_end = main_end;
+    return;
+  }
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void *start;
+  size_t size;
+  if (pthread_attr_getstack(&attributes, &start, &size) == 0) {
+    stack_start = (uint64_t)start;
+    stack_end = (uint64_t)start + size;
+  }
+  pthread_attr_destroy(&attributes);
+}
+
 // The thread's place in the table. One that has none takes that of the thread which took one the longest ago: threads that have
 // ended tell nobody.
 static struct pm_thrower *own_thrower(uint32_t thread) {
@@ -34,21 +63,13 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
   if (place != 0 && __atomic_load_n(&pm_throwers_storage[place - 1].thread, __ATOMIC_RELAXED) == thread)
     return &pm_throwers_storage[place - 1];
   uint32_t index = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) % PM_THROWER_COUNT;
+  if (stack_end == 0) find_stack();
   struct pm_thrower *thrower = &pm_throwers_storage[index];
   thrower->count = 0;
   // What is there of another thread has a check that does not fit any more.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
   return thrower;
-}
-
-// The end of the memory above a frame that is the thread's stack for sure; the frame itself on a stack that is not known.
-//
-// glibc keeps the thread's control block above the stack that it makes, in one mapping.
-static uint64_t stack_end(uint64_t frame) {
-  uint64_t block = (uint64_t)__builtin_thread_pointer();
-  if (frame < block && block - frame < (1ull << 30)) return block;
-  return frame < main_end && main_end - frame < (1ull << 30) ? main_end : frame;
 }
 
 static inline __attribute__((always_inline)) void record(uint64_t error, void *start, void *caller) {
@@ -63,11 +84,11 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
       .addresses = {(uint64_t)caller & CODE_MASK},
   };
   uint64_t frame = (uint64_t)start;
-  uint64_t end = stack_end(frame);
-  if (end - frame > WALK_SIZE) end = frame + WALK_SIZE;
-  for (int count = 1; count < PM_THROW_ADDRESS_COUNT; count++) {
+  // On another stack, of a signal or of the program's own making, a stray frame pointer could lead out of it.
+  _Bool is_known = stack_start <= frame && frame < stack_end;
+  for (int count = 1; is_known && count < PM_THROW_ADDRESS_COUNT; count++) {
     uint64_t next = *(const uint64_t *)frame & ~ASYNC_MARK;
-    if (next <= frame || next & 7 || next > end - 16 || end < 16) break;
+    if (next <= frame || next & 7 || next - frame > WALK_SIZE || stack_end - next < 16 || next >= stack_end) break;
     made.addresses[count] = ((const uint64_t *)next)[1] & CODE_MASK;
     frame = next;
   }

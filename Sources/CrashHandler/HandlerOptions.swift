@@ -65,8 +65,8 @@ public struct HandlerOptions: Sendable, Equatable {
   ///
   /// The handler has the Swift runtime's hook for throws note the last 4 of each thread, of 256 threads, and
   /// goes on to whoever had the hook before. Costs each `throw` some tens of nanoseconds, and 90 KiB of
-  /// memory once errors are thrown; errors that are passed on cost nothing. Callers are found by frame pointers:
-  /// not for programs that switch stacks themselves.
+  /// memory once errors are thrown; errors that are passed on cost nothing. Callers are found by frame
+  /// pointers, so that those of functions without one are missing, and on the threads' own stacks only.
   public var recordsThrowSites = false
 
   /// The time between heartbeats, at least 100 milliseconds; nil for none.

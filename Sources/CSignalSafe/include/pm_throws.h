@@ -48,8 +48,8 @@ PM_INLINE uint64_t pm_throw_address(const struct pm_throw *_Nonnull record, int 
 
 // -- Not for crash code ---------------------------------------------------------------------------------------------
 
-// Has the runtime tell of each throw from now on, and whoever it told before. The end of the main thread's stack bounds the
-// walk there. Does nothing where the runtime has no such hook.
+// Has the runtime tell of each throw from now on, and whoever it told before. The end of the main thread's stack, or 0, bounds
+// the walk there. Does nothing where the runtime has no such hook.
 void pm_record_throws(uint64_t main_stack_end);
 
 // Returns whether the runtime has the hook.

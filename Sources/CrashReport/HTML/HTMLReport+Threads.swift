@@ -19,6 +19,7 @@ extension HTMLReport {
     guard let thrown = report.thrown else { return }
     html.element("section") { html in
       html.element("h2", text: report.title(of: thrown))
+      html.element("p", ["class": "note"], text: CrashReport.Thrown.note)
       var isBlamed = true
       html.element("ol", ["class": "stack"]) { html in
         for (frame, number) in thrown.numberedFrames {

@@ -143,6 +143,7 @@ package struct TextReport: Sendable {
   private mutating func addThrown() {
     guard let thrown = report.thrown else { return }
     lines += ["", styled(report.title(of: thrown) + ":", .strong)]
+    lines.append(styled("  " + CrashReport.Thrown.note, .faint))
     for (frame, number) in thrown.numberedFrames {
       addFrame(frame, index: number)
       addSource(of: frame)

@@ -122,6 +122,9 @@ extension CrashReport {
 }
 
 extension CrashReport.Thrown {
+  /// The calls that are not listed.
+  static let note = "callers by frame pointers: those of functions without one are missing"
+
   /// The frames with their numbers; an inlined call has that of the frame that it is in.
   var numberedFrames: [(frame: StackFrame, number: Int)] {
     var number = 0

@@ -33,29 +33,26 @@ struct ThrowSection {
 
   /// - Parameter isOwn: true for the throws of the thread, false for all others.
   private func writeNewest(of thread: UInt32, limit: Int, isOwn: Bool) {
-    var before = UInt64.max
+    // The one written last, by its time and its place in the table; of one time the first comes first.
+    var (lastTime, lastOrder) = (UInt64.max, Int32.max)
     var written = 0
     var record = pm_throw()
     while written < limit {
       var newest = pm_throw()
-      var thrower: UInt32 = 0
-      var place: Int32 = 0
-      while place < PM_THROWER_COUNT {
-        var index: Int32 = 0
-        while index < PM_THROW_COUNT {
-          let found = unsafe pm_copy_throw(place, index, &record)
-          if found != 0, (found == thread) == isOwn, record.uptime < before,
-            record.uptime > newest.uptime
-          {
-            (newest, thrower) = (record, found)
-          }
-          index &+= 1
+      var (newestThread, newestOrder) = (UInt32(0), Int32(0))
+      var order: Int32 = 0
+      while order < PM_THROWER_COUNT &* PM_THROW_COUNT {
+        let found = unsafe pm_copy_throw(order / PM_THROW_COUNT, order % PM_THROW_COUNT, &record)
+        let isOlder =
+          record.uptime < lastTime || (record.uptime == lastTime && order > lastOrder)
+        if found != 0, (found == thread) == isOwn, isOlder, record.uptime > newest.uptime {
+          (newest, newestThread, newestOrder) = (record, found, order)
         }
-        place &+= 1
+        order &+= 1
       }
-      guard thrower != 0 else { return }
-      write(newest, of: thrower)
-      before = newest.uptime
+      guard newestThread != 0 else { return }
+      write(newest, of: newestThread)
+      (lastTime, lastOrder) = (newest.uptime, newestOrder)
       written &+= 1
     }
   }
