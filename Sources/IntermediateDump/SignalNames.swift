@@ -44,14 +44,26 @@ package enum SignalNames {
   }
 
   private static func word(_ number: Int32, ofLine line: Int32) -> String? {
-    guard let words = lines[line], number >= 1, Int(number) < words.count else { return nil }
-    return String(words[Int(number)])
+    // Bytes, since the means to split a text add kilobytes to each program.
+    let bytes = Array(table.description.utf8)
+    var (start, count, isWanted) = (0, Int32(0), false)
+    for place in 0...bytes.count {
+      let end = place < bytes.count ? bytes[place] : UInt8(ascii: "\n")
+      guard end == UInt8(ascii: " ") || end == UInt8(ascii: "\n") else { continue }
+      let word = bytes[start..<place]
+      if count == 0 {
+        isWanted = word.reduce(Int32(0)) { $0 &* 10 &+ Int32($1 & 0x0F) } == line
+      } else if isWanted, count == number {
+        return String(decoding: word, as: UTF8.self)
+      }
+      if end == UInt8(ascii: "\n") {
+        if isWanted { return nil }
+        count = 0
+      } else {
+        count &+= 1
+      }
+      start = place &+ 1
+    }
+    return nil
   }
-
-  /// The words of each line by its number, which is word 0: a report asks for several names.
-  private static let lines: [Int32: [Substring]] = Dictionary(
-    "\(table)".split(separator: "\n").compactMap { text in
-      let words = text.split(separator: " ")
-      return words.first.flatMap { Int32(digits: $0) }.map { ($0, words) }
-    }, uniquingKeysWith: { first, _ in first })
 }

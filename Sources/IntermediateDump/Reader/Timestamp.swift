@@ -40,16 +40,11 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
   /// Reads the form that `description` writes; nil for anything else.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
-    let punctuation: [Int: Character] = [
-      4: "-", 7: "-", 10: "T", 13: ":", 16: ":", 19: ".", 29: "Z",
-    ]
-    guard bytes.count == 30 else { return nil }
-    for (index, byte) in bytes.enumerated() {
-      if let wanted = punctuation[index] {
-        guard byte == wanted.asciiValue else { return nil }
-      } else {
-        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-      }
+    let form = Array("0000-00-00T00:00:00.000000000Z".utf8)
+    guard bytes.count == form.count else { return nil }
+    for (byte, wanted) in zip(bytes, form) {
+      let isDigit = byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
+      guard wanted == UInt8(ascii: "0") ? isDigit : byte == wanted else { return nil }
     }
     // So few digits that nothing below can overflow, but for what the last step says.
     func number(_ range: Range<Int>) -> Int {
