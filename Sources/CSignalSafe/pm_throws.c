@@ -66,7 +66,7 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
   if (stack_end == 0) find_stack();
   struct pm_thrower *thrower = &pm_throwers_storage[index];
   thrower->count = 0;
-  // What is there of another thread has a check that does not fit any more.
+  // The check of another thread's throws there does not fit any more.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
   return thrower;
@@ -116,7 +116,7 @@ void pm_record_throws(uint64_t main_stack_end) {
   if (before == will_throw) return;
   main_end = main_stack_end;
   __atomic_store_n(&next_error_hook, before, __ATOMIC_RELAXED);
-  // Who has the first hook alone is told of typed throws by it, and still is.
+  // A hook that stands alone is told of typed throws by it, and still is.
   if (&_swift_willThrowTypedImpl) {
     value_hook typed = __atomic_load_n(&_swift_willThrowTypedImpl, __ATOMIC_ACQUIRE);
     __atomic_store_n(&next_value_hook, typed, __ATOMIC_RELAXED);
