@@ -22,7 +22,7 @@ final class VictimSymbols: Sendable {
   /// The threads whose frames are compared.
   private static let comparedThreads = 4
 
-  /// What a private report says of stacks otherwise than the full one; empty if nothing.
+  /// The differences between the stacks of a private report and those of the full one; empty if none.
   func changes(of snapshot: ProcessSnapshot) -> [String] {
     shelf.withLock { shelf in
       var snapshot = snapshot

@@ -38,7 +38,7 @@ enum Mutation {
     return bytes
   }
 
-  /// Where the values of a file lie, by its format; of one that has none, its aligned words.
+  /// The places of a file's values, by its format; of one that has none, its aligned words.
   private static func fields(of bytes: [UInt8]) -> [Range<Int>] {
     if bytes.starts(with: Array("MDMP".utf8)) { return minidumpFields(of: bytes) }
     if bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]) { return elfFields(of: bytes) }

@@ -59,7 +59,7 @@ struct SanitizingTests {
     #expect(half.littleEndian(at: 0, width: 4) == code >> 16 & 0xFFFF_FFFF)
     let across = try #require(snapshot.memory.bytes(at: Self.stack &+ 6, count: 4))
     #expect(across.littleEndian(at: 2, width: 2) == Self.replaced & 0xFFFF)
-    // What a minidump's writer reads.
+    // Read as a minidump's writer does.
     var whole: [UInt8] = []
     let contents = snapshot.memory.regions[0].contents
     let isWhole = contents.forEachSlice(of: 0..<contents.count) { whole += $0 }

@@ -36,7 +36,7 @@ typedef struct pm_transfer_answer {
   size_t body_size;
   // Why it failed, with a NUL at its end.
   const char *_Nonnull reason;
-  // How often the thread woke up.
+  // Counts the wake-ups of the thread.
   uint64_t wakes;
 } pm_transfer_answer;
 

@@ -45,7 +45,7 @@ struct FuzzReader {
   private let target: FuzzTarget
   private var way: WholeWay
   private let module: HeldFile
-  /// How much came out, so that nothing can be left out by an optimiser.
+  /// Counts the bytes that came out, so that nothing can be left out by an optimiser.
   private(set) var size = 0
 
   /// - Parameter directory: for a minidump.

@@ -5,7 +5,7 @@ import Testing
 
 /// A crash under strace(1), and the system calls from its signal on.
 struct CountedCrash {
-  /// How often each was made, by name.
+  /// The number of each, by name.
   let calls: [String: Int]
 
   /// All but those for listed descriptors.

@@ -50,7 +50,7 @@ struct LinkingTests {
     #expect(snapshots.allSatisfy { $0.modules.contains { $0.path == program } })
   }
 
-  /// What a program pays that links the handler and does not crash.
+  /// The cost of a program that links the handler and does not crash.
   ///
   /// The product brings hang detection, and with it Dispatch and Concurrency, which a server has anyway.
   @Test(

@@ -47,7 +47,7 @@ struct FuzzCommand {
   }
 }
 
-/// How many inputs of each target were read, in all and since the last finding.
+/// Counts the inputs that each target has read, in all and since the last finding.
 ///
 /// A line a target: name, inputs in all, inputs since the last finding, findings.
 struct FuzzCounts {
