@@ -95,4 +95,28 @@ import Testing
     child = try await run("run", "--upload", receiver.url, "--", "/bin/true")
     #expect(child.end.exitCode == 64)
   }
+
+  @Test func watchSendsWhatItMakes() async throws {
+    let receiver = try UploadReceiver()
+    try await crash()
+    let tool = try BuiltProducts.besideTests("postmortem")
+    // Ended by a signal once it says that the report is sent; without consent it says so at once.
+    let script = """
+      "$1" watch "$2" --upload "$3" 2>err & until grep -q "$4" err; do sleep 0.05; done
+      kill $!; wait $!; status=$?; cat err >&2; exit $status
+      """
+    var child = try await ChildProcess.run(
+      "/bin/bash", ["-c", script, "sh", tool, database, receiver.url, "not enabled"],
+      in: directory.path)
+    #expect(child.end.exitCode == 0 && receiver.forms.isEmpty, "\(child.standardError)")
+    #expect(try await run("upload", database, "--enable").end.exitCode == 0)
+    child = try await ChildProcess.run(
+      "/bin/bash", ["-c", script, "sh", tool, database, receiver.url, "uploaded"],
+      in: directory.path)
+    #expect(child.end.exitCode == 0, "\(child.standardError)")
+    #expect(receiver.forms.count == 1)
+    #expect(try await list(database).map(\.upload.state) == ["uploaded"])
+    child = try await run("watch", database, "--upload", "ftp://x")
+    #expect(child.end.exitCode == 1 && child.standardError.contains("http"))
+  }
 }

@@ -143,15 +143,7 @@ private struct UploadAfterRun {
     let failure = AwaitedTask.run(seconds: Self.patience) { () async -> UploadError? in
       do throws(UploadError) {
         _ = try await uploadReports(nil, database: path, to: target) { event in
-          switch event.kind {
-          case .began, .progressed: break
-          default:
-            if printsJSON, let line = UploadCommand.line(of: event) {
-              Terminal.printProgress(line)
-            } else {
-              Terminal.printError(event.description.escapedForMessage)
-            }
-          }
+          UploadCommand.printEnd(of: event, json: printsJSON ? { Terminal.printProgress($0) } : nil)
         }
         return nil
       } catch {

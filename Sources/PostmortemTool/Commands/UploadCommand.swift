@@ -140,6 +140,14 @@ enum UploadCommand: Subcommand {
         serverID: event.serverID, nextAttempt: event.nextAttemptTime, reason: event.reason))
   }
 
+  /// Prints the end of a report's upload, for commands that do something else too.
+  ///
+  /// - Parameter json: takes a line of JSON; nil for text on standard error.
+  static func printEnd(of event: UploadEvent, json: ((String) -> Void)?) {
+    guard let line = line(of: event) else { return }
+    if let json { json(line) } else { Terminal.printError(event.description.escapedForMessage) }
+  }
+
   private static let printJSON: @Sendable (UploadEvent) -> Void = { event in
     if let line = line(of: event) { Terminal.print(line) }
   }

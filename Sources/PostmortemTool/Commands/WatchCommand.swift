@@ -1,4 +1,6 @@
 internal import CrashConverter
+internal import CrashReportDatabase
+internal import CrashReportUpload
 internal import Dispatch
 internal import Foundation
 internal import Glibc
@@ -14,6 +16,7 @@ enum WatchCommand: Subcommand {
     Waits for crashes, and turns each dump into a report at once.
 
     Usage: postmortem watch [DIR] [--json] [--count N] [--create] [--sanitize|--no-memory]
+                            [--upload URL [--header-file FILE]]
 
     Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process
     does. A dump that a dead process did not finish causes no event: for these it looks once a minute.
@@ -24,7 +27,10 @@ enum WatchCommand: Subcommand {
       --count N  end when N reports were made
       --create   make a database of a directory that has neither dumps nor reports, for a program that
                  starts later
-      --sanitize, --no-memory  as of postmortem process
+      --sanitize, --no-memory  as of postmortem process; for all that are sent too
+      --upload URL  send each pending report to this server too, as postmortem upload does, while
+                 uploads are enabled in the database; one that fails is tried again later
+      --header-file FILE  as of postmortem upload
 
     """
 
@@ -33,12 +39,14 @@ enum WatchCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: Arguments.privacyFlags.union(["--json", "--create"]), options: ["--count"],
-      operands: 0...1, help: help)
+      words, flags: Arguments.privacyFlags.union(["--json", "--create"]),
+      options: ["--count", "--upload", "--header-file"], operands: 0...1, help: help)
     let path = try ReportDatabase.place(
       arguments.database(help: help), creating: arguments.has("--create"))
     var left = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
     let watcher = try DirectoryWatcher(stopsAt: [SIGINT, SIGTERM])
+    let uploads = try arguments["--upload"].map { try WatchUploads($0, path, arguments) }
+    defer { uploads?.stop() }
     // A dump that keeps failing, or is left again and again, is printed once.
     var told: Set<String> = []
     while true {
@@ -59,6 +67,37 @@ enum WatchCommand: Subcommand {
       }
       guard watcher.wait(seconds: patience) else { return }
     }
+  }
+}
+
+/// Uploads of what is pending, until the command ends.
+private struct WatchUploads {
+  private let uploader: ReportUploader
+
+  init(_ url: String, _ path: String, _ arguments: Arguments) throws {
+    var options = UploadOptions()
+    options.privacy = arguments.privacy
+    options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
+    uploader = try ReportUploader(database: path, to: url, options: options)
+    if try !CrashReportDatabase(path: path).uploadsEnabled() {
+      Terminal.printError(
+        ToolError(
+          path: path, "uploads are not enabled, nothing is sent until postmortem upload --enable"
+        ).description)
+    }
+    let (events, printsJSON) = (uploader.events, arguments.has("--json"))
+    Task.detached {
+      for await event in events {
+        UploadCommand.printEnd(of: event, json: printsJSON ? { Terminal.print($0) } : nil)
+      }
+    }
+    try uploader.start()
+  }
+
+  /// Breaks off what is being sent: the next uploader sends it again.
+  func stop() {
+    let uploader = uploader
+    _ = AwaitedTask.run(seconds: 5) { await uploader.stop() }
   }
 }
 
