@@ -13,6 +13,13 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
     public static let notELF = Code(text: "is not a 64-bit ELF file that can be read")
     /// Its build ID is another than the dump's.
     public static let notTheSameBuild = Code(text: "is not the same build as in the dump")
+    /// Without a build ID nobody finds a file that belongs to it.
+    public static let noBuildID = Code(
+      text: "has no build ID: have the linker make one (-Xlinker --build-id)")
+    /// Neither a symbol table nor debug information.
+    public static let noSymbols = Code(text: "has no symbols: it is stripped")
+    /// The disk is full, or the directory is another user's.
+    public static let cannotWrite = Code(text: "cannot be written")
   }
 
   public let code: Code
@@ -26,8 +33,10 @@ public struct StackwalkError: Error, Sendable, Equatable, CustomStringConvertibl
     self.errno = errno
   }
 
-  public var description: String {
-    guard errno != 0 else { return "\(path) \(code.text)" }
-    return "\(path) \(code.text): \(unsafe String(cString: strerror(errno)))"
+  public var description: String { "\(path) \(reason)" }
+
+  /// The failure without the path.
+  package var reason: String {
+    errno == 0 ? code.text : "\(code.text): \(unsafe String(cString: strerror(errno)))"
   }
 }

@@ -86,6 +86,17 @@ enum OutputFile {
   /// Writes a text in a new file, which then takes the place of a regular one; into anything else that
   /// is there, such as /dev/stdout.
   static func write(_ text: String, to path: String) throws(ToolError) {
+    try replace(path) { descriptor throws(ToolError) in
+      guard Terminal.write(text, to: descriptor) else {
+        throw ToolError(path: path, ToolError.text(errno))
+      }
+    }
+  }
+
+  /// The same for what a function writes.
+  static func replace(
+    _ path: String, with contents: (Int32) throws(ToolError) -> Void
+  ) throws(ToolError) {
     var status = stat()
     let isThere = unsafe lstat(path, &status) == 0
     let isOther = isThere && status.st_mode & S_IFMT != S_IFREG
@@ -94,13 +105,17 @@ enum OutputFile {
     let descriptor = unsafe open(target, flags | O_CLOEXEC | O_NOCTTY, 0o666)
     guard descriptor >= 0 else { throw ToolError(path: path, ToolError.text(errno)) }
     if isThere, !isOther { fchmod(descriptor, status.st_mode & 0o777) }
-    let isWritten = Terminal.write(text, to: descriptor)
-    let failure = errno
-    close(descriptor)
-    if isWritten, isOther { return }
-    guard isWritten, unsafe rename(target, path) == 0 else {
-      let reason = isWritten ? errno : failure
+    do throws(ToolError) {
+      defer { close(descriptor) }
+      try contents(descriptor)
+    } catch {
       if !isOther { unsafe unlink(target) }
+      throw error
+    }
+    if isOther { return }
+    guard unsafe rename(target, path) == 0 else {
+      let reason = errno
+      unsafe unlink(target)
       throw ToolError(path: path, ToolError.text(reason))
     }
   }
