@@ -25,6 +25,7 @@ final class VictimSymbols: Sendable {
   /// The differences between the stacks of a private report and those of the full one; empty if none.
   func changes(of snapshot: ProcessSnapshot) -> [String] {
     shelf.withLock { shelf in
+      shelf.source.begin(stored: nil)
       var snapshot = snapshot
       snapshot.threads = Array(snapshot.threads.prefix(Self.comparedThreads))
       func frames(_ snapshot: ProcessSnapshot) -> [String] {
@@ -57,6 +58,8 @@ final class VictimSymbols: Sendable {
     shelf.withLock { shelf in
       if shelf.uses == Self.mostUses { shelf = Shelf() }
       shelf.uses += 1
+      // The bounds of work and memory are those of one report.
+      shelf.source.begin(stored: nil)
       let walker = Stackwalker(snapshot: snapshot, symbols: shelf.source)
       return walker.frames(of: thread, limit: Self.frameCount).compactMap { $0.symbol?.linkageName }
     }
