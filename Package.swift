@@ -124,6 +124,13 @@ let package = Package(
     .executableTarget(
       name: "ReportingService", dependencies: ["Postmortem", "PostmortemUpload"],
       path: "Examples/ReportingService"),
+    // An HTTP server with crash reports, and routes that crash it.
+    .executableTarget(name: "Server", dependencies: ["Postmortem"], path: "Examples/Server"),
+    // A parent that forks its workers; a program without the code that reads dumps.
+    .executableTarget(
+      name: "PreforkServer", dependencies: ["Postmortem"], path: "Examples/PreforkServer"),
+    .executableTarget(
+      name: "HandlerOnly", dependencies: ["PostmortemHandler"], path: "Examples/HandlerOnly"),
     .target(name: "CCrashLab", path: "Examples/CrashLab/C"),
     // Code that CrashLab and HandlerOnlyVictim share.
     .target(

@@ -1,0 +1,105 @@
+// A server of worker processes: the parent starts the handler and forks the workers, each of which
+// leaves a dump of its own if it crashes. The parent makes the report, and starts another worker.
+//
+//   PreforkServer DATABASE [PORT] [WORKERS]
+import Glibc
+import Postmortem
+
+guard (2...4).contains(CommandLine.arguments.count) else {
+  note("usage: PreforkServer DATABASE [PORT] [WORKERS]")
+  exit(EX_USAGE)
+}
+let arguments = CommandLine.arguments + ["0", "2"].suffix(4 - CommandLine.arguments.count)
+guard let port = UInt16(arguments[2]), let count = Int(arguments[3]), (1...64).contains(count)
+else {
+  note("usage: PreforkServer DATABASE [PORT] [WORKERS]")
+  exit(EX_USAGE)
+}
+
+// Before the first fork: the workers have the handler too. A parent that forks makes no threads, and
+// so uses neither Dispatch nor tasks: of a parent's threads a child has none.
+let handler: Handler?
+do {
+  handler = try startHandler(database: arguments[1], product: "PreforkServer", version: "1.0")
+} catch {
+  note("no crash reports from this run: \(error)")
+  handler = nil
+}
+
+// They wait until the parent asks for them.
+var awaited = sigset_t()
+unsafe sigemptyset(&awaited)
+for number in [SIGTERM, SIGCHLD] { unsafe sigaddset(&awaited, number) }
+unsafe sigprocmask(SIG_BLOCK, &awaited, nil)
+
+let listener = listen(port: port)
+reportCrashes()
+var workers: Set<pid_t> = []
+for _ in 0..<count { startWorker() }
+note("listening on 127.0.0.1:\(portOfSocket(listener)), \(count) workers")
+
+var isEnding = false
+while !isEnding {
+  var number: Int32 = 0
+  unsafe sigwait(&awaited, &number)
+  if number == SIGTERM {
+    isEnding = true
+    break
+  }
+  // Two that end at once may send one signal.
+  var status: Int32 = 0
+  while case let worker = unsafe waitpid(-1, &status, WNOHANG), worker > 0 {
+    workers.remove(worker)
+    note("worker \(worker) ended with status \(status)")
+    reportCrashes()
+    startWorker()
+  }
+}
+noteTermination()
+for worker in workers { kill(worker, SIGTERM) }
+for worker in workers { waitpid(worker, nil, 0) }
+note("stopped")
+
+/// Makes reports of the dumps of workers, and of earlier runs.
+func reportCrashes() {
+  guard let handler else { return }
+  do {
+    for dump in try handler.processIntermediateDumps() { note("\(dump)") }
+  } catch { note("crash reports stay unprocessed: \(error)") }
+}
+
+@MainActor
+func startWorker() {
+  let child = systemFork()
+  if child == 0 {
+    unsafe sigprocmask(SIG_UNBLOCK, &awaited, nil)
+    serve(listener)
+  } else if child > 0 {
+    workers.insert(child)
+  } else {
+    note("cannot fork: \(unsafe String(cString: strerror(errno)))")
+  }
+}
+
+/// Answers one request for each connection, until the process is ended.
+func serve(_ listener: Int32) -> Never {
+  signal(SIGPIPE, SIG_IGN)
+  while true {
+    let connection = accept(listener, nil, nil)
+    guard connection >= 0 else { continue }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let size = max(0, unsafe read(connection, &buffer, buffer.count))
+    let line = String(decoding: buffer.prefix(size).prefix { $0 != 13 }, as: UTF8.self)
+    let text = withContext("request", line) { answer(line) }
+    let response = Array(
+      "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n\(text)"
+        .utf8)
+    _ = unsafe write(connection, response, response.count)
+    close(connection)
+  }
+}
+
+func answer(_ line: String) -> String {
+  if line.hasPrefix("GET /crash") { fatalError("a worker was to crash") }
+  return "worker \(getpid())\n"
+}

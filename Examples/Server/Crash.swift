@@ -1,0 +1,68 @@
+import Dispatch
+import Glibc
+
+/// A way to crash, a path below `/crash`.
+struct Crash: Sendable {
+  let name: String
+  let run: @Sendable () -> Void
+
+  static let all: [Crash] = [
+    Crash(name: "fatal-error", run: failInvoice),
+    Crash(name: "index", run: printOrderPastTheEnd),
+    Crash(name: "unwrap", run: printMissingOrder),
+    Crash(name: "overflow", run: addPrices),
+    Crash(name: "try", run: cancelShippedOrder),
+    Crash(name: "null", run: writeThroughNull),
+    Crash(name: "abort", run: callAbort),
+    Crash(name: "stack-overflow", run: followEndlessOrders),
+    Crash(name: "dispatch", run: failOnAnotherThread),
+    Crash(name: "hang", run: stopAnswering),
+    Crash(name: "kill", run: killProcess),
+  ]
+}
+
+private struct OrderError: Error {
+  let order: String
+}
+
+private let orders = ["1", "2", "3"]
+
+/// 0, which the compiler does not know.
+private var zero: Int { Int(getppid()) &- Int(getppid()) }
+
+private func failInvoice() { fatalError("the invoice has no customer") }
+
+private func printOrderPastTheEnd() { print(orders[orders.count + zero]) }
+
+private func printMissingOrder() { print(orders.first { $0 == "missing" }!) }
+
+private func addPrices() { print(UInt8(200) + UInt8(truncatingIfNeeded: 200 &+ zero)) }
+
+private func cancelShippedOrder() { try! cancel(order: "1") }
+
+private func cancel(order: String) throws { throw OrderError(order: order) }
+
+private func writeThroughNull() {
+  unsafe UnsafeMutablePointer<Int>(bitPattern: 8 &+ zero)?.pointee = 1
+}
+
+private func callAbort() { abort() }
+
+private func followEndlessOrders() { print(depth(of: zero)) }
+
+@inline(never)
+private func depth(of order: Int) -> Int { order < 0 ? 0 : depth(of: order &+ 1) &+ 1 }
+
+/// On a worker of Dispatch, which does not carry the request's context.
+private func failOnAnotherThread() {
+  DispatchQueue.global().async { fatalError("on a worker of Dispatch") }
+  sleep(60)
+}
+
+/// Stops answering, without a crash.
+///
+/// If the process is killed then, the next start reports the hang.
+private func stopAnswering() { while true { sleep(60) } }
+
+/// Leaves no dump: the next start says how the run ended.
+private func killProcess() { kill(getpid(), SIGKILL) }

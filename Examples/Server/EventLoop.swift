@@ -1,0 +1,144 @@
+import Glibc
+import Postmortem
+
+/// Serves connections on the thread that calls `run()`, with poll(2).
+final class EventLoop {
+  private let number: Int
+  private let listener: Int32
+  private let shutdown: Shutdown
+  private var connections: [Int32: Connection] = [:]
+  private let router = Router()
+
+  /// In milliseconds; far below the monitor's threshold, so that a server without clients is not hung.
+  private static let turn: Int32 = 500
+  /// Turns without a request, after which a client is not waited for when the server is to end.
+  private static let quietTurnsOfShutdown = 2
+
+  init(number: Int, listener: Int32, shutdown: Shutdown) {
+    self.number = number
+    self.listener = listener
+    self.shutdown = shutdown
+  }
+
+  /// Returns when the server is to end and every connection is closed.
+  func run() {
+    // Nil without a handler, as with --no-handler.
+    let monitor = try? HangMonitor.heartbeat(
+      name: "loop-\(number)", options: HangMonitor.Options(threshold: .seconds(5)))
+    defer { monitor?.stop() }
+    while !shutdown.hasBegun {
+      monitor?.heartbeat()
+      let ready = wait(for: [shutdown.descriptor, listener])
+      if ready.contains(listener) { acceptAll() }
+      serve(ready)
+    }
+    // Whoever is connected already is served, and told that it was the last time.
+    acceptAll()
+    var quietTurns = 0
+    while !connections.isEmpty, quietTurns < Self.quietTurnsOfShutdown {
+      monitor?.heartbeat()
+      let ready = wait(for: [])
+      serve(ready)
+      quietTurns = ready.isEmpty ? quietTurns + 1 : 0
+    }
+    for connection in connections.values { close(connection) }
+  }
+
+  /// Waits a turn at most.
+  ///
+  /// - Returns: those of the descriptors and the connections that can be read.
+  private func wait(for others: [Int32]) -> Set<Int32> {
+    var polled = (others + connections.keys).map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
+    guard unsafe poll(&polled, nfds_t(polled.count), Self.turn) > 0 else { return [] }
+    return Set(polled.lazy.filter { $0.revents != 0 }.map(\.fd))
+  }
+
+  private func acceptAll() {
+    while true {
+      let descriptor = accept(listener, nil, nil)
+      guard descriptor >= 0 else { return }
+      makeNonblocking(descriptor)
+      connections[descriptor] = Connection(descriptor: descriptor)
+    }
+  }
+
+  private func serve(_ ready: Set<Int32>) {
+    for descriptor in ready {
+      guard let connection = connections[descriptor] else { continue }
+      var isOpen = connection.receive()
+      while isOpen, let request = connection.nextRequest() {
+        guard let request else {
+          connection.send(Response(status: "400 Bad Request", text: "bad\n"), keepsAlive: false)
+          isOpen = false
+          break
+        }
+        let response = router.answer(request)
+        isOpen = connection.send(response, keepsAlive: request.keepsAlive && !shutdown.hasBegun)
+      }
+      if !isOpen { close(connection) }
+    }
+  }
+
+  private func close(_ connection: Connection) {
+    connections[connection.descriptor] = nil
+    Glibc.close(connection.descriptor)
+  }
+}
+
+/// A client's connection, and the bytes of it that are not a whole request yet.
+final class Connection {
+  let descriptor: Int32
+  private var received: [UInt8] = []
+
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Reads what has come; false if the client is gone.
+  func receive() -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    while true {
+      let count = unsafe read(descriptor, &buffer, buffer.count)
+      if count > 0 {
+        received += buffer.prefix(count)
+        if count < buffer.count { return true }
+      } else if count < 0, errno == EINTR {
+        continue
+      } else {
+        return count < 0 && errno == EAGAIN
+      }
+    }
+  }
+
+  /// The next whole request; `.some(nil)` for what is none, nil where more bytes are needed.
+  func nextRequest() -> Request?? {
+    switch Request.parse(received) {
+    case .incomplete: return nil
+    case .invalid: return .some(nil)
+    case .request(let request, let count):
+      received.removeFirst(count)
+      return request
+    }
+  }
+
+  /// Writes an answer.
+  ///
+  /// - Returns: false if the connection is to be closed.
+  @discardableResult
+  func send(_ response: Response, keepsAlive: Bool) -> Bool {
+    var rest = response.bytes(keepsAlive: keepsAlive)[...]
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if count < 0, errno == EAGAIN {
+        // Answers are small: a client that does not read them for five seconds is given up.
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard unsafe Glibc.poll(&waiting, 1, 5000) == 1 else { return false }
+      } else if count >= 0 || errno != EINTR {
+        return false
+      }
+    }
+    return keepsAlive
+  }
+}

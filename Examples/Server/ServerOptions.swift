@@ -1,0 +1,40 @@
+import Glibc
+
+/// The command line.
+struct ServerOptions {
+  var database = ""
+  /// 0 for any that is free.
+  var port: UInt16 = 0
+  var threads = 4
+  /// Off to compare the server with one without a crash handler.
+  var hasHandler = true
+
+  /// Ends the process where the words make no sense.
+  init(_ words: ArraySlice<String>) {
+    var rest = words
+    var operands: [String] = []
+    while let word = rest.popFirst() {
+      switch word {
+      case "--no-handler": hasHandler = false
+      case "--threads":
+        guard let value = rest.popFirst().flatMap(Int.init), (1...64).contains(value) else {
+          Self.fail()
+        }
+        threads = value
+      default: operands.append(word)
+      }
+    }
+    guard (1...2).contains(operands.count), !operands.contains(where: { $0.hasPrefix("-") }) else {
+      Self.fail()
+    }
+    database = operands[0]
+    guard operands.count == 2 else { return }
+    guard let port = UInt16(operands[1]) else { Self.fail() }
+    self.port = port
+  }
+
+  private static func fail() -> Never {
+    note("usage: Server DATABASE [PORT] [--threads N] [--no-handler]")
+    exit(EX_USAGE)
+  }
+}

@@ -1,0 +1,87 @@
+import Glibc
+import Synchronization
+
+/// A socket that accepts connections from this machine.
+struct Listener {
+  let descriptor: Int32
+  let port: UInt16
+
+  /// Ends the process where the port cannot be had.
+  init(port: UInt16) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    makeNonblocking(descriptor)
+    var on: Int32 = 1
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = port.bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    unsafe setsockopt(
+      descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    let isListening = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+      let pointer = unsafe bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+      return unsafe bind(descriptor, pointer, size) == 0 && listen(descriptor, 1024) == 0
+        && getsockname(descriptor, pointer, &size) == 0
+    }
+    guard isListening else {
+      note("cannot listen on port \(port): \(unsafe String(cString: strerror(errno)))")
+      exit(EX_UNAVAILABLE)
+    }
+    self.descriptor = descriptor
+    self.port = UInt16(bigEndian: address.sin_port)
+  }
+}
+
+/// Sets O_NONBLOCK and FD_CLOEXEC.
+func makeNonblocking(_ descriptor: Int32) {
+  _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+  _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+}
+
+/// The end of the server, which every event loop learns of at once.
+final class Shutdown: Sendable {
+  /// Readable from then on.
+  let descriptor: Int32
+  private let writer: Int32
+  private let hasBegunFlag = Atomic(false)
+
+  init() {
+    var ends: [Int32] = [-1, -1]
+    unsafe pipe(&ends)
+    for end in ends { makeNonblocking(end) }
+    (descriptor, writer) = (ends[0], ends[1])
+  }
+
+  var hasBegun: Bool { hasBegunFlag.load(ordering: .acquiring) }
+
+  func begin() {
+    hasBegunFlag.store(true, ordering: .releasing)
+    close(writer)
+  }
+}
+
+/// A thread that runs a closure.
+final class ServerThread {
+  private var thread = pthread_t()
+
+  init(_ work: @escaping @Sendable () -> Void) {
+    let box = unsafe Unmanaged.passRetained(Box(work)).toOpaque()
+    let status = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        unsafe Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue().work()
+        return nil
+      }, box)
+    guard status == 0 else {
+      note("no thread: \(unsafe String(cString: strerror(status)))")
+      exit(EX_OSERR)
+    }
+  }
+
+  func join() { pthread_join(thread, nil) }
+
+  private final class Box {
+    let work: @Sendable () -> Void
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+  }
+}

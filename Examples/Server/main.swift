@@ -1,0 +1,58 @@
+// An HTTP server with its crash handler: each request is a context of reports, a loop that hangs is
+// noticed, SIGTERM ends it when the running requests are answered, and `/crash/...` crashes it.
+//
+//   Server DATABASE [PORT] [--threads N] [--no-handler]
+//
+// `load.sh` beside this file loads it, crashes it, starts it again and shows the report.
+import Dispatch
+import Glibc
+import Postmortem
+
+let options = ServerOptions(CommandLine.arguments.dropFirst())
+
+if options.hasHandler {
+  do {
+    let handler = try startHandler(
+      database: options.database, product: "Server", version: "1.0",
+      annotations: ["listening-threads": "\(options.threads)"])
+    Task.detached(priority: .background) {
+      do {
+        for dump in try await handler.processIntermediateDumps() { note("\(dump)") }
+      } catch { note("crash reports stay unprocessed: \(error)") }
+    }
+  } catch {
+    // A server goes on without its crash handler.
+    note("no crash reports from this run: \(error)")
+  }
+}
+
+// A client that goes away ends a write, not the server.
+signal(SIGPIPE, SIG_IGN)
+// Before the threads, which inherit what is blocked and ignored.
+signal(SIGTERM, SIG_IGN)
+let terminations = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+
+let shutdown = Shutdown()
+terminations.setEventHandler {
+  // The next start can tell a shutdown that took too long from a crash.
+  noteTermination()
+  shutdown.begin()
+}
+terminations.activate()
+
+let listener = Listener(port: options.port)
+note("listening on 127.0.0.1:\(listener.port)")
+
+let loops = (0..<options.threads).map { number in
+  ServerThread {
+    EventLoop(number: number, listener: listener.descriptor, shutdown: shutdown).run()
+  }
+}
+for loop in loops { loop.join() }
+note("stopped")
+
+/// Writes a line to the log.
+func note(_ text: String) {
+  let line = Array("server: \(text)\n".utf8)
+  _ = unsafe write(STDERR_FILENO, line, line.count)
+}
