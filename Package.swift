@@ -95,8 +95,8 @@ let package = Package(
     .target(
       name: "Postmortem",
       dependencies: [
-        "CrashConverter", "CrashHandler", "CrashReportDatabase", "HangDetection", "IntermediateDump",
-        "PendingDumps", "PostmortemHandler", "ProcessSnapshot",
+        "CrashConverter", "CrashHandler", "CrashReportDatabase", "HangDetection",
+        "IntermediateDump", "PendingDumps", "PostmortemHandler", "ProcessSnapshot",
       ]),
     // A request by libcurl, within bounds.
     .target(name: "CUploadTransfer"),

@@ -1,5 +1,6 @@
 import CrashTestSupport
 import Foundation
+import Testing
 
 /// A block of Swift in a document.
 ///

@@ -44,14 +44,15 @@ struct CodeBlockTests {
     if block.isManifest {
       let toolchain = URL(filePath: try Toolchain.path(of: "swiftc"))
         .deletingLastPathComponent().deletingLastPathComponent().path
-      options = ["-I", toolchain + "/lib/swift/pm/ManifestAPI", "-package-description-version", "6.3.0"]
+      options = [
+        "-I", toolchain + "/lib/swift/pm/ManifestAPI", "-package-description-version", "6.3.0",
+      ]
     } else {
       options = try ["-enable-bare-slash-regex"] + BuiltModules.searchOptions()
     }
-    let cache = NSTemporaryDirectory() + "/postmortem-code-blocks-\(getpid())"
     let child = try await ChildProcess.run(
       try Toolchain.path(of: "swiftc"),
-      ["-typecheck", "-swift-version", "6", "-module-cache-path", cache, file] + options,
+      ["-typecheck", "-swift-version", "6", file] + options,
       in: directory.path, patience: 120)
     return (child.end.exitCode, child.standardError)
   }

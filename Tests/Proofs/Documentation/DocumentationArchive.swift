@@ -162,7 +162,8 @@ struct DocumentationArchive {
 
   /// `Module Type.member` of a page's address; operators have their name in the title alone.
   static func name(_ url: String, title: String?) -> String {
-    var parts = url.components(separatedBy: "/documentation/").last?
+    var parts =
+      url.components(separatedBy: "/documentation/").last?
       .split(separator: "/").map(String.init) ?? []
     guard let module = parts.first else { return url }
     parts.removeFirst()

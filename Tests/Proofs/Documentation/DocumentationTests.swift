@@ -62,7 +62,9 @@ struct DocumentationTests {
     #expect(Set(titles).subtracting(archive.articles) == [])
   }
 
-  /// The names of `PublicInterface.txt`, as the archive has them. A conformance has no page.
+  /// The names of `PublicInterface.txt`, as the archive has them.
+  ///
+  /// A conformance has no page.
   private static func declared() throws -> Set<String> {
     let declaration =
       /(\w+) (?:([A-Z][\w.]*) )?.*?\b(?:(init)|(?:struct|enum|class|protocol|typealias|func|var|let|case) ?(\w+|<)).*/
