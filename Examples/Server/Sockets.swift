@@ -44,8 +44,15 @@ final class Shutdown: Sendable {
   let descriptor: Int32
   private let writer: Int32
   private let hasBegunFlag = Atomic(false)
+  private let listener: Int32
+  private let acceptingLoops: Atomic<Int>
 
-  init() {
+  /// - Parameters:
+  ///   - listener: closed when no loop accepts on it any more.
+  ///   - loops: the number of loops.
+  init(listener: Int32, loops: Int) {
+    self.listener = listener
+    acceptingLoops = Atomic(loops)
     var ends: [Int32] = [-1, -1]
     unsafe pipe(&ends)
     for end in ends { makeNonblocking(end) }
@@ -57,6 +64,12 @@ final class Shutdown: Sendable {
   func begin() {
     hasBegunFlag.store(true, ordering: .releasing)
     close(writer)
+  }
+
+  /// Each loop says so once; then the kernel refuses clients, which find another server.
+  func loopStoppedAccepting() {
+    let left = acceptingLoops.subtract(1, ordering: .acquiringAndReleasing).newValue
+    if left == 0 { close(listener) }
   }
 }
 

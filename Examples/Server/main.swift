@@ -32,20 +32,22 @@ signal(SIGPIPE, SIG_IGN)
 signal(SIGTERM, SIG_IGN)
 let terminations = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
 
-let shutdown = Shutdown()
+let listener = Listener(port: options.port)
+let shutdown = Shutdown(listener: listener.descriptor, loops: options.threads)
 terminations.setEventHandler {
   // The next start can tell a shutdown that took too long from a crash.
   noteTermination()
   shutdown.begin()
 }
 terminations.activate()
-
-let listener = Listener(port: options.port)
 note("listening on 127.0.0.1:\(listener.port)")
 
 let loops = (0..<options.threads).map { number in
   ServerThread {
-    EventLoop(number: number, listener: listener.descriptor, shutdown: shutdown).run()
+    EventLoop(
+      number: number, listener: listener.descriptor, shutdown: shutdown,
+      router: Router(isReported: options.hasHandler)
+    ).run()
   }
 }
 for loop in loops { loop.join() }
