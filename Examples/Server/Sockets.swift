@@ -1,4 +1,6 @@
+import Dispatch
 import Glibc
+import Postmortem
 import Synchronization
 
 /// A socket that accepts connections from this machine.
@@ -61,7 +63,24 @@ final class Shutdown: Sendable {
 
   var hasBegun: Bool { hasBegunFlag.load(ordering: .acquiring) }
 
-  func begin() {
+  /// Begins when a signal comes that the process ignores otherwise.
+  ///
+  /// In a function, not in main.swift: a closure there belongs to the main actor, and Swift ends the
+  /// process that runs it on a queue.
+  ///
+  /// - Returns: the source, which must be kept.
+  func begins(at signal: Int32) -> any DispatchSourceSignal {
+    let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
+    source.setEventHandler {
+      // The next start can tell a shutdown that took too long from a crash.
+      noteTermination(signal: signal)
+      self.begin()
+    }
+    source.activate()
+    return source
+  }
+
+  private func begin() {
     hasBegunFlag.store(true, ordering: .releasing)
     close(writer)
   }

@@ -24,6 +24,7 @@ struct HandlerOnlyTests {
 
   @Test("A watcher beside it makes the report while it waits for more")
   func watch() async throws {
+    try FileManager.default.createDirectory(atPath: database, withIntermediateDirectories: false)
     let watcher = try RunningVictim(
       try BuiltProducts.besideTests("postmortem"), ["watch", database, "--create"])
     try await crash()
@@ -40,7 +41,6 @@ struct HandlerOnlyTests {
         try BuiltProducts.besideTests("HandlerOnly"), database,
       ], in: directory.path)
     #expect(program.end.exitCode ?? 0 > 128 || program.end.signal != nil, "\(program.end)")
-    #expect(program.standardOutput == "2\n")
   }
 
   private func expectReport() throws {
