@@ -6,6 +6,8 @@
 # The load comes from wrk where that is installed (Debian: apt-get install wrk), else from load-generator of
 # this package. CONFIGURATION=debug takes what `swift build` has built.
 set -eu
+# The handler's own summary in the log, in place of the backtracer's text.
+export SWIFT_BACKTRACE=enable=no
 cd "$(dirname "$0")/../.."
 route=${1:-/crash/array}
 configuration=${CONFIGURATION:-release}
