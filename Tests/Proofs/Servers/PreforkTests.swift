@@ -14,7 +14,7 @@ struct PreforkTests {
       try BuiltProducts.besideTests("PreforkServer"), [database, "0", "2"])
     var expected: [CrashedRequest] = []
     var workers: Set<String> = []
-    for number in 0..<max(6, ServerCrashTests.crashes / 4) {
+    for number in 0..<12 {
       let id = "crash-\(number)"
       workers.insert(try Self.worker(of: server))
       let client = try HTTPClient(port: server.port)

@@ -7,7 +7,7 @@ import Testing
 @Suite("A server that crashes under load")
 struct ServerCrashTests {
   static let crashes =
-    ProcessInfo.processInfo.environment["POSTMORTEM_SERVER_CRASHES"].flatMap(Int.init) ?? 24
+    ProcessInfo.processInfo.environment["POSTMORTEM_SERVER_CRASHES"].flatMap(Int.init) ?? 100
   /// The routes whose crash is on the thread of the request.
   private static let paths = [
     "fatal-error", "array", "unwrap", "overflow", "throw", "null", "abort", "stack-overflow",
