@@ -126,7 +126,9 @@ let package = Package(
       name: "ReportingService", dependencies: ["Postmortem", "PostmortemUpload"],
       path: "Examples/ReportingService"),
     // An HTTP server with crash reports, and routes that crash it.
-    .executableTarget(name: "Server", dependencies: ["Postmortem"], path: "Examples/Server"),
+    .executableTarget(
+      name: "Server", dependencies: ["Postmortem"], path: "Examples/Server",
+      exclude: ["load.sh"]),
     // A parent that forks its workers; a program without the code that reads dumps.
     .executableTarget(
       name: "PreforkServer", dependencies: ["Postmortem"], path: "Examples/PreforkServer"),
@@ -199,8 +201,11 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashReport", "CrashReportDatabase",
-        "CrashTestSupport", "HandlerOnlyVictim", "Minidump", "ProcessSnapshot",
+        "CrashTestSupport", "HandlerOnlyVictim", "Minidump", "ProcessSnapshot", "Server",
       ]),
+    // Asks a server as fast as it answers; for Examples/Server/load.sh and the benchmark.
+    .executableTarget(
+      name: "load-generator", dependencies: ["CrashTestSupport"], path: "Tests/LoadGenerator"),
     // Checks that are long, or need a debugger, ptrace, root or a build of their own: `swift run
     // proofs`. Never a product. Depends on the programs that it runs, so that they are built.
     .executableTarget(
@@ -208,9 +213,9 @@ let package = Package(
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab", "CrashReport",
         "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps", "FaultInjector",
-        "CrashReportUpload", "FoundationVictim", "HandlerOnlyVictim", "IntermediateDump",
-        "Minidump",
-        "PendingDumps", "PostmortemTool", "ProcessSnapshot", "Stackwalk",
+        "CrashReportUpload", "FoundationVictim", "HandlerOnly", "HandlerOnlyVictim",
+        "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool", "PreforkServer",
+        "ProcessSnapshot", "Server", "Stackwalk",
       ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(

@@ -2,7 +2,11 @@
 //
 //   HandlerOnly DATABASE
 //
-// Beside it, once or in a container of its own: postmortem watch DATABASE --create
+// Beside it, for as long as it runs, in a container of its own for one; DATABASE must be there:
+//
+//   postmortem watch DATABASE --create
+//
+// Or once, after a crash: postmortem process DATABASE
 import Glibc
 import PostmortemHandler
 

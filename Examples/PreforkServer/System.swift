@@ -9,7 +9,8 @@ func systemFork() -> pid_t
 
 /// Makes a socket that accepts connections from this machine; ends the process if that fails.
 func listen(port: UInt16) -> Int32 {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  let descriptor = socket(
+    AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
   var on: Int32 = 1
   unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
   var address = sockaddr_in()

@@ -51,9 +51,9 @@ while !isEnding {
   while case let worker = unsafe waitpid(-1, &status, WNOHANG), worker > 0 {
     workers.remove(worker)
     note("worker \(worker) ended with status \(status)")
-    reportCrashes()
     startWorker()
   }
+  reportCrashes()
 }
 noteTermination()
 for worker in workers { kill(worker, SIGTERM) }
@@ -72,7 +72,6 @@ func reportCrashes() {
 func startWorker() {
   let child = systemFork()
   if child == 0 {
-    unsafe sigprocmask(SIG_UNBLOCK, &awaited, nil)
     serve(listener)
   } else if child > 0 {
     workers.insert(child)
@@ -82,15 +81,36 @@ func startWorker() {
 }
 
 /// Answers one request for each connection, until the process is ended.
+///
+/// SIGTERM ends it between two requests: it stays blocked except while the worker waits for a client.
 func serve(_ listener: Int32) -> Never {
   signal(SIGPIPE, SIG_IGN)
+  var termination = sigset_t()
+  unsafe sigemptyset(&termination)
+  unsafe sigaddset(&termination, SIGTERM)
   while true {
+    var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+    unsafe sigprocmask(SIG_UNBLOCK, &termination, nil)
+    let count = unsafe poll(&waiting, 1, -1)
+    unsafe sigprocmask(SIG_BLOCK, &termination, nil)
+    guard count > 0 else { continue }
+    // Another worker may have been faster: the listener does not block.
     let connection = accept(listener, nil, nil)
     guard connection >= 0 else { continue }
+    // A client that sends nothing does not hold the worker for ever.
+    var patience = timeval(tv_sec: 5, tv_usec: 0)
+    unsafe setsockopt(
+      connection, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var buffer = [UInt8](repeating: 0, count: 4096)
     let size = max(0, unsafe read(connection, &buffer, buffer.count))
-    let line = String(decoding: buffer.prefix(size).prefix { $0 != 13 }, as: UTF8.self)
-    let text = withContext("request", line) { answer(line) }
+    let head = String(decoding: buffer.prefix(size), as: UTF8.self).split(separator: "\r\n")
+    let line = head.first.map(String.init) ?? ""
+    let id = head.lazy.filter { $0.lowercased().hasPrefix("x-request-id: ") }.first?.dropFirst(14)
+    let text = withContext("request-id", id.map(String.init) ?? "none") {
+      withContext("request", line.split(separator: " ").prefix(2).joined(separator: " ")) {
+        answer(line)
+      }
+    }
     let response = Array(
       "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n\(text)"
         .utf8)

@@ -1,23 +1,23 @@
 import Dispatch
 import Glibc
 
-/// A way to crash, a path below `/crash`.
+/// A way to crash, or to hang, and the path that a client asks for it.
 struct Crash: Sendable {
-  let name: String
+  let path: String
   let run: @Sendable () -> Void
 
   static let all: [Crash] = [
-    Crash(name: "fatal-error", run: failInvoice),
-    Crash(name: "index", run: printOrderPastTheEnd),
-    Crash(name: "unwrap", run: printMissingOrder),
-    Crash(name: "overflow", run: addPrices),
-    Crash(name: "try", run: cancelShippedOrder),
-    Crash(name: "null", run: writeThroughNull),
-    Crash(name: "abort", run: callAbort),
-    Crash(name: "stack-overflow", run: followEndlessOrders),
-    Crash(name: "dispatch", run: failOnAnotherThread),
-    Crash(name: "hang", run: stopAnswering),
-    Crash(name: "kill", run: killProcess),
+    Crash(path: "/crash/fatal-error", run: failInvoice),
+    Crash(path: "/crash/array", run: printOrderPastTheEnd),
+    Crash(path: "/crash/unwrap", run: printMissingOrder),
+    Crash(path: "/crash/overflow", run: addPrices),
+    Crash(path: "/crash/throw", run: cancelShippedOrder),
+    Crash(path: "/crash/null", run: writeThroughNull),
+    Crash(path: "/crash/abort", run: callAbort),
+    Crash(path: "/crash/stack-overflow", run: followEndlessOrders),
+    Crash(path: "/crash/dispatch", run: failOnAnotherThread),
+    Crash(path: "/hang", run: stopAnswering),
+    Crash(path: "/crash/kill", run: killProcess),
   ]
 }
 

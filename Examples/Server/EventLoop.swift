@@ -7,17 +7,20 @@ final class EventLoop {
   private let listener: Int32
   private let shutdown: Shutdown
   private var connections: [Int32: Connection] = [:]
-  private let router = Router()
+  private let router: Router
 
   /// In milliseconds; far below the monitor's threshold, so that a server without clients is not hung.
   private static let turn: Int32 = 500
   /// Turns without a request, after which a client is not waited for when the server is to end.
   private static let quietTurnsOfShutdown = 2
+  /// After this time no client is waited for, however slowly it sends its request.
+  private static let timeOfShutdown = Duration.seconds(10)
 
-  init(number: Int, listener: Int32, shutdown: Shutdown) {
+  init(number: Int, listener: Int32, shutdown: Shutdown, router: Router) {
     self.number = number
     self.listener = listener
     self.shutdown = shutdown
+    self.router = router
   }
 
   /// Returns when the server is to end and every connection is closed.
@@ -34,8 +37,10 @@ final class EventLoop {
     }
     // Whoever is connected already is served, and told that it was the last time.
     acceptAll()
+    shutdown.loopStoppedAccepting()
+    let end = ContinuousClock.now + Self.timeOfShutdown
     var quietTurns = 0
-    while !connections.isEmpty, quietTurns < Self.quietTurnsOfShutdown {
+    while !connections.isEmpty, quietTurns < Self.quietTurnsOfShutdown, .now < end {
       monitor?.heartbeat()
       let ready = wait(for: [])
       serve(ready)

@@ -6,7 +6,7 @@ struct ServerOptions {
   /// 0 for any that is free.
   var port: UInt16 = 0
   var threads = 4
-  /// Off to compare the server with one without a crash handler.
+  /// Off to compare the server with one without crash reports: no handler, no context, no breadcrumbs.
   var hasHandler = true
 
   /// Ends the process where the words make no sense.

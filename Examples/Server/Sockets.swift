@@ -1,4 +1,6 @@
+import Dispatch
 import Glibc
+import Postmortem
 import Synchronization
 
 /// A socket that accepts connections from this machine.
@@ -44,8 +46,15 @@ final class Shutdown: Sendable {
   let descriptor: Int32
   private let writer: Int32
   private let hasBegunFlag = Atomic(false)
+  private let listener: Int32
+  private let acceptingLoops: Atomic<Int>
 
-  init() {
+  /// - Parameters:
+  ///   - listener: closed when no loop accepts on it any more.
+  ///   - loops: the number of loops.
+  init(listener: Int32, loops: Int) {
+    self.listener = listener
+    acceptingLoops = Atomic(loops)
     var ends: [Int32] = [-1, -1]
     unsafe pipe(&ends)
     for end in ends { makeNonblocking(end) }
@@ -54,9 +63,32 @@ final class Shutdown: Sendable {
 
   var hasBegun: Bool { hasBegunFlag.load(ordering: .acquiring) }
 
-  func begin() {
+  /// Begins when a signal comes that the process ignores otherwise.
+  ///
+  /// In a function, not in main.swift: a closure there belongs to the main actor, and Swift ends the
+  /// process that runs it on a queue.
+  ///
+  /// - Returns: the source, which must be kept.
+  func begins(at signal: Int32) -> any DispatchSourceSignal {
+    let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
+    source.setEventHandler {
+      // The next start can tell a shutdown that took too long from a crash.
+      noteTermination(signal: signal)
+      self.begin()
+    }
+    source.activate()
+    return source
+  }
+
+  private func begin() {
     hasBegunFlag.store(true, ordering: .releasing)
     close(writer)
+  }
+
+  /// Each loop says so once; then the kernel refuses clients, which find another server.
+  func loopStoppedAccepting() {
+    let left = acceptingLoops.subtract(1, ordering: .acquiringAndReleasing).newValue
+    if left == 0 { close(listener) }
   }
 }
 

@@ -4,7 +4,6 @@
 //   Server DATABASE [PORT] [--threads N] [--no-handler]
 //
 // `load.sh` beside this file loads it, crashes it, starts it again and shows the report.
-import Dispatch
 import Glibc
 import Postmortem
 
@@ -30,22 +29,17 @@ if options.hasHandler {
 signal(SIGPIPE, SIG_IGN)
 // Before the threads, which inherit what is blocked and ignored.
 signal(SIGTERM, SIG_IGN)
-let terminations = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-
-let shutdown = Shutdown()
-terminations.setEventHandler {
-  // The next start can tell a shutdown that took too long from a crash.
-  noteTermination()
-  shutdown.begin()
-}
-terminations.activate()
-
 let listener = Listener(port: options.port)
+let shutdown = Shutdown(listener: listener.descriptor, loops: options.threads)
+let terminations = shutdown.begins(at: SIGTERM)
 note("listening on 127.0.0.1:\(listener.port)")
 
 let loops = (0..<options.threads).map { number in
   ServerThread {
-    EventLoop(number: number, listener: listener.descriptor, shutdown: shutdown).run()
+    EventLoop(
+      number: number, listener: listener.descriptor, shutdown: shutdown,
+      router: Router(isReported: options.hasHandler)
+    ).run()
   }
 }
 for loop in loops { loop.join() }

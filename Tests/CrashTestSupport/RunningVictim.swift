@@ -23,16 +23,25 @@ public final class RunningVictim: @unchecked Sendable {
 
   /// Waits for a line that is this text.
   public func waitForLine(_ text: String) throws {
+    guard try hasLine(where: { $0 == text }) else { throw MissingLine(text: text) }
+  }
+
+  /// Waits for a line of this kind.
+  public func waitForLine(where isMeant: (String) -> Bool) throws {
+    guard try hasLine(where: isMeant) else { throw MissingLine(text: "a line of this kind") }
+  }
+
+  private func hasLine(where isMeant: (String) -> Bool) throws -> Bool {
     var line: [UInt8] = []
     while let byte = try output.fileHandleForReading.read(upToCount: 1)?.first {
       if byte != 0x0A {
         line.append(byte)
         continue
       }
-      if String(decoding: line, as: UTF8.self) == text { return }
+      if isMeant(String(decoding: line, as: UTF8.self)) { return true }
       line = []
     }
-    throw MissingLine(text: text)
+    return false
   }
 
   public var processID: Int32 { process.processIdentifier }

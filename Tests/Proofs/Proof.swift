@@ -61,6 +61,11 @@ extension Proof {
       summary: "of 100,000 requests at once each crash shows its own context and breadcrumbs",
       suites: ["WorkTests"]),
     Proof(
+      name: "servers",
+      summary: "crashes of servers under load are reports that name the request; none is lost",
+      suites: ["ServerCrashTests", "ServerEndTests", "PreforkTests", "HandlerOnlyTests"],
+      full: .environment(name: "POSTMORTEM_SERVER_CRASHES", value: "1000")),
+    Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
     Proof(

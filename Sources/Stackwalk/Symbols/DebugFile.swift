@@ -28,7 +28,7 @@ package struct DebugFile {
   private var header: [UInt8]
   private var programHeaders: [UInt8]
   private var sectionHeaders: [UInt8]
-  /// What is copied between them, by ascending position.
+  /// The parts copied between them, by ascending position.
   private var parts: [Part] = []
   private var end: UInt64
 

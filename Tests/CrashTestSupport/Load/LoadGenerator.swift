@@ -1,0 +1,94 @@
+internal import Foundation
+
+/// Clients that ask a server again and again, each on a thread and a connection of its own.
+public final class LoadGenerator: @unchecked Sendable {
+  /// The fate of all requests.
+  public struct Outcome: Sendable, Equatable {
+    /// Answered as a whole, with status 200.
+    public var answered = 0
+    /// Sent, and not answered as a whole.
+    public var lost: [String] = []
+    /// Answered otherwise.
+    public var refused: [String] = []
+    /// Connections on which the server said that this answer was the last one.
+    public var ended = 0
+  }
+
+  private let condition = NSCondition()
+  private var outcome = Outcome()
+  private var isStopping = false
+  private var running: Int
+
+  /// Connects, and begins.
+  ///
+  /// - Parameters:
+  ///   - port: of the server, on this machine.
+  ///   - connections: that many requests are made at a time.
+  ///   - path: of every request.
+  ///   - name: the beginning of the requests' IDs.
+  /// - Throws: `SystemCallError` if nobody listens.
+  public init(port: UInt16, connections: Int, path: String = "/", name: String = "load") throws {
+    running = connections
+    let clients = try (0..<connections).map { _ in Unshared(try HTTPClient(port: port)) }
+    for (number, client) in clients.enumerated() {
+      Thread.detachNewThread {
+        self.run(client.value, path: path, name: "\(name)-\(number)")
+      }
+    }
+  }
+
+  /// Waits until a number of requests has been answered.
+  ///
+  /// - Returns: false if the connections have ended before.
+  public func waitForAnswers(_ count: Int) -> Bool {
+    condition.lock()
+    defer { condition.unlock() }
+    while outcome.answered < count, running > 0 { condition.wait() }
+    return outcome.answered >= count
+  }
+
+  /// Lets each client finish its request, and waits for that.
+  public func stop() -> Outcome {
+    condition.lock()
+    isStopping = true
+    condition.unlock()
+    return waitForEnd()
+  }
+
+  /// Waits until the server has ended all connections.
+  public func waitForEnd() -> Outcome {
+    condition.lock()
+    defer { condition.unlock() }
+    while running > 0 { condition.wait() }
+    return outcome
+  }
+
+  private func run(_ client: HTTPClient, path: String, name: String) {
+    var number = 0
+    var goesOn = true
+    while goesOn {
+      number += 1
+      let id = "\(name)-\(number)"
+      let result = Result { try client.ask(path, id: id) }
+      condition.lock()
+      switch result {
+      case .success(let answer):
+        if answer.status == 200 { outcome.answered += 1 } else { outcome.refused.append(id) }
+        if answer.isLast { outcome.ended += 1 }
+        goesOn = !answer.isLast && !isStopping
+      case .failure(let error):
+        outcome.lost.append("\(error)")
+        goesOn = false
+      }
+      if !goesOn { running -= 1 }
+      condition.broadcast()
+      condition.unlock()
+    }
+  }
+
+  /// A client on its way to its thread.
+  private struct Unshared: @unchecked Sendable {
+    let value: HTTPClient
+    init(_ value: HTTPClient) { self.value = value }
+  }
+}

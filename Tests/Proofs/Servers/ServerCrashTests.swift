@@ -1,0 +1,60 @@
+import CrashConverter
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// The example `Server` under load, crashed by one request of many and started again.
+@Suite("A server that crashes under load")
+struct ServerCrashTests {
+  static let crashes =
+    ProcessInfo.processInfo.environment["POSTMORTEM_SERVER_CRASHES"].flatMap(Int.init) ?? 100
+  /// The routes whose crash is on the thread of the request.
+  private static let paths = [
+    "fatal-error", "array", "unwrap", "overflow", "throw", "null", "abort", "stack-overflow",
+  ].map { "/crash/" + $0 }
+
+  @Test("Each crash is one report, which names the request that did it")
+  func crashes() throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/database"
+    let executable = try BuiltProducts.besideTests("Server")
+    var expected: [CrashedRequest] = []
+    for number in 0..<Self.crashes {
+      let path = Self.paths[number % Self.paths.count]
+      let id = "crash-\(number)"
+      // It converts what earlier ones left meanwhile, and is cut off in that by the next crash.
+      let server = try RunningServer(executable, [database])
+      let load = try LoadGenerator(port: server.port, connections: 4, name: "load-\(number)")
+      let isLoaded = load.waitForAnswers(20 + number)
+      #expect(isLoaded, "\(id)")
+      let client = try HTTPClient(port: server.port)
+      #expect(throws: HTTPClient.Lost.self) { try client.ask(path, id: id) }
+      let end = server.waitForEnd()
+      #expect(end.signal != nil && end.signal != SIGKILL, "\(id) \(path): \(end)")
+      let outcome = load.waitForEnd()
+      #expect(outcome.refused == [] && outcome.ended == 0)
+      expected.append(CrashedRequest(id: id, request: "GET \(path)"))
+    }
+    _ = try processIntermediateDumps(database: database, storingSymbols: false)
+    #expect(try CrashedRequest.all(in: database) == expected.sorted())
+    let left = try FileManager.default.contentsOfDirectory(
+      atPath: database + "/pending-serialized-dumps")
+    #expect(left.filter { $0.contains("@") && !$0.hasPrefix("converter") } == [])
+  }
+
+  @Test("A kill under load is one report of how the run ended")
+  func kill() throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.path + "/database"
+    let server = try RunningServer(try BuiltProducts.besideTests("Server"), [database])
+    let load = try LoadGenerator(port: server.port, connections: 4)
+    let isLoaded = load.waitForAnswers(20)
+    #expect(isLoaded)
+    let client = try HTTPClient(port: server.port)
+    #expect(throws: HTTPClient.Lost.self) { try client.ask("/crash/kill", id: "kill") }
+    #expect(server.waitForEnd().signal == SIGKILL)
+    _ = load.waitForEnd()
+    let processed = try processIntermediateDumps(database: database, storingSymbols: false)
+    #expect(processed.map(\.outcome.kind) == [.ended], "\(processed)")
+  }
+}
