@@ -59,7 +59,9 @@ extension Proof {
     Proof(
       name: "servers",
       summary: "crashes of servers under load are reports that name the request; none is lost",
-      suites: ["ServerCrashTests", "ServerEndTests", "PreforkTests", "HandlerOnlyTests"],
+      suites: [
+        "ServerCrashTests", "ServerEndTests", "PreforkTests", "HandlerOnlyTests", "DeploymentTests",
+      ],
       full: .environment(name: "POSTMORTEM_SERVER_CRASHES", value: "1000")),
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
