@@ -90,12 +90,13 @@ let package = Package(
         .target(name: "CProcessEnds", condition: .when(traits: ["ProcessEnds"])),
         .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
       ]),
-    // The library of most programs: handler and conversion.
+    // The library of most programs: handler and conversion. Names the modules whose symbols its
+    // documentation links to, which a documentation build finds in direct dependencies alone.
     .target(
       name: "Postmortem",
       dependencies: [
-        "CrashConverter", "CrashHandler", "CrashReportDatabase", "IntermediateDump",
-        "PostmortemHandler", "ProcessSnapshot",
+        "CrashConverter", "CrashHandler", "CrashReportDatabase", "HangDetection",
+        "IntermediateDump", "PendingDumps", "PostmortemHandler", "ProcessSnapshot",
       ]),
     // A request by libcurl, within bounds.
     .target(name: "CUploadTransfer"),

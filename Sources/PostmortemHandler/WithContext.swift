@@ -8,6 +8,7 @@ internal import CrashHandler
 /// - Parameters:
 ///   - name: at most 64 bytes.
 ///   - value: text, in UTF-8.
+///   - operation: runs once, where the caller does.
 /// - Returns: the operation's result.
 /// - Throws: the operation's error.
 ///

@@ -7,7 +7,8 @@ struct PaperTests {
   func readmeCode() throws {
     let readme = try House.text("README.md")
     let parts = readme.components(separatedBy: "```swift\n")
-    let code = try #require(parts.dropFirst().first?.components(separatedBy: "```").first)
+    let program = parts.dropFirst().first { $0.hasPrefix("import Postmortem") }
+    let code = try #require(program?.components(separatedBy: "```").first)
     #expect(try House.text("Examples/MinimalCLI/main.swift") == code)
     #expect(code.split(separator: "\n").count <= 12)
   }

@@ -50,6 +50,10 @@ extension Proof {
       name: "journeys", summary: "from crash to cause by the commands of Docs/Journeys.md",
       suites: ["JourneyTests"]),
     Proof(
+      name: "documentation",
+      summary: "docc has no warning, each public symbol a page, and each block of code compiles",
+      suites: ["DocumentationTests", "CodeBlockTests"]),
+    Proof(
       name: "privacy", summary: "no form of a private report holds a planted secret; frames stay",
       suites: ["PlantedSecretsTests"]),
     Proof(

@@ -23,6 +23,7 @@ internal import CSignalSafe
 ///   - name: at most 64 bytes. Names and values of nested contexts have 232 bytes together, 2 less
 ///     for each: a value that does not fit is cut and marked so, a name that does not is counted.
 ///   - value: text, in UTF-8.
+///   - operation: runs once, on the calling thread.
 /// - Returns: the operation's result.
 /// - Throws: the operation's error.
 ///

@@ -48,7 +48,10 @@ extension Handler {
   ///
   /// - Parameters:
   ///   - path: a file that must not exist; made, mode 0600.
-  ///   - reason, error, annotations, stopsThreads: as with the other form.
+  ///   - reason: as with the other form.
+  ///   - error: as with the other form.
+  ///   - annotations: as with the other form.
+  ///   - stopsThreads: as with the other form.
   /// - Returns: the ID that the report will have.
   /// - Throws: `CrashHandlerError`, also where the file cannot be made; then there is none.
   ///

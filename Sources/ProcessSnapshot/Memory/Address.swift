@@ -76,7 +76,11 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   public let start: Address
   public let byteCount: UInt64
 
-  /// - Parameter byteCount: fewer, where the address space ends before.
+  /// A range of so many bytes.
+  ///
+  /// - Parameters:
+  ///   - start: the first byte's address.
+  ///   - byteCount: the bytes; fewer, where the address space ends before.
   public init(start: Address, byteCount: UInt64) {
     self.start = start
     let room = (UInt64.max &- start.value).addingReportingOverflow(1)

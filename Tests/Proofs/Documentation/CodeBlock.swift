@@ -1,0 +1,78 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// A block of Swift in a document.
+///
+/// It is a program of its own, behind `import Postmortem` and `import PostmortemUpload`. A comment
+/// `<!-- preamble: ... -->` in front of it has the declarations that it leaves out.
+struct CodeBlock: Sendable, CustomTestStringConvertible {
+  let document: String
+  let line: Int
+  let preamble: String
+  let code: String
+
+  var testDescription: String { "\(document):\(line)" }
+
+  /// The README, and the articles of all catalogues.
+  static let documents: [String] = {
+    let root = BuiltProducts.packageRoot
+    let sources = (try? FileManager.default.subpathsOfDirectory(atPath: root + "/Sources")) ?? []
+    return ["README.md"]
+      + sources.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }.sorted()
+      .map { "Sources/" + $0 }
+  }()
+
+  static let all: [CodeBlock] = documents.flatMap { document in
+    let path = BuiltProducts.packageRoot + "/" + document
+    return blocks(of: (try? String(contentsOfFile: path, encoding: .utf8)) ?? "", in: document)
+  }
+
+  static func blocks(of text: String, in document: String) -> [CodeBlock] {
+    var blocks: [CodeBlock] = []
+    var preamble: [String] = []
+    var code: [String]?
+    var isComment = false
+    for (index, line) in text.components(separatedBy: "\n").enumerated() {
+      if let lines = code {
+        guard line == "```" else {
+          code = lines + [line]
+          continue
+        }
+        blocks.append(
+          CodeBlock(
+            document: document, line: index + 1 - lines.count,
+            preamble: preamble.joined(separator: "\n"), code: lines.joined(separator: "\n")))
+        (code, preamble) = (nil, [])
+      } else if line.hasPrefix("```swift") {
+        code = []
+      } else if isComment || line.hasPrefix("<!-- preamble:") {
+        isComment = !line.hasSuffix("-->")
+        preamble.append(
+          line.replacing("<!-- preamble:", with: "").replacing("-->", with: ""))
+      } else if !line.isEmpty {
+        // Of the next block, not of one further down.
+        preamble = []
+      }
+    }
+    return blocks
+  }
+
+  /// A part of a manifest: dependencies of a package or of a target.
+  var isManifest: Bool {
+    code.hasPrefix(".package(") || code.hasPrefix(".product(")
+      || code.contains("import PackageDescription")
+  }
+
+  /// A whole file.
+  var source: String {
+    if code.hasPrefix(".package(") {
+      return "import PackageDescription\nlet list: [Package.Dependency] = [\n\(code)\n]\n"
+    }
+    if code.hasPrefix(".product(") {
+      return "import PackageDescription\nlet list: [Target.Dependency] = [\n\(code)\n]\n"
+    }
+    if isManifest { return code }
+    return "import Postmortem\nimport PostmortemUpload\n\(preamble)\n\(code)\n"
+  }
+}

@@ -1,0 +1,85 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// The documentation that is published: that of all modules of `.spi.yml`, built and merged by the toolchain's docc.
+@Suite("Documentation")
+struct DocumentationTests {
+  @Test("docc has no warning")
+  func warnings() async throws {
+    let archive = try await DocumentationArchive.built.value
+    #expect(archive.warnings == [])
+    // Nothing would be said of an archive of nothing.
+    #expect(archive.symbols.count > 300)
+  }
+
+  @Test("Every public symbol has a page")
+  func pages() async throws {
+    let archive = try await DocumentationArchive.built.value
+    let declared = try Self.declared()
+    #expect(declared.count > 250)
+    #expect(declared.subtracting(archive.symbols).sorted() == [])
+  }
+
+  @Test(
+    "The symbols that a reader looks for first have a page",
+    arguments: [
+      "CrashHandler startHandler", "Postmortem processIntermediateDumps",
+      "Postmortem Handler.processIntermediateDumps", "CrashHandler Annotation",
+      "HangDetection HangMonitor", "CrashReportUpload ReportUploader",
+      "CrashReportDatabase CrashReportDatabase", "CrashConverter ProcessedDump",
+    ])
+  func page(name: String) async throws {
+    #expect(try await DocumentationArchive.built.value.symbols.contains(name))
+  }
+
+  @Test("The landing pages lead to every name that an import brings")
+  func landings() async throws {
+    let archive = try await DocumentationArchive.built.value
+    let names = try Self.lines().compactMap { line in
+      line.wholeMatch(of: /(\w+) exports (\w+)\.(\w+)/)
+    }
+    #expect(names.count > 40)
+    for match in names {
+      // The names of the handler's product are those of `Postmortem` too.
+      let product = match.1 == "PostmortemHandler" ? "Postmortem" : String(match.1)
+      let isThere = archive.landings[product]?.contains("\(match.2) \(match.3)") == true
+      #expect(isThere, "\(product) does not lead to \(match.2).\(match.3)")
+    }
+  }
+
+  @Test("Each article of the catalogue is in the archive")
+  func articles() async throws {
+    let directory = BuiltProducts.packageRoot + "/Sources/Postmortem/Postmortem.docc"
+    let titles = try FileManager.default.contentsOfDirectory(atPath: directory)
+      .filter { $0.hasSuffix(".md") && $0 != "Postmortem.md" }
+      .map { name in
+        let text = try String(contentsOfFile: directory + "/" + name, encoding: .utf8)
+        return String(text.prefix { $0 != "\n" }.dropFirst(2))
+      }
+    #expect(titles.count >= 10)
+    let archive = try await DocumentationArchive.built.value
+    #expect(Set(titles).subtracting(archive.articles) == [])
+  }
+
+  /// The names of `PublicInterface.txt`, as the archive has them.
+  ///
+  /// A conformance has no page.
+  private static func declared() throws -> Set<String> {
+    let declaration =
+      /(\w+) (?:([A-Z][\w.]*) )?.*?\b(?:(init)|(?:struct|enum|class|protocol|typealias|func|var|let|case) ?(\w+|<)).*/
+    return Set(
+      try lines().filter { !$0.contains(" exports ") && !$0.contains(" extension ") }.map { line in
+        let match = try #require(line.wholeMatch(of: declaration), "\(line)")
+        let name = String(match.3 ?? match.4 ?? "")
+        return "\(match.1) " + (match.2.map { "\($0)." } ?? "") + name
+      })
+  }
+
+  private static func lines() throws -> [String] {
+    try String(
+      contentsOfFile: BuiltProducts.packageRoot + "/Tests/HouseTests/PublicInterface.txt",
+      encoding: .utf8
+    ).split(separator: "\n").map(String.init)
+  }
+}
