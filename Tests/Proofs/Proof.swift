@@ -68,6 +68,11 @@ extension Proof {
       ],
       full: .environment(name: "POSTMORTEM_SERVER_CRASHES", value: "1000")),
     Proof(
+      name: "release",
+      summary: "the release script refuses what is not ready; a tag can be depended on",
+      suites: ["ReleaseTests"],
+      full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),
+    Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
     Proof(
