@@ -2,6 +2,10 @@
 
 @_exported import PostmortemHandler
 
+// Documentation links to pages of direct dependencies alone, and the landing page leads to these two.
+internal import HangDetection
+internal import PendingDumps
+
 @_exported import struct CrashConverter.CrashConverterError
 @_exported import struct CrashConverter.CrashedProcess
 @_exported import struct CrashConverter.ProcessedDump
