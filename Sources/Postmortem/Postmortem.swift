@@ -1,10 +1,9 @@
 // The public names of `import Postmortem`, besides those of the handler.
 
-@_exported import PostmortemHandler
-
 // Documentation links to pages of direct dependencies alone, and the landing page leads to these two.
 internal import HangDetection
 internal import PendingDumps
+@_exported import PostmortemHandler
 
 @_exported import struct CrashConverter.CrashConverterError
 @_exported import struct CrashConverter.CrashedProcess

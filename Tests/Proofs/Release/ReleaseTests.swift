@@ -92,7 +92,8 @@ struct ReleaseTests {
   )
   func dependentPackage() async throws {
     try await run("git", "-C", clone, "tag", "1.0.0")
-    let package = try directory.subdirectory("app/Sources/app")
+    let package = directory.path + "/app/Sources/app"
+    try FileManager.default.createDirectory(atPath: package, withIntermediateDirectories: true)
     let root = directory.path + "/app"
     try """
     // swift-tools-version: 6.3
