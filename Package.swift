@@ -216,7 +216,10 @@ let package = Package(
         "CrashReportUpload", "FoundationVictim", "HandlerOnly", "HandlerOnlyVictim",
         "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool", "PreforkServer",
         "ProcessSnapshot", "Server", "Stackwalk",
-      ], path: "Tests/Proofs", exclude: ["Safety/AllowedCalls.txt", "Safety/Poison"]),
+      ], path: "Tests/Proofs",
+      exclude: [
+        "Safety/AllowedCalls.txt", "Safety/Poison", "Servers/SystemServiceFilter.py",
+      ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),

@@ -63,7 +63,9 @@ final class Shutdown: Sendable {
 
   var hasBegun: Bool { hasBegunFlag.load(ordering: .acquiring) }
 
-  /// Begins when a signal comes that the process ignores otherwise.
+  /// Begins when a signal comes.
+  ///
+  /// Until this returns the signal has its default action.
   ///
   /// In a function, not in main.swift: a closure there belongs to the main actor, and Swift ends the
   /// process that runs it on a queue.
@@ -76,7 +78,11 @@ final class Shutdown: Sendable {
       noteTermination(signal: signal)
       self.begin()
     }
+    // Dispatch takes the signal some time later, on a queue of its own.
+    let isRegistered = DispatchSemaphore(value: 0)
+    source.setRegistrationHandler { isRegistered.signal() }
     source.activate()
+    isRegistered.wait()
     return source
   }
 

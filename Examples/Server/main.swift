@@ -27,8 +27,6 @@ if options.hasHandler {
 
 // A client that goes away ends a write, not the server.
 signal(SIGPIPE, SIG_IGN)
-// Before the threads, which inherit what is blocked and ignored.
-signal(SIGTERM, SIG_IGN)
 let listener = Listener(port: options.port)
 let shutdown = Shutdown(listener: listener.descriptor, loops: options.threads)
 let terminations = shutdown.begins(at: SIGTERM)

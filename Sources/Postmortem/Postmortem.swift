@@ -1,6 +1,6 @@
 // The public names of `import Postmortem`, besides those of the handler.
 
-// Two modules that the documentation's landing page leads to: a page links to direct dependencies alone.
+// Documentation links to pages of direct dependencies alone, and the landing page leads to these two.
 internal import HangDetection
 internal import PendingDumps
 @_exported import PostmortemHandler

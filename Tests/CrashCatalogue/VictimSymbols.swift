@@ -23,34 +23,42 @@ final class VictimSymbols: Sendable {
   private static let comparedThreads = 4
 
   /// The differences between the stacks of a private report and those of the full one; empty if none.
+  ///
+  /// A source that has read for others may be short of memory for one of the walks: what it finds is looked at
+  /// again with one of its own.
   func changes(of snapshot: ProcessSnapshot) -> [String] {
-    shelf.withLock { shelf in
+    let isChanged = shelf.withLock { shelf in
       shelf.source.begin(stored: nil)
-      var snapshot = snapshot
-      snapshot.threads = Array(snapshot.threads.prefix(Self.comparedThreads))
-      func frames(_ snapshot: ProcessSnapshot) -> [String] {
-        let walker = Stackwalker(snapshot: snapshot, symbols: shelf.source)
-        return snapshot.threads.flatMap { thread in
-          let trace = walker.trace(
-            of: thread, head: Self.frameCount, tail: 8,
-            runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
-          let frames = (trace.frames + (trace.asyncCalls?.frames ?? [])).map {
-            "\($0.address) \($0.trust)"
-          }
-          return ["thread \(thread.id), \(trace.end), \(trace.omittedCount)"] + frames
+      return !Self.changes(of: snapshot, shelf.source).isEmpty
+    }
+    return isChanged ? Self.changes(of: snapshot, SymbolSource()) : []
+  }
+
+  private static func changes(of whole: ProcessSnapshot, _ source: SymbolSource) -> [String] {
+    var snapshot = whole
+    snapshot.threads = Array(snapshot.threads.prefix(comparedThreads))
+    func frames(_ snapshot: ProcessSnapshot) -> [String] {
+      let walker = Stackwalker(snapshot: snapshot, symbols: source)
+      return snapshot.threads.flatMap { thread in
+        let trace = walker.trace(
+          of: thread, head: frameCount, tail: 8,
+          runsTask: snapshot.tasks.contains { $0.threadID == thread.id })
+        let frames = (trace.frames + (trace.asyncCalls?.frames ?? [])).map {
+          "\($0.address) \($0.trust)"
         }
+        return ["thread \(thread.id), \(trace.end), \(trace.omittedCount)"] + frames
       }
-      let full = frames(snapshot)
-      return [ReportPrivacy.sanitized, .noMemory].flatMap { privacy -> [String] in
-        let kept = frames(snapshot.keeping(privacy, symbols: shelf.source))
-        guard kept != full else { return [] }
-        let place = zip(kept, full).enumerated().first { $0.element.0 != $0.element.1 }?.offset
-        let index = place ?? min(kept.count, full.count)
-        return [
-          "frames of a report of privacy \(privacy.rawValue): line \(index) is"
-            + " \(kept.dropFirst(index).first ?? "none"), not \(full.dropFirst(index).first ?? "none")"
-        ]
-      }
+    }
+    let full = frames(snapshot)
+    return [ReportPrivacy.sanitized, .noMemory].flatMap { privacy -> [String] in
+      let kept = frames(snapshot.keeping(privacy, symbols: source))
+      guard kept != full else { return [] }
+      let place = zip(kept, full).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+      let index = place ?? min(kept.count, full.count)
+      return [
+        "frames of a report of privacy \(privacy.rawValue): line \(index) is"
+          + " \(kept.dropFirst(index).first ?? "none"), not \(full.dropFirst(index).first ?? "none")"
+      ]
     }
   }
 

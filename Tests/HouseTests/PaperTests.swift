@@ -13,6 +13,16 @@ struct PaperTests {
     #expect(code.split(separator: "\n").count <= 12)
   }
 
+  @Test("The newest release of CHANGELOG is the version that the tool says")
+  func version() throws {
+    let tool = try House.text("Sources/PostmortemTool/PostmortemTool.swift")
+    let said = try #require(tool.firstMatch(of: /static let version = "(\d+\.\d+\.\d+)"/)?.1)
+    let changes = try House.text("CHANGELOG.md")
+    let released = changes.firstMatch(of: /(?m)^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$/)?.1
+    #expect(released == nil || released == said)
+    #expect(changes.contains("## [Unreleased]"))
+  }
+
   @Test("The manifest has no unsafe flags")
   func noUnsafeFlags() throws {
     #expect(!(try House.text("Package.swift").contains("unsafeFlags")))

@@ -63,8 +63,15 @@ extension Proof {
     Proof(
       name: "servers",
       summary: "crashes of servers under load are reports that name the request; none is lost",
-      suites: ["ServerCrashTests", "ServerEndTests", "PreforkTests", "HandlerOnlyTests"],
+      suites: [
+        "ServerCrashTests", "ServerEndTests", "PreforkTests", "HandlerOnlyTests", "DeploymentTests",
+      ],
       full: .environment(name: "POSTMORTEM_SERVER_CRASHES", value: "1000")),
+    Proof(
+      name: "release",
+      summary: "the release script refuses what is not ready; a tag can be depended on",
+      suites: ["ReleaseTests"],
+      full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),

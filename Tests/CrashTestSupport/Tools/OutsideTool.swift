@@ -10,6 +10,8 @@ public enum OutsideTool: String, Sendable {
   case strace
   case python3
   case openssl
+  /// Of systemd; only looks at files.
+  case systemdAnalyze = "systemd-analyze"
   /// Libraries to be preloaded.
   case jemalloc = "libjemalloc.so.2"
   case tcmalloc = "libtcmalloc_minimal.so.4"
@@ -35,6 +37,7 @@ public enum OutsideTool: String, Sendable {
   var package: String {
     switch self {
     case .objcopy: "binutils"
+    case .systemdAnalyze: "systemd"
     case .jemalloc: "libjemalloc2"
     case .tcmalloc: "libtcmalloc-minimal4"
     default: rawValue

@@ -1,0 +1,49 @@
+import CrashConverter
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// The files of Examples/Deployment, as far as they can be tried without a container engine.
+@Suite("Deployment", .needs(.systemdAnalyze))
+struct DeploymentTests {
+  private static let examples = BuiltProducts.packageRoot + "/Examples/Deployment"
+
+  @Test("The unit is one that systemd accepts")
+  func unit() async throws {
+    let directory = try SharedDirectory()
+    let unit = try String(contentsOfFile: Self.examples + "/server.service", encoding: .utf8)
+    // The programs are not installed here.
+    let installed = unit.replacing("/usr/local/bin/postmortem", with: "/bin/true")
+    try installed.write(
+      toFile: directory.path + "/server.service", atomically: false, encoding: .utf8)
+    let tool = try #require(OutsideTool.systemdAnalyze.path)
+    let child = try await ChildProcess.run(
+      tool, ["verify", directory.path + "/server.service"], in: directory.path)
+    #expect(child.end.exitCode == 0 && child.standardError.isEmpty, "\(child.standardError)")
+  }
+
+  @Test(
+    "The unit's filter leaves the report",
+    arguments: [
+      ("null-read", SIGSEGV), ("abort", SIGABRT), ("stack-overflow", SIGSEGV),
+      ("fatal-error", SIGILL),
+    ])
+  func filter(_ kind: String, _ signal: Int32) async throws {
+    let unit = try String(contentsOfFile: Self.examples + "/server.service", encoding: .utf8)
+    // With an error number in place of the kill this would show little.
+    try #require(unit.contains("\nSystemCallFilter=@system-service\n"))
+    try #require(!unit.contains("SystemCallErrorNumber="))
+    let directory = try SharedDirectory()
+    let database = directory.path + "/database"
+    let python = try #require(OutsideTool.python3.path)
+    let script = BuiltProducts.packageRoot + "/Tests/Proofs/Servers/SystemServiceFilter.py"
+    let child = try await ChildProcess.run(
+      python,
+      [script, try BuiltProducts.besideTests("crash-lab"), kind, "--database", database],
+      in: directory.path)
+    #expect(child.end.signal == signal, "\(child.end) \(child.standardError)")
+    let processed = try processIntermediateDumps(database: database)
+    #expect(processed.map(\.outcome) == [.complete], "\(processed)")
+    #expect(processed.first?.summary?.signal == signal)
+  }
+}
