@@ -1,4 +1,5 @@
 // swift-tools-version: 6.3
+import Foundation
 import PackageDescription
 
 /// The settings of every Swift target.
@@ -13,8 +14,19 @@ let sharedSettings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// Whether the crash handler itself is built, or its interface alone.
+///
+/// A manifest sees the host and not the target, so that `POSTMORTEM_PLATFORM` decides where they differ:
+/// `unsupported` for Musl, `linux` for Linux with glibc from another system. Decision 59.
+#if os(Linux)
+  let isSupported = Context.environment["POSTMORTEM_PLATFORM"] != "unsupported"
+#else
+  let isSupported = Context.environment["POSTMORTEM_PLATFORM"] == "linux"
+#endif
+
 let package = Package(
   name: "swift-postmortem",
+  platforms: [.macOS(.v13)],
   products: [
     .library(name: "Postmortem", targets: ["Postmortem"]),
     .library(name: "PostmortemHandler", targets: ["PostmortemHandler"]),
@@ -269,4 +281,64 @@ where ![
   "CUploadTransfer", "FaultInjector",
 ].contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + sharedSettings
+}
+
+/// The files of each library module that need no Linux, for other systems; beside them the folder
+/// `Unsupported` has the rest of the module's interface.
+let portableSources = [
+  "CrashConverter": [
+    "Client/UserStreamDataSource.swift", "CrashConverterError.swift",
+    "History/RecentCrash.swift", "ProcessedDump.swift",
+  ],
+  "CrashHandler": [
+    "Capture/CallBit.swift", "CaptureLimits.swift", "CrashHandlerError.swift",
+    "HandledSignals.swift", "Handler.swift", "HandlerOptions.swift",
+    "Status/HandlerStatus.swift", "SystemCalls.swift",
+  ],
+  "CrashReportDatabase": [
+    "CrashReportDatabaseError.swift", "PruneCondition.swift", "ReportMetadata.swift",
+    "StoredAttachment.swift", "StoredReport.swift",
+  ],
+  "CrashReportUpload": [
+    "UploadCandidate.swift", "UploadError.swift", "UploadEvent.swift", "UploadOptions.swift",
+  ],
+  "HangDetection": [],
+  "IntermediateDump": [
+    "DumpDigest.swift", "LittleEndian.swift", "Reader/ClampedArithmetic.swift",
+    "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",
+    "SignalNames.swift",
+  ],
+  "PendingDumps": ["OutcomeCounters.swift"],
+  "Postmortem": [
+    "Handler+Processing.swift", "Postmortem.swift", "ProcessIntermediateDumps.swift",
+  ],
+  "ProcessSnapshot": ["Process/UserStream.swift"],
+]
+let wholeModules = ["MinimalCLI", "PostmortemHandler", "PostmortemUpload", "ReportingService"]
+let modulesWithOthers = [
+  "CrashConverter", "CrashHandler", "CrashReportDatabase", "CrashReportUpload", "HangDetection",
+  "Postmortem",
+]
+
+if isSupported {
+  for target in package.targets where modulesWithOthers.contains(target.name) {
+    target.exclude.append("Unsupported")
+  }
+} else {
+  package.products = package.products.filter { $0 is Product.Library }
+  package.targets = package.targets.filter {
+    portableSources[$0.name] != nil || wholeModules.contains($0.name)
+  }
+  let names = package.targets.map(\.name)
+  for target in package.targets {
+    target.dependencies = target.dependencies.filter { dependency in
+      if case .byNameItem(let name, _) = dependency { names.contains(name) } else { false }
+    }
+    guard let sources = portableSources[target.name] else { continue }
+    // Named one by one: files that are neither sources nor excluded are warned of.
+    let folder = Context.packageDirectory + "/Sources/" + target.name
+    target.exclude = (FileManager.default.subpaths(atPath: folder) ?? []).filter { file in
+      file.hasSuffix(".swift") && !sources.contains(file) && !file.hasPrefix("Unsupported/")
+    }
+  }
 }

@@ -2,7 +2,7 @@
 // earlier run left: `ReportingService DATABASE [URL]`. Docs/Upload.md names servers for the URL.
 //
 // It takes its orders from standard input: a word of work, `dump`, `hang` or `crash`.
-import Glibc
+import Foundation
 import Postmortem
 import PostmortemUpload
 

@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// The reason why the handler could not be started, or a dump not be taken.
 public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
@@ -18,6 +16,9 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
     public static let notStarted = Code(description: "the crash handler was not started")
     /// `POSTMORTEM_DISABLE` is set in the environment.
     public static let disabled = Code(description: "the crash handler is disabled")
+    /// The program was built for a system other than Linux with glibc.
+    public static let unsupportedPlatform = Code(
+      description: "crash handling is not supported here")
     /// A dump without a crash could not be taken or written.
     public static let dumpFailed = Code(description: "no dump was taken")
   }
@@ -44,7 +45,7 @@ public struct CrashHandlerError: Error, Sendable, Equatable, CustomStringConvert
   }
 
   public var description: String {
-    let reason = errno == 0 ? "" : unsafe " (\(String(cString: strerror(errno))))"
+    let reason = errno == 0 ? "" : " (\(systemErrorText(errno)))"
     return "\(code): \(context)\(reason)"
   }
 }

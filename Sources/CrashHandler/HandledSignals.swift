@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Signals that are crashes for the handler.
 ///
 /// ```swift
@@ -7,6 +5,8 @@ internal import Glibc
 /// options.signals.insert(.brokenPipe)
 /// options.signals.remove(.quit)
 /// ```
+///
+/// Numbers are Linux's on x86_64 and arm64, wherever the program is built.
 ///
 /// Source: signal(7), "Standard signals".
 public struct HandledSignals: OptionSet, Sendable {
@@ -18,29 +18,29 @@ public struct HandledSignals: OptionSet, Sendable {
   private init(_ signal: Int32) { rawValue = 1 << UInt64(signal - 1) }
 
   /// SIGABRT: `abort`, a failed assertion of C, an uncaught C++ exception.
-  public static let abort = HandledSignals(SIGABRT)
+  public static let abort = HandledSignals(6)
   /// SIGBUS: a page of a file that is not there any more, misaligned access.
-  public static let busError = HandledSignals(SIGBUS)
+  public static let busError = HandledSignals(7)
   /// SIGFPE: division by zero in C.
-  public static let arithmetic = HandledSignals(SIGFPE)
+  public static let arithmetic = HandledSignals(8)
   /// SIGILL: most traps of Swift on x86_64.
-  public static let illegalInstruction = HandledSignals(SIGILL)
+  public static let illegalInstruction = HandledSignals(4)
   /// SIGSEGV.
-  public static let segmentationFault = HandledSignals(SIGSEGV)
+  public static let segmentationFault = HandledSignals(11)
   /// SIGSYS: a system call that a seccomp filter traps.
-  public static let badSystemCall = HandledSignals(SIGSYS)
+  public static let badSystemCall = HandledSignals(31)
   /// SIGTRAP: traps of Swift on arm64, breakpoints without a debugger.
-  public static let trap = HandledSignals(SIGTRAP)
+  public static let trap = HandledSignals(5)
   /// SIGXCPU: the limit of processor time.
-  public static let processorTimeLimit = HandledSignals(SIGXCPU)
+  public static let processorTimeLimit = HandledSignals(24)
   /// SIGXFSZ: the limit of a file's size.
-  public static let fileSizeLimit = HandledSignals(SIGXFSZ)
+  public static let fileSizeLimit = HandledSignals(25)
   /// SIGQUIT, but where standard input is a terminal, at which it is a key.
-  public static let quit = HandledSignals(SIGQUIT)
+  public static let quit = HandledSignals(3)
   /// SIGPIPE: a write to a closed pipe or socket.
   ///
   /// Most servers ignore it, which this never undoes.
-  public static let brokenPipe = HandledSignals(SIGPIPE)
+  public static let brokenPipe = HandledSignals(13)
 
   /// Those that an instruction raises.
   public static let faults: HandledSignals = [

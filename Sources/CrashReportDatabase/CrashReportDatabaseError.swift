@@ -1,6 +1,3 @@
-internal import CSignalSafe
-internal import Glibc
-
 /// The error of every operation on a database.
 public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; an open set.
@@ -27,6 +24,9 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     public static let newReportLost = Code(description: "the new report's file is gone")
     /// The database has no report of this ID in the state that the operation needs.
     public static let noSuchReport = Code(description: "there is no such report")
+    /// The program was built for a system other than Linux with glibc.
+    public static let unsupportedPlatform = Code(
+      description: "crash reports are not supported here")
     /// The system refused; `errno` says why.
     public static let fileSystemError = Code(description: "file system error")
   }
@@ -43,32 +43,8 @@ public struct CrashReportDatabaseError: Error, Sendable, Equatable, CustomString
     self.errno = errno
   }
 
-  /// A system call that failed.
-  package init(systemCall context: String, errno: Int32) {
-    self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
-  }
-
   public var description: String {
     guard errno != 0 else { return "\(code): \(context)" }
     return "\(code): \(context): \(Self.text(errno))"
-  }
-
-  /// The text of strerror_r(3): strerror(3) shares a buffer between threads.
-  package static func text(_ errno: Int32) -> String {
-    var buffer = [CChar](repeating: 0, count: 128)
-    let failed = unsafe strerror_r(errno, &buffer, buffer.count)
-    guard failed == 0 else { return "errno \(errno)" }
-    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
-
-  private static func advice(_ errno: Int32) -> String {
-    switch errno {
-    case EACCES, EPERM:
-      " (give user \(pm_file_user()) read, write and search permission there, or choose another path)"
-    case EROFS: " (choose a path on a file system that is mounted for writing)"
-    case ENOSPC, EDQUOT: " (make room there, or choose another path)"
-    case ENAMETOOLONG: " (choose a shorter path)"
-    default: ""
-    }
   }
 }

@@ -35,6 +35,9 @@ public struct UploadDecision: Sendable, Equatable {
   }
   let kind: Kind
 
+  /// The longest delay, in seconds: a day.
+  static let longestDelay: Int64 = 24 * 3600
+
   /// Sends the report.
   ///
   /// - Parameter fields: in place of the candidate's; the minidump keeps its own annotations.
@@ -55,7 +58,7 @@ public struct UploadDecision: Sendable, Equatable {
   ///   - delay: in whole seconds, from one to a day.
   ///   - reason: for people, in the report's note.
   public static func delay(by delay: Duration, because reason: String) -> UploadDecision {
-    let seconds = min(max(1, delay.components.seconds), UploadVerdict.longestDelay)
+    let seconds = min(max(1, delay.components.seconds), Self.longestDelay)
     return UploadDecision(kind: .delay(seconds: seconds, reason))
   }
 }

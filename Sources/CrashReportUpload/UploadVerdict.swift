@@ -11,7 +11,7 @@ enum UploadVerdict: Sendable, Equatable {
   case skip(reason: String)
 
   /// The longest delay that a server may ask for, in seconds.
-  static let longestDelay: Int64 = 24 * 3600
+  static let longestDelay = UploadDecision.longestDelay
 
   /// Judges an answer.
   ///

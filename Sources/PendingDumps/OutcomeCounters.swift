@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The number of dumps and reports that this process wrote, made and sent since its launch, for metrics.
 ///
 /// ```swift
@@ -29,6 +27,8 @@ public struct OutcomeCounters: Sendable, Equatable {
   /// Reports that a server or a review refused for good.
   public package(set) var uploadsSkipped = 0
 
+  package init() {}
+
   /// All of them by name, in the order above; the names stay as they are.
   public var values: [(outcome: String, count: Int)] {
     [
@@ -37,14 +37,4 @@ public struct OutcomeCounters: Sendable, Equatable {
       ("uploads-delayed", uploadsDelayed), ("uploads-skipped", uploadsSkipped),
     ]
   }
-
-  /// As they are now.
-  package static var current: OutcomeCounters { counters.withLock { $0 } }
-
-  /// Counts one.
-  package static func count(_ outcome: WritableKeyPath<OutcomeCounters, Int>) {
-    counters.withLock { $0[keyPath: outcome] += 1 }
-  }
 }
-
-private let counters = Mutex(OutcomeCounters())

@@ -11,6 +11,7 @@ struct Layers: Decodable {
     let type: String
     let path: String?
     let dependencies: [Dependency]
+    let exclude: [String]
 
     /// Relative to the package's root.
     var directory: String { path ?? (type == "test" ? "Tests/" : "Sources/") + name }
@@ -41,13 +42,20 @@ struct Layers: Decodable {
   /// Reads the manifest, by `swift package dump-package`.
   static func ofPackage() async throws -> Layers { try await reading.value }
 
-  private static let reading = Task {
+  /// Reads what it declares for systems other than Linux with glibc.
+  static func ofOtherSystems() async throws -> Layers {
+    try await read(platform: "unsupported")
+  }
+
+  private static let reading = Task { try await read(platform: "linux") }
+
+  private static func read(platform: String) async throws -> Layers {
     let directory = try TemporaryDirectory()
     let dump = try await ChildProcess.run(
       "/usr/bin/env",
       [
-        "swift", "package", "--package-path", House.root, "--scratch-path",
-        directory.path + "/build", "dump-package",
+        "POSTMORTEM_PLATFORM=" + platform, "swift", "package", "--package-path", House.root,
+        "--scratch-path", directory.path + "/build", "dump-package",
       ], in: directory.path)
     guard dump.end.exitCode == 0 else { throw Unreadable(reason: dump.standardError) }
     return try JSONDecoder().decode(Layers.self, from: Data(dump.standardOutput.utf8))

@@ -8,10 +8,14 @@ enum PublicInterface {
   /// The modules that users import; all else reaches them by an exported import.
   static let products = ["Postmortem", "PostmortemHandler", "PostmortemUpload"]
 
+  /// The declarations of what Linux compiles.
   static func lines() throws -> [String] {
-    let files = try House.swiftFiles(in: "Sources").map {
-      (module: $0.module, tokens: SwiftTokens($0.text).tokens)
-    }
+    lines(
+      of: try House.swiftFiles(in: "Sources").filter { !$0.path.contains("/Unsupported/") })
+  }
+
+  static func lines(of sources: [House.File]) -> [String] {
+    let files = sources.map { (module: $0.module, tokens: SwiftTokens($0.text).tokens) }
     var lines: [String] = []
     var exported: [String: Set<String>] = [:]
     for file in files where products.contains(file.module) {

@@ -80,6 +80,20 @@ extension Handler {
   public var counters: OutcomeCounters { .current }
 }
 
+extension HandlerStatus.Finding {
+  /// For each thread that blocks faults.
+  package static func blocked(_ threads: [ThreadSignals]) -> [HandlerStatus.Finding] {
+    threads.compactMap { thread in
+      let blocked = thread.blocked.intersection(.faults)
+      guard !blocked.isEmpty else { return nil }
+      return HandlerStatus.Finding(
+        .blocked, threadID: thread.threadID,
+        "thread \(thread.threadID) ('\(thread.name)') blocks \(blocked.names): "
+          + "such a fault there kills the process without a dump")
+    }
+  }
+}
+
 /// The handler that a signal has; nil if it is the one expected.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
   var action = pm_signal_action()

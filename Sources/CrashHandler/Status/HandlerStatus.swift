@@ -46,17 +46,3 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       : findings.map(\.description).joined(separator: "\n")
   }
 }
-
-extension HandlerStatus.Finding {
-  /// For each thread that blocks faults.
-  package static func blocked(_ threads: [ThreadSignals]) -> [HandlerStatus.Finding] {
-    threads.compactMap { thread in
-      let blocked = thread.blocked.intersection(.faults)
-      guard !blocked.isEmpty else { return nil }
-      return HandlerStatus.Finding(
-        .blocked, threadID: thread.threadID,
-        "thread \(thread.threadID) ('\(thread.name)') blocks \(blocked.names): "
-          + "such a fault there kills the process without a dump")
-    }
-  }
-}

@@ -1,0 +1,26 @@
+internal import ProcessSnapshot
+
+/// The part of a dump that a `UserStreamDataSource` sees.
+public struct CrashedProcess: Sendable {
+  private let snapshot: ProcessSnapshot
+
+  init(_ snapshot: ProcessSnapshot) {
+    self.snapshot = snapshot
+  }
+
+  /// Process ID, in the process's own PID namespace; nil for a torn dump that lost it.
+  public var processID: UInt32? { snapshot.process.processID }
+  /// The signal; nil for a dump without a crash.
+  public var signal: Int32? { snapshot.exception?.signal }
+  /// The address of a fault; nil where the signal has none.
+  public var address: UInt64? { snapshot.exception?.address?.value }
+  /// The program's annotations, by name.
+  public var annotations: [String: String] { snapshot.annotations }
+
+  /// `count` bytes of the process's memory, extra memory and stacks for example.
+  ///
+  /// - Returns: nil unless all of them were captured.
+  public func bytes(at address: UInt64, count: Int) -> [UInt8]? {
+    snapshot.memory.bytes(at: Address(address), count: count).map { Array($0) }
+  }
+}

@@ -1,0 +1,38 @@
+package import CrashReport
+package import CrashReportDatabase
+internal import IntermediateDump
+package import ProcessSnapshot
+
+extension ProcessedDump.Summary {
+  init(of snapshot: ProcessSnapshot, _ facts: ReportFacts) {
+    program = facts.program
+    version = facts.version
+    signal = snapshot.request == nil ? snapshot.exception?.signal : nil
+    cause = facts.cause
+    message = facts.message
+    signature = facts.signature
+    place = facts.place
+    time = facts.time
+  }
+}
+
+extension ReportFacts {
+  /// Takes the facts of a snapshot.
+  ///
+  /// - Parameter facts: nil to leave out all for which stacks are walked.
+  package init(of snapshot: ProcessSnapshot, _ facts: CrashFacts?, isNamed: Bool) {
+    self.init()
+    let process = snapshot.process
+    program =
+      process.product ?? process.executablePath?.split(separator: "/").last.map { String($0) }
+    version = process.version
+    signal = facts?.signal
+    cause = facts?.cause
+    message = facts?.message
+    signature = facts?.signature
+    place = facts?.place
+    end = snapshot.end.map { _ in facts?.cause ?? "unknown" }
+    time = process.crashTime.map(Timestamp.init(nanoseconds:))
+    self.isNamed = isNamed
+  }
+}

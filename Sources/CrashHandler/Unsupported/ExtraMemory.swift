@@ -1,0 +1,11 @@
+/// Memory that no report holds, since there are none here.
+public enum ExtraMemory {
+  /// Keeps nothing.
+  ///
+  /// - Returns: whether the range is one that Linux takes.
+  @discardableResult
+  public static func add(_ range: UnsafeRawBufferPointer) -> Bool { unsafe !range.isEmpty }
+
+  /// Does nothing.
+  public static func remove(_ range: UnsafeRawBufferPointer) {}
+}

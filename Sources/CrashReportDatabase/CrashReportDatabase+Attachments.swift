@@ -1,0 +1,113 @@
+internal import Glibc
+public import IntermediateDump
+
+extension CrashReportDatabase {
+  /// The files that were copied into the database with a report, by name.
+  ///
+  /// They are deleted and pruned with the report, and count for its size.
+  ///
+  /// - Returns: an empty array also where there is no such report.
+  /// - Throws: `CrashReportDatabaseError` where the directory cannot be read.
+  public func attachments(
+    of id: ReportID
+  ) throws(CrashReportDatabaseError) -> [StoredAttachment] {
+    let all = try open().subdirectory(Self.attachmentsDirectory)
+    guard all.status(of: id.description)?.kind == .directory else { return [] }
+    let directory = try all.subdirectory(id.description)
+    var found: [StoredAttachment] = []
+    for name in try directory.names() where StoredAttachment.isSafe(name) {
+      guard let status = directory.status(of: name), status.kind == .regular else { continue }
+      found.append(
+        StoredAttachment(name: name, path: "\(directory.path)/\(name)", size: status.size))
+    }
+    return found.sorted { $0.name < $1.name }
+  }
+}
+
+extension CrashReportDatabase {
+  /// The outcome of a copy.
+  package struct AttachmentCopy: Sendable, Equatable {
+    /// Bytes that were copied, and bytes before them that were left out.
+    package let size: Int64
+    package let bytesOmitted: Int64
+  }
+
+  /// Copies a file beside a report, which need not exist yet.
+  ///
+  /// The copy is whole or missing, a power cut included. `prune` removes copies without a report.
+  ///
+  /// - Parameters:
+  ///   - path: absolute. Its last part must not be a symbolic link, which could be exchanged.
+  ///   - name: one of `StoredAttachment.names`.
+  ///   - limit: the most bytes; of a longer file the last ones, where a log has the crash.
+  ///   - user: with whose rights the file is opened; nil for those of this thread.
+  package func attach(
+    _ path: String, as name: String, to id: ReportID, limit: Int64,
+    asUser user: DatabaseOwner? = nil
+  ) throws(CrashReportDatabaseError) -> AttachmentCopy {
+    guard StoredAttachment.isSafe(name) else {
+      throw CrashReportDatabaseError(.invalidPath, "'\(name)' as the name of an attachment")
+    }
+    let source = try Self.openSource(path, asUser: user)
+    let all = try open().subdirectory(Self.attachmentsDirectory)
+    let directory = try all.subdirectory(id.description, create: true)
+    // Names with a dot in front are not listed, and are removed with the directory.
+    let file = try directory.createTemporary(".\(name)")
+    do throws(CrashReportDatabaseError) {
+      let copy = try Self.copy(source, to: file, limit: max(0, limit))
+      try file.synchronize()
+      _ = try directory.rename(file.name, to: directory, name, replacing: true)
+      try directory.synchronize()
+      try all.synchronize()
+      return copy
+    } catch {
+      try? directory.remove(file.name)
+      throw error
+    }
+  }
+
+  private static func openSource(
+    _ path: String, asUser user: DatabaseOwner?
+  ) throws(CrashReportDatabaseError) -> OpenFile {
+    guard let user else { return try openSource(path) }
+    let opened = try user.run { () -> Result<Int32, CrashReportDatabaseError> in
+      do throws(CrashReportDatabaseError) {
+        let file = try openSource(path)
+        let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else {
+          throw CrashReportDatabaseError(systemCall: "opening \(path)", errno: errno)
+        }
+        return .success(descriptor)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return OpenFile(descriptor: try opened.get(), path: path)
+  }
+
+  private static func openSource(_ path: String) throws(CrashReportDatabaseError) -> OpenFile {
+    guard path.hasPrefix("/"), !path.hasSuffix("/"), !path.utf8.contains(0),
+      let slash = path.lastIndex(of: "/")
+    else {
+      throw CrashReportDatabaseError(.invalidPath, "'\(path)' is not the absolute path of a file")
+    }
+    let directory = try Directory(path: slash == path.startIndex ? "/" : String(path[..<slash]))
+    return try directory.open(String(path[path.index(after: slash)...]))
+  }
+
+  private static func copy(
+    _ source: borrowing OpenFile, to file: borrowing OpenFile, limit: Int64
+  ) throws(CrashReportDatabaseError) -> AttachmentCopy {
+    // The size now: a log that grows meanwhile is not followed.
+    let size = try source.status().size
+    let start = max(0, size.clampedSubtracting(limit))
+    var done: Int64 = 0
+    while let left = Int(exactly: size &- start &- done), left > 0 {
+      let piece = try source.read(at: start &+ done, count: min(left, 256 << 10))
+      if piece.isEmpty { break }
+      try file.write(piece)
+      done &+= Int64(piece.count)
+    }
+    return AttachmentCopy(size: done, bytesOmitted: start)
+  }
+}

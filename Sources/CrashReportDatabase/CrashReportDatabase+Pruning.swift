@@ -1,0 +1,139 @@
+internal import Glibc
+public import IntermediateDump
+internal import PendingDumps
+
+extension CrashReportDatabase {
+  /// Removes the reports beyond a condition, pending ones too, and remains of dead processes:
+  /// half-written reports, metadata and attachments without a report.
+  ///
+  /// Remains are removed when they are three days old.
+  ///
+  /// - Returns: the removed reports, newest first. A report that could not be removed is not an error:
+  ///   the next call tries again.
+  /// - Throws: `CrashReportDatabaseError` only where the directories cannot be read.
+  ///
+  /// Source: Crashpad `client/prune_crash_reports.cc`, PruneCrashReportDatabase;
+  /// `client/crash_report_database_generic.cc`, CleanDatabase.
+  @discardableResult
+  public func prune(
+    _ condition: PruneCondition = PruneCondition()
+  ) throws(CrashReportDatabaseError) -> [StoredReport] {
+    var removed: [StoredReport] = []
+    for report in try excess(condition) {
+      if (try? delete(report.id)) == true { removed.append(report) }
+    }
+    try removeLeftovers()
+    return removed
+  }
+
+  /// The reports that `prune` would remove, newest first.
+  public func excess(
+    _ condition: PruneCondition = PruneCondition()
+  ) throws(CrashReportDatabaseError) -> [StoredReport] {
+    let attachments = try open().subdirectory(Self.attachmentsDirectory)
+    let sized = try reports().filter { $0.state != .new }.map { report in
+      (
+        report: report,
+        size: report.size.clampedAdding(
+          attachments.sizeOfFiles(in: report.id.description))
+      )
+    }
+    return condition.excess(among: sized, now: Int64(time(nil)))
+  }
+
+  /// Removes a pending or completed report with its metadata and attachments.
+  ///
+  /// Durably. A dump of it that is still pending becomes the same report again.
+  ///
+  /// - Returns: false if the database has no such report.
+  /// - Throws: `CrashReportDatabaseError` where the system refuses.
+  @discardableResult
+  public func delete(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
+    let database = try open()
+    var isFound = false
+    // In the order in which reports move, and the minidump first: the next prune removes the rest.
+    for state in [.pending, .completed] as [StoredReport.State] {
+      let directory = try database.subdirectory(state)
+      guard directory.status(of: StoredReport.fileName(id))?.kind == .regular else { continue }
+      isFound = true
+      try directory.remove(StoredReport.fileName(id))
+      try directory.remove(StoredReport.metadataName(id))
+      try directory.synchronize()
+    }
+    if isFound {
+      try database.subdirectory(Self.attachmentsDirectory).removeDirectory(id.description)
+    }
+    return isFound
+  }
+
+  /// The age of remains, in nanoseconds: younger ones may belong to a process at work.
+  static let leftoverAge: Int64 = 259_200_000_000_000
+
+  private func removeLeftovers() throws(CrashReportDatabaseError) {
+    let database = try open()
+    let oldest = SystemClock.now &- Self.leftoverAge
+    try removeOld(in: database.subdirectory(.new), before: oldest) {
+      $0.hasSuffix(".dmp") || $0.hasSuffix(".tmp")
+    }
+    for state in [.pending, .completed] as [StoredReport.State] {
+      let directory = try database.subdirectory(state)
+      try removeOld(in: directory, before: oldest) { name in
+        guard let id = StoredReport.id(metadataName: name) else { return false }
+        return directory.status(of: StoredReport.fileName(id)) == nil
+      }
+    }
+    let attachments = try database.subdirectory(Self.attachmentsDirectory)
+    for name in try attachments.names() {
+      guard let id = ReportID(name), id.description == name,
+        let status = attachments.status(of: name), status.kind == .directory,
+        status.changeTime < oldest, try report(id) == nil
+      else { continue }
+      try? attachments.removeDirectory(name)
+    }
+  }
+
+  /// Removes the regular files of a directory, and directories of such, that are remains and have not
+  /// changed since a time.
+  func removeOld(
+    in directory: borrowing Directory, before time: Int64, where isLeftover: (String) -> Bool
+  ) throws(CrashReportDatabaseError) {
+    for name in try directory.names() {
+      guard isLeftover(name), let status = directory.status(of: name),
+        max(status.modificationTime, status.changeTime) < time
+      else { continue }
+      switch status.kind {
+      case .regular: try? directory.remove(name)
+      // Of an uploader that was killed as it made its claim's directory.
+      case .directory: try? directory.removeDirectory(name)
+      default: continue
+      }
+    }
+  }
+}
+
+extension Directory {
+  /// Bytes of the regular files in a subdirectory; 0 where there is none.
+  func sizeOfFiles(in name: String) -> Int64 {
+    guard status(of: name)?.kind == .directory, let directory = try? subdirectory(name),
+      let names = try? directory.names()
+    else { return 0 }
+    return names.reduce(0) { sum, name in
+      guard let status = directory.status(of: name), status.kind == .regular else { return sum }
+      return sum.clampedAdding(max(0, status.size))
+    }
+  }
+
+  /// Removes a subdirectory and the files in it; a missing one is not an error.
+  ///
+  /// - Throws: also where it holds directories.
+  func removeDirectory(_ name: String) throws(CrashReportDatabaseError) {
+    guard status(of: name)?.kind == .directory else { return }
+    do {
+      let directory = try subdirectory(name)
+      for file in try directory.names() { try directory.remove(file) }
+    }
+    guard unsafe unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+      throw CrashReportDatabaseError(systemCall: "removing \(path)/\(name)", errno: errno)
+    }
+  }
+}

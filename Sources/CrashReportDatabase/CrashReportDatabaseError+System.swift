@@ -1,0 +1,28 @@
+internal import CSignalSafe
+internal import Glibc
+
+extension CrashReportDatabaseError {
+  /// A system call that failed.
+  package init(systemCall context: String, errno: Int32) {
+    self.init(.fileSystemError, context + Self.advice(errno), errno: errno)
+  }
+
+  /// The text of strerror_r(3): strerror(3) shares a buffer between threads.
+  package static func text(_ errno: Int32) -> String {
+    var buffer = [CChar](repeating: 0, count: 128)
+    let failed = unsafe strerror_r(errno, &buffer, buffer.count)
+    guard failed == 0 else { return "errno \(errno)" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  private static func advice(_ errno: Int32) -> String {
+    switch errno {
+    case EACCES, EPERM:
+      " (give user \(pm_file_user()) read, write and search permission there, or choose another path)"
+    case EROFS: " (choose a path on a file system that is mounted for writing)"
+    case ENOSPC, EDQUOT: " (make room there, or choose another path)"
+    case ENAMETOOLONG: " (choose a shorter path)"
+    default: ""
+    }
+  }
+}

@@ -1,0 +1,46 @@
+internal import CrashReportDatabase
+
+/// The reason why uploads could not be started, or not be made at all.
+///
+/// The failure of one upload is no error: an `UploadEvent` reports it, and it is tried again.
+public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kind of error; an open set.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    /// The text is no URL of http or https with a host.
+    public static let invalidURL = Code(description: "invalid URL")
+    /// A header's or field's name or value cannot be sent.
+    public static let invalidHeader = Code(description: "invalid header")
+    /// The database cannot be used.
+    public static let databaseUnusable = Code(description: "the database cannot be used")
+    /// The database has no such report, or the server has it already.
+    public static let noSuchReport = Code(description: "no such report to upload")
+    /// Another process, or another uploader of this one, is at work.
+    public static let uploaderBusy = Code(description: "another uploader is at work")
+    /// This uploader was started before.
+    public static let alreadyStarted = Code(description: "the uploader was started already")
+    /// The server did not answer; the context has the reason alone.
+    package static let noAnswer = Code(description: "no answer")
+    /// The task of the upload was cancelled.
+    static let cancelled = Code(description: "cancelled")
+  }
+
+  public let code: Code
+  /// The operation that failed, and a remedy where there is one.
+  public let context: String
+  /// The system's error number; 0 where the system had no part in it.
+  public let errno: Int32
+
+  package init(_ code: Code, _ context: String, errno: Int32 = 0) {
+    self.code = code
+    self.context = context
+    self.errno = errno
+  }
+
+  init(_ error: CrashReportDatabaseError) {
+    self.init(.databaseUnusable, error.description, errno: error.errno)
+  }
+
+  public var description: String { "\(code): \(context)" }
+}

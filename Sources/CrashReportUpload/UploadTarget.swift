@@ -1,0 +1,41 @@
+internal import Foundation
+internal import IntermediateDump
+
+/// The server and the options of uploads, checked once.
+package struct UploadTarget: Sendable {
+  let url: String
+  let options: UploadOptions
+  /// Scheme, host and port, for messages: a query may hold a key.
+  let place: String
+
+  package init(url text: String, options: UploadOptions) throws(UploadError) {
+    guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
+      scheme == "https" || scheme == "http", let host = url.host, !host.isEmpty,
+      URL(string: text) != nil
+    else {
+      throw UploadError(
+        .invalidURL, "give the server's URL as http://HOST/PATH or https://HOST/PATH")
+    }
+    for (name, value) in options.headers {
+      guard Self.isToken(name), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        throw UploadError(
+          .invalidHeader, "the header '\(name)' has a character that cannot be sent")
+      }
+      guard
+        !["content-type", "content-length", "transfer-encoding", "host"].contains(
+          name.lowercased())
+      else { throw UploadError(.invalidHeader, "the header \(name) is the uploader's own") }
+    }
+    self.url = text
+    self.options = options
+    place = "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "")
+  }
+
+  /// Source: RFC 9110, 5.6.2.
+  private static func isToken(_ name: String) -> Bool {
+    !name.isEmpty
+      && name.utf8.allSatisfy {
+        (0x21...0x7E).contains($0) && !"()<>@,;:\\\"/[]?={}".utf8.contains($0)
+      }
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// On macOS and with Musl a program compiles against the same interface, made of sources without Linux.
+///
+/// The proof `platforms` builds them.
+@Suite("Other systems")
+struct OtherSystemsTests {
+  private let layers: Layers
+
+  init() async throws { layers = try await Layers.ofOtherSystems() }
+
+  /// The files of the library modules that are compiled there.
+  private func files() throws -> [House.File] {
+    try layers.targets.filter(\.isSource).flatMap { target in
+      try House.swiftFiles(in: target.directory).filter { file in
+        !target.exclude.contains(String(file.path.dropFirst(target.directory.count + 1)))
+      }
+    }
+  }
+
+  @Test("The interface is that of Linux")
+  func sameInterface() throws {
+    let there = PublicInterface.lines(of: try files())
+    // Conformances to a protocol that no product exports.
+    let here = try PublicInterface.lines().filter { !$0.hasSuffix(": FieldValue") }
+    #expect(here.count > 400)
+    #expect(here.filter { !there.contains($0) } == [], "missing there")
+    #expect(there.filter { !here.contains($0) } == [], "only there")
+  }
+
+  @Test("Nothing of Linux, of C or of the newest macOS is imported, and no C is compiled")
+  func imports() throws {
+    let names = layers.targets.map(\.name)
+    for file in try files() {
+      #expect(
+        Layers.imports(in: file.text).allSatisfy { names.contains($0) || $0 == "Dispatch" },
+        "\(file.path)")
+    }
+    for target in layers.targets {
+      let contents = try FileManager.default.subpathsOfDirectory(
+        atPath: House.root + "/" + target.directory)
+      #expect(contents.contains { $0.hasSuffix(".swift") }, "\(target.name)")
+      #expect(!contents.contains { $0.hasSuffix(".c") || $0.hasSuffix(".h") || $0.hasSuffix(".S") })
+    }
+  }
+
+  @Test("The products are the three libraries")
+  func products() {
+    #expect(layers.products.map(\.name).sorted() == PublicInterface.products.sorted())
+  }
+
+  @Test("Each file of a folder Unsupported stands for files that Linux compiles")
+  func onlyThere() async throws {
+    for target in try await Layers.ofPackage().targets where target.isSource {
+      let folder = House.root + "/" + target.directory + "/Unsupported"
+      #expect(
+        FileManager.default.fileExists(atPath: folder) == target.exclude.contains("Unsupported"))
+    }
+  }
+}
