@@ -230,7 +230,8 @@ let package = Package(
         "ProcessSnapshot", "Server", "Stackwalk",
       ], path: "Tests/Proofs",
       exclude: [
-        "Safety/AllowedCalls.txt", "Safety/Poison", "Servers/SystemServiceFilter.py",
+        "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison",
+        "Servers/SystemServiceFilter.py",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
@@ -250,9 +251,9 @@ let package = Package(
     .testTarget(
       name: "CrashConverterTests",
       dependencies: [
-        "CrashConverter", "CrashReportDatabase", "CrashTestSupport", "DumpInspection",
-        "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps",
-        "ProcessSnapshot",
+        "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
+        "DumpInspection", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
+        "PendingDumps", "ProcessSnapshot",
       ], exclude: ["VersionBefore"]),
     // Makes extreme and damaged dumps, and reads, converts and prints each.
     .executableTarget(

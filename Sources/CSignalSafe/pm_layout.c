@@ -97,5 +97,11 @@ SAME(sizeof(struct stat), 128);
 SAME(offsetof(struct stat, st_nlink), 20);
 SAME(offsetof(ucontext_t, uc_mcontext.regs), PM_CONTEXT_REGISTERS);
 SAME(offsetof(ucontext_t, uc_mcontext.pc), PM_CONTEXT_REGISTERS + 32 * 8);
+SAME(offsetof(ucontext_t, uc_mcontext.sp), PM_CONTEXT_REGISTERS + 31 * 8);
+SAME(offsetof(ucontext_t, uc_mcontext.pstate) + 8, PM_CONTEXT_REGISTERS + PM_GENERAL_REGISTERS_SIZE);
 SAME(offsetof(ucontext_t, uc_mcontext.__reserved), PM_CONTEXT_FLOATING_POINT);
+SAME(FPSIMD_MAGIC, 0x46508001u);
+SAME(sizeof(struct fpsimd_context), 528);
+SAME(offsetof(struct fpsimd_context, vregs), 16);
+SAME(sizeof(siginfo_t), PM_CONTEXT_IN_FRAME);
 #endif

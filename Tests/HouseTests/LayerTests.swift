@@ -14,7 +14,7 @@ struct LayerTests {
             && file.path.hasPrefix(inner.directory + "/")
         }
       }
-      var used = try Layers.includes(in: target.directory)
+      var used = try Layers.includes(in: target)
       for file in files {
         used.formUnion(Layers.imports(in: file.text))
         if target.isSource {

@@ -109,13 +109,16 @@ struct Layers: Decodable {
     }
   }
 
-  /// The names of all headers that the C files of a directory include, which for a module's header is
+  /// The names of all headers that the C files of a target include, which for a module's header is
   /// the module's.
-  static func includes(in directory: String) throws -> Set<String> {
+  static func includes(in target: Target) throws -> Set<String> {
+    let directory = target.directory
     let root = House.root + "/" + directory
     var names: Set<String> = []
     for path in try FileManager.default.subpathsOfDirectory(atPath: root)
-    where path.hasSuffix(".c") || path.hasSuffix(".h") {
+    where (path.hasSuffix(".c") || path.hasSuffix(".h"))
+      && !target.exclude.contains(where: { path.hasPrefix($0 + "/") })
+    {
       let text = try House.text(directory + "/" + path)
       names.formUnion(text.matches(of: /#include "(\w+)\.h"/).map { String($0.1) })
     }

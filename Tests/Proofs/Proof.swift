@@ -73,6 +73,11 @@ extension Proof {
       suites: ["ReleaseTests"],
       full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),
     Proof(
+      name: "platforms",
+      summary:
+        "programs build without Linux; the arm64 code compiles, and its assembly runs emulated",
+      suites: ["UnsupportedBuildTests", "ARM64Tests"]),
+    Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
     Proof(

@@ -2,6 +2,11 @@
 #ifndef CSIGNALSAFE_H
 #define CSIGNALSAFE_H
 
+#include <stdint.h>
+#ifndef __GLIBC__
+#error "swift-postmortem handles crashes on Linux with glibc: with Musl, build with POSTMORTEM_PLATFORM=unsupported"
+#endif
+
 #include "pm_annotations.h"
 #include "pm_atomic.h"
 #include "pm_client.h"

@@ -12,12 +12,21 @@ public enum OutsideTool: String, Sendable {
   case openssl
   /// Of systemd; only looks at files.
   case systemdAnalyze = "systemd-analyze"
+  /// Runs a program of another architecture.
+  case arm64Emulator = "qemu-aarch64"
+  /// Of libc for arm64.
+  case arm64Headers = "/usr/aarch64-linux-gnu/include/ucontext.h"
+  /// The compiler's own library for arm64.
+  case arm64Compiler = "/usr/lib/gcc-cross/aarch64-linux-gnu/12/libgcc.a"
   /// Libraries to be preloaded.
   case jemalloc = "libjemalloc.so.2"
   case tcmalloc = "libtcmalloc_minimal.so.4"
 
   /// Its path; nil if it is not installed.
   public var path: String? {
+    if rawValue.hasPrefix("/") {
+      return FileManager.default.fileExists(atPath: rawValue) ? rawValue : nil
+    }
     if rawValue.contains(".so") { return libraryPath }
     let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     return directories.map { "\($0)/\(rawValue)" }
@@ -38,6 +47,9 @@ public enum OutsideTool: String, Sendable {
     switch self {
     case .objcopy: "binutils"
     case .systemdAnalyze: "systemd"
+    case .arm64Emulator: "qemu-user"
+    case .arm64Headers: "libc6-dev-arm64-cross"
+    case .arm64Compiler: "libgcc-12-dev-arm64-cross"
     case .jemalloc: "libjemalloc2"
     case .tcmalloc: "libtcmalloc-minimal4"
     default: rawValue
