@@ -98,7 +98,7 @@ struct ARM64Tests {
           .filter { !$0.contains("/Unsupported/") })
       #expect(!text.contains("warning:"), "\(module): \(text)")
     }
-    // What is planted for arm64 alone is found.
+    // A planted error that arm64 alone has is found.
     let planted = directory.path + "/planted.swift"
     try "func f() {\n#if arch(arm64)\n  let text: Int = \"\"\n#endif\n}\n".write(
       toFile: planted, atomically: false, encoding: .utf8)

@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// What a developer on macOS, or a build with Musl, compiles: here on Linux, told by the environment.
+/// The build of a developer on macOS, or with Musl: here on Linux, told by the environment.
 @Suite("Unsupported build")
 struct UnsupportedBuildTests {
   private let directory: SharedDirectory

@@ -61,7 +61,7 @@ static void handle(int number, void *information, void *context, uint64_t entry)
   CHECK(pm_context_signal_stack(context)->size == sizeof alternate);
   CHECK(!pm_context_is_on_signal_stack(context));
   const uint64_t *registers = pm_context_registers(context);
-  // What the context says of the masked signals is what the thread masked.
+  // The context has the signals that the thread masked.
   seen_mask = pm_context_signal_mask(context);
   if (kind == 1) {
     CHECK(number == SIGSEGV);
