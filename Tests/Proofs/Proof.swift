@@ -78,6 +78,10 @@ extension Proof {
         "programs build without Linux; the arm64 code compiles, and its assembly runs emulated",
       suites: ["UnsupportedBuildTests", "ARM64Tests"]),
     Proof(
+      name: "breakpad",
+      summary: "Breakpad's processor walks and names stacks by our text of symbols as we do",
+      suites: ["BreakpadTests", "BreakpadTextTests"]),
+    Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
     Proof(

@@ -7,19 +7,26 @@ enum SymbolsCommand: Subcommand {
   static let name = "symbols"
   static let summary = "keep the symbols of a build, by build ID"
   static let help = """
-    Writes the symbols and debug information of binaries as debug files, by build ID.
+    Writes the symbols and debug information of binaries by build ID, in the two forms that others read.
 
     Usage: postmortem symbols BINARY... -o DIR [--json]
 
-    DIR/.build-id/ab/cdef....debug is made for each binary: its symbol table and its debug information,
-    without code and data. Run it on the binaries of a build before they are stripped, and keep DIR; the
-    symbols of any number of builds lie beside each other. postmortem show --symbols DIR reads them, and
-    so do gdb (set debug-file-directory DIR), LLDB and debuginfod. Prints the path of each file.
+    For each binary are made:
+
+      DIR/.build-id/ab/cdef....debug  its symbol table and its debug information, without code and data.
+                                      postmortem show --symbols DIR reads it, and so do gdb (set
+                                      debug-file-directory DIR), LLDB and debuginfod.
+      DIR/NAME/DEBUGID/NAME.sym       Breakpad's text: functions, lines, inlined calls and call frame
+                                      information. DIR is the symbol store of minidump_stackwalk and of
+                                      Mozilla's and Sentry's processors.
+
+    Run it on the binaries of a build before they are stripped, and keep DIR; the symbols of any number of
+    builds lie beside each other. Prints the path of each file.
 
       -o DIR  the directory, made if it is not there
-      --json  print a JSON array of objects with binary, buildID and debugFile
+      --json  print a JSON array of objects with binary, buildID, debugFile, debugID and breakpadFile
 
-    Exit status: 0 if every binary has its file; 1 if one is stripped already, has no build ID, or cannot
+    Exit status: 0 if every binary has its files; 1 if one is stripped already, has no build ID, or cannot
     be read.
 
     """
@@ -29,6 +36,8 @@ enum SymbolsCommand: Subcommand {
     let binary: String
     let buildID: String
     let debugFile: String
+    let debugID: String
+    let breakpadFile: String
   }
 
   static func run(_ words: [String]) throws {
@@ -39,30 +48,44 @@ enum SymbolsCommand: Subcommand {
     }
     var entries: [Entry] = []
     // A mistake in one is found before anything is written.
-    for binary in arguments.operands { _ = try opened(binary) }
+    for binary in arguments.operands { _ = try read(binary) }
     for binary in arguments.operands {
-      let file = try opened(binary)
-      let path = "\(directory)/\(file.name)"
-      try makeDirectory((path as NSString).deletingLastPathComponent)
-      try OutputFile.replace(path) { descriptor throws(ToolError) in
-        do throws(StackwalkError) {
-          try file.write(to: descriptor, named: path)
-        } catch {
-          throw ToolError(path: error.path, error.reason)
-        }
+      let (file, breakpad) = try read(binary)
+      let entry = Entry(
+        binary: binary, buildID: file.buildID.hexadecimal, debugFile: "\(directory)/\(file.name)",
+        debugID: breakpad.debugID, breakpadFile: "\(directory)/\(breakpad.name)")
+      try write(to: entry.debugFile) { descriptor throws(StackwalkError) in
+        try file.write(to: descriptor, named: entry.debugFile)
       }
-      entries.append(
-        Entry(binary: binary, buildID: file.buildID.hexadecimal, debugFile: path))
+      try write(to: entry.breakpadFile) { descriptor throws(StackwalkError) in
+        let note = try breakpad.write(to: descriptor, named: entry.breakpadFile)
+        if let note { Terminal.printError("\(binary): \(note)") }
+      }
+      entries.append(entry)
     }
     guard !arguments.has("--json") else { return Terminal.print(try JSON.text(of: entries)) }
-    for entry in entries { Terminal.print(entry.debugFile + "\n") }
+    for entry in entries { Terminal.print("\(entry.debugFile)\n\(entry.breakpadFile)\n") }
   }
 
-  private static func opened(_ binary: String) throws(ToolError) -> DebugFile {
+  private static func read(_ binary: String) throws(ToolError) -> (DebugFile, BreakpadSymbols) {
     do throws(StackwalkError) {
-      return try DebugFile(of: binary)
+      return (try DebugFile(of: binary), try BreakpadSymbols(of: binary))
     } catch {
       throw ToolError(path: error.path, error.reason)
+    }
+  }
+
+  /// Writes a file in a directory that is made for it.
+  private static func write(
+    to path: String, _ contents: (Int32) throws(StackwalkError) -> Void
+  ) throws(ToolError) {
+    try makeDirectory((path as NSString).deletingLastPathComponent)
+    try OutputFile.replace(path) { descriptor throws(ToolError) in
+      do throws(StackwalkError) {
+        try contents(descriptor)
+      } catch {
+        throw ToolError(path: error.path, error.reason)
+      }
     }
   }
 

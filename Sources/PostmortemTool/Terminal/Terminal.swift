@@ -93,7 +93,7 @@ enum OutputFile {
     }
   }
 
-  /// The same for what a function writes.
+  /// The same for what a function writes; a regular file is open for reading too.
   static func replace(
     _ path: String, with contents: (Int32) throws(ToolError) -> Void
   ) throws(ToolError) {
@@ -101,7 +101,7 @@ enum OutputFile {
     let isThere = unsafe lstat(path, &status) == 0
     let isOther = isThere && status.st_mode & S_IFMT != S_IFREG
     let target = isOther ? path : "\(path).\(getpid()).tmp"
-    let flags = isOther ? O_WRONLY | O_TRUNC : O_WRONLY | O_CREAT | O_EXCL
+    let flags = isOther ? O_WRONLY | O_TRUNC : O_RDWR | O_CREAT | O_EXCL
     let descriptor = unsafe open(target, flags | O_CLOEXEC | O_NOCTTY, 0o666)
     guard descriptor >= 0 else { throw ToolError(path: path, ToolError.text(errno)) }
     if isThere, !isOther { fchmod(descriptor, status.st_mode & 0o777) }

@@ -17,7 +17,7 @@ final class DWARFUnitContent {
   /// Bytes that the places of functions take of the limit.
   private(set) var functionCost = 0
   /// Calls inlined into one another of which more are not shown: those of compilers end at some tens.
-  private static let maximumCalls = 256
+  static let maximumCalls = 256
 
   /// The attributes of an entry that name and place code.
   struct DIE {
@@ -159,7 +159,7 @@ final class DWARFUnitContent {
   }
 
   /// Skips everything below an entry.
-  private func skipChildren(
+  func skipChildren(
     of die: DIE, _ cursor: inout DWARFReader, _ limit: WorkLimit
   ) {
     if case .unitReference(let offset)? = die.sibling, let target = Int(exactly: offset),

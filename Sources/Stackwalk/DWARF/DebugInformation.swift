@@ -16,17 +16,17 @@ package final class DebugInformation: MemoryHolder {
     var isInlined: Bool
   }
 
-  private let sections: DWARFSections
-  private let ranges: DWARFRanges
+  let sections: DWARFSections
+  let ranges: DWARFRanges
   private let abbreviations: DWARFAbbreviationCache
-  private let limit: WorkLimit
-  private lazy var index = DWARFUnitIndex(ranges, abbreviations: abbreviations, limit: limit)
+  let limit: WorkLimit
+  private(set) lazy var index = DWARFUnitIndex(ranges, abbreviations: abbreviations, limit: limit)
   private var contents: [UInt64: DWARFUnitContent] = [:]
   private var lines: [UInt64: LineTable] = [:]
   /// Names of functions by the offset of their abstract entry.
   private var names: [UInt64: String] = [:]
   /// Bytes of `limit` that the three take.
-  private var cost = 0
+  private(set) var cost = 0
 
   /// Nil for a file without debug information.
   init?(of image: ELFImage, limit: WorkLimit) {
@@ -115,7 +115,7 @@ package final class DebugInformation: MemoryHolder {
   /// Finds the name of an entry along its references, possibly in another unit.
   ///
   /// A linkage name anywhere on the way wins over a plain one.
-  private func name(of die: DWARFUnitContent.DIE, in content: DWARFUnitContent) -> String? {
+  func name(of die: DWARFUnitContent.DIE, in content: DWARFUnitContent) -> String? {
     let key: UInt64? =
       switch die.origin {
       case .unitReference(let offset)?: content.unit.offset &+ offset
@@ -183,7 +183,7 @@ package final class DebugInformation: MemoryHolder {
     }
   }
 
-  private func compilationDirectory(of unit: DWARFUnit) -> String? {
+  func compilationDirectory(of unit: DWARFUnit) -> String? {
     guard let value = unit.compilationDirectory else { return nil }
     if case .text = value {
       guard let content = content(of: unit) else { return nil }
@@ -192,7 +192,7 @@ package final class DebugInformation: MemoryHolder {
     return text(value, in: unit, [])
   }
 
-  private func content(of unit: DWARFUnit) -> DWARFUnitContent? {
+  func content(of unit: DWARFUnit) -> DWARFUnitContent? {
     if let known = contents[unit.offset] { return known }
     let size = Int(clamping: unit.end &- unit.offset)
     guard limit.spend(size / 16), keep(size), let table = abbreviations.table(of: unit),
@@ -205,7 +205,7 @@ package final class DebugInformation: MemoryHolder {
     return content
   }
 
-  private func lineTable(of unit: DWARFUnit) -> LineTable? {
+  func lineTable(of unit: DWARFUnit) -> LineTable? {
     guard let offset = unit.lineOffset else { return nil }
     if let known = lines[offset] { return known }
     guard
@@ -239,7 +239,8 @@ struct AddressMap<Payload> {
     var payload: Payload
   }
 
-  private let entries: [Entry]
+  /// Sorted by start.
+  let entries: [Entry]
   /// The last address of each entry and all before it, which tells when to stop looking back.
   private let furthest: [Address]
 

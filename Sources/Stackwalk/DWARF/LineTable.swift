@@ -53,6 +53,49 @@ final class LineTable {
     return index >= sequence.lowerBound ? (index, sequence.lowerBound) : nil
   }
 
+  /// Visits the lines of a function's code in order: the same that `lineRow(at:from:)` finds, of which
+  /// neighbours are joined.
+  ///
+  /// - Parameter range: of the function; code without any line is left out.
+  func visitLines(in range: AddressRange, _ limit: WorkLimit, _ body: (AddressRange, Row) -> Void) {
+    let end = range.clampedEnd
+    var address = range.start
+    var last: Row?
+    var run: (start: Address, row: Row)?
+    func endRun(at place: Address) {
+      guard let (start, row) = run, start < place else { return }
+      body(AddressRange(from: start, to: place), row)
+      run = nil
+    }
+    while address < end, let sequence = sequences.innermost(containing: address),
+      var index = index(at: address)?.index, limit.spend(1)
+    {
+      // Rows at one address: the last counts, but for a line the ones before it do too.
+      while last == nil, index > sequence.payload.lowerBound,
+        rows[index - 1].address >= range.start
+      {
+        index -= 1
+      }
+      while index < sequence.payload.upperBound, address < end, limit.step() {
+        let row = rows[index]
+        index += 1
+        let next =
+          index < sequence.payload.upperBound ? rows[index].address : sequence.range.clampedEnd
+        if row.line != 0 { last = row }
+        guard next > address else { continue }
+        if let shown = last {
+          if run?.row.line != shown.line || run?.row.file != shown.file {
+            endRun(at: address)
+            run = (address, shown)
+          }
+        }
+        address = min(next, end)
+      }
+      guard index >= sequence.payload.upperBound else { break }
+    }
+    endRun(at: address)
+  }
+
   /// Finds the path of a file by its number.
   func path(of file: Int, directory: String?, sections: DWARFSections) -> String? {
     if let known = paths[file] { return known }

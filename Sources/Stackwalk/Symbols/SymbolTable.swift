@@ -15,6 +15,8 @@ package struct SymbolTable {
     var name: UInt32
     /// Higher for the better of two names for one address.
     package var rank: UInt8
+    /// False where the table does not tell the size.
+    var isMeasured = true
 
     /// False for a label.
     var isFunction: Bool { rank >= SymbolTable.functionRank }
@@ -138,6 +140,7 @@ package struct SymbolTable {
   private mutating func fillSizes(code: AddressSet) {
     for index in entries.indices where entries[index].size == 0 {
       let address = entries[index].address
+      entries[index].isMeasured = false
       if index + 1 < entries.count {
         entries[index].size = entries[index + 1].address.wrappedDistance(above: address)
       } else if let last = code.range(around: address)?.last,

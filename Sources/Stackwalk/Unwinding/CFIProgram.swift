@@ -9,7 +9,8 @@ struct CFIProgram {
   private static let maximumDepth = 64
 
   private let cie: CIE
-  private let target: Address
+  /// The address up to which instructions are run.
+  private var target: Address
   private var row: CFIRow
   private var initial: CFIRow?
   private var remembered: [CFIRow] = []
@@ -20,17 +21,50 @@ struct CFIProgram {
   /// Computes the rules at an address in the FDE's range; nil for damaged or unknown instructions.
   static func row(of fde: FDE, at target: Address, registerCount: Int) -> CFIRow? {
     var program = CFIProgram(of: fde, at: target, registerCount: registerCount)
-    guard program.run(fde.cie.instructions) else { return nil }
-    program.initial = program.row
-    program.remembered = []
-    program.origin = fde.origin
-    program.location = fde.range.start
-    guard program.run(fde.instructions), program.row.cfa != nil,
-      let register = Int(exactly: fde.cie.returnAddressRegister), register < registerCount
+    var instructions = fde.instructions
+    guard program.begin(fde), program.run(&instructions) else { return nil }
+    return program.finishedRow(fde)
+  }
+
+  /// Computes the rules of a whole FDE, range by range, up to damage.
+  ///
+  /// - Parameter body: gets nil for a range without rules.
+  static func visitRows(
+    of fde: FDE, registerCount: Int, _ limit: WorkLimit, _ body: (AddressRange, CFIRow?) -> Void
+  ) {
+    var program = CFIProgram(of: fde, at: fde.range.start, registerCount: registerCount)
+    guard program.begin(fde) else { return }
+    var instructions = fde.instructions
+    let end = fde.range.clampedEnd
+    var start = fde.range.start
+    while start < end, limit.spend(registerCount) {
+      program.target = start
+      guard program.run(&instructions) else { return }
+      let next = program.location > start ? min(program.location, end) : end
+      body(AddressRange(from: start, to: next), program.finishedRow(fde))
+      start = next
+    }
+  }
+
+  /// Runs the instructions that an FDE shares; false for damage.
+  private mutating func begin(_ fde: FDE) -> Bool {
+    var instructions = fde.cie.instructions
+    guard run(&instructions) else { return false }
+    initial = row
+    remembered = []
+    origin = fde.origin
+    location = fde.range.start
+    return true
+  }
+
+  private func finishedRow(_ fde: FDE) -> CFIRow? {
+    guard row.cfa != nil, let register = Int(exactly: fde.cie.returnAddressRegister),
+      register < row.rules.count
     else { return nil }
-    program.row.returnAddressRegister = register
-    program.row.isSignalFrame = fde.cie.isSignalFrame
-    return program.row
+    var row = row
+    row.returnAddressRegister = register
+    row.isSignalFrame = fde.cie.isSignalFrame
+    return row
   }
 
   private init(of fde: FDE, at target: Address, registerCount: Int) {
@@ -42,8 +76,7 @@ struct CFIProgram {
   }
 
   /// Stops at the first instruction for a later address than the target; false for damage.
-  private mutating func run(_ instructions: DWARFCursor) -> Bool {
-    var cursor = instructions
+  private mutating func run(_ cursor: inout DWARFCursor) -> Bool {
     while !cursor.isAtEnd {
       guard let instruction = cursor.read(UInt8.self) else { return false }
       let operand = UInt64(instruction & 0x3F)

@@ -62,6 +62,28 @@ final class CFITable {
     return row
   }
 
+  /// Visits the FDEs by address, those of `.eh_frame` first, without any that lies in another.
+  func visitDescriptions(_ body: (FDE) -> Void) {
+    var end: Address = 0
+    func visit(_ section: CFISection, _ position: UInt64) {
+      guard limit.spend(32), let fde = fde(section, position, source), !fde.range.isEmpty,
+        fde.range.start >= end
+      else { return }
+      end = fde.range.clampedEnd
+      body(fde)
+    }
+    let known = ehFrame?.positions ?? header.entries.map(\.fde)
+    for position in known { visit(.ehFrame, position) }
+    guard let debugFrame else { return }
+    end = 0
+    for position in debugFrame.positions {
+      guard let start = fde(.debugFrame, position, source)?.range.start,
+        ehFrame?.position(of: start) == nil
+      else { continue }
+      visit(.debugFrame, position)
+    }
+  }
+
   private func makeHeader(_ source: some CFISource) -> EHFrameHeader {
     guard let range = places.header else { return EHFrameHeader() }
     return EHFrameHeader(at: range.start.value, size: range.byteCount, from: source, limit)
@@ -109,15 +131,26 @@ extension CFITable {
   /// Takes `.eh_frame` of the file with code, `.debug_frame` of it or of its split debug file.
   convenience init(of files: SymbolFiles, _ limit: WorkLimit = WorkLimit()) {
     let debugFrame = files.all.lazy.compactMap { DebugSection(".debug_frame", of: $0, limit) }.first
+    self.init(of: files.image, debugFrame, limit)
+  }
+
+  /// Takes all of one file.
+  convenience init(of image: ELFImage, _ limit: WorkLimit) {
+    self.init(of: image, DebugSection(".debug_frame", of: image, limit), limit)
+  }
+
+  private convenience init(
+    of image: ELFImage?, _ debugFrame: DebugSection?, _ limit: WorkLimit
+  ) {
     var places = Places()
-    if let image = files.image {
+    if let image {
       let header = image.elf.segments.first { $0.type == ELFFile.exceptionFrameHeader }
       places.header = header.map { AddressRange(start: $0.address, byteCount: $0.fileSize) }
       let section = image.elf.section(named: ".eh_frame")
       places.ehFrame = section.map { AddressRange(start: $0.address, byteCount: $0.size) }
     }
     places.debugFrame = debugFrame.map { AddressRange(start: 0, byteCount: $0.size) }
-    self.init(places, from: FileCFI(image: files.image, debugFrame: debugFrame), limit)
+    self.init(places, from: FileCFI(image: image, debugFrame: debugFrame), limit)
   }
 
   /// Finds the header through the image's own program headers; nil unless all that it takes was

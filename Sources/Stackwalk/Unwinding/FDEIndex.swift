@@ -115,6 +115,9 @@ struct FDEIndex {
     entries.sort { $0.range.start < $1.range.start }
   }
 
+  /// The positions of all FDEs, by the addresses that they cover.
+  var positions: [UInt64] { entries.map(\.position) }
+
   /// Finds the position of the FDE that covers an address.
   func position(of address: Address) -> UInt64? {
     let index = entries.partitioningIndex { $0.range.start > address } - 1

@@ -1,0 +1,123 @@
+internal import ProcessSnapshot
+
+/// The records STACK CFI INIT and STACK CFI of a module.
+///
+/// A rule that has no expression ends the records before it: code that none describes is walked by other
+/// means, and no rule of the instruction before is taken for it.
+struct BreakpadFrames {
+  /// Records of one INIT, which are kept until its size is known.
+  private static let maximumRecords = 4096
+
+  let map: RegisterMap
+  let expressions: BreakpadExpression
+  let base: Address
+  let limit: WorkLimit
+
+  /// Nil for an architecture that the format has no registers for.
+  init?(of machine: BreakpadMachine, base: Address, _ limit: WorkLimit) {
+    guard let architecture = machine.architecture else { return nil }
+    map = RegisterMap(architecture)
+    expressions = BreakpadExpression(registers: machine.registers)
+    self.base = base
+    self.limit = limit
+  }
+
+  /// Writes the records of all functions.
+  func write(_ table: CFITable, to output: inout BreakpadOutput) {
+    var group = Group()
+    table.visitDescriptions { fde in
+      CFIProgram.visitRows(of: fde, registerCount: map.count, limit) { range, row in
+        guard let rules = row.flatMap(rules) else { return finish(&group, to: &output) }
+        add(rules, range, to: &group, &output)
+      }
+      finish(&group, to: &output)
+    }
+  }
+
+  /// An INIT record and those that follow it.
+  private struct Group {
+    var range: AddressRange?
+    var records: [String] = []
+    /// By column: the CFA, the return address, then the registers.
+    var rules: [String?] = []
+  }
+
+  private func name(_ column: Int) -> String {
+    column == 0 ? ".cfa" : column == 1 ? ".ra" : expressions.registers[column - 2]
+  }
+
+  /// Expresses all rules of a row; nil without a CFA or a return address.
+  private func rules(_ row: CFIRow) -> [String?]? {
+    guard let cfa = expressions.text(row.cfa) else { return nil }
+    let column = row.returnAddressRegister
+    let number = UInt64(column)
+    let address =
+      switch row.rules[column] {
+      // The outermost function: a return address of 0 ends the walk.
+      case .undefined: "0"
+      case .unspecified: column == map.linkRegister ? expressions.name(number) : nil
+      case let rule: expressions.text(rule, of: number)
+      }
+    guard let address else { return nil }
+    var rules: [String?] = [cfa, address]
+    for register in 0..<min(map.count, expressions.registers.count) {
+      let rule = row.rules[register]
+      guard register != column, expressions.name(UInt64(register)) != nil else {
+        rules.append(nil)
+        continue
+      }
+      let text = expressions.text(rule, of: UInt64(register))
+      // A saved register whose place cannot be told must not pass for an unchanged one.
+      if text == nil, rule != .unspecified, map.isPreserved(register) { return nil }
+      rules.append(rule == .sameValue ? nil : text)
+    }
+    return rules
+  }
+
+  private func add(
+    _ rules: [String?], _ range: AddressRange, to group: inout Group, _ output: inout BreakpadOutput
+  ) {
+    var changes: [String] = []
+    if let known = group.range, known.clampedEnd == range.start,
+      group.records.count < Self.maximumRecords
+    {
+      var isExpressible = true
+      for (column, rule) in rules.enumerated() where rule != group.rules[column] {
+        if let rule {
+          changes.append("\(name(column)): \(rule)")
+        } else if column > 1, map.isPreserved(column - 2) {
+          changes.append("\(name(column)): \(name(column))")
+        } else {
+          isExpressible = false
+        }
+      }
+      if isExpressible {
+        group.range = AddressRange(from: known.start, to: range.clampedEnd)
+        group.rules = rules
+        guard !changes.isEmpty else { return }
+        group.records.append(
+          "STACK CFI \(hexadecimal(range.start)) " + changes.joined(separator: " "))
+        return
+      }
+    }
+    finish(&group, to: &output)
+    group.range = range
+    group.rules = rules
+    group.records = [
+      rules.enumerated().compactMap { column, rule in rule.map { "\(name(column)): \($0)" } }
+        .joined(separator: " ")
+    ]
+  }
+
+  private func finish(_ group: inout Group, to output: inout BreakpadOutput) {
+    guard let range = group.range else { return }
+    let place = "\(hexadecimal(range.start)) \(String(range.byteCount, radix: 16))"
+    output.addLine("STACK CFI INIT \(place) \(group.records[0])")
+    for record in group.records.dropFirst() { output.addLine(record) }
+    group.range = nil
+  }
+
+  private func hexadecimal(_ address: Address) -> String {
+    String(address.wrappedDistance(above: base), radix: 16)
+  }
+}

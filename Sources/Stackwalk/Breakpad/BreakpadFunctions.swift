@@ -1,0 +1,100 @@
+internal import ProcessSnapshot
+
+/// The records FUNC, with lines and inlined calls, and PUBLIC of a module.
+///
+/// A function has the name that the report gives it: the symbol table's, else that of the debug information.
+struct BreakpadFunctions {
+  private let elf: ELFImage
+  private let information: DebugInformation?
+  private let table: SymbolTable
+  private let base: Address
+  private let limit: WorkLimit
+  private var claimed = ClaimedRanges()
+  private(set) var names: BreakpadNames
+
+  init(of image: ELFImage, base: Address, _ limit: WorkLimit) {
+    elf = image
+    information = DebugInformation(of: image, limit: limit)
+    table = SymbolTable(of: image.elf, limit)
+    self.base = base
+    self.limit = limit
+    names = BreakpadNames(limit)
+  }
+
+  /// Says which part cannot be read; nil where all can.
+  var note: String? { information?.note }
+
+  /// Writes the records of all functions.
+  mutating func write(to output: inout BreakpadOutput) {
+    for unit in 0..<(information?.unitCount ?? 0) { writeUnit(unit, to: &output) }
+    writeSymbols(to: &output)
+  }
+
+  private func hexadecimal(_ address: Address) -> String {
+    String(address.wrappedDistance(above: base), radix: 16)
+  }
+
+  private func hexadecimal(_ range: AddressRange) -> String {
+    "\(hexadecimal(range.start)) \(String(range.byteCount, radix: 16))"
+  }
+
+  // MARK: - Debug information
+
+  private mutating func writeUnit(_ unit: Int, to output: inout BreakpadOutput) {
+    guard let information else { return }
+    var batch: [AddressRange] = []
+    /// Numbers of files by those of the unit.
+    var files: [UInt16: Int] = [:]
+    for part in information.functions(ofUnit: unit) {
+      guard part.range.start >= batch.last?.clampedEnd ?? 0, !claimed.overlaps(part.range),
+        limit.spend(16), limit.take(2 * MemoryLayout<AddressRange>.stride)
+      else { continue }
+      batch.append(part.range)
+      let name =
+        table.entry(containing: part.range.start).flatMap { table.name(of: $0, in: elf.elf) }
+        ?? information.name(of: part)
+      output.addLine("FUNC \(hexadecimal(part.range)) 0 \(BreakpadNames.demangled(name))")
+      var names = self.names
+      self.names = BreakpadNames(limit)
+      func number(_ file: UInt16?) -> Int {
+        if let file, let known = files[file] { return known }
+        let number = names.number(
+          ofFile: file.flatMap { information.path(of: $0, for: part) })
+        if let file { files[file] = number }
+        return number
+      }
+      information.visitInlinedCalls(of: part) { call in
+        let ranges = call.ranges.map(hexadecimal).joined(separator: " ")
+        let origin = names.number(ofFunction: call.name)
+        output.addLine("INLINE \(call.depth) \(call.line) \(number(call.file)) \(origin) \(ranges)")
+      }
+      information.visitLines(of: part) { range, row in
+        output.addLine("\(hexadecimal(range)) \(row.line) \(number(row.file))")
+      }
+      self.names = names
+    }
+    claimed.add(batch)
+  }
+
+  // MARK: - Symbol table
+
+  /// Writes symbols that no debug information describes: a function of known size is one without lines, and
+  /// what has no size is public.
+  private mutating func writeSymbols(to output: inout BreakpadOutput) {
+    var end: Address = 0
+    for entry in table.entries {
+      guard limit.spend(16), entry.address >= end, !claimed.contains(entry.address),
+        let name = table.name(of: entry, in: elf.elf)
+      else { continue }
+      let range = AddressRange(start: entry.address, byteCount: entry.size)
+      guard entry.isFunction, entry.isMeasured, entry.size > 0, range.byteCount == entry.size,
+        !claimed.overlaps(range)
+      else {
+        output.addLine("PUBLIC \(hexadecimal(entry.address)) 0 \(BreakpadNames.demangled(name))")
+        continue
+      }
+      end = range.clampedEnd
+      output.addLine("FUNC \(hexadecimal(range)) 0 \(BreakpadNames.demangled(name))")
+    }
+  }
+}

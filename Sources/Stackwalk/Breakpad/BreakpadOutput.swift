@@ -1,0 +1,97 @@
+internal import Glibc
+
+/// Text on its way to a file, in pieces of 256 KiB.
+///
+/// Keeps the first failure; what comes after it is dropped.
+struct BreakpadOutput {
+  private static let pieceSize = 1 << 18
+
+  private let descriptor: Int32
+  private let target: String
+  /// A longer text is cut at a line.
+  private let maximumSize: Int
+  private var buffer: [UInt8] = []
+  /// Bytes in the file.
+  private var written = 0
+  private var failure: StackwalkError?
+  /// True once a line did not fit.
+  private(set) var isCut = false
+
+  /// Begins an empty text.
+  ///
+  /// - Parameters:
+  ///   - descriptor: a regular file, open for reading and writing.
+  ///   - target: its path, for errors.
+  ///   - maximumSize: in bytes.
+  init(to descriptor: Int32, named target: String, maximumSize: Int) {
+    self.descriptor = descriptor
+    self.target = target
+    self.maximumSize = maximumSize
+  }
+
+  /// Adds a line, and the line feed.
+  mutating func addLine(_ line: String) {
+    guard !isCut, written + buffer.count + line.utf8.count < maximumSize else {
+      isCut = true
+      return
+    }
+    buffer += line.utf8
+    buffer.append(0x0A)
+    if buffer.count >= Self.pieceSize { flush() }
+  }
+
+  private mutating func flush() {
+    write(buffer, at: written)
+    written += buffer.count
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes what is left, with a text in front, whose lines are known only now.
+  ///
+  /// - Throws: `StackwalkError` with the errno of the first failure.
+  mutating func finish(after header: [UInt8]) throws(StackwalkError) {
+    flush()
+    // From the end, so that nothing is overwritten that is still to be moved.
+    var end = written
+    while failure == nil, end > 0 {
+      let start = max(0, end - Self.pieceSize)
+      write(read(at: start, count: end - start), at: start + header.count)
+      end = start
+    }
+    write(header, at: 0)
+    if let failure { throw failure }
+  }
+
+  private mutating func write(_ bytes: [UInt8], at offset: Int) {
+    var done = 0
+    while failure == nil, done < bytes.count {
+      let result = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe pwrite(
+          descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset + done))
+      }
+      if result < 0, errno == EINTR { continue }
+      guard result > 0 else {
+        failure = StackwalkError(.cannotWrite, path: target, errno: errno)
+        return
+      }
+      done += result
+    }
+  }
+
+  private mutating func read(at offset: Int, count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+        unsafe pread(descriptor, buffer.baseAddress! + done, count - done, off_t(offset + done))
+      }
+      if result < 0, errno == EINTR { continue }
+      guard result > 0 else {
+        failure = StackwalkError(.cannotWrite, path: target, errno: errno)
+        break
+      }
+      done += result
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,87 @@
+internal import Glibc
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// Breakpad's text form of a binary's symbols: functions, lines, inlined calls and call frame information.
+///
+/// Written in pieces; the memory is bounded by `WorkLimit`, the work by the size of the binary. The same
+/// binary gives the same bytes.
+///
+/// Source: Breakpad's docs/symbol_files.md.
+package struct BreakpadSymbols {
+  /// Bytes of memory that the readers may keep.
+  private static let maximumBytes = 384 << 20
+  /// The text of a binary of one byte more may be so many bytes longer.
+  private static let growth = 16
+
+  private let image: ELFImage
+  private let base: Address
+  private let machine: BreakpadMachine
+  private let moduleName: String
+
+  /// The binary's build ID, never empty.
+  package let buildID: [UInt8]
+
+  /// Plans the text.
+  ///
+  /// - Throws: `StackwalkError` if the binary cannot be read, has no build ID, or neither symbols nor
+  ///   debug information.
+  package init(of path: String) throws(StackwalkError) {
+    image = try ELFImage(path: path)
+    buildID = image.elf.buildID
+    guard buildID.count > 1 else { throw StackwalkError(.noBuildID, path: path) }
+    guard image.hasSymbolTable || image.hasDebugInformation else {
+      throw StackwalkError(.noSymbols, path: path)
+    }
+    guard let base = image.elf.firstAddress,
+      let machine = image.elf.file.bytes(at: 18, count: 2)?.littleEndian(at: 0, as: UInt16.self)
+    else { throw StackwalkError(.notELF, path: path) }
+    self.base = base
+    self.machine = BreakpadMachine(elfMachine: machine)
+    moduleName = BreakpadNames.line(Self.moduleName(path))
+  }
+
+  /// The name that a dump gives the module: that of the file behind links.
+  private static func moduleName(_ path: String) -> String {
+    guard let resolved = unsafe realpath(path, nil) else {
+      return path.split(separator: "/").last.map { String($0) } ?? path
+    }
+    defer { unsafe free(resolved) }
+    return unsafe String(cString: resolved).split(separator: "/").last.map { String($0) } ?? path
+  }
+
+  /// The build ID as Breakpad's processors look for it: the first 16 bytes as a GUID of little-endian
+  /// fields, and an age of 0.
+  package var debugID: String {
+    let bytes = Array((buildID + [UInt8](repeating: 0, count: 16)).prefix(16))
+    let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)
+    return order.map { bytes[$0] }.hexadecimal.uppercased() + "0"
+  }
+
+  /// The path below a directory of symbols.
+  package var name: String { "\(moduleName)/\(debugID)/\(moduleName).sym" }
+
+  /// Writes the text to an empty regular file that is open for reading and writing.
+  ///
+  /// - Returns: the reason why records are missing; nil where none is.
+  /// - Throws: `StackwalkError` with the errno.
+  package func write(to descriptor: Int32, named target: String) throws(StackwalkError) -> String? {
+    let size = Int(clamping: min(image.elf.file.size, 1 << 40))
+    let limit = WorkLimit(
+      steps: WorkLimit.maximumSteps + 64 * size, bytes: Self.maximumBytes)
+    var output = BreakpadOutput(
+      to: descriptor, named: target, maximumSize: (16 << 20) + Self.growth * size)
+    var functions = BreakpadFunctions(of: image, base: base, limit)
+    functions.write(to: &output)
+    if let frames = BreakpadFrames(of: machine, base: base, limit) {
+      frames.write(CFITable(of: image, limit), to: &output)
+    }
+    let header =
+      "MODULE Linux \(machine.name) \(debugID) \(moduleName)\n"
+      + "INFO CODE_ID \(buildID.hexadecimal.uppercased())\n"
+    try output.finish(after: Array((header + functions.names.records).utf8))
+    let cut = output.isCut ? "its symbols are too long for its size" : nil
+    let notes = [functions.note, limit.note, cut].compactMap(\.self)
+    return notes.isEmpty ? nil : notes.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,49 @@
+internal import ProcessSnapshot
+
+/// Addresses that functions were written for, 16 to 32 bytes a function.
+///
+/// Ranges come in sorted batches; lists of like size are merged, so that there are few.
+struct ClaimedRanges {
+  /// Each sorted and without overlaps; no two overlap.
+  private var runs: [[AddressRange]] = []
+
+  /// Tells whether a range overlaps one of them.
+  func overlaps(_ range: AddressRange) -> Bool {
+    runs.contains { run in
+      let index = run.partitioningIndex { $0.clampedEnd > range.start }
+      return index < run.count && run[index].start < range.clampedEnd
+    }
+  }
+
+  func contains(_ address: Address) -> Bool {
+    overlaps(AddressRange(start: address, byteCount: 1))
+  }
+
+  /// Adds a sorted batch that overlaps none of them.
+  mutating func add(_ batch: [AddressRange]) {
+    var batch = batch
+    while let last = runs.last, last.count <= 2 * batch.count {
+      runs.removeLast()
+      batch = Self.merged(last, batch)
+    }
+    if !batch.isEmpty { runs.append(batch) }
+  }
+
+  private static func merged(_ left: [AddressRange], _ right: [AddressRange]) -> [AddressRange] {
+    var result: [AddressRange] = []
+    result.reserveCapacity(left.count + right.count)
+    var (index, other) = (0, 0)
+    while index < left.count || other < right.count {
+      if other == right.count
+        || (index < left.count && left[index].start < right[other].start)
+      {
+        result.append(left[index])
+        index += 1
+      } else {
+        result.append(right[other])
+        other += 1
+      }
+    }
+    return result
+  }
+}

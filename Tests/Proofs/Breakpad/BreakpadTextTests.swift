@@ -1,0 +1,110 @@
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+/// Breakpad's text of whole programs, address by address: against our own reader, and llvm-symbolizer.
+@Suite(
+  "Breakpad's text of symbols, address by address", .serialized,
+  .enabled("PyPI's symbolic 8.8.0 and 12.12.0, as .ci/run installs them") {
+    try await BreakpadProcessor.isWanted()
+  })
+struct BreakpadTextTests {
+  @Test("crash-lab", arguments: [BuildConfiguration.asTested, .release])
+  func crashLab(_ configuration: BuildConfiguration) async throws {
+    let path = try await BuiltProducts.shared.executable("crash-lab", configuration)
+    let directory = try TemporaryDirectory()
+    let store = try await BreakpadTests.symbols(of: [path], in: directory.path)
+    let text = try #require(store[path])
+    let addresses = try Self.addresses(of: path, step: configuration == .asTested ? 397 : 97)
+    let read = try await BreakpadProcessor.calls(
+      at: addresses.map(\.place), in: text, withInlines: true, directory: directory.path)
+    try Self.compare(read, addresses, path)
+    try await Self.compareWithLLVM(read, addresses, path, directory.path)
+  }
+
+  /// An address of the file's own numbering, and from the module's start.
+  private struct Sample {
+    let address: UInt64
+    let place: UInt64
+  }
+
+  /// Some addresses of each function.
+  private static func addresses(of path: String, step: UInt64) throws -> [Sample] {
+    let elf = try ELFFile(path: path)
+    let firstAddress = elf.firstAddress
+    let first = try #require(firstAddress).value
+    var samples: [Sample] = []
+    for entry in SymbolTable(of: elf).entries where entry.size > 0 && entry.rank >= 4 {
+      let start = entry.address.value
+      samples += stride(from: start, to: start + min(entry.size, 1 << 14), by: Int(step)).map {
+        Sample(address: $0, place: $0 - first)
+      }
+    }
+    return samples
+  }
+
+  private static func compare(
+    _ read: [[BreakpadProcessor.Call]], _ samples: [Sample], _ path: String
+  ) throws {
+    let elf = try ELFFile(path: path)
+    let (firstAddress, buildID) = (elf.firstAddress, elf.buildID)
+    let first = try #require(firstAddress)
+    let module = ModuleSnapshot(address: first, size: .max >> 1, path: path, buildID: buildID)
+    let source = SymbolSource()
+    var differences: [String] = []
+    var (lines, inlined) = (0, 0)
+    for (sample, theirs) in zip(samples, read) {
+      let frame = StackFrame(
+        address: Address(sample.address), isReturnAddress: false, trust: .context)
+      let ours = source.frames(at: frame, in: module).map {
+        BreakpadProcessor.Call(
+          function: $0.symbol?.name ?? "", file: $0.sourceLocation?.file ?? "",
+          line: $0.sourceLocation?.line ?? 0)
+      }
+      lines += ours.filter { $0.line > 0 }.count
+      inlined += ours.count - 1
+      // Without a line the text has no file.
+      let expected = ours.map { call in
+        var call = call
+        if call.line == 0 { call.file = "" }
+        return call
+      }
+      if theirs != expected {
+        let place = String(sample.address, radix: 16)
+        differences.append("0x\(place):\n  ours \(expected)\n  text \(theirs)")
+      }
+    }
+    print(
+      "\(path): \(samples.count) addresses, \(lines) lines, \(inlined) inlined, \(differences.count) different"
+    )
+    #expect(
+      differences.isEmpty, "\(differences.count): \(differences.prefix(20).joined(separator: "\n"))"
+    )
+    #expect(lines > 1000 && inlined > 100)
+  }
+
+  /// Compares files and lines where all are known; llvm-symbolizer tells none for code without a line.
+  private static func compareWithLLVM(
+    _ read: [[BreakpadProcessor.Call]], _ samples: [Sample], _ path: String, _ directory: String
+  ) async throws {
+    let expected = try await LLVMSymbolizer.frames(
+      at: samples.map(\.address), of: path, directory: directory)
+    var differences: [String] = []
+    var count = 0
+    for (theirs, (sample, calls)) in zip(expected, zip(samples, read))
+    where theirs.allSatisfy({ $0.line > 0 }) {
+      count += 1
+      if calls.map({ "\($0.file):\($0.line)" }) != theirs.map({ "\($0.file):\($0.line)" }) {
+        let place = String(sample.address, radix: 16)
+        differences.append("0x\(place):\n  LLVM \(theirs)\n  text \(calls)")
+      }
+    }
+    print("\(path): \(count) addresses against llvm-symbolizer, \(differences.count) different")
+    #expect(
+      differences.isEmpty, "\(differences.count): \(differences.prefix(20).joined(separator: "\n"))"
+    )
+    #expect(count > 1000)
+  }
+}
