@@ -34,5 +34,6 @@ extension ReportFacts {
     end = snapshot.end.map { _ in facts?.cause ?? "unknown" }
     time = process.crashTime.map(Timestamp.init(nanoseconds:))
     self.isNamed = isNamed
+    details = ReportDetails(of: snapshot, facts)
   }
 }
