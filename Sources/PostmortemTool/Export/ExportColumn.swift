@@ -41,7 +41,7 @@ struct ExportColumn {
   /// Grows when a column changes its meaning or goes; not when one is added at the end.
   static let schemaVersion: Int64 = 1
 
-  /// In the order of a line. Columns are only ever added, at the end.
+  /// The columns in the order of a line; others are only ever added, at the end.
   static let all: [ExportColumn] = [
     ExportColumn("schema", .integer, isOptional: false, "version of this table") { _ in
       .integer(schemaVersion)

@@ -15,11 +15,21 @@ struct ExportedReport {
   let failure: String?
 
   init(_ file: ReportFile, _ facts: ReportFacts?, failure: String? = nil) {
-    id = file.id
-    state = file.state
+    self.init(
+      id: file.id, state: file.state, modificationTime: file.status.modificationTime, facts,
+      failure: failure)
+  }
+
+  /// - Parameter modificationTime: of the minidump, in nanoseconds since 1970.
+  init(
+    id: ReportID, state: StoredReport.State, modificationTime: Int64, _ facts: ReportFacts?,
+    failure: String? = nil
+  ) {
+    self.id = id
+    self.state = state
     // A clock before 1970 is none, and some databases have no such times.
     let known = facts?.time.flatMap { $0.nanoseconds > 0 ? $0 : nil }
-    time = known ?? Timestamp(nanoseconds: max(0, file.status.modificationTime))
+    time = known ?? Timestamp(nanoseconds: max(0, modificationTime))
     isTimeKnown = known != nil
     self.facts = facts ?? ReportFacts()
     details = facts?.details ?? ReportDetails()
