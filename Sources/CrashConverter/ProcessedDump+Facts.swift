@@ -34,6 +34,8 @@ extension ReportFacts {
     end = snapshot.end.map { _ in facts?.cause ?? "unknown" }
     time = process.crashTime.map(Timestamp.init(nanoseconds:))
     self.isNamed = isNamed
-    details = ReportDetails(of: snapshot, facts)
+    var details = ReportDetails(of: snapshot, facts)
+    details.isCut = isTooLong
+    self.details = details
   }
 }

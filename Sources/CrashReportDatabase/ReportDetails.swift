@@ -83,7 +83,7 @@ package struct ReportDetails: Sendable, Equatable {
   /// False for a dump that was cut off.
   package var isComplete = true
   /// True if a text was cut, or fields left out, for want of room.
-  package private(set) var isCut = false
+  package var isCut = false
   /// The innermost calls of the program's own code.
   package var ownFrames: [String] = []
   /// The innermost calls of the crashing thread.

@@ -45,6 +45,11 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   private static let noText = UInt16.max
   private static let noTime = Int64.min
 
+  /// True if a record does not hold all texts whole.
+  package var isTooLong: Bool {
+    Self.texts.contains { self[keyPath: $0].map { $0.utf8.count > Self.maximumTextSize } ?? false }
+  }
+
   func append(to bytes: inout [UInt8]) {
     bytes.append(littleEndian: time?.nanoseconds ?? Self.noTime)
     bytes.append(isNamed ? 1 : 0)
