@@ -181,7 +181,8 @@ let package = Package(
       dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"],
       exclude: ["VersionBefore"]),
     .testTarget(
-      name: "StackwalkTests", dependencies: ["CrashTestSupport", "ProcessSnapshot", "Stackwalk"]),
+      name: "StackwalkTests",
+      dependencies: ["CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
     .testTarget(
       name: "CrashReportTests",
       dependencies: [
