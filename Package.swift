@@ -231,7 +231,7 @@ let package = Package(
         "ProcessSnapshot", "Server", "Stackwalk",
       ], path: "Tests/Proofs",
       exclude: [
-        "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison",
+        "Export/Queries.py", "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison",
         "Servers/SystemServiceFilter.py",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.

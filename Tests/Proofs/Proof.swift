@@ -85,6 +85,11 @@ extension Proof {
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
     Proof(
+      name: "export",
+      summary: "databases and collectors read exports, and the documented queries are right",
+      suites: ["ExportTests"],
+      full: .environment(name: "POSTMORTEM_EXPORT_REPORTS", value: "200000")),
+    Proof(
       name: "hostile",
       summary:
         "no dump or file ends what reads it or takes memory without bound, nor a start twice",

@@ -85,7 +85,15 @@ struct Signature: Sendable {
     let own = frames.first(where: isOwn)
     let isTelling = own?.function.map { !SignatureName($0).isEntry } ?? false
     let frame = isTelling ? own : thrown.first(where: isOwn) ?? own
-    guard let frame, let function = frame.function else { return nil }
+    guard let frame, frame.function != nil else { return nil }
+    return line(of: frame)
+  }
+
+  /// Such as "Basket.firstItem(of:) at main.swift:28"; "libshop.so+0x1234" where there is no name.
+  func line(of frame: StackFrame) -> String {
+    guard let function = frame.function else {
+      return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description
+    }
     let name = FunctionName.short(function)
     guard let location = frame.sourceLocation else { return name }
     let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
