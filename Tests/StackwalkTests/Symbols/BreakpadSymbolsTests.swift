@@ -140,7 +140,7 @@ struct BreakpadSymbolsTests {
       }
     }
     #expect(text.contains(/\nFUNC [0-9a-f]+ [0-9a-f]+ 0 main\n/))
-    #expect(text.contains(/\nPUBLIC [0-9a-f]+ 0 /))
+    #expect(text.contains(/\nPUBLIC [0-9a-f]+ 0 \S/))
   }
 
   @Test("DWARF's expressions as postfix ones, or not at all")
