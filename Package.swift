@@ -116,8 +116,8 @@ let package = Package(
     .target(
       name: "CrashReportUpload",
       dependencies: [
-        "CUploadTransfer", "CrashReportDatabase", "IntermediateDump", "Minidump", "PendingDumps",
-        "ProcessSnapshot", "Stackwalk",
+        "CUploadTransfer", "CrashReport", "CrashReportDatabase", "IntermediateDump", "Minidump",
+        "PendingDumps", "ProcessSnapshot", "Stackwalk",
       ]),
     // The library of programs that upload their reports.
     .target(
@@ -247,7 +247,8 @@ let package = Package(
     .testTarget(
       name: "CrashReportUploadTests",
       dependencies: [
-        "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport", "IntermediateDump",
+        "CrashReport", "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport",
+        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
       ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",

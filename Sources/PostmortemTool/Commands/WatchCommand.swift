@@ -16,7 +16,7 @@ enum WatchCommand: Subcommand {
     Waits for crashes, and turns each dump into a report at once.
 
     Usage: postmortem watch [DIR] [--json] [--count N] [--create] [--sanitize|--no-memory]
-                            [--upload URL [--header-file FILE]]
+                            [--upload URL|--dsn DSN [--header-file FILE]]
 
     Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process
     does; for one that is left, after a minute. A dump that a dead process did not finish causes no
@@ -30,6 +30,7 @@ enum WatchCommand: Subcommand {
       --sanitize, --no-memory  as of postmortem process; for all that are sent too
       --upload URL  send each pending report to this server too, as postmortem upload does, while
                  uploads are enabled in the database; one that fails is tried again later
+      --dsn DSN  the same to a project at Sentry, or at a server that speaks its protocol
       --header-file FILE  as of postmortem upload
 
     """
@@ -40,12 +41,12 @@ enum WatchCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
       words, flags: Arguments.privacyFlags.union(["--json", "--create"]),
-      options: ["--count", "--upload", "--header-file"], operands: 0...1, help: help)
+      options: ["--count", "--upload", "--dsn", "--header-file"], operands: 0...1, help: help)
     let path = try ReportDatabase.place(
       arguments.database(help: help), creating: arguments.has("--create"))
     var count = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
     let watcher = try DirectoryWatcher(stopsAt: [SIGINT, SIGTERM])
-    let uploads = try arguments["--upload"].map { try WatchUploads($0, path, arguments) }
+    let uploads = try WatchUploads(path, arguments, help: help)
     defer { uploads?.stop() }
     // A dump that keeps failing, or is left again and again, is printed once.
     var told: Set<String> = []
@@ -82,11 +83,16 @@ enum WatchCommand: Subcommand {
 private struct WatchUploads {
   private let uploader: ReportUploader
 
-  init(_ url: String, _ path: String, _ arguments: Arguments) throws {
+  /// Nil where the arguments name no server.
+  init?(_ path: String, _ arguments: Arguments, help: String) throws {
     var options = UploadOptions()
     options.privacy = arguments.privacy
     options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
-    uploader = try ReportUploader(database: path, to: url, options: options)
+    guard
+      let target = try UploadCommand.target(
+        arguments, urlOption: "--upload", options: options, help: help)
+    else { return nil }
+    uploader = try ReportUploader(database: path, target: target, review: nil)
     if try !CrashReportDatabase(path: path).uploadsEnabled() {
       Terminal.printError(
         ToolError(
