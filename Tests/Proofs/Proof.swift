@@ -87,7 +87,7 @@ extension Proof {
     Proof(
       name: "export",
       summary: "databases and collectors read exports, and the documented queries are right",
-      suites: ["ExportTests"],
+      suites: ["ExportTests", "OddExportTests"],
       full: .environment(name: "POSTMORTEM_EXPORT_REPORTS", value: "200000")),
     Proof(
       name: "hostile",

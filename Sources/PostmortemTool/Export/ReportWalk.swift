@@ -4,7 +4,8 @@ internal import IntermediateDump
 /// A walk through the reports of some databases: each ID once, in no order, one report in memory.
 ///
 /// Facts come from the index. Reports that it lacks, or of which it has no details, are read in a process
-/// of their own and added to it. Memory grows by some 60 bytes for each report, to know it again.
+/// of their own and added to it. Memory grows by some 85 bytes for each report, for its place in the
+/// index and to know it again.
 struct ReportWalk {
   private let paths: [String]
   private let since: Timestamp?

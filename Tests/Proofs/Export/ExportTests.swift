@@ -45,32 +45,13 @@ struct ExportTests {
     #expect(child.end.exitCode == status && child.standardError.isEmpty, "\(child.standardError)")
   }
 
-  private struct Answers: Decodable {
-    let answers: [String: [[AnswerCell]]]
-    let seconds: [String: Double]
-  }
-
-  private static func python(_ words: [String], in directory: SharedDirectory) async throws -> Data
-  {
-    let script = BuiltProducts.packageRoot + "/Tests/Proofs/Export/Queries.py"
-    let child = try await ChildProcess.run(
-      "/usr/bin/env", ["python3", script] + words, in: directory.path, patience: 600)
-    guard child.end.exitCode == 0 else { throw OutsideToolError(child.standardError) }
-    return Data(child.standardOutput.utf8)
-  }
-
   /// Runs the document's statements in an engine, and compares the answers with those that are known.
-  private func ask(_ engine: String, module: String) async throws {
+  private func ask(_ engine: QueryEngine) async throws {
     let exported = try await Self.shared.value
-    let statements = try ExportDocument().statements(of: engine)
+    let statements = try ExportDocument().statements(of: engine.rawValue)
     #expect(statements.count >= 7)
-    struct Entry: Encodable { let name: String?, text: String }
-    let list = try JSONEncoder().encode(statements.map { Entry(name: $0.name, text: $0.text) })
-    try exported.directory.put([UInt8](list), "\(engine).json")
-    let answers = try JSONDecoder().decode(
-      Answers.self,
-      from: try await Self.python([module, "\(engine).json"], in: exported.directory))
-    print("\(engine), seconds: \(answers.seconds.sorted { $0.key < $1.key })")
+    let answers = try await engine.run(statements, in: exported.directory)
+    print("\(engine.rawValue), seconds: \(answers.seconds.sorted { $0.key < $1.key })")
     let known = KnownAnswers(exported.fleet)
     let questions = statements.compactMap(\.name)
     #expect(Set(questions) == Set(answers.answers.keys))
@@ -89,13 +70,13 @@ struct ExportTests {
 
   @Test(
     "DuckDB answers the questions",
-    .enabled(if: DumpReaders.isWanted(DumpReaders.hasDuckDB), "needs PyPI's duckdb"))
-  func duckDB() async throws { try await ask("duckdb", module: "duckdb") }
+    QueryEngine.duckDB.isNeeded)
+  func duckDB() async throws { try await ask(.duckDB) }
 
   @Test(
     "ClickHouse's engine answers the questions",
-    .enabled(if: DumpReaders.isWanted(DumpReaders.hasClickHouse), "needs PyPI's chdb"))
-  func clickHouse() async throws { try await ask("clickhouse", module: "chdb") }
+    QueryEngine.clickHouse.isNeeded)
+  func clickHouse() async throws { try await ask(.clickHouse) }
 
   private struct LogRecord: Decodable {
     let time: Int64
@@ -115,7 +96,7 @@ struct ExportTests {
     try await Self.export(["fleet", "--format", "otlp"], to: "otlp.ndjson", in: exported.directory)
     let records = try JSONDecoder().decode(
       [LogRecord].self,
-      from: try await Self.python(["otlp", "otlp.ndjson"], in: exported.directory))
+      from: try await QueryEngine.python(["otlp", "otlp.ndjson"], in: exported.directory))
     #expect(records.count == fleet.count)
     let byTime = Dictionary(records.map { ($0.time, $0) }) { first, _ in first }
     for number in stride(from: 0, to: fleet.count, by: max(1, fleet.count / 100)) {

@@ -4,6 +4,7 @@ import Foundation
 /// A cell of an answer: of a database as JSON, or one that is known.
 enum AnswerCell: Decodable, Equatable {
   case null
+  case boolean(Bool)
   case number(Double)
   case text(String)
 
@@ -11,12 +12,17 @@ enum AnswerCell: Decodable, Equatable {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null
+    } else if let isTrue = try? container.decode(Bool.self) {
+      self = .boolean(isTrue)
     } else if let number = try? container.decode(Double.self) {
       self = .number(number)
     } else {
       self = .text(try container.decode(String.self))
     }
   }
+
+  /// Some engines have 1 for true.
+  var isTrue: Bool { self == .boolean(true) || self == .number(1) }
 
   init(_ text: String?) { self = text.map { .text($0) } ?? .null }
   init(_ number: Int) { self = .number(Double(number)) }
