@@ -38,6 +38,14 @@ import Testing
     }
   }
 
+  /// The facts of each report that no names are read for, which has a bound in time.
+  private func facts(_ child: ChildProcess) throws -> Set<[String]> {
+    let columns = [
+      "report_id", "time", "message", "signal", "build_id", "host", "pid", "uptime_seconds",
+    ]
+    return Set(try lines(child).map { line in columns.map { "\(line[$0] ?? "")" } })
+  }
+
   /// The path of one report's minidump.
   private func report() throws -> StoredReport {
     try #require(try CrashReportDatabase(path: database).reports().first)
@@ -79,7 +87,7 @@ import Testing
   /// A record of a version that stored no details, and no record at all.
   @Test func factsThatTheIndexLacksAreReadOnceAndKept() async throws {
     try await crash(2)
-    let whole = try await run("export", database).standardOutput
+    let whole = try facts(try await run("export", database))
     let index = try #require(directory.bytes("db/reports.index"))
     let store = try CrashReportDatabase(path: database)
     let older = try store.reports().map { report in
@@ -93,13 +101,14 @@ import Testing
     }
     try FileManager.default.removeItem(atPath: database + "/reports.index")
     ReportIndex.append(older, in: try store.open())
-    #expect(try await run("export", database).standardOutput.count == whole.count)
+    #expect(try facts(try await run("export", database)) == whole)
     #expect(
       (directory.bytes("db/reports.index")?.count ?? 0) > index.count, "the records are added")
     for damage in [[UInt8](), Array(index.dropLast(3)), [1, 2, 3]] {
       try directory.put(damage, "db/reports.index")
       let again = try await run("export", database)
-      #expect(again.end.exitCode == 0 && again.standardOutput.count == whole.count)
+      #expect(again.end.exitCode == 0)
+      #expect(try facts(again) == whole)
       let size = directory.bytes("db/reports.index")?.count ?? 0
       #expect(try await run("export", database).standardOutput == again.standardOutput)
       #expect(directory.bytes("db/reports.index")?.count == size, "nothing is read again")

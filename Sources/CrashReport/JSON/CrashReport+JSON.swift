@@ -148,7 +148,7 @@ extension CrashReport {
 
   private func breadcrumb(_ breadcrumb: ClientInformation.Breadcrumb) -> JSONObject {
     [
-      "time": breadcrumb.time.map(Timestamp.init(nanoseconds:)),
+      "time": breadcrumb.time.map { Timestamp(nanoseconds: $0).description },
       "age": age(of: breadcrumb),
       "threadID": breadcrumb.threadID,
       "text": breadcrumb.text,
@@ -194,8 +194,8 @@ extension ProcessDescription {
       "product": product,
       "version": version,
       "environment": environment,
-      "launchTime": launchTime.map(Timestamp.init(nanoseconds:)),
-      "crashTime": crashTime.map(Timestamp.init(nanoseconds:)),
+      "launchTime": launchTime.map { Timestamp(nanoseconds: $0).description },
+      "crashTime": crashTime.map { Timestamp(nanoseconds: $0).description },
       "arguments": arguments,
       "uptime": uptime,
       "workingDirectory": workingDirectory,

@@ -136,10 +136,6 @@ extension Double: JSONValue {
   }
 }
 
-extension Timestamp: JSONValue {
-  package func write(to json: inout JSONWriter) { json.add(description) }
-}
-
 extension Array: JSONValue where Element: JSONValue {
   package func write(to json: inout JSONWriter) { json.add(self) }
 }

@@ -1,3 +1,4 @@
+internal import CrashReport
 internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
@@ -56,7 +57,7 @@ enum ExportCommand: Subcommand {
 
 /// Standard output in large pieces; unlike text for people, an export that is cut off is an error.
 struct ExportOutput {
-  var json = JSONBytes()
+  var json = JSONWriter()
 
   mutating func flush(above size: Int) throws(ToolError) {
     guard json.bytes.count > size else { return }

@@ -1,3 +1,4 @@
+internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
@@ -8,7 +9,7 @@ internal import IntermediateDump
 /// Source: OpenTelemetry protocol 1.5, JSON encoding; semantic conventions 1.36: exceptions in logs,
 /// service, host, process, container, deployment, log.
 enum OTLPLine {
-  static func add(_ report: ExportedReport, to json: inout JSONBytes) {
+  static func add(_ report: ExportedReport, to json: inout JSONWriter) {
     json.add(verbatim: #"{"resourceLogs":[{"resource":{"attributes":["#)
     add(resource(of: report), to: &json)
     json.add(verbatim: #"]},"scopeLogs":[{"scope":{"name":"swift-postmortem","version":"#)
@@ -92,7 +93,7 @@ enum OTLPLine {
     return report.facts.place.map { "\(what) in \($0)" } ?? what
   }
 
-  private static func add(_ attributes: [Attribute], to json: inout JSONBytes) {
+  private static func add(_ attributes: [Attribute], to json: inout JSONWriter) {
     var isFirst = true
     for (key, value) in attributes {
       if value == .none { continue }
@@ -107,11 +108,11 @@ enum OTLPLine {
         json.add(verbatim: #""}}"#)
       case .seconds:
         json.add(verbatim: #","value":{"doubleValue":"#)
-        json.add(value)
+        value.write(to: &json)
         json.add(verbatim: "}}")
       default:
         json.add(verbatim: #","value":{"stringValue":"#)
-        json.add(value)
+        value.write(to: &json)
         json.add(verbatim: "}}")
       }
     }

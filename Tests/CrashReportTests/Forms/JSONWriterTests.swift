@@ -19,7 +19,8 @@ import Testing
     let json = text(["key": [original]])
     let read = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: [String]]
     #expect(read == ["key": [original]])
-    #expect(json.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
+    let controls: ClosedRange<UInt32> = 0x7F...0x9F
+    #expect(json.unicodeScalars.allSatisfy { $0.value >= 0x20 && !controls.contains($0.value) })
   }
 
   @Test func membersAreSortedAndNothingIsNull() {
