@@ -94,13 +94,13 @@ package struct ReportDetails: Sendable, Equatable {
   package init() {}
 
   package subscript(fact: Text) -> String? {
-    get { texts[Int(fact.rawValue - Text.codeName.rawValue)] }
-    set { texts[Int(fact.rawValue - Text.codeName.rawValue)] = newValue }
+    get { texts[Int(fact.rawValue &- Text.codeName.rawValue)] }
+    set { texts[Int(fact.rawValue &- Text.codeName.rawValue)] = newValue }
   }
 
   package subscript(fact: Number) -> UInt64? {
-    get { numbers[Int(fact.rawValue - Number.kind.rawValue)] }
-    set { numbers[Int(fact.rawValue - Number.kind.rawValue)] = newValue }
+    get { numbers[Int(fact.rawValue &- Number.kind.rawValue)] }
+    set { numbers[Int(fact.rawValue &- Number.kind.rawValue)] = newValue }
   }
 
   /// Nil for one that this version does not know.

@@ -19,7 +19,7 @@ package final class ReportIndex: Sendable {
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
   /// A longer file is written anew: it is mostly of reports that are gone.
-  private static let maximumFileSize: Int64 = 1 << 34
+  private static let maximumFileSize = 1 << 34
 
   /// The place of a record, behind its head.
   private struct Place: Comparable {
@@ -27,8 +27,8 @@ package final class ReportIndex: Sendable {
     /// The offset in the file, and in the lowest 16 bits the size.
     let bits: UInt64
 
-    var offset: Int64 { Int64(bits >> 16) }
-    var size: Int { Int(bits & 0xFFFF) }
+    var offset: Int64 { Int64(clamping: bits >> 16) }
+    var size: Int { Int(clamping: bits & 0xFFFF) }
 
     static func < (left: Place, right: Place) -> Bool {
       (left.id, left.bits) < (right.id, right.bits)
@@ -53,14 +53,14 @@ package final class ReportIndex: Sendable {
       return
     }
     guard let file = try? database.open(Self.fileName), let size = try? file.status().size,
-      size <= Self.maximumFileSize
+      size <= Int64(Self.maximumFileSize)
     else {
       self.file = nil
       self.places = places
       isDamaged = true
       return
     }
-    var reading = Reading(limit: size)
+    var reading = Reading(limit: Int(clamping: size))
     var isWhole = true
     while isWhole, !reading.isAtEnd {
       if let place = reading.next(of: file) { places.append(place) } else { isWhole = false }
@@ -109,15 +109,15 @@ package final class ReportIndex: Sendable {
     private static let pieceSize = 1 << 20
 
     /// The size that the file had: what is appended meanwhile may not be whole.
-    let limit: Int64
+    let limit: Int
     private var piece: [UInt8] = []
     /// The piece's offset in the file.
-    private var start: Int64 = 0
+    private var start = 0
     private var position = 0
 
-    init(limit: Int64) { self.limit = limit }
+    init(limit: Int) { self.limit = limit }
 
-    var isAtEnd: Bool { start + Int64(position) >= limit }
+    var isAtEnd: Bool { start + position >= limit }
 
     /// The place of the next record; nil for a damaged one.
     mutating func next(of file: borrowing OpenFile) -> Place? {
@@ -131,19 +131,19 @@ package final class ReportIndex: Sendable {
       guard DumpDigest.of(rest) == digest, let id = ReportID(bytes: rest.prefix(16)) else {
         return nil
       }
-      let offset = start + Int64(position + headSize)
+      let offset = start + position + headSize
       position += headSize + size
-      return Place(id: id, bits: UInt64(offset) << 16 | UInt64(size))
+      return Place(id: id, bits: UInt64(clamping: offset) << 16 | UInt64(clamping: size))
     }
 
     /// Brings bytes into memory; false where the file ends before.
     private mutating func fill(_ count: Int, from file: borrowing OpenFile) -> Bool {
       guard piece.count - position < count else { return true }
-      start += Int64(position)
+      start += position
       piece.removeFirst(position)
       position = 0
-      let wanted = Int(min(Int64(Self.pieceSize), limit - start - Int64(piece.count)))
-      if let next = try? file.read(at: start + Int64(piece.count), count: wanted) { piece += next }
+      let wanted = min(Self.pieceSize, limit - start - piece.count)
+      if let next = try? file.read(at: Int64(start + piece.count), count: wanted) { piece += next }
       return piece.count >= count
     }
   }

@@ -90,10 +90,10 @@ struct CrashOverview {
   ///
   /// - Parameter now: nothing crashes later than tomorrow.
   func shownDays(now: Timestamp) -> ClosedRange<Int32> {
-    let tomorrow = Int32(clamping: now.seconds / 86_400 + 1)
+    let tomorrow = Int32(clamping: now.seconds / 86_400 &+ 1)
     let known = all.days.keys.filter { $0 <= tomorrow }
     let last = known.max() ?? tomorrow
     let first = known.min() ?? last
-    return max(last - 89, min(first, last - 13))...last
+    return max(last &- 89, min(first, last &- 13))...last
   }
 }

@@ -42,7 +42,7 @@ enum OverviewChart {
       }
     }
     html.element("div", ["class": "dates"]) { html in
-      for day in [days.lowerBound, days.lowerBound + Int32(days.count / 2), days.upperBound] {
+      for day in [days.lowerBound, days.lowerBound &+ Int32(days.count / 2), days.upperBound] {
         html.element("span", text: text(day))
       }
     }
@@ -128,6 +128,6 @@ enum OverviewChart {
   }
 
   static func text(_ day: Int32) -> String {
-    String(Timestamp(seconds: Int64(day) * 86_400).description.prefix(10))
+    String(Timestamp(seconds: Int64(day) &* 86_400).description.prefix(10))
   }
 }
