@@ -230,8 +230,8 @@ let package = Package(
         "ProcessSnapshot", "Server", "Stackwalk",
       ], path: "Tests/Proofs",
       exclude: [
-        "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison",
-        "Servers/SystemServiceFilter.py",
+        "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison", "Sentry/bugsink.py",
+        "Sentry/normalize.py", "Servers/SystemServiceFilter.py",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
