@@ -96,7 +96,8 @@ package func describeUploads(
         contents: { "<\($0.size) bytes of \($0.file.path)>" })
       write(
         UploadDescription(
-          reportID: report.id.description, url: "\(target.url)", headers: engine.headers(content.headers),
+          reportID: report.id.description, url: "\(target.url)",
+          headers: engine.headers(content.headers),
           size: size, body: body))
     }
     guard let missing = ids?.first(where: { !described.contains($0) }) else { return }

@@ -68,6 +68,10 @@ extension Proof {
       ],
       full: .environment(name: "POSTMORTEM_SERVER_CRASHES", value: "1000")),
     Proof(
+      name: "sentry",
+      summary: "crashes as Sentry's schema and a real receiver of its protocol take them",
+      suites: ["SentrySchemaTests", "SentryReceiverTests"]),
+    Proof(
       name: "release",
       summary: "the release script refuses what is not ready; a tag can be depended on",
       suites: ["ReleaseTests"],

@@ -52,33 +52,33 @@ struct SentryFrames {
     }
     let registers = thread.crashed || cuts.otherRegisters ? thread.snapshot.context : nil
     return stacktrace(
-      calls, omittedAt: omitted, limit: thread.crashed ? cuts.ownFrames : cuts.otherFrames,
-      registers: registers)
+      calls, omitted: omitted.map { ($0, thread.trace.omittedCount) },
+      limit: thread.crashed ? cuts.ownFrames : cuts.otherFrames, registers: registers)
   }
 
   /// A stack, oldest call first; nil for none.
   ///
   /// - Parameters:
   ///   - calls: innermost first.
-  ///   - omittedAt: the index of the first call behind those that the report left out.
+  ///   - omitted: the index of the first call behind those that the report left out, and their number.
   func stacktrace(
-    _ calls: [StackFrame], omittedAt: Int? = nil, limit: Int? = nil, registers: CPUContext? = nil
+    _ calls: [StackFrame], omitted: (index: Int, count: Int)? = nil, limit: Int? = nil,
+    registers: CPUContext? = nil
   ) -> SentryValue? {
     guard !calls.isEmpty else { return nil }
     let limit = max(1, limit ?? cuts.ownFrames)
     // The innermost tell of the crash, the outermost of the task: a fifth is kept of them.
     let tail = calls.count > limit ? limit / 5 : 0
     let head = min(calls.count, limit) - tail
-    let kept = calls.prefix(head) + calls.suffix(tail)
-    var omitted: SentryValue?
-    if calls.count > limit {
-      omitted = [SentryValue(tail), SentryValue(tail + 1)]
-    } else if let place = omittedAt, place > 0, place <= calls.count {
-      omitted = [SentryValue(calls.count - place), SentryValue(calls.count - place + 1)]
+    var frames = calls.prefix(head).map(frame)
+    let left = calls.count - head - tail
+    if left > 0 { frames.append(Self.gap(left.clampedAdding(omitted?.count ?? 0))) }
+    frames += calls.suffix(tail).map(frame)
+    if left == 0, let omitted, (0...frames.count).contains(omitted.index) {
+      frames.insert(Self.gap(omitted.count), at: omitted.index)
     }
     return [
-      "frames": .array(kept.reversed().map(frame)),
-      "frames_omitted": omitted,
+      "frames": .array(frames.reversed()),
       "registers": registers.map { context in
         .object(
           context.generalRegisters.map {
@@ -88,16 +88,22 @@ struct SentryFrames {
     ]
   }
 
+  /// Stands in a stack for calls that are left out: the protocol has no member for it that servers keep.
+  private static func gap(_ count: Int) -> SentryValue {
+    ["function": .text("(\(count) calls are left out)"), "in_app": false]
+  }
+
   // MARK: - Frames
 
   private func frame(_ frame: StackFrame) -> SentryValue {
     let module = modules.module(of: frame)
     let place = frame.sourceLocation
     let texts = SentryLimits.self
+    let short = frame.function.map(FunctionName.short)
     return [
-      "function": frame.function.map { .text(texts.cut($0, texts.function)) },
-      "raw_function": frame.linkageName.flatMap {
-        $0 == frame.function || !cuts.rawNames ? nil : .text(texts.cut($0, texts.function))
+      "function": short.map { .text(texts.cut($0, texts.function)) },
+      "raw_function": frame.function.flatMap {
+        $0 == short || !cuts.rawNames ? nil : .text(texts.cut($0, texts.function))
       },
       "filename": place.map {
         .text(texts.cut($0.file.split(separator: "/").last.map(String.init) ?? "", texts.fileName))

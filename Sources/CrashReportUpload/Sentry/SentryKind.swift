@@ -66,7 +66,7 @@ struct SentryKind {
   private var mechanism: SentryValue {
     if let end = snapshot.end {
       return [
-        "type": "run-end", "handled": false, "synthetic": true,
+        "type": "run-end", "handled": false,
         "data": ["kind": end.kind.map { .text($0.word) }],
         "meta": end.signal.map { ["signal": signal($0)] },
       ]
@@ -74,12 +74,12 @@ struct SentryKind {
     if let request = snapshot.request {
       return [
         "type": request.kind == .hang ? "hang" : "requested-dump", "handled": true,
-        "synthetic": true,
+
       ]
     }
     let exception = snapshot.exception
     return [
-      "type": "signalhandler", "handled": false, "synthetic": true,
+      "type": "signalhandler", "handled": false,
       "description": report.message == nil
         ? nil : report.explanation.map { .text(SentryLimits.cut($0, SentryLimits.text)) },
       "meta": exception?.signal.map { ["signal": signal($0, code: exception?.code)] },

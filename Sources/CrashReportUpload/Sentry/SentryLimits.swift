@@ -8,9 +8,9 @@ enum SentryLimits {
   // Bytes.
   static let eventSize = 1_000_000
   /// Of a request as it is sent, compressed or not.
-  static let requestSize: Int64 = 40_000_000
+  static let requestSize: Int64 = 20_000_000
   /// Of all attachments together, before compression.
-  static let attachmentSize: Int64 = 200_000_000
+  static let attachmentSize: Int64 = 100_000_000
 
   // Characters.
   static let message = 8192
@@ -19,7 +19,7 @@ enum SentryLimits {
   static let fileName = 256
   static let transaction = 200
   static let fingerprint = 200
-  static let serverName = 256
+  static let serverName = 255
   static let release = 200
   static let environment = 64
   static let dist = 64
@@ -76,8 +76,9 @@ enum SentryLimits {
 
 /// The contents of an event that may be left out, so that it is small enough.
 struct SentryCuts: Sendable, Equatable {
-  var ownFrames = 250
-  var otherFrames = 250
+  /// With the one that stands for those left out, 250: servers cut longer stacks in their middle.
+  var ownFrames = 249
+  var otherFrames = 249
   var threads = 1000
   var otherRegisters = true
   var rawNames = true

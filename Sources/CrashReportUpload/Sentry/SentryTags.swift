@@ -50,7 +50,7 @@ struct SentryBreadcrumbs {
 
   init(_ report: CrashReport) { self.report = report }
 
-  /// Oldest first; those of the crashing work are marked. Nil for none.
+  /// The newest, oldest first, those of the crashing work marked; nil for none.
   func value(_ cuts: SentryCuts) -> SentryValue? {
     let client = report.snapshot.client
     let all =

@@ -52,7 +52,10 @@ enum UploadCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: Arguments.privacyFlags.union(["--dry-run", "--enable", "--disable", "--json", "--sentry-reads-minidump"]),
+      words,
+      flags: Arguments.privacyFlags.union([
+        "--dry-run", "--enable", "--disable", "--json", "--sentry-reads-minidump",
+      ]),
       options: ["--url", "--dsn", "--field", "--header-file", "--secret-file", "--timeout"],
       operands: 0...Int.max, help: help)
     let (path, words) = try arguments.databaseAndReports(help: help)
