@@ -45,6 +45,7 @@ struct UploadEngine: Sendable {
     let body: UploadBody
     do throws(CrashReportDatabaseError) {
       form = try UploadForm(report, in: database, target.options)
+      form.stand(for: try group(of: report))
       if let decision = await review?(UploadCandidate(report, attempt: attempt, form.fields)) {
         switch decision.kind {
         case .send(let fields): form.fields = fields

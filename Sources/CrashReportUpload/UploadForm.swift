@@ -47,11 +47,14 @@ struct UploadForm: Sendable {
   private let reportID: ReportID
   /// By name, without `report_id`, by which a server can tell a report that it has already.
   var fields: [String: String] = [:]
+  /// What the upload stands for; nil for the report alone.
+  private var group: UploadGroup?
 
   /// The fields' parts, then those of the files.
   private var allParts: [(header: String, content: Content)] {
     var fields = fields
     fields["report_id"] = reportID.description
+    fields.merge(group?.fields ?? [:]) { _, own in own }
     return fields.sorted { $0.key < $1.key }.map { name, value in
       (
         "Content-Disposition: form-data; name=\"\(Self.escaped(name))\"\r\n",
@@ -96,6 +99,12 @@ struct UploadForm: Sendable {
       }
     }
     addFile(Self.minidumpPart, fileName: "\(report.id).dmp", minidump)
+  }
+
+  /// Says for how many reports the upload stands, and leaves out the files of one that is not sent whole.
+  mutating func stand(for group: UploadGroup?) {
+    self.group = group
+    if group?.omission != nil { parts = [] }
   }
 
   /// A report's minidump with less in it, in a file without a name.

@@ -68,6 +68,11 @@ extension Proof {
       ],
       full: .environment(name: "POSTMORTEM_SERVER_CRASHES", value: "1000")),
     Proof(
+      name: "fleet",
+      summary: "of a fleet in a crash loop a slow receiver gets every count, and no stampede",
+      suites: ["FleetTests"],
+      full: .environment(name: "POSTMORTEM_FLEET_HOSTS", value: "1000")),
+    Proof(
       name: "release",
       summary: "the release script refuses what is not ready; a tag can be depended on",
       suites: ["ReleaseTests"],

@@ -139,8 +139,10 @@ struct BreakpadSymbolsTests {
         #expect(left.upperBound <= right.lowerBound)
       }
     }
-    #expect(text.contains(/\nFUNC [0-9a-f]+ [0-9a-f]+ 0 main\n/))
-    #expect(text.contains(/\nPUBLIC [0-9a-f]+ 0 /))
+    let hasMain = text.contains(" 0 HandlerOnlyVictim_main\n")
+    #expect(hasMain)
+    let hasPublic = text.contains("\nPUBLIC ")
+    #expect(hasPublic)
   }
 
   @Test("DWARF's expressions as postfix ones, or not at all")
