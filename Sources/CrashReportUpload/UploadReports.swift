@@ -67,8 +67,8 @@ extension UploadEngine {
       case .skipped, .delayed, .heldBack: break
       case .interrupted: return left
       }
-      try settleCountedReports()
     }
+    try settleCountedReports()
     return left
   }
 

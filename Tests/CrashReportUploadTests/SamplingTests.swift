@@ -119,6 +119,21 @@ struct SamplingTests {
     #expect(try uploads.database.reports().allSatisfy { $0.state == .completed })
   }
 
+  @Test("While the server takes none, no more are begun whole than it would get whole")
+  func begunWhole() async throws {
+    let uploads = try UploadDatabase()
+    for _ in 0..<6 { try uploads.addReport(signature: "A") }
+    transport.answers.withLock { $0 = [500, 500] }
+    var standing = try standing(uploads, options(whole: 2))
+    _ = await standing.pass()
+    let forms = transport.take()
+    #expect(forms.map(\.hasMinidump) == [true, true, false])
+    #expect(forms.map { $0.fields["report_count"] } == ["1", "1", "4"])
+    time.now.withLock { $0 += 3600 }
+    _ = await standing.pass()
+    #expect(transport.take().map(\.hasMinidump) == [true, true])
+  }
+
   @Test("A refused count leaves its reports on disk; one that is asked for goes whole")
   func refused() async throws {
     let uploads = try UploadDatabase()

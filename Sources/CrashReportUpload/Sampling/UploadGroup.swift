@@ -35,7 +35,9 @@ extension UploadEngine {
   /// Decides what the upload of a report stands for; nil for itself alone, without a count.
   func group(of report: StoredReport) throws(CrashReportDatabaseError) -> UploadGroup? {
     let sampling = target.options.sampling
-    guard sampling != nil || report.upload.countedWith != nil else { return nil }
+    // A request clears what a report was counted with, not what is counted with it.
+    guard sampling != nil || report.upload.countedWith != nil || report.upload.isRequested
+    else { return nil }
     let index = ReportIndex(in: try database.open())
     let signature = index.facts(of: report)?.signature
     let reports = try database.reports()
@@ -53,9 +55,12 @@ extension UploadEngine {
     }
     let same = reports.filter { $0.id != report.id && index.facts(of: $0)?.signature == signature }
     let start = clock.now().clampedSubtracting(sampling.window.wholeSeconds)
-    let whole = same.filter {
-      $0.upload.isUploaded && $0.upload.countedWith == nil
-        && $0.upload.lastAttemptTime.map { $0.seconds > start } == true
+    // Those that were begun count too: a server that refuses for a while gets no more of them after it.
+    let whole = same.filter { other in
+      guard other.upload.countedWith == nil, let last = other.upload.lastAttemptTime else {
+        return false
+      }
+      return other.state == .pending || (other.upload.isUploaded && last.seconds > start)
     }
     // A report whose upload was begun whole, or asked for, stays so.
     if report.upload.isRequested || report.upload.attempts > 0
@@ -106,7 +111,7 @@ extension UploadEngine {
     else { return 0 }
     // Random bits of the ID; its first bytes.
     let share = report.id.bytes.prefix(4).reduce(0) { $0 << 8 | Int64($1) }
-    return creation.clampedAdding(Int64(clamping: Int128(spread) * Int128(share) >> 32))
+    return creation.clampedAdding(Int64(clamping: (Int128(spread) * Int128(share)) >> 32))
   }
 }
 

@@ -19,6 +19,7 @@ struct FleetTests {
     plan.options.spread = .seconds(60)
     var sampling = UploadSampling()
     sampling.wholeReports = 2
+    sampling.window = .seconds(30 * 86400)
     plan.options.sampling = sampling
     return plan
   }
