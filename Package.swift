@@ -304,6 +304,7 @@ let portableSources = [
   ],
   "CrashReportUpload": [
     "UploadCandidate.swift", "UploadError.swift", "UploadEvent.swift", "UploadOptions.swift",
+    "Sampling/UploadSampling.swift",
   ],
   "HangDetection": [],
   "IntermediateDump": [

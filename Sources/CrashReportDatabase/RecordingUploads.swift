@@ -18,6 +18,7 @@ extension CrashReportDatabase {
     return try move(id, from: report.state, to: .pending) { metadata in
       metadata.attributes.insert(.uploadExplicitlyRequested)
       metadata.nextUploadAttemptTime = 0
+      metadata.countedWith = nil
     }
   }
 
@@ -52,6 +53,13 @@ extension CrashReportDatabase {
       metadata.uploadNote = ""
     }
     try finishUpload(id)
+  }
+
+  /// Has a pending report counted with the upload of another; nil to send it itself again.
+  package func countUpload(
+    _ id: ReportID, with other: ReportID?
+  ) throws(CrashReportDatabaseError) {
+    try change(id) { $0.countedWith = other }
   }
 
   /// Moves a pending report that is recorded as uploaded.

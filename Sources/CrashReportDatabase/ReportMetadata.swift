@@ -4,7 +4,8 @@ internal import IntermediateDump
 ///
 /// Layout, little-endian: version 1 (4 bytes), upload attempts (4), last upload attempt (8),
 /// creation (8), attributes (1), next upload attempt (7), then the server's ID. A NUL and the outcome of
-/// the last attempt follow. Crashpad has padding in place of the next attempt, and reads the ID to the
+/// the last attempt follow, and where another report's upload counts this one, a NUL and that report's ID.
+/// Crashpad has padding in place of the next attempt, and reads the ID to the
 /// end of the file, which prints as a text that ends at the NUL.
 ///
 /// Source: Crashpad `client/crash_report_database_generic.cc`, `ReportMetadata`.
@@ -34,6 +35,8 @@ package struct ReportMetadata: Sendable, Equatable {
   var serverID = ""
   /// The outcome of the last attempt, or why there will be none; empty for none.
   var uploadNote = ""
+  /// The report with whose upload this one is counted; nil if it is sent itself, with its minidump.
+  var countedWith: ReportID?
 
   init(creationTime: Int64) {
     self.creationTime = creationTime
@@ -53,9 +56,10 @@ package struct ReportMetadata: Sendable, Equatable {
     attributes = Attributes(rawValue: bytes[24])
     nextUploadAttemptTime = Int64(clamping: bytes.littleEndian(at: 25, width: 7) ?? 0)
     let texts = bytes[Self.size...].split(
-      separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+      separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
     serverID = String(decoding: texts[0], as: UTF8.self)
     if texts.count > 1 { uploadNote = String(decoding: texts[1], as: UTF8.self) }
+    if texts.count > 2 { countedWith = ReportID(String(decoding: texts[2], as: UTF8.self)) }
   }
 
   var bytes: [UInt8] {
@@ -69,6 +73,8 @@ package struct ReportMetadata: Sendable, Equatable {
     // Seven bytes of it.
     bytes.removeLast()
     bytes += serverID.utf8.prefix(Self.maximumTextSize)
-    return uploadNote.isEmpty ? bytes : bytes + [0] + uploadNote.utf8.prefix(Self.maximumTextSize)
+    guard !uploadNote.isEmpty || countedWith != nil else { return bytes }
+    bytes += [0] + uploadNote.utf8.prefix(Self.maximumTextSize)
+    return countedWith.map { bytes + [0] + $0.description.utf8 } ?? bytes
   }
 }

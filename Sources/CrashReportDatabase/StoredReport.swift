@@ -70,6 +70,8 @@ public struct ReportUpload: Sendable, Equatable {
   public let serverID: String
   /// The outcome of the last attempt, or why there will be none; empty for none.
   public let note: String
+  /// The report with whose upload this one is counted; its own ID if its minidump is left out.
+  package let countedWith: ReportID?
 
   /// - Parameter metadata: nil where it is missing or damaged, as if nothing was tried.
   init(_ metadata: ReportMetadata?) {
@@ -83,5 +85,6 @@ public struct ReportUpload: Sendable, Equatable {
     isUploaded = metadata?.attributes.contains(.uploaded) ?? false
     serverID = metadata?.serverID ?? ""
     note = metadata?.uploadNote ?? ""
+    countedWith = metadata?.countedWith
   }
 }

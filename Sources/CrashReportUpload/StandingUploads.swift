@@ -36,9 +36,12 @@ struct StandingUploads: Sendable {
     guard case .report = try next() else { return try waitingTime() }
     guard var claim = try UploaderClaim.take(in: engine.database) else { return Self.turn }
     try UploadBody.removeLeftovers(in: engine.database)
+    try engine.settleCountedReports()
     // Looked up again: another uploader may have sent it before the claim was free.
     while !Task.isCancelled, case .report(let report) = try next() {
-      guard try await send(report, &claim) else { break }
+      let goesOn = try await send(report, &claim)
+      try engine.settleCountedReports()
+      guard goesOn else { break }
       _ = try claim.note(nil)
     }
     return try waitingTime()
@@ -104,15 +107,22 @@ struct StandingUploads: Sendable {
 
   /// A time beyond the longest delay comes from a wrong clock.
   private func dueTime(of report: StoredReport, _ now: Int64) -> Int64 {
-    let time = max(report.upload.nextAttemptTime?.seconds ?? 0, heldUntil)
+    let time = max(
+      report.upload.nextAttemptTime?.seconds ?? 0, heldUntil, engine.spreadTime(of: report, now))
     return time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
   }
 
   /// The pending reports that may be sent: all with consent, else the requested ones.
   private func pending() throws(CrashReportDatabaseError) -> [StoredReport] {
     let isEnabled = try engine.database.uploadsEnabled()
-    return try engine.database.reports().filter {
-      $0.state == .pending && (isEnabled || $0.upload.isRequested || $0.upload.isUploaded)
+    let all = try engine.database.reports().filter { $0.state == .pending }
+    let ids = Set(all.map(\.id))
+    return all.filter { report in
+      // Goes with the other, or is settled when that is gone.
+      if report.isCountedWithAnother, let id = report.upload.countedWith, ids.contains(id) {
+        return false
+      }
+      return isEnabled || report.upload.isRequested || report.upload.isUploaded
     }
   }
 }

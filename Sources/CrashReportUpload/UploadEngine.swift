@@ -54,6 +54,7 @@ struct UploadEngine: Sendable {
       content = try UploadContent(
         report, in: database, target,
         withoutAttachments: rateLimits.wait(for: .attachment, now: clock.now()) != nil)
+      content.stand(for: try group(of: report))
       if let decision = await review?(UploadCandidate(report, attempt: attempt, content.fields)) {
         switch decision.kind {
         case .send(let fields): content.fields = fields

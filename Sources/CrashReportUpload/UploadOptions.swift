@@ -15,6 +15,15 @@ public struct UploadOptions: Sendable, Equatable {
   ///
   /// Reports wait for their turn; none is dropped.
   public var interval = Duration.seconds(60)
+  /// The longest time between a report and its first upload; in whole seconds.
+  ///
+  /// The part of it that a report waits comes from its ID, so that the hosts of a fleet that fail at one
+  /// moment do not send at one, and a restart does not begin it anew.
+  public var spread = Duration.zero
+  /// Which reports of one signature are sent whole, and which are counted; nil to send all whole.
+  ///
+  /// For servers that take a form without a minidump.
+  public var sampling: UploadSampling?
   /// The time without progress after which an upload has failed; in whole seconds, at least one.
   public var timeout = Duration.seconds(60)
 
@@ -27,6 +36,7 @@ public struct UploadOptions: Sendable, Equatable {
   /// For `toSentry:` only. Without it the minidump is a plain attachment.
   public var sentryReadsMinidump = false
 
-  /// The defaults: no fields, nothing left out, no headers, an upload a minute, 15 minutes for each at most.
+  /// The defaults: no fields, nothing left out, no headers, an upload a minute, 15 minutes for each at
+  /// most, all reports whole and at once.
   public init() {}
 }

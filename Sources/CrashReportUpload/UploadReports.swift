@@ -56,8 +56,10 @@ extension UploadEngine {
     var left = reports.count
     for id in reports.map(\.id) {
       // Looked up again: the previous holder of the claim may have sent it.
-      guard let report = try database.report(id), report.state == .pending else {
-        if try database.report(id)?.upload.isUploaded == true { left -= 1 }
+      guard let report = try database.report(id), report.state == .pending,
+        !report.isCountedWithAnother
+      else {
+        if try hasServer(id) { left -= 1 }
         continue
       }
       switch try await upload(report, &claim, failures: 0) {
@@ -66,7 +68,16 @@ extension UploadEngine {
       case .interrupted: return left
       }
     }
+    try settleCountedReports()
     return left
+  }
+
+  /// True if the server has a report, or counts it with one that it has.
+  private func hasServer(_ id: ReportID) throws(CrashReportDatabaseError) -> Bool {
+    guard let report = try database.report(id) else { return false }
+    if report.upload.isUploaded { return true }
+    guard report.isCountedWithAnother, let other = report.upload.countedWith else { return false }
+    return try database.report(other)?.upload.isUploaded == true
   }
 }
 

@@ -72,6 +72,11 @@ extension Proof {
       summary: "crashes as Sentry's schema and a real receiver of its protocol take them",
       suites: ["SentrySchemaTests", "SentryReceiverTests"]),
     Proof(
+      name: "fleet",
+      summary: "of a fleet in a crash loop a slow receiver gets every count, and no stampede",
+      suites: ["FleetTests"],
+      full: .environment(name: "POSTMORTEM_FLEET_HOSTS", value: "1000")),
+    Proof(
       name: "release",
       summary: "the release script refuses what is not ready; a tag can be depended on",
       suites: ["ReleaseTests"],

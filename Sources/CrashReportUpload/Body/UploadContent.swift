@@ -42,6 +42,18 @@ enum UploadContent: Sendable {
     }
   }
 
+  /// Says for how many reports the upload stands, and leaves out the files of one that is not sent whole.
+  mutating func stand(for group: UploadGroup?) {
+    switch self {
+    case .form(var form):
+      form.stand(for: group)
+      self = .form(form)
+    case .envelope(var envelope):
+      envelope.stand(for: group)
+      self = .envelope(envelope)
+    }
+  }
+
   /// The headers that belong to this form, by name.
   var headers: [String: String] {
     switch self {

@@ -29,11 +29,14 @@ struct UploadForm: Sendable {
   private let reportID: ReportID
   /// By name, without `report_id`, by which a server can tell a report that it has already.
   var fields: [String: String] = [:]
+  /// What the upload stands for; nil for the report alone.
+  private var group: UploadGroup?
 
   /// The fields' parts, then those of the files.
   private var allParts: [(header: String, content: Content)] {
     var fields = fields
     fields["report_id"] = reportID.description
+    fields.merge(group?.fields ?? [:]) { _, own in own }
     return fields.sorted { $0.key < $1.key }.map { name, value in
       (
         "Content-Disposition: form-data; name=\"\(Self.escaped(name))\"\r\n",
@@ -53,6 +56,12 @@ struct UploadForm: Sendable {
       addFile(name == Self.minidumpPart ? "attachment_\(name)" : name, fileName: name, file)
     }
     addFile(Self.minidumpPart, fileName: "\(contents.reportID).dmp", contents.minidump)
+  }
+
+  /// Says for how many reports the upload stands, and leaves out the files of one that is not sent whole.
+  mutating func stand(for group: UploadGroup?) {
+    self.group = group
+    if group?.omission != nil { parts = [] }
   }
 
   private mutating func addFile(_ name: String, fileName: String, _ file: UploadFile) {

@@ -63,6 +63,12 @@ struct SentryEnvelope: Sendable {
     }
   }
 
+  /// Says for how many reports the event stands, and leaves out the files of one that is not sent whole.
+  mutating func stand(for group: UploadGroup?) {
+    event.group = group
+    if group?.omission != nil { attachments = [] }
+  }
+
   /// Without the largest of the program's own files, and without the minidump after those.
   var smaller: SentryEnvelope? {
     guard !attachments.isEmpty else { return nil }

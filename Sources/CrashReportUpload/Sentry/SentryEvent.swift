@@ -17,6 +17,8 @@ struct SentryEvent: Sendable {
   let reportID: ReportID
   /// The fields of a form, which are tags here.
   var fields: [String: String]
+  /// What the event stands for; nil for the report alone.
+  var group: UploadGroup?
 
   init(_ report: CrashReport, id: ReportID, fields: [String: String]) {
     self.report = report

@@ -23,6 +23,7 @@ struct SentryTags {
       ("program", snapshot.process.executablePath?.split(separator: "/").last.map(String.init)),
       ("architecture", snapshot.architecture.rawValue),
     ]
+    tags += (event.group?.fields ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     let own = Set(tags.map(\.0))
     for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) {
       // The protocol's own members hold these; its servers refuse tags of their names.

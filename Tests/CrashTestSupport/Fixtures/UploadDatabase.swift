@@ -19,10 +19,12 @@ package struct UploadDatabase {
 
   /// Makes a pending report.
   ///
-  /// - Parameter extra: bytes of zeros behind the minidump, which take no disk.
+  /// - Parameters:
+  ///   - extra: bytes of zeros behind the minidump, which take no disk.
+  ///   - signature: as the index of facts has it; nil for no facts.
   @discardableResult
   package func addReport(
-    annotations: [String: String] = ["one": "1"], extra: Int64 = 0
+    annotations: [String: String] = ["one": "1"], extra: Int64 = 0, signature: String? = nil
   ) throws -> ReportID {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     let id = ReportID()
@@ -38,6 +40,12 @@ package struct UploadDatabase {
       ftruncate(report.descriptor, off_t(Int64(size) + extra))
     }
     try report.finish()
+    if signature != nil {
+      var facts = ReportFacts()
+      facts.signature = signature
+      let key = ReportIndex.Key(of: try self.report(id))
+      ReportIndex.append([(key, facts)], in: try database.open())
+    }
     return id
   }
 

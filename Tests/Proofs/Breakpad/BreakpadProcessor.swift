@@ -85,7 +85,7 @@ enum BreakpadProcessor {
         data = b''.join(l for l in data.splitlines(True) if not l.startswith(b'INLINE'))
       cache = next(Archive.from_bytes(data).iter_objects()).make_symcache()
       print(json.dumps([
-        [{'function': call.symbol, 'file': call.full_path, 'line': call.line}
+        [{'function': call.symbol or '', 'file': call.full_path or '', 'line': call.line or 0}
          for call in cache.lookup(int(place))]
         for place in open(places)]))
       """

@@ -125,7 +125,9 @@ struct BreakpadTests {
   /// Runs `postmortem symbols`.
   ///
   /// - Returns: the text of each binary, by its path.
-  static func symbols(of binaries: [String], in directory: String) async throws -> [String: String] {
+  static func symbols(
+    of binaries: [String], in directory: String
+  ) async throws -> [String: String] {
     let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
     let child = try await ChildProcess.run(
       tool, ["symbols"] + binaries + ["-o", directory + "/store", "--json"], in: directory)

@@ -1,0 +1,73 @@
+package import CrashReportDatabase
+internal import IntermediateDump
+
+/// The uploads of a running process, step by step, with time and network from outside.
+///
+/// For simulations of many hosts; what it runs is what `ReportUploader` runs.
+package struct SteppedUploads: Sendable {
+  /// The answer of a server; a status of 0 for none.
+  package struct Answer: Sendable {
+    package var status: Int
+    /// The header Retry-After.
+    package var retryAfter: String?
+
+    package init(status: Int, retryAfter: String? = nil) {
+      self.status = status
+      self.retryAfter = retryAfter
+    }
+  }
+
+  /// A request over the network.
+  package struct Request: Sendable {
+    fileprivate let request: UploadRequest
+
+    /// The form's bytes.
+    package var bodySize: Int64 { request.bodySize }
+
+    /// Sends it to its URL.
+    package func send() async -> Answer {
+      do throws(UploadError) {
+        let response = try await LibcurlTransport().send(request) { _ in }
+        return Answer(status: response.status, retryAfter: response.retryAfter)
+      } catch {
+        return Answer(status: 0)
+      }
+    }
+  }
+
+  private struct Network: UploadTransport {
+    let answer: @Sendable (Request) async -> Answer
+
+    func send(
+      _ request: UploadRequest, progress: @escaping @Sendable (Int64) -> Void
+    ) async throws(UploadError) -> UploadResponse {
+      let answer = await answer(Request(request: request))
+      guard answer.status > 0 else { throw UploadError(.noAnswer, "the answer was lost") }
+      return UploadResponse(status: answer.status, retryAfter: answer.retryAfter)
+    }
+  }
+
+  private var uploads: StandingUploads
+
+  /// Begins as a process does that has just started.
+  ///
+  /// - Parameters:
+  ///   - now: seconds since 1970.
+  ///   - random: from 0 to 1.
+  ///   - answer: takes each request.
+  package init(
+    _ database: CrashReportDatabase, to target: UploadTarget,
+    now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> Double,
+    answer: @escaping @Sendable (Request) async -> Answer
+  ) {
+    uploads = StandingUploads(
+      engine: UploadEngine(
+        database: database, target: target, transport: Network(answer: answer),
+        clock: UploadClock(now: now, sleep: { _ in }, random: random), emit: { _ in }))
+  }
+
+  /// Sends what is due.
+  ///
+  /// - Returns: seconds until the next look.
+  package mutating func pass() async -> Int64 { await uploads.pass() }
+}

@@ -1,0 +1,72 @@
+import CrashReportUpload
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// Docs/Fleet.md: what a fleet in a crash loop sends to one slow receiver.
+@Suite("A fleet in a crash loop", .serialized)
+struct FleetTests {
+  private static let hosts =
+    ProcessInfo.processInfo.environment["POSTMORTEM_FLEET_HOSTS"].flatMap { Int($0) } ?? 25
+
+  private static func plan(signatures: Int) -> SimulatedFleet.Plan {
+    var plan = SimulatedFleet.Plan()
+    plan.hosts = hosts
+    plan.signatures = signatures
+    // Fewer than ask at a time: the receiver refuses some.
+    plan.capacity = max(2, hosts / 60)
+    plan.options.interval = .seconds(60)
+    plan.options.spread = .seconds(60)
+    var sampling = UploadSampling()
+    sampling.wholeReports = 2
+    sampling.window = .seconds(30 * 86400)
+    plan.options.sampling = sampling
+    return plan
+  }
+
+  @Test(
+    "No count is lost, nobody is starved, and the receiver sees no stampede", arguments: [1, 3])
+  func crashLoop(_ signatures: Int) async throws {
+    let plan = Self.plan(signatures: signatures)
+    let fleet = try SimulatedFleet(plan)
+    let seconds = try await fleet.run(limit: 7 * 86400)
+    #expect(try fleet.pending() == 0)
+
+    // A form that came twice, after a lost answer, has the same ID and says the same.
+    var counts: [String: Int] = [:]
+    var (whole, sampled) = (0, 0)
+    for form in fleet.forms {
+      let id = try #require(form.fields["report_id"])
+      let count = try #require(form.fields["report_count"].flatMap { Int($0) })
+      #expect(form.fields["report_signature"]?.hasPrefix("SIGSEGV | f") == true)
+      #expect(counts[id] == nil || counts[id] == count, "\(id)")
+      let isWhole = form.files["upload_file_minidump"] != nil
+      // Each says which it is.
+      #expect((form.fields["minidump_left_out"] == nil) == isWhole)
+      #expect(!isWhole || count == 1)
+      if counts[id] == nil { if isWhole { whole += 1 } else { sampled += 1 } }
+      counts[id] = count
+    }
+    let lost = fleet.taken.filter(\.wasLost).count
+    print(
+      "\(plan.hosts) hosts, \(signatures) signatures, \(seconds) s: \(fleet.forms.count) forms, "
+        + "\(whole) whole, \(sampled) counted, \(fleet.refused) refused, \(lost) answers lost, "
+        + "at most \(fleet.asked.values.max() ?? 0) requests a second, \(fleet.mostServed) served")
+    #expect(counts.values.reduce(0, +) == plan.hosts * plan.crashes)
+    #expect(fleet.forms.count == fleet.taken.count && lost > 0 && fleet.refused > 0)
+    #expect(whole >= plan.hosts * signatures && whole <= plan.hosts * signatures * 2)
+    #expect(counts.count < plan.hosts * plan.crashes && sampled > 0)
+
+    // Nobody is starved: each host's first report arrives in a time that the refusals and lost answers explain.
+    for host in 0..<plan.hosts {
+      let first = try #require(fleet.taken.first { $0.host == host })
+      #expect(first.time - fleet.start <= 3600, "host \(host)")
+    }
+    // No stampede: all crashed in the same second, and that the receiver sees spread over a minute.
+    #expect(fleet.mostServed <= plan.capacity)
+    let mean = Double(plan.hosts) / 60
+    for (second, count) in fleet.asked {
+      #expect(Double(count) <= 3 * mean + 8 * mean.squareRoot() + 8, "\(second - fleet.start)")
+    }
+  }
+}

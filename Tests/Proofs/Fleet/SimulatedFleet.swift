@@ -1,0 +1,166 @@
+import CrashReportDatabase
+import CrashReportUpload
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import Synchronization
+
+/// Many hosts in a crash loop and one slow receiver, in simulated time.
+///
+/// Each host has a database of its own and the uploader of the library; a request that the receiver takes goes to a
+/// real one on loopback, too, which reads the form.
+final class SimulatedFleet {
+  struct Plan {
+    var hosts = 20
+    /// Crashes of each host, the first of all at the same second.
+    var crashes = 12
+    /// Between two crashes of a host, in seconds.
+    var crashInterval: Int64 = 60
+    var signatures = 1
+    /// Seconds that the receiver takes for a request.
+    var service: Int64 = 3
+    /// Requests that it serves at a time; more are answered 429.
+    var capacity = 10
+    /// One of so many answers is lost.
+    var lostAnswers = 17
+    var options = UploadOptions()
+  }
+
+  /// A request that the receiver took.
+  struct Taken: Sendable {
+    let host: Int
+    let time: Int64
+    let wasLost: Bool
+  }
+
+  private struct State {
+    var now: Int64
+    var taken: [Taken] = []
+    /// Requests, those refused too, by second.
+    var asked: [Int64: Int] = [:]
+    var refused = 0
+    /// Ends of what is being served.
+    var serving: [Int64] = []
+    var mostServed = 0
+    var random = SystemRandomNumberGenerator()
+  }
+
+  private final class Host {
+    let database: UploadDatabase
+    var uploads: SteppedUploads
+    var crashesLeft: Int
+    var nextCrash: Int64
+    var nextPass: Int64
+
+    init(_ database: UploadDatabase, _ uploads: SteppedUploads, _ plan: Plan, _ now: Int64) {
+      self.database = database
+      self.uploads = uploads
+      crashesLeft = plan.crashes
+      (nextCrash, nextPass) = (now, now)
+    }
+  }
+
+  let plan: Plan
+  let start: Int64
+  private let receiver: UploadReceiver
+  private let target: UploadTarget
+  private let state: SharedState
+  private var hosts: [Host] = []
+
+  private final class SharedState: Sendable {
+    let state: Mutex<State>
+    init(_ state: State) { self.state = Mutex(state) }
+  }
+
+  init(_ plan: Plan) throws {
+    self.plan = plan
+    receiver = try UploadReceiver()
+    target = try UploadTarget(url: receiver.url, options: plan.options)
+    start = Int64(Date().timeIntervalSince1970)
+    state = SharedState(State(now: start))
+    for number in 0..<plan.hosts {
+      let database = try UploadDatabase()
+      hosts.append(Host(database, uploads(of: number, database), plan, start))
+    }
+  }
+
+  /// What the real receiver has got.
+  var forms: [UploadReceiver.Form] { receiver.forms }
+  var taken: [Taken] { state.state.withLock { $0.taken } }
+  var refused: Int { state.state.withLock { $0.refused } }
+  var mostServed: Int { state.state.withLock { $0.mostServed } }
+  /// Requests by second.
+  var asked: [Int64: Int] { state.state.withLock { $0.asked } }
+
+  /// Reports that no upload has told of.
+  func pending() throws -> Int {
+    try hosts.reduce(0) { sum, host in
+      try sum + host.database.database.reports().filter { $0.state == .pending }.count
+    }
+  }
+
+  /// Runs until nothing happens any more, or the time is over.
+  ///
+  /// - Returns: the seconds that it took, in simulated time.
+  func run(limit: Int64) async throws -> Int64 {
+    while let (time, number) = next(), time - start < limit {
+      state.state.withLock { $0.now = time }
+      let host = hosts[number]
+      if host.crashesLeft > 0, host.nextCrash <= time {
+        try host.database.addReport(
+          signature: "SIGSEGV | f\(host.crashesLeft % plan.signatures)")
+        host.crashesLeft -= 1
+        host.nextCrash += plan.crashInterval
+        // The crash ends the process; its successor uploads.
+        host.uploads = uploads(of: number, host.database)
+        host.nextPass = time
+        continue
+      }
+      if host.crashesLeft == 0,
+        try host.database.database.reports().allSatisfy({ $0.state != .pending })
+      {
+        host.nextPass = .max
+        continue
+      }
+      host.nextPass = time + max(1, await host.uploads.pass())
+    }
+    return state.state.withLock { $0.now } - start
+  }
+
+  private func next() -> (Int64, Int)? {
+    var best: (Int64, Int)?
+    for (number, host) in hosts.enumerated() {
+      let time = min(host.crashesLeft > 0 ? host.nextCrash : .max, host.nextPass)
+      if time < best?.0 ?? .max { best = (time, number) }
+    }
+    return best
+  }
+
+  private func uploads(of number: Int, _ database: UploadDatabase) -> SteppedUploads {
+    let (state, plan) = (state, plan)
+    return SteppedUploads(
+      database.database, to: target, now: { state.state.withLock { $0.now } },
+      random: { state.state.withLock { Double.random(in: 0...1, using: &$0.random) } }
+    ) { request in
+      let isFull = state.state.withLock { state in
+        state.asked[state.now, default: 0] += 1
+        state.serving.removeAll { $0 <= state.now }
+        guard state.serving.count < plan.capacity else {
+          state.refused += 1
+          return true
+        }
+        state.serving.append(state.now + plan.service)
+        state.mostServed = max(state.mostServed, state.serving.count)
+        return false
+      }
+      if isFull { return SteppedUploads.Answer(status: 429, retryAfter: "20") }
+      let answer = await request.send()
+      let isLost = state.state.withLock { state in
+        let isLost = Int.random(in: 1...plan.lostAnswers, using: &state.random) == 1
+        state.taken.append(Taken(host: number, time: state.now, wasLost: isLost))
+        return isLost
+      }
+      return isLost ? SteppedUploads.Answer(status: 0) : answer
+    }
+  }
+}
