@@ -230,7 +230,7 @@ let package = Package(
         "ProcessSnapshot", "Server", "Stackwalk",
       ], path: "Tests/Proofs",
       exclude: [
-        "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison", "Sentry/bugsink.py",
+        "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison", "Sentry/receiver.py",
         "Sentry/normalize.py", "Servers/SystemServiceFilter.py",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
