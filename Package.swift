@@ -232,7 +232,7 @@ let package = Package(
       ], path: "Tests/Proofs",
       exclude: [
         "Export/Queries.py", "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison",
-        "Sentry/bugsink.py", "Sentry/normalize.py", "Servers/SystemServiceFilter.py",
+        "Sentry/normalize.py", "Sentry/receiver.py", "Servers/SystemServiceFilter.py",
       ]),
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(

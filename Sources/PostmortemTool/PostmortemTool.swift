@@ -1,3 +1,4 @@
+internal import CrashReport
 internal import CrashReportDatabase
 internal import Foundation
 
@@ -17,7 +18,7 @@ protocol Subcommand: SendableMetatype {
 /// `run` ends as its command does.
 @main
 struct PostmortemTool {
-  static let version = "0.1.0"
+  static let version = PackageVersion.version
 
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,

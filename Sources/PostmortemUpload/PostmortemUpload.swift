@@ -6,5 +6,5 @@
 @_exported import struct CrashReportUpload.UploadError
 @_exported import struct CrashReportUpload.UploadEvent
 @_exported import struct CrashReportUpload.UploadOptions
-@_exported import struct CrashReportUpload.UploadSampling
 @_exported import typealias CrashReportUpload.UploadReview
+@_exported import struct CrashReportUpload.UploadSampling

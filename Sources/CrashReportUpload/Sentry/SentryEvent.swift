@@ -10,7 +10,7 @@ internal import ProcessSnapshot
 struct SentryEvent: Sendable {
   /// The name and version that servers see as the sender.
   static let client = "swift-postmortem/\(version)"
-  static let version = "0.1.0"
+  static let version = PackageVersion.version
 
   let report: CrashReport
   /// Of the stored report: that of the file decides, as in forms.

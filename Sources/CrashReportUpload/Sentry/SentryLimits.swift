@@ -32,8 +32,9 @@ enum SentryLimits {
   /// The text's first so many scalars, with an ellipsis where it was cut; without NUL, which databases refuse.
   static func cut(_ text: String, _ limit: Int) -> String {
     let scalars = text.unicodeScalars
-    let isLong = scalars.count > limit
-    guard isLong || scalars.contains("\0") else { return text }
+    // No further than the limit: a text may have megabytes.
+    let isLong = text.utf8.count > limit && !scalars.dropFirst(limit).isEmpty
+    guard isLong || text.utf8.contains(0) else { return text }
     var result = String.UnicodeScalarView()
     let kept = scalars.prefix(isLong ? max(0, limit - 1) : limit)
     result.append(contentsOf: kept.filter { $0 != "\0" })

@@ -163,7 +163,21 @@ struct PlantedSecretsTests {
     for privacy in [ReportPrivacy.sanitized, .noMemory] {
       let leaks = try await uploaded(database, privacy)
       #expect(leaks.isEmpty, "\(privacy): \(leaks)")
+      let told = try inEvents(database, privacy)
+      #expect(told.isEmpty, "in the event, \(privacy): \(told)")
     }
+    #expect(try !inEvents(database, .full).isEmpty, "a full event has some")
+  }
+
+  /// The secrets in the events of envelopes.
+  private func inEvents(_ database: String, _ privacy: ReportPrivacy) throws -> Set<String> {
+    var options = UploadOptions()
+    options.privacy = privacy
+    var events = ""
+    try describeUploads(
+      nil, database: database, to: UploadTarget(dsn: "http://key@127.0.0.1/1", options: options)
+    ) { events += $0.body }
+    return secrets.found(inText: events)
   }
 
   private func uploaded(_ database: String, _ privacy: ReportPrivacy) async throws -> [String] {

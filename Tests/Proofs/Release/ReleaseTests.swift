@@ -37,7 +37,7 @@ struct ReleaseTests {
 
   /// Gives version and CHANGELOG a number, and commits.
   private func prepare(_ version: String) async throws {
-    try edit("Sources/PostmortemTool/PostmortemTool.swift") {
+    try edit("Sources/CrashReport/Model/PackageVersion.swift") {
       $0.replacing(
         /static let version = "[^"]*"/, with: "static let version = \"\(version)\"")
     }
@@ -55,7 +55,7 @@ struct ReleaseTests {
   @Test("It asks for the version, the heading and a clean tree")
   func checklist() async throws {
     let early = try await check(Self.version, isReady: false)
-    #expect(early.contains("PostmortemTool.version") && early.contains("CHANGELOG.md"))
+    #expect(early.contains("PackageVersion.version") && early.contains("CHANGELOG.md"))
     try await prepare(Self.version)
     #expect(try await check(Self.version, isReady: true).contains("ready"))
     try edit("README.md") { $0 + "\n" }

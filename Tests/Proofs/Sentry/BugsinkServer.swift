@@ -53,7 +53,7 @@ final class BugsinkServer {
 
   deinit { process.killAndWait() }
 
-  private static let script = BuiltProducts.packageRoot + "/Tests/Proofs/Sentry/bugsink.py"
+  private static let script = BuiltProducts.packageRoot + "/Tests/Proofs/Sentry/receiver.py"
 
   var dsn: String { "http://\(words[1])@127.0.0.1:\(words[0])/\(words[2])" }
 

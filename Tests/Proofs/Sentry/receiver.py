@@ -1,7 +1,7 @@
 """A Bugsink in a directory of its own, on loopback.
 
-bugsink.py serve DIRECTORY: makes its databases and a project, prints port and key, and serves in this process until it is
-killed. bugsink.py read DIRECTORY: prints its issues as JSON, read from its database by sqlite3.
+receiver.py serve DIRECTORY: makes its databases and a project, prints port and key, and serves in this process until it is
+killed. receiver.py read DIRECTORY: prints its issues as JSON, read from its database by sqlite3.
 """
 
 import json
