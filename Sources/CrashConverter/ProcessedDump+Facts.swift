@@ -34,5 +34,8 @@ extension ReportFacts {
     end = snapshot.end.map { _ in facts?.cause ?? "unknown" }
     time = process.crashTime.map(Timestamp.init(nanoseconds:))
     self.isNamed = isNamed
+    var details = ReportDetails(of: snapshot, facts)
+    details.isCut = isTooLong
+    self.details = details
   }
 }

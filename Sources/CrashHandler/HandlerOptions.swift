@@ -25,7 +25,7 @@ public struct HandlerOptions: Sendable, Equatable {
   public var privacy = ReportPrivacy.full
   /// System calls that a crash must not make, because a seccomp filter kills the process on them.
   ///
-  /// `Docs/Operations.md` lists those that a crash makes.
+  /// `Docs/SystemCalls.md` lists those that a crash makes.
   public var forgoing: SystemCalls = []
 
   /// Whether a crash leaves a summary on standard error: signal, message, report ID and the

@@ -1,6 +1,6 @@
 package import IntermediateDump
 
-/// The facts of a report that lists show, found by analysing its minidump once.
+/// The facts of a report that lists and exports show, found by analysing its minidump once.
 package struct ReportFacts: Sendable, Equatable, Codable {
   /// The product's name, else the executable's.
   package var program: String?
@@ -22,6 +22,14 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   package var time: Timestamp?
   /// True if names were looked for without a bound on time: then signature and place are final.
   package var isNamed = false
+  /// The bytes of `ReportDetails`, which lists need not read; nil in records of versions that had none.
+  package private(set) var detailBytes: [UInt8]?
+
+  /// For exports; nil where they are to be read from the minidump.
+  package var details: ReportDetails? {
+    get { detailBytes.flatMap { ReportDetails(reading: $0[...]) } }
+    set { detailBytes = newValue?.bytes }
+  }
 
   package init() {}
 
@@ -37,6 +45,11 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   private static let noText = UInt16.max
   private static let noTime = Int64.min
 
+  /// True if a record does not hold all texts whole.
+  package var isTooLong: Bool {
+    Self.texts.contains { self[keyPath: $0].map { $0.utf8.count > Self.maximumTextSize } ?? false }
+  }
+
   func append(to bytes: inout [UInt8]) {
     bytes.append(littleEndian: time?.nanoseconds ?? Self.noTime)
     bytes.append(isNamed ? 1 : 0)
@@ -49,6 +62,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
       bytes.append(littleEndian: UInt16(clamping: utf8.count))
       bytes += utf8
     }
+    bytes += detailBytes ?? []
   }
 
   /// Reads what `append` wrote; nil if it is not wholly there.
@@ -67,5 +81,6 @@ package struct ReportFacts: Sendable, Equatable, Codable {
       self[keyPath: path] = String(decoding: rest.prefix(Int(size)), as: UTF8.self)
       rest = rest.dropFirst(Int(size))
     }
+    if !rest.isEmpty { detailBytes = Array(rest) }
   }
 }

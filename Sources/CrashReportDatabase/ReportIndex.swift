@@ -8,8 +8,9 @@ package import IntermediateDump
 /// ends the reading; `isWorn` then says that the file is to be written anew.
 ///
 /// Layout of a record, little-endian: magic (4 bytes), size (4) and digest (8) of the rest: the
-/// report's ID (16), the minidump's size (8) and last change (8, in nanoseconds), and the facts.
-package struct ReportIndex: Sendable {
+/// report's ID (16), the minidump's size (8) and last change (8, in nanoseconds), the facts, and their
+/// details. In memory are 24 bytes of each record; the rest is read when it is asked for.
+package final class ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
   /// "PMI2"; another one where the rules of signatures change, of which a record keeps one.
@@ -18,70 +19,133 @@ package struct ReportIndex: Sendable {
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
   /// A longer file is written anew: it is mostly of reports that are gone.
-  private static let maximumFileSize = 1 << 30
+  private static let maximumFileSize = 1 << 34
 
-  private let bytes: [UInt8]
-  /// The place of the last record of each report, behind its head.
-  private var records: [ReportID: Range<Int>] = [:]
-  private var recordCount = 0
-  private var isDamaged = false
+  /// The place of a record, behind its head.
+  private struct Place: Comparable {
+    let id: ReportID
+    /// The offset in the file, and in the lowest 16 bits the size.
+    let bits: UInt64
+
+    var offset: Int64 { Int64(clamping: bits >> 16) }
+    var size: Int { Int(clamping: bits & 0xFFFF) }
+
+    static func < (left: Place, right: Place) -> Bool {
+      (left.id, left.bits) < (right.id, right.bits)
+    }
+  }
+
+  /// Nil where there is none that can be read.
+  private let file: OpenFile?
+  /// Sorted; of one report the last record is the last.
+  private let places: [Place]
+  private let isDamaged: Bool
 
   /// Reads the file, as far as it is whole; an index without records where there is none.
   ///
   /// - Parameter database: the database's directory.
   package init(in database: borrowing Directory) {
+    var places: [Place] = []
     guard database.status(of: Self.fileName) != nil else {
-      bytes = []
+      file = nil
+      self.places = places
+      isDamaged = false
       return
     }
-    guard let found = try? database.contents(of: Self.fileName, limit: Self.maximumFileSize)
+    guard let file = try? database.open(Self.fileName), let size = try? file.status().size,
+      size <= Int64(Self.maximumFileSize)
     else {
-      bytes = []
+      self.file = nil
+      self.places = places
       isDamaged = true
       return
     }
-    bytes = found
-    var offset = 0
-    while offset < bytes.count {
-      guard let record = Self.record(at: offset, in: bytes),
-        let id = ReportID(bytes: bytes[record.prefix(16)])
-      else {
-        isDamaged = true
-        return
-      }
-      records[id] = record
-      recordCount += 1
-      offset = record.upperBound
+    var reading = Reading(limit: Int(clamping: size))
+    var isWhole = true
+    while isWhole, !reading.isAtEnd {
+      if let place = reading.next(of: file) { places.append(place) } else { isWhole = false }
     }
+    places.sort()
+    self.file = consume file
+    self.places = places
+    isDamaged = !isWhole
   }
 
   /// The facts of a report; nil where they are to be read from its minidump.
-  package func facts(of report: StoredReport) -> ReportFacts? {
-    guard let record = records[report.id] else { return nil }
-    let rest = bytes[record]
-    guard rest.littleEndian(at: 16, as: Int64.self) == report.size,
-      rest.littleEndian(at: 24, as: Int64.self) == report.modificationTime
+  package func facts(of report: StoredReport) -> ReportFacts? { facts(of: Key(of: report)) }
+
+  /// The same by a minidump's ID and status.
+  package func facts(of key: Key) -> ReportFacts? {
+    guard let place = place(of: key.id), let bytes = bytes(at: place),
+      bytes.littleEndian(at: 16, as: Int64.self) == key.size,
+      bytes.littleEndian(at: 24, as: Int64.self) == key.modificationTime
     else { return nil }
-    return ReportFacts(reading: rest.dropFirst(Self.keySize))
+    return ReportFacts(reading: bytes.dropFirst(Self.keySize))
+  }
+
+  private func place(of id: ReportID) -> Place? {
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if places[middle].id <= id { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, places[low - 1].id == id else { return nil }
+    return places[low - 1]
+  }
+
+  private func bytes(at place: Place) -> [UInt8]? {
+    (try? file?.read(at: place.offset, count: place.size)) ?? nil
   }
 
   /// True if the file is damaged, or has more records of reports that are gone than of others.
   ///
   /// - Parameter count: of the database's reports.
   package func isWorn(reports count: Int) -> Bool {
-    isDamaged || recordCount > 1000 + 2 * count
+    isDamaged || places.count > 1000 + 2 * count
   }
 
-  /// Finds the bytes of a record that its digest covers; nil if it is damaged.
-  private static func record(at offset: Int, in bytes: [UInt8]) -> Range<Int>? {
-    let start = offset + headSize
-    guard bytes.littleEndian(at: offset, as: UInt32.self) == magic,
-      let size = bytes.littleEndian(at: offset + 4, as: UInt32.self),
-      let digest = bytes.littleEndian(at: offset + 8, as: UInt64.self),
-      size >= keySize, size <= maximumRecordSize, bytes.count - start >= Int(size)
-    else { return nil }
-    let record = start..<start + Int(size)
-    return DumpDigest.of(bytes[record]) == digest ? record : nil
+  /// The records of a file one after the other, with a piece of it in memory.
+  private struct Reading {
+    private static let pieceSize = 1 << 20
+
+    /// The size that the file had: what is appended meanwhile may not be whole.
+    let limit: Int
+    private var piece: [UInt8] = []
+    /// The piece's offset in the file.
+    private var start = 0
+    private var position = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    var isAtEnd: Bool { start + position >= limit }
+
+    /// The place of the next record; nil for a damaged one.
+    mutating func next(of file: borrowing OpenFile) -> Place? {
+      guard fill(headSize, from: file),
+        piece.littleEndian(at: position, as: UInt32.self) == magic,
+        let size = piece.littleEndian(at: position + 4, as: UInt32.self).map({ Int($0) }),
+        let digest = piece.littleEndian(at: position + 8, as: UInt64.self),
+        size >= keySize, size <= maximumRecordSize, fill(headSize + size, from: file)
+      else { return nil }
+      let rest = piece[position + headSize..<position + headSize + size]
+      guard DumpDigest.of(rest) == digest, let id = ReportID(bytes: rest.prefix(16)) else {
+        return nil
+      }
+      let offset = start + position + headSize
+      position += headSize + size
+      return Place(id: id, bits: UInt64(clamping: offset) << 16 | UInt64(clamping: size))
+    }
+
+    /// Brings bytes into memory; false where the file ends before.
+    private mutating func fill(_ count: Int, from file: borrowing OpenFile) -> Bool {
+      guard piece.count - position < count else { return true }
+      start += position
+      piece.removeFirst(position)
+      position = 0
+      let wanted = min(Self.pieceSize, limit - start - piece.count)
+      if let next = try? file.read(at: Int64(start + piece.count), count: wanted) { piece += next }
+      return piece.count >= count
+    }
   }
 }
 

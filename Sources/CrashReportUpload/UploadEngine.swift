@@ -10,6 +10,8 @@ struct UploadEngine: Sendable {
   let target: UploadTarget
   var transport: any UploadTransport = LibcurlTransport()
   var clock = UploadClock.system
+  /// Those of a server that speaks Sentry's protocol; no other has any.
+  let rateLimits = SentryRateLimits()
   /// Asked before each upload; nil to send all.
   var review: UploadReview?
   let emit: @Sendable (UploadEvent) -> Void
@@ -41,14 +43,21 @@ struct UploadEngine: Sendable {
     }
     guard try claim.note(report.id) else { return .interrupted }
     let attempt = report.upload.attempts + 1
-    var form: UploadForm
+    if let wait = rateLimits.wait(for: .error, now: clock.now()) {
+      return try record(
+        .retry(after: wait, reason: "\(target.place) takes no events yet", holdsAll: true),
+        of: report.id, failures: failures)
+    }
+    var content: UploadContent
     let body: UploadBody
     do throws(CrashReportDatabaseError) {
-      form = try UploadForm(report, in: database, target.options)
-      form.stand(for: try group(of: report))
-      if let decision = await review?(UploadCandidate(report, attempt: attempt, form.fields)) {
+      content = try UploadContent(
+        report, in: database, target,
+        withoutAttachments: rateLimits.wait(for: .attachment, now: clock.now()) != nil)
+      content.stand(for: try group(of: report))
+      if let decision = await review?(UploadCandidate(report, attempt: attempt, content.fields)) {
         switch decision.kind {
-        case .send(let fields): form.fields = fields
+        case .send(let fields): content.fields = fields
         case .hold(let reason):
           _ = try record(.skip(reason: "held back: \(reason)"), of: report.id, failures: failures)
           return .heldBack
@@ -59,7 +68,7 @@ struct UploadEngine: Sendable {
           return .heldBack
         }
       }
-      body = try UploadBody(form, of: report.id, in: database)
+      body = try UploadBody(content, of: report.id, in: database, at: clock.now())
     } catch {
       // A report that cannot be read must not stop the others.
       let verdict = UploadVerdict.retry(after: nil, reason: error.description, holdsAll: false)
@@ -70,8 +79,8 @@ struct UploadEngine: Sendable {
     let verdict: UploadVerdict
     do throws(UploadError) {
       let response = try await transport.send(
-        request(form, body), progress: progress(of: report.id, total: body.size))
-      verdict = UploadVerdict.judge(response, now: clock.now())
+        request(body), progress: progress(of: report.id, total: body.size))
+      verdict = judge(response)
     } catch {
       if error.code == .cancelled { return .interrupted }
       verdict = .retry(
@@ -105,9 +114,18 @@ struct UploadEngine: Sendable {
     }
   }
 
-  private func request(_ form: UploadForm, _ body: borrowing UploadBody) -> UploadRequest {
+  private func judge(_ response: UploadResponse) -> UploadVerdict {
+    let now = clock.now()
+    guard case .envelope = target.form else {
+      return UploadVerdict.judge(response, now: now)
+    }
+    rateLimits.take(response.rateLimits, now: now)
+    return UploadVerdict.judge(envelope: response, rateLimits, now: now)
+  }
+
+  private func request(_ body: borrowing UploadBody) -> UploadRequest {
     UploadRequest(
-      url: target.url, headers: headers(of: form), bodyPath: body.path, bodySize: body.size,
+      url: target.url, headers: headers(body.headers), bodyPath: body.path, bodySize: body.size,
       timeout: Self.seconds(target.options.timeout),
       deadline: Self.seconds(target.options.deadline))
   }
@@ -117,8 +135,9 @@ struct UploadEngine: Sendable {
     Int(clamping: min(max(1, duration.wholeSeconds), 365 * 86400))
   }
 
-  func headers(of form: UploadForm) -> [String: String] {
-    target.options.headers.merging(["Content-Type": form.contentType]) { _, own in own }
+  /// The options' headers, with those that tell what the body is.
+  func headers(_ own: [String: String]) -> [String: String] {
+    target.options.headers.merging(own) { _, own in own }
   }
 
   private func progress(of id: ReportID, total: Int64) -> @Sendable (Int64) -> Void {

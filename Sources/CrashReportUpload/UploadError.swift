@@ -10,6 +10,8 @@ public struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The text is no URL of http or https with a host.
     public static let invalidURL = Code(description: "invalid URL")
+    /// The text is no DSN of a project at Sentry.
+    public static let invalidDSN = Code(description: "invalid DSN")
     /// A header's or field's name or value cannot be sent.
     public static let invalidHeader = Code(description: "invalid header")
     /// The database cannot be used.

@@ -30,6 +30,12 @@ public struct UploadOptions: Sendable, Equatable {
   /// The time after which an upload has failed, whatever its progress; in whole seconds, at least one.
   public var deadline = Duration.seconds(900)
 
+  /// Whether Sentry takes the event from the minidump, with debug files that were uploaded there, and throws
+  /// away the message, the stacks and the names that are sent.
+  ///
+  /// For `toSentry:` only. Without it the minidump is a plain attachment.
+  public var sentryReadsMinidump = false
+
   /// The defaults: no fields, nothing left out, no headers, an upload a minute, 15 minutes for each at
   /// most, all reports whole and at once.
   public init() {}

@@ -97,15 +97,19 @@ package func describeUploads(
     for report in try database.reports() {
       guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
       described.insert(report.id)
-      let form = try UploadForm(report, in: database, target.options)
+      let content = try UploadContent(report, in: database, target)
       var body = ""
-      try form.write(
-        to: { body += String(decoding: $0, as: UTF8.self) },
+      var size: Int64 = 0
+      let now = engine.clock.now()
+      try content.write(at: now, to: { size = size.clampedAdding(Int64($0.count)) })
+      try content.write(
+        at: now, to: { body += String(decoding: $0, as: UTF8.self) },
         contents: { "<\($0.size) bytes of \($0.file.path)>" })
       write(
         UploadDescription(
-          reportID: report.id.description, url: "\(target.url)", headers: engine.headers(of: form),
-          size: form.size, body: body))
+          reportID: report.id.description, url: "\(target.url)",
+          headers: engine.headers(content.headers),
+          size: size, body: body))
     }
     guard let missing = ids?.first(where: { !described.contains($0) }) else { return }
     throw CrashReportDatabaseError(.noSuchReport, "\(missing)")
@@ -120,7 +124,7 @@ package struct UploadDescription: Codable {
   package let reportID: String
   package let url: String
   package let headers: [String: String]
-  /// Bytes of the body that would be sent.
+  /// Bytes of the body that would be sent, before an envelope is compressed.
   package let size: Int64
   /// The body, with path and size of each file in place of its bytes.
   package let body: String

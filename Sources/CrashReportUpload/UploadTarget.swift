@@ -3,12 +3,30 @@ internal import IntermediateDump
 
 /// The server and the options of uploads, checked once.
 package struct UploadTarget: Sendable {
+  /// The form in which reports are sent.
+  enum Form: Sendable {
+    case form
+    case envelope(SentryDSN)
+  }
+
   let url: String
+  let form: Form
   let options: UploadOptions
   /// Scheme, host and port, for messages: a query may hold a key.
   let place: String
 
-  package init(url text: String, options: UploadOptions) throws(UploadError) {
+  /// The server that takes Crashpad's form.
+  package init(url: String, options: UploadOptions) throws(UploadError) {
+    try self.init(url, .form, options)
+  }
+
+  /// The server that speaks Sentry's protocol.
+  package init(dsn: String, options: UploadOptions) throws(UploadError) {
+    let dsn = try SentryDSN(dsn)
+    try self.init(dsn.envelopeURL, .envelope(dsn), options)
+  }
+
+  private init(_ text: String, _ form: Form, _ options: UploadOptions) throws(UploadError) {
     guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
       scheme == "https" || scheme == "http", let host = url.host, !host.isEmpty,
       URL(string: text) != nil
@@ -22,14 +40,19 @@ package struct UploadTarget: Sendable {
           .invalidHeader, "the header '\(name)' has a character that cannot be sent")
       }
       guard
-        !["content-type", "content-length", "transfer-encoding", "host"].contains(
-          name.lowercased())
+        !Self.ownHeaders.contains(name.lowercased())
       else { throw UploadError(.invalidHeader, "the header \(name) is the uploader's own") }
     }
     self.url = text
+    self.form = form
     self.options = options
     place = "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "")
   }
+
+  private static let ownHeaders: Set = [
+    "content-type", "content-length", "content-encoding", "transfer-encoding", "host",
+    "x-sentry-auth",
+  ]
 
   /// Source: RFC 9110, 5.6.2.
   private static func isToken(_ name: String) -> Bool {

@@ -22,6 +22,8 @@ struct UploadResponse: Sendable, Equatable {
   var status: Int
   /// The header Retry-After, as it came.
   var retryAfter: String?
+  /// The header X-Sentry-Rate-Limits, as it came.
+  var rateLimits: String?
   /// The header Location, as it came.
   var location: String?
   /// The first 4 KiB.
@@ -126,7 +128,8 @@ extension Transfer.Answer {
     switch result {
     case PM_TRANSFER_DONE where status > 0:
       return UploadResponse(
-        status: status, retryAfter: value(of: "retry-after"), location: value(of: "location"),
+        status: status, retryAfter: value(of: "retry-after"),
+        rateLimits: value(of: "x-sentry-rate-limits"), location: value(of: "location"),
         body: body)
     case PM_TRANSFER_CANCELLED: throw UploadError(.cancelled, "")
     case PM_TRANSFER_IDLE:

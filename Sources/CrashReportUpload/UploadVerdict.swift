@@ -38,6 +38,34 @@ enum UploadVerdict: Sendable, Equatable {
     }
   }
 
+  /// Judges the answer to an envelope.
+  ///
+  /// - Parameter limits: those of this answer, and of the ones before it.
+  ///
+  /// Source: develop.sentry.dev, "Rate Limiting", "Envelopes", Ingestion.
+  static func judge(
+    envelope response: UploadResponse, _ limits: SentryRateLimits, now: Int64
+  ) -> UploadVerdict {
+    switch judge(response, now: now) {
+    case .uploaded(let text): return .uploaded(serverID: eventID(in: response.body) ?? text)
+    case .retry(let after, let reason, let holdsAll) where response.status == 429:
+      let wait = limits.wait(for: .error, now: now) ?? after ?? defaultWait
+      return .retry(after: wait, reason: reason, holdsAll: holdsAll)
+    case let other: return other
+    }
+  }
+
+  /// Of a 429 that names no time, in seconds.
+  private static let defaultWait: Int64 = 60
+
+  /// The ID in an answer such as `{"id": "..."}`.
+  private static func eventID(in body: [UInt8]) -> String? {
+    struct Answer: Decodable { let id: String }
+    return (try? JSONDecoder().decode(Answer.self, from: Data(body))).map {
+      printable($0.id, limit: 256)
+    }
+  }
+
   /// Seconds to wait, from a number or a date; nil for anything else.
   static func seconds(retryAfter text: String, now: Int64) -> Int64? {
     let text = text.trimmingCharacters(in: .whitespaces)

@@ -21,10 +21,10 @@ struct PostmortemTool {
 
   static let subcommands: [any Subcommand.Type] = [
     DemoCommand.self, RunCommand.self, ProcessCommand.self, WatchCommand.self, ListCommand.self,
-    ShowCommand.self, StatsCommand.self, PruneCommand.self, DeleteCommand.self, InspectCommand.self,
-    SymbolicateCommand.self, SymbolsCommand.self, DebugCommand.self, DoctorCommand.self,
-    CaptureCommand.self,
-    UploadCommand.self, CompletionCommand.self, ManualCommand.self,
+    ShowCommand.self, StatsCommand.self, ExportCommand.self, PruneCommand.self, DeleteCommand.self,
+    InspectCommand.self, SymbolicateCommand.self, SymbolsCommand.self, DebugCommand.self,
+    DoctorCommand.self, CaptureCommand.self, UploadCommand.self, CompletionCommand.self,
+    ManualCommand.self,
   ]
 
   static func main() {

@@ -88,9 +88,12 @@ enum ReportDatabase {
 
   /// The same for a command that makes what is missing: a mistyped path must not become a database.
   ///
-  /// - Parameter creating: true if that is meant.
+  /// - Parameter creating: true if that is meant; makes the last directory of the path, for this user alone.
   /// - Throws: `ToolError` if it has neither dumps nor reports.
   static func place(_ path: String, creating: Bool) throws(ToolError) -> String {
+    if creating, unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
+      throw ToolError(path: path, "cannot be made: \(ToolError.text(errno))")
+    }
     let place = try place(path)
     let hasReports = StoredReport.State.allCases.allSatisfy {
       InputFile.isDirectory("\(place)/\($0.rawValue)")

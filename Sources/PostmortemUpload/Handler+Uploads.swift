@@ -23,4 +23,27 @@ extension Handler {
     try uploader.start()
     return uploader
   }
+
+  /// Uploads the pending reports of the handler's database to Sentry, or a server that speaks its
+  /// protocol, now and whenever one is added.
+  ///
+  /// Sends nothing before uploads are enabled in the database's settings. Each report is an envelope: an
+  /// event with message, stacks, tags and breadcrumbs, and the minidump as an attachment.
+  ///
+  /// - Parameters:
+  ///   - dsn: of the project, `https://KEY@HOST/PROJECT`.
+  ///   - options: fields, which become tags, privacy, headers and timing.
+  ///   - review: asked before each upload; nil to send all.
+  /// - Returns: the uploader, which stops when it is released.
+  /// - Throws: `UploadError` if the DSN or a header is invalid, or the database cannot be opened.
+  ///
+  /// Source: develop.sentry.dev, "Envelopes".
+  public func startProcessingPendingReports(
+    toSentry dsn: String, options: UploadOptions = UploadOptions(), review: UploadReview? = nil
+  ) throws(UploadError) -> ReportUploader {
+    let uploader = try ReportUploader(
+      database: database, toSentry: dsn, options: options, review: review)
+    try uploader.start()
+    return uploader
+  }
 }

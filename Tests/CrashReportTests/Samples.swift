@@ -48,7 +48,7 @@ extension CrashReport {
   /// What readers of its JSON see.
   var jsonObject: [String: Any] {
     get throws {
-      try JSONSerialization.jsonObject(with: JSONEncoder().encode(self)) as? [String: Any] ?? [:]
+      try JSONSerialization.jsonObject(with: Data(json().utf8)) as? [String: Any] ?? [:]
     }
   }
 }

@@ -62,12 +62,15 @@ struct ServerTests {
 
   @Test(
     "A fault that passes: the report stays, and goes the next time with the same ID",
-    arguments: ["reset", "drop", "garbage", "redirect", "status/500", "status/408", "retry/429/7"])
-  func passingFault(_ fault: String) async throws {
+    arguments: ["reset", "drop", "garbage", "redirect", "status/500", "status/408", "retry/429/7"],
+    [false, true])
+  func passingFault(_ fault: String, isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
     let events = EventLog()
     let now = UploadClock.system.now()
-    let engine = try uploads.engine(to: server.url("once/" + fault), events: events)
+    let engine = try uploads.engine(
+      to: server.url("once/" + fault), dsn: isEnvelope ? server.dsn("once/" + fault) : nil,
+      events: events)
     guard case .delayed(let time, _) = try await uploads.send(id, by: engine) else {
       Issue.record("\(events.events)")
       return

@@ -8,12 +8,14 @@ import Synchronization
 extension UploadDatabase {
   /// An engine that sends the reports.
   func engine(
-    to url: String, options: UploadOptions = UploadOptions(),
+    to url: String? = nil, dsn: String? = nil, options: UploadOptions = UploadOptions(),
     transport: any UploadTransport = LibcurlTransport(), clock: UploadClock = .system,
     events: EventLog = EventLog()
   ) throws -> UploadEngine {
     UploadEngine(
-      database: database, target: try UploadTarget(url: url, options: options),
+      database: database,
+      target: try dsn.map { try UploadTarget(dsn: $0, options: options) }
+        ?? UploadTarget(url: url ?? "", options: options),
       transport: transport, clock: clock, emit: { events.add($0) })
   }
 

@@ -51,9 +51,7 @@ struct WholeWay {
     let report = CrashReport(snapshot: snapshot, symbolicating: true)
     size += TextReport.text(of: report).utf8.count
     size += HTMLReport.text(of: report).utf8.count
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    size += try encoder.encode(report).count
+    size += report.json(isIndented: true).utf8.count
     size += TextReport.text(of: report, width: 40).utf8.count
     size += CrashFacts(of: snapshot, symbols: SymbolSource()).signature?.utf8.count ?? 0
   }

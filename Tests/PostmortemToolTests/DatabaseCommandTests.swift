@@ -351,6 +351,12 @@ import Testing
     guard command == "process" else { return }
     #expect(try await run(command, path, "--create").end.exitCode == 0)
     #expect(directory.names("home").contains("pending-serialized-dumps"))
+    let new = directory.path + "/new"
+    #expect(try await run(command, new, "--create").end.exitCode == 0)
+    #expect(directory.names("new").contains("pending-serialized-dumps"))
+    let deep = try await run(command, directory.path + "/missing/new", "--create")
+    #expect(deep.end.exitCode == 1)
+    #expect(deep.standardError.contains("/missing/new: cannot be made: No such file"))
   }
 
   @Test func jsonHasNoCharactersThatSteerATerminal() throws {

@@ -68,6 +68,10 @@ extension Proof {
       ],
       full: .environment(name: "POSTMORTEM_SERVER_CRASHES", value: "1000")),
     Proof(
+      name: "sentry",
+      summary: "crashes as Sentry's schema and a real receiver of its protocol take them",
+      suites: ["SentrySchemaTests", "SentryReceiverTests"]),
+    Proof(
       name: "fleet",
       summary: "of a fleet in a crash loop a slow receiver gets every count, and no stampede",
       suites: ["FleetTests"],
@@ -89,6 +93,11 @@ extension Proof {
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
       suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
+    Proof(
+      name: "export",
+      summary: "databases and collectors read exports, and the documented queries are right",
+      suites: ["ExportTests", "OddExportTests"],
+      full: .environment(name: "POSTMORTEM_EXPORT_REPORTS", value: "200000")),
     Proof(
       name: "hostile",
       summary:

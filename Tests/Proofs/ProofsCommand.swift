@@ -9,13 +9,15 @@ struct ProofsCommand {
     usage: swift run proofs [list | all | NAME...] [--full]
            swift run proofs catalogue OPTION...
            swift run proofs fuzz SECONDS [--samples DIRECTORY] [TARGET...]
+           swift run proofs fleet DIRECTORY REPORTS [HOSTS]
 
       list      names the proofs
       all       runs every proof, as no name does
       --full    runs more of each, for hours; without it the part that every change is checked with
 
     swift run proofs catalogue --help tells the options of the catalogue. fuzz lets libFuzzer run for some
-    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora.
+    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. fleet makes a
+    database of many reports, whose bodies are links of 50 real ones, for measurements.
     """
 
   /// What the command runs itself with to run suites of Swift Testing in a process of their own.
@@ -31,6 +33,10 @@ struct ProofsCommand {
       }
       if arguments.first == "fuzz" {
         exit(try await FuzzCommand(Array(arguments.dropFirst())).run() ? 0 : 1)
+      }
+      if arguments.first == "fleet" {
+        try await FleetCommand(Array(arguments.dropFirst())).run()
+        exit(0)
       }
       exit(try await run(arguments) ? 0 : 1)
     } catch let error as CatalogueUsageError {

@@ -1,3 +1,4 @@
+import IntermediateDump
 import ProcessSnapshot
 import Testing
 
@@ -104,6 +105,47 @@ import Testing
     let trace = walk(process)
     #expect(trace.frames.map(\.address.value) == [HandmadeProcess.code + 0x100, first, second])
     #expect(trace.frames.map(\.trust) == [.context, .scan, .framePointer])
+  }
+
+  /// A dump as without /proc: no mappings, no modules, the stack among the threads.
+  private func withoutMappings(_ process: HandmadeProcess) -> ProcessSnapshot {
+    var snapshot = process.snapshot
+    snapshot.mappings = []
+    snapshot.modules = []
+    let stack = snapshot.memory.regions.filter { $0.address.value == HandmadeProcess.stack }
+    snapshot.threads[0].stack = stack
+    return snapshot
+  }
+
+  /// Without mappings and modules nothing tells code from data, of which some bytes look like a call.
+  @Test(arguments: [ReportPrivacy.full, .sanitized])
+  func scansNothingWhereNoMemoryIsKnownToBeCode(privacy: ReportPrivacy) {
+    var process = HandmadeProcess()
+    let data = process.call(endingAt: 0x200)
+    process.words[6] = data
+    // A call among the stack's own words, and its address on the stack.
+    process.words[20] = 0x0403_0201_E800_0000
+    process.words[5] = process.address(ofWord: 21)
+    var snapshot = withoutMappings(process)
+    snapshot = snapshot.keeping(privacy, symbols: nil)
+    let trace = Stackwalker(snapshot: snapshot, symbols: nil)
+      .trace(of: snapshot.threads[0], head: 100, tail: 0)
+    #expect(trace.frames.map(\.address.value) == [HandmadeProcess.code + 0x100])
+  }
+
+  /// Frame pointers lead on where nothing is known of code, but never into a stack.
+  @Test func followsFramePointersWhereNoMemoryIsKnownToBeCode() {
+    var process = HandmadeProcess()
+    let first = process.call(endingAt: 0x200)
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[4] = process.address(ofWord: 10)
+    process.words[5] = first
+    process.words[10] = process.address(ofWord: 20)
+    process.words[11] = process.address(ofWord: 21)
+    let snapshot = withoutMappings(process)
+    let trace = Stackwalker(snapshot: snapshot, symbols: nil)
+      .trace(of: snapshot.threads[0], head: 100, tail: 0)
+    #expect(trace.frames.map(\.address.value) == [HandmadeProcess.code + 0x100, first])
   }
 
   @Test func crossesASignalHandler() {

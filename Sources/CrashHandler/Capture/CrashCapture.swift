@@ -81,9 +81,12 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
     OwnDescriptors(capture).check()
   else { return }
   capture.session.outcome.isComplete = true
-  DumpFile(capture).releaseBlocks()
-  guard capture.session.request.isRenamed && capture.mayMake(CallBit.rename) else { return }
-  capture.session.outcome.isRenamed = DumpFile(capture).finish()
+  let file = DumpFile(capture)
+  if capture.session.request.isRenamed && capture.mayMake(CallBit.rename) {
+    capture.session.outcome.isRenamed = file.finish()
+  }
+  // Last: ext4 mounted with `discard` and without a journal waits here for the disk.
+  file.releaseBlocks()
 }
 
 private func recover(_ capture: Capture) {

@@ -13,6 +13,13 @@ package struct CrashFacts: Sendable {
   package let signature: String?
   /// The innermost call of the program's own code, with file and line where they are stored.
   package let place: String?
+  /// The innermost calls of the program's own code, each with file and line where they are stored.
+  package let ownFrames: [String]
+  /// The innermost calls of the crashing thread, with the same.
+  package let stack: [String]
+
+  /// The most frames of each kind.
+  private static let frameCount = (own: 5, all: 12)
 
   /// Analyses a snapshot, with the names that are stored in it.
   package init(of snapshot: ProcessSnapshot) {
@@ -41,6 +48,11 @@ package struct CrashFacts: Sendable {
     cause =
       snapshot.end.map { $0.kind?.word ?? "unknown" }
       ?? (snapshot.request == nil ? finding?.kind : nil)
-    place = Signature(snapshot.modules).place(in: finder.trace.frames, thrown: thrown)
+    let rules = Signature(snapshot.modules)
+    place = rules.place(in: finder.trace.frames, thrown: thrown)
+    let frames = finder.trace.frames
+    let own = frames.lazy.filter(rules.standsOut).map(rules.line)
+    ownFrames = Array(own.prefix(Self.frameCount.own))
+    stack = frames.prefix(Self.frameCount.all).map(rules.line)
   }
 }

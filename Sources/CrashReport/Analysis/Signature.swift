@@ -1,6 +1,7 @@
 internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
+internal import Synchronization
 
 /// Groups crashes of one cause under one line of text.
 ///
@@ -16,6 +17,7 @@ struct Signature: Sendable {
   private let modules: [ModuleSnapshot]
   /// By file name.
   private let systemModules: Set<String>
+  private let functions = OwnFunctions()
 
   init(_ modules: [ModuleSnapshot]) {
     self.modules = modules
@@ -59,7 +61,7 @@ struct Signature: Sendable {
   /// True for a call of the program's own code that has a name.
   func isOwn(_ frame: StackFrame) -> Bool {
     guard let function = frame.function, isInOwnModule(frame) else { return false }
-    return !SystemCode.isFunction(function) && !SystemCode.isArtificial(function)
+    return functions.contains(function)
   }
 
   /// True for code of the program's own, whether it has a name or not.
@@ -83,7 +85,15 @@ struct Signature: Sendable {
     let own = frames.first(where: isOwn)
     let isTelling = own?.function.map { !SignatureName($0).isEntry } ?? false
     let frame = isTelling ? own : thrown.first(where: isOwn) ?? own
-    guard let frame, let function = frame.function else { return nil }
+    guard let frame, frame.function != nil else { return nil }
+    return line(of: frame)
+  }
+
+  /// Such as "Basket.firstItem(of:) at main.swift:28"; "libshop.so+0x1234" where there is no name.
+  func line(of frame: StackFrame) -> String {
+    guard let function = frame.function else {
+      return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description
+    }
     let name = FunctionName.short(function)
     guard let location = frame.sourceLocation else { return name }
     let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
@@ -200,5 +210,19 @@ struct SignatureName: Sendable, Equatable {
     let starts = suffixes.compactMap { name.firstRange(of: $0)?.lowerBound }
     guard let start = starts.min(), start > name.startIndex else { return name }
     return String(name[..<start])
+  }
+}
+
+/// Remembers which functions are the program's own: a hundred threads have the same few hundred names.
+private final class OwnFunctions: Sendable {
+  private let known = Mutex<[String: Bool]>([:])
+
+  func contains(_ function: String) -> Bool {
+    known.withLock { known in
+      if let isOwn = known[function] { return isOwn }
+      let isOwn = !SystemCode.isFunction(function) && !SystemCode.isArtificial(function)
+      known[function] = isOwn
+      return isOwn
+    }
   }
 }

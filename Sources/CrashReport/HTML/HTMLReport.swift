@@ -44,17 +44,7 @@ package struct HTMLReport: Sendable {
   }
 
   private func addHead(to html: inout HTMLWriter) {
-    html.void("meta", ["charset": "utf-8"])
-    html.void("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
-    html.void(
-      "meta",
-      [
-        "http-equiv": "Content-Security-Policy",
-        "content":
-          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-      ])
-    html.void("meta", ["name": "referrer", "content": "no-referrer"])
-    html.void("meta", ["name": "color-scheme", "content": "light dark"])
+    html.addPolicy()
     let program = programName
     html.element(
       "title", text: [report.signalText, program].compactMap { $0 }.joined(separator: " in "))

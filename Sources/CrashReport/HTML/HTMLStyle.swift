@@ -1,6 +1,6 @@
 /// The page's style sheet: one column, the reader's own fonts, light and dark.
-enum HTMLStyle {
-  static let text: StaticString = """
+package enum HTMLStyle {
+  package static let text: StaticString = """
     :root{--back:#fff;--card:#f6f7f9;--text:#17191c;--faint:#5c6470;--line:#dfe3e8;--red:#b3261e;--redback:#fdecea;\
     --code:#3a6fb0;--data:#b07a1e;--read:#7d8794;--own:#0b57a4}
     @media (prefers-color-scheme:dark){:root{--back:#14161a;--card:#1d2025;--text:#e4e7eb;--faint:#98a1ad;\

@@ -1,12 +1,14 @@
 /// Builds HTML: every text is escaped, every element closed.
-struct HTMLWriter {
-  private(set) var text = ""
+package struct HTMLWriter {
+  package private(set) var text = ""
+
+  package init() {}
 
   /// Bytes so far.
-  var size: Int { text.utf8.count }
+  package var size: Int { text.utf8.count }
 
   /// Adds an element around what `content` adds.
-  mutating func element(
+  package mutating func element(
     _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:],
     _ content: (inout HTMLWriter) -> Void
   ) {
@@ -16,7 +18,7 @@ struct HTMLWriter {
   }
 
   /// Adds an element around a text.
-  mutating func element(
+  package mutating func element(
     _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:],
     text content: String
   ) {
@@ -26,20 +28,35 @@ struct HTMLWriter {
   }
 
   /// Adds text.
-  mutating func add(_ content: String) { text += Self.escaped(content) }
+  package mutating func add(_ content: String) { text += Self.escaped(content) }
 
   /// Adds an element without content that has no end tag.
-  mutating func void(
+  package mutating func void(
     _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:]
   ) {
     open(name, attributes)
   }
 
   /// Adds a line feed between elements, so that the source can be read.
-  mutating func breakLine() { text += "\n" }
+  package mutating func breakLine() { text += "\n" }
 
   /// Adds text of this program's own, never any of a dump.
-  mutating func addVerbatim(_ content: StaticString) { text += "\(content)" }
+  package mutating func addVerbatim(_ content: StaticString) { text += "\(content)" }
+
+  /// Adds the elements by which a page forbids itself scripts and every request.
+  package mutating func addPolicy() {
+    void("meta", ["charset": "utf-8"])
+    void("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+    void(
+      "meta",
+      [
+        "http-equiv": "Content-Security-Policy",
+        "content":
+          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+      ])
+    void("meta", ["name": "referrer", "content": "no-referrer"])
+    void("meta", ["name": "color-scheme", "content": "light dark"])
+  }
 
   private mutating func open(
     _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String>

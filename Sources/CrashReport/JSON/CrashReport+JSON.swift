@@ -6,11 +6,12 @@ internal import Stackwalk
 // what each key means. No key is ever left out. Addresses, offsets and registers are strings,
 // because JSON readers lose bits of numbers above 2^53.
 
-extension CrashReport: Encodable {
+extension CrashReport {
   /// The version of the schema; it grows when a field changes its meaning or goes.
   private static let schemaVersion = 1
 
-  package func encode(to encoder: any Encoder) throws {
+  /// The report as a line of JSON, or as a text with a line for each value, and a line feed at the end.
+  package func json(isIndented: Bool = false) -> String {
     let mappings = snapshot.listedMappings
     let signature = Signature(snapshot.modules)
     let json: JSONObject = [
@@ -46,7 +47,10 @@ extension CrashReport: Encodable {
       "end": snapshot.end?.json,
       "log": log?.json,
     ]
-    try json.encode(to: encoder)
+    var writer = JSONWriter(isIndented: isIndented)
+    json.write(to: &writer)
+    writer.add(verbatim: "\n")
+    return String(decoding: writer.bytes, as: UTF8.self)
   }
 
   private func thrownJSON(_ signature: Signature) -> JSONObject? {
@@ -144,7 +148,7 @@ extension CrashReport: Encodable {
 
   private func breadcrumb(_ breadcrumb: ClientInformation.Breadcrumb) -> JSONObject {
     [
-      "time": breadcrumb.time.map(Timestamp.init(nanoseconds:)),
+      "time": breadcrumb.time.map { Timestamp(nanoseconds: $0).description },
       "age": age(of: breadcrumb),
       "threadID": breadcrumb.threadID,
       "text": breadcrumb.text,
@@ -190,8 +194,8 @@ extension ProcessDescription {
       "product": product,
       "version": version,
       "environment": environment,
-      "launchTime": launchTime.map(Timestamp.init(nanoseconds:)),
-      "crashTime": crashTime.map(Timestamp.init(nanoseconds:)),
+      "launchTime": launchTime.map { Timestamp(nanoseconds: $0).description },
+      "crashTime": crashTime.map { Timestamp(nanoseconds: $0).description },
       "arguments": arguments,
       "uptime": uptime,
       "workingDirectory": workingDirectory,

@@ -1,39 +1,20 @@
-/// An object of JSON that writes every key, null for a value that is nil.
-///
-/// The encoder decides on the order of the keys.
-struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
-  private let members: [(key: MemberKey, value: (any Encodable)?)]
+/// An object of JSON that has every key, null for a value that is nil.
+struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
+  private let members: [(name: String, value: (any JSONValue)?)]
 
-  private struct MemberKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
+  init(dictionaryLiteral elements: (String, (any JSONValue)?)...) {
+    members = elements.map { (name: $0, value: $1) }
   }
 
-  init(dictionaryLiteral elements: (String, (any Encodable)?)...) {
-    members = elements.map { (MemberKey(stringValue: $0), $1) }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: MemberKey.self)
-    for (key, value) in members {
-      if let value {
-        try container.encode(value, forKey: key)
-      } else {
-        try container.encodeNil(forKey: key)
-      }
-    }
-  }
+  func write(to json: inout JSONWriter) { json.add(members: members) }
 }
 
-/// A part of a report that is encoded as an object when its turn comes, so that only one part is in
-/// memory at a time.
-protocol JSONConvertible: Encodable {
+/// A part of a report that becomes an object when its turn comes, so that only one part is in memory at a
+/// time.
+protocol JSONConvertible: JSONValue {
   var json: JSONObject { get }
 }
 
 extension JSONConvertible {
-  func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
+  func write(to json: inout JSONWriter) { self.json.write(to: &json) }
 }

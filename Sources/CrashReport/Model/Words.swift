@@ -27,7 +27,7 @@ extension RunEnd.Certainty {
 }
 
 extension DumpRequest.Kind {
-  var word: String {
+  package var word: String {
     switch self {
     case .program: "program"
     case .hang: "hang"

@@ -36,7 +36,7 @@ package enum Quantity {
   }
 
   /// With a comma after every three digits.
-  static func grouped(_ number: Int) -> String {
+  package static func grouped(_ number: Int) -> String {
     let digits = Array(String(number))
     var result = ""
     for (index, digit) in digits.enumerated() {

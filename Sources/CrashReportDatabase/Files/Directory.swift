@@ -61,6 +61,18 @@ package struct Directory: ~Copyable, Sendable {
   /// The names in the directory, in no order; a name that is not UTF-8 has U+FFFD in it, and so is
   /// never opened.
   package func names() throws(CrashReportDatabaseError) -> [String] {
+    var names: [String] = []
+    try forEachName { name in
+      names.append(name)
+      return true
+    }
+    return names
+  }
+
+  /// Goes through the names that `names()` gives, with one of them in memory.
+  ///
+  /// - Parameter visit: returns false to end it.
+  package func forEachName(_ visit: (String) -> Bool) throws(CrashReportDatabaseError) {
     // A descriptor of its own: threads would share the directory's position.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0, let stream = unsafe fdopendir(copy) else {
@@ -70,18 +82,16 @@ package struct Directory: ~Copyable, Sendable {
     }
     defer { unsafe closedir(stream) }
     let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
-    var names: [String] = []
     while true {
       errno = 0
       guard let entry = unsafe readdir(stream) else { break }
       let start = unsafe UnsafeRawPointer(entry) + nameOffset
       let name = unsafe String(cString: start.assumingMemoryBound(to: CChar.self))
-      if name != ".", name != ".." { names.append(name) }
+      if name != ".", name != "..", !visit(name) { return }
     }
     guard errno == 0 else {
       throw CrashReportDatabaseError(systemCall: "listing the directory \(path)", errno: errno)
     }
-    return names
   }
 
   /// The status of a name, of a link itself and not its target; nil where there is none.

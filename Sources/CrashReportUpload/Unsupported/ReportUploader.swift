@@ -16,6 +16,16 @@ public final class ReportUploader: Sendable {
     try self.init()
   }
 
+  /// Throws: there are no reports here.
+  ///
+  /// - Throws: `UploadError` always, with the code `databaseUnusable`.
+  public convenience init(
+    database path: String, toSentry dsn: String, options: UploadOptions = UploadOptions(),
+    review: UploadReview? = nil
+  ) throws(UploadError) {
+    try self.init()
+  }
+
   /// Does nothing.
   public func run() async throws(UploadError) {}
 

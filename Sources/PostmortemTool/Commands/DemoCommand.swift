@@ -49,7 +49,7 @@ enum DemoCommand: Subcommand {
     let report = CrashReport(
       snapshot: try CrashFile.snapshot(at: stored.path), symbolicating: true)
     if arguments.has("--json") {
-      Terminal.print(try JSON.text(of: report))
+      Terminal.print(report.json(isIndented: true))
     } else {
       Terminal.print(TextReport.text(of: report, width: Terminal.width, color: Terminal.usesColor))
     }

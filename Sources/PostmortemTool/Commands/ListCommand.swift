@@ -128,15 +128,7 @@ enum ListCommand: Subcommand {
 
     init(_ arguments: Arguments) throws {
       program = arguments["--program"]
-      let now = Timestamp(seconds: Int64(time(nil)))
-      since = try arguments["--since"].map { text in
-        guard let since = Timestamp(option: text, now: now) else {
-          throw ToolError.usage(
-            "'\(text.escapedForMessage)' is neither an age (90m, 12h, 7d) nor a date (2026-11-22, "
-              + "2026-11-22T21:05)", help: help)
-        }
-        return since
-      }
+      since = try arguments.since(help: help)
     }
 
     func matches(_ report: ListedReport) -> Bool {

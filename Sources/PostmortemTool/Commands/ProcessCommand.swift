@@ -23,7 +23,7 @@ enum ProcessCommand: Subcommand {
 
       --json    print a JSON array of objects with reportID, file, outcome (complete, torn, ended,
                 failed, quarantined or left), reason, and until
-      --create  make a database of a directory that has neither dumps nor reports
+      --create  make a database of a directory that has neither dumps nor reports, or is missing
       --sanitize, --no-memory
                 leave out of the reports what may be a secret, as postmortem show does; the dumps have it
                 until then, unless their handler left it out (HandlerOptions.privacy)

@@ -13,7 +13,7 @@ enum RunCommand: Subcommand {
     Runs a program, ends as it ends, and processes the dumps of its crash.
 
     Usage: postmortem run [--database DIR [--user NAME] [--sanitize|--no-memory]
-                          [--upload URL [--header-file FILE]] [--json]] -- COMMAND [ARGUMENT...]
+                          [--upload URL|--dsn DSN [--header-file FILE]] [--json]] -- COMMAND [ARGUMENT...]
 
     For programs that crash and are not started again soon, and as the entry point of a container. The
     program is not changed and not traced: it has this command's terminal, descriptors, environment and
@@ -34,6 +34,7 @@ enum RunCommand: Subcommand {
       --upload URL    then send the pending reports to this server, once, for 30 seconds at most, if
                       uploads are enabled in the database (postmortem upload DIR --enable). A report
                       that is not sent stays pending
+      --dsn DSN       the same to a project at Sentry, or at a server that speaks its protocol
       --header-file FILE  as of postmortem upload
       --json          print the lines as JSON objects: of each dump as of postmortem watch, of each
                       report that was sent as of postmortem upload
@@ -51,18 +52,14 @@ enum RunCommand: Subcommand {
     }
     let arguments = try Arguments(
       Array(words[..<separator]), flags: Arguments.privacyFlags.union(["--json"]),
-      options: ["--database", "--user", "--upload", "--header-file"],
+      options: ["--database", "--user", "--upload", "--dsn", "--header-file"],
       operands: 0...0, help: help)
     let path = arguments["--database"] ?? ReportDatabase.ofEnvironment
-    for option in ["--upload", "--user"] where arguments[option] != nil && path == nil {
+    for option in ["--upload", "--dsn", "--user"] where arguments[option] != nil && path == nil {
       throw ToolError.usage("\(option) needs --database", help: help)
     }
     // A mistake in these is found before the program runs.
-    let upload = try arguments["--upload"].map { url in
-      let headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
-      return try UploadAfterRun(
-        url: url, headers: headers, privacy: arguments.privacy, printsJSON: arguments.has("--json"))
-    }
+    let upload = try UploadAfterRun(arguments, help: help)
     let count = words.count - separator - 1
     guard count > 0 else { throw ToolError.usage("a command is missing behind '--'", help: help) }
     let database = try path.map { path in
@@ -116,15 +113,18 @@ private struct UploadAfterRun {
   private let target: UploadTarget
   private let printsJSON: Bool
 
-  init(
-    url: String, headers: [String: String], privacy: ReportPrivacy, printsJSON: Bool
-  ) throws(UploadError) {
-    self.printsJSON = printsJSON
+  /// Nil where the arguments name no server.
+  init?(_ arguments: Arguments, help: String) throws {
     var options = UploadOptions()
-    options.privacy = privacy
-    options.headers = headers
+    options.privacy = arguments.privacy
+    options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
     options.timeout = .seconds(Self.patience)
-    target = try UploadTarget(url: url, options: options)
+    guard
+      let target = try UploadCommand.target(
+        arguments, urlOption: "--upload", options: options, help: help)
+    else { return nil }
+    self.target = target
+    printsJSON = arguments.has("--json")
   }
 
   func send(from path: String) {

@@ -96,7 +96,7 @@ enum ShowCommand: Subcommand {
   private static func text(
     of report: CrashReport, _ arguments: Arguments, color: Bool
   ) throws -> String {
-    if arguments.has("--json") { return try JSON.text(of: report) }
+    if arguments.has("--json") { return report.json(isIndented: true) }
     if arguments.has("--html") { return HTMLReport.text(of: report) }
     let isFile = arguments["-o"] != nil
     return TextReport.text(

@@ -7,11 +7,12 @@ internal import PendingDumps
 /// The subcommand `postmortem stats [DIR]`.
 enum StatsCommand: Subcommand {
   static let name = "stats"
-  static let summary = "count the contents of a database: dumps, reports, bytes, settings"
+  static let summary = "count the contents of a database, or draw the crashes of several"
   static let help = """
-    Counts the contents of a database.
+    Counts the contents of a database, or draws an overview of the crashes of several.
 
     Usage: postmortem stats [DIR] [--json]
+           postmortem stats [DIR]... --html [--since WHEN] [-o FILE]
 
     Counts and sizes of the dumps that wait to be processed (finished), of those that belong to running
     processes or were left by dead ones (locked), of those that are being processed or were given back
@@ -20,6 +21,13 @@ enum StatsCommand: Subcommand {
 
       --json  print a JSON object with dumps, quarantine, reports (each count and bytes), ends
               (by verdict), oldestReport, newestReport, clientID and uploadsEnabled
+      --html  print one HTML page that needs nothing else: crashes by day, signature, version and host,
+              with charts. Takes facts as postmortem export does, and adds those that it had to read to
+              the file reports.index
+      --since WHEN  with --html, leave out crashes before an age (90m, 12h, 7d) or a date in UTC
+      -o FILE       with --html, write it to FILE, which is replaced if it is there
+
+    Exit status: 0; 1 if --html could not read a report, which it leaves out and counts.
 
     """
 
@@ -51,7 +59,13 @@ enum StatsCommand: Subcommand {
   }
 
   static func run(_ words: [String]) throws {
-    let arguments = try Arguments(words, flags: ["--json"], operands: 0...1, help: help)
+    let arguments = try Arguments(
+      words, flags: ["--html", "--json"], options: ["--since", "-o"], operands: 0...10_000,
+      help: help)
+    if arguments.has("--html") { return try draw(arguments) }
+    guard arguments.operands.count < 2, arguments["--since"] == nil, arguments["-o"] == nil else {
+      throw ToolError.usage("several databases, --since and -o go with --html", help: help)
+    }
     let path = try ReportDatabase.place(arguments.database(help: help))
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {
@@ -79,6 +93,25 @@ enum StatsCommand: Subcommand {
     if InputFile.isDirectory(path + "/pending") { try countReports(path, &statistics) }
     if arguments.has("--json") { return Terminal.print(try JSON.text(of: statistics)) }
     Terminal.print(text(of: statistics))
+  }
+
+  /// Writes the page.
+  private static func draw(_ arguments: Arguments) throws {
+    guard !arguments.has("--json") else {
+      throw ToolError.usage("--json does not go with --html", help: help)
+    }
+    let since = try arguments.since(help: help)
+    var walk = ReportWalk(try arguments.databases(help: help), since: since)
+    var overview = CrashOverview()
+    try walk.forEach { overview.add($0) }
+    let page = OverviewPage.text(
+      of: overview, since: since, now: Timestamp(seconds: Int64(time(nil))))
+    if let path = arguments["-o"] {
+      try OutputFile.write(page, to: path)
+    } else {
+      Terminal.print(page)
+    }
+    if walk.failureCount > 0 { throw ToolError.printed }
   }
 
   private static func countReports(_ path: String, _ statistics: inout Statistics) throws {

@@ -48,7 +48,7 @@ enum SymbolicateCommand: Subcommand {
     func show(_ summaries: [LoggedSummary]) throws {
       for summary in summaries {
         if arguments.has("--json") {
-          Terminal.print(try JSON.line(of: symbolicator.report(of: summary)))
+          Terminal.print(symbolicator.report(of: summary).json())
         } else {
           Terminal.print((count > 0 ? "\n" : "") + symbolicator.text(of: summary))
         }

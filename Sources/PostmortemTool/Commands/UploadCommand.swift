@@ -5,16 +5,16 @@ internal import Foundation
 internal import IntermediateDump
 internal import Synchronization
 
-/// The subcommand `postmortem upload [DIR] [ID...] --url URL`.
+/// The subcommand `postmortem upload [DIR] [ID...] --url URL|--dsn DSN`.
 enum UploadCommand: Subcommand {
   static let name = "upload"
   static let summary = "send reports to a server: one, some or all"
   static let help = """
-    Sends reports to a server, in the form of Crashpad and Breakpad.
+    Sends reports to a server, in the form of Crashpad and Breakpad, or as Sentry's envelopes.
 
-    Usage: postmortem upload [DIR] [ID...] --url URL [--field NAME=VALUE]... [--header-file FILE]
-                             [--secret-file FILE] [--timeout SECONDS] [--sanitize|--no-memory]
-                             [--dry-run] [--json]
+    Usage: postmortem upload [DIR] [ID...] --url URL|--dsn DSN [--field NAME=VALUE]...
+                             [--header-file FILE] [--secret-file FILE] [--timeout SECONDS]
+                             [--sanitize|--no-memory] [--sentry-reads-minidump] [--dry-run] [--json]
            postmortem upload [DIR] --enable|--disable [--json]
 
     POSTMORTEM_DATABASE in the environment stands for DIR; ID is a report ID or the beginning of one.
@@ -26,7 +26,12 @@ enum UploadCommand: Subcommand {
     followed. Docs/Upload.md names servers.
 
       --url URL           where the form is posted to, http or https
-      --field NAME=VALUE  a form field beside the report's annotations, or in place of one
+      --dsn DSN           the project at Sentry, or at a server that speaks its protocol, to which
+                          envelopes are posted: https://KEY@HOST/PROJECT
+      --sentry-reads-minidump  with --dsn: let Sentry make the event from the minidump, by the debug files
+                          that were uploaded there; it throws away message, stacks and names of ours
+      --field NAME=VALUE  a form field beside the report's annotations, or in place of one; with
+                          --dsn a tag
       --header-file FILE  HTTP headers, 'Name: value' a line
       --secret-file FILE  a file whose first line is sent as Authorization: Bearer SECRET
       --timeout SECONDS   without progress, after which an upload has failed; 60 if not given
@@ -47,22 +52,23 @@ enum UploadCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
-      words, flags: Arguments.privacyFlags.union(["--dry-run", "--enable", "--disable", "--json"]),
-      options: ["--url", "--field", "--header-file", "--secret-file", "--timeout"],
+      words,
+      flags: Arguments.privacyFlags.union([
+        "--dry-run", "--enable", "--disable", "--json", "--sentry-reads-minidump",
+      ]),
+      options: ["--url", "--dsn", "--field", "--header-file", "--secret-file", "--timeout"],
       operands: 0...Int.max, help: help)
     let (path, words) = try arguments.databaseAndReports(help: help)
     if arguments.has("--enable") || arguments.has("--disable") {
-      guard words.isEmpty, arguments["--url"] == nil,
+      guard words.isEmpty, arguments["--url"] == nil, arguments["--dsn"] == nil,
         arguments.has("--enable") != arguments.has("--disable")
       else { throw ToolError.usage("--enable and --disable stand alone", help: help) }
       try ReportDatabase.open(path).setUploadsEnabled(arguments.has("--enable"))
       guard arguments.has("--json") else { return }
       return Terminal.print(try JSON.line(of: ["uploadsEnabled": arguments.has("--enable")]))
     }
-    guard let url = arguments["--url"] else {
-      throw ToolError.usage("--url is missing", help: help)
-    }
-    let target = try UploadTarget(url: url, options: try options(arguments))
+    let target = try target(arguments, urlOption: "--url", options: options(arguments), help: help)
+    guard let target else { throw ToolError.usage("--url or --dsn is missing", help: help) }
     let database = try ReportDatabase.open(path)
     let ids = try words.map { try ReportDatabase.report($0, in: database, at: path, help: help).id }
     guard try !ids.isEmpty || arguments.has("--dry-run") || database.uploadsEnabled() else {
@@ -83,9 +89,22 @@ enum UploadCommand: Subcommand {
     try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
   }
 
+  /// The server that the arguments name, by a URL or a DSN; nil where they name none.
+  static func target(
+    _ arguments: Arguments, urlOption: String, options: UploadOptions, help: String
+  ) throws -> UploadTarget? {
+    switch (arguments[urlOption], arguments["--dsn"]) {
+    case (let url?, nil): return try UploadTarget(url: url, options: options)
+    case (nil, let dsn?): return try UploadTarget(dsn: dsn, options: options)
+    case (nil, nil): return nil
+    case (_?, _?): throw ToolError.usage("\(urlOption) and --dsn exclude each other", help: help)
+    }
+  }
+
   private static func options(_ arguments: Arguments) throws -> UploadOptions {
     var options = UploadOptions()
     options.privacy = arguments.privacy
+    options.sentryReadsMinidump = arguments.has("--sentry-reads-minidump")
     for field in arguments.values(of: "--field") {
       guard let (name, value) = UploadFiles.namedValue(field, separator: "=") else {
         throw ToolError.usage("--field needs NAME=VALUE", help: help)

@@ -16,20 +16,21 @@ enum WatchCommand: Subcommand {
     Waits for crashes, and turns each dump into a report at once.
 
     Usage: postmortem watch [DIR] [--json] [--count N] [--create] [--sanitize|--no-memory]
-                            [--upload URL [--header-file FILE]]
+                            [--upload URL|--dsn DSN [--header-file FILE]]
 
     Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process
-    does. A dump that a dead process did not finish causes no event: for these it looks once a minute.
-    Ends with SIGINT or SIGTERM, and its exit status is 0 then. DIR must exist;
-    POSTMORTEM_DATABASE in the environment stands for it.
+    does; for one that is left, after a minute. A dump that a dead process did not finish causes no
+    event: for these it looks once a minute. Ends with SIGINT or SIGTERM, and its exit status is 0 then.
+    POSTMORTEM_DATABASE in the environment stands for DIR.
 
       --json     print one JSON object a line, as an element of postmortem process --json
       --count N  end when N reports were made
-      --create   make a database of a directory that has neither dumps nor reports, for a program that
-                 starts later
+      --create   make a database of a directory that has neither dumps nor reports, or is missing, for a
+                 program that starts later
       --sanitize, --no-memory  as of postmortem process; for all that are sent too
       --upload URL  send each pending report to this server too, as postmortem upload does, while
                  uploads are enabled in the database; one that fails is tried again later
+      --dsn DSN  the same to a project at Sentry, or at a server that speaks its protocol
       --header-file FILE  as of postmortem upload
 
     """
@@ -40,21 +41,29 @@ enum WatchCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
       words, flags: Arguments.privacyFlags.union(["--json", "--create"]),
-      options: ["--count", "--upload", "--header-file"], operands: 0...1, help: help)
+      options: ["--count", "--upload", "--dsn", "--header-file"], operands: 0...1, help: help)
     let path = try ReportDatabase.place(
       arguments.database(help: help), creating: arguments.has("--create"))
-    var left = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
+    var count = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
     let watcher = try DirectoryWatcher(stopsAt: [SIGINT, SIGTERM])
-    let uploads = try arguments["--upload"].map { try WatchUploads($0, path, arguments) }
+    let uploads = try WatchUploads(path, arguments, help: help)
     defer { uploads?.stop() }
     // A dump that keeps failing, or is left again and again, is printed once.
     var told: Set<String> = []
+    var leftSince: [ReportID: ContinuousClock.Instant] = [:]
     while true {
       // Before the look, so that a dump that comes during it causes an event. Again in each turn, for
       // a directory that was removed meanwhile.
       watcher.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
-      for dump in try processIntermediateDumps(database: path, privacy: arguments.privacy) {
+      let dumps = try processIntermediateDumps(database: path, privacy: arguments.privacy)
+      let left = dumps.filter { $0.outcome.kind == .left }.map(\.reportID)
+      leftSince = Dictionary(left.map { ($0, leftSince[$0] ?? .now) }) { first, _ in first }
+      for dump in dumps {
         let entry = ProcessedEntry(dump)
+        // A dump that its owner is writing is finished at the next look, mostly.
+        if let since = leftSince[dump.reportID], since.duration(to: .now) < .seconds(patience) {
+          continue
+        }
         if entry.outcome == "failed" || entry.isLeft,
           !told.insert("\(entry.outcome) \(entry.reportID)").inserted
         {
@@ -62,8 +71,8 @@ enum WatchCommand: Subcommand {
         }
         Terminal.print(
           arguments.has("--json") ? try JSON.line(of: entry) : dump.line(database: path) + "\n")
-        if !entry.isFailure, !entry.isLeft { left -= 1 }
-        if left == 0 { return }
+        if !entry.isFailure, !entry.isLeft { count -= 1 }
+        if count == 0 { return }
       }
       guard watcher.wait(seconds: patience) else { return }
     }
@@ -74,11 +83,16 @@ enum WatchCommand: Subcommand {
 private struct WatchUploads {
   private let uploader: ReportUploader
 
-  init(_ url: String, _ path: String, _ arguments: Arguments) throws {
+  /// Nil where the arguments name no server.
+  init?(_ path: String, _ arguments: Arguments, help: String) throws {
     var options = UploadOptions()
     options.privacy = arguments.privacy
     options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
-    uploader = try ReportUploader(database: path, to: url, options: options)
+    guard
+      let target = try UploadCommand.target(
+        arguments, urlOption: "--upload", options: options, help: help)
+    else { return nil }
+    uploader = try ReportUploader(database: path, target: target, review: nil)
     if try !CrashReportDatabase(path: path).uploadsEnabled() {
       Terminal.printError(
         ToolError(

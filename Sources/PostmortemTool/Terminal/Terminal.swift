@@ -23,7 +23,12 @@ enum Terminal {
   /// - Returns: whether all was written.
   @discardableResult
   fileprivate static func write(_ text: String, to descriptor: Int32) -> Bool {
-    var bytes = Array(text.utf8)[...]
+    write(Array(text.utf8)[...], to: descriptor)
+  }
+
+  /// The same for bytes.
+  static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
+    var bytes = bytes
     while !bytes.isEmpty {
       let written = unsafe bytes.withUnsafeBytes {
         unsafe Foundation.write(descriptor, $0.baseAddress, $0.count)

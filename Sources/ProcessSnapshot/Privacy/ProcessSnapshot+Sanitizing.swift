@@ -10,10 +10,7 @@ extension ProcessSnapshot {
   package mutating func sanitize(keeping words: [Address] = []) {
     // Told by the stack's words, of which most go.
     recordedThrows = lastThrow.map { [$0] } ?? []
-    // Memory beside a stack may be a part of it, behind a gap.
-    let stacks = RangeSet(
-      threads.flatMap(\.stack).map(\.range)
-        + threads.compactMap(\.stackRange).flatMap { memory.regions(in: $0).map(\.range) })
+    let stacks = stackMemory
     let tasks = taskMemory(outside: stacks)
     let code = crashedCode(outside: stacks)
     let filter = WordFilter(

@@ -72,8 +72,21 @@ public struct ProcessDescription: Sendable, Equatable {
   /// Bytes of address space in use, of `statusText`; nil without it.
   ///
   /// Source: proc_pid_status(5), VmSize.
-  public var addressSpaceSize: UInt64? {
-    let label = Array("VmSize:".utf8)
+  public var addressSpaceSize: UInt64? { statusSize("VmSize:") }
+
+  /// Bytes of memory in use, of `statusText`; nil without it.
+  ///
+  /// Source: proc_pid_status(5), VmRSS.
+  package var residentMemory: UInt64? { statusSize("VmRSS:") }
+
+  /// The most bytes of memory that were in use, of `statusText`; nil without it.
+  ///
+  /// Source: proc_pid_status(5), VmHWM.
+  package var peakResidentMemory: UInt64? { statusSize("VmHWM:") }
+
+  /// A line of `statusText` in KiB, as bytes.
+  private func statusSize(_ name: String) -> UInt64? {
+    let label = Array(name.utf8)
     let line = statusText?.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: label) }
     let words = line?.dropFirst(label.count).split { $0 == 0x20 || $0 == 0x09 }
     guard let first = words?.first, let size = UInt64(String(decoding: first, as: UTF8.self))

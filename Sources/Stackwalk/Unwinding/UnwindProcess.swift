@@ -16,6 +16,7 @@ final class UnwindProcess {
   private let cfiRows = BoundedCache<CFIRow?>()
   private let capturedTables = BoundedCache<CFITable?>()
   private let asyncFunctions = BoundedCache<String?>()
+  private lazy var stacks = snapshot.stackMemory
 
   /// The result of looking at the code before an address.
   enum ReturnAddressCheck {
@@ -73,12 +74,9 @@ final class UnwindProcess {
 
   private func uncachedCheck(_ address: Address) -> ReturnAddressCheck {
     guard knowsCode else {
+      // Bytes of data look like a call now and then, and nothing tells which memory is code.
       guard address >= 0x1_0000, address < 0x1_0000_0000_0000 else { return .notBehindCall }
-      guard let code = snapshot.memory.bytes(at: address &- 8, count: 8) else {
-        return snapshot.memory.region(containing: address) == nil ? .codeUnknown : .notBehindCall
-      }
-      return CallInstruction.ends(Array(code), architecture: architecture)
-        ? .behindCall : .notBehindCall
+      return stacks.contains(address) ? .notBehindCall : .codeUnknown
     }
     // A call that never returns may be the last instruction of its section.
     guard address > 16, isExecutable(address &- 1) else { return .notBehindCall }

@@ -12,12 +12,6 @@ import Testing
     try JSONSchema(path: BuiltProducts.packageRoot + "/Docs/ReportSchema.json")
   }
 
-  private func json(_ report: CrashReport) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    return String(decoding: try encoder.encode(report), as: UTF8.self)
-  }
-
   @Test func describesEveryReport() throws {
     let schema = try Self.schema()
     var full = SampleReport.report(word: "word")
@@ -42,7 +36,7 @@ import Testing
       full, sent, trapped,
       CrashReport(snapshot: ProcessSnapshot(architecture: .arm64), symbolicating: false),
     ] {
-      #expect(try schema.errors(in: json(report)) == [])
+      #expect(try schema.errors(in: report.json()) == [])
     }
   }
 
@@ -56,7 +50,7 @@ import Testing
       ("\"address\":\"0x18\"", "\"address\":\"18\""), ("\"pid\":100", "\"pid\":\"100\""),
     ])
   func refusesWhatIsNone(found: String, changed: String) throws {
-    let whole = try json(SampleReport.report(word: "word"))
+    let whole = SampleReport.report(word: "word").json()
     try #require(whole.contains(found))
     #expect(try Self.schema().errors(in: whole.replacing(found, with: changed)) != [])
   }

@@ -12,11 +12,12 @@ file RECORD a JSON object for each form that arrived whole. The path says what g
 /stall        nothing is answered
 /drip         an answer of a byte each 100 ms, without an end
 /endless      200 and a body without an end /retry/N/S    N is answered, with Retry-After: S
-Fields and files are read by Python's own parser of MIME.
+Fields and files are read by Python's own parser of MIME; envelopes of Sentry by their items' lengths.
 """
 
 import email.parser
 import email.policy
+import gzip
 import hashlib
 import http.server
 import json
@@ -32,7 +33,37 @@ seen = set()
 lock = threading.Lock()
 
 
+def parsed_envelope(headers, body):
+    """An envelope as a form: tags are fields, attachments are files."""
+    if headers.get("Content-Encoding") == "gzip":
+        body = gzip.decompress(body)
+    line, rest = body.split(b"\n", 1)
+    form = {"fields": {}, "files": {}, "order": [], "defects": [], "header": json.loads(line), "items": []}
+    while rest:
+        line, rest = rest.split(b"\n", 1)
+        item = json.loads(line)
+        content, rest = rest[: item["length"]], rest[item["length"]:]
+        if len(content) != item["length"] or rest[:1] != b"\n":
+            form["defects"].append("an item of another length than it says")
+        rest = rest[1:]
+        form["items"].append(item)
+        form["order"].append(item["type"])
+        if item["type"] == "event":
+            form["event"] = json.loads(content)
+            form["fields"] = form["event"]["tags"]
+            continue
+        name = "upload_file_minidump" if item["filename"].endswith(".dmp") else item["filename"]
+        form["files"][name] = {
+            "name": item["filename"],
+            "size": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+    return form
+
+
 def parsed(headers, body):
+    if headers["Content-Type"] == "application/x-sentry-envelope":
+        return parsed_envelope(headers, body)
     head = b"Content-Type: " + headers["Content-Type"].encode("latin-1") + b"\r\n\r\n"
     message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
     form = {"fields": {}, "files": {}, "order": [], "defects": [str(d) for d in message.defects]}

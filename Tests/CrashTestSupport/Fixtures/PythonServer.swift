@@ -16,6 +16,13 @@ package final class PythonServer {
     package let files: [String: File]
     package let order: [String]
     package let defects: [String]
+    /// The headers of an envelope's items; nil for a form.
+    package let items: [Item]?
+
+    package struct Item: Decodable {
+      package let type: String
+      package let attachment_type: String?
+    }
   }
 
   private let process = Process()
@@ -44,6 +51,9 @@ package final class PythonServer {
     // Not by the end of its input: a child that is being spawned elsewhere may hold that pipe too.
     process.killAndWait()
   }
+
+  /// The address of a project for envelopes, with the same paths.
+  package func dsn(_ path: String) -> String { "http://key@127.0.0.1:\(port)/\(path)/1" }
 
   package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 

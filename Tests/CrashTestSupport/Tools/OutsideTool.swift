@@ -18,6 +18,10 @@ public enum OutsideTool: String, Sendable {
   case arm64Headers = "/usr/aarch64-linux-gnu/include/ucontext.h"
   /// The compiler's own library for arm64.
   case arm64Compiler = "/usr/lib/gcc-cross/aarch64-linux-gnu/12/libgcc.a"
+  /// The Python of an environment with Sentry's schema.
+  case sentryRelay = ".build/tools/sentry-relay/bin/python"
+  /// The Python of an environment with a server that speaks Sentry's protocol.
+  case bugsink = ".build/tools/bugsink/bin/python"
   /// Libraries to be preloaded.
   case jemalloc = "libjemalloc.so.2"
   case tcmalloc = "libtcmalloc_minimal.so.4"
@@ -26,6 +30,10 @@ public enum OutsideTool: String, Sendable {
   public var path: String? {
     if rawValue.hasPrefix("/") {
       return FileManager.default.fileExists(atPath: rawValue) ? rawValue : nil
+    }
+    if rawValue.hasPrefix(".build/") {
+      let path = BuiltProducts.packageRoot + "/" + rawValue
+      return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }
     if rawValue.contains(".so") { return libraryPath }
     let directories = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
@@ -50,6 +58,7 @@ public enum OutsideTool: String, Sendable {
     case .arm64Emulator: "qemu-user"
     case .arm64Headers: "libc6-dev-arm64-cross"
     case .arm64Compiler: "libgcc-12-dev-arm64-cross"
+    case .sentryRelay, .bugsink: "python3-venv, and what .ci/run then gets from PyPI"
     case .jemalloc: "libjemalloc2"
     case .tcmalloc: "libtcmalloc-minimal4"
     default: rawValue

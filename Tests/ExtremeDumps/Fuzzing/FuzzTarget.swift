@@ -88,7 +88,9 @@ struct FuzzReader {
     case 2: size &+= RunNotes(bytes: rest) == nil ? 0 : 1
     case 3: size &+= ReportMetadata(bytes: Array(rest)) == nil ? 0 : 1
     case 4: size &+= DatabaseSettings(bytes: Array(rest)) == nil ? 0 : 1
-    case 5: size &+= ReportFacts(reading: rest) == nil ? 0 : 1
+    case 5:
+      size &+= ReportFacts(reading: rest) == nil ? 0 : 1
+      size &+= ReportDetails(reading: rest)?.bytes.count ?? 0
     default:
       let name = String(decoding: rest, as: UTF8.self)
       size &+= PendingDumpName(fileName: name)?.description.utf8.count ?? 0

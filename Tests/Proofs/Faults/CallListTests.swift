@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 #if arch(x86_64)
-  /// `Docs/Operations.md` lists exactly the system calls that a crash makes.
+  /// `Docs/SystemCalls.md` lists exactly the system calls that a crash makes.
   @Suite("The list of system calls")
   struct CallListTests {
     /// What brings out the calls that a crash in good order does not make.
@@ -59,10 +59,8 @@ import Testing
     /// The names in the first column of the table.
     private static func listed() throws -> Set<String> {
       let text = try String(
-        contentsOfFile: BuiltProducts.packageRoot + "/Docs/Operations.md", encoding: .utf8)
-      let section = try #require(
-        text.components(separatedBy: "\n## ").first { $0.hasPrefix("System calls of a crash\n") })
-      let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        contentsOfFile: BuiltProducts.packageRoot + "/Docs/SystemCalls.md", encoding: .utf8)
+      let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }
       #expect(rows.count > 20)
       return Set(
         rows.flatMap { row in

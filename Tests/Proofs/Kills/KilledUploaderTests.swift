@@ -24,13 +24,20 @@ struct KilledUploaderTests {
     server = try PythonServer(in: uploads.directory)
   }
 
+  private func place(_ isEnvelope: Bool) -> [String] {
+    isEnvelope ? ["--dsn", server.dsn("ok")] : ["--url", server.url("ok")]
+  }
+
   /// Runs `postmortem upload` under strace(1).
-  private func upload(_ id: ReportID, _ options: [String]) async throws -> ChildProcess {
+  ///
+  /// - Parameter isEnvelope: true for Sentry's form.
+  private func upload(
+    _ id: ReportID, _ options: [String], isEnvelope: Bool
+  ) async throws -> ChildProcess {
     let words =
       ["-f", "-qq", "-e", "signal=none"] + options + [
         try BuiltProducts.besideTests("postmortem"), "upload", uploads.database.path, "\(id)",
-        "--url", server.url("ok"),
-      ]
+      ] + place(isEnvelope)
     // One thread does the uploader's own work, so that counting calls by thread counts its steps.
     return try await ChildProcess.run(
       try #require(OutsideTool.strace.path), words, in: uploads.directory.path,
@@ -40,11 +47,12 @@ struct KilledUploaderTests {
   }
 
   /// The calls of one upload, each with its number in its thread.
-  private func steps() async throws -> [(name: String, number: Int)] {
+  private func steps(_ isEnvelope: Bool) async throws -> [(name: String, number: Int)] {
     let id = try uploads.addReport()
     let trace = uploads.directory.path + "/trace"
     let child = try await upload(
-      id, ["-y", "-e", "trace=" + Self.calls.joined(separator: ","), "-o", trace])
+      id, ["-y", "-e", "trace=" + Self.calls.joined(separator: ","), "-o", trace],
+      isEnvelope: isEnvelope)
     try #require(child.end.exitCode == 0, "\(child.standardError)")
     var counts: [String: Int] = [:]
     var steps: [String: (name: String, number: Int)] = [:]
@@ -60,9 +68,11 @@ struct KilledUploaderTests {
     return steps.values.sorted { ($0.number, $0.name) < ($1.number, $1.name) }
   }
 
-  @Test("At every step: all reports arrive, and the server can tell those that it has")
-  func everywhere() async throws {
-    let steps = try await steps()
+  @Test(
+    "At every step: all reports arrive, and the server can tell those that it has",
+    arguments: [false, true])
+  func everywhere(isEnvelope: Bool) async throws {
+    let steps = try await steps(isEnvelope)
     #expect(steps.count > 20, "\(steps)")
     let all = ProcessInfo.processInfo.environment["POSTMORTEM_UPLOAD_KILLS"] == "all"
     let ids = try (0..<100).map { _ in try uploads.addReport() }
@@ -79,7 +89,8 @@ struct KilledUploaderTests {
           break
         }
         let child = try await upload(
-          id, ["-o", "/dev/null", "-e", "inject=\(step.name):signal=KILL:when=\(step.number)"])
+          id, ["-o", "/dev/null", "-e", "inject=\(step.name):signal=KILL:when=\(step.number)"],
+          isEnvelope: isEnvelope)
         guard child.end.signal == 9 else { continue }
         killed.insert("\(step.name) \(step.number)")
         kills += 1
@@ -90,7 +101,7 @@ struct KilledUploaderTests {
     #expect(killed.count > steps.count / 3, "\(killed)")
     let rest = try await ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"),
-      ["upload", uploads.database.path, "--url", server.url("ok")], in: uploads.directory.path)
+      ["upload", uploads.database.path] + place(isEnvelope), in: uploads.directory.path)
     #expect(rest.end.exitCode == 0, "\(rest.standardError)")
     let reports = try uploads.database.reports()
     #expect(reports.count == 101 && reports.allSatisfy { $0.state == .completed })

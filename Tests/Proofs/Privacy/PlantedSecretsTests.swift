@@ -148,7 +148,7 @@ struct PlantedSecretsTests {
 
   private func forms(of snapshot: ProcessSnapshot) throws -> [String] {
     let report = CrashReport(snapshot: snapshot, symbolicating: false)
-    let json = String(decoding: try JSONEncoder().encode(report), as: UTF8.self)
+    let json = report.json()
     return secrets.found(inText: TextReport.text(of: report)).map { "text: \($0)" }
       + secrets.found(inText: json).map { "JSON: \($0)" }
       + secrets.found(inText: HTMLReport.text(of: report)).map { "HTML: \($0)" }

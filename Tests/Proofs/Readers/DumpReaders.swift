@@ -1,6 +1,6 @@
 import Foundation
 
-/// Programs of others that read minidumps.
+/// Programs of others that read minidumps and exports.
 enum DumpReaders {
   /// Where a tool may be missing; in CI its tests run and fail instead of being skipped.
   static func isWanted(_ isThere: Bool) -> Bool {
@@ -11,6 +11,9 @@ enum DumpReaders {
   static let hasLLDB = FileManager.default.isExecutableFile(atPath: lldb)
   static let hasPythonMinidump = hasPythonModule("minidump.minidumpfile")
   static let hasSymbolic = hasPythonModule("symbolic.minidump")
+  static let hasDuckDB = hasPythonModule("duckdb")
+  static let hasClickHouse = hasPythonModule("chdb")
+  static let hasOpenTelemetry = hasPythonModule("opentelemetry.proto.logs.v1.logs_pb2")
 
   private static func hasPythonModule(_ name: String) -> Bool {
     (try? run("/usr/bin/env", ["python3", "-c", "import \(name)"]))?.status == 0

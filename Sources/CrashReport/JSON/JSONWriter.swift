@@ -1,0 +1,147 @@
+internal import IntermediateDump
+
+/// JSON that is built byte by byte: a report of a hundred threads has two megabytes of it.
+///
+/// Writes no character that steers a terminal.
+///
+/// Source: RFC 8259.
+package struct JSONWriter {
+  package private(set) var bytes: [UInt8] = []
+  private let isIndented: Bool
+  private var depth = 0
+
+  /// - Parameter isIndented: a line for each value, by two spaces a level; else all on one line.
+  package init(isIndented: Bool = false) {
+    self.isIndented = isIndented
+  }
+
+  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  // MARK: - Scalars
+
+  /// Adds punctuation, or a text that is JSON already.
+  package mutating func add(verbatim text: StaticString) {
+    unsafe bytes.append(
+      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  package mutating func add(verbatim text: String) { bytes.append(contentsOf: text.utf8) }
+
+  /// Adds a string.
+  package mutating func add(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    if text.utf8.allSatisfy(Self.isPlain) {
+      bytes.append(contentsOf: text.utf8)
+    } else {
+      addEscaped(text)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  }
+
+  private mutating func addEscaped(_ text: String) {
+    var escaped: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): escaped += [UInt8(ascii: "\\"), byte]
+      case 0x0A: escaped.append(contentsOf: "\\n".utf8)
+      case 0..<0x20: escaped.append(contentsOf: "\\u\(byte.hexadecimal(digits: 4))".utf8)
+      default: escaped.append(byte)
+      }
+    }
+    bytes.append(contentsOf: String(decoding: escaped, as: UTF8.self).escapedForJSON().utf8)
+  }
+
+  // MARK: - Arrays and objects
+
+  package mutating func add(_ elements: some Sequence<some JSONValue>) {
+    var isEmpty = true
+    for element in elements {
+      begin("[", isFirst: isEmpty)
+      isEmpty = false
+      element.write(to: &self)
+    }
+    end(isEmpty ? "[]" : "]", isEmpty: isEmpty)
+  }
+
+  /// Adds an object with its members in the order of their names; nil is null.
+  package mutating func add(members: [(name: String, value: (any JSONValue)?)]) {
+    for (index, member) in members.sorted(by: { $0.name < $1.name }).enumerated() {
+      begin("{", isFirst: index == 0)
+      add(member.name)
+      add(verbatim: isIndented ? " : " : ":" as StaticString)
+      if let value = member.value {
+        value.write(to: &self)
+      } else {
+        add(verbatim: "null")
+      }
+    }
+    end(members.isEmpty ? "{}" : "}", isEmpty: members.isEmpty)
+  }
+
+  /// Begins an element: behind the bracket if it is the first, else behind a comma.
+  private mutating func begin(_ bracket: StaticString, isFirst: Bool) {
+    add(verbatim: isFirst ? bracket : ",")
+    if isFirst { depth += 1 }
+    breakLine()
+  }
+
+  private mutating func end(_ bracket: StaticString, isEmpty: Bool) {
+    if !isEmpty {
+      depth -= 1
+      breakLine()
+    }
+    add(verbatim: bracket)
+  }
+
+  private mutating func breakLine() {
+    guard isIndented else { return }
+    bytes.append(UInt8(ascii: "\n"))
+    bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * depth))
+  }
+}
+
+/// A value that a `JSONWriter` writes.
+package protocol JSONValue {
+  func write(to json: inout JSONWriter)
+}
+
+extension String: JSONValue {
+  package func write(to json: inout JSONWriter) { json.add(self) }
+}
+
+extension Bool: JSONValue {
+  package func write(to json: inout JSONWriter) {
+    json.add(verbatim: self ? "true" : "false" as StaticString)
+  }
+}
+
+extension JSONValue where Self: FixedWidthInteger {
+  package func write(to json: inout JSONWriter) { json.add(verbatim: String(self)) }
+}
+
+extension Int: JSONValue {}
+extension Int32: JSONValue {}
+extension Int64: JSONValue {}
+extension UInt8: JSONValue {}
+extension UInt32: JSONValue {}
+extension UInt64: JSONValue {}
+
+extension Double: JSONValue {
+  package func write(to json: inout JSONWriter) {
+    json.add(verbatim: isFinite ? "\(self)" : "null")
+  }
+}
+
+extension Array: JSONValue where Element: JSONValue {
+  package func write(to json: inout JSONWriter) { json.add(self) }
+}
+
+extension Dictionary: JSONValue where Key == String, Value: JSONValue {
+  package func write(to json: inout JSONWriter) {
+    json.add(members: map { (name: $0.key, value: $0.value) })
+  }
+}

@@ -1,0 +1,217 @@
+internal import IntermediateDump
+
+/// The facts of a report that an export has and a list has not.
+///
+/// A record of the index keeps them behind those of the list, as fields of key (1 byte), size (2) and
+/// contents, little-endian. A reader skips keys that it does not know; versions without details stop
+/// reading a record where these begin.
+package struct ReportDetails: Sendable, Equatable {
+  /// The kind of thing that a report is of.
+  package enum Kind: UInt64, Sendable, CaseIterable {
+    case crash = 1
+    /// A hang that lasted until the process ended.
+    case hang = 2
+    /// A dump of a process that lived on.
+    case dump = 3
+    /// The end of a run that left no dump: killed, out of memory, rebooted and others.
+    case end = 4
+
+    /// As an export has it.
+    package var word: String {
+      switch self {
+      case .crash: "crash"
+      case .hang: "hang"
+      case .dump: "dump"
+      case .end: "end"
+      }
+    }
+  }
+
+  /// Facts that are texts; the raw value is the field's key.
+  package enum Text: UInt8, Sendable, CaseIterable {
+    case codeName = 32
+    /// The signal that ended a run without a dump.
+    case endSignal
+    /// The type of the error that a dump without a crash was given.
+    case errorType
+    case host
+    case containerID
+    /// Such as "production".
+    case environment
+    case executable
+    /// Of the executable, in hexadecimal.
+    case buildID
+    case architecture
+    case distribution
+    case kernel
+    case clientID
+  }
+
+  /// Facts that are numbers; the raw value is the field's key.
+  package enum Number: UInt8, Sendable, CaseIterable {
+    case kind = 1
+    /// The signal's code as siginfo_t has it, its bits.
+    case code
+    case processID
+    /// Nanoseconds from the handler's start to the crash.
+    case uptime
+    /// Nanoseconds.
+    case hangTime
+    /// In bytes.
+    case residentMemory
+    case peakMemory
+    /// Bytes of all processes of the control group.
+    case groupMemory
+    case groupMemoryLimit
+    case threads
+    case openFiles
+  }
+
+  /// An annotation.
+  package struct Tag: Sendable, Equatable {
+    package var name: String
+    package var value: String
+
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  private var texts = [String?](repeating: nil, count: Text.allCases.count)
+  private var numbers = [UInt64?](repeating: nil, count: Number.allCases.count)
+  /// False for a dump that was cut off.
+  package var isComplete = true
+  /// True if a text was cut, or fields left out, for want of room.
+  package var isCut = false
+  /// The innermost calls of the program's own code.
+  package var ownFrames: [String] = []
+  /// The innermost calls of the crashing thread.
+  package var stack: [String] = []
+  /// The annotations that count.
+  package var tags: [Tag] = []
+
+  package init() {}
+
+  package subscript(fact: Text) -> String? {
+    get { texts[Int(fact.rawValue &- Text.codeName.rawValue)] }
+    set { texts[Int(fact.rawValue &- Text.codeName.rawValue)] = newValue }
+  }
+
+  package subscript(fact: Number) -> UInt64? {
+    get { numbers[Int(fact.rawValue &- Number.kind.rawValue)] }
+    set { numbers[Int(fact.rawValue &- Number.kind.rawValue)] = newValue }
+  }
+
+  /// Nil for one that this version does not know.
+  package var kind: Kind? {
+    get { self[.kind].flatMap(Kind.init(rawValue:)) }
+    set { self[.kind] = newValue?.rawValue }
+  }
+}
+
+extension ReportDetails {
+  /// The keys that are neither texts nor numbers.
+  private enum Key {
+    static let flags: UInt8 = 31
+    static let ownFrame: UInt8 = 64
+    static let frame: UInt8 = 65
+    static let tag: UInt8 = 66
+  }
+
+  /// Bytes of one text.
+  private static let maximumTextSize = 256
+  /// Bytes of an annotation's value.
+  private static let maximumValueSize = 1 << 10
+  /// Bytes of all fields: with the facts of a list they stay below the size of a record.
+  private static let maximumSize = 6 << 10
+  private static let headSize = 3
+  private static let numberSize = 8
+
+  /// The fields; the last ones are left out where they would be too long.
+  package var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    var isCut = isCut
+    func append(_ key: UInt8, _ contents: [UInt8]) {
+      bytes.append(key)
+      bytes.append(littleEndian: UInt16(clamping: contents.count))
+      bytes += contents
+    }
+    func add(_ key: UInt8, _ contents: [UInt8]) {
+      // The flags come last, and have room.
+      let room = Self.maximumSize - 2 * Self.headSize - Self.numberSize
+      guard bytes.count + contents.count <= room else {
+        isCut = true
+        return
+      }
+      append(key, contents)
+    }
+    func cut(_ text: String, to size: Int = Self.maximumTextSize) -> [UInt8] {
+      let utf8 = Array(text.utf8.prefix(size + 1))
+      guard utf8.count > size else { return utf8 }
+      isCut = true
+      // Not within a character.
+      var end = size
+      while end > 0, utf8[end] & 0xC0 == 0x80 { end -= 1 }
+      return Array(utf8[..<end])
+    }
+    for fact in Number.allCases {
+      if let number = self[fact] { add(fact.rawValue, Self.bytes(of: number)) }
+    }
+    for fact in Text.allCases {
+      if let text = self[fact] { add(fact.rawValue, cut(text)) }
+    }
+    for frame in ownFrames { add(Key.ownFrame, cut(frame)) }
+    for frame in stack { add(Key.frame, cut(frame)) }
+    for tag in tags {
+      let name = cut(tag.name)
+      var contents: [UInt8] = []
+      contents.append(littleEndian: UInt16(clamping: name.count))
+      add(Key.tag, contents + name + cut(tag.value, to: Self.maximumValueSize))
+    }
+    append(Key.flags, Self.bytes(of: (isComplete ? 1 : 0) | (isCut ? 2 : 0)))
+    return bytes
+  }
+
+  private static func bytes(of number: UInt64) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: number)
+    return bytes
+  }
+
+  /// Reads what `bytes` wrote; nil if it is not wholly there.
+  package init?(reading bytes: ArraySlice<UInt8>) {
+    var rest = bytes
+    while let key = rest.first {
+      guard let size = rest.littleEndian(at: 1, as: UInt16.self),
+        rest.count - Self.headSize >= Int(size)
+      else { return nil }
+      let contents = rest.dropFirst(Self.headSize).prefix(Int(size))
+      rest = rest.dropFirst(Self.headSize + Int(size))
+      guard read(key, contents) else { return nil }
+    }
+  }
+
+  /// - Returns: false if the contents are too short.
+  private mutating func read(_ key: UInt8, _ contents: ArraySlice<UInt8>) -> Bool {
+    func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+    switch key {
+    case Key.ownFrame: ownFrames.append(text(contents))
+    case Key.frame: stack.append(text(contents))
+    case Key.tag:
+      guard let size = contents.littleEndian(at: 0, as: UInt16.self),
+        contents.count - 2 >= Int(size)
+      else { return false }
+      let both = contents.dropFirst(2)
+      tags.append(
+        Tag(name: text(both.prefix(Int(size))), value: text(both.dropFirst(Int(size)))))
+    case 0..<Text.codeName.rawValue:
+      guard let number = contents.littleEndian(at: 0, as: UInt64.self) else { return false }
+      if key == Key.flags { (isComplete, isCut) = (number & 1 != 0, number & 2 != 0) }
+      if let fact = Number(rawValue: key) { self[fact] = number }
+    default:
+      if let fact = Text(rawValue: key) { self[fact] = text(contents) }
+    }
+    return true
+  }
+}

@@ -1,0 +1,38 @@
+package import IntermediateDump
+
+/// A report as a walk through a database finds it: without what its metadata tells.
+package struct ReportFile: Sendable {
+  package let id: ReportID
+  package let state: StoredReport.State
+  /// Of the minidump.
+  package let status: FileStatus
+  /// The minidump's path.
+  package let path: String
+}
+
+extension CrashReportDatabase {
+  /// Goes through the pending and completed reports, in no order, with one of them in memory.
+  ///
+  /// One that changes its state meanwhile may come twice.
+  ///
+  /// - Parameter visit: returns false to end it.
+  package func forEachReport(
+    _ visit: (ReportFile) -> Bool
+  ) throws(CrashReportDatabaseError) {
+    let database = try open()
+    // In the order in which reports move, so that none is missed.
+    for state in [.pending, .completed] as [StoredReport.State] {
+      let directory = try database.subdirectory(state)
+      var goesOn = true
+      try directory.forEachName { name in
+        guard let id = StoredReport.id(fileName: name), let status = directory.status(of: name),
+          status.kind == .regular
+        else { return true }
+        goesOn = visit(
+          ReportFile(id: id, state: state, status: status, path: "\(directory.path)/\(name)"))
+        return goesOn
+      }
+      guard goesOn else { return }
+    }
+  }
+}

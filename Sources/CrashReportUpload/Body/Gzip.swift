@@ -1,0 +1,44 @@
+internal import CUploadTransfer
+
+/// Compresses pieces of a body one after another, with the system's zlib.
+///
+/// Source: RFC 1952; zlib.h.
+@safe struct Gzip: ~Copyable {
+  private static let pieceSize = 64 << 10
+
+  private let stream: OpaquePointer
+
+  /// Nil where the system has no zlib: the body is sent as it is.
+  init?() {
+    guard let stream = unsafe pm_gzip_make() else { return nil }
+    unsafe self.stream = stream
+  }
+
+  deinit { unsafe pm_gzip_free(stream) }
+
+  /// Takes bytes, and gives those that are ready.
+  ///
+  /// - Parameters:
+  ///   - isLast: ends the stream; nothing may follow.
+  /// - Returns: nil if zlib failed.
+  func compress(_ bytes: [UInt8], isLast: Bool) -> [UInt8]? {
+    var result: [UInt8] = []
+    var offset = 0
+    var piece = [UInt8](repeating: 0, count: Self.pieceSize)
+    while true {
+      var (taken, made) = (0, 0)
+      let state = unsafe bytes.withUnsafeBufferPointer { input in
+        let start = unsafe input.baseAddress.map { unsafe $0 + offset }
+        return unsafe pm_gzip_step(
+          stream, start, input.count &- offset, &taken, &piece, piece.count, &made,
+          isLast ? 1 : 0)
+      }
+      guard state >= 0 else { return nil }
+      offset &+= taken
+      result += piece.prefix(made)
+      if state == 1 { return result }
+      // Less output than there was room for: zlib waits for more input.
+      if offset == bytes.count, made < piece.count { return isLast ? nil : result }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+internal import Minidump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The contents of a stored report that are sent, with secrets left out as the options say.
+struct ReportContents: Sendable {
+  /// The largest minidump that is written again with less in it, in bytes.
+  static let largestRewritten = 4 << 30
+
+  let reportID: ReportID
+  let minidump: UploadFile
+  /// By name; none where secrets are left out.
+  let attachments: [(name: String, file: UploadFile)]
+  /// The annotations, with `prod`, `ver` and `guid` among them, and the fields of the options.
+  let fields: [String: String]
+
+  /// Opens a report's files.
+  init(
+    _ report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions
+  ) throws(CrashReportDatabaseError) {
+    let minidump =
+      if options.privacy > .full {
+        try UploadFile(Self.private(report, in: database, options.privacy))
+      } else {
+        try UploadFile(try database.openReport(report))
+      }
+    // A report whose annotations cannot be read is sent without them.
+    let described = MinidumpAnnotations { offset, count in
+      (try? minidump.file.read(at: offset, count: count)) ?? []
+    }
+    var fields = described?.annotations ?? [:]
+    let client =
+      if let clientID = described?.clientID { clientID } else { try database.clientID() }
+    fields["guid"] = fields["guid"] ?? client.description
+    fields.merge(options.fields) { _, new in new }
+    self.fields = fields
+    self.minidump = minidump
+    reportID = report.id
+    let stored = options.privacy > .full ? [] : try database.attachments(of: report.id)
+    var attachments: [(name: String, file: UploadFile)] = []
+    if !stored.isEmpty {
+      let directory = try database.open().subdirectory(CrashReportDatabase.attachmentsDirectory)
+        .subdirectory(report.id.description)
+      for attachment in stored {
+        attachments.append((attachment.name, try UploadFile(try directory.open(attachment.name))))
+      }
+    }
+    self.attachments = attachments
+  }
+
+  /// A report's minidump with less in it, in a file without a name.
+  private static func `private`(
+    _ report: StoredReport, in database: CrashReportDatabase, _ privacy: ReportPrivacy
+  ) throws(CrashReportDatabaseError) -> OpenFile {
+    let bytes = try database.openReport(report).dumpBytes(limit: Self.largestRewritten)
+    let directory = try database.open().subdirectory(.new)
+    let file = try directory.createTemporary("\(report.id)", suffix: UploadBody.suffix)
+    try? directory.remove(file.name)
+    do throws(MinidumpError) {
+      let snapshot = try MinidumpReader.snapshot(of: bytes)
+        .keeping(privacy, symbols: privacy == .sanitized ? nil : SymbolSource())
+      try MinidumpWriter.write(snapshot, to: file.descriptor)
+    } catch {
+      throw CrashReportDatabaseError(
+        .fileSystemError, "\(report.id) cannot be made \(privacy.name): \(error)")
+    }
+    return file
+  }
+}

@@ -1,0 +1,88 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// The body of a request in a file of `new/`, which is removed with this value.
+///
+/// The next uploader removes the file of a killed one, or else the first `prune` after three days.
+struct UploadBody: ~Copyable, Sendable {
+  let path: String
+  /// In bytes, as they are sent.
+  let size: Int64
+  /// The headers that tell what it is, by name.
+  let headers: [String: String]
+  private let directory: Directory
+  private let name: String
+
+  static let suffix = ".upload.tmp"
+
+  /// Writes the body, with less in it where it would be larger than any server takes.
+  ///
+  /// - Parameter now: seconds since 1970.
+  init(
+    _ content: UploadContent, of id: ReportID, in database: CrashReportDatabase, at now: Int64
+  ) throws(CrashReportDatabaseError) {
+    let directory = try database.open().subdirectory(.new)
+    var content = content
+    var written = try Self.write(content, id, directory, at: now)
+    while let largest = content.largestRequest, written.size > largest,
+      let smaller = content.smaller
+    {
+      try? directory.remove(written.name)
+      content = smaller
+      written = try Self.write(content, id, directory, at: now)
+    }
+    (path, name, size) = (written.path, written.name, written.size)
+    var headers = content.headers
+    if written.isCompressed { headers["Content-Encoding"] = "gzip" }
+    self.headers = headers
+    self.directory = directory
+  }
+
+  private static func write(
+    _ content: UploadContent, _ id: ReportID, _ directory: borrowing Directory, at now: Int64
+  ) throws(CrashReportDatabaseError) -> (
+    path: String, name: String, size: Int64, isCompressed: Bool
+  ) {
+    let file = try directory.createTemporary("\(id)", suffix: suffix)
+    var isCompressed = false
+    do throws(CrashReportDatabaseError) {
+      if content.isCompressed, let gzip = Gzip() {
+        isCompressed = true
+        try content.write(
+          at: now,
+          to: { (piece) throws(CrashReportDatabaseError) in
+            try file.write(try compressed(piece, by: gzip, isLast: false))
+          })
+        try file.write(try compressed([], by: gzip, isLast: true))
+      } else {
+        try content.write(
+          at: now, to: { (piece) throws(CrashReportDatabaseError) in try file.write(piece) })
+      }
+      return (file.path, file.name, try file.status().size, isCompressed)
+    } catch {
+      try? directory.remove(file.name)
+      throw error
+    }
+  }
+
+  private static func compressed(
+    _ bytes: [UInt8], by gzip: borrowing Gzip, isLast: Bool
+  ) throws(CrashReportDatabaseError) -> [UInt8] {
+    guard let result = gzip.compress(bytes, isLast: isLast) else {
+      throw CrashReportDatabaseError(.fileSystemError, "zlib cannot compress the body")
+    }
+    return result
+  }
+
+  deinit {
+    try? directory.remove(name)
+  }
+
+  /// Removes files of killed uploaders; for the holder of the claim only.
+  static func removeLeftovers(
+    in database: CrashReportDatabase
+  ) throws(CrashReportDatabaseError) {
+    let directory = try database.open().subdirectory(.new)
+    for name in try directory.names() where name.hasSuffix(suffix) { try? directory.remove(name) }
+  }
+}

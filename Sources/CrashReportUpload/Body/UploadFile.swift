@@ -1,0 +1,33 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// A file that is a part of a body, held open.
+final class UploadFile: Sendable {
+  let file: OpenFile
+  /// The size when it was opened; later bytes are not sent.
+  let size: Int64
+
+  init(_ file: consuming OpenFile) throws(CrashReportDatabaseError) {
+    size = try file.status().size
+    self.file = file
+  }
+
+  /// Gives the file's bytes in order.
+  ///
+  /// - Parameter write: takes a piece of at most 256 KiB.
+  /// - Throws: errors of `write`, and an error where the file became shorter than it was.
+  func copy(
+    to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void
+  ) throws(CrashReportDatabaseError) {
+    var offset: Int64 = 0
+    while offset < size {
+      let piece = try file.read(at: offset, count: Int(clamping: min(size &- offset, 256 << 10)))
+      guard !piece.isEmpty else {
+        throw CrashReportDatabaseError(
+          .fileSystemError, "\(file.path) became shorter while it was read")
+      }
+      try write(piece)
+      offset &+= Int64(piece.count)
+    }
+  }
+}

@@ -1,0 +1,126 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// A report as a form, as Crashpad and Breakpad send it: a body of type `multipart/form-data` that is
+/// written piece by piece, so that it is never in memory.
+///
+/// Source: RFC 7578; RFC 2046, 5.1; WHATWG HTML, "multipart/form-data" for names; Crashpad
+/// `handler/minidump_to_upload_parameters.cc`, `handler/crash_report_upload_thread.cc`; Breakpad
+/// `client/linux/sender/google_crash_report_sender.cc`.
+struct UploadForm: Sendable {
+  /// The minidump's part, by the name that every server looks for.
+  private static let minidumpPart = "upload_file_minidump"
+
+  private enum Content: Sendable {
+    case bytes([UInt8])
+    case file(UploadFile)
+
+    var size: Int64 {
+      switch self {
+      case .bytes(let bytes): Int64(bytes.count)
+      case .file(let file): file.size
+      }
+    }
+  }
+
+  /// 122 random bits: no content holds it.
+  private let boundary = "---postmortem-\(ReportID())"
+  private var parts: [(header: String, content: Content)] = []
+  private let reportID: ReportID
+  /// By name, without `report_id`, by which a server can tell a report that it has already.
+  var fields: [String: String] = [:]
+  /// What the upload stands for; nil for the report alone.
+  private var group: UploadGroup?
+
+  /// The fields' parts, then those of the files.
+  private var allParts: [(header: String, content: Content)] {
+    var fields = fields
+    fields["report_id"] = reportID.description
+    fields.merge(group?.fields ?? [:]) { _, own in own }
+    return fields.sorted { $0.key < $1.key }.map { name, value in
+      (
+        "Content-Disposition: form-data; name=\"\(Self.escaped(name))\"\r\n",
+        .bytes(Array(value.utf8))
+      )
+    } + parts
+  }
+
+  /// Makes the form of a report, and opens its files.
+  ///
+  /// Fields are the annotations, with `prod`, `ver` and `guid` among them, by name; attachments
+  /// follow, and last the minidump.
+  init(_ contents: ReportContents) {
+    fields = contents.fields
+    reportID = contents.reportID
+    for (name, file) in contents.attachments {
+      addFile(name == Self.minidumpPart ? "attachment_\(name)" : name, fileName: name, file)
+    }
+    addFile(Self.minidumpPart, fileName: "\(contents.reportID).dmp", contents.minidump)
+  }
+
+  /// Says for how many reports the upload stands, and leaves out the files of one that is not sent whole.
+  mutating func stand(for group: UploadGroup?) {
+    self.group = group
+    if group?.omission != nil { parts = [] }
+  }
+
+  private mutating func addFile(_ name: String, fileName: String, _ file: UploadFile) {
+    parts.append(
+      (
+        "Content-Disposition: form-data; name=\"\(Self.escaped(name))\"; "
+          + "filename=\"\(Self.escaped(fileName))\"\r\nContent-Type: application/octet-stream\r\n",
+        .file(file)
+      ))
+  }
+
+  /// By scalars: CR LF is one character to Swift, and would be neither.
+  private static func escaped(_ name: String) -> String {
+    name.unicodeScalars.reduce(into: "") { result, scalar in
+      switch scalar {
+      case "\"": result += "%22"
+      case "\r": result += "%0D"
+      case "\n": result += "%0A"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+  }
+
+  var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+
+  /// Bytes of the whole body.
+  var size: Int64 {
+    allParts.reduce(Int64(end.utf8.count)) { sum, part in
+      sum.clampedAdding(part.content.size)
+        .clampedAdding(Int64(start(of: part.header).utf8.count + 2))
+    }
+  }
+
+  /// Gives the body's bytes in order.
+  ///
+  /// - Parameters:
+  ///   - write: takes a piece of at most 256 KiB, or one field.
+  ///   - contents: gives a text in place of a file; nil for the file's bytes.
+  /// - Throws: errors of `write`, and an error where a file became shorter than it was.
+  func write(
+    to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,
+    contents: ((UploadFile) -> String)? = nil
+  ) throws(CrashReportDatabaseError) {
+    for (header, content) in allParts {
+      try write(Array(start(of: header).utf8))
+      switch content {
+      case .bytes(let bytes): try write(bytes)
+      case .file(let file):
+        if let contents {
+          try write(Array(contents(file).utf8))
+        } else {
+          try file.copy(to: write)
+        }
+      }
+      try write(Array("\r\n".utf8))
+    }
+    try write(Array(end.utf8))
+  }
+
+  private func start(of header: String) -> String { "--\(boundary)\r\n\(header)\r\n" }
+  private var end: String { "--\(boundary)--\r\n" }
+}

@@ -1,0 +1,110 @@
+internal import CrashReport
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// The surroundings of a crash: system, machine, program, memory.
+///
+/// Source: develop.sentry.dev, "Contexts Interface".
+struct SentryContexts {
+  private let report: CrashReport
+  private var process: ProcessDescription { report.snapshot.process }
+  private var system: SystemDescription { report.snapshot.system }
+
+  init(_ report: CrashReport) { self.report = report }
+
+  func value(_ cuts: SentryCuts) -> SentryValue {
+    let resources = Resources(report.snapshot)
+    return [
+      "os": [
+        "type": "os", "name": text(system.kernelName ?? "Linux"),
+        "version": text(system.kernelRelease), "kernel_version": text(system.kernelVersion),
+        "distribution": text(system.distribution), "libc": text(system.libraryVersion),
+      ],
+      "device": [
+        "type": "device", "arch": .text(report.snapshot.architecture.rawValue),
+        "name": text(system.hostName), "cpu_description": text(system.processorModel),
+        "processor_count": system.processorCount.map { SentryValue($0) },
+        "page_size": system.pageSize.map { .unsigned($0) }, "boot_id": text(system.bootID),
+        "container": text(report.snapshot.containerID),
+        "load_average": resources.loadAverage.map { .array($0.map { .real($0) }) },
+      ],
+      "app": [
+        "type": "app", "app_name": text(process.product), "app_version": text(process.version),
+        "app_start_time": process.launchTime.map { .text(SentryEvent.time($0)) },
+        "uptime_seconds": process.uptime.map { .unsigned($0 / 1_000_000_000) },
+      ],
+      "runtime": ["type": "runtime", "name": "Swift", "version": text(system.compiler)],
+      "culture": text(system.timeZoneName).map { ["type": "culture", "timezone": $0] },
+      "process": [
+        "pid": process.processID.map { SentryValue($0) },
+        "parent": process.parentProcessID.map { SentryValue($0) },
+        "executable": text(process.executablePath),
+        "arguments": text(process.arguments?.joined(separator: " ")),
+        "directory": text(process.workingDirectory),
+        "user": process.userIDs.map { SentryValue($0.real) },
+      ],
+      "memory": [
+        "cgroup": text(process.cgroup.path),
+        "cgroup_memory_used": resources.cgroupMemory.used.map { number($0) },
+        "cgroup_memory_limit": resources.cgroupMemory.limit.map { number($0) },
+        "cgroup_tasks_used": resources.cgroupTasks.used.map { number($0) },
+        "cgroup_tasks_limit": resources.cgroupTasks.limit.map { number($0) },
+        "address_space_used": resources.addressSpace.used.map { number($0) },
+        "address_space_limit": resources.addressSpace.limit.map { number($0) },
+        "mappings": resources.mappings.used.map { number($0) },
+        "open_files": resources.openFiles.used.map { number($0) },
+        "open_files_limit": resources.openFiles.limit.map { number($0) },
+        "threads": resources.threads.used.map { number($0) },
+      ],
+      "crash": cuts.explanations ? crash : nil,
+      "work": work,
+    ]
+  }
+
+  /// Our words for it.
+  private var crash: SentryValue {
+    let snapshot = report.snapshot
+    let evidence = (report.cause?.evidence.map(\.text) ?? []) + (snapshot.end?.evidence ?? [])
+    return [
+      "explanation": text(report.explanation),
+      "place": text(report.place),
+      "signature": text(report.signature),
+      "cause": text(report.cause?.kind),
+      "certainty": text(report.cause?.certainty.rawValue),
+      "evidence": text(evidence.isEmpty ? nil : evidence.joined(separator: "\n")),
+      "complete": .bool(snapshot.capture.isComplete),
+      "privacy": text(snapshot.process.privacy?.name),
+      "hang_report": text(snapshot.end?.hangReport?.description),
+      "hang_nanoseconds": snapshot.request?.hangTime.map { number($0) },
+    ]
+  }
+
+  /// The contexts around what the crashing thread did, outermost first; a name that comes again is its
+  /// innermost.
+  private var work: SentryValue? {
+    let contexts = report.threads.first { $0.crashed }?.contexts ?? []
+    var names: [String] = []
+    var values: [String: String] = [:]
+    for context in contexts {
+      if values.updateValue(context.value, forKey: context.name) == nil {
+        names.append(context.name)
+      }
+    }
+    guard !names.isEmpty else { return nil }
+    return .object(
+      names.prefix(SentryLimits.contextCount).map {
+        SentryValue.Member(
+          name: SentryLimits.tagName($0), value: text(values[$0] ?? "") ?? "")
+      })
+  }
+
+  /// Nil for what is not known or empty.
+  private func text(_ text: String?) -> SentryValue? {
+    text.flatMap { $0.isEmpty ? nil : .text(SentryLimits.cut($0, SentryLimits.text)) }
+  }
+
+  /// Past 2^53 as text, which readers of JSON would round.
+  private func number(_ value: UInt64) -> SentryValue {
+    value < 1 << 53 ? .unsigned(value) : .text("\(value)")
+  }
+}

@@ -1,0 +1,87 @@
+internal import Foundation
+
+/// The address of a project at Sentry, or at a server that speaks its protocol.
+///
+/// Source: develop.sentry.dev, "SDK Overview", Parsing the DSN.
+package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
+  package let scheme: String
+  /// Names the sender to the server; no secret, but in no message either.
+  package let publicKey: String
+  /// Of old servers; nil for others.
+  package let secretKey: String?
+  package let host: String
+  package let port: Int?
+  /// Before the project's ID, with a slash at its beginning; empty for none.
+  package let path: String
+  package let projectID: String
+
+  /// Reads `SCHEME://KEY[:SECRET]@HOST[:PORT][/PATH]/PROJECT`.
+  ///
+  /// - Throws: `UploadError` with the code `invalidDSN`, which does not repeat the text.
+  package init(_ text: String) throws(UploadError) {
+    guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
+      scheme == "https" || scheme == "http"
+    else { throw Self.error("it must begin with http:// or https://") }
+    guard let host = parts.host, !host.isEmpty else { throw Self.error("it names no host") }
+    guard let key = parts.user, Self.isWord(key) else {
+      throw Self.error("it has no public key before the '@'")
+    }
+    if let secret = parts.password, !Self.isWord(secret) {
+      throw Self.error("its secret key has a character that no key has")
+    }
+    guard parts.query == nil, parts.fragment == nil else {
+      throw Self.error("nothing may follow the project's ID")
+    }
+    let names = parts.percentEncodedPath.split(separator: "/")
+    guard let project = names.last, Self.isWord(String(project)) else {
+      throw Self.error("its last part is no project ID")
+    }
+    self.scheme = scheme
+    publicKey = key
+    secretKey = parts.password
+    self.host = host
+    port = parts.port
+    path = names.dropLast().map { "/" + $0 }.joined()
+    projectID = String(project)
+  }
+
+  private static func error(_ reason: String) -> UploadError {
+    UploadError(.invalidDSN, "\(reason); give it as https://KEY@HOST/PROJECT")
+  }
+
+  private static func isWord(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+          UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+  }
+
+  /// Host and port as a URL has them.
+  private var authority: String {
+    (host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host)
+      + (port.map { ":\($0)" } ?? "")
+  }
+
+  /// The address to which envelopes are posted.
+  package var envelopeURL: String {
+    "\(scheme)://\(authority)\(path)/api/\(projectID)/envelope/"
+  }
+
+  /// Without the secret key, as an envelope's header has it.
+  package var description: String {
+    "\(scheme)://\(publicKey)@\(authority)\(path)/\(projectID)"
+  }
+
+  /// The value of the header `X-Sentry-Auth`.
+  ///
+  /// Source: develop.sentry.dev, "Authentication".
+  package var authorization: String {
+    "Sentry sentry_version=7, sentry_client=\(SentryEvent.client), sentry_key=\(publicKey)"
+      + (secretKey.map { ", sentry_secret=\($0)" } ?? "")
+  }
+}

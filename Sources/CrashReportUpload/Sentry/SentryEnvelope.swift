@@ -1,0 +1,122 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import IntermediateDump
+internal import Minidump
+
+/// A report as an envelope of Sentry's protocol: a line of JSON, and items of a line of JSON and bytes each.
+///
+/// Source: develop.sentry.dev, "Envelopes", "Envelope Items".
+struct SentryEnvelope: Sendable {
+  /// A file that goes along, in the order of its weight: the minidump before what the program attached.
+  private struct Attachment: Sendable {
+    let name: String
+    let type: String
+    let contentType: String
+    let file: UploadFile
+  }
+
+  let dsn: SentryDSN
+  var event: SentryEvent
+  private var attachments: [Attachment]
+
+  /// Makes the event of a report.
+  ///
+  /// - Parameter withoutAttachments: true while the server takes none.
+  init(
+    _ contents: ReportContents, to dsn: SentryDSN, _ options: UploadOptions,
+    withoutAttachments: Bool = false
+  ) throws(CrashReportDatabaseError) {
+    self.dsn = dsn
+    event = SentryEvent(
+      try Self.report(of: contents), id: contents.reportID, fields: contents.fields)
+    let minidump = Attachment(
+      name: "\(contents.reportID).dmp",
+      type: options.sentryReadsMinidump ? "event.minidump" : "event.attachment",
+      contentType: "application/x-dmp", file: contents.minidump)
+    attachments =
+      withoutAttachments
+      ? []
+      : [minidump]
+        + contents.attachments.map { name, file in
+          Attachment(
+            name: name, type: "event.attachment", contentType: "application/octet-stream",
+            file: file)
+        }
+    while attachments.reduce(Int64(0), { $0.clampedAdding($1.file.size) })
+      > SentryLimits.attachmentSize
+    {
+      removeOne()
+    }
+  }
+
+  /// Read from the very file that is sent: what the options leave out of it is not in the event either.
+  private static func report(
+    of contents: ReportContents
+  ) throws(CrashReportDatabaseError) -> CrashReport {
+    let bytes = try contents.minidump.file.dumpBytes(limit: ReportContents.largestRewritten)
+    do throws(MinidumpError) {
+      return CrashReport(
+        snapshot: try MinidumpReader.snapshot(of: bytes), symbolicating: true)
+    } catch {
+      throw CrashReportDatabaseError(
+        .fileSystemError, "\(contents.reportID) cannot be made an event: \(error)")
+    }
+  }
+
+  /// Says for how many reports the event stands, and leaves out the files of one that is not sent whole.
+  mutating func stand(for group: UploadGroup?) {
+    event.group = group
+    if group?.omission != nil { attachments = [] }
+  }
+
+  /// Without the largest of the program's own files, and without the minidump after those.
+  var smaller: SentryEnvelope? {
+    guard !attachments.isEmpty else { return nil }
+    var envelope = self
+    envelope.removeOne()
+    return envelope
+  }
+
+  private mutating func removeOne() {
+    let own = attachments.indices.dropFirst()
+    let largest = own.max { attachments[$0].file.size < attachments[$1].file.size }
+    attachments.remove(at: largest ?? 0)
+  }
+
+  var headers: [String: String] {
+    ["Content-Type": "application/x-sentry-envelope", "X-Sentry-Auth": dsn.authorization]
+  }
+
+  /// Gives the envelope's bytes in order.
+  func write(
+    at now: Int64, to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,
+    contents: ((UploadFile) -> String)? = nil
+  ) throws(CrashReportDatabaseError) {
+    let header: SentryValue = [
+      "event_id": .text(event.id), "dsn": .text(dsn.description),
+      "sent_at": .text(SentryEvent.time(now.clampedMultiplied(by: 1_000_000_000))),
+      "sdk": ["name": "swift-postmortem", "version": .text(SentryEvent.version)],
+    ]
+    try write(header.json + [0x0A])
+    let event = event.json
+    let item: SentryValue = [
+      "type": "event", "content_type": "application/json", "length": SentryValue(event.count),
+    ]
+    try write(item.json + [0x0A])
+    try write(event + [0x0A])
+    for attachment in attachments {
+      let item: SentryValue = [
+        "type": "attachment", "attachment_type": .text(attachment.type),
+        "content_type": .text(attachment.contentType), "filename": .text(attachment.name),
+        "length": .signed(attachment.file.size),
+      ]
+      try write(item.json + [0x0A])
+      if let contents {
+        try write(Array(contents(attachment.file).utf8))
+      } else {
+        try attachment.file.copy(to: write)
+      }
+      try write([0x0A])
+    }
+  }
+}

@@ -1,0 +1,103 @@
+internal import CrashReport
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// A report as an event of Sentry's protocol.
+///
+/// Made of the tree that text, page and JSON of a report show too, so that it tells the same.
+///
+/// Source: develop.sentry.dev, "Event Payloads".
+struct SentryEvent: Sendable {
+  /// The name and version that servers see as the sender.
+  static let client = "swift-postmortem/\(version)"
+  static let version = "0.1.0"
+
+  let report: CrashReport
+  /// Of the stored report: that of the file decides, as in forms.
+  let reportID: ReportID
+  /// The fields of a form, which are tags here.
+  var fields: [String: String]
+  /// What the event stands for; nil for the report alone.
+  var group: UploadGroup?
+
+  init(_ report: CrashReport, id: ReportID, fields: [String: String]) {
+    self.report = report
+    reportID = id
+    self.fields = fields
+  }
+
+  /// The report's ID in the protocol's form; the same each time the report is sent, so that a server keeps
+  /// one event of it.
+  var id: String { reportID.description.filter { $0 != "-" } }
+
+  /// The event's JSON, within the protocol's limits.
+  var json: [UInt8] {
+    for cuts in SentryCuts.ladder.dropLast() {
+      let json = value(cuts).json
+      if json.count <= SentryLimits.eventSize { return json }
+    }
+    return value(SentryCuts.last).json
+  }
+
+  /// The event with so much left out.
+  func value(_ cuts: SentryCuts) -> SentryValue {
+    let snapshot = report.snapshot
+    let process = snapshot.process
+    let texts = SentryLimits.self
+    let kind = SentryKind(report)
+    let frames = SentryFrames(report, cuts)
+    return [
+      "event_id": .text(id),
+      "platform": "native",
+      "logger": "postmortem",
+      "level": .text(kind.level),
+      "timestamp": process.crashTime.map { .text(Self.time($0)) },
+      "release": release.map { .text($0) },
+      "dist": release == nil ? nil : dist.map { .text($0) },
+      "environment": environment.map { .text($0) },
+      "server_name": snapshot.system.hostName.flatMap {
+        $0.isEmpty ? nil : .text(texts.cut($0, texts.serverName))
+      },
+      "transaction": report.place.map { .text(texts.cut($0, texts.transaction)) },
+      "exception": ["values": .array(kind.exceptions(frames))],
+      "threads": frames.threads.isEmpty ? nil : ["values": .array(frames.threads)],
+      "fingerprint": report.signature.map { [.text(texts.cut($0, texts.fingerprint))] },
+      "tags": .object(SentryTags(self).members(cuts)),
+      "breadcrumbs": SentryBreadcrumbs(report).value(cuts),
+      "contexts": SentryContexts(report).value(cuts),
+      "debug_meta": ["images": .array(frames.images)],
+      "sdk": ["name": "swift-postmortem", "version": .text(Self.version)],
+    ]
+  }
+
+  /// To the microsecond: servers keep no more.
+  static func time(_ nanoseconds: Int64) -> String {
+    TimeText.utc(nanoseconds: nanoseconds).dropLast(4) + "Z"
+  }
+
+  /// Such as "shop@1.2"; without a product the program's name, without a version none.
+  private var release: String? {
+    guard let version = fields["ver"] ?? report.snapshot.process.version, !version.isEmpty else {
+      return nil
+    }
+    let program = report.snapshot.process.executablePath?.split(separator: "/").last
+    let product = fields["prod"] ?? report.snapshot.process.product ?? program.map(String.init)
+    let name = product.map { "\($0)@\(version)" } ?? version
+    return SentryLimits.word(name, SentryLimits.release)
+  }
+
+  private var environment: String? {
+    (fields["environment"] ?? report.snapshot.process.environment).flatMap {
+      SentryLimits.word($0, SentryLimits.environment)
+    }
+  }
+
+  /// The build ID of the program, which tells builds of one version apart.
+  private var dist: String? {
+    guard let address = report.snapshot.mainModuleAddress(in: report.snapshot.modules),
+      let module = report.snapshot.modules.first(where: { $0.address == address }),
+      !module.buildID.isEmpty
+    else { return nil }
+    return SentryLimits.cut(module.buildID.hexadecimal, SentryLimits.dist)
+  }
+}

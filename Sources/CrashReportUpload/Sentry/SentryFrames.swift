@@ -1,0 +1,181 @@
+internal import CrashReport
+internal import IntermediateDump
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// The stacks of a report and the images that they lie in.
+///
+/// Source: develop.sentry.dev, "Stack Trace Interface", "Threads Interface", "Debug Meta Interface".
+struct SentryFrames {
+  private let report: CrashReport
+  private let cuts: SentryCuts
+  private let own: OwnCode
+  private var modules: [ModuleSnapshot] { report.snapshot.modules }
+
+  init(_ report: CrashReport, _ cuts: SentryCuts) {
+    self.report = report
+    self.cuts = cuts
+    own = OwnCode(report.snapshot.modules)
+  }
+
+  // MARK: - Threads
+
+  /// All threads; the stack of the crashed one is with the exception.
+  var threads: [SentryValue] {
+    let main = report.snapshot.process.processID
+    return report.threads.prefix(cuts.threads).map { thread in
+      [
+        "id": SentryValue(thread.id),
+        "name": thread.name.flatMap {
+          $0.isEmpty ? nil : .text(SentryLimits.cut($0, SentryLimits.text))
+        },
+        "crashed": .bool(thread.crashed && isCrash),
+        "current": .bool(thread.crashed),
+        "main": main.map { .bool($0 == thread.id) },
+        "state": thread.snapshot.state.map { .text(String($0)) },
+        "stacktrace": thread.crashed ? nil : stacktrace(of: thread),
+      ]
+    }
+  }
+
+  private var isCrash: Bool { report.snapshot.request == nil && report.snapshot.end == nil }
+
+  /// The stack of a thread with its registers; nil for one without frames.
+  func stacktrace(of thread: CrashReport.Thread) -> SentryValue? {
+    var calls = thread.frames
+    var omitted = thread.trace.omittedCount > 0 ? thread.trace.omittedAfter : nil
+    if let task = thread.task, !task.frames.isEmpty {
+      // Behind the awaited function come the functions that wait for it, then those of the executor.
+      let callee = min((task.calls.calleeIndex ?? calls.count - 1) + 1, calls.count)
+      calls.insert(contentsOf: task.frames, at: max(callee, 0))
+      if let place = omitted, place >= callee { omitted = place + task.frames.count }
+    }
+    let registers = thread.crashed || cuts.otherRegisters ? thread.snapshot.context : nil
+    return stacktrace(
+      calls, omitted: omitted.map { ($0, thread.trace.omittedCount) },
+      limit: thread.crashed ? cuts.ownFrames : cuts.otherFrames, registers: registers)
+  }
+
+  /// A stack, oldest call first; nil for none.
+  ///
+  /// - Parameters:
+  ///   - calls: innermost first.
+  ///   - omitted: the index of the first call behind those that the report left out, and their number.
+  func stacktrace(
+    _ calls: [StackFrame], omitted: (index: Int, count: Int)? = nil, limit: Int? = nil,
+    registers: CPUContext? = nil
+  ) -> SentryValue? {
+    guard !calls.isEmpty else { return nil }
+    let limit = max(1, limit ?? cuts.ownFrames)
+    // The innermost tell of the crash, the outermost of the task: a fifth is kept of them.
+    let tail = calls.count > limit ? limit / 5 : 0
+    let head = min(calls.count, limit) - tail
+    var frames = calls.prefix(head).map(frame)
+    let left = calls.count - head - tail
+    if left > 0 { frames.append(Self.gap(left.clampedAdding(omitted?.count ?? 0))) }
+    frames += calls.suffix(tail).map(frame)
+    if left == 0, let omitted, (0...frames.count).contains(omitted.index) {
+      frames.insert(Self.gap(omitted.count), at: omitted.index)
+    }
+    return [
+      "frames": .array(frames.reversed()),
+      "registers": registers.map { context in
+        .object(
+          context.generalRegisters.map {
+            SentryValue.Member(name: $0.name, value: .text(Address($0.value).description))
+          })
+      },
+    ]
+  }
+
+  /// Stands in a stack for calls that are left out: the protocol has no member for it that servers keep.
+  private static func gap(_ count: Int) -> SentryValue {
+    ["function": .text("(\(count) calls are left out)"), "in_app": false]
+  }
+
+  // MARK: - Frames
+
+  private func frame(_ frame: StackFrame) -> SentryValue {
+    let module = modules.module(of: frame)
+    let place = frame.sourceLocation
+    let texts = SentryLimits.self
+    let short = frame.function.map(FunctionName.short)
+    return [
+      "function": short.map { .text(texts.cut($0, texts.function)) },
+      "raw_function": frame.function.flatMap {
+        $0 == short || !cuts.rawNames ? nil : .text(texts.cut($0, texts.function))
+      },
+      "filename": place.map {
+        .text(texts.cut($0.file.split(separator: "/").last.map(String.init) ?? "", texts.fileName))
+      },
+      "abs_path": place.map { .text(texts.cut($0.file, texts.fileName)) },
+      "lineno": place?.line.map { SentryValue($0) },
+      "colno": place?.column.flatMap { $0 > 0 ? SentryValue($0) : nil },
+      "module": module.map { .text(texts.cut($0.name, texts.fileName)) },
+      "package": module.map { .text(texts.cut($0.path, texts.fileName)) },
+      "in_app": .bool(own.contains(frame)),
+      "instruction_addr": .text(frame.address.description),
+      "symbol_addr": frame.symbol?.offset.flatMap { offset in
+        frame.address.subtracting(offset).map { .text($0.description) }
+      },
+      "image_addr": module.map { .text($0.address.description) },
+      "trust": .text(Self.trust(frame)),
+    ]
+  }
+
+  /// One of the words of minidump processors.
+  private static func trust(_ frame: StackFrame) -> String {
+    switch frame.trust {
+    case .context: "context"
+    case .callFrameInformation, .signalFrame, .tailCall, .asyncContext: "cfi"
+    case .framePointer: "fp"
+    default: "scan"
+    }
+  }
+
+  // MARK: - Images
+
+  /// The images in the order of their addresses; only those that a kept frame lies in where the event would be too large.
+  var images: [SentryValue] {
+    var used: Set<Int> = []
+    for thread in report.threads.prefix(cuts.threads) {
+      used.formUnion(thread.frames.compactMap(\.moduleIndex))
+      used.formUnion(thread.task?.frames.compactMap(\.moduleIndex) ?? [])
+    }
+    return modules.enumerated()
+      .filter { index, module in
+        !module.buildID.isEmpty && (cuts.allImages || used.contains(index))
+      }
+      .prefix(cuts.images)
+      .map { _, module in
+        [
+          "type": "elf",
+          "code_id": .text(module.buildID.hexadecimal),
+          "debug_id": Self.debugID(module.buildID).map { .text($0) },
+          "code_file": .text(SentryLimits.cut(module.path, SentryLimits.fileName)),
+          "debug_file": .text(SentryLimits.cut(module.path, SentryLimits.fileName)),
+          "image_addr": .text(module.address.description),
+          "image_size": .unsigned(module.size),
+          "arch": .text(report.snapshot.architecture.rawValue),
+        ]
+      }
+  }
+
+  /// The first 16 bytes of a build ID, padded, as a GUID in little-endian order.
+  ///
+  /// Source: Breakpad `common/linux/file_id.cc`; symbolic `DebugId`.
+  static func debugID(_ buildID: [UInt8]) -> String? {
+    guard !buildID.isEmpty else { return nil }
+    var bytes = Array(buildID.prefix(16))
+    bytes += [UInt8](repeating: 0, count: 16 - bytes.count)
+    let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15]
+    let text = order.map { bytes[$0].hexadecimal(digits: 2) }.joined()
+    var parts: [Substring] = []
+    var rest = text[...]
+    for count in [8, 4, 4, 4, 12] {
+      parts.append(rest.prefix(count))
+      rest = rest.dropFirst(count)
+    }
+    return parts.joined(separator: "-")
+  }
+}

@@ -1,0 +1,120 @@
+internal import IntermediateDump
+
+/// The bounds of the protocol on texts and sizes; what is longer, servers cut or refuse.
+///
+/// Source: develop.sentry.dev, "Envelopes", Size Limits; Relay `relay-event-schema`, whose fields have
+/// `max_chars`.
+enum SentryLimits {
+  // Bytes.
+  static let eventSize = 1_000_000
+  /// Of a request as it is sent, compressed or not.
+  static let requestSize: Int64 = 20_000_000
+  /// Of all attachments together, before compression.
+  static let attachmentSize: Int64 = 100_000_000
+
+  // Characters.
+  static let message = 8192
+  static let exceptionType = 128
+  static let function = 512
+  static let fileName = 256
+  static let transaction = 200
+  static let fingerprint = 200
+  static let serverName = 255
+  static let release = 200
+  static let environment = 64
+  static let dist = 64
+  static let tag = 200
+  /// Of other texts; small enough that a context as a whole is within its bound.
+  static let text = 1024
+
+  static let contextCount = 32
+
+  /// The text's first so many scalars, with an ellipsis where it was cut; without NUL, which databases refuse.
+  static func cut(_ text: String, _ limit: Int) -> String {
+    let scalars = text.unicodeScalars
+    let isLong = scalars.count > limit
+    guard isLong || scalars.contains("\0") else { return text }
+    var result = String.UnicodeScalarView()
+    let kept = scalars.prefix(isLong ? max(0, limit - 1) : limit)
+    result.append(contentsOf: kept.filter { $0 != "\0" })
+    if isLong, limit > 0 { result.append("…") }
+    return String(result)
+  }
+
+  /// The name of a release or an environment, of the characters that these may have; nil for nothing left.
+  ///
+  /// Source: develop.sentry.dev, "Releases"; Relay `relay-event-schema`, validation of releases.
+  static func word(_ text: String, _ limit: Int) -> String? {
+    let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+      scalar.value < 0x20 || scalar == "/" || scalar == "\\" || scalar.value == 0x7F ? "-" : scalar
+    }
+    var result = String.UnicodeScalarView()
+    result.append(contentsOf: scalars.prefix(limit))
+    let word = String(result).split(separator: " ").joined(separator: " ")
+    return word.isEmpty || [".", "..", "latest", "none"].contains(word.lowercased()) ? nil : word
+  }
+
+  /// The name of a tag, of the characters that it may have.
+  static func tagName(_ name: String) -> String {
+    String(
+      name.utf8.prefix(tag).map { byte -> Character in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+          UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "."),
+          UInt8(ascii: ":"), UInt8(ascii: "-"):
+          Character(UnicodeScalar(byte))
+        default: "_"
+        }
+      })
+  }
+
+  /// The value of a tag: one line.
+  static func tagValue(_ value: String) -> String {
+    cut(value.split(whereSeparator: \.isNewline).joined(separator: " "), tag)
+  }
+}
+
+/// The contents of an event that may be left out, so that it is small enough.
+struct SentryCuts: Sendable, Equatable {
+  /// With the one that stands for those left out, 250: servers cut longer stacks in their middle.
+  var ownFrames = 249
+  var otherFrames = 249
+  var threads = 1000
+  var otherRegisters = true
+  var rawNames = true
+  var allImages = true
+  var images = 1000
+  var breadcrumbs = 100
+  var breadcrumbText = 1024
+  var tags = 200
+  var explanations = true
+
+  /// From all to the least, each with all that is missing in the one before; the first that is small enough is sent.
+  ///
+  /// What matters least goes first: images that no call lies in, other threads, then what surrounds the crash; the message
+  /// and the innermost calls of the crashing thread stay.
+  static let ladder: [SentryCuts] = {
+    var cuts = SentryCuts()
+    var ladder = [cuts]
+    let steps: [(inout SentryCuts) -> Void] = [
+      { $0.allImages = false },
+      { $0.rawNames = false },
+      { $0.otherRegisters = false },
+      { $0.otherFrames = 50 },
+      { $0.threads = 200 },
+      { ($0.otherFrames, $0.threads) = (20, 100) },
+      { ($0.breadcrumbs, $0.breadcrumbText) = (50, 256) },
+      { ($0.otherFrames, $0.threads) = (5, 20) },
+      { ($0.tags, $0.images) = (50, 100) },
+      { ($0.ownFrames, $0.threads, $0.breadcrumbs, $0.images) = (100, 1, 10, 50) },
+      { $0.explanations = false },
+    ]
+    for step in steps {
+      step(&cuts)
+      ladder.append(cuts)
+    }
+    return ladder
+  }()
+
+  static let last = ladder[ladder.count - 1]
+}

@@ -1,0 +1,62 @@
+internal import Foundation
+internal import IntermediateDump
+internal import Synchronization
+
+/// The times before which a server takes no events, or no attachments.
+///
+/// Source: develop.sentry.dev, "Rate Limiting".
+final class SentryRateLimits: Sendable {
+  /// A kind of data with a limit of its own, as far as we send it.
+  enum Category: String, Sendable, CaseIterable {
+    case error
+    case attachment
+  }
+
+  private let ends = Mutex<[Category: Int64]>([:])
+
+  /// Remembers the limits of an answer; an earlier end never replaces a later one.
+  ///
+  /// - Parameters:
+  ///   - header: `X-Sentry-Rate-Limits`, as it came.
+  ///   - now: seconds since 1970.
+  func take(_ header: String?, now: Int64) {
+    guard let header else { return }
+    let limits = Self.limits(in: header)
+    ends.withLock { ends in
+      for (category, seconds) in limits {
+        ends[category] = max(ends[category] ?? 0, now.clampedAdding(seconds))
+      }
+    }
+  }
+
+  /// The seconds until a category may be sent again; nil if it may now.
+  func wait(for category: Category, now: Int64) -> Int64? {
+    let left = ends.withLock { $0[category] ?? 0 }.clampedSubtracting(now)
+    // A clock that was set back must not hold reports longer than any server may.
+    return left > 0 && left <= UploadVerdict.longestDelay ? left : nil
+  }
+
+  /// The longest limit of each category in a header, in seconds.
+  ///
+  /// Each is `SECONDS:CATEGORY;CATEGORY:SCOPE:...`; without a category it holds for all. Others than
+  /// ours, and what cannot be read, are passed over.
+  static func limits(in header: String) -> [Category: Int64] {
+    var limits: [Category: Int64] = [:]
+    for limit in header.prefix(4096).split(separator: ",") {
+      let parts = limit.split(separator: ":", omittingEmptySubsequences: false)
+        .map { $0.trimmingCharacters(in: .whitespaces) }
+      guard let first = parts.first, let seconds = Self.seconds(first) else { continue }
+      let names = parts.count > 1 ? parts[1].split(separator: ";").map(String.init) : []
+      let categories =
+        names.isEmpty ? Category.allCases : names.compactMap { Category(rawValue: $0) }
+      for category in categories { limits[category] = max(limits[category] ?? 0, seconds) }
+    }
+    return limits
+  }
+
+  /// Whole seconds; a fraction counts as one more.
+  private static func seconds(_ text: String) -> Int64? {
+    guard let number = Double(text), number.isFinite, number >= 0 else { return nil }
+    return Int64(min(number.rounded(.up), Double(UploadVerdict.longestDelay)))
+  }
+}

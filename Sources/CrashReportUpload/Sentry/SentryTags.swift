@@ -1,0 +1,79 @@
+internal import CrashReport
+internal import IntermediateDump
+internal import ProcessSnapshot
+
+/// The tags of an event: the fields of a form, and our words for the crash.
+struct SentryTags {
+  private let event: SentryEvent
+
+  init(_ event: SentryEvent) { self.event = event }
+
+  /// Ours before the program's; those of the program in the order of their names, since it decides what is cut.
+  func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
+    let report = event.report
+    let snapshot = report.snapshot
+    let request = snapshot.request
+    var tags: [(String, String?)] = [
+      ("report_id", event.reportID.description),
+      ("signal", request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil),
+      ("cause", report.cause?.kind),
+      ("end", snapshot.end?.kind?.word),
+      ("dump", request?.kind?.word),
+      ("signature", report.signature),
+      ("program", snapshot.process.executablePath?.split(separator: "/").last.map(String.init)),
+      ("architecture", snapshot.architecture.rawValue),
+    ]
+    tags += (event.group?.fields ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    let own = Set(tags.map(\.0))
+    for (name, value) in event.fields.sorted(by: { $0.key < $1.key }) {
+      // The protocol's own members hold these; its servers refuse tags of their names.
+      guard !["release", "environment", "dist", "server_name"].contains(name) else { continue }
+      tags.append((own.contains(name) ? "annotation.\(name)" : name, value))
+    }
+    var seen: Set<String> = []
+    var members: [SentryValue.Member] = []
+    for (name, value) in tags {
+      let name = SentryLimits.tagName(name)
+      let value = value.map(SentryLimits.tagValue) ?? ""
+      guard !name.isEmpty, !value.isEmpty, members.count < cuts.tags, seen.insert(name).inserted
+      else { continue }
+      members.append(SentryValue.Member(name: name, value: .text(value)))
+    }
+    return members
+  }
+}
+
+/// The breadcrumbs of an event.
+///
+/// Source: develop.sentry.dev, "Breadcrumbs Interface".
+struct SentryBreadcrumbs {
+  private let report: CrashReport
+
+  init(_ report: CrashReport) { self.report = report }
+
+  /// The newest, oldest first, those of the crashing work marked; nil for none.
+  func value(_ cuts: SentryCuts) -> SentryValue? {
+    let client = report.snapshot.client
+    let all =
+      (client.breadcrumbs.map { ($0, "program") } + client.workBreadcrumbs.map { ($0, "work") })
+      .enumerated()
+      .sorted { left, right in
+        let (a, b) = (left.element.0.time ?? .min, right.element.0.time ?? .min)
+        return (a, left.offset) < (b, right.offset)
+      }
+      .map(\.element)
+    guard !all.isEmpty else { return nil }
+    return [
+      "values": .array(
+        all.suffix(cuts.breadcrumbs).map { crumb, category in
+          [
+            "timestamp": crumb.time.map { .text(SentryEvent.time($0)) },
+            "category": .text(category),
+            "level": "info",
+            "message": .text(SentryLimits.cut(crumb.text, cuts.breadcrumbText)),
+            "data": crumb.threadID.map { ["thread": SentryValue($0)] },
+          ]
+        })
+    ]
+  }
+}

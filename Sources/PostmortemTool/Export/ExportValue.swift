@@ -1,0 +1,48 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// The value of a column.
+enum ExportValue: Equatable {
+  case none
+  case text(String)
+  case integer(Int64)
+  case boolean(Bool)
+  case time(Timestamp)
+  /// Nanoseconds, written as seconds to the millisecond.
+  case seconds(UInt64)
+  case texts([String])
+  case map([ReportDetails.Tag])
+
+  /// Null for a text that is nil.
+  init(_ text: String?) { self = text.map { .text($0) } ?? .none }
+
+  /// Numbers that databases with signed integers do not have are their largest one.
+  init(_ number: UInt64?) { self = number.map { .integer(Int64(clamping: $0)) } ?? .none }
+}
+
+extension ExportValue: JSONValue {
+  func write(to json: inout JSONWriter) {
+    switch self {
+    case .none: json.add(verbatim: "null")
+    case .text(let text): json.add(text)
+    case .integer(let number): number.write(to: &json)
+    case .boolean(let isTrue): isTrue.write(to: &json)
+    case .time(let time): Self.write(time, to: &json)
+    case .seconds(let nanoseconds):
+      json.add(verbatim: String(nanoseconds / 1_000_000_000))
+      let fraction = String(nanoseconds % 1_000_000_000 / 1_000_000)
+      json.add(
+        verbatim: "." + String(repeating: "0", count: max(0, 3 - fraction.utf8.count)) + fraction)
+    case .texts(let texts): json.add(texts)
+    case .map(let members): json.add(members: members.map { (name: $0.name, value: $0.value) })
+    }
+  }
+
+  /// Adds a moment to the microsecond: nanoseconds are not read by all.
+  private static func write(_ time: Timestamp, to json: inout JSONWriter) {
+    json.add(verbatim: "\"")
+    json.add(verbatim: String(time.description.dropLast(4)))
+    json.add(verbatim: "Z\"")
+  }
+}

@@ -1,0 +1,57 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// A report as an export has it.
+struct ExportedReport {
+  let id: ReportID
+  let state: StoredReport.State
+  /// Of the crash; of the minidump's last change where that is not known.
+  let time: Timestamp
+  let isTimeKnown: Bool
+  /// Empty for a report that cannot be read.
+  let facts: ReportFacts
+  let details: ReportDetails
+  /// The reason why it could not be read; nil for one that was read.
+  let failure: String?
+
+  init(_ file: ReportFile, _ facts: ReportFacts?, failure: String? = nil) {
+    self.init(
+      id: file.id, state: file.state, modificationTime: file.status.modificationTime, facts,
+      failure: failure)
+  }
+
+  /// - Parameter modificationTime: of the minidump, in nanoseconds since 1970.
+  init(
+    id: ReportID, state: StoredReport.State, modificationTime: Int64, _ facts: ReportFacts?,
+    failure: String? = nil
+  ) {
+    self.id = id
+    self.state = state
+    // A clock before 1970 is none, and some databases have no such times.
+    let known = facts?.time.flatMap { $0.nanoseconds > 0 ? $0 : nil }
+    time = known ?? Timestamp(nanoseconds: max(0, modificationTime))
+    isTimeKnown = known != nil
+    self.facts = facts ?? ReportFacts()
+    details = facts?.details ?? ReportDetails()
+    self.failure = failure
+  }
+
+  /// "crash", "hang", "dump", "end" or "unreadable".
+  var kind: String {
+    failure == nil ? (details.kind ?? .crash).word : "unreadable"
+  }
+
+  var signal: String? { facts.signal ?? details[.endSignal] }
+
+  /// The name of the signal's code, or its number.
+  var code: String? {
+    details[.codeName] ?? details[.code].map { String(Int64(bitPattern: $0)) }
+  }
+
+  /// The annotations: of two of one name, as cut names can be, the first.
+  var tags: [ReportDetails.Tag] {
+    guard details.tags.count > 1 else { return details.tags }
+    var names: Set<String> = []
+    return details.tags.filter { names.insert($0.name).inserted }
+  }
+}

@@ -1,0 +1,120 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// A line of `postmortem export --format otlp`: one ExportLogsServiceRequest as JSON, with one record.
+///
+/// Facts that the semantic conventions know have their names; the rest begin with `postmortem.`.
+///
+/// Source: OpenTelemetry protocol 1.5, JSON encoding; semantic conventions 1.36: exceptions in logs,
+/// service, host, process, container, deployment, log.
+enum OTLPLine {
+  static func add(_ report: ExportedReport, to json: inout JSONWriter) {
+    json.add(verbatim: #"{"resourceLogs":[{"resource":{"attributes":["#)
+    add(resource(of: report), to: &json)
+    json.add(verbatim: #"]},"scopeLogs":[{"scope":{"name":"swift-postmortem","version":"#)
+    json.add(PostmortemTool.version)
+    json.add(verbatim: #"},"logRecords":[{"timeUnixNano":""#)
+    json.add(verbatim: String(report.time.nanoseconds))
+    let severity: (number: StaticString, text: StaticString) =
+      switch report.details.kind {
+      case .hang, .dump: ("17", "ERROR")
+      case .crash, .end, nil: ("21", "FATAL")
+      }
+    json.add(verbatim: #"","severityNumber":"#)
+    json.add(verbatim: severity.number)
+    json.add(verbatim: #","severityText":""#)
+    json.add(verbatim: severity.text)
+    json.add(verbatim: #"","body":{"stringValue":"#)
+    json.add(body(of: report))
+    json.add(verbatim: #"},"attributes":["#)
+    add(attributes(of: report), to: &json)
+    json.add(verbatim: "]}]}]}]}\n")
+  }
+
+  private typealias Attribute = (key: String, value: ExportValue)
+
+  /// The process, and the machine that it ran on.
+  private static func resource(of report: ExportedReport) -> [Attribute] {
+    let details = report.details
+    let name = details[.executable]?.split(separator: "/").last.map { String($0) }
+    return [
+      ("service.name", .text(report.facts.program ?? "unknown_service")),
+      ("service.version", ExportValue(report.facts.version)),
+      ("service.instance.id", ExportValue(details[.clientID])),
+      ("deployment.environment.name", ExportValue(details[.environment])),
+      ("host.name", ExportValue(details[.host])),
+      ("host.arch", ExportValue(details[.architecture].map { $0 == "x86_64" ? "amd64" : $0 })),
+      ("os.type", .text("linux")),
+      ("os.description", ExportValue(details[.distribution])),
+      ("os.version", ExportValue(details[.kernel])),
+      ("container.id", ExportValue(details[.containerID])),
+      ("process.pid", ExportValue(details[.processID])),
+      ("process.executable.name", ExportValue(name)),
+      ("process.executable.path", ExportValue(details[.executable])),
+      ("process.executable.build_id.gnu", ExportValue(details[.buildID])),
+    ]
+  }
+
+  /// The crash.
+  private static func attributes(of report: ExportedReport) -> [Attribute] {
+    let facts = report.facts
+    let details = report.details
+    let stack = details.stack.isEmpty ? nil : details.stack.joined(separator: "\n")
+    var attributes: [Attribute] = [
+      ("log.record.uid", .text(report.id.description)),
+      ("exception.type", .text(type(of: report))),
+      ("exception.message", ExportValue(facts.message ?? report.failure)),
+      ("exception.stacktrace", ExportValue(stack)),
+      ("postmortem.kind", .text(report.kind)),
+      ("postmortem.signal", ExportValue(report.signal)),
+      ("postmortem.signal.code", ExportValue(report.code)),
+      ("postmortem.cause", ExportValue(facts.cause)),
+      ("postmortem.signature", ExportValue(facts.signature)),
+      ("postmortem.place", ExportValue(facts.place)),
+      ("postmortem.uptime", details[.uptime].map { .seconds($0) } ?? .none),
+      ("postmortem.hang.duration", details[.hangTime].map { .seconds($0) } ?? .none),
+      ("postmortem.memory.resident", ExportValue(details[.residentMemory])),
+      ("postmortem.memory.group", ExportValue(details[.groupMemory])),
+      ("postmortem.memory.group.limit", ExportValue(details[.groupMemoryLimit])),
+    ]
+    for tag in report.tags { attributes.append(("postmortem.tag.\(tag.name)", .text(tag.value))) }
+    return attributes
+  }
+
+  /// The type of the error where the program told one, else the signal, else the cause.
+  private static func type(of report: ExportedReport) -> String {
+    report.details[.errorType] ?? report.signal ?? report.facts.cause ?? report.kind
+  }
+
+  private static func body(of report: ExportedReport) -> String {
+    let words = [report.signal ?? report.kind, report.facts.cause].compactMap(\.self)
+    let what = report.facts.message ?? report.failure ?? words.joined(separator: " ")
+    return report.facts.place.map { "\(what) in \($0)" } ?? what
+  }
+
+  private static func add(_ attributes: [Attribute], to json: inout JSONWriter) {
+    var isFirst = true
+    for (key, value) in attributes {
+      if value == .none { continue }
+      json.add(verbatim: isFirst ? #"{"key":"# : #",{"key":"# as StaticString)
+      isFirst = false
+      json.add(key)
+      switch value {
+      case .integer(let number):
+        // Numbers of 64 bits are texts in this encoding.
+        json.add(verbatim: #","value":{"intValue":""#)
+        json.add(verbatim: String(number))
+        json.add(verbatim: #""}}"#)
+      case .seconds:
+        json.add(verbatim: #","value":{"doubleValue":"#)
+        value.write(to: &json)
+        json.add(verbatim: "}}")
+      default:
+        json.add(verbatim: #","value":{"stringValue":"#)
+        value.write(to: &json)
+        json.add(verbatim: "}}")
+      }
+    }
+  }
+}

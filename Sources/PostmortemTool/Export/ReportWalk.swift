@@ -1,0 +1,100 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// A walk through the reports of some databases: each ID once, in no order, one report in memory.
+///
+/// Facts come from the index. Reports that it lacks, or of which it has no details, are read in a process
+/// of their own and added to it. Memory grows by some 85 bytes for each report, for its place in the
+/// index and to know it again.
+struct ReportWalk {
+  private let paths: [String]
+  private let since: Timestamp?
+  private var seen: Set<ReportID> = []
+  /// Reports that another database may have whole.
+  private var unread: [ReportID: ExportedReport] = [:]
+  private(set) var failureCount = 0
+
+  /// - Parameter since: leaves out older crashes.
+  init(_ paths: [String], since: Timestamp?) {
+    self.paths = paths
+    self.since = since
+  }
+
+  /// - Throws: `ToolError` for a directory that is no database, and what `visit` throws.
+  mutating func forEach(_ visit: (ExportedReport) throws -> Void) throws {
+    let databases = try paths.map { path in (path: path, database: try Self.open(path)) }
+    for (number, (_, database)) in databases.enumerated() {
+      guard let database else { continue }
+      try walk(database, isLast: number == databases.count - 1, visit)
+    }
+    for (_, report) in unread.sorted(by: { $0.key < $1.key }) where !seen.contains(report.id) {
+      try visit(report)
+      fail(report)
+    }
+  }
+
+  /// Nil for a database in which nothing was processed yet.
+  private static func open(_ path: String) throws -> CrashReportDatabase? {
+    let place = try ReportDatabase.place(path)
+    if InputFile.isDirectory(place + "/pending") { return try ReportDatabase.open(place) }
+    guard let count = ReportDatabase.waiting(in: place) else {
+      throw ToolError(path: path, ReportDatabase.notOne)
+    }
+    if count > 0 { Terminal.printError(ReportDatabase.waitingText(count, path)) }
+    return nil
+  }
+
+  private mutating func walk(
+    _ database: CrashReportDatabase, isLast: Bool, _ visit: (ExportedReport) throws -> Void
+  ) throws {
+    let directory = try database.open()
+    var index = ReportIndex(in: directory)
+    // A damaged one takes no more records. The list's way of writing it anew holds all facts in memory.
+    if index.isWorn(reports: .max / 4) {
+      _ = try ListedReport.all(in: database)
+      index = ReportIndex(in: directory)
+    }
+    let reader = ReportReader(symbolDirectories: [])
+    var batch: [(key: ReportIndex.Key, facts: ReportFacts)] = []
+    var failure: (any Error)?
+    try database.forEachReport { file in
+      guard !seen.contains(file.id) else { return true }
+      let key = ReportIndex.Key(file.id, status: file.status)
+      var facts = index.facts(of: key)
+      var reason: String?
+      if facts?.detailBytes == nil {
+        do throws(ToolError) {
+          let found = try reader.facts(of: file.path)
+          facts = found
+          batch.append((key, found))
+        } catch {
+          // One that was removed or moved meanwhile: in the next directory it is found again.
+          guard InputFile.exists(file.path) else { return true }
+          // Without details it is still a crash that the index tells of.
+          if facts == nil { reason = error.description }
+        }
+      }
+      let report = ExportedReport(file, facts, failure: reason)
+      if reason != nil, !isLast {
+        unread[file.id] = report
+        return true
+      }
+      seen.insert(file.id)
+      if reason != nil { fail(report) }
+      if batch.count == 256 {
+        ReportIndex.append(batch, in: directory)
+        batch = []
+      }
+      guard since.map({ report.time >= $0 }) ?? true else { return true }
+      do { try visit(report) } catch { failure = error }
+      return failure == nil
+    }
+    if !batch.isEmpty { ReportIndex.append(batch, in: directory) }
+    if let failure { throw failure }
+  }
+
+  private mutating func fail(_ report: ExportedReport) {
+    failureCount += 1
+    Terminal.printError(report.failure ?? "")
+  }
+}

@@ -1,0 +1,99 @@
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// The counts of an overview, by day, signature, version and host.
+struct CrashOverview {
+  /// Reports that have something in common.
+  struct Group {
+    var count = 0
+    var first = Timestamp(nanoseconds: .max)
+    var last = Timestamp(nanoseconds: .min)
+    var lastReport: ReportID?
+    var versions: Set<Int32> = []
+    var hosts: Set<Int32> = []
+    /// By the day since 1970.
+    var days: [Int32: Int] = [:]
+  }
+
+  /// A program, and a signature or a version of it.
+  struct Key: Hashable {
+    let program: Int32
+    let name: Int32
+  }
+
+  private(set) var total = 0
+  private(set) var unreadable = 0
+  private(set) var all = Group()
+  /// By kind, then by the day since 1970.
+  private(set) var days: [ReportDetails.Kind: [Int32: Int]] = [:]
+  private(set) var signatures: [Key: Group] = [:]
+  private(set) var versions: [Key: Group] = [:]
+  private(set) var hosts: [Int32: Group] = [:]
+
+  /// Texts are kept once, and known by their number.
+  private(set) var names: [String] = []
+  private var numbers: [String: Int32] = [:]
+
+  mutating func add(_ report: ExportedReport) {
+    total += 1
+    guard report.failure == nil else {
+      unreadable += 1
+      return
+    }
+    let day = Int32(clamping: report.time.seconds / 86_400)
+    let program = number(of: report.facts.program ?? Self.noName)
+    let version = number(of: report.facts.version ?? Self.noName)
+    let host = number(of: report.details[.host] ?? Self.noName)
+    func add(to group: inout Group) {
+      group.count += 1
+      group.first = min(group.first, report.time)
+      if report.time >= group.last { (group.last, group.lastReport) = (report.time, report.id) }
+      group.versions.insert(version)
+      group.hosts.insert(host)
+      group.days[day, default: 0] += 1
+    }
+    days[report.details.kind ?? .crash, default: [:]][day, default: 0] += 1
+    add(to: &all)
+    add(to: &versions[Key(program: program, name: version), default: Group()])
+    add(to: &hosts[host, default: Group()])
+    let signature = number(of: report.facts.signature ?? "no signal in the dump")
+    add(to: &signatures[Key(program: program, name: signature), default: Group()])
+  }
+
+  /// In place of a name that is not known.
+  static let noName = "not known"
+
+  private mutating func number(of name: String) -> Int32 {
+    if let number = numbers[name] { return number }
+    let number = Int32(clamping: names.count)
+    names.append(name)
+    numbers[name] = number
+    return number
+  }
+
+  func name(_ number: Int32) -> String { names[Int(number)] }
+
+  /// The first crash of the newest version of each program that has more than one.
+  var releases: [Int32: (version: Int32, time: Timestamp)] {
+    var newest: [Int32: (version: Int32, time: Timestamp)] = [:]
+    var counts: [Int32: Int] = [:]
+    for (key, group) in versions {
+      counts[key.program, default: 0] += 1
+      if newest[key.program].map({ group.first > $0.time }) ?? true {
+        newest[key.program] = (key.name, group.first)
+      }
+    }
+    return newest.filter { counts[$0.key] ?? 0 > 1 }
+  }
+
+  /// Days that charts show: the last 90 up to the newest crash, which a clock ahead does not move.
+  ///
+  /// - Parameter now: nothing crashes later than tomorrow.
+  func shownDays(now: Timestamp) -> ClosedRange<Int32> {
+    let tomorrow = Int32(clamping: now.seconds / 86_400 &+ 1)
+    let known = all.days.keys.filter { $0 <= tomorrow }
+    let last = known.max() ?? tomorrow
+    let first = known.min() ?? last
+    return max(last &- 89, min(first, last &- 13))...last
+  }
+}

@@ -1,0 +1,133 @@
+internal import CrashReport
+internal import CrashReportDatabase
+internal import IntermediateDump
+
+/// Charts as drawings in a page: stretched to the width that there is, with their words beside them.
+enum OverviewChart {
+  /// Classes of the style sheet, in the order in which a bar has them from below.
+  static let kinds: [(kind: ReportDetails.Kind, style: String, word: String)] = [
+    (.crash, "crash", "crashes"), (.hang, "hang", "hangs"),
+    (.end, "end", "runs without a dump"), (.dump, "dump", "dumps of processes that lived on"),
+  ]
+
+  /// Bars of a day each, the kinds on top of each other.
+  static func addDays(
+    _ overview: CrashOverview, _ days: ClosedRange<Int32>, to html: inout HTMLWriter
+  ) {
+    let sums = days.map { day in kinds.reduce(0) { $0 + (overview.days[$1.kind]?[day] ?? 0) } }
+    let top = roundedUp(max(1, sums.max() ?? 1))
+    html.element("div", ["class": "days"]) { html in
+      html.element("div", ["class": "scale"]) { html in
+        html.element("span", text: Quantity.grouped(top))
+        html.element("span", text: top > 1 ? Quantity.grouped(top / 2) : "")
+        html.element("span", text: "0")
+      }
+      html.element(
+        "svg",
+        [
+          "viewBox": "0 0 \(days.count * 10) 100", "preserveAspectRatio": "none", "role": "img",
+          "aria-label": "reports by day",
+        ]
+      ) { html in
+        for height in [0, 50, 100] {
+          html.element(
+            "line",
+            ["x1": "0", "x2": "\(days.count * 10)", "y1": "\(height)", "y2": "\(height)"], text: "")
+        }
+        for (position, day) in days.enumerated() where sums[position] > 0 {
+          html.element("g") { html in
+            addBar(overview, day, at: position, top: top, to: &html)
+          }
+        }
+      }
+    }
+    html.element("div", ["class": "dates"]) { html in
+      for day in [days.lowerBound, days.lowerBound &+ Int32(days.count / 2), days.upperBound] {
+        html.element("span", text: text(day))
+      }
+    }
+  }
+
+  private static func addBar(
+    _ overview: CrashOverview, _ day: Int32, at position: Int, top: Int,
+    to html: inout HTMLWriter
+  ) {
+    var words: [String] = []
+    var below = 0
+    for (kind, style, word) in kinds {
+      guard let count = overview.days[kind]?[day], count > 0 else { continue }
+      words.append("\(Quantity.grouped(count)) \(word)")
+      let height = percent(below + count, of: top) - percent(below, of: top)
+      html.element(
+        "rect",
+        [
+          "class": style, "x": "\(position * 10 + 1)", "width": "8",
+          "y": decimal(100_000 - percent(below + count, of: top)), "height": decimal(height),
+        ], text: "")
+      below += count
+    }
+    html.element("title", text: "\(text(day)): " + words.joined(separator: ", "))
+  }
+
+  /// A line of bars as high as a word: the days of one group.
+  static func addSpark(
+    _ group: CrashOverview.Group, _ days: ClosedRange<Int32>, to html: inout HTMLWriter
+  ) {
+    let counts = days.map { group.days[$0] ?? 0 }
+    let top = max(1, counts.max() ?? 1)
+    html.element(
+      "svg",
+      [
+        "class": "spark", "viewBox": "0 0 \(days.count * 10) 100", "preserveAspectRatio": "none",
+        "role": "img", "aria-label": "its reports by day",
+      ]
+    ) { html in
+      for (position, count) in counts.enumerated() where count > 0 {
+        // A day with one of a thousand is seen.
+        let height = max(8000, percent(count, of: top))
+        html.element(
+          "rect",
+          [
+            "x": "\(position * 10 + 1)", "width": "8", "y": decimal(100_000 - height),
+            "height": decimal(height),
+          ], text: "")
+      }
+    }
+  }
+
+  /// A bar from the left.
+  static func addShare(_ count: Int, of top: Int, to html: inout HTMLWriter) {
+    html.element(
+      "svg",
+      ["class": "share", "viewBox": "0 0 100 1", "preserveAspectRatio": "none", "role": "img"]
+    ) { html in
+      html.element(
+        "rect", ["width": decimal(percent(count, of: max(1, top))), "height": "1"], text: "")
+    }
+  }
+
+  /// Thousandths of a hundredth.
+  private static func percent(_ count: Int, of top: Int) -> Int {
+    Int(Double(count) / Double(top) * 100_000)
+  }
+
+  private static func decimal(_ thousandths: Int) -> String {
+    let fraction = String(thousandths % 1000)
+    return "\(thousandths / 1000)."
+      + String(repeating: "0", count: max(0, 3 - fraction.utf8.count)) + fraction
+  }
+
+  /// The next number of 1, 2 or 5 and noughts, which a scale ends with.
+  private static func roundedUp(_ count: Int) -> Int {
+    var unit = 1
+    while true {
+      for step in [1, 2, 4, 5, 8] where step * unit >= count { return step * unit }
+      guard unit < 1 << 56 else { return count }
+      unit *= 10
+    }
+  }
+
+  static func text(_ day: Int32) -> String {
+    String(Timestamp(seconds: Int64(day) &* 86_400).description.prefix(10))
+  }
+}

@@ -1,0 +1,233 @@
+internal import CrashReport
+internal import IntermediateDump
+
+/// An overview as one HTML page that needs nothing else: no network, no script, no font.
+///
+/// Names come from dumps: each is escaped, and the page forbids itself scripts and requests.
+struct OverviewPage {
+  /// Rows of each table; the rest is counted.
+  private static let rows = (signatures: 30, versions: 20, hosts: 20)
+
+  private let overview: CrashOverview
+  private let days: ClosedRange<Int32>
+  private let since: Timestamp?
+  private let now: Timestamp
+
+  /// - Parameters:
+  ///   - since: the beginning, if one was asked for.
+  ///   - now: the time of the page.
+  static func text(of overview: CrashOverview, since: Timestamp?, now: Timestamp) -> String {
+    let page = OverviewPage(
+      overview: overview, days: overview.shownDays(now: now), since: since, now: now)
+    var html = HTMLWriter()
+    html.addVerbatim("<!DOCTYPE html>\n")
+    html.element("html", ["lang": "en"]) { html in
+      html.element("head") { html in
+        html.addPolicy()
+        html.element("title", text: "Crashes")
+        html.element("style") { html in
+          html.addVerbatim(HTMLStyle.text)
+          html.addVerbatim(OverviewStyle.text)
+        }
+      }
+      html.breakLine()
+      html.element("body") { html in page.addBody(to: &html) }
+    }
+    html.breakLine()
+    return html.text
+  }
+
+  private func addBody(to html: inout HTMLWriter) {
+    html.element("header") { html in addHead(to: &html) }
+    html.breakLine()
+    html.element("main") { html in
+      if overview.all.count == 0 {
+        html.element("p", text: "No reports.")
+        return
+      }
+      addDays(to: &html)
+      addSignatures(to: &html)
+      addVersions(to: &html)
+      addHosts(to: &html)
+    }
+    html.breakLine()
+    html.element("footer") { html in
+      html.element(
+        "p",
+        text:
+          "Written by postmortem at \(now.second) UTC. Days are those of UTC. The same reports as "
+          + "a table: postmortem export.")
+    }
+  }
+
+  private func addHead(to html: inout HTMLWriter) {
+    let all = overview.all
+    let time =
+      all.count == 0
+      ? since.map { "since \($0.second) UTC" } ?? ""
+      : "\(all.first.second) to \(all.last.second) UTC"
+    html.element("p", ["class": "program"], text: time)
+    let reports = overview.total == 1 ? "crash report" : "crash reports"
+    html.element("h1", text: "\(Quantity.grouped(overview.total)) \(reports)")
+    let programs = Set(overview.versions.keys.map(\.program)).count
+    let signs = [
+      ("signatures", overview.signatures.count), ("new in the newest version", newCount),
+      ("hosts", overview.hosts.count), ("programs", programs),
+      ("cannot be read", overview.unreadable),
+    ]
+    html.element("dl", ["class": "signs tiles"]) { html in
+      for (name, count) in signs where count > 0 || name == "signatures" {
+        html.element("div") { html in
+          html.element("dt", text: name)
+          html.element("dd", text: Quantity.grouped(count))
+        }
+      }
+    }
+  }
+
+  private func addDays(to html: inout HTMLWriter) {
+    html.element("section") { html in
+      html.element("h2", text: "By day")
+      html.element("p", ["class": "key"]) { html in
+        for (kind, style, word) in OverviewChart.kinds {
+          let count = overview.days[kind]?.values.reduce(0, +) ?? 0
+          guard count > 0 else { continue }
+          html.element(
+            "span", ["class": "swatch \(style)"], text: "\(Quantity.grouped(count)) \(word)")
+        }
+      }
+      OverviewChart.addDays(overview, days, to: &html)
+      let outside = overview.all.days.reduce(0) { $0 + (days.contains($1.key) ? 0 : $1.value) }
+      if outside > 0 {
+        html.element(
+          "p", ["class": "faint"], text: "\(Quantity.grouped(outside)) reports are of other days.")
+      }
+    }
+    html.breakLine()
+  }
+
+  private func addSignatures(to html: inout HTMLWriter) {
+    let releases = overview.releases
+    let sorted = overview.signatures.sorted { order($0, $1) }
+    let top = sorted.first?.value.count ?? 1
+    html.element("section") { html in
+      html.element("h2", text: "By signature")
+      html.element("ol", ["class": "groups"]) { html in
+        for (key, group) in sorted.prefix(Self.rows.signatures) {
+          html.element("li") { html in
+            addCount(group.count, of: top, to: &html)
+            html.element("div", ["class": "name"]) { html in
+              html.element("code", text: shortened(overview.name(key.name)))
+              if isNew(key, group, releases) { html.element("b", ["class": "new"], text: "new") }
+              html.element("p", ["class": "at"], text: details(of: key, group))
+            }
+            OverviewChart.addSpark(group, days, to: &html)
+          }
+          html.breakLine()
+        }
+      }
+      addRest(sorted.dropFirst(Self.rows.signatures).map(\.value), "signatures", to: &html)
+    }
+    html.breakLine()
+  }
+
+  private func details(of key: CrashOverview.Key, _ group: CrashOverview.Group) -> String {
+    let versions = group.versions.map(overview.name).sorted()
+    let shown = versions.prefix(4).map(shortened).joined(separator: ", ")
+    let more = versions.count > 4 ? " and \(versions.count - 4) more" : ""
+    let parts = [
+      shortened(overview.name(key.program)), versions == [CrashOverview.noName] ? "" : shown + more,
+      group.hosts.count == 1 ? "1 host" : "\(Quantity.grouped(group.hosts.count)) hosts",
+      "first \(group.first.second.prefix(10))", "last \(group.last.second.prefix(10))",
+      group.lastReport.map { "report \($0.description.prefix(8))" } ?? "",
+    ]
+    return parts.filter { !$0.isEmpty }.joined(separator: " \u{B7} ")
+  }
+
+  private func addVersions(to html: inout HTMLWriter) {
+    let sorted = overview.versions.sorted {
+      ($1.value.first, $0.key.name) < ($0.value.first, $1.key.name)
+    }
+    let rows = sorted.map { key, group in
+      let name = overview.name(key.program)
+      let version = overview.name(key.name)
+      return (name: version == CrashOverview.noName ? name : "\(name) \(version)", group: group)
+    }
+    addBars("By version, newest first", rows, "versions", limit: Self.rows.versions, to: &html)
+  }
+
+  private func addHosts(to html: inout HTMLWriter) {
+    let sorted = overview.hosts.sorted {
+      ($1.value.count, overview.name($0.key)) < ($0.value.count, overview.name($1.key))
+    }
+    let rows = sorted.map { (name: overview.name($0.key), group: $0.value) }
+    addBars("By host", rows, "hosts", limit: Self.rows.hosts, to: &html)
+  }
+
+  private func addBars(
+    _ title: String, _ rows: [(name: String, group: CrashOverview.Group)], _ what: String,
+    limit: Int, to html: inout HTMLWriter
+  ) {
+    let top = rows.prefix(limit).map(\.group.count).max() ?? 1
+    html.element("section") { html in
+      html.element("h2", text: title)
+      html.element("ol", ["class": "groups"]) { html in
+        for (name, group) in rows.prefix(limit) {
+          html.element("li") { html in
+            addCount(group.count, of: top, to: &html)
+            html.element("div", ["class": "name"]) { html in
+              html.element("code", text: shortened(name))
+            }
+            OverviewChart.addSpark(group, days, to: &html)
+          }
+          html.breakLine()
+        }
+      }
+      addRest(rows.dropFirst(limit).map(\.group), what, to: &html)
+    }
+    html.breakLine()
+  }
+
+  private func addCount(_ count: Int, of top: Int, to html: inout HTMLWriter) {
+    html.element("div", ["class": "count"]) { html in
+      html.element("span", text: Quantity.grouped(count))
+      OverviewChart.addShare(count, of: top, to: &html)
+    }
+  }
+
+  private func addRest(
+    _ rest: [CrashOverview.Group], _ what: String, to html: inout HTMLWriter
+  ) {
+    guard !rest.isEmpty else { return }
+    let count = rest.reduce(0) { $0 + $1.count }
+    html.element(
+      "p", ["class": "faint"],
+      text: "\(Quantity.grouped(rest.count)) more \(what) with \(Quantity.grouped(count)) reports.")
+  }
+
+  private typealias Entry = (key: CrashOverview.Key, value: CrashOverview.Group)
+
+  /// The largest first; of two of one size always the same.
+  private func order(_ left: Entry, _ right: Entry) -> Bool {
+    (right.value.count, overview.name(left.key.name), overview.name(left.key.program))
+      < (left.value.count, overview.name(right.key.name), overview.name(right.key.program))
+  }
+
+  private var newCount: Int {
+    let releases = overview.releases
+    return overview.signatures.count { isNew($0.key, $0.value, releases) }
+  }
+
+  /// True if no crash of the cause was before the first one of the newest version.
+  private func isNew(
+    _ key: CrashOverview.Key, _ group: CrashOverview.Group,
+    _ releases: [Int32: (version: Int32, time: Timestamp)]
+  ) -> Bool {
+    releases[key.program].map { group.first >= $0.time } ?? false
+  }
+
+  /// A name of a dump can be long, and the page has many.
+  private func shortened(_ name: String) -> String {
+    name.count > 240 ? name.prefix(239) + "\u{2026}" : name
+  }
+}

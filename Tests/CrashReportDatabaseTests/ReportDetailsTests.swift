@@ -1,0 +1,95 @@
+import IntermediateDump
+import Testing
+
+@testable import CrashReportDatabase
+
+/// Details as bytes of an index record.
+@Suite struct ReportDetailsTests {
+  private static var full: ReportDetails {
+    var details = ReportDetails()
+    for fact in ReportDetails.Text.allCases { details[fact] = "text \(fact)" }
+    for fact in ReportDetails.Number.allCases { details[fact] = UInt64(fact.rawValue) << 40 | 7 }
+    details.kind = .hang
+    details.isComplete = false
+    details.ownFrames = ["Basket.firstItem(of:) at main.swift:28", ""]
+    details.stack = ["a", "b", "c"]
+    details.tags = [.init(name: "request", value: "é"), .init(name: "", value: "")]
+    return details
+  }
+
+  @Test func areReadAsTheyWereWritten() {
+    #expect(ReportDetails(reading: Self.full.bytes[...]) == Self.full)
+    let empty = ReportDetails()
+    #expect(ReportDetails(reading: empty.bytes[...]) == empty)
+    #expect(!empty.bytes.isEmpty, "an empty one is not a missing one")
+  }
+
+  /// The keys are for ever: records of all versions lie in one file.
+  @Test func keepTheirKeys() {
+    #expect(ReportDetails.Number.allCases.map(\.rawValue) == Array(1...11))
+    #expect(ReportDetails.Text.allCases.map(\.rawValue) == Array(32...43))
+    #expect(ReportDetails.Text.clientID.rawValue == 43 && ReportDetails.Text.host.rawValue == 35)
+    #expect(ReportDetails.Number.openFiles.rawValue == 11)
+  }
+
+  @Test func everyCutIsWholeOrNone() {
+    let bytes = Self.full.bytes
+    for count in 0..<bytes.count {
+      let cut = ReportDetails(reading: bytes[..<count])
+      #expect(cut != Self.full)
+    }
+    for position in bytes.indices {
+      var changed = bytes
+      changed[position] ^= 0xFF
+      // Any value is right; none traps.
+      _ = ReportDetails(reading: changed[...])
+    }
+  }
+
+  @Test func unknownFieldsAreSkipped() {
+    let unknown: [UInt8] = [200, 3, 0, 1, 2, 3, 31 - 1, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+    #expect(ReportDetails(reading: (unknown + Self.full.bytes)[...]) == Self.full)
+  }
+
+  @Test func longTextsAndManyTagsAreCutAndSaidToBe() throws {
+    var details = Self.full
+    details[.host] = String(repeating: "é", count: 1000)
+    details.tags = (0..<1000).map { .init(name: "name \($0)", value: "value") }
+    details.tags.insert(.init(name: "long", value: String(repeating: "x", count: 5000)), at: 0)
+    let bytes = details.bytes
+    #expect(bytes.count <= 6 << 10)
+    let found = try #require(ReportDetails(reading: bytes[...]))
+    #expect(found.isCut && !Self.full.isCut)
+    #expect(found[.host] == String(repeating: "é", count: 128))
+    #expect(found.tags.first?.value.utf8.count == 1 << 10)
+    #expect(found.tags.count > 100 && found.tags.count < 1000)
+    #expect(found.ownFrames == details.ownFrames)
+    // Cut once is cut for ever.
+    #expect(ReportDetails(reading: found.bytes[...])?.isCut == true)
+  }
+
+  /// A record with the longest texts and details is one that the index reads.
+  @Test func theLargestFactsFitIntoARecord() {
+    var facts = ReportFacts()
+    let long = String(repeating: "x", count: 5000)
+    (facts.program, facts.version, facts.signal, facts.cause) = (long, long, long, long)
+    (facts.message, facts.signature, facts.place, facts.end) = (long, long, long, long)
+    var details = ReportDetails()
+    details.tags = (0..<100).map { .init(name: "\($0)", value: long) }
+    facts.details = details
+    var bytes: [UInt8] = []
+    facts.append(to: &bytes)
+    #expect(bytes.count + 32 <= 16 << 10)
+    #expect(ReportFacts(reading: bytes[...])?.details?.isCut == true)
+  }
+
+  /// Versions without details stop where these begin.
+  @Test func factsWithoutDetailsHaveNone() {
+    var facts = ReportFacts()
+    facts.program = "Shop"
+    var bytes: [UInt8] = []
+    facts.append(to: &bytes)
+    let older = ReportFacts(reading: bytes[...])
+    #expect(older == facts && older?.details == nil && older?.detailBytes == nil)
+  }
+}

@@ -1,0 +1,96 @@
+import CrashReport
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+@testable import CrashReportUpload
+
+/// The event of a crash that never was.
+@Suite struct SentryEventTests {
+  private func event(
+    fields: [String: String] = [:], _ change: (inout ProcessSnapshot) -> Void = { _ in }
+  ) -> SentryEvent {
+    var snapshot = SyntheticProcess.snapshot()
+    change(&snapshot)
+    return SentryEvent(
+      CrashReport(snapshot: snapshot, symbolicating: false), id: SyntheticProcess.reportID,
+      fields: fields)
+  }
+
+  @Test func theCrashIsTold() throws {
+    let event = event(fields: ["tenant": "a", "prod": "shop", "ver": "2.0"])
+    let value = event.value(SentryCuts())
+    #expect(value["event_id"] == "0123456789ab4cde8f0123456789abcd")
+    #expect(value["platform"] == "native" && value["level"] == "fatal")
+    #expect(value["timestamp"] == "2023-11-14T22:26:17.987654Z")
+    #expect(value["release"] == "shop@2.0" && value["environment"] == "staging")
+    #expect(value["dist"] == .text(SyntheticProcess.buildID.hexadecimal))
+    #expect(value["tags"]?["tenant"] == "a" && value["tags"]?["signal"] == "SIGSEGV")
+    let exception = try #require(value["exception"]?["values"]?.elements.last)
+    #expect(exception["type"] == "SIGSEGV" && exception["thread_id"] == 4001)
+    #expect(exception["value"]?.string?.contains("Index out of range") == true)
+    let signal = try #require(exception["mechanism"]?["meta"]?["signal"])
+    #expect(exception["mechanism"]?["handled"] == false)
+    #expect(signal["number"] == 11 && signal["name"] == "SIGSEGV")
+    #expect(signal["code"] == 1 && signal["code_name"] == "SEGV_MAPERR")
+    let frames = try #require(exception["stacktrace"]?["frames"]?.elements)
+    let innermost = try #require(event.report.threads[0].frames.first)
+    #expect(frames.last?["instruction_addr"] == .text(innermost.address.description))
+    #expect(exception["stacktrace"]?["registers"]?["rip"]?.string?.hasPrefix("0x") == true)
+    #expect(value["threads"]?["values"]?.elements.count == 4)
+    let image = try #require(value["debug_meta"]?["images"]?.elements.first)
+    #expect(image["type"] == "elf" && image["code_id"] == value["dist"])
+    #expect(image["debug_id"] == "a3a2a1a0-a5a4-a7a6-a8a9-aaabacadaeaf")
+  }
+
+  @Test func whatOthersParserReads() throws {
+    let hostile = "\"\\\u{0}\n\u{1F}é🙂\u{2028}"
+    let event = event(fields: [hostile: hostile, "release": "x"]) {
+      $0.exception?.fatalMessage = hostile
+      $0.process.product = hostile
+    }
+    let object = try JSONSerialization.jsonObject(with: Data(event.json))
+    let members = try #require(object as? [String: Any])
+    let tags = try #require(members["tags"] as? [String: String])
+    #expect(tags["release"] == nil, "a member of the protocol, which is no tag")
+    #expect(tags.values.allSatisfy { !$0.contains("\n") && !$0.contains("\0") })
+    #expect((members["release"] as? String)?.contains("\n") == false)
+  }
+
+  @Test func hangsAndEndsAreKindsOfTheirOwn() throws {
+    let hang = event {
+      var request = DumpRequest()
+      request.kind = .hang
+      $0.request = request
+    }.value(SentryCuts())
+    #expect(hang["level"] == "error")
+    let first = try #require(hang["exception"]?["values"]?.elements.last)
+    #expect(first["type"] == "Hang" && first["mechanism"]?["type"] == "hang")
+    #expect(hang["threads"]?["values"]?.elements.first?["crashed"] == false)
+    let end = event {
+      var end = RunEnd()
+      (end.kind, end.certainty, end.signal) = (.outOfMemory, .certain, 9)
+      ($0.end, $0.exception, $0.threads) = (end, nil, [])
+    }.value(SentryCuts())
+    let last = try #require(end["exception"]?["values"]?.elements.last)
+    #expect(end["level"] == "fatal" && last["type"] == "RunEnd.out-of-memory")
+    #expect(last["mechanism"]?["type"] == "run-end" && last["stacktrace"] == nil)
+    #expect(end["fingerprint"] == ["end | out-of-memory"])
+  }
+
+  @Test func theFieldsOfAReviewAreTheTags() {
+    var event = event(fields: ["secret": "s", "ver": "1"])
+    event.fields = ["ver": "2", "signal": "mine"]
+    let tags = event.value(SentryCuts())["tags"]
+    #expect(tags?["secret"] == nil && tags?["ver"] == "2")
+    #expect(tags?["signal"] == "SIGSEGV" && tags?["annotation.signal"] == "mine")
+  }
+
+  @Test func debugIDsOfShortBuildIDs() {
+    #expect(SentryFrames.debugID([]) == nil)
+    #expect(SentryFrames.debugID([1, 2, 3]) == "00030201-0000-0000-0000-000000000000")
+  }
+}

@@ -1,0 +1,31 @@
+import CrashTestSupport
+import Foundation
+
+/// The statements of `Docs/Export.md`.
+struct ExportDocument {
+  /// A block behind a comment `<!-- sql: ENGINE [NAME] -->`.
+  struct Statement: Sendable {
+    /// "duckdb", "clickhouse" or "both".
+    let engine: String
+    /// Of a question; nil for what loads the file.
+    let name: String?
+    let text: String
+  }
+
+  let statements: [Statement]
+
+  init() throws {
+    let path = BuiltProducts.packageRoot + "/Docs/Export.md"
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let form = #/<!-- sql: (\w+) ?([\w-]+)? -->\n```sql\n(.*?)```/#.dotMatchesNewlines()
+    statements = text.matches(of: form).map { match in
+      Statement(
+        engine: String(match.1), name: match.2.map { String($0) }, text: String(match.3))
+    }
+  }
+
+  /// Those of one engine in their order, the questions last.
+  func statements(of engine: String) -> [Statement] {
+    statements.filter { $0.engine == engine || $0.engine == "both" }
+  }
+}

@@ -1,0 +1,58 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// Real crashes of crash-lab, and their uploads by the tool.
+final class SentryCrashes: Sendable {
+  private let directory: TemporaryDirectory
+  private let lab: String
+  private let tool: String
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    lab = try BuiltProducts.besideTests("crash-lab")
+    tool = try BuiltProducts.besideTests("postmortem")
+  }
+
+  private var database: String { directory.path + "/database" }
+
+  func subdirectory(_ name: String) throws -> String { try directory.subdirectory(name) }
+
+  @discardableResult
+  func crash(_ words: String...) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      lab, words + ["--database", database, "--no-summary"], in: directory.path)
+  }
+
+  /// A crash of a program that has told annotations and breadcrumbs.
+  func tell() async throws {
+    _ = try await ChildProcess.run(
+      lab, ["tell", "crash", database, try directory.subdirectory("files")], in: directory.path)
+  }
+
+  /// A run that is killed.
+  func killedRun() async throws {
+    _ = try await ChildProcess.run(
+      "/bin/sh", ["-c", "\"$0\" end wait --database \"$1\" & sleep 2; kill -9 $!", lab, database],
+      in: directory.path)
+  }
+
+  /// A hang that ends.
+  func hang() async throws {
+    _ = try await ChildProcess.run(
+      lab, ["hang", "heartbeat", "idle", "kept", "--database", database], in: directory.path)
+  }
+
+  /// The IDs of all reports, once the dumps are converted.
+  func process() async throws -> [String] {
+    let child = try await ChildProcess.run(tool, ["process", database], in: directory.path)
+    try #require(child.end.exitCode == 0, "\(child.standardError)")
+    return try CrashReportDatabase(path: database).reports().map { "\($0.id)" }
+  }
+
+  func upload(_ ids: [String], _ words: [String]) async throws -> ChildProcess {
+    try await ChildProcess.run(
+      tool, ["upload", database] + ids + words, in: directory.path)
+  }
+}

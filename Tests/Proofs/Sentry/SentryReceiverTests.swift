@@ -1,0 +1,54 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// Real crashes at a real Bugsink, by its own database.
+@Suite("A receiver of Sentry's protocol", .needs(.bugsink))
+struct SentryReceiverTests {
+  private let crashes: SentryCrashes
+
+  init() throws { crashes = try SentryCrashes() }
+
+  @Test("Message, place, lines, tags and breadcrumbs arrive; one cause is one issue")
+  func envelopes() async throws {
+    try await crashes.crash("index-out-of-range")
+    try await crashes.crash("index-out-of-range")
+    try await crashes.crash("null-read")
+    try await crashes.tell()
+    let ids = try await crashes.process()
+    try #require(ids.count == 4)
+    let server = try BugsinkServer(in: crashes.subdirectory("bugsink"))
+    let sent = try await crashes.upload(ids, ["--dsn", server.dsn])
+    #expect(sent.end.exitCode == 0, "\(sent.standardOutput)\(sent.standardError)")
+    let issues = try await server.issues()
+    #expect(issues.map(\.events.count).sorted() == [1, 1, 2], "\(issues.map(\.title))")
+    let ours = Set(ids.map { $0.filter { $0 != "-" }.lowercased() })
+    #expect(Set(issues.flatMap(\.events).map(\.id)) == ours)
+    let range = try #require(issues.first { $0.events.count == 2 })
+    #expect(range.title.contains("Fatal error: Index out of range"), "\(range.title)")
+    #expect(range.function.contains("crash_index_out_of_range"), "\(range.function)")
+    for event in range.events {
+      let own = try #require(
+        event.frames.last { $0.function.contains("crash_index_out_of_range") })
+      #expect(own.file == "RuntimeKinds.swift" && own.line > 0)
+      #expect(event.tags["signal"] == "SIGILL" && event.level == "fatal")
+      #expect(event.tags["cause"] == "swift-index-out-of-range")
+      #expect(event.release == "CrashLab@1.0")
+    }
+    let told = try #require(issues.first { !($0.events[0].breadcrumbs.isEmpty) })
+    #expect(told.events[0].tags["tenant"] != nil, "\(told.events[0].tags)")
+  }
+
+  @Test("Crashpad's form arrives too")
+  func forms() async throws {
+    try await crashes.crash("index-out-of-range")
+    let ids = try await crashes.process()
+    let server = try BugsinkServer(in: crashes.subdirectory("bugsink"))
+    let sent = try await crashes.upload(ids, ["--url", server.minidumpURL])
+    #expect(sent.end.exitCode == 0, "\(sent.standardOutput)\(sent.standardError)")
+    let issues = try await server.issues()
+    #expect(issues.flatMap(\.events).count == 1)
+    #expect(issues.first?.title.contains("SIGILL") == true, "\(issues.map(\.title))")
+  }
+}
