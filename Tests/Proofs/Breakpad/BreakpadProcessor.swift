@@ -85,7 +85,7 @@ enum BreakpadProcessor {
         data = b''.join(l for l in data.splitlines(True) if not l.startswith(b'INLINE'))
       cache = next(Archive.from_bytes(data).iter_objects()).make_symcache()
       print(json.dumps([
-        [{'function': call.symbol or '', 'file': call.full_path or '', 'line': call.line or 0}
+        [{'function': call.symbol or '', 'file': getattr(call, 'full_path', None) or '', 'line': call.line or 0}
          for call in cache.lookup(int(place))]
         for place in open(places)]))
       """

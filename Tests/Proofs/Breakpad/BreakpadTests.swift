@@ -155,7 +155,9 @@ struct BreakpadTests {
     for frame in frames where frame.trust != .tailCall {
       calls.append(
         BreakpadProcessor.Call(
-          function: frame.symbol?.name ?? "", file: frame.sourceLocation?.file ?? "",
+          function: frame.symbol?.name ?? "",
+          // Without a line the text has no file.
+          file: frame.sourceLocation?.line.flatMap { _ in frame.sourceLocation?.file } ?? "",
           line: frame.sourceLocation?.line ?? 0))
       if frame.isInlined { continue }
       let address = frame.lookupAddress.value
@@ -187,7 +189,12 @@ struct BreakpadTests {
       guard !addresses.isEmpty else { continue }
       let calls = try await BreakpadProcessor.calls(
         at: addresses, in: text, withInlines: true, directory: directory)
-      for (index, calls) in zip(indices, calls) { places[index].calls = calls }
+      for (index, calls) in zip(indices, calls) {
+        places[index].calls = calls.map { call in
+          call.line > 0
+            ? call : BreakpadProcessor.Call(function: call.function, file: "", line: 0)
+        }
+      }
       // The processor's own reader knows the outermost function only.
       let outer = try await BreakpadProcessor.calls(
         at: addresses, in: text, withInlines: false, directory: directory)

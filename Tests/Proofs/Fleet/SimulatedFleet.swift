@@ -15,7 +15,7 @@ final class SimulatedFleet {
     /// Crashes of each host, the first of all at the same second.
     var crashes = 12
     /// Between two crashes of a host, in seconds.
-    var crashInterval: Int64 = 60
+    var crashInterval: Int64 = 20
     var signatures = 1
     /// Seconds that the receiver takes for a request.
     var service: Int64 = 3
@@ -76,7 +76,8 @@ final class SimulatedFleet {
     self.plan = plan
     receiver = try UploadReceiver()
     target = try UploadTarget(url: receiver.url, options: plan.options)
-    start = Int64(Date().timeIntervalSince1970)
+    // The past: a database takes a time to come for that of a wrong clock.
+    start = Int64(Date().timeIntervalSince1970) - 30 * 86400
     state = SharedState(State(now: start))
     for number in 0..<plan.hosts {
       let database = try UploadDatabase()
@@ -107,8 +108,10 @@ final class SimulatedFleet {
       state.state.withLock { $0.now = time }
       let host = hosts[number]
       if host.crashesLeft > 0, host.nextCrash <= time {
-        try host.database.addReport(
-          signature: "SIGSEGV | f\(host.crashesLeft % plan.signatures)")
+        try Self.setCreationTime(
+          time,
+          of: try host.database.addReport(
+            signature: "SIGSEGV | f\(host.crashesLeft % plan.signatures)"), in: host.database)
         host.crashesLeft -= 1
         host.nextCrash += plan.crashInterval
         // The crash ends the process; its successor uploads.
@@ -125,6 +128,17 @@ final class SimulatedFleet {
       host.nextPass = time + max(1, await host.uploads.pass())
     }
     return state.state.withLock { $0.now } - start
+  }
+
+  /// Writes the simulated time into a report's metadata.
+  private static func setCreationTime(
+    _ time: Int64, of id: ReportID, in database: UploadDatabase
+  ) throws {
+    let path = try database.report(id).path.dropLast(4) + ".meta"
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: String(path)))
+    try file.seek(toOffset: 16)
+    try file.write(contentsOf: Data((0..<8).map { UInt8(truncatingIfNeeded: time >> ($0 * 8)) }))
+    try file.close()
   }
 
   private func next() -> (Int64, Int)? {
