@@ -53,6 +53,6 @@ final class SentryCrashes: Sendable {
 
   func upload(_ ids: [String], _ words: [String]) async throws -> ChildProcess {
     try await ChildProcess.run(
-      tool, ["upload", database] + ids + words, in: directory.path)
+      tool, ["upload", database] + ids + words, in: directory.path, patience: 600)
   }
 }
