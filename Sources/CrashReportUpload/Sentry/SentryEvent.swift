@@ -46,6 +46,7 @@ struct SentryEvent: Sendable {
     let texts = SentryLimits.self
     let kind = SentryKind(report)
     let frames = SentryFrames(report, cuts)
+    let images = frames.images
     return [
       "event_id": .text(id),
       "platform": "native",
@@ -65,7 +66,7 @@ struct SentryEvent: Sendable {
       "tags": .object(SentryTags(self).members(cuts)),
       "breadcrumbs": SentryBreadcrumbs(report).value(cuts),
       "contexts": SentryContexts(report).value(cuts),
-      "debug_meta": ["images": .array(frames.images)],
+      "debug_meta": images.isEmpty ? nil : ["images": .array(images)],
       "sdk": ["name": "swift-postmortem", "version": .text(Self.version)],
     ]
   }

@@ -94,6 +94,16 @@ enum BreakpadProcessor {
     return try JSONDecoder().decode([[Call]].self, from: Data(output.utf8))
   }
 
+  /// Reads the names that a text has without lines: functions without debug information of their own, as those
+  /// of assembly.
+  static func publicNames(in text: String) throws -> Set<String> {
+    let lines = try String(contentsOfFile: text, encoding: .utf8).split(separator: "\n")
+    return Set(
+      lines.filter { $0.hasPrefix("PUBLIC ") }.compactMap { line in
+        line.split(separator: " ", maxSplits: 3).last.map(String.init)
+      })
+  }
+
   private static func list(_ paths: [String]) throws -> String {
     String(decoding: try JSONEncoder().encode(paths), as: UTF8.self)
   }
@@ -109,5 +119,25 @@ enum BreakpadProcessor {
       environment: reader.map { ["PYTHONPATH": $0] } ?? [:])
     guard child.end.exitCode == 0 else { throw OutsideToolError(child.standardError) }
     return child.standardOutput
+  }
+}
+
+extension [BreakpadProcessor.Call] {
+  /// The calls as the format can tell them.
+  ///
+  /// There is no file without a line, and of code without a line no inlined call around it. Files that the
+  /// compiler makes up lie in no directory.
+  ///
+  /// - Parameter names: functions that have no lines.
+  func comparable(withoutLines names: Set<String> = []) -> Self {
+    var calls = map { call in
+      var call = call
+      if names.contains(call.function) { call.line = 0 }
+      if call.line == 0 { call.file = "" }
+      if call.file == "/<compiler-generated>" { call.file = "<compiler-generated>" }
+      return call
+    }
+    while calls.count > 1, calls[0].line == 0 { calls.removeFirst() }
+    return calls
   }
 }

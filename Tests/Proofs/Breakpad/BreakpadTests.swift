@@ -156,13 +156,12 @@ struct BreakpadTests {
       calls.append(
         BreakpadProcessor.Call(
           function: frame.symbol?.name ?? "",
-          // Without a line the text has no file.
-          file: frame.sourceLocation?.line.flatMap { _ in frame.sourceLocation?.file } ?? "",
+          file: frame.sourceLocation?.file ?? "",
           line: frame.sourceLocation?.line ?? 0))
       if frame.isInlined { continue }
       let address = frame.lookupAddress.value
       if module(of: address, snapshot, own) != nil {
-        places.append(Place(address: address, calls: calls))
+        places.append(Place(address: address, calls: calls.comparable()))
       }
       calls = []
     }
@@ -190,10 +189,7 @@ struct BreakpadTests {
       let calls = try await BreakpadProcessor.calls(
         at: addresses, in: text, withInlines: true, directory: directory)
       for (index, calls) in zip(indices, calls) {
-        places[index].calls = calls.map { call in
-          call.line > 0
-            ? call : BreakpadProcessor.Call(function: call.function, file: "", line: 0)
-        }
+        places[index].calls = calls.comparable()
       }
       // The processor's own reader knows the outermost function only.
       let outer = try await BreakpadProcessor.calls(

@@ -16,10 +16,11 @@ struct SentrySchemaTests {
   func events() async throws {
     let crashes = try SentryCrashes()
     for kind in [
-      "index-out-of-range", "null-read", "abort", "uncaught-error", "await-chain", "stack-overflow",
+      "index-out-of-range", "null-read", "abort", "uncaught-error", "stack-overflow",
     ] {
       try await crashes.crash(kind)
     }
+    try await crashes.crash("await-chain", "--on", "task")
     try await crashes.crash("null-read", "--threads", "300")
     try await crashes.tell()
     try await crashes.hang()
