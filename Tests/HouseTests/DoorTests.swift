@@ -98,7 +98,7 @@ struct DoorTests {
       for match in text.matches(of: /swift run proofs ([a-z][a-z-]*)/) {
         let name = String(match.1)
         #expect(
-          proofs.contains(name) || ["list", "all", "fuzz", "fleet"].contains(name),
+          proofs.contains(name) || ["list", "all", "fuzz", "make-reports"].contains(name),
           "\(paper): \(name)")
       }
       for match in text.matches(of: /--filter (\w+)/) {

@@ -15,7 +15,7 @@ struct PaperTests {
 
   @Test("The newest release of CHANGELOG is the version that the tool says")
   func version() throws {
-    let tool = try House.text("Sources/PostmortemTool/PostmortemTool.swift")
+    let tool = try House.text("Sources/CrashReport/Model/PackageVersion.swift")
     let said = try #require(tool.firstMatch(of: /static let version = "(\d+\.\d+\.\d+)"/)?.1)
     let changes = try House.text("CHANGELOG.md")
     let released = changes.firstMatch(of: /(?m)^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$/)?.1

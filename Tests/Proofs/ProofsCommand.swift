@@ -9,7 +9,7 @@ struct ProofsCommand {
     usage: swift run proofs [list | all | NAME...] [--full]
            swift run proofs catalogue OPTION...
            swift run proofs fuzz SECONDS [--samples DIRECTORY] [TARGET...]
-           swift run proofs fleet DIRECTORY REPORTS [HOSTS]
+           swift run proofs make-reports DIRECTORY REPORTS [HOSTS]
 
       list      names the proofs
       all       runs every proof, as no name does
@@ -34,7 +34,7 @@ struct ProofsCommand {
       if arguments.first == "fuzz" {
         exit(try await FuzzCommand(Array(arguments.dropFirst())).run() ? 0 : 1)
       }
-      if arguments.first == "fleet" {
+      if arguments.first == "make-reports" {
         try await FleetCommand(Array(arguments.dropFirst())).run()
         exit(0)
       }

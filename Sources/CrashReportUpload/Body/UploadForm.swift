@@ -29,7 +29,7 @@ struct UploadForm: Sendable {
   private let reportID: ReportID
   /// By name, without `report_id`, by which a server can tell a report that it has already.
   var fields: [String: String] = [:]
-  /// What the upload stands for; nil for the report alone.
+  /// The reports that the upload stands for; nil for the report alone.
   private var group: UploadGroup?
 
   /// The fields' parts, then those of the files.

@@ -17,7 +17,7 @@ struct SentryEvent: Sendable {
   let reportID: ReportID
   /// The fields of a form, which are tags here.
   var fields: [String: String]
-  /// What the event stands for; nil for the report alone.
+  /// The reports that the event stands for; nil for the report alone.
   var group: UploadGroup?
 
   init(_ report: CrashReport, id: ReportID, fields: [String: String]) {

@@ -92,7 +92,7 @@ struct SentryCuts: Sendable, Equatable {
 
   /// From all to the least, each with all that is missing in the one before; the first that is small enough is sent.
   ///
-  /// What matters least goes first: images that no call lies in, other threads, then what surrounds the crash; the message
+  /// The least that matters goes first: images that no call lies in, other threads, then what surrounds the crash; the message
   /// and the innermost calls of the crashing thread stay.
   static let ladder: [SentryCuts] = {
     var cuts = SentryCuts()

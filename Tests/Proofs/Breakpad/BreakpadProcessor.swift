@@ -96,12 +96,20 @@ enum BreakpadProcessor {
 
   /// Reads the names that a text has without lines: functions without debug information of their own, as those
   /// of assembly.
-  static func publicNames(in text: String) throws -> Set<String> {
-    let lines = try String(contentsOfFile: text, encoding: .utf8).split(separator: "\n")
-    return Set(
-      lines.filter { $0.hasPrefix("PUBLIC ") }.compactMap { line in
-        line.split(separator: " ", maxSplits: 3).last.map(String.init)
-      })
+  static func namesWithoutLines(in text: String) throws -> Set<String> {
+    var names: Set<String> = []
+    var last: String?
+    for line in try String(contentsOfFile: text, encoding: .utf8).split(separator: "\n") {
+      let words = line.split(separator: " ", maxSplits: 4)
+      let record = words[0]
+      let isLine = record == "INLINE" || UInt64(record, radix: 16) != nil
+      if !isLine, let last { names.insert(last) }
+      last = record == "FUNC" && words.count > 4 ? String(words[4]) : nil
+      if record == "PUBLIC", words.count > 3 {
+        names.insert(words.dropFirst(3).joined(separator: " "))
+      }
+    }
+    return names
   }
 
   private static func list(_ paths: [String]) throws -> String {

@@ -3,7 +3,7 @@ import CrashReportDatabase
 import CrashTestSupport
 import Foundation
 
-/// `swift run proofs fleet`: makes a database of many reports, to measure exports and overviews with.
+/// `swift run proofs make-reports`: makes a database of many reports, to measure exports and overviews with.
 struct FleetCommand {
   private let directory: String
   private let count: Int
