@@ -16,7 +16,7 @@ struct ProofsCommand {
       --full    runs more of each, for hours; without it the part that every change is checked with
 
     swift run proofs catalogue --help tells the options of the catalogue. fuzz lets libFuzzer run for some
-    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. fleet makes a
+    seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. make-reports makes a
     database of many reports, whose bodies are links of 50 real ones, for measurements.
     """
 
