@@ -67,7 +67,12 @@ struct BreakpadTextTests {
       lines += ours.filter { $0.line > 0 }.count
       inlined += ours.count - 1
       let expected = ours.comparable(withoutLines: names)
-      if theirs.comparable(withoutLines: names) != expected {
+      // Of code without a line the text has the line before it, or no inlined call: the function counts.
+      let isEqual =
+        ours.first?.line == 0
+        ? theirs.last?.function == ours.last?.function
+        : theirs.comparable(withoutLines: names) == expected
+      if !isEqual {
         let place = String(sample.address, radix: 16)
         differences.append("0x\(place):\n  ours \(expected)\n  text \(theirs)")
       }
@@ -93,7 +98,10 @@ struct BreakpadTextTests {
     for (theirs, (sample, calls)) in zip(expected, zip(samples, read))
     where theirs.allSatisfy({ $0.line > 0 }) && !names.contains(calls.first?.function ?? "") {
       count += 1
-      if calls.map({ "\($0.file):\($0.line)" }) != theirs.map({ "\($0.file):\($0.line)" }) {
+      let places = theirs.map {
+        "\($0.file == "/<compiler-generated>" ? "<compiler-generated>" : $0.file):\($0.line)"
+      }
+      if calls.map({ "\($0.file):\($0.line)" }) != places {
         let place = String(sample.address, radix: 16)
         differences.append("0x\(place):\n  LLVM \(theirs)\n  text \(calls)")
       }
