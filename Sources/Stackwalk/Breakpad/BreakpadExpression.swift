@@ -64,9 +64,9 @@ struct BreakpadExpression {
   private func step(_ cursor: inout DWARFCursor, _ stack: inout [String]) -> Bool {
     guard let operation = cursor.read(UInt8.self) else { return false }
     switch operation {
-    case 0x30...0x4F: return push(Self.constant(Int64(operation) - 0x30), &stack)
+    case 0x30...0x4F: return push(Self.constant(Int64(operation) &- 0x30), &stack)
     case 0x70...0x8F:  // DW_OP_breg0 to 31
-      return push(register(UInt64(operation) - 0x70, &cursor), &stack)
+      return push(register(UInt64(operation) &- 0x70, &cursor), &stack)
     case 0x92:  // DW_OP_bregx
       guard let number = cursor.readULEB() else { return false }
       return push(register(number, &cursor), &stack)
