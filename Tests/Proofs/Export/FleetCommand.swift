@@ -11,7 +11,9 @@ struct FleetCommand {
 
   init(_ arguments: [String]) throws {
     guard arguments.count == 2 || arguments.count == 3, let count = Int(arguments[1]), count > 0
-    else { throw ProofsCommand.UsageError(description: "make-reports takes a directory and a number") }
+    else {
+      throw ProofsCommand.UsageError(description: "make-reports takes a directory and a number")
+    }
     directory = arguments[0]
     self.count = count
     hosts = arguments.count == 3 ? Int(arguments[2]) ?? 1 : 1000
