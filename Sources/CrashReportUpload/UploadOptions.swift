@@ -20,7 +20,7 @@ public struct UploadOptions: Sendable, Equatable {
   /// The part of it that a report waits comes from its ID, so that the hosts of a fleet that fail at one
   /// moment do not send at one, and a restart does not begin it anew.
   public var spread = Duration.zero
-  /// Which reports of one signature are sent whole, and which are counted; nil to send all whole.
+  /// The reports of one signature that are sent whole, others being counted; nil to send all whole.
   ///
   /// For servers that take a form without a minidump.
   public var sampling: UploadSampling?

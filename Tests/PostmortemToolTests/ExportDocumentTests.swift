@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  /// What a table of databases can have: no column twice, and none that is a reserved word or needs quotes.
+  /// Names that databases take: no column twice, and none that is a reserved word or needs quotes.
   @Test func theNamesAreThoseOfColumns() {
     let names = ExportColumn.all.map(\.name)
     #expect(Set(names).count == names.count)

@@ -85,7 +85,7 @@ final class SimulatedFleet {
     }
   }
 
-  /// What the real receiver has got.
+  /// The requests that the real receiver has got.
   var forms: [UploadReceiver.Form] { receiver.forms }
   var taken: [Taken] { state.state.withLock { $0.taken } }
   var refused: Int { state.state.withLock { $0.refused } }
