@@ -39,30 +39,38 @@ extension PendingDirectory {
   ) throws(CrashReportDatabaseError) -> String {
     let quarantine = try root.subdirectory(PendingDumpName.quarantineDirectory, create: true)
     let name = claim.name.with(role: .finished).description
+    let status = directory.status(of: claim.name.description)
     for number in 1...1000 {
       let target = number == 1 ? name : "\(name).\(number)"
-      guard quarantine.status(of: target) == nil else { continue }
+      // A converter that was killed in between left the file both names.
+      let isMoved = quarantine.status(of: target).map { $0 == status }
+      guard isMoved != false else { continue }
       // The reason first: a dump that lies there without one would be a riddle.
       let text = "\(reason)\nattempts: \(claim.attempt)\n"
       let reasonName = "\(target).reason"
       // One without a dump is of a converter that was killed in between.
       _ = try quarantine.put(Array(text.utf8), as: reasonName, by: quarantine, replacing: true)
-      let result = try directory.rename(
-        claim.name.description, to: quarantine, target, replacing: false)
-      guard result == .done else {
-        // The reason is of the dump that has the name now.
-        if result == .targetExists { continue }
-        try quarantine.remove(reasonName)
-        throw CrashReportDatabaseError(
-          .fileSystemError, "\(directory.path)/\(claim.name) was taken away")
-      }
-      let record = claim.name.with(role: .runRecord).description
-      _ = try directory.rename(record, to: quarantine, "\(target).run", replacing: false)
-      try directory.remove(claim.name.with(role: .fifo).description)
+      // Before the dump moves: once it has, nobody comes back to what killed converters left.
       for unfinished in (try? quarantine.names()) ?? []
       where unfinished.hasPrefix("\(reasonName).") && unfinished.hasSuffix(".tmp") {
         try? quarantine.remove(unfinished)
       }
+      if isMoved == true {
+        try directory.remove(claim.name.description)
+      } else {
+        let result = try directory.rename(
+          claim.name.description, to: quarantine, target, replacing: false)
+        // The reason is of the dump that has the name now.
+        if result == .targetExists { continue }
+        guard result == .done else {
+          try quarantine.remove(reasonName)
+          throw CrashReportDatabaseError(
+            .fileSystemError, "\(directory.path)/\(claim.name) was taken away")
+        }
+      }
+      let record = claim.name.with(role: .runRecord).description
+      _ = try directory.rename(record, to: quarantine, "\(target).run", replacing: false)
+      try directory.remove(claim.name.with(role: .fifo).description)
       try quarantine.synchronize()
       try directory.synchronize()
       return target

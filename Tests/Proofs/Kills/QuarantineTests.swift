@@ -57,10 +57,8 @@ struct QuarantineTests {
     #expect(first?.line.contains(left == .empty ? ".run\"" : ".claimed\"") == true)
   }
 
-  @Test("What ends two converters is set aside at the third start", arguments: Left.allCases)
-  func third(_ left: Left) async throws {
-    let dumps = try PendingDatabase(inMemory: true)
-    let id = try left.put(in: dumps)
+  /// Ends two converters as they read the dump.
+  private func endTwo(at left: Left, _ id: ReportID, in dumps: PendingDatabase) async throws {
     for attempt in 1...2 {
       let sample = try copy(dumps)
       let trace = try await SystemCallTrace(database: sample.path)
@@ -75,6 +73,38 @@ struct QuarantineTests {
       #expect(dumps.names.contains { $0.contains("app@\(id).\(attempt)-") }, "\(dumps.names)")
       #expect(dumps.directory.names("quarantine") == [])
     }
+  }
+
+  @Test("Of converters that were killed as they set a dump aside nothing lies beside it")
+  func killedInBetween() async throws {
+    let dumps = try PendingDatabase(inMemory: true)
+    let id = try Left.finished.put(in: dumps)
+    try await endTwo(at: .finished, id, in: dumps)
+    // One was killed as it wrote the reason, the next once it has moved the dump.
+    let quarantine = "\(dumps.path)/quarantine"
+    try FileManager.default.createDirectory(
+      atPath: quarantine, withIntermediateDirectories: false)
+    let reason = "\(quarantine)/app@\(id).reason.7.tmp"
+    #expect(FileManager.default.createFile(atPath: reason, contents: Data()))
+    let sample = try copy(dumps)
+    let trace = try await SystemCallTrace(database: sample.path)
+    let move = trace.index(
+      of: "linkat", "renameat", "renameat2", with: "/quarantine>, \"app@\(id)\"")
+    let next = try #require(
+      trace.calls.dropFirst((move ?? trace.calls.count) + 1)
+        .first { $0.line.contains("app@\(id)") })
+    #expect(try await SystemCallTrace.kill(at: next, database: dumps.path))
+    _ = try processIntermediateDumps(database: dumps.path, identifier: "app")
+    let names = dumps.directory.names("quarantine").filter { !$0.hasSuffix(".run") }
+    #expect(names == ["app@\(id)", "app@\(id).reason"])
+    #expect(try dumps.reports.isEmpty)
+  }
+
+  @Test("What ends two converters is set aside at the third start", arguments: Left.allCases)
+  func third(_ left: Left) async throws {
+    let dumps = try PendingDatabase(inMemory: true)
+    let id = try left.put(in: dumps)
+    try await endTwo(at: left, id, in: dumps)
     // Another dump of the same program is none the worse for it.
     let other = try dumps.putDump()
     let processed = try processIntermediateDumps(database: dumps.path, identifier: "app")
