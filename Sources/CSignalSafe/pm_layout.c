@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -36,6 +37,8 @@ enum { PM_CONSTANTS(PM_SYSTEMS) };
 
 #define PM_COMPARE(name) _Static_assert(PM_SYSTEMS_##name == (int)(name), #name);
 PM_CONSTANTS(PM_COMPARE)
+SAME(SIGSETXID, __SIGRTMIN + 1);
+SAME(PM_PR_GET_NAME, PR_GET_NAME);
 SAME(PM_SI_USER, SI_USER);
 SAME(PM_SI_QUEUE, SI_QUEUE);
 SAME(PM_SI_MESGQ, SI_MESGQ);

@@ -37,6 +37,9 @@
 #define SIGXCPU 24
 #define SIGXFSZ 25
 #define SIGPROF 27
+// glibc's own, by which setuid(2) and its like reach all threads: no function of libc lets a program block it, wait for it or
+// set its action. Source: glibc sysdeps/unix/sysv/linux/internal-signals.h.
+#define SIGSETXID 33
 #define SIGSYS 31
 
 // sigprocmask(2), sigaction(2)
@@ -125,7 +128,7 @@ enum : uint64_t {
   PM_SIG_IGN PM_NAMED(SIG_IGN) = 1,
 };
 
-// sigaltstack(2), timer_create(2), getrusage(2), getrlimit(2); for this module's headers
+// sigaltstack(2), timer_create(2), getrusage(2), getrlimit(2), prctl(2); for this module's headers
 enum {
   PM_SS_ONSTACK = 1,
   PM_SS_DISABLE = 2,
@@ -134,6 +137,7 @@ enum {
   PM_RUSAGE_SELF = 0,
   PM_RLIMIT_FSIZE = 1,
   PM_S_IFIFO = 0010000,
+  PM_PR_GET_NAME = 16,
 };
 
 #endif

@@ -58,6 +58,7 @@ PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t addres
 }
 // The registers of a system call that is about to be made. Source: syscall(2), "Architecture calling conventions".
 PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[PM_RAX]; }
+PM_INLINE int64_t pm_context_system_call_result(const void *context) { return (int64_t)pm_context_registers(context)[PM_RAX]; }
 PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
   const uint64_t *registers = pm_context_registers(context);
   switch (index) {
@@ -120,6 +121,7 @@ PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t addres
 }
 // The registers of a system call that is about to be made; its number stays where it is.
 PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[8]; }
+PM_INLINE int64_t pm_context_system_call_result(const void *context) { return (int64_t)pm_context_registers(context)[0]; }
 PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
   return index >= 0 && index < 6 ? pm_context_registers(context)[index] : 0;
 }

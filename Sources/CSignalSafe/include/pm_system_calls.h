@@ -243,7 +243,10 @@ PM_INLINE int pm_gettid(void) {
   return result < 0 ? PM_UNKNOWN_THREAD : (int)result;
 }
 
-// A thread's scheduling policy, and 20 minus its nice value.
+// Stores the calling thread's name: at most 15 bytes and a zero.
+PM_INLINE long pm_get_thread_name(char *_Nonnull name) { return PM_SYSCALL(SYS_prctl, PM_PR_GET_NAME, name, 0, 0, 0, 0); }
+
+// A thread's scheduling policy, and 20 minus its nice value; of the calling one for 0.
 PM_INLINE long pm_sched_getscheduler(int thread) { return PM_SYSCALL(SYS_sched_getscheduler, thread, 0, 0, 0, 0, 0); }
 PM_INLINE long pm_getpriority(int thread) { return PM_SYSCALL(SYS_getpriority, 0, thread, 0, 0, 0, 0); }
 

@@ -107,7 +107,7 @@ struct InstalledSignals {
   let stop: Int32
   /// The signal that says that the time is over; 0 if there is none.
   let watchdog: Int32
-  /// The action of a stop signal, SIGPROF in a crash included.
+  /// The action of a stop signal, SIGPROF and SIGSETXID in a crash included.
   let stopAction: pm_signal_action
   /// The action of our handler.
   var crashAction = pm_signal_action()
@@ -120,7 +120,7 @@ struct InstalledSignals {
   var faults: UInt64 {
     @_noLocks get {
       open
-        & ~(SignalMask.bit(SIGPROF) | SignalMask.bit(stop)
+        & ~(SignalMask.bit(SIGPROF) | SignalMask.bit(SIGSETXID) | SignalMask.bit(stop)
         | SignalMask.bit(watchdog))
     }
   }

@@ -55,6 +55,11 @@ struct Session: ~Copyable {
     self.pages = pages
   }
 
+  /// True for a crash that ends the process without a handler that was there before ours.
+  var isEnd: Bool {
+    @_noLocks get { request.isCrash && exception.fate.isEnd && !exception.isBacktraced }
+  }
+
   /// Threads that the dump has in a lesser way, or not at all.
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0

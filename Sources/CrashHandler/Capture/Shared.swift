@@ -50,9 +50,9 @@ struct Shared: ~Copyable {
     let target: FutexWord
     /// The number of the last stop.
     var number: UInt32 = 0
-    /// SIGPROF's action, while ours is in its place.
-    var previousProfileAction = pm_signal_action()
-    var hasProfileAction = false
+    /// Of SIGPROF and SIGSETXID, which stop threads in a crash.
+    var profile = TakenAction()
+    var library = TakenAction()
 
     /// Tells the stopping thread, on another one, that this stands still now.
     ///
@@ -60,6 +60,40 @@ struct Shared: ~Copyable {
     @_noLocks
     func noteStop() {
       if stopped.add(1) >= target.value { stopped.wakeAll() }
+    }
+  }
+
+  /// The action of a signal, while the stop handler's is in its place.
+  struct TakenAction {
+    private var previous = pm_signal_action()
+    private(set) var isTaken = false
+
+    @_noLocks
+    init() {}
+
+    /// Puts the stop handler in, once; false if there is none or the kernel refuses.
+    @_noLocks
+    mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
+      if isTaken { return true }
+      // In a program that takes every real-time signal there is no handler to put in, and the
+      // signal's default action would end the process.
+      guard signals.stop != 0 else { return false }
+      isTaken = signals.installStopHandler(signal, previous: &previous)
+      return isTaken
+    }
+
+    /// Puts the action back that it had.
+    ///
+    /// A stop signal still pending on a thread that blocks it would kill the process under the old
+    /// action if that is the default. Ignoring a signal discards what is pending.
+    @_noLocks
+    mutating func giveBack(_ signal: Int32) {
+      guard isTaken else { return }
+      var ignore = pm_signal_action()
+      ignore.handler = SIG_IGN
+      SignalAction.set(signal, ignore)
+      SignalAction.set(signal, previous)
+      isTaken = false
     }
   }
 

@@ -26,7 +26,8 @@ struct CrashSignals {
   /// The signals that must reach a thread of ours or one that takes a dump: a fault its landing pad,
   /// the stop signals one that dumps while another captures, the watchdog's the one that captures.
   var open: UInt64 {
-    Self.faults | Self.bit(SIGPROF) | Self.bit(stopSignal) | Self.bit(watchdogSignal)
+    Self.faults | Self.bit(SIGPROF) | Self.bit(SIGSETXID) | Self.bit(stopSignal)
+      | Self.bit(watchdogSignal)
   }
 
   /// 0 for no signal.

@@ -40,6 +40,10 @@ struct SignalContext {
   var systemCallNumber: UInt64 {
     @_noLocks get { unsafe pm_context_system_call(address) }
   }
+  /// The result of the system call behind which it stands; an error number is negative.
+  var systemCallResult: Int64 {
+    @_noLocks get { unsafe pm_context_system_call_result(address) }
+  }
   /// One of its six arguments.
   @_noLocks
   func systemCallArgument(_ index: Int) -> UInt64 {

@@ -55,6 +55,17 @@ struct InterruptedCalls {
     }
   }
 
+  /// True if the signal has taken the thread out of a call that it waited in: one that the kernel
+  /// makes again, or that has ended with EINTR.
+  @_noLocks
+  func isWaiting(_ context: SignalContext) -> Bool {
+    switch place(context.instructionPointer) {
+    case .call: context.systemCallNumber < 1024
+    case .behindCall, .behindNumbered: context.systemCallResult == Int64(-EINTR)
+    case .other: false
+    }
+  }
+
   /// The code at an instruction pointer.
   private enum Place {
     case other

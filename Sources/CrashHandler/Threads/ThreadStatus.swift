@@ -125,7 +125,9 @@ struct ThreadLine {
   ///
   /// - Returns: bytes copied, at most `capacity`.
   @_noLocks
-  func copyName(to place: UnsafeMutableRawPointer, capacity: Int) -> Int {
+  static func copyName(
+    _ name: Bytes, to place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
     var filled = 0
     var index = 0
     while index < name.count, filled < capacity &- 1 {

@@ -53,14 +53,8 @@ struct ThreadStopper {
   func releaseAll() {
     capture.shared.stops.parking.store(0)
     capture.shared.stops.parking.wakeAll()
-    guard capture.shared.stops.hasProfileAction else { return }
-    // A stop signal still pending on a thread that blocks SIGPROF would kill the process under the
-    // old action if that is the default. Ignoring a signal discards what is pending.
-    var ignore = pm_signal_action()
-    ignore.handler = SIG_IGN
-    SignalAction.set(SIGPROF, ignore)
-    SignalAction.set(SIGPROF, capture.shared.stops.previousProfileAction)
-    capture.shared.stops.hasProfileAction = false
+    capture.shared.stops.profile.giveBack(SIGPROF)
+    capture.shared.stops.library.giveBack(SIGSETXID)
   }
 
   // MARK: - Finding
@@ -107,6 +101,32 @@ struct ThreadStopper {
     askToStop(record)
   }
 
+  /// Asks the thread to stop, if it is to be.
+  @_noLocks
+  func askToStop(_ record: ThreadRecord) {
+    if !record.fields.isUnseen, askUnseen(record) { return }
+    lookAndAsk(record)
+  }
+
+  /// Sends the thread SIGSETXID without a look at it; false if that is not to be, or was refused.
+  ///
+  /// A thread cannot have blocked it but by a system call of its own, and none takes it by waiting for
+  /// signals. Only in a process that ends: libc's own use of it would be disturbed in one that
+  /// lives on. Real-time signals need room, and fail with EAGAIN once RLIMIT_SIGPENDING is used up.
+  private func askUnseen(_ record: ThreadRecord) -> Bool {
+    guard capture.session.isEnd, capture.mayMake(CallBit.threadSignals),
+      case .none = capture.shared.waiting.crash(of: record.threadID),
+      capture.shared.stops.library.take(SIGSETXID, for: capture.installed.signals)
+    else { return false }
+    record.fields.isUnseen = true
+    record.setStatus(.signalled)
+    let result = pm_tgkill(capture.shared.process.id, record.threadID, SIGSETXID)
+    if result == 0 { return true }
+    record.fields.isUnseen = false
+    record.setStatus(result == -Int(ESRCH) ? .gone : .running)
+    return record.status.isGone
+  }
+
   /// Looks at the thread, and sends it a stop signal that it does not block.
   ///
   /// SIGPROF first, which most threads leave open: libdispatch's and Swift concurrency's workers
@@ -116,10 +136,11 @@ struct ThreadStopper {
   ///
   /// No signal is sent to a thread that blocks it: one that waits for signals would take it, and a
   /// process that lives on would find it later. Source: Linux kernel/signal.c, __send_signal_locked.
-  @_noLocks
-  func askToStop(_ record: ThreadRecord) {
+  private func lookAndAsk(_ record: ThreadRecord) {
+    // One that was asked unseen may stop at any time.
+    let before = record.status
     guard status.read(record) else {
-      record.setStatus(.gone)
+      record.setStatus(.gone, insteadOf: before)
       return
     }
     if let crash = capture.shared.waiting.crash(of: record.threadID) {
@@ -140,15 +161,13 @@ struct ThreadStopper {
       // handlers. Signals that the program blocks stay blocked, and the kernel tells as much at once.
       let isClosed =
         SignalMask.has(record.fields.blockedSignals, 32) && !record.fields.isKernelWorker
-      record.setStatus(isClosed ? .closed : .running)
+      record.setStatus(isClosed ? .closed : .running, insteadOf: before)
       return
     }
-    record.setStatus(.signalled)
+    record.setStatus(.signalled, insteadOf: before)
     let result = pm_tgkill(capture.shared.process.id, record.threadID, signal)
-    if result == -Int(ESRCH) {
-      record.setStatus(.gone)
-    } else if result < 0 {
-      record.setStatus(.closed)
+    if result < 0 {
+      record.setStatus(result == -Int(ESRCH) ? .gone : .closed, insteadOf: .signalled)
     }
   }
 
@@ -181,17 +200,7 @@ struct ThreadStopper {
   }
 
   private func canProfile(_ record: ThreadRecord) -> Bool {
-    !SignalMask.has(record.fields.blockedSignals, SIGPROF) && takeProfileSignal()
-  }
-
-  /// Puts the stop handler in for SIGPROF, once; the action it replaces is kept.
-  private func takeProfileSignal() -> Bool {
-    if capture.shared.stops.hasProfileAction { return true }
-    // In a program that takes every real-time signal there is no handler to put in, and SIGPROF with
-    // its default action would end the process.
-    guard capture.installed.signals.stop != 0 else { return false }
-    capture.shared.stops.hasProfileAction = capture.installed.signals.installStopHandler(
-      SIGPROF, previous: &capture.shared.stops.previousProfileAction)
-    return capture.shared.stops.hasProfileAction
+    !SignalMask.has(record.fields.blockedSignals, SIGPROF)
+      && capture.shared.stops.profile.take(SIGPROF, for: capture.installed.signals)
   }
 }

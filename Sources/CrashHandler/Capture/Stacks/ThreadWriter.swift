@@ -76,6 +76,7 @@ struct ThreadWriter {
     if !record.status.isStill, let crash = waiting.crash(of: record.threadID) {
       record.setCrash(crash)
     }
+    if record.fields.isUnseen { describe(record) }
     if record.status.isStill {
       writeIdentity(threadID: record.threadID, method: record.has(.stopped) ? 2 : 3)
       writeStatus(record)
@@ -90,6 +91,13 @@ struct ThreadWriter {
       writeUnstopped(record, limit: limit)
     }
     output.end()
+  }
+
+  /// Completes the record of a thread that was asked to stop before the kernel was asked about it.
+  private func describe(_ record: ThreadRecord) {
+    if !record.fields.isNamed { _ = status.read(record) }
+    guard record.has(.stopped), let context = record.fields.context else { return }
+    record.fields.stateLetter = interrupted.isWaiting(context) ? 0x53 : 0x52  // S, R
   }
 
   /// Writes a thread that did not stop: the kernel tells where a blocked one stands, without waking
@@ -183,7 +191,7 @@ struct ThreadWriter {
     }
     let capacity = ThreadTable.nameCapacity
     if !isSanitized, let place = unsafe output.beginProperty(.threadName, capacity: capacity) {
-      output.finishProperty(count: unsafe line.copyName(to: place, capacity: capacity))
+      output.finishProperty(count: unsafe ThreadLine.copyName(line.name, to: place, capacity: capacity))
     }
     writeScheduling(line.schedulingPolicy, line.niceValue)
   }
