@@ -14,8 +14,8 @@ extern error_hook _swift_willThrow __attribute__((weak));
 extern value_hook _swift_willThrowTypedImpl __attribute__((weak));
 
 struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT];
+uint32_t pm_throwers_taken;
 
-static uint32_t taken;
 static uint64_t main_end;
 // The thread's own stack; empty where it is not known, and before its first throw.
 static _Thread_local uint64_t stack_start, stack_end;
@@ -62,7 +62,7 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
   static _Thread_local uint32_t place;
   if (place != 0 && __atomic_load_n(&pm_throwers_storage[place - 1].thread, __ATOMIC_RELAXED) == thread)
     return &pm_throwers_storage[place - 1];
-  uint32_t index = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) % PM_THROWER_COUNT;
+  uint32_t index = __atomic_fetch_add(&pm_throwers_taken, 1, __ATOMIC_RELAXED) % PM_THROWER_COUNT;
   if (stack_end == 0) find_stack();
   struct pm_thrower *thrower = &pm_throwers_storage[index];
   thrower->count = 0;

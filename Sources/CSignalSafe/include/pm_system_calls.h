@@ -244,7 +244,7 @@ PM_INLINE int pm_gettid(void) {
 }
 
 // Stores the calling thread's name: at most 15 bytes and a zero.
-PM_INLINE long pm_get_thread_name(char *_Nonnull name) { return PM_SYSCALL(SYS_prctl, PM_PR_GET_NAME, name, 0, 0, 0, 0); }
+PM_INLINE long pm_get_thread_name(char *name) { return PM_SYSCALL(SYS_prctl, PM_PR_GET_NAME, name, 0, 0, 0, 0); }
 
 // A thread's scheduling policy, and 20 minus its nice value; of the calling one for 0.
 PM_INLINE long pm_sched_getscheduler(int thread) { return PM_SYSCALL(SYS_sched_getscheduler, thread, 0, 0, 0, 0, 0); }

@@ -30,11 +30,24 @@ struct pm_thrower {
 };
 
 extern struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT] __attribute__((visibility("hidden")));
+// Places taken since the program started; behind PM_THROWER_COUNT they are taken again.
+extern uint32_t pm_throwers_taken __attribute__((visibility("hidden")));
 
 PM_INLINE uint64_t pm_throw_check(const struct pm_throw *_Nonnull record, uint32_t thread) {
   uint64_t sum = record->uptime ^ record->error;
   for (int index = 0; index < PM_THROW_ADDRESS_COUNT; index++) sum = (sum << 7 | sum >> 57) ^ record->addresses[index];
   return sum ^ ((uint64_t)thread << 32 | 1);
+}
+
+// Returns how many places a crash has to look at: it does not bring in pages that no throw has touched.
+PM_INLINE int pm_thrower_count(void) {
+  uint32_t taken = __atomic_load_n(&pm_throwers_taken, __ATOMIC_RELAXED);
+  return taken < PM_THROWER_COUNT ? (int)taken : PM_THROWER_COUNT;
+}
+
+// Returns when a throw was made, whole or not; 0 for none.
+PM_INLINE uint64_t pm_throw_uptime(int thrower, int index) {
+  return __atomic_load_n(&pm_throwers_storage[thrower].throws[index].uptime, __ATOMIC_RELAXED);
 }
 
 // Copies a throw of a thread in the table; returns its thread, 0 where there is none or it is not whole.

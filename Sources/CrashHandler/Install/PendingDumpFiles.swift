@@ -68,7 +68,7 @@ struct PendingDumpFiles: ~Copyable {
     files.descriptor = try files.create(name.description)
     // Blocks of the file are held now, so that the dump can be written when the disk is full. A
     // file system that cannot hold blocks (EOPNOTSUPP) only loses this.
-    _ = pm_preallocate(files.descriptor, 1 << 20)
+    _ = pm_preallocate(files.descriptor, DumpFile.preallocated)
     return files
   }
 

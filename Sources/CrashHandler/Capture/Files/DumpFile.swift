@@ -75,8 +75,9 @@ struct DumpFile {
     return true
   }
 
-  /// Bytes that are preallocated for a dump.
-  fileprivate static var preallocated: Int64 { 1 << 20 }
+  /// Bytes that are preallocated for a dump: the crash, mappings, modules and some 20 threads. On tmpfs
+  /// a crash takes 0.4 microseconds for each KiB to give back.
+  static var preallocated: Int64 { @_noLocks get { 256 << 10 } }
 
   /// Gives the preallocated blocks back that a complete dump did not need: the next start may be long
   /// off.

@@ -37,16 +37,20 @@ struct ThrowSection {
     var (lastTime, lastOrder) = (UInt64.max, Int32.max)
     var written = 0
     var record = pm_throw()
+    let count = pm_thrower_count() &* PM_THROW_COUNT
     while written < limit {
       var newest = pm_throw()
       var (newestThread, newestOrder) = (UInt32(0), Int32(0))
       var order: Int32 = 0
-      while order < PM_THROWER_COUNT &* PM_THROW_COUNT {
-        let found = unsafe pm_copy_throw(order / PM_THROW_COUNT, order % PM_THROW_COUNT, &record)
-        let isOlder =
-          record.uptime < lastTime || (record.uptime == lastTime && order > lastOrder)
-        if found != 0, (found == thread) == isOwn, isOlder, record.uptime > newest.uptime {
-          (newest, newestThread, newestOrder) = (record, found, order)
+      while order < count {
+        let (thrower, index) = (order / PM_THROW_COUNT, order % PM_THROW_COUNT)
+        let uptime = pm_throw_uptime(thrower, index)
+        let isOlder = uptime < lastTime || (uptime == lastTime && order > lastOrder)
+        if isOlder, uptime > newest.uptime {
+          let found = unsafe pm_copy_throw(thrower, index, &record)
+          if found != 0, (found == thread) == isOwn, record.uptime == uptime {
+            (newest, newestThread, newestOrder) = (record, found, order)
+          }
         }
         order &+= 1
       }
