@@ -20,8 +20,8 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let timers = SystemCalls(rawValue: CallBit.timers)
   /// `prlimit64`: under a soft `RLIMIT_FSIZE` that is too low there is no dump.
   public static let fileSizeLimit = SystemCalls(rawValue: CallBit.fileSizeLimit)
-  /// `sched_getscheduler`, `getpriority`: where `/proc` cannot be read, reports do not say how the
-  /// crashing thread is scheduled.
+  /// `prctl` with PR_GET_NAME, `sched_getscheduler`, `getpriority`: name and scheduling of each thread
+  /// are read from `/proc`, with three calls more.
   public static let scheduling = SystemCalls(rawValue: CallBit.scheduling)
   /// `getrusage`: reports lack the CPU time.
   public static let processorTime = SystemCalls(rawValue: CallBit.processorTime)

@@ -122,7 +122,10 @@ extension IntermediateDumpKey {
     case .thread: .map("One thread.")
     case .threadID: .unsigned(4, "Kernel's ID of the thread.")
     case .threadName: .text("As after `Name:` in proc_pid_status(5), escapes included.")
-    case .threadState: .unsigned(1, "The state's letter of proc(5), as a character code.")
+    case .threadState: .unsigned(1, """
+      The state's letter of proc(5), as a character code. In a crash that ends the process, by the \
+      registers: S for a thread that the stop signal took out of a system call, else R.
+      """)
     case .captureMethod: .unsigned(1, """
       Source of the registers: 1 crashed, 2 stopped, 3 crashed too, 4 from the kernel, 5 not at \
       all.

@@ -114,7 +114,9 @@ struct ThreadStopper {
   /// signals. Only in a process that ends: libc's own use of it would be disturbed in one that
   /// lives on. Real-time signals need room, and fail with EAGAIN once RLIMIT_SIGPENDING is used up.
   private func askUnseen(_ record: ThreadRecord) -> Bool {
-    guard capture.session.isEnd, capture.mayMake(CallBit.threadSignals),
+    // Without its own ID the crashing thread would ask itself.
+    guard capture.session.isEnd, capture.session.exception.threadID != PM_UNKNOWN_THREAD,
+      capture.mayMake(CallBit.threadSignals),
       case .none = capture.shared.waiting.crash(of: record.threadID),
       capture.shared.stops.library.take(SIGSETXID, for: capture.installed.signals)
     else { return false }

@@ -43,7 +43,7 @@ public struct ThreadSnapshot: Sendable, Equatable {
   public var id: UInt32
   public var name: String?
   /// The state letter of proc(5), before the thread was stopped: R running, S sleeping, D in the
-  /// kernel, T stopped.
+  /// kernel, T stopped; where it was stopped unseen, S if the signal ended a system call, else R.
   public var state: Character?
   public var captureMethod: CaptureMethod?
   /// Nil unless the thread was stopped: a thread read through the kernel has `stackPointer` and

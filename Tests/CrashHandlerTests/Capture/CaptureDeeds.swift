@@ -107,12 +107,18 @@ func startSleepingThreads(_ count: Int) {
   }
 }
 
-func startDeafThread() {
+/// One that blocks all that libc lets it, and one that blocks all by a call of its own.
+func startDeafThreads() {
   unsafe startThread { _ in
     var all = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_SETMASK, &all, nil)
     nameThread("deaf")
+    while true { pause() }
+  }
+  unsafe startThread { _ in
+    SignalMask.set(.max)
+    nameThread("closed")
     while true { pause() }
   }
 }

@@ -206,19 +206,23 @@ import Testing
     for worker in workers { #expect(worker.unsigned(.captureMethod) == 2) }
   }
 
-  @Test func aThreadThatBlocksEverySignalIsReadThroughTheKernel() async throws {
+  @Test func threadsThatBlockEverySignalAreStoppedOrReadThroughTheKernel() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
     await #expect(processExitsWith: .signal(SIGSEGV)) { [database = database as String] in
       try startHandler(database: database)
-      startDeafThread()
+      startDeafThreads()
       writeTo(16)
     }
     let threads = try IntermediateDumpDocument(parsing: directory.onlyDump()).root.array(.threads)
     let deaf = try #require(threads.first { $0.text(.threadName) == "deaf" })
-    #expect(deaf.unsigned(.captureMethod) == 4)
-    let stackPointer = try #require(deaf.unsigned(.threadStackPointer))
-    let stack = try #require(deaf.array(.stack).first)
+    #expect(deaf.unsigned(.captureMethod) == 2)
+    #expect(deaf.data(.generalRegisters) != nil)
+    #expect(deaf.unsigned(.threadState) == UInt64(UInt8(ascii: "S")))
+    let closed = try #require(threads.first { $0.text(.threadName) == "closed" })
+    #expect(closed.unsigned(.captureMethod) == 4)
+    let stackPointer = try #require(closed.unsigned(.threadStackPointer))
+    let stack = try #require(closed.array(.stack).first)
     let start = try #require(stack.unsigned(.regionAddress))
     let size = try #require(stack.data(.regionData)?.count)
     #expect(start <= stackPointer)

@@ -47,17 +47,45 @@ struct StopTests {
     #expect(stops[63] < second)
   }
 
-  @Test("A thread that the program closed to signals is not waited for")
+  @Test("Threads that block all that libc lets them are stopped, those closed to it are read")
   func deafThreads() async throws {
     let run = try await InjectedRun(Self.crowd(0, "deaf-threads"), .none)
     #expect(run.hasCompleteReport)
     let waits = run.report.calls.count {
       $0.role == .crashing && $0.number == Self.futex && $0.arguments[1] == Self.wait
     }
-    #expect(waits == 0)
-    let deaf = try #require(run.reports.snapshots.first).threads.filter { $0.name == "deaf" }
-    #expect(deaf.count == 4)
-    #expect(deaf.allSatisfy { $0.captureMethod == .kernel && !$0.stack.isEmpty })
+    // A millisecond each; see `ThreadStopper.waitUntilStopped`.
+    #expect(waits <= 25)
+    let threads = try #require(run.reports.snapshots.first).threads
+    let deaf = threads.filter { $0.name == "deaf" }
+    #expect(deaf.count == 2)
+    #expect(deaf.allSatisfy { $0.captureMethod == .stopped && $0.context != nil })
+    let closed = threads.filter { $0.name == "closed" }
+    #expect(closed.count == 2)
+    #expect(closed.allSatisfy { $0.captureMethod == .kernel && !$0.stack.isEmpty })
+  }
+
+  @Test("No thread of a process that ends is looked at; each tells its name, state and scheduling")
+  func unseen() async throws {
+    let run = try await InjectedRun(Self.crowd(8), .none)
+    let names = run.report.calls.filter { $0.role == .crashing }.map {
+      SystemCallNames.name($0.number)
+    }
+    #expect(names.count { $0 == "tgkill" } == 8)
+    let threads = try #require(run.reports.snapshots.first).threads.dropFirst()
+    #expect(threads.count == 8)
+    #expect(Set(threads.compactMap(\.name)) == Set((1...8).map { "sleeper-\($0)" }))
+    #expect(
+      threads.allSatisfy {
+        $0.state == "S" && $0.niceValue == 0 && $0.schedulingPolicy == 0
+          && $0.systemCall != nil && $0.captureMethod == .stopped
+      }, "\(threads.map(\.state))")
+    let alone = try await InjectedRun(Self.crowd(0), .none)
+    let openedAlone = alone.report.calls.count {
+      $0.role == .crashing && SystemCallNames.name($0.number) == "openat"
+    }
+    // One for a second list of the threads, not one for each of eight.
+    #expect(names.count { $0 == "openat" } <= openedAlone + 1)
   }
 
   @Test("A thread whose signals libc blocks is stopped once it has had its processor")

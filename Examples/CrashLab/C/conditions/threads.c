@@ -94,11 +94,21 @@ static void *sleep_deaf(void *ready) {
   return NULL;
 }
 
+// Also libc's own two, which libc does not let a program block.
+static void *sleep_closed(void *ready) {
+  uint64_t all = UINT64_MAX;
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
+  crashlab_name_thread("closed");
+  pthread_barrier_wait(ready);
+  for (;;) pause();
+  return NULL;
+}
+
 void condition_deaf_threads(void) {
   // Threads may still be leaving it after this function has returned.
   static pthread_barrier_t ready;
   pthread_barrier_init(&ready, NULL, 5);
-  for (int index = 0; index < 4; index++) start(sleep_deaf, &ready);
+  for (int index = 0; index < 4; index++) start(index < 2 ? sleep_deaf : sleep_closed, &ready);
   pthread_barrier_wait(&ready);
 }
 
