@@ -52,7 +52,9 @@ import Testing
       else { return nil }
       var name = [UInt8](repeating: 0, count: 64)
       let count = unsafe name.withUnsafeMutableBytes { place in
-        unsafe place.baseAddress.map { unsafe ThreadLine.copyName(line.name, to: $0, capacity: 64) } ?? 0
+        unsafe place.baseAddress.map {
+          unsafe ThreadLine.copyName(line.name, to: $0, capacity: 64)
+        } ?? 0
       }
       return (String(decoding: name.prefix(count), as: UTF8.self), line)
     }

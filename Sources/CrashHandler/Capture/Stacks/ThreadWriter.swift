@@ -191,7 +191,8 @@ struct ThreadWriter {
     }
     let capacity = ThreadTable.nameCapacity
     if !isSanitized, let place = unsafe output.beginProperty(.threadName, capacity: capacity) {
-      output.finishProperty(count: unsafe ThreadLine.copyName(line.name, to: place, capacity: capacity))
+      output.finishProperty(
+        count: unsafe ThreadLine.copyName(line.name, to: place, capacity: capacity))
     }
     writeScheduling(line.schedulingPolicy, line.niceValue)
   }
