@@ -2,12 +2,14 @@
 #include "CLimit.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -64,6 +66,34 @@ int limit_start_threads(int count, int touched) {
   while (atomic_load(&started) < (uint32_t)count) usleep(1000);
   usleep(20000);
   return 0;
+}
+
+static void *work(void *argument) {
+  for (volatile uint64_t count = 0;;) count++;
+  return argument;
+}
+
+int limit_start_busy_threads(int count) {
+  for (int i = 0; i < count; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, NULL)) return -1;
+  }
+  return 0;
+}
+
+int limit_make_mappings(int count) {
+  if (count == 0) return 0;
+  // Neighbours of different protection, which the kernel does not join.
+  char *base = mmap(NULL, (size_t)count * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return -1;
+  for (int i = 1; i < count; i += 2)
+    if (mprotect(base + (size_t)i * 4096, 4096, PROT_READ | PROT_WRITE) != 0) return -1;
+  return 0;
+}
+
+const char *limit_small_library(void) {
+  static Dl_info information;
+  return dladdr(dlsym(RTLD_DEFAULT, "_Block_copy"), &information) ? information.dli_fname : "";
 }
 
 int64_t limit_capture(int descriptor, int64_t file_bytes, int64_t *bytes) {

@@ -7,6 +7,7 @@ struct Round {
   let threads: Int
   /// Bytes that the limit writes; the others do not look at it.
   let limitBytes: Int64
+  let surroundings: Surroundings
 
   func run() throws -> Measurement {
     let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
@@ -14,9 +15,9 @@ struct Round {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let page = Victim.sharedPage(directory + "/instant")
     defer { munmap(page, 4096) }
-    let words = [
-      "/proc/self/exe", "victim", contender.rawValue, "\(threads)", "\(limitBytes)", directory,
-    ]
+    let words =
+      ["/proc/self/exe", "victim", contender.rawValue, "\(threads)", "\(limitBytes)", directory]
+      + surroundings.words
     var environment = ProcessInfo.processInfo.environment
     environment["SWIFT_BACKTRACE"] = contender.backtraceSetting
     let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")

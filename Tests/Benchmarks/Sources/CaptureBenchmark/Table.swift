@@ -32,6 +32,22 @@ enum Table {
     print(padded("\(threads)", 7), " sanitized / postmortem:", text(median(costs), digits: 2))
   }
 
+  /// The time until reaped less that of `none`, in units of the limit, and whether it is the goal's.
+  static func printGoal(threads: Int, _ rounds: [[Contender: Measurement]]) {
+    let goals = [1: 8.0, 16: 2.7, 128: 1.6, 1000: 1.5, 4000: 1.5]
+    guard let goal = goals[threads] else { return }
+    let costs = rounds.compactMap { round -> Double? in
+      guard let with = round[.postmortem]?.untilReaped, let without = round[.none]?.untilReaped
+      else { return nil }
+      return ratio(with - without, round[.limit]?.capture)
+    }
+    guard let cost = median(costs) else { return }
+    let verdict = cost <= goal ? "met" : "missed by \(text(cost - goal, digits: 2))"
+    print(
+      padded("\(threads)", 7), " until reaped less none, in limits:", text(cost, digits: 2),
+      "goal \(text(goal, digits: 1)): \(verdict)")
+  }
+
   private static func ratio(_ value: Double?, _ other: Double?) -> Double? {
     guard let value, let other, other > 0 else { return nil }
     return value / other

@@ -2,15 +2,16 @@ import CLimit
 import Foundation
 import Postmortem
 
-/// The process that dies: `victim CONTENDER THREADS FILE-BYTES DIRECTORY`.
+/// The process that dies: `victim CONTENDER THREADS FILE-BYTES DIRECTORY BUSY MAPPINGS MODULES`.
 enum Victim {
   /// Bytes of each sleeping thread's stack that are in use.
   static let touchedBytes = 4096
 
   static func run(_ arguments: ArraySlice<String>) -> Never {
     let words = Array(arguments)
-    guard words.count == 4, let contender = Contender(rawValue: words[0]),
-      let threads = Int32(words[1]), let fileBytes = Int64(words[2])
+    guard words.count == 7, let contender = Contender(rawValue: words[0]),
+      let threads = Int32(words[1]), let fileBytes = Int64(words[2]),
+      let surroundings = Surroundings(words[4...])
     else { exit(64) }
     let directory = words[3]
     let page = sharedPage(directory + "/instant")
@@ -23,7 +24,9 @@ enum Victim {
     } catch {
       exit(1)
     }
-    guard limit_start_threads(threads - 1, Int32(touchedBytes)) == 0 else { exit(1) }
+    guard limit_start_threads(threads - 1, Int32(touchedBytes)) == 0,
+      surroundings.make(in: directory)
+    else { exit(1) }
     if contender == .limit { measureLimit(directory, fileBytes, page) }
     limit_crash(page)
     exit(1)

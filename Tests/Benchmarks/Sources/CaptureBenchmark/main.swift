@@ -1,15 +1,20 @@
 // Crashes the same program under each contender, side by side in one run, and prints medians and ratios.
 //
-//   swift run --package-path Tests/Benchmarks -c release capture-benchmark [REPEATS [THREADS...]]
+//   swift run --package-path Tests/Benchmarks -c release capture-benchmark [OPTIONS] [REPEATS [THREADS...]]
 import Foundation
 
-let arguments = CommandLine.arguments.dropFirst()
+var arguments = Array(CommandLine.arguments.dropFirst())
 if arguments.first == "victim" { Victim.run(arguments.dropFirst()) }
+var surroundings = Surroundings()
+let isUnderstood = surroundings.take(from: &arguments)
 let numbers = arguments.compactMap(Int.init)
-guard numbers.count == arguments.count, numbers.allSatisfy({ $0 > 0 }) else {
-  FileHandle.standardError.write(Data("usage: capture-benchmark [REPEATS [THREADS...]]\n".utf8))
+guard isUnderstood, numbers.count == arguments.count, numbers.allSatisfy({ $0 > 0 }) else {
+  let usage = "usage: capture-benchmark \(Surroundings.usage) [REPEATS [THREADS...]]\n"
+  FileHandle.standardError.write(Data(usage.utf8))
   exit(64)
 }
+try surroundings.prepare()
+defer { surroundings.remove() }
 let repeats = numbers.first ?? 9
 let threadCounts = numbers.count > 1 ? Array(numbers.dropFirst()) : [1, 16, 128, 1000]
 
@@ -18,20 +23,25 @@ let contenders = Contender.allCases.filter { contender in
   return contender.obstacle == nil
 }
 Table.printHead(repeats: repeats)
+if surroundings.words != Surroundings().words { print(surroundings.description) }
 for threads in threadCounts {
   // The limit writes as many bytes as the dump has.
-  let sample = try Round(contender: .postmortem, threads: threads, limitBytes: 0).run()
+  let sample = try Round(
+    contender: .postmortem, threads: threads, limitBytes: 0, surroundings: surroundings
+  ).run()
   var rounds: [[Contender: Measurement]] = []
   // Interleaved, so that whatever else the machine does meets all contenders.
   for _ in 0..<repeats {
     var round: [Contender: Measurement] = [:]
     for contender in contenders {
       round[contender] = try Round(
-        contender: contender, threads: threads, limitBytes: sample.bytes
+        contender: contender, threads: threads, limitBytes: sample.bytes,
+        surroundings: surroundings
       ).run()
     }
     rounds.append(round)
   }
   for contender in contenders { Table.printRow(contender, threads: threads, rounds) }
   Table.printCostOfSanitizing(threads: threads, rounds)
+  Table.printGoal(threads: threads, rounds)
 }

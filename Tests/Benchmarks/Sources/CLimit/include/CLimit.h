@@ -6,6 +6,15 @@
 // Starts `count` threads that sleep in pause(), each with `touched` bytes of its stack in use.
 int limit_start_threads(int count, int touched);
 
+// Starts `count` threads that never sleep.
+int limit_start_busy_threads(int count);
+
+// Makes `count` mappings of a page each.
+int limit_make_mappings(int count);
+
+// Returns the path of a library of 13 KB that the process has loaded, libBlocksRuntime; empty if it has not.
+const char *limit_small_library(void);
+
 // Stops every other thread with a signal and a futex, writes the top of each stopped stack, /proc/self/maps and as many
 // more bytes as `file_bytes` still needs to `descriptor`, and lets the threads go. Returns nanoseconds, or -1 if writing
 // failed; `bytes` receives what was written.
