@@ -90,12 +90,15 @@ public struct CrashReportDatabase: Sendable {
     // In the order in which reports move, so that none is missed.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
-      for name in try directory.names() {
-        guard let id = StoredReport.id(fileName: name),
-          let report = storedReport(id, name, state: state, in: directory)
-        else { continue }
-        found[id] = report
+      let names = try directory.names()
+      let reports = collectConcurrently(names.count) { piece in
+        names[piece].compactMap { name in
+          StoredReport.id(fileName: name).flatMap {
+            storedReport($0, name, state: state, in: directory)
+          }
+        }
       }
+      for report in reports { found[report.id] = report }
     }
     return Array(found.values)
   }

@@ -33,8 +33,9 @@ struct ListedReport {
   ) throws -> Listing {
     let directory = try database.open()
     let index = symbolDirectories.isEmpty ? ReportIndex(in: directory) : nil
-    var reports = try database.unorderedReports().map {
-      ListedReport(stored: $0, facts: index?.facts(of: $0))
+    let stored = try database.unorderedReports()
+    var reports = collectConcurrently(stored.count) { piece in
+      stored[piece].map { ListedReport(stored: $0, facts: index?.facts(of: $0)) }
     }
     let missing = reports.indices.filter { position in
       let report = reports[position]

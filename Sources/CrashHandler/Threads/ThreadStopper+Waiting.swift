@@ -13,7 +13,7 @@ extension ThreadStopper {
     // thread, whose signals it blocks until it runs, was seen to wait longer than 20 ms for that work.
     var rounds = 25
     var closedRounds = 250
-    // Those that were asked unseen and do not answer within a millisecond are looked at, once.
+    // Those that were asked unseen and do not answer in time are looked at, once.
     var looksAtUnseen = capture.shared.stops.library.isTaken
     while true {
       let stopped = capture.shared.stops.stopped.value
@@ -23,8 +23,10 @@ extension ThreadStopper {
         waits.closed > 0 && (closedRounds > 230 || closedRounds > 0 && waits.hasRunnableClosed)
       if waits.asked == 0 && !awaitsClosed || rounds == 0 { break }
       capture.shared.stops.target.store(stopped &+ waits.asked)
+      // A thread takes some 10 microseconds to stop: thousands are not to be disturbed by this one.
+      let patience = looksAtUnseen && waits.asked < 900 ? Int(waits.asked) / 100 &+ 1 : 10
       capture.shared.stops.stopped.wait(
-        while: stopped, milliseconds: awaitsClosed || looksAtUnseen ? 1 : 10)
+        while: stopped, milliseconds: awaitsClosed ? 1 : patience)
       if capture.shared.stops.stopped.value != stopped {
         rounds = 25
       } else if looksAtUnseen {

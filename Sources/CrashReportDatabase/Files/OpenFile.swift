@@ -109,6 +109,7 @@ package struct OpenFile: ~Copyable, Sendable {
       guard read >= 0 else {
         throw CrashReportDatabaseError(systemCall: "reading \(path)", errno: errno)
       }
+      if read == count { return piece }
       if read == 0 { break }
       bytes += piece.prefix(read)
     }

@@ -4,8 +4,9 @@ package import IntermediateDump
 ///
 /// A cache, never the truth: each record can be had again from its minidump, counts only for a
 /// minidump of the size and time of last change that it was made of, and no error of the file is one of
-/// a caller. Each record is appended by one write, so that converters need no lock. A damaged record
-/// ends the reading; `isWorn` then says that the file is to be written anew.
+/// a caller. Each record is appended by one write, so that converters need no lock. A record that does
+/// not fit its digest does not count; where no record begins the reading ends, and `isWorn` then says
+/// that the file is to be written anew.
 ///
 /// Layout of a record, little-endian: magic (4 bytes), size (4) and digest (8) of the rest: the
 /// report's ID (16), the minidump's size (8) and last change (8, in nanoseconds), the facts, and their
@@ -60,15 +61,16 @@ package final class ReportIndex: Sendable {
       isDamaged = true
       return
     }
-    var reading = Reading(limit: Int(clamping: size))
-    var isWhole = true
-    while isWhole, !reading.isAtEnd {
-      if let place = reading.next(of: file) { places.append(place) } else { isWhole = false }
+    // What is appended meanwhile may not be whole.
+    var offset: Int64 = 0
+    while offset < size, let place = Self.place(at: offset, of: file) {
+      places.append(place)
+      offset = place.offset + Int64(place.size)
     }
     places.sort()
     self.file = consume file
     self.places = places
-    isDamaged = !isWhole
+    isDamaged = offset != size
   }
 
   /// The facts of a report; nil where they are to be read from its minidump.
@@ -83,6 +85,18 @@ package final class ReportIndex: Sendable {
     return ReportFacts(reading: bytes.dropFirst(Self.keySize))
   }
 
+  /// The place of the record that begins at an offset, by its head and ID; nil if it has none.
+  private static func place(at offset: Int64, of file: borrowing OpenFile) -> Place? {
+    guard let head = try? file.read(at: offset, count: headSize + 16),
+      head.littleEndian(at: 0, as: UInt32.self) == magic,
+      let size = head.littleEndian(at: 4, as: UInt32.self).map({ Int($0) }),
+      size >= keySize, size <= maximumRecordSize,
+      let id = ReportID(bytes: head.dropFirst(headSize))
+    else { return nil }
+    let start = UInt64(clamping: offset) + UInt64(headSize)
+    return Place(id: id, bits: start << 16 | UInt64(clamping: size))
+  }
+
   private func place(of id: ReportID) -> Place? {
     var (low, high) = (0, places.count)
     while low < high {
@@ -93,8 +107,16 @@ package final class ReportIndex: Sendable {
     return places[low - 1]
   }
 
-  private func bytes(at place: Place) -> [UInt8]? {
-    (try? file?.read(at: place.offset, count: place.size)) ?? nil
+  /// The record behind its head; nil if it does not fit its digest.
+  private func bytes(at place: Place) -> ArraySlice<UInt8>? {
+    let head = Self.headSize
+    guard place.offset >= head,
+      let record = try? file?.read(at: place.offset - Int64(head), count: head + place.size),
+      record.count == head + place.size,
+      let digest = record.littleEndian(at: 8, as: UInt64.self),
+      DumpDigest.of(record.dropFirst(head)) == digest
+    else { return nil }
+    return record.dropFirst(head)
   }
 
   /// True if the file is damaged, or has more records of reports that are gone than of others.
@@ -102,50 +124,6 @@ package final class ReportIndex: Sendable {
   /// - Parameter count: of the database's reports.
   package func isWorn(reports count: Int) -> Bool {
     isDamaged || places.count > 1000 + 2 * count
-  }
-
-  /// The records of a file one after the other, with a piece of it in memory.
-  private struct Reading {
-    private static let pieceSize = 1 << 20
-
-    /// The size that the file had: what is appended meanwhile may not be whole.
-    let limit: Int
-    private var piece: [UInt8] = []
-    /// The piece's offset in the file.
-    private var start = 0
-    private var position = 0
-
-    init(limit: Int) { self.limit = limit }
-
-    var isAtEnd: Bool { start + position >= limit }
-
-    /// The place of the next record; nil for a damaged one.
-    mutating func next(of file: borrowing OpenFile) -> Place? {
-      guard fill(headSize, from: file),
-        piece.littleEndian(at: position, as: UInt32.self) == magic,
-        let size = piece.littleEndian(at: position + 4, as: UInt32.self).map({ Int($0) }),
-        let digest = piece.littleEndian(at: position + 8, as: UInt64.self),
-        size >= keySize, size <= maximumRecordSize, fill(headSize + size, from: file)
-      else { return nil }
-      let rest = piece[position + headSize..<position + headSize + size]
-      guard DumpDigest.of(rest) == digest, let id = ReportID(bytes: rest.prefix(16)) else {
-        return nil
-      }
-      let offset = start + position + headSize
-      position += headSize + size
-      return Place(id: id, bits: UInt64(clamping: offset) << 16 | UInt64(clamping: size))
-    }
-
-    /// Brings bytes into memory; false where the file ends before.
-    private mutating func fill(_ count: Int, from file: borrowing OpenFile) -> Bool {
-      guard piece.count - position < count else { return true }
-      start += position
-      piece.removeFirst(position)
-      position = 0
-      let wanted = min(Self.pieceSize, limit - start - piece.count)
-      if let next = try? file.read(at: Int64(start + piece.count), count: wanted) { piece += next }
-      return piece.count >= count
-    }
   }
 }
 

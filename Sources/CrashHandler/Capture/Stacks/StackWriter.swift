@@ -24,7 +24,7 @@ struct StackWriter {
   ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the
   ///     bottom.
   ///   - written: what is in the dump already, and counts as written.
-  ///   - stage: where the whole stack may have been read to.
+  ///   - stage: where its parts may have been read to.
   @_noLocks
   func write(
     from stackPointer: UInt64, limit: Int, written: WrittenStack = WrittenStack(),
@@ -39,21 +39,33 @@ struct StackWriter {
     output.unsigned(.stackRegionStart, mapping.start)
     output.unsigned(.stackRegionEnd, mapping.end)
     let size = Int(truncatingIfNeeded: mapping.end &- start)
-    let top = size <= limit ? size : limit / 4 &* 3 & ~15
-    let bottom = size <= limit ? 0 : (limit &- top) & ~15
+    let (top, bottom) = StackWriter.parts(of: size, limit: limit)
     let topEnd = start &+ UInt64(truncatingIfNeeded: top)
     let bottomStart = mapping.end &- UInt64(truncatingIfNeeded: bottom)
     output.startArray(.stack)
-    if bottom == 0, let bytes = stage?.bytes(start, count: size) {
-      regions.write(start, bytes)
-      output.end()
-      return
-    }
-    writeMemory(from: start, to: topEnd, except: written)
-    if bottom > 0 { writeMemory(from: bottomStart, to: mapping.end, except: written) }
+    writePart(start, count: top, except: written, stage)
+    if bottom > 0 { writePart(bottomStart, count: bottom, except: written, stage) }
     output.end()
     let omitted = size &- top &- bottom &- written.count(from: topEnd, to: bottomStart)
     if omitted > 0 { output.unsigned(.stackBytesOmitted, UInt64(truncatingIfNeeded: omitted)) }
+  }
+
+  /// Bytes of a stack that are captured at its top and at its bottom.
+  private static func parts(of size: Int, limit: Int) -> (top: Int, bottom: Int) {
+    guard size > limit else { return (size, 0) }
+    let top = limit / 4 &* 3 & ~15
+    return (top, (limit &- top) & ~15)
+  }
+
+  private func writePart(
+    _ start: UInt64, count: Int, except written: WrittenStack, _ stage: MemoryStage?
+  ) {
+    if let bytes = stage?.bytes(start, count: count) {
+      regions.write(start, bytes)
+    } else {
+      writeMemory(
+        from: start, to: start &+ UInt64(truncatingIfNeeded: count), except: written)
+    }
   }
 
   /// The address to capture a stack from, and its mapping; nil for what is no stack.
@@ -68,14 +80,14 @@ struct StackWriter {
   }
 
   /// Adds a stack to those that are read together; false if there is no room for it.
-  ///
-  /// One that is not whole within the limit is left to be read alone.
   @_noLocks
   func add(from stackPointer: UInt64, limit: Int, to stage: MemoryStage) -> Bool {
-    guard let (start, mapping) = place(from: StackWriter.start(stackPointer)),
-      mapping.end &- start <= UInt64(truncatingIfNeeded: limit)
-    else { return true }
-    return stage.add(start, count: Int(truncatingIfNeeded: mapping.end &- start))
+    guard let (start, mapping) = place(from: StackWriter.start(stackPointer)) else { return true }
+    let size = Int(truncatingIfNeeded: mapping.end &- start)
+    let (top, bottom) = StackWriter.parts(of: size, limit: limit)
+    guard stage.add(start, count: top) else { return false }
+    return bottom == 0
+      || stage.add(mapping.end &- UInt64(truncatingIfNeeded: bottom), count: bottom)
   }
 
   /// The lowest address of a stack that is captured.

@@ -1,0 +1,22 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Collects the results of a function for pieces of `0..<count`, on several processors where there are
+/// thousands.
+///
+/// A report takes four system calls to look at, which are most of a list's time.
+///
+/// - Parameter body: called with pieces that together are all, on any thread.
+/// - Returns: all results; those of a piece in order, the pieces in none.
+package func collectConcurrently<Result: Sendable>(
+  _ count: Int, _ body: @Sendable (Range<Int>) -> [Result]
+) -> [Result] {
+  let size = 2048
+  guard count > size else { return body(0..<count) }
+  let results = Mutex<[Result]>([])
+  DispatchQueue.concurrentPerform(iterations: (count - 1) / size + 1) { number in
+    let piece = body(number * size..<min(count, (number + 1) * size))
+    results.withLock { $0 += piece }
+  }
+  return results.withLock { $0 }
+}
