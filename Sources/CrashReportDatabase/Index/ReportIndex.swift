@@ -61,7 +61,7 @@ package final class ReportIndex: Sendable {
       isDamaged = true
       return
     }
-    // What is appended meanwhile may not be whole.
+    // Records that are appended meanwhile may not be whole.
     var offset: Int64 = 0
     while offset < size, let place = Self.place(at: offset, of: file) {
       places.append(place)
