@@ -124,6 +124,14 @@ struct ThreadRecord {
     }
   }
 
+  /// True for the first thread of a process after its end: it stays until the last one ends.
+  var hasEnded: Bool {
+    @_noLocks get {
+      let letter = fields.stateLetter
+      return letter == 0x5A || letter == 0x58  // Z, X
+    }
+  }
+
   var name: Bytes {
     @_noLocks get {
       unsafe Bytes(base + ThreadRecord.nameOffset, count: Int(fields.nameLength))

@@ -149,6 +149,10 @@ struct ThreadStopper {
       record.setCrash(crash)
       return
     }
+    if record.hasEnded {
+      record.setStatus(.running, insteadOf: before)
+      return
+    }
     guard isChosen(record), capture.mayMake(CallBit.threadSignals) else {
       if record.isBlocked, record.systemCall.count == 0,
         capture.session.threads.count <= ThreadTable.systemCallThreads

@@ -1,6 +1,8 @@
 import CrashCatalogue
 import CrashTestSupport
 import Foundation
+import Glibc
+import ProcessSnapshot
 import Testing
 
 /// The system calls that a crash makes, in an optimised program with shared libraries: figures that
@@ -59,6 +61,29 @@ struct SystemCallTests {
     Self.say("per listed descriptor", perListed)
     // No more than 256 are listed.
     #expect(perListed > 1 && perListed <= 2)
+  }
+
+  @Test("A main thread that has ended is not waited for, and is in the report")
+  func endedThread() async throws {
+    let directory = try SharedDirectory()
+    let database = directory.path + "/database"
+    let trace = directory.path + "/trace"
+    let racer = try Racer(
+      "crash-lab", ["end", "main-thread", "--database", database],
+      through: ["/usr/bin/strace", "-f", "-o", trace, "-e", "trace=futex,tgkill"])
+    #expect(try racer.firstLine() == "main thread ended")
+    let before = try String(contentsOfFile: trace, encoding: .utf8)
+    let process = try #require(before.split(separator: " ").first.flatMap { pid_t($0) })
+    #expect(kill(process, SIGSEGV) == 0)
+    _ = try racer.lines()
+    let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+    let crash = try #require(lines.firstIndex { $0.contains("--- SIGSEGV") })
+    let waits = lines[crash...].filter { $0.contains("FUTEX_WAIT") }
+    #expect(waits.count <= 2, "\(waits)")
+    let reports = try ReportDirectory(database)
+    #expect(reports.hasOneCompleteReport, "\(reports.processed)")
+    let threads = try #require(reports.snapshots.first).threads
+    #expect(threads.contains { $0.id == UInt32(process) && $0.state == "Z" })
   }
 
   private static func say(_ what: String, _ count: Double, _ shares: String = "") {
