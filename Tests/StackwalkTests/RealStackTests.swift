@@ -100,5 +100,26 @@
       let first = try #require(frames.first?.moduleIndex)
       #expect(symbols.note(on: snapshot.modules[first])?.contains("not the same build") == true)
     }
+
+    @Test func storedNamesStandInForFilesWherePreferred() throws {
+      let (snapshot, thread) = try CapturedProcess.capture {
+        _ = RealStackTests.outermostCall(0)
+      }
+      let read = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
+        .frames(of: thread, limit: 9)
+      let frame = try #require(read.first { $0.symbol?.name.contains("innermostCall") == true })
+      let stored = StoredSymbols(functions: [
+        frame.lookupAddress: [StoredSymbols.Function(linkageName: "kept", offset: 1)]
+      ])
+      for prefersStored in [false, true] {
+        let symbols = SymbolSource(
+          directories: [], stored: stored, readsFiles: true, store: nil,
+          prefersStored: prefersStored)
+        let frames = Stackwalker(snapshot: snapshot, symbols: symbols).frames(of: thread, limit: 9)
+        #expect(names(frames).contains("kept") == prefersStored)
+        // Others are read still.
+        #expect(names(frames).contains { $0.contains("outermostCall") })
+      }
+    }
   }
 #endif

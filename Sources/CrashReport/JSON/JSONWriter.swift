@@ -69,7 +69,12 @@ package struct JSONWriter {
 
   /// Adds an object with its members in the order of their names; nil is null.
   package mutating func add(members: [(name: String, value: (any JSONValue)?)]) {
-    for (index, member) in members.sorted(by: { $0.name < $1.name }).enumerated() {
+    add(orderedMembers: members.sorted { $0.name < $1.name })
+  }
+
+  /// Adds an object with its members in their order; nil is null.
+  package mutating func add(orderedMembers members: [(name: String, value: (any JSONValue)?)]) {
+    for (index, member) in members.enumerated() {
       begin("{", isFirst: index == 0)
       add(member.name)
       add(verbatim: isIndented ? " : " : ":" as StaticString)

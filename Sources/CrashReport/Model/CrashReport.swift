@@ -83,15 +83,17 @@ package struct CrashReport: Sendable {
   ///   - symbolicating: whether to take functions and lines from the modules' files on this
   ///     machine. Without, names are those stored at conversion, and frames that can be found only
   ///     by reading code are missing.
+  ///   - prefersStored: whether files are asked only for frames that were not named at conversion.
   ///   - symbolDirectories: where else to look for files of the same builds, by build ID and by name.
   ///   - symbolStore: keeps the names that are found, for later processes; nil for none.
   package init(
     snapshot: ProcessSnapshot, privacy: ReportPrivacy = .full, symbolicating: Bool,
-    symbolDirectories: [String] = [], symbolStore: (any SymbolStore)? = nil
+    prefersStored: Bool = false, symbolDirectories: [String] = [],
+    symbolStore: (any SymbolStore)? = nil
   ) {
     let symbols = SymbolSource(
       directories: symbolDirectories, stored: snapshot.storedSymbols, readsFiles: symbolicating,
-      store: symbolStore)
+      store: symbolStore, prefersStored: prefersStored)
     defer { symbols.saveCache() }
     let snapshot = privacy == .full ? snapshot : snapshot.keeping(privacy, symbols: symbols)
     let walker = Stackwalker(snapshot: snapshot, symbols: symbols)

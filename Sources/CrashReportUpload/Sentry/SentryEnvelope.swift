@@ -56,7 +56,8 @@ struct SentryEnvelope: Sendable {
     let bytes = try contents.minidump.file.dumpBytes(limit: ReportContents.largestRewritten)
     do throws(MinidumpError) {
       return CrashReport(
-        snapshot: try MinidumpReader.snapshot(of: bytes), symbolicating: true)
+        snapshot: try MinidumpReader.snapshot(of: bytes), symbolicating: true,
+        prefersStored: true)
     } catch {
       throw CrashReportDatabaseError(
         .fileSystemError, "\(contents.reportID) cannot be made an event: \(error)")

@@ -1,8 +1,9 @@
-internal import IntermediateDump
+internal import CrashReport
 
 /// A value of JSON, with its members in the order in which they were given.
-enum SentryValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
-  ExpressibleByIntegerLiteral, ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
+enum SentryValue: JSONValue, Sendable, Equatable, ExpressibleByStringLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByDictionaryLiteral,
+  ExpressibleByArrayLiteral
 {
   case text(String)
   case signed(Int64)
@@ -45,49 +46,21 @@ enum SentryValue: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleBy
 
   /// The value as UTF-8, without white space.
   var json: [UInt8] {
-    var bytes: [UInt8] = []
-    write(to: &bytes)
-    return bytes
+    var writer = JSONWriter()
+    write(to: &writer)
+    return writer.bytes
   }
 
-  private func write(to bytes: inout [UInt8]) {
+  func write(to json: inout JSONWriter) {
     switch self {
-    case .text(let text): Self.write(text, to: &bytes)
-    case .signed(let number): bytes += Array("\(number)".utf8)
-    case .unsigned(let number): bytes += Array("\(number)".utf8)
-    case .real(let number): bytes += Array((number.isFinite ? "\(number)" : "null").utf8)
-    case .bool(let isTrue): bytes += Array((isTrue ? "true" : "false").utf8)
-    case .array(let elements):
-      bytes.append(UInt8(ascii: "["))
-      for (index, element) in elements.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        element.write(to: &bytes)
-      }
-      bytes.append(UInt8(ascii: "]"))
+    case .text(let text): text.write(to: &json)
+    case .signed(let number): number.write(to: &json)
+    case .unsigned(let number): number.write(to: &json)
+    case .real(let number): number.write(to: &json)
+    case .bool(let isTrue): isTrue.write(to: &json)
+    case .array(let elements): elements.write(to: &json)
     case .object(let members):
-      bytes.append(UInt8(ascii: "{"))
-      for (index, member) in members.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        Self.write(member.name, to: &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        member.value.write(to: &bytes)
-      }
-      bytes.append(UInt8(ascii: "}"))
+      json.add(orderedMembers: members.map { (name: $0.name, value: $0.value) })
     }
-  }
-
-  /// Source: RFC 8259, 7.
-  private static func write(_ text: String, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case 0..<0x20: bytes += Array("\\u00\(byte.hexadecimal(digits: 2))".utf8)
-      default: bytes.append(byte)
-      }
-    }
-    bytes.append(UInt8(ascii: "\""))
   }
 }

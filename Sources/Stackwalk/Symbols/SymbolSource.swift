@@ -33,6 +33,8 @@ public final class SymbolSource {
   private let directories: SymbolDirectories
   private var stored: StoredSymbols?
   private let readsFiles: Bool
+  /// True if a file is asked only for what the report does not name itself.
+  private let prefersStored: Bool
   private let store: (any SymbolStore)?
   let limit: WorkLimit
   private var loaded: [Key: Loaded] = [:]
@@ -61,6 +63,7 @@ public final class SymbolSource {
     self.directories = SymbolDirectories(directories)
     self.stored = stored
     self.readsFiles = readsFiles
+    prefersStored = false
     limit = WorkLimit(seconds: timeLimit)
     store = nil
   }
@@ -69,14 +72,16 @@ public final class SymbolSource {
   ///
   /// - Parameters:
   ///   - store: the place for it; nil for none.
+  ///   - prefersStored: true to read no file for the name and line of a frame that `stored` has.
   ///   - limit: bounds work and memory.
   package init(
     directories: [String], stored: StoredSymbols?, readsFiles: Bool, store: (any SymbolStore)?,
-    limit: WorkLimit = WorkLimit()
+    prefersStored: Bool = false, limit: WorkLimit = WorkLimit()
   ) {
     self.directories = SymbolDirectories(directories)
     self.stored = stored
     self.readsFiles = readsFiles
+    self.prefersStored = prefersStored
     self.limit = limit
     self.store = store
   }
@@ -149,6 +154,7 @@ public final class SymbolSource {
   ///   - module: the module around its address.
   /// - Returns: innermost first; the frame alone if nothing is known.
   public func frames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame] {
+    if prefersStored, let frames = storedFrames(at: frame, in: module) { return frames }
     var calls = calls(at: frame.lookupAddress, in: module)
     // Each frame of a hostile stack can stand for hundreds.
     if calls.count > 1, !limit.take(Self.frameCost * calls.count) { calls = calls.suffix(1) }
@@ -166,12 +172,17 @@ public final class SymbolSource {
         return result
       }
     }
-    let key = Key(path: module.path, buildID: module.buildID)
+    if let frames = storedFrames(at: frame, in: module) { return frames }
+    nameless.insert(Key(path: module.path, buildID: module.buildID))
+    return [frame]
+  }
+
+  /// Names a frame by what the report holds; nil where it has nothing there.
+  private func storedFrames(at frame: StackFrame, in module: ModuleSnapshot) -> [StackFrame]? {
     guard let functions = stored?.functions[frame.lookupAddress], !functions.isEmpty else {
-      nameless.insert(key)
-      return [frame]
+      return nil
     }
-    storedModules.insert(key)
+    storedModules.insert(Key(path: module.path, buildID: module.buildID))
     return functions.map { function in
       var result = frame
       result.symbol =
@@ -208,7 +219,8 @@ public final class SymbolSource {
 
   /// Finds the linkage name of the function around an address, inlined calls aside.
   func linkageName(of address: Address, in module: ModuleSnapshot) -> String? {
-    symbols(of: module)?.function(at: address, in: module)?.name
+    if prefersStored, let name = stored?.functions[address]?.last?.linkageName { return name }
+    return symbols(of: module)?.function(at: address, in: module)?.name
       ?? stored?.functions[address]?.last?.linkageName
   }
 
