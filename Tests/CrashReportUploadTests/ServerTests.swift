@@ -17,6 +17,16 @@ struct ServerTests {
     server = try PythonServer(in: uploads.directory)
   }
 
+  /// An engine that sends forms or envelopes to a path of the server.
+  private func engine(
+    _ path: String, isEnvelope: Bool, options: UploadOptions = UploadOptions(),
+    events: EventLog = EventLog()
+  ) throws -> UploadEngine {
+    try uploads.engine(
+      to: server.url(path), dsn: isEnvelope ? server.dsn(path) : nil, options: options,
+      events: events)
+  }
+
   private func digest(_ bytes: [UInt8]) async throws -> String {
     try uploads.directory.put(bytes, "digested")
     let child = try await ChildProcess.run(
@@ -68,9 +78,7 @@ struct ServerTests {
     let id = try uploads.addReport()
     let events = EventLog()
     let now = UploadClock.system.now()
-    let engine = try uploads.engine(
-      to: server.url("once/" + fault), dsn: isEnvelope ? server.dsn("once/" + fault) : nil,
-      events: events)
+    let engine = try engine("once/" + fault, isEnvelope: isEnvelope, events: events)
     guard case .delayed(let time, _) = try await uploads.send(id, by: engine) else {
       Issue.record("\(events.events)")
       return
@@ -87,9 +95,16 @@ struct ServerTests {
     #expect(uploads.directory.names("db/new").isEmpty)
   }
 
-  @Test("A report whose form cannot be put together is tried later, and is not in the others' way")
-  func withoutBody() async throws {
-    let large = try uploads.addReport(extra: 1 << 20)
+  @Test(
+    "A report whose body cannot be put together is tried later, and is not in the others' way",
+    arguments: [false, true])
+  func withoutBody(isEnvelope: Bool) async throws {
+    let large = try uploads.addReport()
+    var random = SystemRandomNumberGenerator()
+    try uploads.directory.put(
+      (0..<1 << 20).map { _ in UInt8.random(in: .min ... .max, using: &random) }, "noise")
+    _ = try uploads.database.attach(
+      uploads.directory.path + "/noise", as: "noise", to: large, limit: .max)
     let small = try uploads.addReport()
     // No file may have more than 50 KiB, as on a full disk.
     let script = #"trap "" XFSZ; ulimit -f 100; exec "$@""#
@@ -97,8 +112,9 @@ struct ServerTests {
       "/bin/sh",
       [
         "-c", script, "sh", try BuiltProducts.besideTests("postmortem"), "upload",
-        uploads.database.path, "--url", server.url("ok"),
-      ], in: uploads.directory.path)
+        uploads.database.path,
+      ] + (isEnvelope ? ["--dsn", server.dsn("ok")] : ["--url", server.url("ok")]),
+      in: uploads.directory.path)
     #expect(limited.end.exitCode == 1, "\(limited.standardError)")
     #expect(try server.forms.map(\.fields["report_id"]) == ["\(small)"])
     #expect(try uploads.report(small).state == .completed)
@@ -107,15 +123,20 @@ struct ServerTests {
     #expect(report.upload.nextAttemptTime != nil)
     #expect(report.upload.note.contains("File too large"), "\(report.upload.note)")
     #expect(uploads.directory.names("db/new").isEmpty)
-    #expect(try await uploads.send(large, by: uploads.engine(to: server.url("ok"))) == .uploaded)
+    #expect(try await uploads.send(large, by: engine("ok", isEnvelope: isEnvelope)) == .uploaded)
   }
 
-  @Test("A reset in the middle of a body, and nobody there at all")
-  func broken() async throws {
+  @Test("A reset in the middle of a body, and nobody there at all", arguments: [false, true])
+  func broken(isEnvelope: Bool) async throws {
     let id = try uploads.addReport(extra: 3 << 20)
-    for url in [server.url("reset"), "http://127.0.0.1:1/"] {
-      guard case .delayed = try await uploads.send(id, by: try uploads.engine(to: url)) else {
-        Issue.record("\(url)")
+    let nobody = "http://127.0.0.1:1/"
+    let engines = [
+      try engine("reset", isEnvelope: isEnvelope),
+      try uploads.engine(to: nobody, dsn: isEnvelope ? "http://key@127.0.0.1:1/1" : nil),
+    ]
+    for engine in engines {
+      guard case .delayed = try await uploads.send(id, by: engine) else {
+        Issue.record("it was sent")
         return
       }
     }
@@ -133,38 +154,41 @@ struct ServerTests {
     #expect(file?.size == Int(report.size))
   }
 
-  @Test("What the server refuses for good is skipped, and why is kept", arguments: [400, 401, 413])
-  func refused(_ status: Int) async throws {
+  @Test(
+    "What the server refuses for good is skipped, and why is kept", arguments: [400, 401, 413],
+    [false, true])
+  func refused(_ status: Int, isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
-    let engine = try uploads.engine(to: server.url("status/\(status)"))
+    let engine = try engine("status/\(status)", isEnvelope: isEnvelope)
     #expect(try await uploads.send(id, by: engine) == .skipped)
     let report = try uploads.report(id)
     #expect(report.state == .completed && !report.upload.isUploaded)
     #expect(report.upload.note == "HTTP \(status): status of the test")
     #expect(try uploads.database.requestUpload(id))
-    #expect(try await uploads.send(id, by: try uploads.engine(to: server.url("ok"))) == .uploaded)
+    let next = try self.engine("ok", isEnvelope: isEnvelope)
+    #expect(try await uploads.send(id, by: next) == .uploaded)
   }
 
-  @Test("An answer without an end is a yes all the same")
-  func endless() async throws {
+  @Test("An answer without an end is a yes all the same", arguments: [false, true])
+  func endless(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
-    let engine = try uploads.engine(to: server.url("endless"))
+    let engine = try engine("endless", isEnvelope: isEnvelope)
     #expect(try await uploads.send(id, by: engine) == .uploaded)
     #expect(try uploads.report(id).upload.serverID == String(repeating: "x", count: 256))
   }
 
-  @Test("Of an answer of 2 GB no more is read than sockets buffer")
-  func flood() async throws {
+  @Test("Of an answer of 2 GB no more is read than sockets buffer", arguments: [false, true])
+  func flood(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
-    let engine = try uploads.engine(to: server.url("flood/2048"))
+    let engine = try engine("flood/2048", isEnvelope: isEnvelope)
     #expect(try await uploads.send(id, by: engine) == .uploaded)
     #expect(try await server.bytesSent() < 16 << 20)
   }
 
-  @Test("Headers without an end are no answer")
-  func headers() async throws {
+  @Test("Headers without an end are no answer", arguments: [false, true])
+  func headers(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
-    let engine = try uploads.engine(to: server.url("headers"))
+    let engine = try engine("headers", isEnvelope: isEnvelope)
     guard case .delayed = try await uploads.send(id, by: engine) else {
       Issue.record("it was sent")
       return
@@ -172,12 +196,14 @@ struct ServerTests {
     #expect(try await server.bytesSent() < 16 << 20)
   }
 
-  @Test("A server that answers a byte at a time holds an upload until its deadline")
-  func drip() async throws {
+  @Test(
+    "A server that answers a byte at a time holds an upload until its deadline",
+    arguments: [false, true])
+  func drip(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
     var options = UploadOptions()
     options.deadline = .seconds(2)
-    let engine = try uploads.engine(to: server.url("drip"), options: options)
+    let engine = try engine("drip", isEnvelope: isEnvelope, options: options)
     guard case .delayed = try await uploads.send(id, by: engine) else {
       Issue.record("it was sent")
       return
@@ -200,17 +226,20 @@ struct ServerTests {
     #expect(answer.reason.isEmpty && answer.status == 0)
   }
 
-  @Test("Cancelled while the server does not answer, an upload ends and is done again")
-  func cancelled() async throws {
+  @Test(
+    "Cancelled while the server does not answer, an upload ends and is done again",
+    arguments: [false, true])
+  func cancelled(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
-    let engine = try uploads.engine(to: server.url("hang"))
+    let engine = try engine("hang", isEnvelope: isEnvelope)
     let task = Task { [uploads] in try await uploads.send(id, by: engine) }
     while try server.forms.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
     task.cancel()
     #expect(try await task.value == .interrupted)
     let report = try uploads.report(id)
     #expect(report.state == .pending && report.upload.nextAttemptTime == nil)
-    #expect(try await uploads.send(id, by: try uploads.engine(to: server.url("ok"))) == .uploaded)
+    let next = try self.engine("ok", isEnvelope: isEnvelope)
+    #expect(try await uploads.send(id, by: next) == .uploaded)
   }
 
   @Test("A certificate that nobody vouches for is refused", .needs(.openssl))
