@@ -83,15 +83,24 @@ public struct CrashReportDatabase: Sendable {
     try unorderedReports().sorted { ($0.creationTime, $0.id) < ($1.creationTime, $1.id) }
   }
 
+  /// Calls a function with pieces of `0..<count`, and returns all results in any order.
+  package typealias Collection = (
+    _ count: Int, _ body: @Sendable (Range<Int>) -> [StoredReport]
+  ) -> [StoredReport]
+
   /// All reports, in no order.
-  package func unorderedReports() throws(CrashReportDatabaseError) -> [StoredReport] {
+  ///
+  /// - Parameter collect: may call its argument on several threads.
+  package func unorderedReports(
+    _ collect: Collection = { $1(0..<$0) }
+  ) throws(CrashReportDatabaseError) -> [StoredReport] {
     let database = try open()
     var found: [ReportID: StoredReport] = [:]
     // In the order in which reports move, so that none is missed.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
       let names = try directory.names()
-      let reports = collectConcurrently(names.count) { piece in
+      let reports = collect(names.count) { piece in
         names[piece].compactMap { name in
           StoredReport.id(fileName: name).flatMap {
             storedReport($0, name, state: state, in: directory)

@@ -33,7 +33,7 @@ struct ListedReport {
   ) throws -> Listing {
     let directory = try database.open()
     let index = symbolDirectories.isEmpty ? ReportIndex(in: directory) : nil
-    let stored = try database.unorderedReports()
+    let stored = try database.unorderedReports(collectConcurrently)
     var reports = collectConcurrently(stored.count) { piece in
       stored[piece].map { ListedReport(stored: $0, facts: index?.facts(of: $0)) }
     }

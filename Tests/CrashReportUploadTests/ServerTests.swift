@@ -126,6 +126,20 @@ struct ServerTests {
     #expect(try await uploads.send(large, by: engine("ok", isEnvelope: isEnvelope)) == .uploaded)
   }
 
+  @Test("The tool sends so many reports of a signature whole, and the others as a count")
+  func wholeReports() async throws {
+    for _ in 0..<4 { _ = try uploads.addReport(signature: "crash in it") }
+    try uploads.database.setUploadsEnabled(true)
+    let tool = try await ChildProcess.run(
+      try BuiltProducts.besideTests("postmortem"),
+      ["upload", uploads.database.path, "--url", server.url("ok"), "--whole-reports", "1"],
+      in: uploads.directory.path)
+    #expect(tool.end.exitCode == 0, "\(tool.standardError)")
+    let forms = try server.forms
+    #expect(forms.map { $0.fields["report_count"] } == ["1", "3"])
+    #expect(forms.map { $0.files["upload_file_minidump"] != nil } == [true, false])
+  }
+
   @Test("A reset in the middle of a body, and nobody there at all", arguments: [false, true])
   func broken(isEnvelope: Bool) async throws {
     let id = try uploads.addReport(extra: 3 << 20)

@@ -84,7 +84,6 @@ struct Layers: Decodable {
 
   /// Modules of the toolchain that only some may.
   static let special: [String: Set<String>] = [
-    "CrashReportDatabase": ["Dispatch"],
     "CrashReportUpload": ["Dispatch", "Foundation"],
     "HangDetection": ["Dispatch"],
     "PostmortemTool": ["Dispatch", "Foundation"],

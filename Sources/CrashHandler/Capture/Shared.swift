@@ -72,7 +72,7 @@ struct Shared: ~Copyable {
     init() {}
 
     /// Puts the stop handler in, once; false if there is none or the kernel refuses.
-    @_noLocks
+    @inline(never) @_noLocks
     mutating func take(_ signal: Int32, for signals: InstalledSignals) -> Bool {
       if isTaken { return true }
       // In a program that takes every real-time signal there is no handler to put in, and the
@@ -86,7 +86,7 @@ struct Shared: ~Copyable {
     ///
     /// A stop signal still pending on a thread that blocks it would kill the process under the old
     /// action if that is the default. Ignoring a signal discards what is pending.
-    @_noLocks
+    @inline(never) @_noLocks
     mutating func giveBack(_ signal: Int32) {
       guard isTaken else { return }
       var ignore = pm_signal_action()

@@ -102,7 +102,7 @@ struct ThreadStopper {
   }
 
   /// Asks the thread to stop, if it is to be.
-  @_noLocks
+  @inline(never) @_noLocks
   func askToStop(_ record: ThreadRecord) {
     if !record.fields.isUnseen, askUnseen(record) { return }
     lookAndAsk(record)

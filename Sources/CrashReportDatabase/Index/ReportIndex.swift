@@ -65,7 +65,7 @@ package final class ReportIndex: Sendable {
     var offset: Int64 = 0
     while offset < size, let place = Self.place(at: offset, of: file) {
       places.append(place)
-      offset = place.offset + Int64(place.size)
+      offset = place.offset.clampedAdding(Int64(place.size))
     }
     places.sort()
     self.file = consume file
@@ -93,7 +93,7 @@ package final class ReportIndex: Sendable {
       size >= keySize, size <= maximumRecordSize,
       let id = ReportID(bytes: head.dropFirst(headSize))
     else { return nil }
-    let start = UInt64(clamping: offset) + UInt64(headSize)
+    let start = UInt64(clamping: offset.clampedAdding(Int64(headSize)))
     return Place(id: id, bits: start << 16 | UInt64(clamping: size))
   }
 
@@ -111,7 +111,8 @@ package final class ReportIndex: Sendable {
   private func bytes(at place: Place) -> ArraySlice<UInt8>? {
     let head = Self.headSize
     guard place.offset >= head,
-      let record = try? file?.read(at: place.offset - Int64(head), count: head + place.size),
+      let record = try? file?.read(
+        at: place.offset.clampedSubtracting(Int64(head)), count: head + place.size),
       record.count == head + place.size,
       let digest = record.littleEndian(at: 8, as: UInt64.self),
       DumpDigest.of(record.dropFirst(head)) == digest

@@ -13,7 +13,8 @@ enum RunCommand: Subcommand {
     Runs a program, ends as it ends, and processes the dumps of its crash.
 
     Usage: postmortem run [--database DIR [--user NAME] [--sanitize|--no-memory]
-                          [--upload URL|--dsn DSN [--header-file FILE]] [--json]] -- COMMAND [ARGUMENT...]
+                          [--upload URL|--dsn DSN [--header-file FILE]
+                          [--whole-reports N]] [--json]] -- COMMAND [ARGUMENT...]
 
     For programs that crash and are not started again soon, and as the entry point of a container. The
     program is not changed and not traced: it has this command's terminal, descriptors, environment and
@@ -35,7 +36,7 @@ enum RunCommand: Subcommand {
                       uploads are enabled in the database (postmortem upload DIR --enable). A report
                       that is not sent stays pending
       --dsn DSN       the same to a project at Sentry, or at a server that speaks its protocol
-      --header-file FILE  as of postmortem upload
+      --header-file FILE, --whole-reports N  as of postmortem upload
       --json          print the lines as JSON objects: of each dump as of postmortem watch, of each
                       report that was sent as of postmortem upload
 
@@ -52,7 +53,7 @@ enum RunCommand: Subcommand {
     }
     let arguments = try Arguments(
       Array(words[..<separator]), flags: Arguments.privacyFlags.union(["--json"]),
-      options: ["--database", "--user", "--upload", "--dsn", "--header-file"],
+      options: ["--database", "--user", "--upload", "--dsn", "--header-file", "--whole-reports"],
       operands: 0...0, help: help)
     let path = arguments["--database"] ?? ReportDatabase.ofEnvironment
     for option in ["--upload", "--dsn", "--user"] where arguments[option] != nil && path == nil {
@@ -119,6 +120,7 @@ private struct UploadAfterRun {
     options.privacy = arguments.privacy
     options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
     options.timeout = .seconds(Self.patience)
+    try UploadCommand.setBounds(of: &options, arguments, help: help)
     guard
       let target = try UploadCommand.target(
         arguments, urlOption: "--upload", options: options, help: help)

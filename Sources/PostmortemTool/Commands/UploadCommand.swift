@@ -14,7 +14,8 @@ enum UploadCommand: Subcommand {
 
     Usage: postmortem upload [DIR] [ID...] --url URL|--dsn DSN [--field NAME=VALUE]...
                              [--header-file FILE] [--secret-file FILE] [--timeout SECONDS]
-                             [--sanitize|--no-memory] [--sentry-reads-minidump] [--dry-run] [--json]
+                             [--sanitize|--no-memory] [--whole-reports N] [--sentry-reads-minidump]
+                             [--dry-run] [--json]
            postmortem upload [DIR] --enable|--disable [--json]
 
     POSTMORTEM_DATABASE in the environment stands for DIR; ID is a report ID or the beginning of one.
@@ -37,6 +38,8 @@ enum UploadCommand: Subcommand {
       --timeout SECONDS   without progress, after which an upload has failed; 60 if not given
       --sanitize, --no-memory  leave out what may be a secret, as postmortem show does, and attachments;
                           the reports on disk stay as they are
+      --whole-reports N   send so many reports of a signature whole in an hour, and the others as a count
+                          without minidumps; for a server that takes a form without one
       --dry-run           send nothing and change nothing; print each request, with path and size of
                           each file in place of its bytes
       --json              print a JSON object on one line for each report that was tried: reportID, event
@@ -56,7 +59,10 @@ enum UploadCommand: Subcommand {
       flags: Arguments.privacyFlags.union([
         "--dry-run", "--enable", "--disable", "--json", "--sentry-reads-minidump",
       ]),
-      options: ["--url", "--dsn", "--field", "--header-file", "--secret-file", "--timeout"],
+      options: [
+        "--url", "--dsn", "--field", "--header-file", "--secret-file", "--timeout",
+        "--whole-reports",
+      ],
       operands: 0...Int.max, help: help)
     let (path, words) = try arguments.databaseAndReports(help: help)
     if arguments.has("--enable") || arguments.has("--disable") {
@@ -101,8 +107,26 @@ enum UploadCommand: Subcommand {
     }
   }
 
+  /// Takes the options that bound what a fleet sends, those of them that the subcommand has.
+  static func setBounds(
+    of options: inout UploadOptions, _ arguments: Arguments, help: String
+  ) throws {
+    if let count = try arguments.integer("--whole-reports", in: 0...1_000_000, help: help) {
+      var sampling = UploadSampling()
+      sampling.wholeReports = count
+      options.sampling = sampling
+    }
+    if let seconds = try arguments.integer("--interval", in: 0...86400, help: help) {
+      options.interval = .seconds(seconds)
+    }
+    if let seconds = try arguments.integer("--spread", in: 0...86400, help: help) {
+      options.spread = .seconds(seconds)
+    }
+  }
+
   private static func options(_ arguments: Arguments) throws -> UploadOptions {
     var options = UploadOptions()
+    try setBounds(of: &options, arguments, help: help)
     options.privacy = arguments.privacy
     options.sentryReadsMinidump = arguments.has("--sentry-reads-minidump")
     for field in arguments.values(of: "--field") {

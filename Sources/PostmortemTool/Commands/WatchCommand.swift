@@ -16,7 +16,8 @@ enum WatchCommand: Subcommand {
     Waits for crashes, and turns each dump into a report at once.
 
     Usage: postmortem watch [DIR] [--json] [--count N] [--create] [--sanitize|--no-memory]
-                            [--upload URL|--dsn DSN [--header-file FILE]]
+                            [--upload URL|--dsn DSN [--header-file FILE] [--interval SECONDS]
+                            [--spread SECONDS] [--whole-reports N]]
 
     Processes the dumps that are there, then waits. Prints a line for each dump, as postmortem process
     does; for one that is left, after a minute. A dump that a dead process did not finish causes no
@@ -32,6 +33,10 @@ enum WatchCommand: Subcommand {
                  uploads are enabled in the database; one that fails is tried again later
       --dsn DSN  the same to a project at Sentry, or at a server that speaks its protocol
       --header-file FILE  as of postmortem upload
+      --interval SECONDS  between two uploads; 60 if not given
+      --spread SECONDS    let a report wait a part of this time that its ID decides, so that hosts that
+                          crash at one moment do not send at one
+      --whole-reports N   as of postmortem upload
 
     """
 
@@ -41,7 +46,10 @@ enum WatchCommand: Subcommand {
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(
       words, flags: Arguments.privacyFlags.union(["--json", "--create"]),
-      options: ["--count", "--upload", "--dsn", "--header-file"], operands: 0...1, help: help)
+      options: [
+        "--count", "--upload", "--dsn", "--header-file", "--interval", "--spread",
+        "--whole-reports",
+      ], operands: 0...1, help: help)
     let path = try ReportDatabase.place(
       arguments.database(help: help), creating: arguments.has("--create"))
     var count = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
@@ -88,6 +96,7 @@ private struct WatchUploads {
     var options = UploadOptions()
     options.privacy = arguments.privacy
     options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
+    try UploadCommand.setBounds(of: &options, arguments, help: help)
     guard
       let target = try UploadCommand.target(
         arguments, urlOption: "--upload", options: options, help: help)

@@ -57,6 +57,7 @@ struct StackWriter {
     return (top, (limit &- top) & ~15)
   }
 
+  @inline(never)
   private func writePart(
     _ start: UInt64, count: Int, except written: WrittenStack, _ stage: MemoryStage?
   ) {

@@ -94,6 +94,7 @@ struct ThreadWriter {
   }
 
   /// Completes the record of a thread that was asked to stop before the kernel was asked about it.
+  @inline(never)
   private func describe(_ record: ThreadRecord) {
     if !record.fields.isNamed { _ = status.read(record) }
     guard record.has(.stopped), let context = record.fields.context else { return }

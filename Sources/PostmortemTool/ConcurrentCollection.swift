@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// - Parameter body: called with pieces that together are all, on any thread.
 /// - Returns: all results; those of a piece in order, the pieces in none.
-package func collectConcurrently<Result: Sendable>(
+func collectConcurrently<Result: Sendable>(
   _ count: Int, _ body: @Sendable (Range<Int>) -> [Result]
 ) -> [Result] {
   let size = 2048
