@@ -97,6 +97,7 @@ struct InterruptedCalls {
     }
   }
 
+  @inline(never)
   private func place(_ address: UInt64) -> Place {
     let index = Int(truncatingIfNeeded: address ^ address &>> 8) & (InterruptedCalls.capacity &- 1)
     if address != 0, kept.word(index &* 16) == address {

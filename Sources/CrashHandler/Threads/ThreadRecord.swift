@@ -139,7 +139,7 @@ struct ThreadRecord {
   }
 
   /// Stores what the kernel tells of the thread.
-  @_noLocks
+  @inline(never) @_noLocks
   func set(_ line: ThreadLine) {
     setName(line.name)
     fields.isKernelWorker = line.name.text.matches("iou-")

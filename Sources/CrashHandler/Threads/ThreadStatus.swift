@@ -32,7 +32,7 @@ struct ThreadStatus {
   }
 
   /// The stat file's line, in scratch memory; nil if it cannot be read.
-  @_noLocks
+  @inline(never) @_noLocks
   func line(of threadID: Int32) -> ThreadLine? {
     // The path is built where the contents will go: it is not needed once the file is open.
     var path = unsafe TextBuffer(scratch.address, capacity: scratch.size)
@@ -124,7 +124,7 @@ struct ThreadLine {
   /// Copies the name as proc_pid_status(5) writes it: a line feed as `\n`, a backslash as `\\`.
   ///
   /// - Returns: bytes copied, at most `capacity`.
-  @_noLocks
+  @inline(never) @_noLocks
   static func copyName(
     _ name: Bytes, to place: UnsafeMutableRawPointer, capacity: Int
   ) -> Int {

@@ -51,7 +51,7 @@ struct MemoryWriter {
   }
 
   /// Writes one region; returns the bytes that could be read: 0 leaves a region without data.
-  @_noLocks
+  @inline(never) @_noLocks
   func writeReadable(_ address: UInt64, count: Int) -> Int {
     output.startMap(.memoryRegion)
     output.unsigned(.regionAddress, address)
@@ -62,7 +62,7 @@ struct MemoryWriter {
   }
 
   /// Writes one region whose bytes were read already.
-  @_noLocks
+  @inline(never) @_noLocks
   func write(_ address: UInt64, _ bytes: Bytes) {
     output.startMap(.memoryRegion)
     output.unsigned(.regionAddress, address)

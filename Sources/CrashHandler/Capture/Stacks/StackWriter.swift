@@ -141,14 +141,14 @@ struct WrittenStack {
   init() {}
 
   /// The end of the run that holds an address; the address itself if none does.
-  @_noLocks
+  @inline(never) @_noLocks
   func end(around address: UInt64) -> UInt64 {
     if first.contains(address) { return first.end }
     return second.contains(address) ? second.end : address
   }
 
   /// The start of the next run above an address and below a limit; the limit if there is none.
-  @_noLocks
+  @inline(never) @_noLocks
   func start(above address: UInt64, below limit: UInt64) -> UInt64 {
     var result = limit
     if first.count > 0, first.start > address, first.start < result { result = first.start }
