@@ -40,7 +40,7 @@ let package = Package(
       description: """
         Defines pthread_create, which gives every thread an alternate signal stack, so that its \
         stack overflow can be captured. Static executables then need a linker option: see \
-        Docs/Operations.md.
+        Docs/Handler.md.
         """),
     .trait(
       name: "ProcessEnds",

@@ -2,8 +2,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 internal import Stackwalk
 
-// The JSON of `postmortem show --json`: `Docs/ReportSchema.json` is its schema, `Docs/Reports.md` says
-// what each key means. No key is ever left out. Addresses, offsets and registers are strings,
+// The JSON of `postmortem show --json`: `Docs/ReportSchema.json` is its schema,
+// `Docs/ReportFields.md` says what each key means. No key is ever left out. Addresses, offsets and registers are strings,
 // because JSON readers lose bits of numbers above 2^53.
 
 extension CrashReport {

@@ -14,11 +14,13 @@ struct CodeBlock: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { "\(document):\(line)" }
 
-  /// The README, and the articles of all catalogues.
+  /// The README, the documents, and the articles of all catalogues.
   static let documents: [String] = {
     let root = BuiltProducts.packageRoot
     let sources = (try? FileManager.default.subpathsOfDirectory(atPath: root + "/Sources")) ?? []
+    let papers = (try? FileManager.default.contentsOfDirectory(atPath: root + "/Docs")) ?? []
     return ["README.md"]
+      + papers.filter { $0.hasSuffix(".md") }.sorted().map { "Docs/" + $0 }
       + sources.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }.sorted()
       .map { "Sources/" + $0 }
   }()

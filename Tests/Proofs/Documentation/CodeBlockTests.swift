@@ -2,7 +2,7 @@ import CrashTestSupport
 import Foundation
 import Testing
 
-/// The compiler takes every block of Swift in the README and the articles.
+/// The compiler takes every block of Swift in the README, the documents and the articles.
 @Suite("Blocks of code")
 struct CodeBlockTests {
   @Test("Each compiles", arguments: CodeBlock.all)

@@ -320,9 +320,8 @@ struct CrashSummaryTests {
   @Test("The sample in the paper is what is printed")
   func sample() async throws {
     let paper = try String(
-      contentsOfFile: BuiltProducts.packageRoot + "/Docs/Reports.md", encoding: .utf8)
-    let section = try #require(paper.components(separatedBy: "## Crash summary").dropFirst().first)
-    let block = try #require(section.components(separatedBy: "```").dropFirst().first)
+      contentsOfFile: BuiltProducts.packageRoot + "/Docs/CrashSummary.md", encoding: .utf8)
+    let block = try #require(paper.components(separatedBy: "```").dropFirst().first)
     let sample = Self.block(in: block, processID: 4711)
     #expect(sample.count > 12)
     let victim = try await Victim(.asTested)
