@@ -27,6 +27,8 @@ trap finish EXIT
 
 # Starts the server, and waits until it has told its port.
 start() {
+  # The child that opens the log comes later: until then the log is the one of the server before, which listened too.
+  : >"$directory/log"
   "$binaries/Server" "$directory/database" "$port" 2>"$directory/log" &
   server=$!
   until grep -q 'listening on' "$directory/log"; do
@@ -71,4 +73,6 @@ echo "== SIGTERM: status $status; its log:"
 cat "$directory/log"
 
 echo "== the report"
+# The server converts at low priority, and may have been stopped before it was done.
+"$binaries/postmortem" process "$directory/database"
 "$binaries/postmortem" show "$directory/database" | head -n "${LINES_SHOWN:-60}"
