@@ -1,12 +1,30 @@
 internal import Foundation
+internal import Synchronization
 
-/// A new directory that a suite of tests shares, removed with all it holds when the last of them is done.
+/// A new directory that a suite of tests shares, removed with all it holds when the last of them is done,
+/// at the latest when the process ends.
 public final class SharedDirectory: Sendable {
   private let directory: TemporaryDirectory
 
   /// - Parameter inMemory: as `TemporaryDirectory` has it.
   public init(inMemory: Bool = false) throws {
     directory = try TemporaryDirectory(inMemory: inMemory)
+    Self.remaining.withLock { paths in
+      if paths.isEmpty { Self.removeAtExit() }
+      paths.append(directory.path)
+    }
+  }
+
+  /// Directories of this process, removed ones too.
+  private static let remaining = Mutex<[String]>([])
+
+  /// Nothing releases the value of a static constant, which several tests of a suite share.
+  private static func removeAtExit() {
+    atexit {
+      for path in SharedDirectory.remaining.withLock({ $0 }) {
+        try? FileManager.default.removeItem(atPath: path)
+      }
+    }
   }
 
   /// Absolute and without a trailing slash.
