@@ -27,37 +27,37 @@ internal import CSignalSafe
 public struct Annotation<Value: Sendable>: Sendable {
   /// The place in the list; 0 if there was no room.
   private let offset: UInt32
+  /// The place of a number's cell, so that setting it does not read the node; 0 for a text.
+  private let numberOffset: UInt32
 
   /// False if there was no room for it: it can be set, and reports count it as left out.
   public var isKept: Bool { offset != 0 }
 
   private init(name: StaticString, type: AnnotationType, capacity: Int) {
+    let list = ClientMemory.ofProcess.annotations
     offset = unsafe ClientText.withBytes(
       of: name, atMost: AnnotationList.maximumNameCount
     ) { name, count in
-      unsafe ClientMemory.ofProcess.annotations.offset(
+      unsafe list.offset(
         name: name, nameCount: count, type: type.rawValue,
         capacity: min(max(capacity, 1), AnnotationList.maximumCapacity))
     }
+    numberOffset = type == .text ? 0 : list.numberOffset(offset)
   }
 
   /// Takes the value away: reports do not show it any more.
   public func clear() {
-    cell?.clear()
+    number?.clear()
+    text?.clear()
   }
 
-  private var cell: ValueCell? {
-    ClientMemory.ofProcess.annotations.node(offset)?.cell
+  private var number: NumberCell? {
+    ClientMemory.ofProcess.annotations.number(numberOffset)
   }
 
-  private func set(bytes: UnsafeRawPointer?, count: Int) {
-    _ = unsafe cell?.set(
-      key: nil, keyCount: 0, value: bytes, valueCount: count, replacing: nil)
-  }
-
-  private func set(word: UInt64) {
-    var word = word.littleEndian
-    unsafe set(bytes: &word, count: 8)
+  /// Nil for a number too.
+  private var text: ValueCell? {
+    numberOffset == 0 ? ClientMemory.ofProcess.annotations.node(offset)?.text : nil
   }
 }
 
@@ -73,9 +73,9 @@ extension Annotation where Value == String {
   }
 
   public func set(_ value: String) {
-    guard let cell else { return }
-    unsafe ClientText.withBytes(of: value, atMost: cell.capacity) { bytes, count in
-      unsafe set(bytes: bytes, count: count)
+    guard let text else { return }
+    unsafe ClientText.withBytes(of: value, atMost: text.capacity) { bytes, count in
+      _ = unsafe text.set(key: nil, keyCount: 0, value: bytes, valueCount: count, replacing: nil)
     }
   }
 }
@@ -86,7 +86,7 @@ extension Annotation where Value == Int {
     self.init(name: name, type: .signed, capacity: 8)
   }
 
-  public func set(_ value: Int) { set(word: UInt64(bitPattern: Int64(value))) }
+  public func set(_ value: Int) { number?.set(UInt64(bitPattern: Int64(value))) }
 }
 
 extension Annotation where Value == UInt {
@@ -95,7 +95,7 @@ extension Annotation where Value == UInt {
     self.init(name: name, type: .unsigned, capacity: 8)
   }
 
-  public func set(_ value: UInt) { set(word: UInt64(value)) }
+  public func set(_ value: UInt) { number?.set(UInt64(value)) }
 }
 
 extension Annotation where Value == Double {
@@ -104,7 +104,7 @@ extension Annotation where Value == Double {
     self.init(name: name, type: .double, capacity: 8)
   }
 
-  public func set(_ value: Double) { set(word: value.bitPattern) }
+  public func set(_ value: Double) { number?.set(value.bitPattern) }
 }
 
 extension Annotation where Value == Bool {
@@ -113,7 +113,7 @@ extension Annotation where Value == Bool {
     self.init(name: name, type: .bool, capacity: 8)
   }
 
-  public func set(_ value: Bool) { set(word: value ? 1 : 0) }
+  public func set(_ value: Bool) { number?.set(value ? 1 : 0) }
 }
 
 /// The type of an annotation's bytes, as the dump's `annotationType` numbers it.

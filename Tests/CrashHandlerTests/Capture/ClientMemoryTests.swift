@@ -192,7 +192,7 @@ import Testing
     let first = offset(list, "first", 10)
     #expect(first != 0 && offset(list, "first", 10) == first)
     #expect(offset(list, "first", 11) != first && offset(list, "first", type: 2, 10) != first)
-    try #require(list.node(first)).cell.set([1, 2, 3])
+    try #require(list.node(first)).text.set([1, 2, 3])
     // Large ones until the room ends, then small ones until the number does.
     var large = 0
     while offset(list, "large \(large)", AnnotationList.maximumCapacity) != 0 { large += 1 }
@@ -203,8 +203,61 @@ import Testing
     #expect(names(list).count == large + small + 3)
     #expect(Set(names(list)).count == large + small + 1)
     #expect(offset(list, "first", 10) == first && list.omittedCount == 2)
-    #expect(list.node(first)?.cell.value()?.bytes == [1, 2, 3])
+    #expect(list.node(first)?.text.value()?.bytes == [1, 2, 3])
     #expect(offset(list, String(repeating: "n", count: 256), 8) == 0)
+  }
+
+  /// The number of an annotation as the capture reads it; nil where there is none.
+  private func number(_ list: AnnotationList, _ offset: UInt32) -> UInt64? {
+    var place: UInt64 = 0
+    guard let reading = list.node(offset).map({ unsafe $0.read(into: &place) }),
+      reading.kind == .value
+    else { return nil }
+    #expect(reading.count == 8 && reading.keyCount == 0 && reading.stateCode == 0)
+    return UInt64(littleEndian: place)
+  }
+
+  @Test func aNumberIsSetAndCleared() throws {
+    let block = ClientBlock(Self.size)
+    let list = block.memory.annotations
+    let places = (0..<3).map { offset(list, String(repeating: "n", count: $0 + 7), type: 2, 8) }
+    #expect(!places.contains(0) && number(list, places[0]) == nil)
+    let cells = try places.map { try #require(list.number(list.numberOffset($0))) }
+    for (index, cell) in cells.enumerated() { cell.set(.max - UInt64(index)) }
+    #expect(places.map { number(list, $0) } == [.max, .max - 1, .max - 2])
+    cells[1].clear()
+    #expect(places.map { number(list, $0) } == [.max, nil, .max - 2])
+    cells[1].set(0)
+    #expect(number(list, places[1]) == 0)
+    // Names and nodes are as they were; what found no room has no cell.
+    #expect(names(list).map(\.count) == [9, 8, 7])
+    #expect(list.numberOffset(0) == 0 && list.number(0) == nil)
+    #expect(list.number(.max) == nil)
+  }
+
+  @Test func manyThreadsSetOneNumber() throws {
+    let block = ClientBlock(Self.size)
+    let list = block.memory.annotations
+    let place = offset(list, "number", type: 3, 8)
+    // Both halves of each number are the same: a torn one would show.
+    let threads = (1...4).map { thread in
+      TestThread {
+        let list = block.memory.annotations
+        guard let cell = list.number(list.numberOffset(place)) else { return }
+        for value in 0..<20_000 {
+          let half = UInt64(thread * 100_000 + value)
+          cell.set(half << 32 | half)
+          if value % 50 == 0 { cell.clear() }
+        }
+        cell.set(1 << 32 | 1)
+      }
+    }
+    var wrong = 0
+    for _ in 0..<20_000 {
+      if let value = number(list, place), value >> 32 != value & 0xFFFF_FFFF { wrong += 1 }
+    }
+    for thread in threads { thread.join() }
+    #expect(wrong == 0 && number(list, place) == 1 << 32 | 1)
   }
 
   @Test func threadsThatMakeTheSameAnnotationsShareThem() {

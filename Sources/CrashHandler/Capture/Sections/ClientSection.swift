@@ -46,7 +46,7 @@ struct ClientSection {
     var next = list.first
     var index = 0
     while index < AnnotationList.maximumCount, let node = list.node(next) {
-      let reading = unsafe node.cell.read(into: scratch.address)
+      let reading = unsafe node.read(into: scratch.address)
       next = node.next
       index &+= 1
       guard reading.kind != .empty else { continue }

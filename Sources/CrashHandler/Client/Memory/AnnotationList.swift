@@ -3,8 +3,8 @@ internal import CSignalSafe
 /// The program's annotations: a list that only grows, in memory that is handed out once.
 ///
 /// A node: offset of the next one (4), type (4), bytes of the name (4), capacity (4), the name,
-/// and its `ValueCell` from the next multiple of 8 on. A node is whole before a compare-and-swap
-/// of the list's head makes it known.
+/// and from the next multiple of 8 on the `ValueCell` of a text or the `NumberCell` of any other type.
+/// A node is whole before a compare-and-swap of the list's head makes it known.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Source: Crashpad
 /// `client/annotation_list.h`.
@@ -54,6 +54,22 @@ struct AnnotationList {
     return node
   }
 
+  /// The place of the cell of an annotation that is a number; 0 for the annotation 0.
+  @_noLocks
+  func numberOffset(_ offset: UInt32) -> UInt32 {
+    guard let node = node(offset) else { return 0 }
+    return offset
+      &+ UInt32(truncatingIfNeeded: AnnotationNode.cellOffset(nameCount: node.nameCount))
+  }
+
+  /// The number of an annotation by its `numberOffset`; nil for 0, where the annotation found no room.
+  @_noLocks
+  func number(_ offset: UInt32) -> NumberCell? {
+    let start = Int(offset)
+    guard start >= 8, start <= byteCount &- NumberCell.byteCount else { return nil }
+    return unsafe NumberCell(base + start)
+  }
+
   /// The annotation of a name, type and capacity; made if there is none.
   ///
   /// - Returns: 0 if there is no room for it, which is counted.
@@ -96,7 +112,8 @@ struct AnnotationList {
     guard nameCount <= AnnotationList.maximumNameCount,
       capacity <= AnnotationList.maximumCapacity
     else { return 0 }
-    let size = AnnotationNode.byteCount(nameCount: nameCount, capacity: capacity)
+    let size = AnnotationNode.byteCount(
+      nameCount: nameCount, cellByteCount: AnnotationNode.cellByteCount(type, capacity: capacity))
     while true {
       let old = used.value
       // Offset 0 is none.
@@ -123,10 +140,21 @@ struct AnnotationNode {
     unsafe self.base = base
   }
 
+  /// The type of a text, as `AnnotationType` has it.
+  private static var textType: UInt32 { 1 }
+
   @_noLocks
-  static func byteCount(nameCount: Int, capacity: Int) -> Int {
-    16 &+ (nameCount &+ 7) & ~7 &+ ValueCell.byteCount(capacity: capacity)
+  static func byteCount(nameCount: Int, cellByteCount: Int) -> Int {
+    cellOffset(nameCount: nameCount) &+ cellByteCount
   }
+
+  @_noLocks
+  static func cellByteCount(_ type: UInt32, capacity: Int) -> Int {
+    type == textType ? ValueCell.byteCount(capacity: capacity) : NumberCell.byteCount
+  }
+
+  @_noLocks
+  static func cellOffset(nameCount: Int) -> Int { 16 &+ (nameCount &+ 7) & ~7 }
 
   var next: UInt32 { @_noLocks get { field(0) } }
   var type: UInt32 { @_noLocks get { field(4) } }
@@ -135,13 +163,29 @@ struct AnnotationNode {
   var name: UnsafeRawPointer { @_noLocks get { unsafe UnsafeRawPointer(base + 16) } }
 
   var byteCount: Int {
-    @_noLocks get { AnnotationNode.byteCount(nameCount: nameCount, capacity: capacity) }
+    @_noLocks get {
+      AnnotationNode.byteCount(
+        nameCount: nameCount,
+        cellByteCount: AnnotationNode.cellByteCount(type, capacity: capacity))
+    }
   }
 
-  var cell: ValueCell {
-    @_noLocks get {
-      unsafe ValueCell(base + (16 &+ (nameCount &+ 7) & ~7), capacity: capacity)
-    }
+  private var cellBase: UnsafeMutableRawPointer {
+    unsafe base + AnnotationNode.cellOffset(nameCount: nameCount)
+  }
+
+  /// The value of a text.
+  var text: ValueCell {
+    @_noLocks get { unsafe ValueCell(cellBase, capacity: capacity) }
+  }
+
+  /// Copies the value, of any type.
+  ///
+  /// - Parameter place: at least `capacity` bytes, and 8.
+  @_noLocks
+  func read(into place: UnsafeMutableRawPointer) -> CellReading {
+    unsafe type == AnnotationNode.textType
+      ? text.read(into: place) : NumberCell(cellBase).read(into: place)
   }
 
   @_noLocks
@@ -166,5 +210,44 @@ struct AnnotationNode {
 
   private func setField(_ offset: Int, _ value: UInt32) {
     unsafe pm_atomic_store((base + offset).assumingMemoryBound(to: UInt32.self), value)
+  }
+}
+
+/// A number that any thread may replace at any time.
+///
+/// Two words: 1 where there is a number, and the number, which one store replaces whole. Nothing is
+/// read to set it: of many threads that set the same number at once each would wait for the line that
+/// another one has just written, while stores are queued.
+///
+/// RUNS-DURING-CRASH; set by the program. Decision 0023.
+@safe
+struct NumberCell {
+  static var byteCount: Int { @_noLocks get { 16 } }
+
+  private let words: UnsafeMutablePointer<UInt64>
+
+  /// The cell at an address that is a multiple of 8; zeros are a cell without a number.
+  @_noLocks
+  init(_ base: UnsafeMutableRawPointer) {
+    unsafe words = base.assumingMemoryBound(to: UInt64.self)
+  }
+
+  @_noLocks
+  func set(_ number: UInt64) {
+    unsafe pm_atomic_store_64(words + 1, number.littleEndian)
+    unsafe pm_atomic_store_64(words, 1)
+  }
+
+  @_noLocks
+  func clear() {
+    unsafe pm_atomic_store_64(words, 0)
+  }
+
+  /// Copies the number, 8 bytes, little-endian.
+  @_noLocks
+  func read(into place: UnsafeMutableRawPointer) -> CellReading {
+    guard unsafe pm_atomic_load_64(words) == 1 else { return CellReading(.empty) }
+    unsafe place.storeBytes(of: pm_atomic_load_64(words + 1), as: UInt64.self)
+    return CellReading(.value, count: 8)
   }
 }
