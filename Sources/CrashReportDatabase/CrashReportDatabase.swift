@@ -95,7 +95,8 @@ public struct CrashReportDatabase: Sendable {
     _ collect: Collection = { $1(0..<$0) }
   ) throws(CrashReportDatabaseError) -> [StoredReport] {
     let database = try open()
-    var found: [ReportID: StoredReport] = [:]
+    var found: [StoredReport] = []
+    var places: [ReportID: Int] = [:]
     // In the order in which reports move, so that none is missed.
     for state in StoredReport.State.allCases {
       let directory = try database.subdirectory(state)
@@ -107,9 +108,17 @@ public struct CrashReportDatabase: Sendable {
           }
         }
       }
-      for report in reports { found[report.id] = report }
+      places.reserveCapacity(places.count + reports.count)
+      for report in reports {
+        if let place = places.updateValue(found.count, forKey: report.id) {
+          found[place] = report
+          places[report.id] = place
+        } else {
+          found.append(report)
+        }
+      }
     }
-    return Array(found.values)
+    return found
   }
 
   /// One report.

@@ -36,22 +36,20 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
 
   /// The report of a minidump's name; nil for every other name.
   static func id(fileName: String) -> ReportID? {
-    // The suffix first: half of the names are those of metadata.
-    guard fileName.utf8.count == 40, fileName.hasSuffix(".dmp"), let id = id(stem: fileName),
-      Self.fileName(id) == fileName
-    else { return nil }
-    return id
+    id(fileName, suffix: ".dmp")
   }
 
   /// The report of a metadata file's name; nil for every other name.
   static func id(metadataName: String) -> ReportID? {
-    guard let id = id(stem: metadataName), Self.metadataName(id) == metadataName else {
-      return nil
-    }
-    return id
+    id(metadataName, suffix: ".meta")
   }
 
-  private static func id(stem name: String) -> ReportID? { ReportID(String(name.prefix(36))) }
+  /// Takes IDs as they are written alone, in lower case.
+  private static func id(_ name: String, suffix: String) -> ReportID? {
+    let isWritten = name.utf8.count == 36 + suffix.utf8.count && name.hasSuffix(suffix)
+    guard isWritten, !name.utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return nil }
+    return ReportID(String(name.prefix(36)))
+  }
 }
 
 /// The state of a report's upload, from its metadata.

@@ -48,6 +48,14 @@ public struct ReportID: Hashable, Sendable, LosslessStringConvertible, Comparabl
     low = word(bytes.dropFirst(8))
   }
 
+  /// Takes 16 bytes at an offset, without the means of any collection; nil if they are not all there.
+  package init?(_ bytes: ArraySlice<UInt8>, at offset: Int) {
+    guard let high = bytes.littleEndian(at: offset, as: UInt64.self),
+      let low = bytes.littleEndian(at: offset + 8, as: UInt64.self)
+    else { return nil }
+    (self.high, self.low) = (high.byteSwapped, low.byteSwapped)
+  }
+
   /// Reads the usual form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, in either case; nil for anything
   /// else.
   public init?(_ description: String) {

@@ -34,8 +34,12 @@ struct ListedReport {
     let directory = try database.open()
     let index = symbolDirectories.isEmpty ? ReportIndex(in: directory) : nil
     let stored = try database.unorderedReports(collectConcurrently)
+    let isWorn = index?.isWorn(reports: stored.count) ?? false
     var reports = collectConcurrently(stored.count) { piece in
-      stored[piece].map { ListedReport(stored: $0, facts: index?.facts(of: $0)) }
+      // Details are for an index that is written anew.
+      stored[piece].map {
+        ListedReport(stored: $0, facts: index?.facts(of: $0, withDetails: isWorn))
+      }
     }
     let missing = reports.indices.filter { position in
       let report = reports[position]
@@ -43,17 +47,17 @@ struct ListedReport {
       guard report.stored.state != .new else { return false }
       return report.facts.map { needsNames && !$0.isNamed } ?? true
     }
-    let isWorn = index?.isWorn(reports: reports.count) ?? false
     let failures = read(missing, of: &reports, symbolDirectories) { batch in
       if index != nil, !isWorn { ReportIndex.append(batch, in: directory) }
     }
     if isWorn {
       ReportIndex.rewrite(reports.compactMap(\.record), in: directory)
     }
-    // Keys are sorted, not reports, which take long to move.
-    let order = reports.enumerated().map { ($1.time.nanoseconds, $1.stored.id, $0) }
+    // Keys are sorted, not reports, which take long to copy.
+    let order = reports.indices.map { (reports[$0].time.nanoseconds, reports[$0].stored.id, $0) }
       .sorted { ($0.0, $0.1) < ($1.0, $1.1) }
-    return (order.map { reports[$0.2] }, failures)
+    reports.permute(order.map(\.2))
+    return (reports, failures)
   }
 
   private typealias Record = (key: ReportIndex.Key, facts: ReportFacts)
@@ -90,6 +94,22 @@ struct ListedReport {
   }
 }
 
+extension Array {
+  /// Moves elements, without a copy of any.
+  ///
+  /// - Parameter sources: for each place the index of the element that belongs there; each index once.
+  mutating func permute(_ sources: [Int]) {
+    var sources = sources
+    for place in indices {
+      var source = sources[place]
+      // What stood there was exchanged for the element of that place.
+      while source < place { source = sources[source] }
+      sources[place] = source
+      if source != place { swapAt(place, source) }
+    }
+  }
+}
+
 extension ListedReport {
   /// The program's reason for a dump without a crash, cut to what a line has room for.
   private var reason: String? {
@@ -97,8 +117,14 @@ extension ListedReport {
     return facts.message.map { $0.count > 80 ? $0.prefix(79) + "…" : $0 }
   }
 
-  /// The columns of a list behind ID and state, for people.
-  var text: String {
+  /// The line of a list, for people.
+  func line(isUploading: Bool) -> String {
+    let upload = UploadEntry(stored, isUploading: isUploading)
+    return "\(stored.id)  \(stored.state.rawValue.padded(to: 9))  \(text)\(upload.text)\n"
+  }
+
+  /// The columns behind ID and state.
+  private var text: String {
     let signal = (facts?.signal ?? "-").padded(to: 8)
     let program = [facts?.program, facts?.version].compactMap(\.self).joined(separator: " ")
     let cause = facts?.end.map { "end: \($0)" } ?? facts?.cause ?? reason

@@ -61,6 +61,38 @@ import Testing
     #expect(try index().facts(of: report) == Self.facts(7))
   }
 
+  /// More records than one read of the file has, of sizes that put the ends of reads anywhere.
+  @Test func recordsLieAcrossReads() throws {
+    let report = try addReport()
+    let keys = (0..<900).map { _ in ReportIndex.Key(ReportID(), status: Self.status(of: report)) }
+    let facts = keys.indices.map { number in
+      var facts = Self.facts(number)
+      facts.message = String(repeating: "m", count: number)
+      return facts
+    }
+    ReportIndex.append(Array(zip(keys, facts)), in: try database.open())
+    #expect(try #require(directory.bytes(ReportIndex.fileName)).count > 2 * 256 << 10)
+    let index = try index()
+    #expect(!index.isWorn(reports: 900))
+    #expect(keys.map { index.facts(of: $0) } == facts)
+  }
+
+  private static func status(of report: StoredReport) -> FileStatus {
+    var status = stat()
+    _ = unsafe stat(report.path, &status)
+    return FileStatus(status)
+  }
+
+  @Test func detailsAreLeftOutWhereNobodyWantsThem() throws {
+    let report = try addReport()
+    var facts = Self.facts(4)
+    facts.details = ReportDetails()
+    ReportIndex.append([(ReportIndex.Key(of: report), facts)], in: try database.open())
+    let index = try index()
+    #expect(index.facts(of: report) == facts)
+    #expect(index.facts(of: report, withDetails: false) == Self.facts(4))
+  }
+
   @Test func aLongTextIsCut() throws {
     let report = try addReport()
     var facts = Self.facts(1)

@@ -66,7 +66,7 @@ package struct ReportFacts: Sendable, Equatable, Codable {
   }
 
   /// Reads what `append` wrote; nil if it is not wholly there.
-  package init?(reading bytes: ArraySlice<UInt8>) {
+  package init?(reading bytes: ArraySlice<UInt8>, withDetails: Bool = true) {
     guard let time = bytes.littleEndian(at: 0, as: Int64.self),
       let flags = bytes.littleEndian(at: 8, as: UInt8.self)
     else { return nil }
@@ -81,6 +81,6 @@ package struct ReportFacts: Sendable, Equatable, Codable {
       self[keyPath: path] = String(decoding: rest.prefix(Int(size)), as: UTF8.self)
       rest = rest.dropFirst(Int(size))
     }
-    if !rest.isEmpty { detailBytes = Array(rest) }
+    if withDetails, !rest.isEmpty { detailBytes = Array(rest) }
   }
 }

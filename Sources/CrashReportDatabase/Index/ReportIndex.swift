@@ -63,7 +63,8 @@ package final class ReportIndex: Sendable {
     }
     // Records that are appended meanwhile may not be whole.
     var offset: Int64 = 0
-    while offset < size, let place = Self.place(at: offset, of: file) {
+    var piece = FilePiece()
+    while offset < size, let place = Self.place(at: offset, of: file, &piece) {
       places.append(place)
       offset = place.offset.clampedAdding(Int64(place.size))
     }
@@ -74,24 +75,50 @@ package final class ReportIndex: Sendable {
   }
 
   /// The facts of a report; nil where they are to be read from its minidump.
-  package func facts(of report: StoredReport) -> ReportFacts? { facts(of: Key(of: report)) }
+  ///
+  /// - Parameter withDetails: false leaves `details` out, which are most of a record.
+  package func facts(of report: StoredReport, withDetails: Bool = true) -> ReportFacts? {
+    facts(of: Key(of: report), withDetails: withDetails)
+  }
 
   /// The same by a minidump's ID and status.
-  package func facts(of key: Key) -> ReportFacts? {
+  package func facts(of key: Key, withDetails: Bool = true) -> ReportFacts? {
     guard let place = place(of: key.id), let bytes = bytes(at: place),
       bytes.littleEndian(at: 16, as: Int64.self) == key.size,
       bytes.littleEndian(at: 24, as: Int64.self) == key.modificationTime
     else { return nil }
-    return ReportFacts(reading: bytes.dropFirst(Self.keySize))
+    return ReportFacts(reading: bytes.dropFirst(Self.keySize), withDetails: withDetails)
+  }
+
+  /// The part of the file that was read last, so that not each record takes a system call.
+  private struct FilePiece {
+    private var start: Int64 = 0
+    private var bytes: [UInt8] = []
+
+    /// Reads bytes at an offset; nil if they are not all in the file.
+    mutating func bytes(
+      at offset: Int64, count: Int, of file: borrowing OpenFile
+    ) -> ArraySlice<UInt8>? {
+      var position = Int(clamping: offset.clampedSubtracting(start))
+      if position < 0 || position > bytes.count - count {
+        guard let read = try? file.read(at: offset, count: 256 << 10), read.count >= count else {
+          return nil
+        }
+        (start, bytes, position) = (offset, read, 0)
+      }
+      return bytes[position..<position + count]
+    }
   }
 
   /// The place of the record that begins at an offset, by its head and ID; nil if it has none.
-  private static func place(at offset: Int64, of file: borrowing OpenFile) -> Place? {
-    guard let head = try? file.read(at: offset, count: headSize + 16),
+  private static func place(
+    at offset: Int64, of file: borrowing OpenFile, _ piece: inout FilePiece
+  ) -> Place? {
+    guard let head = piece.bytes(at: offset, count: headSize + 16, of: file),
       head.littleEndian(at: 0, as: UInt32.self) == magic,
       let size = head.littleEndian(at: 4, as: UInt32.self).map({ Int($0) }),
       size >= keySize, size <= maximumRecordSize,
-      let id = ReportID(bytes: head.dropFirst(headSize))
+      let id = ReportID(head, at: headSize)
     else { return nil }
     let start = UInt64(clamping: offset.clampedAdding(Int64(headSize)))
     return Place(id: id, bits: start << 16 | UInt64(clamping: size))

@@ -18,18 +18,29 @@ public enum TimeText {
     let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
     let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
     let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
-      + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
-      + ".\(padded(fraction, 9))Z"
+    let fields: [(value: Int, digits: Int, mark: Unicode.Scalar)] = [
+      (year, 4, "-"), (month, 2, "-"), (day, 2, "T"), (second / 3600, 2, ":"),
+      (second / 60 % 60, 2, ":"), (second % 60, 2, "."), (fraction, 9, "Z"),
+    ]
+    // Lists have thousands of times: no text for each field. The years of 64 bits have four digits.
+    return unsafe String(unsafeUninitializedCapacity: 30) { text in
+      var end = 0
+      for (value, digits, mark) in fields {
+        var value = value
+        for place in stride(from: end + digits - 1, through: end, by: -1) {
+          unsafe text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
+          value /= 10
+        }
+        end += digits
+        unsafe text[end] = UInt8(ascii: mark)
+        end += 1
+      }
+      return end
+    }
   }
 
   private static func floored(_ value: Int, by divisor: Int) -> (Int, Int) {
     let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-  }
-
-  private static func padded(_ value: Int, _ digits: Int) -> String {
-    let text = "\(value)"
-    return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
   }
 }

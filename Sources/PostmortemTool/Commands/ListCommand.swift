@@ -158,14 +158,13 @@ enum ListCommand: Subcommand {
       let entries = reports.map { Entry($0, isUploading: $0.stored.id == uploading) }
       return Terminal.print(try JSON.text(of: entries))
     }
-    var output = StandardOutput()
-    for report in reports {
-      let stored = report.stored
-      let state = stored.state.rawValue.padded(to: 9)
-      let upload = UploadEntry(stored, isUploading: stored.id == uploading)
-      output.write("\(stored.id)  \(state)  \(report.text)\(upload.text)\n")
+    let pieces = collectConcurrently(reports.count) { piece in
+      let lines = piece.map {
+        reports[$0].line(isUploading: reports[$0].stored.id == uploading)
+      }
+      return [(start: piece.lowerBound, text: lines.joined())]
     }
-    output.flush()
+    for piece in pieces.sorted(by: { $0.start < $1.start }) { Terminal.print(piece.text) }
   }
 
   private static func printWaiting(_ count: Int?, _ path: String, _ arguments: Arguments) {
