@@ -28,12 +28,17 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
       #if DEBUG
         nil
       #else
-        BuildVariant("debug", "debug")
+        BuildVariant("debug", "debug", [])
       #endif
-    case .release: BuildVariant("release", "release")
-    case .staticDebug: BuildVariant("static-debug", "debug", "--static-swift-stdlib")
-    case .staticRelease: BuildVariant("static-release", "release", "--static-swift-stdlib")
+    case .release: BuildVariant("release", "release", Self.optionsOfCI)
+    case .staticDebug: BuildVariant("static-debug", "debug", ["--static-swift-stdlib"])
+    case .staticRelease: BuildVariant("static-release", "release", ["--static-swift-stdlib"])
     }
+  }
+
+  /// The options with which `.ci/run` has built the release variant; others would build it again.
+  private static var optionsOfCI: [String] {
+    ProcessInfo.processInfo.environment["CI"] == "true" ? ["-Xswiftc", "-warnings-as-errors"] : []
   }
 }
 
@@ -47,7 +52,7 @@ public enum Sanitizer: String, Sendable, CaseIterable, CustomTestStringConvertib
   public var testDescription: String { name }
 
   var variant: BuildVariant {
-    BuildVariant("sanitized-" + rawValue, "debug", "--sanitize", rawValue)
+    BuildVariant("sanitized-" + rawValue, "debug", ["--sanitize", rawValue])
   }
 }
 
@@ -57,7 +62,7 @@ struct BuildVariant: Sendable {
   let configuration: String
   let arguments: [String]
 
-  init(_ directory: String, _ configuration: String, _ arguments: String...) {
+  init(_ directory: String, _ configuration: String, _ arguments: [String]) {
     self.directory = directory
     self.configuration = configuration
     self.arguments = arguments
@@ -99,8 +104,11 @@ public actor BuiltProducts {
       "ExtremeDumps",
       // The compiler takes the last option alone, and the package manager puts two of its own in any order.
       BuildVariant(
-        "fuzzing", "release", "--sanitize", "fuzzer", "-Xswiftc", "-sanitize=fuzzer,address",
-        "-Xcc", "-fsanitize=fuzzer-no-link,address", "-Xswiftc", "-DFUZZING"))
+        "fuzzing", "release",
+        [
+          "--sanitize", "fuzzer", "-Xswiftc", "-sanitize=fuzzer,address", "-Xcc",
+          "-fsanitize=fuzzer-no-link,address", "-Xswiftc", "-DFUZZING",
+        ]))
   }
 
   private func executable(_ product: String, _ variant: BuildVariant) async throws -> String {

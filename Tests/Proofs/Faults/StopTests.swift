@@ -31,19 +31,43 @@ struct StopTests {
     #expect(wakes <= 2)
   }
 
-  @Test("Threads are listed again once all known ones stand still")
-  func secondListing() async throws {
-    let run = try await InjectedRun(Self.crowd(64), .none)
+  /// The calls that list the threads of a crowd, or descriptors, by their places among all calls.
+  private static func listings(_ run: InjectedRun) -> [Int] {
+    run.report.calls.indices.filter {
+      run.report.calls[$0].role == .crashing && run.report.calls[$0].number == listing
+    }
+  }
+
+  /// The places of the calls with which threads stop.
+  private static func stops(_ run: InjectedRun) throws -> [Int] {
     let calls = run.report.calls
     // The first call of each thread that stops is the first of the handler's.
     let number = try #require(calls.first { $0.role == .other }).number
-    let stops = calls.indices.filter { calls[$0].role == .other && calls[$0].number == number }
+    return calls.indices.filter { calls[$0].role == .other && calls[$0].number == number }
+  }
+
+  @Test("Threads that all stand still are counted, and not listed again")
+  func oneListing() async throws {
+    let alone = try await InjectedRun(Self.crowd(0), .none)
+    let run = try await InjectedRun(Self.crowd(64), .none)
+    #expect(Self.listings(run).count == Self.listings(alone).count)
+    let stops = try Self.stops(run)
     try #require(stops.count >= 64)
-    let listings = calls.indices.filter {
-      calls[$0].role == .crashing && calls[$0].number == Self.listing
-    }
+    let after = run.report.calls[stops[63]...].filter { $0.role == .crashing }
+    // The wait ends, then the count.
+    #expect(after.prefix(3).contains { SystemCallNames.name($0.number) == "fstat" })
+  }
+
+  @Test("Threads are listed again once all that can stand still do, where one does not")
+  func secondListing() async throws {
+    let alone = try await InjectedRun(Self.crowd(0), .none)
+    let run = try await InjectedRun(Self.crowd(64, "deaf-threads"), .none)
+    let listings = Self.listings(run)
     // Each takes two calls: the entries, and none.
+    #expect(listings.count == Self.listings(alone).count + 2)
     let second = try #require(listings.dropFirst(2).first)
+    let stops = try Self.stops(run)
+    try #require(stops.count >= 64)
     #expect(stops[63] < second)
   }
 
