@@ -60,12 +60,7 @@ public struct Stackwalker {
     var recursion = RecursionFinder()
     var callee: AsyncCallee?
     trace.end = walk(thread) { state in
-      callee?.finish(at: state)
-      if runsTask, callee == nil, let address = state.lookupAddress,
-        process.asyncFunction(address) != nil
-      {
-        callee = AsyncCallee(state: state)
-      }
+      if runsTask { follow(&callee, state) }
       recursion.add(
         function: process.functionIdentity(state), stackPointer: state.registers.stackPointer ?? 0,
         isBehindGap: state.trust == .afterGap)
@@ -110,12 +105,7 @@ public struct Stackwalker {
     var stored = StoredStack(end: 0)
     var callee: AsyncCallee?
     let end = walk(thread) { state in
-      callee?.finish(at: state)
-      if runsTask, callee == nil, let address = state.lookupAddress,
-        process.asyncFunction(address) != nil
-      {
-        callee = AsyncCallee(state: state)
-      }
+      if runsTask { follow(&callee, state) }
       stored.frames.append(storedFrame(state))
       return stored.frames.count < StoredStack.limit
     }
@@ -144,6 +134,15 @@ public struct Stackwalker {
       guard !isFinished else { return }
       end = caller.registers.stackPointer
       isFinished = true
+    }
+  }
+
+  /// Notes the innermost asynchronous function, and where its frame ends.
+  private func follow(_ callee: inout AsyncCallee?, _ state: UnwindState) {
+    if callee != nil {
+      callee?.finish(at: state)
+    } else if let address = state.lookupAddress, process.asyncFunction(address) != nil {
+      callee = AsyncCallee(state: state)
     }
   }
 

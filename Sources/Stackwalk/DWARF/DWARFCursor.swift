@@ -50,6 +50,23 @@ struct DWARFCursor {
     return bytes.littleEndian(at: position, width: width)
   }
 
+  /// Reads the operand of DW_OP_const1u to DW_OP_consts, sign-extended to 64 bits.
+  ///
+  /// - Parameter operation: an odd one is signed.
+  mutating func readConstant(_ operation: UInt8) -> UInt64? {
+    switch operation {
+    case 0x08: readUnsigned(width: 1)
+    case 0x09: read(Int8.self).map { UInt64(bitPattern: Int64($0)) }
+    case 0x0A: readUnsigned(width: 2)
+    case 0x0B: read(Int16.self).map { UInt64(bitPattern: Int64($0)) }
+    case 0x0C: readUnsigned(width: 4)
+    case 0x0D: read(Int32.self).map { UInt64(bitPattern: Int64($0)) }
+    case 0x0E, 0x0F: readUnsigned(width: 8)
+    case 0x10: readULEB()
+    default: readSLEB().map { UInt64(bitPattern: $0) }
+    }
+  }
+
   /// Reads an unsigned LEB128 with any padding; nil for a value of more than 64 bits.
   mutating func readULEB() -> UInt64? {
     var value: UInt64 = 0

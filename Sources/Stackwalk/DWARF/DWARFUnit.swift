@@ -15,7 +15,7 @@ final class DWARFUnit {
   // Of the first entry.
   var lineOffset: UInt64?
   var stringOffsetsBase: UInt64
-  var addressBase: UInt64 = 8
+  var addressBase: UInt64
   var rangeListsBase: UInt64
   var low: DWARFValue?
   var high: DWARFValue?
@@ -49,11 +49,8 @@ final class DWARFUnit {
     headerSize = (offsetSize == 8 ? 12 : 4) + cursor.offset - start
     format = DWARFValue.Format(version: version, offsetSize: offsetSize, addressSize: addressSize)
     // By default the first table of a section, behind its header.
-    stringOffsetsBase = offsetSize == 8 ? 16 : 8
-    rangeListsBase = offsetSize == 8 ? 20 : 12
-    if version < 5 {
-      (stringOffsetsBase, addressBase, rangeListsBase) = (0, 0, 0)
-    }
+    (stringOffsetsBase, addressBase, rangeListsBase) =
+      version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 8, 20) : (8, 8, 12)
   }
 
   /// Reads the first entry.
@@ -116,9 +113,7 @@ struct DWARFUnitIndex {
       let lies = ranges.ranges(low: unit.low, high: unit.high, list: unit.ranges, in: unit)
       if lies.isEmpty { bare[unit.offset] = units.count - 1 }
       guard limit.take(lies.count * AddressMap<Int>.entryCost) else { break }
-      for range in lies {
-        found.append(.init(range: range, payload: units.count - 1))
-      }
+      for range in lies { found.append(.init(range: range, payload: units.count - 1)) }
     }
     Self.addRanges(of: bare, from: ranges, to: &found)
     code = AddressMap(found)

@@ -42,17 +42,14 @@ final class DebugSection {
   init?(_ name: String, of image: ELFImage, _ limit: WorkLimit = WorkLimit()) {
     self.image = image
     self.limit = limit
-    if let section = image.elf.section(named: name) {
-      compression = section.flags & Self.compressedFlag != 0 ? .header : .none
-      offset = section.fileOffset
-      storedSize = section.size
-    } else if let section = image.elf.section(named: ".z" + name.dropFirst()) {
-      compression = .zdebug
-      offset = section.fileOffset
-      storedSize = section.size
-    } else {
+    let modern = image.elf.section(named: name)
+    guard let section = modern ?? image.elf.section(named: ".z" + name.dropFirst()) else {
       return nil
     }
+    compression =
+      modern == nil ? .zdebug : section.flags & Self.compressedFlag != 0 ? .header : .none
+    offset = section.fileOffset
+    storedSize = section.size
   }
 
   /// Nil for a section that can be read, or was not needed.

@@ -66,11 +66,11 @@ import Testing
   }
 
   @Test func pointers() {
-    let bases = PointerEncoding.Bases(section: 0x1000, data: 0x2000, function: 0x3000)
     func read(_ encoding: UInt8, _ bytes: [UInt8]) -> UInt64? {
       var cursor = DWARFCursor([0, 0] + bytes)
       _ = cursor.skip(2)
-      return cursor.readPointer(PointerEncoding(rawValue: encoding), bases: bases)
+      return cursor.readPointer(
+        PointerEncoding(rawValue: encoding), section: 0x1000, data: 0x2000, function: 0x3000)
     }
     #expect(read(0x00, [1, 2, 0, 0, 0, 0, 0, 0]) == 0x201)
     // pcrel|sdata4 counts from where the pointer lies, datarel|sdata4 from the header.
