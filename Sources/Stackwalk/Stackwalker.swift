@@ -165,19 +165,20 @@ public struct Stackwalker {
   private func asyncCalls(
     _ chain: AsyncContexts.Chain, of callee: AsyncCallee, head: Int, tail: Int
   ) -> AsyncCalls {
+    func frames(_ addresses: ArraySlice<Address>) -> [StackFrame] {
+      addresses.flatMap {
+        symbolicated(StackFrame(address: $0, isReturnAddress: false, trust: .asyncContext))
+      }
+    }
     var calls = AsyncCalls()
     calls.calleeIndex = callee.index
     calls.isCut = chain.isCut
-    var addresses = chain.addresses
-    if addresses.count > head + tail {
-      calls.omittedCount = addresses.count - head - tail
-      addresses = addresses[..<head] + addresses.suffix(tail)
+    calls.frames = frames(chain.addresses.prefix(head))
+    let rest = chain.addresses.dropFirst(head)
+    if rest.count > tail {
+      (calls.omittedCount, calls.omittedAfter) = (rest.count - tail, calls.frames.count)
     }
-    for (position, address) in addresses.enumerated() {
-      if position == head, calls.omittedCount > 0 { calls.omittedAfter = calls.frames.count }
-      calls.frames += symbolicated(
-        StackFrame(address: address, isReturnAddress: false, trust: .asyncContext))
-    }
+    calls.frames += frames(rest.suffix(tail))
     return calls
   }
 
