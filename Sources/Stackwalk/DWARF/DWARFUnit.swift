@@ -95,7 +95,7 @@ struct DWARFUnitIndex {
     var offset: UInt64 = 0
     var found: [AddressMap<Int>.Entry] = []
     var bare: [UInt64: Int] = [:]
-    while units.count < Self.maximumCount, !limit.isReached,
+    while units.count < Self.maximumCount, limit.spend(64),
       let start = info.prefix(at: offset, count: 512)
     {
       var cursor = DWARFReader(start)
@@ -106,7 +106,7 @@ struct DWARFUnitIndex {
       guard
         let unit = DWARFUnit(at: offset, end: end, header: &cursor, offsetSize: offsetSize)
       else { continue }
-      guard limit.spend(64), limit.take(Self.unitCost) else { break }
+      guard limit.take(Self.unitCost) else { break }
       units.append(unit)
       Self.readRoot(of: unit, start, info, abbreviations)
       unit.baseAddress = ranges.address(unit.low, in: unit) ?? 0
@@ -146,7 +146,7 @@ struct DWARFUnitIndex {
   ) {
     guard !units.isEmpty, let section = ranges.sections.addressRanges else { return }
     var offset: UInt64 = 0
-    while let start = section.prefix(at: offset, count: 12) {
+    while ranges.limit.spend(16), let start = section.prefix(at: offset, count: 12) {
       var cursor = DWARFReader(start)
       guard let (length, offsetSize) = cursor.initialLength(), length <= 64 << 20,
         let bytes = section.bytes(

@@ -208,6 +208,8 @@ final class DWARFAbbreviations {
 
   /// A larger table is not read to its end.
   private static let maximumSize = 1 << 20
+  /// More attributes of one entry are damage: those without bytes cost work, and the file nothing.
+  private static let maximumAttributes = 128
 
   /// Reads the table at an offset, up to damage; nil where there is none.
   init?(
@@ -250,6 +252,7 @@ final class DWARFAbbreviations {
         let constant = form == DWARFForm.implicitConst ? cursor.sleb() : 0
         if cursor.hasFailed { return false }
         if name == 0, form == 0 { break }
+        guard attributes.count - start < Self.maximumAttributes else { return true }
         attributes.append(Attribute(name: name, form: form, constant: constant))
         let width = DWARFValue.width(of: form, format)
         size = size.flatMap { total in width.map { total + $0 } }
