@@ -106,17 +106,12 @@ struct DWARFCursor {
     return nil
   }
 
-  /// Reads an initial length, which also tells the width of offsets; nil for a reserved value.
-  mutating func readInitialLength() -> (length: UInt64, is64Bit: Bool)? {
+  /// Reads an initial length and the width of offsets, 4 or 8 bytes; nil for a reserved value.
+  mutating func readInitialLength() -> (length: UInt64, offsetSize: Int)? {
     guard let short = read(UInt32.self) else { return nil }
-    if short < 0xFFFF_FFF0 { return (UInt64(short), false) }
+    if short < 0xFFFF_FFF0 { return (UInt64(short), 4) }
     guard short == 0xFFFF_FFFF, let length = read(UInt64.self) else { return nil }
-    return (length, true)
-  }
-
-  /// Reads an offset into a section.
-  mutating func readOffset(is64Bit: Bool) -> UInt64? {
-    readUnsigned(width: is64Bit ? 8 : 4)
+    return (length, 8)
   }
 
   /// Reads the bytes up to a NUL, and the NUL; nil if there is none.
@@ -201,6 +196,6 @@ struct DWARFReader {
 
   /// Reads a unit's initial length and the width of its offsets; nil for a reserved value.
   mutating func initialLength() -> (length: UInt64, offsetSize: Int)? {
-    cursor.readInitialLength().map { ($0.length, $0.is64Bit ? 8 : 4) }
+    cursor.readInitialLength()
   }
 }

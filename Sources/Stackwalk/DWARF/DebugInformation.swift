@@ -262,8 +262,6 @@ struct AddressMap<Payload> {
     self.entries = entries
   }
 
-  var count: Int { entries.count }
-
   /// The memory of an entry in bytes, with what a growing list of them has to spare.
   static var entryCost: Int { 2 * MemoryLayout<Entry>.stride + 8 }
 

@@ -53,7 +53,7 @@ struct CFIEntry {
     }
     guard var bytes = read else { return nil }
     var start = DWARFCursor(bytes)
-    guard let (length, is64Bit) = start.readInitialLength(), length > 0,
+    guard let (length, offsetSize) = start.readInitialLength(), length > 0,
       length <= Self.maximumSize
     else { return nil }
     let end = start.position + Int(clamping: length)
@@ -70,8 +70,8 @@ struct CFIEntry {
       guard let back = body.read(UInt32.self) else { return nil }
       kind = back == 0 ? .cie : .fde(cie: pointerPosition &- UInt64(back))
     case .debugFrame:
-      guard let offset = body.readOffset(is64Bit: is64Bit) else { return nil }
-      let isCIE = offset == (is64Bit ? UInt64.max : UInt64(UInt32.max))
+      guard let offset = body.readUnsigned(width: offsetSize) else { return nil }
+      let isCIE = offset == (offsetSize == 8 ? UInt64.max : UInt64(UInt32.max))
       kind = isCIE ? .cie : .fde(cie: offset)
     }
     self.section = section

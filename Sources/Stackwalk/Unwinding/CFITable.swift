@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The call frame information of one module.
 ///
-/// Keeps indexes only, 16 to 24 bytes a function, made when they are first needed.
+/// Keeps indexes only, 16 to 32 bytes a function, made when they are first needed.
 final class CFITable {
   /// The places of a module's sections, in the file's own numbering.
   struct Places {

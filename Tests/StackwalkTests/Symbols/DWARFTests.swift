@@ -57,10 +57,10 @@ import Testing
   @Test func lengths() {
     var short = DWARFCursor([5, 0, 0, 0])
     let first = short.readInitialLength()
-    #expect(first?.length == 5 && first?.is64Bit == false)
+    #expect(first?.length == 5 && first?.offsetSize == 4)
     var long = DWARFCursor([0xFF, 0xFF, 0xFF, 0xFF, 7, 0, 0, 0, 0, 0, 0, 0])
     let second = long.readInitialLength()
-    #expect(second?.length == 7 && second?.is64Bit == true)
+    #expect(second?.length == 7 && second?.offsetSize == 8)
     var reserved = DWARFCursor([0xF0, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0])
     #expect(reserved.readInitialLength() == nil)
   }
