@@ -58,17 +58,10 @@ struct MemoryPlan {
   private static func chosen(from all: [Piece], threads: [ThreadSnapshot]) -> [Piece] {
     let total = all.reduce(UInt64(0)) { $0 &+ $1.sizeInFile }
     guard all.count > MinidumpFormat.maximumMemoryRegions || total > maximumSize else { return all }
-    var order: [Int] = []
-    for thread in threads {
-      guard let stack = thread.stackAtPointer,
-        let index = Self.index(of: stack.address, in: all)
-      else { continue }
-      order.append(index)
-    }
-    order += all.indices
+    let stacks = threads.compactMap { $0.stackAtPointer.flatMap { index(of: $0.address, in: all) } }
     var selected: Set<Int> = []
     var left = maximumSize
-    for index in order where selected.count < MinidumpFormat.maximumMemoryRegions {
+    for index in stacks + all.indices where selected.count < MinidumpFormat.maximumMemoryRegions {
       let size = all[index].sizeInFile
       guard size <= left, selected.insert(index).inserted else { continue }
       left &-= size

@@ -14,48 +14,18 @@ public struct MinidumpAnnotations: Sendable, Equatable {
   /// The simple annotations; of two of one name the first counts.
   public let annotations: [String: String]
 
-  private static let maximumAnnotations: UInt64 = 4096
-  private static let maximumTextSize: UInt64 = 64 << 10
+  /// Bytes that are copied out of the file at most.
+  private static let maximumSize = 64 << 20
 
   /// Reads them; total on any bytes, in bounded memory.
   ///
-  /// - Parameter read: gives bytes of the file at an offset, fewer where it ends.
   /// - Returns: nil if the file is no minidump; a missing or damaged stream is not an error.
-  package init?(read: (_ offset: Int64, _ count: Int) -> [UInt8]) {
-    guard let directory = MinidumpDirectory(read: read) else { return nil }
-    let stream =
-      directory.places.first { $0.type == .crashpadInfo }
-      .map { read($0.offset, MinidumpFormat.crashpadInfoSize) } ?? []
-    reportID = stream.count >= 20 ? ReportID(guidBytes: stream[4..<20]) : nil
-    clientID = stream.count >= 36 ? ReportID(guidBytes: stream[20..<36]) : nil
-    annotations = stream.count >= 44 ? Self.dictionary(at: stream[36..<44], read) : [:]
-  }
-
-  private static func dictionary(
-    at location: ArraySlice<UInt8>, _ read: (Int64, Int) -> [UInt8]
-  ) -> [String: String] {
-    let bytes = Array(location)
-    guard let rva = bytes[...].littleEndian(at: 4, width: 4), rva != 0,
-      let count = read(Int64(clamping: rva), 4)[...].littleEndian(at: 0, width: 4)
-    else { return [:] }
-    let entries = read(
-      Int64(clamping: rva &+ 4), Int(clamping: min(count, maximumAnnotations)) * 8)[...]
-    var annotations: [String: String] = [:]
-    for place in stride(from: 0, to: entries.count - entries.count % 8, by: 8) {
-      guard let name = text(at: entries.littleEndian(at: place, width: 4), read),
-        let value = text(at: entries.littleEndian(at: place + 4, width: 4), read),
-        annotations[name] == nil
-      else { continue }
-      annotations[name] = value
-    }
-    return annotations
-  }
-
-  private static func text(at rva: UInt64?, _ read: (Int64, Int) -> [UInt8]) -> String? {
-    guard let rva, let size = read(Int64(clamping: rva), 4)[...].littleEndian(at: 0, width: 4),
-      size <= maximumTextSize
-    else { return nil }
-    let bytes = read(Int64(clamping: rva &+ 4), Int(clamping: size))
-    return UInt64(bytes.count) == size ? String(decoding: bytes, as: UTF8.self) : nil
+  package init?(of bytes: DumpBytes) {
+    guard let file = try? MinidumpFile(bytes, copying: Self.maximumSize) else { return nil }
+    var decoder = MinidumpDecoder(file: file)
+    decoder.decodeCrashpadInfo()
+    reportID = decoder.snapshot.reportID
+    clientID = decoder.snapshot.clientID
+    annotations = decoder.snapshot.launchAnnotations
   }
 }

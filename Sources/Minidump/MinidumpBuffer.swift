@@ -24,9 +24,7 @@ struct MinidumpBuffer {
 
   mutating func append(_ address: Address) { append(address.value) }
 
-  mutating func append(_ contents: [UInt8]) {
-    bytes += contents
-  }
+  mutating func append(_ contents: [UInt8]) { bytes += contents }
 
   mutating func append(_ location: MinidumpLocation) {
     append(location.size)
@@ -54,12 +52,28 @@ struct MinidumpBuffer {
     }
   }
 
+  /// The place of what was appended since.
+  func location(from start: UInt32) -> MinidumpLocation {
+    MinidumpLocation(size: rva &- start, rva: start)
+  }
+
   /// Appends a whole stream and says where it is.
   mutating func appendStream(_ contents: [UInt8]) -> MinidumpLocation {
     align(to: 4)
-    let location = MinidumpLocation(size: UInt32(truncatingIfNeeded: contents.count), rva: rva)
+    let start = rva
     append(contents)
-    return location
+    return location(from: start)
+  }
+
+  /// Appends a 32-bit count, then the entries, and says where they are.
+  mutating func appendList<Element>(
+    _ elements: [Element], entry: (inout MinidumpBuffer, Element) -> Void
+  ) -> MinidumpLocation {
+    align(to: 4)
+    let start = rva
+    append(UInt32(truncatingIfNeeded: elements.count))
+    for element in elements { entry(&self, element) }
+    return location(from: start)
   }
 
   /// Appends a MINIDUMP_STRING: bytes without the terminator, UTF-16, terminator.
@@ -75,11 +89,7 @@ struct MinidumpBuffer {
 
   /// Appends Crashpad's MinidumpUTF8String: bytes without the terminator, UTF-8, terminator.
   mutating func appendUTF8String(_ text: String) -> UInt32 {
-    align(to: 4)
-    let start = rva
-    let units = Array(text.utf8)
-    append(UInt32(truncatingIfNeeded: units.count))
-    append(units)
+    let start = appendByteArray(Array(text.utf8))
     append(UInt8(0))
     return start
   }

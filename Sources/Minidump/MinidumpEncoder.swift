@@ -88,7 +88,7 @@ struct MinidumpEncoder {
       streams.append((.linuxDsoDebug, { $0.encodeLinkMap(map) }))
     }
     if let document = snapshot.encoded() {
-      streams.append((.postmortemDump, { $0.encodePostmortemDump(document) }))
+      streams.append((.postmortemDump, { $0.buffer.appendStream(document) }))
     }
     if !snapshot.mappings.isEmpty {
       streams.append((.memoryInfoList, { $0.encodeMemoryInfoList() }))

@@ -20,9 +20,12 @@ struct MinidumpFile {
   /// and again.
   private var copyBudget: Int
 
-  init(_ bytes: DumpBytes) throws(MinidumpError) {
+  /// Reads header and directory.
+  ///
+  /// - Parameter limit: bytes that may be copied out of the file, if these are fewer.
+  init(_ bytes: DumpBytes, copying limit: Int = .max) throws(MinidumpError) {
     self.bytes = bytes
-    copyBudget = 4 * bytes.count + 1 << 20
+    copyBudget = min(limit, 4 * bytes.count + 1 << 20)
     let header = bytes.slice(0..<min(bytes.count, MinidumpFormat.headerSize)) ?? []
     guard bytes.count >= MinidumpFormat.headerSize,
       let signature = header.littleEndian(at: 0, width: 4),

@@ -26,10 +26,6 @@ enum MinidumpFormat {
   static let memoryInfoSize = 48
   /// MINIDUMP_MISC_INFO_4.
   static let miscInfoSize = 832
-  /// MinidumpCrashpadInfo.
-  static let crashpadInfoSize = 64
-  /// MinidumpModuleCrashpadInfo.
-  static let moduleCrashpadInfoSize = 28
   /// MDRawDebug64 and MDRawLinkMap64 as Breakpad's C++ lays them out, every field at a multiple of
   /// its size.
   static let dsoDebugSize = 40

@@ -60,12 +60,7 @@ public struct Stackwalker {
     var recursion = RecursionFinder()
     var callee: AsyncCallee?
     trace.end = walk(thread) { state in
-      callee?.finish(at: state)
-      if runsTask, callee == nil, let address = state.lookupAddress,
-        process.asyncFunction(address) != nil
-      {
-        callee = AsyncCallee(state: state)
-      }
+      if runsTask { follow(&callee, state) }
       recursion.add(
         function: process.functionIdentity(state), stackPointer: state.registers.stackPointer ?? 0,
         isBehindGap: state.trust == .afterGap)
@@ -110,12 +105,7 @@ public struct Stackwalker {
     var stored = StoredStack(end: 0)
     var callee: AsyncCallee?
     let end = walk(thread) { state in
-      callee?.finish(at: state)
-      if runsTask, callee == nil, let address = state.lookupAddress,
-        process.asyncFunction(address) != nil
-      {
-        callee = AsyncCallee(state: state)
-      }
+      if runsTask { follow(&callee, state) }
       stored.frames.append(storedFrame(state))
       return stored.frames.count < StoredStack.limit
     }
@@ -147,6 +137,15 @@ public struct Stackwalker {
     }
   }
 
+  /// Notes the innermost asynchronous function, and where its frame ends.
+  private func follow(_ callee: inout AsyncCallee?, _ state: UnwindState) {
+    if callee != nil {
+      callee?.finish(at: state)
+    } else if let address = state.lookupAddress, process.asyncFunction(address) != nil {
+      callee = AsyncCallee(state: state)
+    }
+  }
+
   private func storedFrame(_ state: UnwindState) -> StoredStack.Frame {
     StoredStack.Frame(
       address: state.registers.programCounter ?? 0,
@@ -166,19 +165,20 @@ public struct Stackwalker {
   private func asyncCalls(
     _ chain: AsyncContexts.Chain, of callee: AsyncCallee, head: Int, tail: Int
   ) -> AsyncCalls {
+    func frames(_ addresses: ArraySlice<Address>) -> [StackFrame] {
+      addresses.flatMap {
+        symbolicated(StackFrame(address: $0, isReturnAddress: false, trust: .asyncContext))
+      }
+    }
     var calls = AsyncCalls()
     calls.calleeIndex = callee.index
     calls.isCut = chain.isCut
-    var addresses = chain.addresses
-    if addresses.count > head + tail {
-      calls.omittedCount = addresses.count - head - tail
-      addresses = addresses[..<head] + addresses.suffix(tail)
+    calls.frames = frames(chain.addresses.prefix(head))
+    let rest = chain.addresses.dropFirst(head)
+    if rest.count > tail {
+      (calls.omittedCount, calls.omittedAfter) = (rest.count - tail, calls.frames.count)
     }
-    for (position, address) in addresses.enumerated() {
-      if position == head, calls.omittedCount > 0 { calls.omittedAfter = calls.frames.count }
-      calls.frames += symbolicated(
-        StackFrame(address: address, isReturnAddress: false, trust: .asyncContext))
-    }
+    calls.frames += frames(rest.suffix(tail))
     return calls
   }
 

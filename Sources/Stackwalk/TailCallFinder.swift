@@ -11,8 +11,8 @@ internal import ProcessSnapshot
 final class TailCallFinder {
   private let symbols: SymbolSource
   private let snapshot: ProcessSnapshot
-  private var jumps: [Address: [TailJump]?] = [:]
-  private var chains: [Pair: [Address]] = [:]
+  private let jumps = BoundedCache<Address, [TailJump]?>(limit: maximumKnown)
+  private let chains = BoundedCache<Pair, [Address]>(limit: maximumKnown)
 
   private struct Pair: Hashable {
     let returnAddress: Address
@@ -38,11 +38,9 @@ final class TailCallFinder {
   /// - Returns: the addresses behind the jumps, innermost first; none where the call leads there
   ///   itself, or where the way is not known.
   func jumps(behind returnAddress: Address, to callee: Address) -> [Address] {
-    let pair = Pair(returnAddress: returnAddress, callee: callee)
-    if let known = chains[pair] { return known }
-    let chain = uncachedJumps(behind: returnAddress, to: callee)
-    if chains.count < Self.maximumKnown { chains[pair] = chain }
-    return chain
+    chains.value(at: Pair(returnAddress: returnAddress, callee: callee)) {
+      uncachedJumps(behind: returnAddress, to: callee)
+    }
   }
 
   private func uncachedJumps(behind returnAddress: Address, to callee: Address) -> [Address] {
@@ -120,23 +118,16 @@ final class TailCallFinder {
 
   /// The jumps of a function to the starts of others; nil where one may lead anywhere.
   private func tailJumps(of function: AddressRange, in module: ModuleSnapshot) -> [TailJump]? {
-    if let known = jumps[function.start] { return known }
-    let found = uncachedTailJumps(of: function, in: module)
-    if jumps.count < Self.maximumKnown { jumps[function.start] = found }
-    return found
-  }
-
-  private func uncachedTailJumps(
-    of function: AddressRange, in module: ModuleSnapshot
-  ) -> [TailJump]? {
-    let size = function.byteCount
-    guard size <= Self.maximumSize, symbols.limit.spend(Int(clamping: size)),
-      let code = symbols.code(at: function.start, count: Int(clamping: size), in: module),
-      let found = TailJump.all(in: code, at: function.start, snapshot.architecture)
-    else { return nil }
-    return found.filter { jump in
-      !function.contains(jump.target)
-        && symbols.function(at: jump.target, in: module)?.start == jump.target
+    jumps.value(at: function.start) {
+      let size = function.byteCount
+      guard size <= Self.maximumSize, symbols.limit.spend(Int(clamping: size)),
+        let code = symbols.code(at: function.start, count: Int(clamping: size), in: module),
+        let found = TailJump.all(in: code, at: function.start, snapshot.architecture)
+      else { return nil }
+      return found.filter { jump in
+        !function.contains(jump.target)
+          && symbols.function(at: jump.target, in: module)?.start == jump.target
+      }
     }
   }
 }

@@ -134,10 +134,8 @@ struct X86Instruction {
     case 0x0F:
       guard let second = next() else { return nil }
       if second == 0x38 || second == 0x3A {
-        opcode = second
         operands = next().map { _ in .memory(second == 0x3A ? 1 : 0) }
       } else {
-        opcode = second
         operands = Self.secondMap(second)
         if second & 0xF0 == 0x80 {
           jump = code.signed(at: index, width: 4).map { .direct($0) } ?? .none
@@ -217,7 +215,7 @@ struct X86Instruction {
   }
 
   /// Bytes of ModR/M, SIB and displacement.
-  private static func memoryOperandSize(_ code: [UInt8], _ index: Int) -> Int? {
+  static func memoryOperandSize(_ code: [UInt8], _ index: Int) -> Int? {
     guard index < code.count else { return nil }
     let (mode, base) = (code[index] >> 6, code[index] & 7)
     guard mode != 3 else { return 1 }

@@ -30,6 +30,32 @@ import Testing
     #expect(trace.end == .bottom)
   }
 
+  @Test(arguments: [(1, 0), (1, 1), (0, 2), (2, 9)])
+  func keepsBothEndsOfAsyncCallers(head: Int, tail: Int) throws {
+    var process = HandmadeProcess()
+    process.context.rbp = process.address(ofWord: 4)
+    process.words[3] = process.address(ofWord: 10)
+    var stored = StoredSymbols()
+    let resumes = (0..<4).map { HandmadeProcess.code + 0x200 + UInt64($0) * 0x10 }
+    for (index, resume) in resumes.enumerated() {
+      process.words[10 + 2 * index] = index < 3 ? process.address(ofWord: 12 + 2 * index) : 0
+      process.words[11 + 2 * index] = resume
+    }
+    for address in resumes + [process.context.rip] {
+      stored.functions[Address(address)] = [.init(linkageName: "$s1a1fyyYaFTY0_", offset: 0)]
+    }
+    let snapshot = process.snapshot
+    let trace = Stackwalker(
+      snapshot: snapshot, symbols: SymbolSource(stored: stored, readsFiles: false)
+    ).trace(of: snapshot.threads[0], head: head, tail: tail, runsTask: true)
+    let calls = try #require(trace.asyncCalls)
+    let omitted = max(0, 4 - head - tail)
+    #expect(calls.omittedCount == omitted && calls.omittedAfter == (omitted > 0 ? head : 0))
+    #expect(
+      calls.frames.map(\.address.value) == resumes.prefix(head)
+        + resumes.dropFirst(head).suffix(tail))
+  }
+
   @Test func masksTheAsyncMark() {
     var process = HandmadeProcess()
     let first = process.call(endingAt: 0x200)

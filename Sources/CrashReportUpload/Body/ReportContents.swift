@@ -27,9 +27,9 @@ struct ReportContents: Sendable {
         try UploadFile(try database.openReport(report))
       }
     // A report whose annotations cannot be read is sent without them.
-    let described = MinidumpAnnotations { offset, count in
-      (try? minidump.file.read(at: offset, count: count)) ?? []
-    }
+    let described = DumpBytes(
+      descriptor: minidump.file.descriptor, count: Int(clamping: minidump.size)
+    ).flatMap { MinidumpAnnotations(of: $0) }
     var fields = described?.annotations ?? [:]
     let client =
       if let clientID = described?.clientID { clientID } else { try database.clientID() }

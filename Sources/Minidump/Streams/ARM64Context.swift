@@ -17,11 +17,8 @@ extension MinidumpEncoder {
     for index in 0..<31 { buffer.append(index < context.x.count ? context.x[index] : 0) }
     buffer.append(context.sp)
     buffer.append(context.pc)
-    if context.vectorRegisters.count == 512 {
-      buffer.append(context.vectorRegisters)
-    } else {
-      buffer.appendZeros(512)
-    }
+    let vectors = context.vectorRegisters
+    if vectors.count == 512 { buffer.append(vectors) } else { buffer.appendZeros(512) }
     buffer.append(context.fpcr)
     buffer.append(context.fpsr)
     // Breakpoint and watchpoint registers.

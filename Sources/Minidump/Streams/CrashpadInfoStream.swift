@@ -23,8 +23,7 @@ extension MinidumpEncoder {
     buffer.append(modules)
     // Reserved; no address mask.
     buffer.appendZeros(4 + 8)
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: MinidumpFormat.crashpadInfoSize), rva: start)
+    return buffer.location(from: start)
   }
 
   /// MinidumpSimpleStringDictionary, its strings in front of it.
@@ -34,16 +33,10 @@ extension MinidumpEncoder {
     for (key, value) in entries.sorted(by: { $0.key < $1.key }) {
       places.append((buffer.appendUTF8String(key), buffer.appendUTF8String(value)))
     }
-    buffer.align(to: 4)
-    let start = buffer.count
-    buffer.append(UInt32(truncatingIfNeeded: places.count))
-    for place in places {
+    return buffer.appendList(places) { buffer, place in
       buffer.append(place.key)
       buffer.append(place.value)
     }
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
-    )
   }
 }
 
@@ -61,24 +54,19 @@ extension MinidumpDecoder {
     snapshot.reportID = file.bytes.slice(start + 4..<start + 20).flatMap(ReportID.init(guidBytes:))
     snapshot.clientID = file.bytes.slice(start + 20..<start + 36).flatMap(ReportID.init(guidBytes:))
     if stream.count >= 44 {
-      for (name, value) in dictionary(at: start + 36) where snapshot.launchAnnotations[name] == nil
-      {
-        snapshot.launchAnnotations[name] = value
-      }
+      snapshot.launchAnnotations.merge(dictionary(at: start + 36)) { first, _ in first }
     }
     if stream.count >= 52 { decodeModuleAnnotations(at: start + 44) }
   }
 
   /// MinidumpSimpleStringDictionary, in the file's order.
-  mutating func dictionary(at location: Int) -> [(name: String, value: String)] {
-    var entries: [(name: String, value: String)] = []
-    for entry in list(at: location, size: 8) {
+  mutating func dictionary(at location: Int) -> [(String, String)] {
+    list(at: location, size: 8).compactMap { entry in
       guard let name = annotationText(at: entry), let value = annotationText(at: entry + 4) else {
-        continue
+        return nil
       }
-      entries.append((name, value))
+      return (name, value)
     }
-    return entries
   }
 
   /// Finds the entries of a list that a location descriptor leads to: a 32-bit count, then
@@ -98,5 +86,23 @@ extension MinidumpDecoder {
       return nil
     }
     return text
+  }
+}
+
+extension ReportID {
+  /// The bytes of a GUID structure: its first three fields are little-endian.
+  ///
+  /// Source: Microsoft guiddef.h.
+  var guidBytes: [UInt8] { Self.swapped(bytes) }
+
+  /// Reads a GUID structure; nil for all zeros, which stands for none.
+  init?(guidBytes: ArraySlice<UInt8>) {
+    guard guidBytes.count == 16, guidBytes.contains(where: { $0 != 0 }) else { return nil }
+    self.init(bytes: Self.swapped(Array(guidBytes)))
+  }
+
+  /// Turns the order of a GUID structure into the order of print, and the other way round.
+  private static func swapped(_ bytes: [UInt8]) -> [UInt8] {
+    [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15].map { bytes[$0] }
   }
 }

@@ -4,8 +4,9 @@ extension MinidumpEncoder {
   /// MINIDUMP_EXCEPTION_STREAM: the signal's number, its code as flags, its address.
   ///
   /// A dump without a crash has the number that Breakpad and Crashpad give it on Linux, all ones.
-  /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED; Microsoft minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` for
-  /// what Linux puts where.
+  ///
+  /// Source: Breakpad `minidump_exception_linux.h`, MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED; Microsoft
+  /// minidumpapiset.h; Crashpad `snapshot/linux/exception_snapshot_linux.cc` (what lies where).
   mutating func encodeException() -> MinidumpLocation {
     guard let exception = snapshot.exception else { return .none }
     let context =
@@ -26,7 +27,7 @@ extension MinidumpEncoder {
     buffer.append(UInt32(0))
     for index in 0..<15 { buffer.append(index < parameters.count ? parameters[index] : 0) }
     buffer.append(context)
-    return MinidumpLocation(size: 168, rva: start)
+    return buffer.location(from: start)
   }
 
   /// The parts of siginfo_t besides the address: number and architecture of a system call, or
@@ -66,8 +67,7 @@ extension MinidumpDecoder {
         exception.address = Address(address)
       }
     }
-    let decoded =
-      file.location(at: stream.lowerBound + 160).map { decodeContext($0) } ?? DecodedContext()
+    let decoded = context(at: stream.lowerBound + 160)
     exception.context = decoded.context
     if let index = snapshot.threads.firstIndex(where: { $0.id == exception.threadID }) {
       // The thread's own context may be one of the handler; the exception's is that of the crash.

@@ -29,7 +29,7 @@ extension MinidumpEncoder {
     buffer.append(map.loaderBase)
     buffer.append(map.dynamicSection)
     buffer.append(map.dynamicData)
-    return MinidumpLocation(size: buffer.rva &- start, rva: start)
+    return buffer.location(from: start)
   }
 }
 

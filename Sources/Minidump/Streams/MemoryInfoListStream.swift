@@ -7,7 +7,7 @@ extension MinidumpEncoder {
   /// minidumpapiset.h, winnt.h.
   mutating func encodeMemoryInfoList() -> MinidumpLocation {
     buffer.align(to: 8)
-    let start = buffer.count
+    let start = buffer.rva
     buffer.append(UInt32(16))
     buffer.append(UInt32(truncatingIfNeeded: MinidumpFormat.memoryInfoSize))
     buffer.append(UInt64(snapshot.mappings.count))
@@ -23,9 +23,7 @@ extension MinidumpEncoder {
       buffer.append(mapping.isPrivate ? 0x20000 : 0x40000 as UInt32)  // MEM_PRIVATE, MEM_MAPPED
       buffer.append(UInt32(0))
     }
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
-    )
+    return buffer.location(from: start)
   }
 
   /// The PAGE_ constant; there is none for memory that can be written but not read.

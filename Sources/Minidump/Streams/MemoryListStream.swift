@@ -5,28 +5,19 @@ extension MinidumpEncoder {
   ///
   /// Source: Microsoft minidumpapiset.h.
   mutating func encodeMemoryList() -> MinidumpLocation {
-    buffer.align(to: 4)
-    let start = buffer.count
-    buffer.append(UInt32(truncatingIfNeeded: plan.pieces.count))
-    for piece in plan.pieces {
+    buffer.appendList(plan.pieces) { buffer, piece in
       buffer.append(piece.address)
       buffer.append(UInt32(truncatingIfNeeded: piece.count))
       buffer.appendMemoryReference(piece.offset)
     }
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
-    )
   }
 }
 
 extension MinidumpDecoder {
   /// MINIDUMP_MEMORY_LIST.
   mutating func decodeMemoryList() -> [MemoryRegion] {
-    var regions: [MemoryRegion] = []
-    for entry in file.entries(of: .memoryList, size: MinidumpFormat.memoryDescriptorSize) {
-      if let region = region(at: entry, in: "memory list") { regions.append(region) }
-    }
-    return regions
+    file.entries(of: .memoryList, size: MinidumpFormat.memoryDescriptorSize)
+      .compactMap { region(at: $0, in: "memory list") }
   }
 
   /// MINIDUMP_MEMORY64_LIST: the bytes of all regions follow each other in the file.

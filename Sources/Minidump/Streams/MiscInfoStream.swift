@@ -29,8 +29,7 @@ extension MinidumpEncoder {
     buffer.appendFixedString(build, units: 260)
     let processor = snapshot.architecture == .arm64 ? "arm64" : "amd64"
     buffer.appendFixedString("swift-postmortem.\(processor),linux", units: 40)
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: MinidumpFormat.miscInfoSize), rva: start)
+    return buffer.location(from: start)
   }
 
   /// Rounded to whole seconds.

@@ -11,7 +11,7 @@ extension MinidumpEncoder {
       links.append((index, encode(module.annotations)))
     }
     guard !links.isEmpty else { return .none }
-    return appendList(links) { buffer, link in
+    return buffer.appendList(links) { buffer, link in
       buffer.append(UInt32(truncatingIfNeeded: link.index))
       buffer.append(link.location)
     }
@@ -20,7 +20,7 @@ extension MinidumpEncoder {
   /// MinidumpModuleCrashpadInfo, its lists in front of it.
   private mutating func encode(_ annotations: ModuleAnnotations) -> MinidumpLocation {
     let texts = annotations.list.map { buffer.appendUTF8String($0) }
-    let list = texts.isEmpty ? .none : appendList(texts) { $0.append($1) }
+    let list = texts.isEmpty ? .none : buffer.appendList(texts) { $0.append($1) }
     let simple = appendDictionary(annotations.simple)
     var objects = MinidumpLocation.none
     if !annotations.objects.isEmpty {
@@ -30,7 +30,7 @@ extension MinidumpEncoder {
           value: buffer.appendByteArray(object.value)
         )
       }
-      objects = appendList(places) { buffer, place in
+      objects = buffer.appendList(places) { buffer, place in
         buffer.append(place.name)
         buffer.append(place.type)
         // Reserved.
@@ -45,19 +45,7 @@ extension MinidumpEncoder {
     buffer.append(list)
     buffer.append(simple)
     buffer.append(objects)
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: MinidumpFormat.moduleCrashpadInfoSize), rva: start)
-  }
-
-  /// A 32-bit count, then the entries.
-  private mutating func appendList<Element>(
-    _ elements: [Element], entry: (inout MinidumpBuffer, Element) -> Void
-  ) -> MinidumpLocation {
-    buffer.align(to: 4)
-    let start = buffer.rva
-    buffer.append(UInt32(truncatingIfNeeded: elements.count))
-    for element in elements { entry(&buffer, element) }
-    return MinidumpLocation(size: buffer.rva &- start, rva: start)
+    return buffer.location(from: start)
   }
 }
 
@@ -80,8 +68,7 @@ extension MinidumpDecoder {
       if moduleAnnotationsLeft > 0 {
         let entries = dictionary(at: module.lowerBound + 12)
         moduleAnnotationsLeft -= entries.count
-        annotations.simple = Dictionary(
-          entries.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        annotations.simple = Dictionary(entries, uniquingKeysWith: { first, _ in first })
       }
       if module.count >= 28 {
         for entry in limitedList(at: module.lowerBound + 20, size: 12) {
@@ -118,15 +105,9 @@ extension MinidumpDecoder {
   /// Makes the modules' text annotations the process's too; its own come first.
   mutating func mergeModuleAnnotations() {
     for annotations in moduleAnnotations {
-      for (name, value) in annotations.simple where snapshot.launchAnnotations[name] == nil {
-        snapshot.launchAnnotations[name] = value
-      }
-      for object in annotations.objects {
-        guard let text = object.text, snapshot.launchAnnotations[object.name] == nil else {
-          continue
-        }
-        snapshot.launchAnnotations[object.name] = text
-      }
+      snapshot.launchAnnotations.merge(annotations.simple) { first, _ in first }
+      let texts = annotations.objects.compactMap { object in object.text.map { (object.name, $0) } }
+      snapshot.launchAnnotations.merge(texts) { first, _ in first }
     }
   }
 }

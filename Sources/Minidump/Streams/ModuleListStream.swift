@@ -11,34 +11,27 @@ extension MinidumpEncoder {
     for module in modules {
       entries.append((module, buffer.appendString(module.path), appendCodeView(of: module)))
     }
-    buffer.align(to: 4)
-    let start = buffer.count
-    buffer.append(UInt32(truncatingIfNeeded: entries.count))
-    for (module, name, record) in entries {
-      buffer.append(module.address)
-      buffer.append(UInt32(clamping: module.size))
+    return buffer.appendList(entries) { buffer, entry in
+      buffer.append(entry.module.address)
+      buffer.append(UInt32(clamping: entry.module.size))
       // Checksum and time stamp.
       buffer.appendZeros(8)
-      buffer.append(name)
+      buffer.append(entry.name)
       // VS_FIXEDFILEINFO: an ELF image has no such version.
       buffer.appendZeros(52)
-      buffer.append(record)
+      buffer.append(entry.record)
       // Miscellaneous record and reserved fields.
       buffer.appendZeros(8 + 16)
     }
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
-    )
   }
 
   private mutating func appendCodeView(of module: ModuleSnapshot) -> MinidumpLocation {
     guard !module.buildID.isEmpty, module.buildID.count < 32 << 10 else { return .none }
     buffer.align(to: 4)
-    let location = MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: 4 + module.buildID.count), rva: buffer.rva)
+    let start = buffer.rva
     buffer.append(MinidumpFormat.codeViewELF)
     buffer.append(module.buildID)
-    return location
+    return buffer.location(from: start)
   }
 
   /// At most 2,048 modules that do not overlap; if there are more, those that a thread executes and

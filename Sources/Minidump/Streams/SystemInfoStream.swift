@@ -30,7 +30,7 @@ extension MinidumpEncoder {
     buffer.append(textRVA)
     // SuiteMask, Reserved2, and the CPUID fields: not captured.
     buffer.appendZeros(2 + 2 + 24)
-    return MinidumpLocation(size: 56, rva: start)
+    return buffer.location(from: start)
   }
 
   /// Major, minor and build number of a kernel release such as `6.1.0-13-amd64`; zero for those it

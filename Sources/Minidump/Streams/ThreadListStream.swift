@@ -6,7 +6,7 @@ extension MinidumpEncoder {
   ///
   /// Source: Microsoft minidumpapiset.h.
   mutating func encodeThreadList() -> MinidumpLocation {
-    var contexts: [MinidumpLocation] = []
+    var entries: [(thread: ThreadSnapshot, context: MinidumpLocation)] = []
     for thread in threads {
       let context = encodeContext(
         thread.context, stackPointer: thread.stackPointer,
@@ -14,39 +14,30 @@ extension MinidumpEncoder {
       if crashedContext == nil, thread.id == snapshot.exception?.threadID {
         crashedContext = context
       }
-      contexts.append(context)
+      entries.append((thread, context))
     }
-    buffer.align(to: 4)
-    let start = buffer.count
-    buffer.append(UInt32(truncatingIfNeeded: threads.count))
-    for (thread, context) in zip(threads, contexts) {
+    let plan = plan
+    return buffer.appendList(entries) { buffer, entry in
+      let thread = entry.thread
       buffer.append(thread.id)
       // Suspend count; priority class, which is for Windows.
       buffer.appendZeros(8)
       buffer.append(ThreadPriority(thread).field)
       // The thread environment block: Crashpad puts the thread pointer there.
       buffer.append(thread.threadPointer ?? 0 as Address)
-      appendStackDescriptor(of: thread)
-      buffer.append(context)
+      // The part of the stack that the stack pointer is in; its bytes are the memory list's.
+      if let stack = thread.stackAtPointer,
+        let place = plan.location(of: stack.address, count: stack.count)
+      {
+        buffer.append(stack.address)
+        buffer.append(UInt32(truncatingIfNeeded: place.count))
+        buffer.appendMemoryReference(place.offset)
+      } else {
+        buffer.append(thread.stackPointer ?? 0 as Address)
+        buffer.append(MinidumpLocation.none)
+      }
+      buffer.append(entry.context)
     }
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
-    )
-  }
-
-  /// MINIDUMP_MEMORY_DESCRIPTOR of the part of the stack that the stack pointer is in; its bytes
-  /// are the memory list's.
-  private mutating func appendStackDescriptor(of thread: ThreadSnapshot) {
-    guard let stack = thread.stackAtPointer,
-      let place = plan.location(of: stack.address, count: stack.count)
-    else {
-      buffer.append(thread.stackPointer ?? 0 as Address)
-      buffer.append(MinidumpLocation.none)
-      return
-    }
-    buffer.append(stack.address)
-    buffer.append(UInt32(truncatingIfNeeded: place.count))
-    buffer.appendMemoryReference(place.offset)
   }
 
   /// Appends a context, of which a thread that was not stopped has the two pointers only.
@@ -59,7 +50,7 @@ extension MinidumpEncoder {
     if context == nil, stackPointer == nil, instructionPointer == nil { return .none }
     // The FXSAVE area inside wants this alignment where a reader maps the file.
     buffer.align(to: 16)
-    let start = buffer.count
+    let start = buffer.rva
     switch context {
     case .x86_64(let registers)?:
       appendAMD64Context(registers, flags: Self.flags(of: registers))
@@ -79,9 +70,7 @@ extension MinidumpEncoder {
         appendARM64Context(registers, flags: MinidumpFormat.arm64Control)
       }
     }
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
-    )
+    return buffer.location(from: start)
   }
 }
 
@@ -116,7 +105,7 @@ extension MinidumpDecoder {
         let priority = ThreadPriority(field: UInt32(truncatingIfNeeded: field))
         (thread.schedulingPolicy, thread.niceValue) = (priority.policy, priority.niceValue)
       }
-      let decoded = file.location(at: entry + 40).map { decodeContext($0) } ?? DecodedContext()
+      let decoded = context(at: entry + 40)
       thread.context = decoded.context
       thread.stackPointer = decoded.stackPointer
       thread.instructionPointer = decoded.instructionPointer
@@ -132,9 +121,9 @@ extension MinidumpDecoder {
     }
   }
 
-  /// Reads a context in the layout of the dump's processor.
-  func decodeContext(_ range: Range<Int>) -> DecodedContext {
-    let bytes = file.bytes.slice(range) ?? []
+  /// Follows a location descriptor to a context in the layout of the dump's processor.
+  func context(at location: Int) -> DecodedContext {
+    let bytes = file.location(at: location).flatMap(file.bytes.slice) ?? []
     switch snapshot.architecture {
     case .x86_64: return Self.decodeAMD64Context(bytes)
     case .arm64: return Self.decodeARM64Context(bytes)

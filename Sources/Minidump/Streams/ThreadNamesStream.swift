@@ -6,22 +6,14 @@ extension MinidumpEncoder {
   ///
   /// Source: Microsoft minidumpapiset.h.
   mutating func encodeThreadNames() -> MinidumpLocation {
-    var names: [(id: UInt32, rva: UInt32)] = []
-    for thread in threads {
-      guard let name = thread.name else { continue }
-      names.append((thread.id, buffer.appendString(name)))
+    let names = threads.compactMap { thread in
+      thread.name.map { (id: thread.id, rva: buffer.appendString($0)) }
     }
-    buffer.align(to: 4)
-    let start = buffer.count
-    buffer.append(UInt32(truncatingIfNeeded: names.count))
-    for name in names {
+    return buffer.appendList(names) { buffer, name in
       buffer.append(name.id)
       // 64 bits wide, and packed: an entry has 12 bytes.
       buffer.append(UInt64(name.rva))
     }
-    return MinidumpLocation(
-      size: UInt32(truncatingIfNeeded: buffer.count - start), rva: UInt32(truncatingIfNeeded: start)
-    )
   }
 }
 

@@ -103,17 +103,8 @@ struct BreakpadExpression {
   }
 
   private func constant(_ operation: UInt8, _ cursor: inout DWARFCursor) -> String? {
-    switch operation {
-    case 0x08: cursor.readUnsigned(width: 1).map { "\($0)" }
-    case 0x09: cursor.read(Int8.self).map { Self.constant(Int64($0)) }
-    case 0x0A: cursor.readUnsigned(width: 2).map { "\($0)" }
-    case 0x0B: cursor.read(Int16.self).map { Self.constant(Int64($0)) }
-    case 0x0C: cursor.readUnsigned(width: 4).map { "\($0)" }
-    case 0x0D: cursor.read(Int32.self).map { Self.constant(Int64($0)) }
-    case 0x0E: cursor.readUnsigned(width: 8).map { "\($0)" }
-    case 0x0F: cursor.read(Int64.self).map { Self.constant($0) }
-    case 0x10: cursor.readULEB().map { "\($0)" }
-    default: cursor.readSLEB().map { Self.constant($0) }
+    cursor.readConstant(operation).map { value in
+      operation & 1 == 0 ? "\(value)" : Self.constant(Int64(bitPattern: value))
     }
   }
 }

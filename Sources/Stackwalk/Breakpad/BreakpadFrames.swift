@@ -96,7 +96,7 @@ struct BreakpadFrames {
         group.rules = rules
         guard !changes.isEmpty else { return }
         group.records.append(
-          "STACK CFI \(hexadecimal(range.start)) " + changes.joined(separator: " "))
+          "STACK CFI \(range.start.record(base)) " + changes.joined(separator: " "))
         return
       }
     }
@@ -111,13 +111,8 @@ struct BreakpadFrames {
 
   private func finish(_ group: inout Group, to output: inout BreakpadOutput) {
     guard let range = group.range else { return }
-    let place = "\(hexadecimal(range.start)) \(String(range.byteCount, radix: 16))"
-    output.addLine("STACK CFI INIT \(place) \(group.records[0])")
+    output.addLine("STACK CFI INIT \(range.record(base)) \(group.records[0])")
     for record in group.records.dropFirst() { output.addLine(record) }
     group.range = nil
-  }
-
-  private func hexadecimal(_ address: Address) -> String {
-    String(address.wrappedDistance(above: base), radix: 16)
   }
 }

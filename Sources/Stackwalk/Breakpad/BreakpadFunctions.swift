@@ -30,14 +30,6 @@ struct BreakpadFunctions {
     writeSymbols(to: &output)
   }
 
-  private func hexadecimal(_ address: Address) -> String {
-    String(address.wrappedDistance(above: base), radix: 16)
-  }
-
-  private func hexadecimal(_ range: AddressRange) -> String {
-    "\(hexadecimal(range.start)) \(String(range.byteCount, radix: 16))"
-  }
-
   // MARK: - Debug information
 
   private mutating func writeUnit(_ unit: Int, to output: inout BreakpadOutput) {
@@ -53,7 +45,7 @@ struct BreakpadFunctions {
       let name =
         table.entry(containing: part.range.start).flatMap { table.name(of: $0, in: elf.elf) }
         ?? information.name(of: part)
-      output.addLine("FUNC \(hexadecimal(part.range)) 0 \(BreakpadNames.demangled(name))")
+      output.addLine("FUNC \(part.range.record(base)) 0 \(BreakpadNames.demangled(name))")
       var names = self.names
       self.names = BreakpadNames(limit)
       func number(_ file: UInt16?) -> Int {
@@ -64,12 +56,12 @@ struct BreakpadFunctions {
         return number
       }
       information.visitInlinedCalls(of: part) { call in
-        let ranges = call.ranges.map(hexadecimal).joined(separator: " ")
+        let ranges = call.ranges.map { $0.record(base) }.joined(separator: " ")
         let origin = names.number(ofFunction: call.name)
         output.addLine("INLINE \(call.depth) \(call.line) \(number(call.file)) \(origin) \(ranges)")
       }
       information.visitLines(of: part) { range, row in
-        output.addLine("\(hexadecimal(range)) \(row.line) \(number(row.file))")
+        output.addLine("\(range.record(base)) \(row.line) \(number(row.file))")
       }
       self.names = names
     }
@@ -90,11 +82,23 @@ struct BreakpadFunctions {
       guard entry.isFunction, entry.isMeasured, entry.size > 0, range.byteCount == entry.size,
         !claimed.overlaps(range)
       else {
-        output.addLine("PUBLIC \(hexadecimal(entry.address)) 0 \(BreakpadNames.demangled(name))")
+        output.addLine("PUBLIC \(entry.address.record(base)) 0 \(BreakpadNames.demangled(name))")
         continue
       }
       end = range.clampedEnd
-      output.addLine("FUNC \(hexadecimal(range)) 0 \(BreakpadNames.demangled(name))")
+      output.addLine("FUNC \(range.record(base)) 0 \(BreakpadNames.demangled(name))")
     }
+  }
+}
+
+extension Address {
+  /// The address as records have it: from the module's base on, in hexadecimal.
+  func record(_ base: Address) -> String { String(wrappedDistance(above: base), radix: 16) }
+}
+
+extension AddressRange {
+  /// The start and the size as records have them.
+  func record(_ base: Address) -> String {
+    "\(start.record(base)) \(String(byteCount, radix: 16))"
   }
 }

@@ -5,49 +5,44 @@ struct BreakpadNames {
   /// A longer name is cut: it makes the text no clearer.
   private static let maximumLength = 1 << 14
 
+  /// Names by number, and their numbers.
+  private struct List {
+    var names: [String] = []
+    private var numbers: [String: Int] = [:]
+
+    mutating func number(of name: String, _ limit: WorkLimit) -> Int {
+      if let number = numbers[name] { return number }
+      // Without memory for another it is the unknown one: the limit says that names are missing.
+      let isKept = name == BreakpadNames.unknown || limit.take(2 * name.utf8.count + 96)
+      guard isKept else { return number(of: BreakpadNames.unknown, limit) }
+      numbers[name] = names.count
+      names.append(name)
+      return names.count - 1
+    }
+  }
+
   private let limit: WorkLimit
-  private var files: [String: Int] = [:]
-  private var origins: [String: Int] = [:]
-  private(set) var fileNames: [String] = []
-  /// Linkage names.
-  private var originNames: [String] = []
+  private var files = List()
+  /// By linkage name.
+  private var origins = List()
 
   init(_ limit: WorkLimit) { self.limit = limit }
 
   /// Returns a file's number; that of an unknown one if there is no memory for another.
   mutating func number(ofFile path: String?) -> Int {
-    Self.number(of: path ?? Self.unknown, in: &files, &fileNames, limit)
+    files.number(of: path ?? Self.unknown, limit)
   }
 
   /// Returns an inlined function's number by its linkage name.
   mutating func number(ofFunction name: String?) -> Int {
-    Self.number(of: name ?? Self.unknown, in: &origins, &originNames, limit)
-  }
-
-  private static func number(
-    of name: String, in known: inout [String: Int], _ list: inout [String], _ limit: WorkLimit
-  ) -> Int {
-    if let number = known[name] { return number }
-    guard limit.take(2 * name.utf8.count + 96) else {
-      // The limit says that names are missing.
-      return known[unknown] ?? add(unknown, to: &known, &list)
-    }
-    return add(name, to: &known, &list)
-  }
-
-  private static func add(
-    _ name: String, to known: inout [String: Int], _ list: inout [String]
-  ) -> Int {
-    known[name] = list.count
-    list.append(name)
-    return list.count - 1
+    origins.number(of: name ?? Self.unknown, limit)
   }
 
   /// The records of all that was numbered.
   var records: String {
     var text = ""
-    for (number, name) in fileNames.enumerated() { text += "FILE \(number) \(Self.line(name))\n" }
-    for (number, name) in originNames.enumerated() {
+    for (number, name) in files.names.enumerated() { text += "FILE \(number) \(Self.line(name))\n" }
+    for (number, name) in origins.names.enumerated() {
       text += "INLINE_ORIGIN \(number) \(Self.demangled(name))\n"
     }
     return text

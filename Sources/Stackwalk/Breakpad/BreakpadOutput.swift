@@ -63,18 +63,11 @@ struct BreakpadOutput {
   }
 
   private mutating func write(_ bytes: [UInt8], at offset: Int) {
-    var done = 0
-    while failure == nil, done < bytes.count {
-      let result = unsafe bytes.withUnsafeBytes { buffer in
-        unsafe pwrite(
-          descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset + done))
-      }
-      if result < 0, errno == EINTR { continue }
-      guard result > 0 else {
-        failure = StackwalkError(.cannotWrite, path: target, errno: errno)
-        return
-      }
-      done += result
+    guard failure == nil else { return }
+    do throws(StackwalkError) {
+      try DebugFile.write(bytes, at: UInt64(clamping: offset), to: descriptor, named: target)
+    } catch {
+      failure = error
     }
   }
 

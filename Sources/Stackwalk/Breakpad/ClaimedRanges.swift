@@ -23,27 +23,9 @@ struct ClaimedRanges {
   mutating func add(_ batch: [AddressRange]) {
     var batch = batch
     while let last = runs.last, last.count <= 2 * batch.count {
-      runs.removeLast()
-      batch = Self.merged(last, batch)
+      // Linear in both, which are sorted.
+      batch = (runs.removeLast() + batch).sorted { $0.start < $1.start }
     }
     if !batch.isEmpty { runs.append(batch) }
-  }
-
-  private static func merged(_ left: [AddressRange], _ right: [AddressRange]) -> [AddressRange] {
-    var result: [AddressRange] = []
-    result.reserveCapacity(left.count + right.count)
-    var (index, other) = (0, 0)
-    while index < left.count || other < right.count {
-      if other == right.count
-        || (index < left.count && left[index].start < right[other].start)
-      {
-        result.append(left[index])
-        index += 1
-      } else {
-        result.append(right[other])
-        other += 1
-      }
-    }
-    return result
   }
 }

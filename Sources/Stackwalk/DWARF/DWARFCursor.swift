@@ -50,6 +50,23 @@ struct DWARFCursor {
     return bytes.littleEndian(at: position, width: width)
   }
 
+  /// Reads the operand of DW_OP_const1u to DW_OP_consts, sign-extended to 64 bits.
+  ///
+  /// - Parameter operation: an odd one is signed.
+  mutating func readConstant(_ operation: UInt8) -> UInt64? {
+    switch operation {
+    case 0x08: readUnsigned(width: 1)
+    case 0x09: read(Int8.self).map { UInt64(bitPattern: Int64($0)) }
+    case 0x0A: readUnsigned(width: 2)
+    case 0x0B: read(Int16.self).map { UInt64(bitPattern: Int64($0)) }
+    case 0x0C: readUnsigned(width: 4)
+    case 0x0D: read(Int32.self).map { UInt64(bitPattern: Int64($0)) }
+    case 0x0E, 0x0F: readUnsigned(width: 8)
+    case 0x10: readULEB()
+    default: readSLEB().map { UInt64(bitPattern: $0) }
+    }
+  }
+
   /// Reads an unsigned LEB128 with any padding; nil for a value of more than 64 bits.
   mutating func readULEB() -> UInt64? {
     var value: UInt64 = 0
@@ -89,17 +106,12 @@ struct DWARFCursor {
     return nil
   }
 
-  /// Reads an initial length, which also tells the width of offsets; nil for a reserved value.
-  mutating func readInitialLength() -> (length: UInt64, is64Bit: Bool)? {
+  /// Reads an initial length and the width of offsets, 4 or 8 bytes; nil for a reserved value.
+  mutating func readInitialLength() -> (length: UInt64, offsetSize: Int)? {
     guard let short = read(UInt32.self) else { return nil }
-    if short < 0xFFFF_FFF0 { return (UInt64(short), false) }
+    if short < 0xFFFF_FFF0 { return (UInt64(short), 4) }
     guard short == 0xFFFF_FFFF, let length = read(UInt64.self) else { return nil }
-    return (length, true)
-  }
-
-  /// Reads an offset into a section.
-  mutating func readOffset(is64Bit: Bool) -> UInt64? {
-    readUnsigned(width: is64Bit ? 8 : 4)
+    return (length, 8)
   }
 
   /// Reads the bytes up to a NUL, and the NUL; nil if there is none.
@@ -184,6 +196,6 @@ struct DWARFReader {
 
   /// Reads a unit's initial length and the width of its offsets; nil for a reserved value.
   mutating func initialLength() -> (length: UInt64, offsetSize: Int)? {
-    cursor.readInitialLength().map { ($0.length, $0.is64Bit ? 8 : 4) }
+    cursor.readInitialLength()
   }
 }

@@ -15,7 +15,7 @@ final class DWARFUnit {
   // Of the first entry.
   var lineOffset: UInt64?
   var stringOffsetsBase: UInt64
-  var addressBase: UInt64 = 8
+  var addressBase: UInt64
   var rangeListsBase: UInt64
   var low: DWARFValue?
   var high: DWARFValue?
@@ -49,11 +49,8 @@ final class DWARFUnit {
     headerSize = (offsetSize == 8 ? 12 : 4) + cursor.offset - start
     format = DWARFValue.Format(version: version, offsetSize: offsetSize, addressSize: addressSize)
     // By default the first table of a section, behind its header.
-    stringOffsetsBase = offsetSize == 8 ? 16 : 8
-    rangeListsBase = offsetSize == 8 ? 20 : 12
-    if version < 5 {
-      (stringOffsetsBase, addressBase, rangeListsBase) = (0, 0, 0)
-    }
+    (stringOffsetsBase, addressBase, rangeListsBase) =
+      version < 5 ? (0, 0, 0) : offsetSize == 8 ? (16, 8, 20) : (8, 8, 12)
   }
 
   /// Reads the first entry.
@@ -98,7 +95,7 @@ struct DWARFUnitIndex {
     var offset: UInt64 = 0
     var found: [AddressMap<Int>.Entry] = []
     var bare: [UInt64: Int] = [:]
-    while units.count < Self.maximumCount, !limit.isReached,
+    while units.count < Self.maximumCount, limit.spend(64),
       let start = info.prefix(at: offset, count: 512)
     {
       var cursor = DWARFReader(start)
@@ -109,16 +106,14 @@ struct DWARFUnitIndex {
       guard
         let unit = DWARFUnit(at: offset, end: end, header: &cursor, offsetSize: offsetSize)
       else { continue }
-      guard limit.spend(64), limit.take(Self.unitCost) else { break }
+      guard limit.take(Self.unitCost) else { break }
       units.append(unit)
       Self.readRoot(of: unit, start, info, abbreviations)
       unit.baseAddress = ranges.address(unit.low, in: unit) ?? 0
       let lies = ranges.ranges(low: unit.low, high: unit.high, list: unit.ranges, in: unit)
       if lies.isEmpty { bare[unit.offset] = units.count - 1 }
       guard limit.take(lies.count * AddressMap<Int>.entryCost) else { break }
-      for range in lies {
-        found.append(.init(range: range, payload: units.count - 1))
-      }
+      for range in lies { found.append(.init(range: range, payload: units.count - 1)) }
     }
     Self.addRanges(of: bare, from: ranges, to: &found)
     code = AddressMap(found)
@@ -151,7 +146,7 @@ struct DWARFUnitIndex {
   ) {
     guard !units.isEmpty, let section = ranges.sections.addressRanges else { return }
     var offset: UInt64 = 0
-    while let start = section.prefix(at: offset, count: 12) {
+    while ranges.limit.spend(16), let start = section.prefix(at: offset, count: 12) {
       var cursor = DWARFReader(start)
       guard let (length, offsetSize) = cursor.initialLength(), length <= 64 << 20,
         let bytes = section.bytes(

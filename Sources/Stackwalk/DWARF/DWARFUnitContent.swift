@@ -208,11 +208,12 @@ final class DWARFAbbreviations {
 
   /// A larger table is not read to its end.
   private static let maximumSize = 1 << 20
+  /// More attributes of one entry are damage: those without bytes cost work, and the file nothing.
+  private static let maximumAttributes = 128
 
   /// Reads the table at an offset, up to damage; nil where there is none.
   init?(
-    of section: DebugSection, at offset: UInt64, offsetSize: Int, addressSize: Int,
-    _ limit: WorkLimit
+    of section: DebugSection, at offset: UInt64, _ format: DWARFValue.Format, _ limit: WorkLimit
   ) {
     var count = 1 << 13
     while count <= Self.maximumSize {
@@ -222,7 +223,7 @@ final class DWARFAbbreviations {
       dense = []
       sparse = [:]
       var cursor = DWARFReader(bytes)
-      if parse(&cursor, offsetSize, addressSize) || bytes.count < count { return }
+      if parse(&cursor, format) || bytes.count < count { return }
       count *= 8
     }
   }
@@ -236,7 +237,7 @@ final class DWARFAbbreviations {
   }
 
   /// Parses a table; false if the bytes end before it does.
-  private func parse(_ cursor: inout DWARFReader, _ offsetSize: Int, _ addressSize: Int) -> Bool {
+  private func parse(_ cursor: inout DWARFReader, _ format: DWARFValue.Format) -> Bool {
     while true {
       let code = cursor.uleb()
       if cursor.hasFailed { return false }
@@ -251,8 +252,9 @@ final class DWARFAbbreviations {
         let constant = form == DWARFForm.implicitConst ? cursor.sleb() : 0
         if cursor.hasFailed { return false }
         if name == 0, form == 0 { break }
+        guard attributes.count - start < Self.maximumAttributes else { return true }
         attributes.append(Attribute(name: name, form: form, constant: constant))
-        let width = DWARFValue.width(of: form, offsetSize: offsetSize, addressSize: addressSize)
+        let width = DWARFValue.width(of: form, format)
         size = size.flatMap { total in width.map { total + $0 } }
       }
       let entry = Entry(
@@ -287,9 +289,7 @@ final class DWARFAbbreviationCache {
       addressSize: unit.format.addressSize)
     if let known = tables[key] { return known }
     guard let section,
-      let table = DWARFAbbreviations(
-        of: section, at: key.offset, offsetSize: key.offsetSize, addressSize: key.addressSize,
-        limit)
+      let table = DWARFAbbreviations(of: section, at: key.offset, unit.format, limit)
     else { return nil }
     if cost + table.cost > Self.maximumCost {
       tables = [:]

@@ -29,7 +29,7 @@ enum DWARFValue {
   }
 
   /// Returns the size of a form; nil for a form of variable size.
-  static func width(of form: UInt64, offsetSize: Int, addressSize: Int) -> Int? {
+  static func width(of form: UInt64, _ format: Format) -> Int? {
     switch form {
     case DWARFForm.flagPresent, DWARFForm.implicitConst: 0
     case DWARFForm.data1, DWARFForm.flag, DWARFForm.ref1, DWARFForm.strx1, DWARFForm.addrx1: 1
@@ -38,28 +38,28 @@ enum DWARFValue {
     case DWARFForm.data4, DWARFForm.ref4, DWARFForm.strx4, DWARFForm.addrx4, DWARFForm.refSup4: 4
     case DWARFForm.data8, DWARFForm.ref8, DWARFForm.refSig8, DWARFForm.refSup8: 8
     case DWARFForm.data16: 16
-    case DWARFForm.addr: addressSize
+    case DWARFForm.addr: format.addressSize
     case DWARFForm.strp, DWARFForm.lineStrp, DWARFForm.secOffset, DWARFForm.strpSup,
       DWARFForm.gnuRefAlt, DWARFForm.gnuStrpAlt:
-      offsetSize
+      format.offsetSize
     default: nil
     }
   }
 
   /// Skips a value; fails at an unknown form, whose end cannot be found.
   static func skip(_ form: UInt64, _ cursor: inout DWARFReader, _ format: Format) {
-    if let width = width(
-      of: form, offsetSize: format.offsetSize, addressSize: format.addressSize)
-    {
-      cursor.skip(width)
-      return
-    }
+    if let width = width(of: form, format) { return cursor.skip(width) }
     switch form {
     case DWARFForm.udata, DWARFForm.sdata, DWARFForm.refUdata, DWARFForm.strx, DWARFForm.addrx,
       DWARFForm.loclistx, DWARFForm.rnglistx, DWARFForm.gnuAddrIndex, DWARFForm.gnuStrIndex:
       _ = cursor.uleb()
     case DWARFForm.string: _ = cursor.textRange()
-    default: _ = read(form, 0, &cursor, format)
+    case DWARFForm.block1: cursor.skip(UInt64(cursor.u8()))
+    case DWARFForm.block2: cursor.skip(UInt64(cursor.u16()))
+    case DWARFForm.block4: cursor.skip(cursor.unsigned(4))
+    case DWARFForm.block, DWARFForm.exprloc: cursor.skip(cursor.uleb())
+    case DWARFForm.refAddr, DWARFForm.indirect: _ = read(form, 0, &cursor, format)
+    default: cursor.fail()
     }
   }
 
@@ -107,23 +107,8 @@ enum DWARFValue {
       }
       return read(actual, 0, &cursor, format)
     default:
-      passOther(form, &cursor, format)
+      skip(form, &cursor, format)
       return .other
-    }
-  }
-
-  private static func passOther(
-    _ form: UInt64, _ cursor: inout DWARFReader, _ format: Format
-  ) {
-    switch form {
-    case DWARFForm.block1: cursor.skip(UInt64(cursor.u8()))
-    case DWARFForm.block2: cursor.skip(UInt64(cursor.u16()))
-    case DWARFForm.block4: cursor.skip(UInt64(cursor.unsigned(4)))
-    case DWARFForm.block, DWARFForm.exprloc: cursor.skip(cursor.uleb())
-    case DWARFForm.loclistx: _ = cursor.uleb()
-    default:
-      let width = width(of: form, offsetSize: format.offsetSize, addressSize: format.addressSize)
-      if let width { cursor.skip(width) } else { cursor.fail() }
     }
   }
 }

@@ -48,10 +48,7 @@ extension DebugInformation {
 
   /// Finds the path of a file by its number in the unit of a function.
   func path(of file: UInt16, for part: FunctionPart) -> String? {
-    let unit = part.content.unit
-    guard file != LineTable.Row.unknownFile else { return nil }
-    return lineTable(of: unit)?.path(
-      of: Int(file), directory: compilationDirectory(of: unit), sections: sections)
+    path(of: file, in: part.content.unit)
   }
 
   /// Visits the calls that are inlined into a function, each before those inlined into it.

@@ -102,14 +102,19 @@ package final class DebugInformation: MemoryHolder {
   private func sourceLocation(
     of unit: DWARFUnit, file: UInt64, line: UInt64, column: UInt64
   ) -> SourceLocation? {
-    guard let table = lineTable(of: unit), let file = UInt16(exactly: file),
-      file != LineTable.Row.unknownFile,
-      let path = table.path(
-        of: Int(file), directory: compilationDirectory(of: unit), sections: sections)
-    else { return nil }
+    guard let path = UInt16(exactly: file).flatMap({ self.path(of: $0, in: unit) }) else {
+      return nil
+    }
     return SourceLocation(
       file: path, line: line > 0 ? Int(clamping: line) : nil,
       column: column > 0 ? Int(clamping: column) : nil)
+  }
+
+  /// Finds the path of a file by its number in a unit.
+  func path(of file: UInt16, in unit: DWARFUnit) -> String? {
+    guard file != LineTable.Row.unknownFile else { return nil }
+    return lineTable(of: unit)?.path(
+      of: Int(file), directory: compilationDirectory(of: unit), sections: sections)
   }
 
   /// Finds the name of an entry along its references, possibly in another unit.
@@ -183,7 +188,7 @@ package final class DebugInformation: MemoryHolder {
     }
   }
 
-  func compilationDirectory(of unit: DWARFUnit) -> String? {
+  private func compilationDirectory(of unit: DWARFUnit) -> String? {
     guard let value = unit.compilationDirectory else { return nil }
     if case .text = value {
       guard let content = content(of: unit) else { return nil }
@@ -256,8 +261,6 @@ struct AddressMap<Payload> {
     }
     self.entries = entries
   }
-
-  var count: Int { entries.count }
 
   /// The memory of an entry in bytes, with what a growing list of them has to spare.
   static var entryCost: Int { 2 * MemoryLayout<Entry>.stride + 8 }

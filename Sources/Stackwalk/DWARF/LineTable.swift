@@ -356,6 +356,7 @@ struct LineHeader {
     var entries: [File] = []
     guard !cursor.hasFailed, !formats.isEmpty else { return entries }
     while entries.count < min(count, UInt64(Self.maximumCount)), !cursor.isAtEnd {
+      let start = cursor.offset
       var entry = File(name: .other, directory: 0)
       for (content, form) in formats {
         let value = DWARFValue.read(form, 0, &cursor, format)
@@ -365,7 +366,8 @@ struct LineHeader {
           entry.directory = Int(clamping: number)
         }
       }
-      if cursor.hasFailed { break }
+      // Entries without bytes would cost the file nothing.
+      if cursor.hasFailed || cursor.offset == start { break }
       entries.append(entry)
     }
     return entries

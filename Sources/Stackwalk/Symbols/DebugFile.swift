@@ -11,11 +11,9 @@ package struct DebugFile {
   private static let headerSize = 64
   private static let programHeaderSize = 56
   private static let sectionHeaderSize = 64
-  /// SHT_NOBITS and SHT_NOTE.
-  private static let noBits: UInt32 = 8
+  /// SHT_NOTE.
   private static let noteSection: UInt32 = 7
-  /// PT_NOTE and PT_PHDR.
-  private static let noteSegment: UInt32 = 4
+  /// PT_PHDR.
   private static let headerSegment: UInt32 = 6
   /// SHF_ALLOC.
   private static let allocated: UInt64 = 2
@@ -30,7 +28,7 @@ package struct DebugFile {
   private var sectionHeaders: [UInt8]
   /// The parts copied between them, by ascending position.
   private var parts: [Part] = []
-  private var end: UInt64
+  private var end: UInt64 = 0
 
   /// Bytes of the binary and where they go.
   private struct Part {
@@ -59,21 +57,20 @@ package struct DebugFile {
     guard image.hasSymbolTable || image.hasDebugInformation else {
       throw StackwalkError(.noSymbols, path: path)
     }
-    let file = image
-    guard let header = file.elf.file.bytes(at: 0, count: Self.headerSize),
+    guard let header = image.elf.file.bytes(at: 0, count: Self.headerSize),
       let segmentOffset = header.littleEndian(at: 32, as: UInt64.self),
       let segmentCount = header.littleEndian(at: 56, as: UInt16.self),
       let sectionOffset = header.littleEndian(at: 40, as: UInt64.self),
       let sectionCount = header.littleEndian(at: 60, as: UInt16.self),
-      let segments = file.elf.file.bytes(
+      let segments = image.elf.file.bytes(
         at: segmentOffset, count: Int(segmentCount) * Self.programHeaderSize),
-      let sections = file.elf.file.bytes(
+      let sections = image.elf.file.bytes(
         at: sectionOffset, count: Int(sectionCount) * Self.sectionHeaderSize)
     else { throw StackwalkError(.notELF, path: path) }
     self.header = header
     programHeaders = segments
     sectionHeaders = sections
-    end = UInt64(Self.headerSize) &+ UInt64(segments.count)
+    end = headersSize
     placeSegments()
     placeSections()
     align(to: 8)
@@ -100,7 +97,8 @@ package struct DebugFile {
     try Self.write(sectionHeaders, at: end, to: descriptor, named: target)
   }
 
-  private static func write(
+  /// Writes bytes at an offset of a file, however many calls that takes.
+  static func write(
     _ bytes: [UInt8], at offset: UInt64, to descriptor: Int32, named target: String
   ) throws(StackwalkError) {
     var done = 0
@@ -145,7 +143,7 @@ package struct DebugFile {
       else { continue }
       if type == Self.headerSegment {
         programHeaders.replaceLittleEndian(at: start + 8, with: UInt64(Self.headerSize))
-      } else if type == Self.noteSegment, isInFile(offset, size), size <= Self.maximumNoteSize {
+      } else if type == ELFFile.note, isInFile(offset, size), size <= Self.maximumNoteSize {
         let position = place(offset, size, alignment: max(8, alignment))
         programHeaders.replaceLittleEndian(at: start + 8, with: position)
       } else {
@@ -174,11 +172,11 @@ package struct DebugFile {
       if flags & Self.allocated != 0 {
         let note = type == Self.noteSection ? keptPosition(of: offset, size) : nil
         if note == nil {
-          sectionHeaders.replaceLittleEndian(at: start + 4, with: Self.noBits)
+          sectionHeaders.replaceLittleEndian(at: start + 4, with: ELFFile.noBits)
         }
         sectionHeaders.replaceLittleEndian(at: start + 24, with: note ?? end)
-      } else if type == Self.noBits || !isInFile(offset, size) {
-        sectionHeaders.replaceLittleEndian(at: start + 4, with: Self.noBits)
+      } else if type == ELFFile.noBits || !isInFile(offset, size) {
+        sectionHeaders.replaceLittleEndian(at: start + 4, with: ELFFile.noBits)
         sectionHeaders.replaceLittleEndian(at: start + 24, with: end)
       } else {
         let position = place(offset, size, alignment: alignment)

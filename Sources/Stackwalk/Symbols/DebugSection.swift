@@ -38,21 +38,18 @@ final class DebugSection {
   ///
   /// - Parameters:
   ///   - name: such as ".debug_info".
-  ///   - limit: bounds the memory for a compressed section.
+  ///   - limit: bounds the reads, and the memory for a compressed section.
   init?(_ name: String, of image: ELFImage, _ limit: WorkLimit = WorkLimit()) {
     self.image = image
     self.limit = limit
-    if let section = image.elf.section(named: name) {
-      compression = section.flags & Self.compressedFlag != 0 ? .header : .none
-      offset = section.fileOffset
-      storedSize = section.size
-    } else if let section = image.elf.section(named: ".z" + name.dropFirst()) {
-      compression = .zdebug
-      offset = section.fileOffset
-      storedSize = section.size
-    } else {
+    let modern = image.elf.section(named: name)
+    guard let section = modern ?? image.elf.section(named: ".z" + name.dropFirst()) else {
       return nil
     }
+    compression =
+      modern == nil ? .zdebug : section.flags & Self.compressedFlag != 0 ? .header : .none
+    offset = section.fileOffset
+    storedSize = section.size
   }
 
   /// Nil for a section that can be read, or was not needed.
@@ -87,7 +84,10 @@ final class DebugSection {
     {
       return value
     }
-    guard let bytes = prefix(at: start, count: Self.windowSize) else { return nil }
+    // Another piece costs about as much time as so many steps.
+    guard limit.spend(64), let bytes = prefix(at: start, count: Self.windowSize) else {
+      return nil
+    }
     window = bytes
     windowStart = start
     return window.littleEndian(at: 0, width: width)
@@ -102,7 +102,9 @@ final class DebugSection {
   /// Reads the text at an offset; nil if it has no end within 64 KiB.
   func text(at start: UInt64) -> String? {
     var count = 256
-    while count <= 1 << 16, let bytes = prefix(at: start, count: count) {
+    while count <= 1 << 16, limit.spend(count / 16),
+      let bytes = prefix(at: start, count: count)
+    {
       if let end = bytes.firstIndex(of: 0) {
         return String(decoding: bytes[..<end], as: UTF8.self)
       }

@@ -28,13 +28,12 @@ package struct ELFFile: ~Copyable {
     var fileOffset: UInt64
     var size: UInt64
     var link: UInt32
-    var entrySize: UInt64
   }
 
   static let load: UInt32 = 1
-  private static let note: UInt32 = 4
+  static let note: UInt32 = 4
   /// SHT_NOBITS: a split debug file has only headers of the sections with code.
-  private static let noBits: UInt32 = 8
+  static let noBits: UInt32 = 8
   static let exceptionFrameHeader: UInt32 = 0x6474_E550
 
   let file: ModuleFile
@@ -149,13 +148,11 @@ package struct ELFFile: ~Copyable {
         let address = table.littleEndian(at: start + 16, as: UInt64.self),
         let fileOffset = table.littleEndian(at: start + 24, as: UInt64.self),
         let size = table.littleEndian(at: start + 32, as: UInt64.self),
-        let link = table.littleEndian(at: start + 40, as: UInt32.self),
-        let entrySize = table.littleEndian(at: start + 56, as: UInt64.self)
+        let link = table.littleEndian(at: start + 40, as: UInt32.self)
       else { return nil }
       return Section(
         name: Self.text(in: names, at: Int(name)), type: type, flags: flags,
-        address: Address(address), fileOffset: fileOffset, size: size, link: link,
-        entrySize: entrySize)
+        address: Address(address), fileOffset: fileOffset, size: size, link: link)
     }
   }
 
@@ -224,11 +221,10 @@ final class ELFImage {
 struct ModuleFile: ~Copyable {
   private let descriptor: Int32
   let size: UInt64
-  /// The file, whatever its path.
-  let identity: Identity
   /// In nanoseconds since 1970.
   let modificationTime: Int64
 
+  /// A file, whatever its path.
   struct Identity: Hashable {
     let device: UInt64
     let inode: UInt64
@@ -252,7 +248,6 @@ struct ModuleFile: ~Copyable {
     }
     self.descriptor = descriptor
     size = UInt64(information.st_size)
-    identity = Identity(device: UInt64(information.st_dev), inode: UInt64(information.st_ino))
     modificationTime =
       Int64(information.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(information.st_mtim.tv_nsec)
   }

@@ -79,6 +79,10 @@ struct SymbolFiles {
     debug != nil || image?.hasDebugInformation == true
   }
 
+  private var isStripped: Bool {
+    !all.contains { $0.hasSymbolTable || $0.hasDebugInformation }
+  }
+
   private mutating func take(_ found: ELFImage) {
     if image == nil, found.hasCode {
       image = found
@@ -116,7 +120,7 @@ struct SymbolFiles {
     if all.contains(where: { $0.elf.section(named: ".gnu_debugaltlink") != nil }) {
       notes.append("parts of its debug information are in a file of dwz, which is not read")
     }
-    if !all.contains(where: { $0.hasSymbolTable || $0.hasDebugInformation }),
+    if isStripped,
       image?.elf.section(named: ".gnu_debugdata") != nil
     {
       notes.append("its symbols are in .gnu_debugdata (xz), which is not read")
@@ -125,9 +129,7 @@ struct SymbolFiles {
 
   /// Says that the files have no names but those that other modules need; nil where they have more.
   var missingNames: String? {
-    guard let first = all.first,
-      !all.contains(where: { $0.hasSymbolTable || $0.hasDebugInformation })
-    else { return nil }
+    guard let first = all.first, isStripped else { return nil }
     let link = image.flatMap { DebugLink(of: $0.elf) }
     return "\(first.path) is stripped: it has neither a symbol table nor debug information"
       + (link.map { ", and its debug file \($0.name) was not found" } ?? "")

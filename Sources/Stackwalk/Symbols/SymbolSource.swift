@@ -8,16 +8,13 @@ public final class SymbolSource {
   private struct Key: Hashable {
     let path: String
     let buildID: [UInt8]
+
+    init(_ module: ModuleSnapshot) { (path, buildID) = (module.path, module.buildID) }
   }
 
   private struct FileKey: Hashable {
     let file: ModuleFile.Identity
     let buildID: [UInt8]
-  }
-
-  private enum Loaded {
-    case symbols(ModuleSymbols)
-    case failed(StackwalkError)
   }
 
   /// An address in a module; all modules of a crash summary begin at 0.
@@ -37,7 +34,7 @@ public final class SymbolSource {
   private let prefersStored: Bool
   private let store: (any SymbolStore)?
   let limit: WorkLimit
-  private var loaded: [Key: Loaded] = [:]
+  private var loaded: [Key: Result<ModuleSymbols, StackwalkError>] = [:]
   /// The same by their files, which a dump can name by any number of paths.
   private var byFile: [FileKey: ModuleSymbols] = [:]
   private var names: [String: String] = [:]
@@ -56,16 +53,13 @@ public final class SymbolSource {
   ///   - stored: symbols of the report, for modules whose files are gone.
   ///   - readsFiles: false to use stored symbols only.
   ///   - timeLimit: seconds from now after which no more is read; nil for no limit.
-  public init(
+  public convenience init(
     directories: [String] = [], stored: StoredSymbols? = nil, readsFiles: Bool = true,
     timeLimit: Double? = nil
   ) {
-    self.directories = SymbolDirectories(directories)
-    self.stored = stored
-    self.readsFiles = readsFiles
-    prefersStored = false
-    limit = WorkLimit(seconds: timeLimit)
-    store = nil
+    self.init(
+      directories: directories, stored: stored, readsFiles: readsFiles, store: nil,
+      limit: WorkLimit(seconds: timeLimit))
   }
 
   /// Makes a source that keeps what it finds for later processes.
@@ -88,7 +82,7 @@ public final class SymbolSource {
 
   /// Writes down what was found.
   package func saveCache() {
-    for case .symbols(let symbols) in loaded.values { symbols.saveCache() }
+    for case .success(let symbols) in loaded.values { symbols.saveCache() }
   }
 
   /// True once its time is over: names may be missing that the files have.
@@ -120,11 +114,11 @@ public final class SymbolSource {
   /// Says why a module's names are missing or uncertain; nil where they are neither, or the module
   /// was not needed.
   public func note(on module: ModuleSnapshot) -> String? {
-    let key = Key(path: module.path, buildID: module.buildID)
+    let key = Key(module)
     var notes: [String] = []
     switch loaded[key] {
-    case .failed(let error): notes = [error.description]
-    case .symbols(let symbols):
+    case .failure(let error): notes = [error.description]
+    case .success(let symbols):
       notes = symbols.notes
       if nameless.contains(key) {
         let other = notes.isEmpty ? "\(module.name) names no function there" : nil
@@ -173,7 +167,7 @@ public final class SymbolSource {
       }
     }
     if let frames = storedFrames(at: frame, in: module) { return frames }
-    nameless.insert(Key(path: module.path, buildID: module.buildID))
+    nameless.insert(Key(module))
     return [frame]
   }
 
@@ -182,7 +176,7 @@ public final class SymbolSource {
     guard let functions = stored?.functions[frame.lookupAddress], !functions.isEmpty else {
       return nil
     }
-    storedModules.insert(Key(path: module.path, buildID: module.buildID))
+    storedModules.insert(Key(module))
     return functions.map { function in
       var result = frame
       result.symbol =
@@ -203,9 +197,7 @@ public final class SymbolSource {
   }
 
   private func calls(at address: Address, in module: ModuleSnapshot) -> [DebugInformation.Frame] {
-    let place = Place(
-      module: Key(path: module.path, buildID: module.buildID), base: module.address,
-      address: address)
+    let place = Place(module: Key(module), base: module.address, address: address)
     if let calls = known[place] { return calls }
     let calls = symbols(of: module)?.frames(at: address, in: module) ?? []
     if limit.take(Self.knownCost * (1 + calls.count)) { known[place] = calls }
@@ -244,26 +236,22 @@ public final class SymbolSource {
   private func symbols(of module: ModuleSnapshot) -> ModuleSymbols? {
     // The vDSO has no file.
     guard readsFiles, module.path.hasPrefix("/") else { return nil }
-    let key = Key(path: module.path, buildID: module.buildID)
-    if case .symbols(let symbols)? = loaded[key] { return symbols }
-    guard loaded[key] == nil else { return nil }
+    let key = Key(module)
+    if let known = loaded[key] { return try? known.get() }
     let fileKey = ModuleFile.identity(of: module.path).map {
       FileKey(file: $0, buildID: module.buildID)
     }
     if let symbols = fileKey.flatMap({ byFile[$0] }) {
-      loaded[key] = .symbols(symbols)
+      loaded[key] = .success(symbols)
       return symbols
     }
-    do {
-      let symbols = try ModuleSymbols(
-        module, directories: directories, limit: limit, store: store)
-      loaded[key] = .symbols(symbols)
-      if let fileKey { byFile[fileKey] = symbols }
-      return symbols
-    } catch {
-      loaded[key] = .failed(error)
-      return nil
+    let result = Result { () throws(StackwalkError) in
+      try ModuleSymbols(module, directories: directories, limit: limit, store: store)
     }
+    loaded[key] = result
+    guard let symbols = try? result.get() else { return nil }
+    if let fileKey { byFile[fileKey] = symbols }
+    return symbols
   }
 
   private func demangled(_ name: String) -> String {

@@ -53,7 +53,7 @@ struct CFIEntry {
     }
     guard var bytes = read else { return nil }
     var start = DWARFCursor(bytes)
-    guard let (length, is64Bit) = start.readInitialLength(), length > 0,
+    guard let (length, offsetSize) = start.readInitialLength(), length > 0,
       length <= Self.maximumSize
     else { return nil }
     let end = start.position + Int(clamping: length)
@@ -70,8 +70,8 @@ struct CFIEntry {
       guard let back = body.read(UInt32.self) else { return nil }
       kind = back == 0 ? .cie : .fde(cie: pointerPosition &- UInt64(back))
     case .debugFrame:
-      guard let offset = body.readOffset(is64Bit: is64Bit) else { return nil }
-      let isCIE = offset == (is64Bit ? UInt64.max : UInt64(UInt32.max))
+      guard let offset = body.readUnsigned(width: offsetSize) else { return nil }
+      let isCIE = offset == (offsetSize == 8 ? UInt64.max : UInt64(UInt32.max))
       kind = isCIE ? .cie : .fde(cie: offset)
     }
     self.section = section
@@ -143,10 +143,10 @@ struct CIE {
         guard let value = data.read(UInt8.self) else { return false }
         let encoding = PointerEncoding(rawValue: value)
         // Skip the personality routine.
-        let bases = PointerEncoding.Bases(section: origin, data: 0, function: 0)
-        guard encoding.isOmitted || data.readPointer(encoding, bases: bases) != nil else {
-          return false
-        }
+        guard
+          encoding.isOmitted
+            || data.readPointer(encoding, section: origin, data: 0, function: 0) != nil
+        else { return false }
       case UInt8(ascii: "S"): isSignalFrame = true
       // Ignore the key that signs return addresses: signatures are stripped in any case.
       case UInt8(ascii: "B"), UInt8(ascii: "G"): break
@@ -191,8 +191,7 @@ struct FDE {
     _ entry: CFIEntry, encoding: PointerEncoding
   ) -> (range: AddressRange, body: DWARFCursor)? {
     var body = entry.body
-    let bases = PointerEncoding.Bases(section: entry.origin, data: nil, function: nil)
-    guard !encoding.isIndirect, let start = body.readPointer(encoding, bases: bases),
+    guard !encoding.isIndirect, let start = body.readPointer(encoding, section: entry.origin),
       let length = body.readPointerValue(encoding)
     else { return nil }
     let range = AddressRange(start: Address(start), byteCount: length)
@@ -208,16 +207,6 @@ struct PointerEncoding {
   static let absolute = PointerEncoding(rawValue: 0)
 
   let rawValue: UInt8
-
-  /// The bases of relative pointers, in the file's own numbering.
-  struct Bases {
-    /// The address of the cursor's position 0.
-    var section: UInt64
-    /// The address of `.eh_frame_hdr`.
-    var data: UInt64?
-    /// The start of the function that is described.
-    var function: UInt64?
-  }
 
   var isOmitted: Bool { rawValue == Self.omitted }
   /// True if the value is the pointer's own address.
@@ -236,23 +225,26 @@ struct PointerEncoding {
 
 extension DWARFCursor {
   /// Reads a pointer, without following an indirect one; nil for an unknown encoding or base.
+  ///
+  /// - Parameters:
+  ///   - section: the address of position 0, in the file's own numbering as the others.
+  ///   - data: the address of `.eh_frame_hdr`.
+  ///   - function: the start of the function that is described.
   mutating func readPointer(
-    _ encoding: PointerEncoding, bases: PointerEncoding.Bases
+    _ encoding: PointerEncoding, section: UInt64, data: UInt64? = nil, function: UInt64? = nil
   ) -> UInt64? {
     guard !encoding.isOmitted else { return nil }
+    let place = section &+ UInt64(position)
     // DW_EH_PE_aligned.
     if encoding.rawValue & 0x70 == 0x50 {
-      let misaligned = (bases.section &+ UInt64(position)) % 8
-      guard misaligned == 0 || skip(8 &- misaligned) else { return nil }
-      return read(UInt64.self)
+      return skip((0 &- place) % 8) ? read(UInt64.self) : nil
     }
-    let place = bases.section &+ UInt64(position)
     guard let value = readPointerValue(encoding) else { return nil }
     switch encoding.rawValue & 0x70 {
     case 0x00: return value  // DW_EH_PE_absptr
     case 0x10: return place &+ value  // DW_EH_PE_pcrel
-    case 0x30: return bases.data.map { $0 &+ value }  // DW_EH_PE_datarel
-    case 0x40: return bases.function.map { $0 &+ value }  // DW_EH_PE_funcrel
+    case 0x30: return data.map { $0 &+ value }  // DW_EH_PE_datarel
+    case 0x40: return function.map { $0 &+ value }  // DW_EH_PE_funcrel
     // DW_EH_PE_textrel, which no linker of either architecture writes.
     default: return nil
     }

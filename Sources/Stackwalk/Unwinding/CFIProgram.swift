@@ -119,9 +119,8 @@ struct CFIProgram {
   private mutating func moveLocation(_ instruction: UInt8, _ cursor: inout DWARFCursor) -> Bool {
     switch instruction {
     case 0x01:  // DW_CFA_set_loc
-      let bases = PointerEncoding.Bases(section: origin, data: nil, function: nil)
       guard !cie.pointerEncoding.isIndirect,
-        let address = cursor.readPointer(cie.pointerEncoding, bases: bases)
+        let address = cursor.readPointer(cie.pointerEncoding, section: origin)
       else { return false }
       location = Address(address)
     default:  // DW_CFA_advance_loc1, 2 and 4

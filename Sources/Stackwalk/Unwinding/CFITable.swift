@@ -3,7 +3,7 @@ internal import ProcessSnapshot
 
 /// The call frame information of one module.
 ///
-/// Keeps indexes only, 16 to 24 bytes a function, made when they are first needed.
+/// Keeps indexes only, 16 to 32 bytes a function, made when they are first needed.
 final class CFITable {
   /// The places of a module's sections, in the file's own numbering.
   struct Places {
@@ -18,7 +18,10 @@ final class CFITable {
   private let places: Places
   private let source: any CFISource
   private let limit: WorkLimit
-  private(set) lazy var header = makeHeader(source)
+  private(set) lazy var header =
+    places.header.map {
+      EHFrameHeader(at: $0.start.value, size: $0.byteCount, from: source, limit)
+    } ?? EHFrameHeader()
   private lazy var ehFrame = places.ehFrame.map {
     FDEIndex(of: .ehFrame, in: $0, from: source, limit)
   }
@@ -40,15 +43,15 @@ final class CFITable {
   /// Finds the FDE that covers an address of the file's own numbering.
   func fde(at address: Address) -> FDE? {
     if let entry = header.entry(at: address) {
-      if let found = fde(.ehFrame, entry.fde, source), found.range.contains(address) {
+      if let found = fde(.ehFrame, entry.fde), found.range.contains(address) {
         return found
       }
     } else if header.entries.isEmpty, let position = ehFrame?.position(of: address),
-      let found = fde(.ehFrame, position, source)
+      let found = fde(.ehFrame, position)
     {
       return found
     }
-    return debugFrame?.position(of: address).flatMap { fde(.debugFrame, $0, source) }
+    return debugFrame?.position(of: address).flatMap { fde(.debugFrame, $0) }
   }
 
   /// Computes the rules at an address of the file's own numbering.
@@ -66,7 +69,7 @@ final class CFITable {
   func visitDescriptions(_ body: (FDE) -> Void) {
     var end: Address = 0
     func visit(_ section: CFISection, _ position: UInt64) {
-      guard limit.spend(32), let fde = fde(section, position, source), !fde.range.isEmpty,
+      guard limit.spend(32), let fde = fde(section, position), !fde.range.isEmpty,
         fde.range.start >= end
       else { return }
       end = fde.range.clampedEnd
@@ -77,21 +80,14 @@ final class CFITable {
     guard let debugFrame else { return }
     end = 0
     for position in debugFrame.positions {
-      guard let start = fde(.debugFrame, position, source)?.range.start,
+      guard let start = fde(.debugFrame, position)?.range.start,
         ehFrame?.position(of: start) == nil
       else { continue }
       visit(.debugFrame, position)
     }
   }
 
-  private func makeHeader(_ source: some CFISource) -> EHFrameHeader {
-    guard let range = places.header else { return EHFrameHeader() }
-    return EHFrameHeader(at: range.start.value, size: range.byteCount, from: source, limit)
-  }
-
-  private func fde(
-    _ section: CFISection, _ position: UInt64, _ source: some CFISource
-  ) -> FDE? {
+  private func fde(_ section: CFISection, _ position: UInt64) -> FDE? {
     guard let entry = CFIEntry(of: section, at: position, from: source),
       case .fde(let ciePosition) = entry.kind,
       let cie = CFIEntry(of: section, at: ciePosition, from: source).flatMap(CIE.init)

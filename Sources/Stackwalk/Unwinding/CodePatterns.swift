@@ -75,23 +75,10 @@ enum CallInstruction {
   private static func endsInX86Call(_ code: [UInt8]) -> Bool {
     if code[3] == 0xE8 { return true }
     // FF /2 with every form of memory operand: its length must be what ModRM and SIB say.
-    for length in [2, 3, 4, 6, 7] {
-      let start = 8 - length
-      guard code[start] == 0xFF, code[start + 1] & 0x38 == 0x10 else { continue }
-      let mode = code[start + 1] >> 6
-      let base = code[start + 1] & 7
-      let hasSIB = mode != 3 && base == 4
-      var expected = 2 + (hasSIB ? 1 : 0)
-      switch mode {
-      case 0:
-        let isDisplacementOnly = hasSIB ? (length > 2 && code[start + 2] & 7 == 5) : base == 5
-        expected += isDisplacementOnly ? 4 : 0
-      case 1: expected += 1
-      case 2: expected += 4
-      default: break
-      }
-      if expected == length { return true }
+    return [2, 3, 4, 6, 7].contains { length in
+      let operand = 8 - length + 1
+      return code[operand - 1] == 0xFF && code[operand] & 0x38 == 0x10
+        && X86Instruction.memoryOperandSize(code, operand) == length - 1
     }
-    return false
   }
 }

@@ -60,7 +60,7 @@ struct DWARFExpression {
     case 0x03:  // DW_OP_addr
       return push(cursor.read(UInt64.self).map { $0 &+ context.loadBias })
     case 0x06, 0x94: return dereference(operation, context)
-    case 0x08...0x11: return push(constant(operation))
+    case 0x08...0x11: return push(cursor.readConstant(operation))
     case 0x12...0x17: return shuffle(operation)
     case 0x19, 0x1F, 0x20, 0x23: return unary(operation)
     case 0x1A...0x27, 0x29...0x2E: return binary(operation)
@@ -89,20 +89,6 @@ struct DWARFExpression {
     }
     guard let address = stack.popLast() else { return false }
     return push(context.memory(at: address, width: width))
-  }
-
-  private mutating func constant(_ operation: UInt8) -> UInt64? {
-    switch operation {
-    case 0x08: cursor.readUnsigned(width: 1)
-    case 0x09: cursor.read(Int8.self).map { UInt64(bitPattern: Int64($0)) }
-    case 0x0A: cursor.readUnsigned(width: 2)
-    case 0x0B: cursor.read(Int16.self).map { UInt64(bitPattern: Int64($0)) }
-    case 0x0C: cursor.readUnsigned(width: 4)
-    case 0x0D: cursor.read(Int32.self).map { UInt64(bitPattern: Int64($0)) }
-    case 0x0E, 0x0F: cursor.readUnsigned(width: 8)
-    case 0x10: cursor.readULEB()
-    default: cursor.readSLEB().map { UInt64(bitPattern: $0) }
-    }
   }
 
   private mutating func shuffle(_ operation: UInt8) -> Bool {

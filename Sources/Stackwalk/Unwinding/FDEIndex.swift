@@ -35,12 +35,13 @@ struct EHFrameHeader {
       head.count >= 4, head[0] == 1
     else { return }
     var cursor = DWARFCursor(head)
-    let bases = PointerEncoding.Bases(section: address, data: address, function: nil)
     let tableEncoding = PointerEncoding(rawValue: head[3])
     guard cursor.skip(4) else { return }
     // The first pointer is that of `.eh_frame`.
-    guard cursor.readPointer(PointerEncoding(rawValue: head[1]), bases: bases) != nil,
-      let count = cursor.readPointer(PointerEncoding(rawValue: head[2]), bases: bases),
+    func pointer(_ encoding: UInt8) -> UInt64? {
+      cursor.readPointer(PointerEncoding(rawValue: encoding), section: address, data: address)
+    }
+    guard pointer(head[1]) != nil, let count = pointer(head[2]),
       !tableEncoding.isIndirect, let width = tableEncoding.width,
       count > 0, count <= Self.maximumCount,
       count <= (size &- UInt64(cursor.position)) / UInt64(2 * width),
@@ -50,20 +51,13 @@ struct EHFrameHeader {
         of: .ehFrame, at: address &+ UInt64(cursor.position),
         count: Int(clamping: count) * 2 * width)
     else { return }
-    read(
-      DWARFCursor(table), count: Int(clamping: count), tableEncoding,
-      PointerEncoding.Bases(
-        section: address &+ UInt64(cursor.position), data: address, function: nil))
-  }
-
-  private mutating func read(
-    _ table: DWARFCursor, count: Int, _ encoding: PointerEncoding, _ bases: PointerEncoding.Bases
-  ) {
-    var table = table
-    entries.reserveCapacity(count)
+    let section = address &+ UInt64(cursor.position)
+    cursor = DWARFCursor(table)
+    entries.reserveCapacity(Int(clamping: count))
     var isSorted = true
-    while entries.count < count, let start = table.readPointer(encoding, bases: bases),
-      let fde = table.readPointer(encoding, bases: bases)
+    while entries.count < count,
+      let start = cursor.readPointer(tableEncoding, section: section, data: address),
+      let fde = cursor.readPointer(tableEncoding, section: section, data: address)
     {
       if let last = entries.last, last.start.value > start { isSorted = false }
       entries.append(Entry(start: Address(start), fde: fde))
@@ -80,19 +74,15 @@ struct EHFrameHeader {
 
 /// An index of the FDEs of a section without a table, made by reading the whole section.
 struct FDEIndex {
-  private struct Entry {
-    var range: AddressRange
-    var position: UInt64
-  }
-
-  /// Sorted by start.
-  private var entries: [Entry] = []
+  /// The positions of FDEs.
+  private let map: AddressMap<UInt64>
 
   /// Reads every entry of a section up to its end or terminator.
   init(
     of section: CFISection, in range: AddressRange, from source: some CFISource,
     _ limit: WorkLimit = WorkLimit()
   ) {
+    var found: [AddressMap<UInt64>.Entry] = []
     var encodings: [UInt64: PointerEncoding?] = [:]
     var position = range.start.value
     // Each entry is read by a system call of its own.
@@ -109,18 +99,15 @@ struct FDEIndex {
       guard case .some(.some(let encoding)) = encodings[cie],
         let covered = FDE.range(entry, encoding: encoding)?.range, !covered.isEmpty
       else { continue }
-      guard limit.take(2 * MemoryLayout<Entry>.stride) else { break }
-      entries.append(Entry(range: covered, position: entry.origin))
+      guard limit.take(AddressMap<UInt64>.entryCost) else { break }
+      found.append(.init(range: covered, payload: entry.origin))
     }
-    entries.sort { $0.range.start < $1.range.start }
+    map = AddressMap(found)
   }
 
   /// The positions of all FDEs, by the addresses that they cover.
-  var positions: [UInt64] { entries.map(\.position) }
+  var positions: [UInt64] { map.entries.map(\.payload) }
 
   /// Finds the position of the FDE that covers an address.
-  func position(of address: Address) -> UInt64? {
-    let index = entries.partitioningIndex { $0.range.start > address } - 1
-    return index >= 0 && entries[index].range.contains(address) ? entries[index].position : nil
-  }
+  func position(of address: Address) -> UInt64? { map.innermost(containing: address)?.payload }
 }

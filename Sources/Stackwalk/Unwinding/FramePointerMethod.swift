@@ -12,17 +12,15 @@ struct FramePointerMethod: UnwindMethod {
       let stackPointer = state.registers.stackPointer
     else { return .unknown }
     if process.frameSetup(around: lookup) == .absent { return .unknown }
-    guard
-      let record = FrameRecord(
-        at: framePointer, notBelow: stackPointer, in: process)
-    else { return .unknown }
+    guard let record = FrameRecord(at: framePointer, notBelow: stackPointer, in: process) else {
+      return .unknown
+    }
     if record.returnAddress == 0 && record.framePointer == 0 { return .bottom }
     guard record.isPlausible(in: process) else { return .unknown }
-    let registers = state.registers.caller(
-      programCounter: record.returnAddress, stackPointer: framePointer &+ 16,
-      framePointer: record.framePointer)
     return .caller(
-      UnwindState(registers: registers, trust: .framePointer, isReturnAddress: true))
+      state.caller(
+        at: record.returnAddress, stackPointer: framePointer &+ 16,
+        framePointer: record.framePointer, .framePointer))
   }
 }
 

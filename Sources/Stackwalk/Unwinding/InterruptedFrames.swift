@@ -70,9 +70,8 @@ struct ReturnAddressMethod: UnwindMethod {
   ) -> UnwindStep {
     let address = process.codeAddress(word)
     guard process.check(returnAddress: address) != .notBehindCall else { return .unknown }
-    let registers = state.registers.caller(
-      programCounter: address, stackPointer: stackPointer, framePointer: framePointer)
     return .caller(
-      UnwindState(registers: registers, trust: .returnAddress, isReturnAddress: true))
+      state.caller(
+        at: address, stackPointer: stackPointer, framePointer: framePointer, .returnAddress))
   }
 }

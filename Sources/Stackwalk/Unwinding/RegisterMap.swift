@@ -3,42 +3,20 @@ internal import ProcessSnapshot
 /// One architecture's registers, by DWARF number.
 struct RegisterMap: Sendable {
   /// Registers that are tracked, from 0; higher numbers are vector registers and the like.
-  var count: Int
-  var framePointer: Int
-  var stackPointer: Int
-  var programCounter: Int
+  let count: Int
+  let framePointer: Int
+  let stackPointer: Int
+  let programCounter: Int
   /// The link register; nil where calls push the return address.
-  var linkRegister: Int?
+  let linkRegister: Int?
   /// Holds the async context when an asynchronous Swift function begins.
-  var asyncContext: Int
+  let asyncContext: Int
   /// Bit n is set for a register that calls preserve.
-  var preserved: UInt64
+  let preserved: UInt64
   /// Bytes from the stack pointer, at a signal handler's return, to each interrupted register.
-  var signalFrameOffsets: [UInt64]
+  let signalFrameOffsets: [UInt64]
   /// The code that a signal handler returns to, rt_sigreturn.
-  var signalTrampoline: [UInt8]
-
-  init(_ architecture: ProcessSnapshot.Architecture) {
-    switch architecture {
-    case .x86_64: self = .x86_64
-    case .arm64: self = .arm64
-    }
-  }
-
-  init(
-    count: Int, framePointer: Int, stackPointer: Int, programCounter: Int, linkRegister: Int?,
-    asyncContext: Int, preserved: UInt64, signalFrameOffsets: [UInt64], signalTrampoline: [UInt8]
-  ) {
-    self.count = count
-    self.framePointer = framePointer
-    self.stackPointer = stackPointer
-    self.programCounter = programCounter
-    self.linkRegister = linkRegister
-    self.asyncContext = asyncContext
-    self.preserved = preserved
-    self.signalFrameOffsets = signalFrameOffsets
-    self.signalTrampoline = signalTrampoline
-  }
+  let signalTrampoline: [UInt8]
 
   func isPreserved(_ register: Int) -> Bool {
     register < 64 && preserved & 1 << UInt64(register) != 0
@@ -46,6 +24,10 @@ struct RegisterMap: Sendable {
 }
 
 extension RegisterMap {
+  init(_ architecture: ProcessSnapshot.Architecture) {
+    self = architecture == .arm64 ? .arm64 : .x86_64
+  }
+
   /// rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, and the return address column.
   ///
   /// Source: System V ABI AMD64 supplement, figures 3.4 (registers across calls) and 3.36 (DWARF

@@ -23,11 +23,10 @@ struct ScanMethod: UnwindMethod {
       if process.check(returnAddress: address) == .behindCall
         || SignalFrameMethod.isTrampoline(at: address, in: process)
       {
-        let registers = state.registers.caller(
-          programCounter: address, stackPointer: slot &+ 8,
-          framePointer: framePointer(
-            above: slot, from: stackPointer, current: state.registers.framePointer, process))
-        return .caller(UnwindState(registers: registers, trust: .scan, isReturnAddress: true))
+        let framePointer = framePointer(
+          above: slot, from: stackPointer, current: state.registers.framePointer, process)
+        return .caller(
+          state.caller(at: address, stackPointer: slot &+ 8, framePointer: framePointer, .scan))
       }
     }
     return .unknown
@@ -72,11 +71,10 @@ struct GapMethod: UnwindMethod {
     while let slot = next, part.range.contains(slot), process.spend(1) {
       next = slot.adding(8)
       if startsChain(at: slot, in: process), let record = record(at: slot, in: process) {
-        let registers = state.registers.caller(
-          programCounter: record.returnAddress, stackPointer: slot &+ 16,
-          framePointer: record.framePointer)
         return .caller(
-          UnwindState(registers: registers, trust: .afterGap, isReturnAddress: true))
+          state.caller(
+            at: record.returnAddress, stackPointer: slot &+ 16,
+            framePointer: record.framePointer, .afterGap))
       }
       if let caller = described(at: slot, after: state, in: process) { return .caller(caller) }
     }
@@ -106,9 +104,8 @@ struct GapMethod: UnwindMethod {
     guard let word = process.word(at: slot) else { return nil }
     let address = process.codeAddress(word)
     guard process.check(returnAddress: address) == .behindCall else { return nil }
-    let registers = state.registers.caller(
-      programCounter: address, stackPointer: slot &+ 8, framePointer: nil)
-    let first = UnwindState(registers: registers, trust: .afterGap, isReturnAddress: true)
+    let first = state.caller(
+      at: address, stackPointer: slot &+ 8, framePointer: nil, .afterGap)
     var last = first
     for _ in 0..<Self.chainLength {
       guard case .caller(let next) = CFIMethod().step(from: last, in: process),

@@ -10,12 +10,12 @@ final class UnwindProcess {
   let registers: RegisterMap
   private var workLeft = 1 << 24
   private let limit: WorkLimit
-  private let returnAddresses = BoundedCache<ReturnAddressCheck>()
-  private let frameSetups = BoundedCache<FrameSetup>()
-  private let identities = BoundedCache<Address>()
-  private let cfiRows = BoundedCache<CFIRow?>()
-  private let capturedTables = BoundedCache<CFITable?>()
-  private let asyncFunctions = BoundedCache<String?>()
+  private let returnAddresses = BoundedCache<Address, ReturnAddressCheck>()
+  private let frameSetups = BoundedCache<Address, FrameSetup>()
+  private let identities = BoundedCache<Address, Address>()
+  private let cfiRows = BoundedCache<Address, CFIRow?>()
+  private let capturedTables = BoundedCache<Address, CFITable?>()
+  private let asyncFunctions = BoundedCache<Address, String?>()
   private lazy var stacks = snapshot.stackMemory
 
   /// The result of looking at the code before an address.
@@ -206,15 +206,18 @@ final class UnwindProcess {
   }
 }
 
-/// Remembers answers about addresses, up to a count that bounds a hostile stack.
-private final class BoundedCache<Value> {
-  private var values: [Address: Value] = [:]
+/// Remembers answers about addresses and the like, up to a count that bounds a hostile stack.
+final class BoundedCache<Key: Hashable, Value> {
+  private var values: [Key: Value] = [:]
+  private let limit: Int
 
-  /// The answer for an address, made when it is first asked for.
-  func value(at address: Address, make: () -> Value) -> Value {
-    if let known = values[address] { return known }
+  init(limit: Int = 1 << 16) { self.limit = limit }
+
+  /// The answer for a key, made when it is first asked for.
+  func value(at key: Key, make: () -> Value) -> Value {
+    if let known = values[key] { return known }
     let value = make()
-    if values.count < 1 << 16 { values[address] = value }
+    if values.count < limit { values[key] = value }
     return value
   }
 }

@@ -11,6 +11,17 @@ struct UnwindState {
   var lookupAddress: Address? {
     registers.programCounter.map { isReturnAddress ? $0.clampedSubtracting(1) : $0 }
   }
+
+  /// Makes the state of a caller of whose registers only these are known.
+  func caller(
+    at returnAddress: Address, stackPointer: Address, framePointer: Address?, _ trust: FrameTrust
+  ) -> UnwindState {
+    var registers = UnwindRegisters(map: registers.map)
+    registers.programCounter = returnAddress
+    registers.stackPointer = stackPointer
+    registers.framePointer = framePointer
+    return UnwindState(registers: registers, trust: trust, isReturnAddress: true)
+  }
 }
 
 /// A method's answer on a frame's caller.
@@ -68,15 +79,4 @@ struct UnwindRegisters {
 
   /// The arm64 link register; nil on x86_64.
   var linkRegister: UInt64? { map.linkRegister.flatMap { values[$0] } }
-
-  /// Makes a caller's registers of these three; all others are unknown.
-  func caller(
-    programCounter: Address, stackPointer: Address?, framePointer: Address?
-  ) -> UnwindRegisters {
-    var caller = UnwindRegisters(map: map)
-    caller.programCounter = programCounter
-    caller.stackPointer = stackPointer
-    caller.framePointer = framePointer
-    return caller
-  }
 }

@@ -57,20 +57,20 @@ import Testing
   @Test func lengths() {
     var short = DWARFCursor([5, 0, 0, 0])
     let first = short.readInitialLength()
-    #expect(first?.length == 5 && first?.is64Bit == false)
+    #expect(first?.length == 5 && first?.offsetSize == 4)
     var long = DWARFCursor([0xFF, 0xFF, 0xFF, 0xFF, 7, 0, 0, 0, 0, 0, 0, 0])
     let second = long.readInitialLength()
-    #expect(second?.length == 7 && second?.is64Bit == true)
+    #expect(second?.length == 7 && second?.offsetSize == 8)
     var reserved = DWARFCursor([0xF0, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0])
     #expect(reserved.readInitialLength() == nil)
   }
 
   @Test func pointers() {
-    let bases = PointerEncoding.Bases(section: 0x1000, data: 0x2000, function: 0x3000)
     func read(_ encoding: UInt8, _ bytes: [UInt8]) -> UInt64? {
       var cursor = DWARFCursor([0, 0] + bytes)
       _ = cursor.skip(2)
-      return cursor.readPointer(PointerEncoding(rawValue: encoding), bases: bases)
+      return cursor.readPointer(
+        PointerEncoding(rawValue: encoding), section: 0x1000, data: 0x2000, function: 0x3000)
     }
     #expect(read(0x00, [1, 2, 0, 0, 0, 0, 0, 0]) == 0x201)
     // pcrel|sdata4 counts from where the pointer lies, datarel|sdata4 from the header.
