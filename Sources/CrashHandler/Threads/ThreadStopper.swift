@@ -86,6 +86,9 @@ struct ThreadStopper {
   ///
   /// Source: Linux fs/proc/base.c, proc_task_getattr: two links, and one for each thread.
   private func areAllStill() -> Bool {
+    guard capture.mayMake(CallBit.fileChecks), capture.session.counts.threadsOmitted == 0 else {
+      return false
+    }
     let count = capture.session.threads.count
     var index = 0
     while index < count {
@@ -93,8 +96,7 @@ struct ThreadStopper {
       index &+= 1
     }
     var directory = pm_file_status()
-    return unsafe capture.session.counts.threadsOmitted == 0 && pm_fstat(tasks, &directory) == 0
-      && directory.links == UInt64(count) &+ 3
+    return unsafe pm_fstat(tasks, &directory) == 0 && directory.links == UInt64(count) &+ 3
   }
 
   private func findThreads() {
