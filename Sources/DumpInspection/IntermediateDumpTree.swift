@@ -6,7 +6,7 @@ package import IntermediateDump
 /// this version does not know it) and the value; the last line says whether the dump is complete,
 /// or where and why it broke off. Text of the dump is escaped, so that nothing in it can reach a
 /// terminal.
-package struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutputStreamable {
+package struct IntermediateDumpTree: Sendable, TextOutputStreamable {
   /// The most bytes of a value that are shown in hexadecimal.
   package static let maximumBytes = 16
   /// The most bytes of a text that are shown.
@@ -26,24 +26,13 @@ package struct IntermediateDumpTree: Sendable, CustomStringConvertible, TextOutp
     }
   }
 
-  /// The whole text in memory; `write(to:)` does without for a large dump.
-  package var description: String {
-    var text = ""
-    write(to: &text)
-    return text
-  }
-
   /// Writes line after line; the last one ends with a line break too.
   package func write<Target: TextOutputStream>(to target: inout Target) {
     target.write(
       "intermediate dump of version \(IntermediateDumpFormat.version), \(architecture), "
         + "\(document.root.bytes.count) bytes, written by \(Self.escaped(document.writer))\n")
     write(document.root, depth: 0, to: &target)
-    if let damage = document.damage {
-      target.write("torn: \(damage)\n")
-    } else {
-      target.write("complete\n")
-    }
+    target.write(document.damage.map { "torn: \($0)\n" } ?? "complete\n")
   }
 
   // No deeper than the parser went: `IntermediateDumpFormat.maximumDepth`.

@@ -33,17 +33,7 @@ extension ProcessSnapshot {
         [
           .optional(.clientID, \.clientID),
           annotations(\.addedAnnotations),
-          Field(.symbols, [.array], nested: StoredSymbols.Entry.mapFields.keys) { map, snapshot in
-            let entries = map.elements(.symbols).compactMap(
-              StoredSymbols.Entry.mapFields.value(of:))
-            guard !entries.isEmpty else { return false }
-            snapshot.storedSymbols = StoredSymbols(entries)
-            return true
-          } write: { snapshot, writer in
-            writer.array(
-              .symbols, of: .symbol, snapshot.storedSymbols?.entries ?? [],
-              StoredSymbols.Entry.mapFields)
-          },
+          .array(.symbols, of: .symbol, \.symbolEntries, StoredSymbols.Entry.mapFields),
         ]),
     ]
 

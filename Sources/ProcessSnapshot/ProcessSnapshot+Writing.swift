@@ -6,8 +6,8 @@ extension ProcessSnapshot {
   /// Bytes of the maps file in one property.
   private static var chunkSize: Int { 1 << 20 }
 
-  /// The whole snapshot as an intermediate dump: what the crash wrote, what is known of it since, and
-  /// what the converter added, all but the bytes of memory.
+  /// The whole snapshot as an intermediate dump, additions of the converter included, but for the bytes
+  /// of memory.
   ///
   /// A snapshot read back with the same memory is equal, but for streams of the converter's own,
   /// annotations of modules that are not the program's, and XSAVE areas past 8 MiB.

@@ -97,13 +97,11 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   /// The module whose image covers an address.
   public func module(containing address: Address) -> ModuleSnapshot? {
-    let index = modules.partitioningIndex { $0.address > address } - 1
-    return index >= 0 && modules[index].contains(address) ? modules[index] : nil
+    modules.element(containing: address, by: \.range)
   }
 
   /// The mapping that covers an address.
   public func mapping(containing address: Address) -> MemoryMapping? {
-    let index = mappings.partitioningIndex { $0.start > address } - 1
-    return index >= 0 && mappings[index].range.contains(address) ? mappings[index] : nil
+    mappings.element(containing: address, by: \.range)
   }
 }

@@ -25,7 +25,7 @@ struct WholeWay {
       try goOn(with: snapshot)
     } else {
       guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return }
-      size += IntermediateDumpTree(document).description.utf8.count
+      size += "\(IntermediateDumpTree(document))".utf8.count
       var snapshot = ProcessSnapshot(reading: document)
       snapshot.storedSymbols = StoredSymbols.gather(
         for: snapshot, from: SymbolSource(timeLimit: 4))

@@ -92,6 +92,13 @@ extension ProcessSnapshot {
 }
 
 extension ExceptionSnapshot {
+  /// The sender with its name and the signal's code; nil where none is known.
+  var namedSender: Cause.Sender? {
+    sender.map {
+      Cause.Sender(processID: $0.processID, userID: $0.userID, name: senderName, code: code)
+    }
+  }
+
   /// The message of Swift's runtime; nil for blank words.
   var swiftMessage: String? { fatalMessage?.trimmed }
 

@@ -67,15 +67,20 @@ package enum FunctionName {
     var index = text.startIndex
     while index < text.endIndex {
       if depth == 0, text[index...].starts(with: wanted) { return index }
-      switch text[index] {
-      case "(", "[", "<": depth += 1
-      case ")", "]": depth -= 1
-      case ">" where index > text.startIndex && text[index - 1] != "-": depth -= 1
-      default: break
-      }
+      depth += nesting(at: index, in: text)
       index += 1
     }
     return nil
+  }
+
+  /// 1 for a bracket that opens, -1 for one that closes; the end of an arrow is none.
+  private static func nesting(at index: Int, in text: ArraySlice<Character>) -> Int {
+    switch text[index] {
+    case "(", "[", "<": 1
+    case ")", "]": -1
+    case ">" where index > text.startIndex && text[index - 1] != "-": -1
+    default: 0
+    }
   }
 
   /// "closure #1", "helper #2": the name before the type.
@@ -120,16 +125,10 @@ package enum FunctionName {
 
   private static func matchingEnd(of start: Int, in text: ArraySlice<Character>) -> Int? {
     var depth = 0
-    for index in start..<text.endIndex {
-      switch text[index] {
-      case "(", "[", "<": depth += 1
-      case ")", "]": depth -= 1
-      case ">" where text[index - 1] != "-": depth -= 1
-      default: break
-      }
-      if depth == 0 { return index }
+    return (start..<text.endIndex).first { index in
+      depth += nesting(at: index, in: text)
+      return depth == 0
     }
-    return nil
   }
 
   /// "(id:_:)" of "id: Swift.Int, Swift.String".

@@ -26,11 +26,7 @@ struct SentFinding {
     if let activity, let id = snapshot.process.processID {
       evidence.append(.mainThread(id, activity))
     }
-    let sender = exception.sender.map {
-      Cause.Sender(
-        processID: $0.processID, userID: $0.userID, name: exception.senderName,
-        code: exception.code)
-    }
+    let sender = exception.namedSender
     if let sender {
       evidence.append(.sender(sender))
       if let interval = watchdogInterval(exception, sender) {

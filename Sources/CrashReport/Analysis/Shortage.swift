@@ -15,32 +15,27 @@ enum Shortage: Equatable {
 extension Resources {
   /// Empty where nothing was used up.
   var shortages: [Shortage] {
-    func full(_ usage: Usage, margin: (UInt64) -> UInt64 = { _ in 0 }) -> (UInt64, UInt64)? {
-      guard let used = usage.used, let limit = usage.limit, limit > 0,
+    func full(
+      _ usage: Usage, margin: (UInt64) -> UInt64 = { _ in 0 },
+      _ shortage: (UInt64, UInt64) -> Shortage
+    ) -> Shortage? {
+      guard let used = usage.used, let limit = usage.limit, margin(limit) < limit,
         used >= limit &- margin(limit)
       else { return nil }
-      return (used, limit)
+      return shortage(used, limit)
     }
-    var shortages: [Shortage] = []
-    // The handler gives back two descriptors and takes one to count: where none was left, it counts
-    // one less.
-    if let (used, limit) = full(openFiles, margin: { _ in 1 }), limit > 1 {
-      shortages.append(.openFiles(used: used, limit: limit))
-    }
-    if let (used, limit) = full(mappings) { shortages.append(.mappings(used: used, limit: limit)) }
-    // A cgroup at its limit reclaims memory all the time, so that its use is seldom the limit.
-    if let (used, limit) = full(cgroupMemory, margin: { $0 / 20 }) {
-      shortages.append(.cgroupMemory(used: used, limit: limit))
-    }
-    if let (used, limit) = full(cgroupTasks) {
-      shortages.append(.cgroupTasks(used: used, limit: limit))
-    }
-    // The allocation that failed may have been a large one.
-    if let (used, limit) = full(addressSpace, margin: { $0 / 8 }) {
-      shortages.append(.addressSpace(used: used, limit: limit))
-    }
-    if let (used, limit) = full(threads) { shortages.append(.threads(used: used, limit: limit)) }
-    return shortages
+    return [
+      // The handler gives back two descriptors and takes one to count: where none was left, it counts
+      // one less.
+      full(openFiles, margin: { _ in 1 }, Shortage.openFiles),
+      full(mappings, Shortage.mappings),
+      // A cgroup at its limit reclaims memory all the time, so that its use is seldom the limit.
+      full(cgroupMemory, margin: { $0 / 20 }, Shortage.cgroupMemory),
+      full(cgroupTasks, Shortage.cgroupTasks),
+      // The allocation that failed may have been a large one.
+      full(addressSpace, margin: { $0 / 8 }, Shortage.addressSpace),
+      full(threads, Shortage.threads),
+    ].compactMap { $0 }
   }
 }
 

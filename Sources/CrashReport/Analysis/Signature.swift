@@ -1,6 +1,6 @@
 internal import IntermediateDump
-internal import ProcessSnapshot
-internal import Stackwalk
+package import ProcessSnapshot
+package import Stackwalk
 internal import Synchronization
 
 /// Groups crashes of one cause under one line of text.
@@ -9,7 +9,7 @@ internal import Synchronization
 /// change with every run; no lines and numbers of closures, which change with every build, nor offsets
 /// but where there are no names; nothing that differs between threads or with what was inlined. The
 /// rules, and what they cannot do, are in `Docs/Signatures.md`.
-struct Signature: Sendable {
+package struct Signature: Sendable {
   private static let frameCount = 3
   /// Functions of a recursion that are named.
   private static let recursionCount = 8
@@ -19,7 +19,8 @@ struct Signature: Sendable {
   private let systemModules: Set<String>
   private let functions = OwnFunctions()
 
-  init(_ modules: [ModuleSnapshot]) {
+  /// - Parameter modules: those that the frames lie in.
+  package init(_ modules: [ModuleSnapshot]) {
     self.modules = modules
     systemModules = Set(modules.filter { SystemCode.isModule(path: $0.path) }.map(\.name))
   }
@@ -72,7 +73,7 @@ struct Signature: Sendable {
   func isOwn(_ module: ModuleSnapshot) -> Bool { !systemModules.contains(module.name) }
 
   /// True for a call that stands out: own, or of an own module that has no names.
-  func standsOut(_ frame: StackFrame) -> Bool {
+  package func standsOut(_ frame: StackFrame) -> Bool {
     frame.function == nil ? isInOwnModule(frame) : isOwn(frame)
   }
 
@@ -134,8 +135,9 @@ struct Signature: Sendable {
     return parts
   }
 
-  /// The functions that took turns until the stack was full: which of them hit its end is chance,
-  /// and so is what it called then.
+  /// The functions that took turns until the stack was full.
+  ///
+  /// Chance decides which of them hit its end, and what it called then.
   private func names(of recursion: Recursion, in frames: [StackFrame]) -> [String]? {
     var depth = 0
     var names: Set<String> = []

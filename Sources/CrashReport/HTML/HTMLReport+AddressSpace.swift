@@ -50,9 +50,9 @@ extension HTMLReport {
     case .gap(let size):
       html.element("div", ["class": "hole"], text: "\(Quantity.size(size)) not mapped")
     case .mark(let mark):
-      html.element("div", ["class": mark.isFault ? "mark fault" : "mark"]) { html in
-        html.add("\(mark.label) \(mark.address): not mapped")
-      }
+      html.element(
+        "div", ["class": mark.isFault ? "mark fault" : "mark"],
+        text: "\(mark.label) \(mark.address): not mapped")
     case .region(let region):
       let kind = Self.kind(of: region)
       html.element("div", ["class": "region \(kind) s\(Self.height(of: region))"]) { html in
@@ -63,9 +63,9 @@ extension HTMLReport {
             "span", ["class": "at"],
             text: "\(Quantity.size(region.size)) \(region.protections.joined(separator: " "))")
           for mark in region.marks {
-            html.element("span", ["class": mark.isFault ? "mark fault" : "mark"]) { html in
-              html.add("\(mark.label) \(mark.address)")
-            }
+            html.element(
+              "span", ["class": mark.isFault ? "mark fault" : "mark"],
+              text: "\(mark.label) \(mark.address)")
           }
         }
       }
@@ -83,9 +83,4 @@ extension HTMLReport {
   private static func height(of region: AddressSpaceMap.Region) -> Int {
     [16, 22, 28].count { region.size > UInt64(1) << UInt64($0) }
   }
-}
-
-extension String {
-  /// A mapping's name: of a path the end, else such as "[heap]".
-  var shortMappingName: String { hasPrefix("/") ? shortPath : self }
 }

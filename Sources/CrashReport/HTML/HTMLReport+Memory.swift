@@ -6,7 +6,6 @@ extension HTMLReport {
   func addRegisters(of thread: CrashReport.Thread, to html: inout HTMLWriter) {
     let registers = thread.sortedRegisters
     guard !registers.isEmpty else { return }
-    let places = AddressPlaces(report.snapshot)
     html.element("section") { html in
       html.element("h2", text: "Registers")
       html.element("dl", ["class": "registers"]) { html in
@@ -15,7 +14,7 @@ extension HTMLReport {
             html.element("dt", text: name)
             html.element("dd") { html in
               html.element("code", text: value.wide)
-              if let place = places.text(of: value) {
+              if let place = report.snapshot.place(of: value) {
                 html.element("span", ["class": "at"], text: place)
               }
             }
@@ -30,14 +29,13 @@ extension HTMLReport {
   func addMemory(to html: inout HTMLWriter) {
     let excerpts = report.snapshot.memoryExcerpts
     guard !excerpts.isEmpty else { return }
-    let places = AddressPlaces(report.snapshot)
     html.element("section") { html in
       html.element("h2", text: "Memory around the fault")
       for (index, excerpt) in excerpts.enumerated() {
         html.element("details", index == 0 ? ["open": "open"] : [:]) { html in
           html.element("summary") { html in
             html.add("\(excerpt.title) \(excerpt.target)")
-            if let place = places.text(of: excerpt.target) {
+            if let place = report.snapshot.place(of: excerpt.target) {
               html.element("span", ["class": "where"], text: place)
             }
           }

@@ -3,8 +3,8 @@ internal import ProcessSnapshot
 
 /// A report as one HTML page that needs nothing else: no network, no script, no font.
 ///
-/// The most important comes first, on a narrow screen too: what happened, the signal with its code
-/// and sender, the crashing thread. Everything from the dump is escaped, and the page forbids itself
+/// The most important comes first, on a narrow screen too: a sentence on the event, the signal with
+/// its code and sender, the crashing thread. Everything from the dump is escaped, and the page forbids itself
 /// scripts and every request, so that an escape that is missing could not do much.
 package struct HTMLReport: Sendable {
   /// Bytes of the other threads after which they are listed without frames.
@@ -103,12 +103,10 @@ package struct HTMLReport: Sendable {
   }
 
   private func addFacts(to html: inout HTMLWriter) {
-    addSection(ReportSection("Process", rows: report.head.facts.map { .field($0) }), to: &html)
-  }
-
-  private func addSection(_ section: ReportSection?, to html: inout HTMLWriter) {
     var room = Int.max
-    if let section { addSection(section, room: &room, to: &html) }
+    if let section = ReportSection("Process", rows: report.head.facts.map { .field($0) }) {
+      addSection(section, room: &room, to: &html)
+    }
   }
 
   private func addSection(
@@ -119,18 +117,17 @@ package struct HTMLReport: Sendable {
       let start = html.size
       var index = 0
       while index < section.rows.count, html.size - start < room {
-        let texts = section.rows[index...].prefix(while: \.isText)
-        if !texts.isEmpty {
-          for case .text(let text) in texts { html.element("p", ["class": "row"], text: text) }
-          index += texts.count
+        if case .text(let text) = section.rows[index] {
+          html.element("p", ["class": "row"], text: text)
+          index += 1
           continue
         }
         html.element("dl", ["class": "facts"]) { html in
           while index < section.rows.count, html.size - start < room,
-            let (name, value) = section.rows[index].pair
+            let field = section.rows[index].field
           {
-            html.element("dt", text: name)
-            html.element("dd", text: value)
+            html.element("dt", text: field.name)
+            html.element("dd", text: field.value)
             index += 1
           }
         }
@@ -191,12 +188,9 @@ package struct HTMLReport: Sendable {
 }
 
 extension ReportSection.Row {
-  fileprivate var isText: Bool { pair == nil }
-
-  fileprivate var pair: (name: String, value: String)? {
+  fileprivate var field: ReportField? {
     switch self {
-    case .field(let field): (field.name, field.value)
-    case .assignment(let name, let value): (name, value)
+    case .field(let field), .assignment(let field): field
     case .text: nil
     }
   }

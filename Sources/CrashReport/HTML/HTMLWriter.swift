@@ -30,13 +30,6 @@ package struct HTMLWriter {
   /// Adds text.
   package mutating func add(_ content: String) { text += Self.escaped(content) }
 
-  /// Adds an element without content that has no end tag.
-  package mutating func void(
-    _ name: StaticString, _ attributes: KeyValuePairs<StaticString, String> = [:]
-  ) {
-    open(name, attributes)
-  }
-
   /// Adds a line feed between elements, so that the source can be read.
   package mutating func breakLine() { text += "\n" }
 
@@ -45,17 +38,17 @@ package struct HTMLWriter {
 
   /// Adds the elements by which a page forbids itself scripts and every request.
   package mutating func addPolicy() {
-    void("meta", ["charset": "utf-8"])
-    void("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
-    void(
+    open("meta", ["charset": "utf-8"])
+    open("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+    open(
       "meta",
       [
         "http-equiv": "Content-Security-Policy",
         "content":
           "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
       ])
-    void("meta", ["name": "referrer", "content": "no-referrer"])
-    void("meta", ["name": "color-scheme", "content": "light dark"])
+    open("meta", ["name": "referrer", "content": "no-referrer"])
+    open("meta", ["name": "color-scheme", "content": "light dark"])
   }
 
   private mutating func open(

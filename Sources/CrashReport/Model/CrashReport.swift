@@ -27,7 +27,7 @@ package struct CrashReport: Sendable {
   /// Lines of source around places of the crashing thread, where somebody has read them.
   package var excerpts: [SourceLocation: SourceExcerpt] = [:]
 
-  /// Of a crash that only a log tells of: what that says of the dump; nil for the report of a dump.
+  /// The log's line on the dump, of a crash that only a log tells of; nil for the report of a dump.
   package var log: LoggedDump?
 
   /// The throw of an error, with its callers then.
@@ -79,12 +79,12 @@ package struct CrashReport: Sendable {
   ///
   /// - Parameters:
   ///   - snapshot: the process, from an intermediate dump or a minidump.
-  ///   - privacy: what the report leaves out, beside what the snapshot does.
-  ///   - symbolicating: whether to take functions and lines from the modules' files on this
-  ///     machine. Without, names are those stored at conversion, and frames that can be found only
-  ///     by reading code are missing.
-  ///   - prefersStored: whether files are asked only for frames that were not named at conversion.
-  ///   - symbolDirectories: where else to look for files of the same builds, by build ID and by name.
+  ///   - privacy: leaves out more than the snapshot does.
+  ///   - symbolicating: takes functions and lines from the modules' files on this machine. Without,
+  ///     names are those stored at conversion, and frames that can be found only by reading code are
+  ///     missing.
+  ///   - prefersStored: asks files only for frames that were not named at conversion.
+  ///   - symbolDirectories: searched for more files of the same builds, by build ID and by name.
   ///   - symbolStore: keeps the names that are found, for later processes; nil for none.
   package init(
     snapshot: ProcessSnapshot, privacy: ReportPrivacy = .full, symbolicating: Bool,
@@ -115,7 +115,7 @@ package struct CrashReport: Sendable {
   /// Makes the report of a crash that only a log tells of.
   ///
   /// - Parameters:
-  ///   - snapshot: what the log says; addresses are in the modules, which lie anywhere.
+  ///   - snapshot: the facts of the log; addresses are in the modules, which lie anywhere.
   ///   - trace: the stack of its one thread.
   ///   - symbols: that named the stack.
   ///   - log: the line on the dump.
@@ -152,16 +152,15 @@ package struct CrashReport: Sendable {
 extension CrashReport {
   /// Nanoseconds from a breadcrumb to the crash, by a clock that nobody sets.
   package func age(of breadcrumb: ClientInformation.Breadcrumb) -> UInt64? {
-    guard let now = snapshot.process.crashUptime, let then = breadcrumb.uptime, then <= now else {
-      return nil
-    }
-    return now &- then
+    breadcrumb.uptime.flatMap(age(since:))
   }
 
   /// Nanoseconds from a throw to the crash, likewise.
-  package func age(of thrown: Thrown) -> UInt64? {
-    guard let now = snapshot.process.crashUptime, thrown.record.uptime <= now else { return nil }
-    return now &- thrown.record.uptime
+  package func age(of thrown: Thrown) -> UInt64? { age(since: thrown.record.uptime) }
+
+  private func age(since uptime: UInt64) -> UInt64? {
+    guard let now = snapshot.process.crashUptime, uptime <= now else { return nil }
+    return now &- uptime
   }
 
   /// True if all bytes of a range that the program asked for are in the dump.

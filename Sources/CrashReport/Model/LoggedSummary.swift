@@ -223,34 +223,24 @@ extension LoggedSummary {
 
   /// Reverts the handler's escaping; what is no escape stays as it is.
   package static func unescaped(_ text: String) -> String {
-    let bytes = Array(text.utf8)
     var result: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      guard bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.count else {
-        result.append(bytes[index])
-        index += 1
-        continue
-      }
-      switch bytes[index + 1] {
-      case UInt8(ascii: "n"): result.append(0x0A)
-      case UInt8(ascii: "r"): result.append(0x0D)
-      case UInt8(ascii: "t"): result.append(0x09)
-      case UInt8(ascii: "\\"): result.append(0x5C)
-      case UInt8(ascii: "x"):
-        let digits = bytes[(index + 2)...].prefix(2)
-        if digits.count == 2, let byte = [UInt8](hexadecimal: digits) {
-          result += byte
-          index += 4
-          continue
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      result.append(byte)
+      guard byte == UInt8(ascii: "\\"), let letter = rest.first else { continue }
+      let digits = rest.dropFirst().prefix(2)
+      let meant: UInt8? =
+        switch letter {
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        case UInt8(ascii: "\\"): 0x5C
+        case UInt8(ascii: "x") where digits.count == 2: [UInt8](hexadecimal: digits)?.first
+        default: nil
         }
-        fallthrough
-      default:
-        result.append(bytes[index])
-        index += 1
-        continue
-      }
-      index += 2
+      guard let meant else { continue }
+      result[result.count - 1] = meant
+      rest = rest.dropFirst(letter == UInt8(ascii: "x") ? 3 : 1)
     }
     return String(decoding: result, as: UTF8.self)
   }

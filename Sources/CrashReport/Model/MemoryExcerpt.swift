@@ -1,3 +1,4 @@
+internal import IntermediateDump
 package import ProcessSnapshot
 
 /// Captured bytes near what matters of the crash.
@@ -47,6 +48,21 @@ extension ProcessSnapshot {
     return found
   }
 
+  /// Says in a few words where an address lies.
+  ///
+  /// Such as "libc.so.6+0x1234 r-x", "stack of thread 12 rw-" or "[heap] rw-"; nil where it is not mapped
+  /// or not known, as for small numbers.
+  func place(of address: Address) -> String? {
+    let mapping = mapping(containing: address)
+    let rights = mapping.map { " " + $0.protection.letters } ?? ""
+    if let module = module(containing: address) { return module.text(of: address) + rights }
+    guard let mapping else { return nil }
+    if let thread = threads.first(where: { $0.stackRange?.contains(address) == true }) {
+      return "stack of thread \(thread.id)" + rights
+    }
+    return (mapping.path.isEmpty ? "anonymous memory" : mapping.path.shortMappingName) + rights
+  }
+
   /// More than these are not listed: a program near `vm.max_map_count` has 65,530.
   private static let maximumMappings = 4096
 
@@ -77,5 +93,16 @@ extension MemoryMapping.Protection {
   var letters: String {
     (contains(.read) ? "r" : "-") + (contains(.write) ? "w" : "-")
       + (contains(.execute) ? "x" : "-")
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Up to 16 bytes in hexadecimal and as ASCII.
+  var hexadecimalRow: String {
+    let cells = map { $0.hexadecimal(digits: 2) }
+    let left = cells.prefix(8).joined(separator: " ")
+    let right = cells.dropFirst(8).joined(separator: " ")
+    let ascii = map { (0x20..<0x7F).contains($0) ? String(UnicodeScalar($0)) : "." }.joined()
+    return (left + "  " + right).padded(to: 48) + "  " + ascii
   }
 }

@@ -29,10 +29,9 @@ package struct SourceExcerpt: Sendable, Equatable {
     for number in first...min(line + Self.context, all.count) {
       let bytes = all[number - 1]
       let content = Self.shown(bytes.prefix(Self.maximumWidth))
-      let label = String(number)
-      let blanks = String(repeating: " ", count: max(0, width - label.count))
       let isPlace = number == line
-      lines.append(Line(text: "\(blanks)\(label) | \(content)", isMarked: isPlace))
+      let label = String(number).indented(to: width)
+      lines.append(Line(text: "\(label) | \(content)", isMarked: isPlace))
       if isPlace, let column = location.column, column > 0, column <= Self.maximumWidth {
         let before = Self.shown(bytes.prefix(column - 1))
         let gap = String(repeating: " ", count: width + 3 + before.count)

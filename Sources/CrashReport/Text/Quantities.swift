@@ -47,6 +47,11 @@ package enum Quantity {
   }
 }
 
+extension UInt64? {
+  /// Nil for 0 too.
+  var nonzero: UInt64? { self == 0 ? nil : self }
+}
+
 extension Address {
   /// At least 12 digits, as wide as most user addresses, so that columns stay straight.
   var padded: String { "0x" + value.hexadecimal(digits: 12) }
@@ -56,6 +61,19 @@ extension Address {
 }
 
 extension String {
+  /// With blanks behind it up to so many columns.
+  func padded(to columns: Int) -> String {
+    self + String(repeating: " ", count: max(0, columns - count))
+  }
+
+  /// With blanks in front of it up to so many columns.
+  func indented(to columns: Int) -> String {
+    String(repeating: " ", count: max(0, columns - count)) + self
+  }
+
+  /// A mapping's name: of a path the end, else such as "[heap]".
+  var shortMappingName: String { hasPrefix("/") ? shortPath : self }
+
   /// A path's file and its directory, which mostly tell it from others of its name.
   var shortPath: String { split(separator: "/").suffix(2).joined(separator: "/") }
 }

@@ -2,8 +2,8 @@ internal import IntermediateDump
 internal import ProcessSnapshot
 
 extension CrashReport {
-  /// The first part of text and page: what happened in one sentence, what is known of the cause,
-  /// and the facts.
+  /// The first part of text and page: a sentence on the event, the cause as far as it is known, and
+  /// the facts.
   ///
   /// Its words are raw, as those of a section.
   struct Head: Sendable, Equatable {
@@ -60,8 +60,7 @@ extension CrashReport {
   /// The error that the program passed with a request for a dump.
   private var errorText: String? {
     guard let request = snapshot.request else { return nil }
-    let parts = [request.errorType, request.errorText].compactMap { $0 }
-    return parts.isEmpty ? nil : parts.joined(separator: ": ")
+    return Self.list([request.errorType, request.errorText], separator: ": ")
   }
 
   /// Such as "SIGSEGV (11), SEGV_MAPERR".
@@ -80,10 +79,8 @@ extension CrashReport {
   }
 
   private var senderText: String? {
-    guard let sender = snapshot.exception?.sender else { return nil }
-    if snapshot.isOwnProcess(sender) { return "the process itself" }
-    let name = snapshot.exception?.senderName.map { " (\($0))" } ?? ""
-    return "process \(sender.processID)\(name) of user \(sender.userID)"
+    let isOwn = snapshot.isOwnProcess(snapshot.exception?.sender)
+    return isOwn ? "the process itself" : snapshot.exception?.namedSender?.text
   }
 
   private var processText: String? {
@@ -91,7 +88,7 @@ extension CrashReport {
     guard process.executablePath != nil || process.processID != nil else { return nil }
     let identity = process.processID.map { "process \($0)" }
     let parent = process.parentProcessID.map { "parent \($0)" }
-    return [process.executablePath, identity, parent].compactMap { $0 }.joined(separator: ", ")
+    return Self.list([process.executablePath, identity, parent])
   }
 
   private var productText: String? {
@@ -110,9 +107,8 @@ extension CrashReport {
 
   private var systemText: String? {
     let system = snapshot.system
-    let kernel = [system.kernelName, system.kernelRelease].compactMap { $0 }.joined(separator: " ")
-    return Self.list(
-      [system.distribution, kernel.isEmpty ? nil : kernel, snapshot.architecture.rawValue])
+    let kernel = Self.list([system.kernelName, system.kernelRelease], separator: " ")
+    return Self.list([system.distribution, kernel, snapshot.architecture.rawValue])
   }
 
   private var processorText: String? {
@@ -120,9 +116,10 @@ extension CrashReport {
     return Self.list([system.processorModel, system.processorCount.map { "\($0) online" }])
   }
 
-  private static func list(_ parts: [String?]) -> String? {
-    let known = parts.compactMap { $0 }
-    return known.isEmpty ? nil : known.joined(separator: ", ")
+  /// The parts that are known; nil where none is.
+  static func list(_ parts: [String?], separator: String = ", ") -> String? {
+    let text = parts.compactMap { $0 }.joined(separator: separator)
+    return text.isEmpty ? nil : text
   }
 
   /// The arguments without the program's name, quoted where a blank or a quote would mislead.

@@ -10,7 +10,7 @@ struct ReportSection: Sendable, Equatable {
     /// A fact under its name; the names of a section are as wide as the longest.
     case field(ReportField)
     /// A value under a name that the program gave it.
-    case assignment(name: String, value: String)
+    case assignment(ReportField)
     /// Words on a line of their own.
     case text(String)
   }
@@ -78,7 +78,8 @@ extension CrashReport {
     return ReportSection(
       "Annotations",
       rows: counting.map { name, annotation in
-        .assignment(name: name, value: (annotation.text ?? "") + annotation.note)
+        .assignment(
+          ReportField(name: name, value: (annotation.text ?? "") + annotation.note))
       } + unreadable.map { .text("\($0.name ?? "?"): could not be read") })
   }
 
@@ -95,15 +96,14 @@ extension CrashReport {
     let time = breadcrumb.time.map { Timestamp(nanoseconds: $0).readable }
     let age = age(of: breadcrumb).map { "\(Quantity.duration(Int64(clamping: $0))) before" }
     let thread = breadcrumb.threadID.map { "thread \($0)" }
-    let head = [time, age, thread].compactMap { $0 }.joined(separator: ", ")
-    return .text("\(head): \(breadcrumb.text)")
+    return .text("\(Self.list([time, age, thread]) ?? ""): \(breadcrumb.text)")
   }
 
   private var breadcrumbSection: ReportSection? {
     let client = snapshot.client
     let left = client.breadcrumbsLeft ?? UInt64(client.breadcrumbs.count)
     guard left > 0 else { return nil }
-    let torn = client.breadcrumbsOmitted.flatMap { $0 > 0 ? ", \($0) torn" : nil } ?? ""
+    let torn = client.breadcrumbsOmitted.nonzero.map { ", \($0) torn" } ?? ""
     let rows = client.breadcrumbs.map(row)
     return ReportSection(
       "Breadcrumbs (last \(client.breadcrumbs.count) of \(left)\(torn))",
@@ -117,8 +117,7 @@ extension CrashReport {
         guard let name = attachment.name, let size = attachment.size else {
           return .text("\(attachment.path): \(attachment.failure ?? "not copied yet")")
         }
-        let omitted = attachment.bytesOmitted.flatMap { $0 > 0 ? $0 : nil }
-        let rest = omitted.map { ", without the first \($0)" } ?? ""
+        let rest = attachment.bytesOmitted.nonzero.map { ", without the first \($0)" } ?? ""
         return .text("\(name), \(size) bytes\(rest), of \(attachment.path)")
       })
   }
@@ -128,7 +127,7 @@ extension CrashReport {
       let note = isCaptured(range) ? "" : ", not all captured"
       return ReportSection.Row.text("\(range.address.padded), \(range.size) bytes\(note)")
     }
-    if let bytes = snapshot.client.memoryBytesOmitted, bytes > 0 {
+    if let bytes = snapshot.client.memoryBytesOmitted.nonzero {
       rows.append(.text("\(bytes) more bytes left out"))
     }
     return ReportSection("Extra memory", rows: rows)
@@ -146,7 +145,7 @@ extension CrashReport {
     let omissions =
       client.userStreamFailures.map { "Stream not added: \($0)" }
       + counts.compactMap { count, what in
-        count.flatMap { $0 > 0 ? "No room for more \(what), \($0) times." : nil }
+        count.nonzero.map { "No room for more \(what), \($0) times." }
       }
     return ReportSection(
       "Left out of the client data", rows: omissions.map { .text($0) })

@@ -8,9 +8,8 @@ extension CrashReport {
     let system = snapshot.system
     // As many digits as container tools print; JSON has all.
     let container = snapshot.containerID.map { "container \($0.prefix(12))" }
-    let parts = [system.hostName, container, system.timeZoneName.map { "time zone \($0)" }]
-      .compactMap { $0 }
-    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    return Self.list(
+      [system.hostName, container, system.timeZoneName.map { "time zone \($0)" }])
   }
 
   /// Such as "1000, group 1000".
@@ -18,10 +17,9 @@ extension CrashReport {
     func text(_ ids: UserIDs) -> String {
       ids.real == ids.effective ? "\(ids.effective)" : "\(ids.effective) for \(ids.real)"
     }
-    let parts = [
+    return Self.list([
       snapshot.process.userIDs.map(text), snapshot.process.groupIDs.map { "group " + text($0) },
-    ].compactMap { $0 }
-    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    ])
   }
 
   /// Such as "4 sockets, 2 files (1 deleted), 1 eventpoll"; nil where none is listed.
@@ -54,11 +52,8 @@ extension CrashReport {
     var rows = descriptors.map { descriptor -> ReportSection.Row in
       let path = descriptor.path.map { $0 + (descriptor.isCut ? "..." : "") }
       let kind = descriptor.anonymousKind == nil ? descriptor.kind?.word : nil
-      let words = [kind, path, descriptor.isDeleted ? "(deleted)" : nil].compactMap { $0 }
-      return .field(
-        ReportField(
-          name: "\(descriptor.number)",
-          value: words.isEmpty ? "unknown" : words.joined(separator: " ")))
+      let words = Self.list([kind, path, descriptor.isDeleted ? "(deleted)" : nil], separator: " ")
+      return .field(ReportField(name: "\(descriptor.number)", value: words ?? "unknown"))
     }
     if descriptorsOmitted > 0 { rows.append(.text("\(descriptorsOmitted) more, not listed")) }
     return ReportSection("Open descriptors", rows: rows)

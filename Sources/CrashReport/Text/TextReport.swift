@@ -16,9 +16,9 @@ package struct TextReport: Sendable {
   /// The whole report.
   ///
   /// - Parameters:
-  ///   - report: what to print.
+  ///   - report: the report to print.
   ///   - width: columns of the terminal; at least 40 are used. Names are not cut, prose is wrapped.
-  ///   - color: whether to use SGR escape sequences.
+  ///   - color: true to use SGR escape sequences.
   /// - Returns: lines that each end in a line feed.
   package static func text(of report: CrashReport, width: Int = 80, color: Bool = false) -> String {
     var text = TextReport(report: report, width: max(width, 40), usesColor: color)
@@ -33,7 +33,7 @@ package struct TextReport: Sendable {
   /// The report of a crash that only a log tells of: its head, and its stack by places in modules.
   ///
   /// - Parameters:
-  ///   - report: what to print.
+  ///   - report: the report to print.
   ///   - width: as for `text`.
   ///   - color: as for `text`.
   package static func text(
@@ -67,8 +67,8 @@ package struct TextReport: Sendable {
   }
 
   private mutating func addFact(_ field: ReportField) {
-    let label = field.name + String(repeating: " ", count: max(1, 11 - field.name.count))
-    lines.append(styled(label, .faint) + field.value.escapedForTerminal())
+    lines.append(
+      styled(field.name.padded(to: 10) + " ", .faint) + field.value.escapedForTerminal())
   }
 
   private mutating func addSentences() {
@@ -90,11 +90,9 @@ package struct TextReport: Sendable {
     for row in section.rows {
       switch row {
       case .field(let field):
-        let label = field.name.escapedForTerminal()
-        let blanks = String(repeating: " ", count: max(1, column + 1 - label.count))
-        lines.append("  " + label + blanks + field.value.escapedForTerminal())
-      case .assignment(let name, let value):
-        lines.append("  \(name.escapedForTerminal()) = \(value.escapedForTerminal())")
+        let label = field.name.escapedForTerminal().padded(to: column)
+        lines.append("  " + label + " " + field.value.escapedForTerminal())
+      case .assignment(let field): lines.append("  " + Self.assignment(field))
       case .text(let text): lines.append("  " + text.escapedForTerminal())
       }
     }
@@ -174,14 +172,16 @@ package struct TextReport: Sendable {
 
   private mutating func addContexts(of thread: CrashReport.Thread) {
     for context in thread.contextFields {
-      let text = "\(context.name.escapedForTerminal()) = \(context.value.escapedForTerminal())"
-      lines.append("  " + styled(text, thread.crashed ? .strong : .plain))
+      lines.append("  " + styled(Self.assignment(context), thread.crashed ? .strong : .plain))
     }
   }
 
+  private static func assignment(_ field: ReportField) -> String {
+    "\(field.name.escapedForTerminal()) = \(field.value.escapedForTerminal())"
+  }
+
   private mutating func addFrame(_ frame: StackFrame, index: Int?) {
-    let number = index.map { String($0) } ?? "?"
-    let prefix = "  #" + number + String(repeating: " ", count: max(1, 4 - number.count))
+    let prefix = "  #" + (index.map { String($0) } ?? "?").padded(to: 3) + " "
     let function = frame.shortName.escapedForTerminal()
     var location = ""
     if let line = frame.lineText {
@@ -226,11 +226,10 @@ package struct TextReport: Sendable {
     guard !registers.isEmpty else { return }
     lines.append("")
     lines.append("Registers:")
-    let places = AddressPlaces(report.snapshot)
     var cells: [String] = []
     for (name, value) in registers {
-      let cell = String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + value.wide
-      guard let place = places.text(of: value) else {
+      let cell = name.indented(to: 6) + " " + value.wide
+      guard let place = report.snapshot.place(of: value) else {
         cells.append(cell)
         continue
       }
@@ -247,8 +246,7 @@ package struct TextReport: Sendable {
       }
     }
     for (name, value) in thread.snapshot.context?.segmentRegisters ?? [] {
-      cells.append(
-        String(repeating: " ", count: max(0, 6 - name.count)) + name + " " + Address(value).wide)
+      cells.append(name.indented(to: 6) + " " + Address(value).wide)
     }
     let columns = max(1, (width - 1) / 24)
     for start in stride(from: 0, to: cells.count, by: columns) {

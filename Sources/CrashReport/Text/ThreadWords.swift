@@ -76,40 +76,28 @@ extension CrashReport {
   /// Sentences on threads that are not there.
   var missingThreads: [String] {
     let capture = snapshot.capture
-    var sentences: [String] = []
-    if let omitted = capture.threadsOmitted, omitted > 0 {
-      sentences.append("\(omitted) more threads are not in the dump.")
-    }
-    if let unlisted = capture.threadsUnlisted, unlisted > 0 {
-      sentences.append("\(unlisted) threads are not in the minidump's list.")
-    }
-    return sentences
+    return [
+      capture.threadsOmitted.nonzero.map { "\($0) more threads are not in the dump." },
+      capture.threadsUnlisted.nonzero.map { "\($0) threads are not in the minidump's list." },
+    ].compactMap(\.self)
   }
 
   /// A sentence on how much of the process was captured; nil where nothing is known.
   var captureText: String? {
     let capture = snapshot.capture
-    var notes: [String] = []
-    if let found = capture.threadsFound, let stopped = capture.threadsStopped {
-      let fromKernel = capture.threadsReadFromKernel ?? 0
-      notes.append(
-        "\(found) threads found, \(stopped) stopped"
-          + (fromKernel > 0 ? ", \(fromKernel) read through the kernel" : ""))
+    let threads = capture.threadsFound.flatMap { found in
+      capture.threadsStopped.map { "\(found) threads found, \($0) stopped" }
     }
-    if let time = capture.captureTime {
-      notes.append("captured in \(Quantity.duration(Int64(clamping: time)))")
-    }
-    if let bytes = capture.bytesOmitted, bytes > 0 { notes.append("\(bytes) bytes left out") }
-    if let modules = capture.modulesUnlisted, modules > 0 {
-      notes.append("\(modules) modules not in the minidump's list")
-    }
-    if let regions = capture.regionsUnlisted, regions > 0 {
-      notes.append("\(regions) memory regions not in the minidump")
-    }
-    if let sections = capture.sectionsAbandoned, sections != 0 {
-      notes.append("sections abandoned: \(Address(sections))")
-    }
-    return notes.isEmpty ? nil : "Capture: " + notes.joined(separator: "; ") + "."
+    let fromKernel = capture.threadsReadFromKernel.nonzero.map { ", \($0) read through the kernel" }
+    let notes = [
+      threads.map { $0 + (fromKernel ?? "") },
+      capture.captureTime.map { "captured in \(Quantity.duration(Int64(clamping: $0)))" },
+      capture.bytesOmitted.nonzero.map { "\($0) bytes left out" },
+      capture.modulesUnlisted.nonzero.map { "\($0) modules not in the minidump's list" },
+      capture.regionsUnlisted.nonzero.map { "\($0) memory regions not in the minidump" },
+      capture.sectionsAbandoned.nonzero.map { "sections abandoned: \(Address($0))" },
+    ]
+    return Self.list(notes, separator: "; ").map { "Capture: \($0)." }
   }
 }
 

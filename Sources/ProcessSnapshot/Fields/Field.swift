@@ -14,7 +14,7 @@ package struct Field<Root>: Sendable {
 
   /// The key, then those of the maps in it.
   package let keys: [BoundKey]
-  /// Whether a map without it is none.
+  /// True if nothing is made of a map without it.
   let isRequired: Bool
   /// Takes the value if the map has it, and else leaves what is there; false for the latter.
   package let read: @Sendable (IntermediateDumpMap, inout Root) -> Bool
@@ -60,20 +60,7 @@ package struct Field<Root>: Sendable {
 
   /// A value that is always written; where it is missing, what was there stays.
   package static func value<Value: FieldValue>(
-    _ key: IntermediateDumpKey, _ path: Path<Value>
-  ) -> Field {
-    property(key, path, isRequired: false)
-  }
-
-  /// A value without which nothing is made of a map.
-  package static func required<Value: FieldValue>(
-    _ key: IntermediateDumpKey, _ path: Path<Value>
-  ) -> Field {
-    property(key, path, isRequired: true)
-  }
-
-  private static func property<Value: FieldValue>(
-    _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool
+    _ key: IntermediateDumpKey, _ path: Path<Value>, isRequired: Bool = false
   ) -> Field {
     Field(key, Value.kinds, size: Value.storedSize, isRequired: isRequired) { map, root in
       guard let value = Value(key, in: map) else { return false }
@@ -82,6 +69,13 @@ package struct Field<Root>: Sendable {
     } write: { root, writer in
       root[keyPath: path].write(key, to: &writer)
     }
+  }
+
+  /// A value without which nothing is made of a map.
+  package static func required<Value: FieldValue>(
+    _ key: IntermediateDumpKey, _ path: Path<Value>
+  ) -> Field {
+    value(key, path, isRequired: true)
   }
 
   /// One byte, 1 for true; false is not written.
@@ -141,7 +135,7 @@ package struct Field<Root>: Sendable {
 
   /// Maps of one kind; of several such arrays all count.
   ///
-  /// - Parameter limit: how many elements are read at most.
+  /// - Parameter limit: the most elements that are read.
   package static func array<Value>(
     _ key: IntermediateDumpKey, of element: IntermediateDumpKey, _ path: Path<[Value]>,
     _ fields: MapFields<Value>, limit: Int = .max

@@ -3,9 +3,7 @@ package import IntermediateDump
 /// A place in an address space: of a process, or of a module's file.
 ///
 /// Its number comes out of a dump or a file, and can be any. So there is no `+` and no `-`, which
-/// would end the process at the ends of the address space: each operation says what happens there,
-/// and none traps. A test keeps the trapping ones out of the modules that read dumps
-/// (`Tests/Proofs/Readers/TrappingArithmetic.swift`).
+/// would end the process at the ends of the address space: no operation traps.
 public struct Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var value: UInt64
 
@@ -111,10 +109,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
   /// compared with.
   public var clampedEnd: Address { start.clampedAdding(byteCount) }
 
-  public func contains(_ address: Address) -> Bool {
-    guard let distance = address.distance(above: start) else { return false }
-    return distance < byteCount
-  }
+  public func contains(_ address: Address) -> Bool { offset(of: address) != nil }
 
   /// The distance of an address from the start in bytes; nil for one outside.
   public func offset(of address: Address) -> UInt64? {
@@ -122,8 +117,8 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return distance
   }
 
-  /// Whether all bytes of another are in this one; of an empty one, whether it starts in it or right
-  /// behind it.
+  /// True if all bytes of another are in this one; of an empty one, if it starts in it or right behind
+  /// it.
   public func contains(_ other: AddressRange) -> Bool {
     guard let distance = other.start.distance(above: start), distance <= byteCount else {
       return false
@@ -139,7 +134,7 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     return AddressRange(from: max(start, other.start), through: min(last, otherLast))
   }
 
-  /// Whether all of it lies below an address.
+  /// True if all of it lies below an address.
   public func ends(atOrBelow address: Address) -> Bool {
     guard let last else { return start <= address }
     return last < address

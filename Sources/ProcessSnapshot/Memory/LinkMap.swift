@@ -10,7 +10,7 @@ public struct LinkMap: Sendable, Equatable {
   public struct Entry: Sendable, Equatable {
     /// `l_addr`: the difference between addresses in the file and in memory.
     public var address: Address
-    /// `l_ld`: where the image's dynamic section lies.
+    /// `l_ld`: the address of the image's dynamic section.
     public var dynamicSection: Address
     /// `l_name`; empty for the executable.
     public var name: String
@@ -28,7 +28,7 @@ public struct LinkMap: Sendable, Equatable {
   public var state: UInt32?
   /// `r_brk`: the function that the linker calls when the list changes.
   public var breakpoint: Address = 0
-  /// `r_ldbase`: where the linker itself lies.
+  /// `r_ldbase`: the address of the linker itself.
   public var loaderBase: Address = 0
   /// The address of the structure; nil if it was not captured.
   public var debugAddress: Address?

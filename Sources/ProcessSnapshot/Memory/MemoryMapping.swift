@@ -1,3 +1,5 @@
+internal import IntermediateDump
+
 /// One line of `/proc/self/maps`.
 ///
 /// Source: proc_pid_maps(5).
@@ -85,14 +87,22 @@ extension MemoryMapping {
   }
 
   private init?(parsingLine line: ArraySlice<UInt8>) {
-    var fields = MappingLine(rest: line)
-    guard let start = fields.number(radix: 16, endedBy: UInt8(ascii: "-")),
-      let end = fields.number(radix: 16, endedBy: UInt8(ascii: " ")), start < end,
-      let flags = fields.word(), flags.count == 4,
-      let offset = fields.number(radix: 16, endedBy: UInt8(ascii: " ")),
-      let device = fields.word(),
-      let inode = fields.number(radix: 10, endedBy: UInt8(ascii: " "))
+    var rest = line
+    func word(endedBy mark: UInt8 = UInt8(ascii: " ")) -> ArraySlice<UInt8> {
+      let word = rest.prefix { $0 != mark }
+      rest = rest[word.endIndex...].dropFirst()
+      return word
+    }
+    func number(_ digits: ArraySlice<UInt8>, radix: UInt64 = 16) -> UInt64? {
+      UInt64(digits: Substring(decoding: digits, as: UTF8.self), radix: radix)
+    }
+    guard let start = number(word(endedBy: UInt8(ascii: "-"))), let end = number(word()),
+      start < end
     else { return nil }
+    let flags = word()
+    guard flags.count == 4, let offset = number(word()) else { return nil }
+    let device = word()
+    guard !device.isEmpty, let inode = number(word(), radix: 10) else { return nil }
     var protection: Protection = []
     let first = flags.startIndex
     if flags[first] == UInt8(ascii: "r") { protection.insert(.read) }
@@ -102,66 +112,13 @@ extension MemoryMapping {
       start: Address(start), end: Address(end), protection: protection,
       isPrivate: flags[first + 3] == UInt8(ascii: "p"), fileOffset: offset,
       device: String(decoding: device, as: UTF8.self), inode: inode,
-      path: Self.path(unescaping: fields.remainder))
+      path: Self.path(unescaping: rest.drop { $0 == UInt8(ascii: " ") }))
   }
 
   /// Undoes the one escape the kernel writes in a path: `\012` for a newline.
   static func path(unescaping bytes: ArraySlice<UInt8>) -> String {
-    let escape = Array("\\012".utf8)
-    guard bytes.contains(escape[0]) else { return String(decoding: bytes, as: UTF8.self) }
-    var result: [UInt8] = []
-    var rest = bytes
-    while let byte = rest.first {
-      if rest.starts(with: escape) {
-        result.append(UInt8(ascii: "\n"))
-        rest = rest.dropFirst(escape.count)
-      } else {
-        result.append(byte)
-        rest = rest.dropFirst()
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
+    let hasEscape = bytes.contains(UInt8(ascii: "\\"))
+    let path = hasEscape ? bytes.replacing("\\012".utf8, with: "\n".utf8) : bytes
+    return String(decoding: path, as: UTF8.self)
   }
-}
-
-/// Takes one line apart from its start.
-private struct MappingLine {
-  var rest: ArraySlice<UInt8>
-
-  /// A number and the byte behind it, or the end of the line in that byte's place.
-  mutating func number(radix: UInt64, endedBy terminator: UInt8) -> UInt64? {
-    var value: UInt64 = 0
-    var index = rest.startIndex
-    while index < rest.endIndex, rest[index] != terminator {
-      let byte = rest[index]
-      let digit: UInt64
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = UInt64(byte & 0x0F)
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = UInt64(byte & 0x0F) &+ 9
-      default: return nil
-      }
-      guard digit < radix else { return nil }
-      let (product, tooLarge) = value.multipliedReportingOverflow(by: radix)
-      let (sum, carry) = product.addingReportingOverflow(digit)
-      guard !tooLarge, !carry else { return nil }
-      value = sum
-      index += 1
-    }
-    guard index > rest.startIndex else { return nil }
-    rest = rest[min(index + 1, rest.endIndex)...]
-    return value
-  }
-
-  /// Everything up to the next blank, which is taken too.
-  mutating func word() -> ArraySlice<UInt8>? {
-    guard let blank = rest.firstIndex(of: UInt8(ascii: " ")), blank > rest.startIndex else {
-      return nil
-    }
-    let word = rest[rest.startIndex..<blank]
-    rest = rest[(blank + 1)...]
-    return word
-  }
-
-  /// The rest behind the blanks that align the paths.
-  var remainder: ArraySlice<UInt8> { rest.drop { $0 == UInt8(ascii: " ") } }
 }

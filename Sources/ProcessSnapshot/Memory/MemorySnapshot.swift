@@ -3,7 +3,7 @@ package import IntermediateDump
 /// Bytes of the crashed process at the address they had there.
 public struct MemoryRegion: Sendable, Equatable {
   public var address: Address
-  package private(set) var contents: CapturedBytes
+  package fileprivate(set) var contents: CapturedBytes
 
   public init(address: Address, bytes: [UInt8]) {
     self.init(address: address, contents: CapturedBytes(bytes))
@@ -42,11 +42,6 @@ public struct MemoryRegion: Sendable, Equatable {
     MemoryRegion(address: address, contents: contents.sanitized(at: address, by: filter))
   }
 
-  /// Appends the bytes of another region from an offset on.
-  mutating func append(_ other: MemoryRegion, from offset: Int) {
-    contents.append(other.contents, from: offset)
-  }
-
   public static func == (left: MemoryRegion, right: MemoryRegion) -> Bool {
     left.address == right.address && left.count == right.count && left.bytes == right.bytes
   }
@@ -77,26 +72,19 @@ public struct MemorySnapshot: Sendable, Equatable {
       // The bytes that the one before has already: none, if the two touch.
       let shared = known.end.map { $0.wrappedDistance(above: region.address) } ?? .max
       if let count = Int(exactly: shared), count < region.count {
-        self.regions[self.regions.count - 1].append(region, from: count)
+        self.regions[self.regions.count - 1].contents.append(region.contents, from: count)
       }
     }
   }
 
   /// The region that holds an address.
   public func region(containing address: Address) -> MemoryRegion? {
-    let index = firstIndex(startingAbove: address) - 1
-    guard index >= 0, regions[index].range.contains(address) else { return nil }
-    return regions[index]
+    regions.element(containing: address, by: \.range)
   }
 
   /// The first region that starts above an address.
   package func region(above address: Address) -> MemoryRegion? {
-    let index = firstIndex(startingAbove: address)
-    return index < regions.count ? regions[index] : nil
-  }
-
-  private func firstIndex(startingAbove address: Address) -> Int {
-    regions.partitioningIndex { $0.address > address }
+    regions[regions.partitioningIndex { $0.address > address }...].first
   }
 
   /// `count` bytes at an address; nil unless all of them were captured.
@@ -107,12 +95,13 @@ public struct MemorySnapshot: Sendable, Equatable {
     }
   }
 
-  /// The bytes from an address up to the end of its region, but not more than a count; nil where
-  /// nothing was captured.
-  func bytes(from address: Address, limit: Int) -> ArraySlice<UInt8>? {
-    place(of: address).flatMap { region, start in
-      region.contents.slice(start..<start + min(limit, region.count - start))
-    }
+  /// NUL-terminated text; nil if it was not captured, or is longer than `limit` bytes.
+  func text(at address: Address, limit: Int) -> String? {
+    guard let (region, start) = place(of: address),
+      let rest = region.contents.slice(start..<start + min(limit, region.count - start)),
+      let end = rest.firstIndex(of: 0)
+    else { return nil }
+    return String(decoding: rest[..<end], as: UTF8.self)
   }
 
   private func place(of address: Address) -> (region: MemoryRegion, start: Int)? {

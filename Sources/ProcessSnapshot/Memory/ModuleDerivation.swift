@@ -64,7 +64,7 @@ struct ModuleDerivation {
     let headers = map.data(.moduleProgramHeaders).map { ProgramHeaders($0, pageSize: pageSize) }
     let path =
       map.data(.modulePath).map { MemoryMapping.path(unescaping: $0.prefix { $0 != 0 }) }
-      ?? mapping(containing: address)?.path ?? ""
+      ?? mappings.element(containing: address, by: \.range)?.path ?? ""
     let size =
       map.unsigned(.moduleSize) ?? headers?.loadedSize ?? mappedSize(from: address, path: path)
     // Readers of minidumps want an address behind it.
@@ -76,12 +76,9 @@ struct ModuleDerivation {
   }
 
   private func module(of candidate: Candidate) -> ModuleSnapshot {
-    if candidate.path == ModuleSnapshot.kernelImagePath {
-      return ModuleSnapshot(
-        address: candidate.address, size: candidate.size, path: ModuleSnapshot.kernelImageName,
-        buildID: candidate.buildID)
-    }
-    let (path, isDeleted) = ModuleSnapshot.path(withoutMark: candidate.path)
+    let (path, isDeleted) =
+      candidate.path == ModuleSnapshot.kernelImagePath
+      ? (ModuleSnapshot.kernelImageName, false) : ModuleSnapshot.path(withoutMark: candidate.path)
     return ModuleSnapshot(
       address: candidate.address, size: candidate.size, path: path, isDeleted: isDeleted,
       buildID: candidate.buildID)
@@ -107,12 +104,6 @@ struct ModuleDerivation {
       let offset = runs[index].offset(of: address)
     else { return pageSize }
     return runs[index].byteCount &- offset
-  }
-
-  private func mapping(containing address: Address) -> MemoryMapping? {
-    let index = firstMapping(endingAbove: address)
-    guard index < mappings.count, mappings[index].range.contains(address) else { return nil }
-    return mappings[index]
   }
 
   private func firstMapping(endingAbove address: Address) -> Int {

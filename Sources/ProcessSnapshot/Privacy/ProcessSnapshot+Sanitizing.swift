@@ -19,10 +19,9 @@ extension ProcessSnapshot {
         + code,
       code: mappings.filter { $0.protection.contains(.execute) }.map(\.range),
       words: Set(words.map(\.value)))
-    func parts(_ ranges: [AddressRange]) -> [MemoryRegion] {
-      ranges.flatMap { range in memory.regions(in: range) }
-    }
-    let kept = parts(stacks.ranges + tasks).map { $0.sanitized(by: filter) } + parts(code)
+    let kept =
+      (stacks.ranges + tasks).flatMap(memory.regions(in:)).map { $0.sanitized(by: filter) }
+      + code.flatMap(memory.regions(in:))
     memory = MemorySnapshot(joining: kept)
     for index in threads.indices { threads[index].sanitize(filter) }
     exception?.sanitize(filter)
@@ -80,13 +79,8 @@ extension MemorySnapshot {
   /// The captured parts of a range.
   func regions(in range: AddressRange) -> [MemoryRegion] {
     guard let last = range.last else { return [] }
-    var index = regions.partitioningIndex { !$0.range.ends(atOrBelow: range.start) }
-    var found: [MemoryRegion] = []
-    while index < regions.count, regions[index].address <= last {
-      if let part = regions[index].part(within: range) { found.append(part) }
-      index += 1
-    }
-    return found
+    let start = regions.partitioningIndex { !$0.range.ends(atOrBelow: range.start) }
+    return regions[start...].prefix { $0.address <= last }.compactMap { $0.part(within: range) }
   }
 }
 

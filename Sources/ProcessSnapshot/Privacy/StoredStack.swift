@@ -55,19 +55,16 @@ extension StoredStack: FieldValue {
       data.count >= Self.headSize + callerCount * 8 + frameCount * Self.frameSize
     else { return nil }
     self.init(end: UInt8(truncatingIfNeeded: head), isAsyncCut: head >> 8 & 0xFF != 0)
-    var place = Self.headSize
-    var callers: [Address] = []
-    for _ in 0..<callerCount {
-      callers.append(Address(data.littleEndian(at: place, width: 8) ?? 0))
-      place += 8
+    func address(_ place: Int) -> Address { Address(data.littleEndian(at: place, width: 8) ?? 0) }
+    if head >> 16 & 0xFF != 0 {
+      asyncCallers = (0..<callerCount).map { address(Self.headSize + $0 * 8) }
     }
-    if head >> 16 & 0xFF != 0 { asyncCallers = callers }
+    var place = Self.headSize + callerCount * 8
     for _ in 0..<frameCount {
       let flags = data.littleEndian(at: place + 16, width: 2) ?? 0
       frames.append(
         Frame(
-          address: Address(data.littleEndian(at: place, width: 8) ?? 0),
-          stackPointer: Address(data.littleEndian(at: place + 8, width: 8) ?? 0),
+          address: address(place), stackPointer: address(place + 8),
           isReturnAddress: flags & 0xFF != 0, trust: UInt8(truncatingIfNeeded: flags >> 8)))
       place += Self.frameSize
     }
@@ -75,22 +72,16 @@ extension StoredStack: FieldValue {
 
   package func write(_ key: IntermediateDumpKey, to writer: inout IntermediateDumpWriter) {
     var bytes: [UInt8] = []
-    func append(_ value: UInt64, _ width: Int) {
-      for index in 0..<width { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index))) }
-    }
     let callers = (asyncCallers ?? []).prefix(Self.limit)
     let frames = frames.prefix(Self.limit)
-    append(UInt64(end), 1)
-    append(isAsyncCut ? 1 : 0, 1)
-    append(asyncCallers == nil ? 0 : 1, 2)
-    append(UInt64(callers.count), 4)
-    append(UInt64(frames.count), 8)
-    for caller in callers { append(caller.value, 8) }
+    bytes += [end, isAsyncCut ? 1 : 0, asyncCallers == nil ? 0 : 1, 0]
+    bytes.append(littleEndian: UInt32(truncatingIfNeeded: callers.count))
+    bytes.append(littleEndian: UInt64(frames.count))
+    for caller in callers { bytes.append(littleEndian: caller.value) }
     for frame in frames {
-      append(frame.address.value, 8)
-      append(frame.stackPointer.value, 8)
-      append(frame.isReturnAddress ? 1 : 0, 1)
-      append(UInt64(frame.trust), 1)
+      bytes.append(littleEndian: frame.address.value)
+      bytes.append(littleEndian: frame.stackPointer.value)
+      bytes += [frame.isReturnAddress ? 1 : 0, frame.trust]
     }
     writer.write(key, bytes)
   }

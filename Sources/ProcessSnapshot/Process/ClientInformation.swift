@@ -70,19 +70,15 @@ public struct ClientInformation: Sendable, Equatable {
 
   /// The contexts around what each thread worked on, outermost first; of one name the innermost.
   public var contextsByThread: [UInt32: [Context]] {
-    struct Name: Hashable {
-      let threadID: UInt32
-      let name: String
-    }
     var found: [UInt32: [Context]] = [:]
-    var places: [Name: Int] = [:]
+    var places: [UInt32: [String: Int]] = [:]
     for context in contexts {
-      let name = Name(threadID: context.threadID, name: context.name)
-      if let place = places[name] {
-        found[context.threadID]?[place] = context
+      let thread = context.threadID
+      if let place = places[thread]?[context.name] {
+        found[thread]?[place] = context
       } else {
-        places[name] = found[context.threadID, default: []].count
-        found[context.threadID, default: []].append(context)
+        places[thread, default: [:]][context.name] = found[thread]?.count ?? 0
+        found[thread, default: []].append(context)
       }
     }
     return found

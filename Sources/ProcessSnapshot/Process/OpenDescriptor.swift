@@ -26,9 +26,9 @@ public struct OpenDescriptor: Sendable, Equatable {
   /// The path, or the kernel's text for what has none, such as `socket:[4711]`; nil where it was left
   /// out.
   public var path: String?
-  /// Whether the path was longer.
+  /// True if the path was longer.
   public var isCut = false
-  /// Whether no name leads to the file any more.
+  /// True if no name leads to the file any more.
   public var isDeleted = false
 
   public init() {}

@@ -84,20 +84,51 @@ public struct ProcessDescription: Sendable, Equatable {
   /// Source: proc_pid_status(5), VmHWM.
   package var peakResidentMemory: UInt64? { statusSize("VmHWM:") }
 
+  /// The numbers of its user, of `statusText`; nil where that does not have them.
+  ///
+  /// Source: proc_pid_status(5), Uid.
+  public var userIDs: UserIDs? { identifiers("Uid:") }
+
+  /// The same of its group.
+  public var groupIDs: UserIDs? { identifiers("Gid:") }
+
+  private func identifiers(_ label: String) -> UserIDs? {
+    let numbers = statusWords(label).prefix(2).compactMap { UInt32($0) }
+    return numbers.count == 2 ? UserIDs(real: numbers[0], effective: numbers[1]) : nil
+  }
+
   /// A line of `statusText` in KiB, as bytes.
-  private func statusSize(_ name: String) -> UInt64? {
-    let label = Array(name.utf8)
-    let line = statusText?.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: label) }
-    let words = line?.dropFirst(label.count).split { $0 == 0x20 || $0 == 0x09 }
-    guard let first = words?.first, let size = UInt64(String(decoding: first, as: UTF8.self))
+  private func statusSize(_ label: String) -> UInt64? {
+    guard let size = statusWords(label).first.flatMap({ UInt64($0) }), size <= UInt64.max >> 10
     else { return nil }
-    return size <= UInt64.max >> 10 ? size << 10 : nil
+    return size << 10
+  }
+
+  /// The words behind the label of a line of `statusText`; empty where there is no such line.
+  private func statusWords(_ label: String) -> [String] {
+    let line = statusText?.split(separator: UInt8(ascii: "\n"))
+      .first { $0.starts(with: label.utf8) }
+    let words = line?.dropFirst(label.utf8.count).split { $0 == 0x20 || $0 == 0x09 }
+    return words?.map { String(decoding: $0, as: UTF8.self) } ?? []
   }
 
   /// Nanoseconds from the handler's start to the crash by a clock that nobody sets.
   public var uptime: UInt64? {
     guard let launchUptime, let crashUptime, crashUptime >= launchUptime else { return nil }
     return crashUptime &- launchUptime
+  }
+}
+
+/// The numbers of a process's user or group.
+public struct UserIDs: Sendable, Equatable {
+  /// Of whoever started the process.
+  public var real: UInt32
+  /// By which its rights are judged.
+  public var effective: UInt32
+
+  public init(real: UInt32, effective: UInt32) {
+    self.real = real
+    self.effective = effective
   }
 }
 
@@ -160,20 +191,12 @@ public struct ResourceLimits: Sendable, Equatable {
 
   private static func limit(_ name: String, in line: ArraySlice<UInt8>) -> ResourceLimit? {
     guard line.starts(with: name.utf8) else { return nil }
-    let words = line.dropFirst(name.utf8.count).split(separator: UInt8(ascii: " "))
-    guard words.count >= 2 else { return nil }
-    var values: [UInt64?] = []
-    for word in words.prefix(2) {
-      let text = String(decoding: word, as: UTF8.self)
-      if text == "unlimited" {
-        values.append(nil)
-      } else if let value = UInt64(text) {
-        values.append(value)
-      } else {
-        return nil
-      }
+    let words = line.dropFirst(name.utf8.count).split(separator: UInt8(ascii: " ")).prefix(2)
+      .map { String(decoding: $0, as: UTF8.self) }
+    guard words.count == 2, words.allSatisfy({ $0 == "unlimited" || UInt64($0) != nil }) else {
+      return nil
     }
-    return ResourceLimit(soft: values[0], hard: values[1])
+    return ResourceLimit(soft: UInt64(words[0]), hard: UInt64(words[1]))
   }
 }
 

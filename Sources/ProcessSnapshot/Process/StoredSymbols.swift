@@ -56,15 +56,21 @@ extension StoredSymbols {
       ])
   }
 
-  /// Sorted by address.
-  var entries: [Entry] {
-    functions.sorted { $0.key < $1.key }.map { Entry(address: $0.key, functions: $0.value) }
-  }
+}
 
-  init(_ entries: [Entry]) {
-    self.init(
-      functions: Dictionary(
-        entries.map { ($0.address, $0.functions) }, uniquingKeysWith: { first, _ in first }))
+extension ProcessSnapshot {
+  /// The stored symbols sorted by address; of two of one address the first counts.
+  var symbolEntries: [StoredSymbols.Entry] {
+    get {
+      (storedSymbols?.functions ?? [:]).sorted { $0.key < $1.key }
+        .map { .init(address: $0.key, functions: $0.value) }
+    }
+    set {
+      let functions = newValue.map { ($0.address, $0.functions) }
+      storedSymbols =
+        functions.isEmpty
+        ? nil : StoredSymbols(functions: Dictionary(functions) { first, _ in first })
+    }
   }
 }
 

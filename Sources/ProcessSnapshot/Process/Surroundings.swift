@@ -20,12 +20,7 @@ extension SystemDescription {
   public var timeZoneName: String? {
     guard var name = timeZone?[...] else { return nil }
     if name.first == ":" { name = name.dropFirst() }
-    let label = Array("zoneinfo/".utf8)
-    let bytes = Array(name.utf8)
-    for start in bytes.indices where bytes[start...].starts(with: label) {
-      name = Substring(decoding: bytes[(start &+ label.count)...], as: UTF8.self)
-      break
-    }
+    if let label = name.firstRange(of: "zoneinfo/") { name = name[label.upperBound...] }
     return name.isEmpty ? nil : String(name)
   }
 }

@@ -78,16 +78,6 @@ extension TaskSnapshot {
   }
 }
 
-extension MemorySnapshot {
-  /// NUL-terminated text; nil if it was not captured, or is longer than `limit` bytes.
-  func text(at address: Address, limit: Int) -> String? {
-    guard let rest = bytes(from: address, limit: limit), let end = rest.firstIndex(of: 0) else {
-      return nil
-    }
-    return String(decoding: rest[..<end], as: UTF8.self)
-  }
-}
-
 extension TaskSnapshot {
   static let mapFields = MapFields(
     TaskSnapshot(threadID: 0, address: 0, layoutVersion: 0),

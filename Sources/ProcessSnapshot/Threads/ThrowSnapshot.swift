@@ -59,11 +59,7 @@ extension ThrowSnapshot {
         return true
       } write: { made, writer in
         var bytes: [UInt8] = []
-        for address in made.addresses {
-          for index in 0..<8 {
-            bytes.append(UInt8(truncatingIfNeeded: address.value >> UInt64(8 * index)))
-          }
-        }
+        for address in made.addresses { bytes.append(littleEndian: address.value) }
         writer.write(.throwAddresses, bytes)
       },
     ])

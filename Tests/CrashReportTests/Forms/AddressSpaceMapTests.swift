@@ -98,5 +98,9 @@ import Testing
     #expect(omitted == 60_000 - 4096)
     #expect(mappings.contains { $0.start.value == UInt64(50_000) << 13 })
     #expect(mappings.first?.start == 0)
+    // A register may point into one that is not listed.
+    let unlisted = Address(40_000 << 13)
+    #expect(!mappings.contains { $0.range.contains(unlisted) })
+    #expect(snapshot.place(of: unlisted) == "anonymous memory r--")
   }
 }

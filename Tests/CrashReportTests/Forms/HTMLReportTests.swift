@@ -105,6 +105,12 @@ import Testing
     let cut = HTMLReport.text(of: long)
     #expect(cut.utf8.count < 1 << 20)
     #expect(cut.contains("(cut off)"))
+    var noted = SampleReport.report(word: "word")
+    noted.snapshot.client.breadcrumbs = Array(
+      repeating: .init(text: String(repeating: "x", count: 1000)), count: 4000)
+    let listed = HTMLReport.text(of: noted)
+    #expect(listed.utf8.count < 3 << 20)
+    #expect(listed.contains("more lines are only in the JSON."))
   }
 
   @Test(arguments: [Int.min, -1, 0, 1, Int.max])
