@@ -15,20 +15,7 @@ struct DumpConversion: ~Copyable {
     /// False if the machine was at fault, not the dump: then it may be tried any number of times.
     let isOfDump: Bool
     /// True if the database said that it has the report.
-    let isReportThere: Bool
-
-    init(reason: String, isOfDump: Bool) {
-      self.reason = reason
-      self.isOfDump = isOfDump
-      isReportThere = false
-    }
-
-    /// An error of the database, in which the dump had no part.
-    init(_ error: CrashReportDatabaseError) {
-      reason = error.description
-      isOfDump = false
-      isReportThere = error.code == .reportExists
-    }
+    var isReportThere = false
   }
 
   /// The largest dump that is read, in bytes.
@@ -68,8 +55,10 @@ struct DumpConversion: ~Copyable {
     if !found.isReported {
       captured.addedAnnotations = annotations
       // Before anything is made of it: names, analysis and index are those of the report.
+      // Frames of a report without memory are bounded by work and not by time: they must not depend on
+      // how busy the machine is.
       var snapshot = captured.keeping(
-        privacy, symbols: claim.attempt == 1 ? SymbolBudget.sourceOfFrames : nil)
+        privacy, symbols: claim.attempt == 1 ? SymbolSource() : nil)
       // Not again after a converter died at this dump: the report matters more than its names.
       if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
       if claim.attempt == 1, snapshot.process.privacy == nil { userStreams.add(to: &snapshot) }
@@ -106,8 +95,9 @@ struct DumpConversion: ~Copyable {
     guard let file = try? directory.open(claim.name.description),
       let bytes = try? file.dumpBytes(limit: Self.maximumSize)
     else { return false }
-    let id = claim.name.reportID
-    return (try? ReportedDump.isSame(id, in: database, identity: DumpIdentity(of: bytes))) == true
+    let report = try? ReportedDump.look(
+      at: claim.name.reportID, in: database, identity: DumpIdentity(of: bytes), dump: nil)
+    return report == .sameDump
   }
 
   /// Under which ID a dump is reported, or is to be: an ID that another report has is none.
@@ -249,5 +239,13 @@ struct DumpConversion: ~Copyable {
     } catch {
       throw Failure(reason: error.description, isOfDump: true)
     }
+  }
+}
+
+extension DumpConversion.Failure {
+  /// An error of the database, in which the dump had no part.
+  fileprivate init(_ error: CrashReportDatabaseError) {
+    self.init(
+      reason: error.description, isOfDump: false, isReportThere: error.code == .reportExists)
   }
 }

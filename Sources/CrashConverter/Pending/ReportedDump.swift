@@ -18,10 +18,10 @@ enum ReportedDump {
   ///
   /// - Parameters:
   ///   - identity: the dump's.
-  ///   - dump: what it says, for a report of a version that kept no digest.
+  ///   - dump: what it says, for a report of a version that kept no digest; nil to take that for another.
   static func look(
     at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity,
-    dump: ProcessSnapshot
+    dump: ProcessSnapshot?
   ) throws(CrashReportDatabaseError) -> ReportedDump {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
@@ -33,23 +33,13 @@ enum ReportedDump {
     if let known = document.root.map(.process)?.unsigned(.dumpDigest) {
       return identity.matches(known) ? .sameDump : .other
     }
+    guard let dump else { return .other }
     let known = ProcessSnapshot(reading: document)
     let isSame =
       known.process.crashTime != nil && known.process.crashTime == dump.process.crashTime
       && known.process.processID == dump.process.processID
       && known.exception?.threadID == dump.exception?.threadID
     return isSame ? .sameDump : .other
-  }
-
-  /// True if the report under this ID was made of just these bytes.
-  static func isSame(
-    _ id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity
-  ) throws(CrashReportDatabaseError) -> Bool {
-    guard try database.synchronize(id), let report = try database.report(id),
-      report.state != .new
-    else { return false }
-    let document = try summary(of: report, in: database)
-    return identity.matches(document?.root.map(.process)?.unsigned(.dumpDigest))
   }
 
   /// True if a report under this ID tells already how the run ended: by a crash.
