@@ -68,7 +68,8 @@ package func processIntermediateDump(
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
     let source = try directory.open(name)
     // Its copy in the database is this user's: the files that it names would be opened for another one.
-    guard try source.status().owner == pm_file_user() else {
+    let status = try source.status()
+    guard status.owner == pm_file_user() else {
       throw CrashReportDatabaseError(
         .foreignOwner, "\(file) is another user's; have that user process it")
     }
@@ -87,7 +88,9 @@ package func processIntermediateDump(
     }
     reportID = target.reportID
     try pending.synchronize()
-    try directory.remove(name)
+    // A dump that lies in the pending directory is its own copy.
+    let copy = pending.status(of: target.description)
+    if copy?.device != status.device || copy?.inode != status.inode { try directory.remove(name) }
   } catch {
     throw CrashConverterError(.dumpUnusable, error)
   }
