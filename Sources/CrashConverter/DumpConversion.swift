@@ -127,8 +127,8 @@ struct DumpConversion: ~Copyable {
     _ run: EndedRun, _ name: PendingDumpName
   ) throws(Failure) -> ProcessedDump.Summary? {
     var snapshot = run.snapshot(identifier: name.identifier)
-    if try isReported(name.reportID) {
-      return try isCrash(name.reportID) ? nil : summary(of: snapshot)
+    if let isCrash = try isReportOfCrash(name.reportID) {
+      return isCrash ? nil : summary(of: snapshot)
     }
     snapshot.reportID = name.reportID
     snapshot.addedAnnotations = annotations
@@ -138,13 +138,15 @@ struct DumpConversion: ~Copyable {
       return summarize(
         snapshot, ReportIndex.Key(name.reportID, status: status), isAnalysed: true, source: nil)
     } catch  where error.isReportThere {
-      guard try isReported(name.reportID) else { throw error }
-      return try isCrash(name.reportID) ? nil : summary(of: snapshot)
+      guard let isCrash = try isReportOfCrash(name.reportID) else { throw error }
+      return isCrash ? nil : summary(of: snapshot)
     }
   }
 
-  private func isCrash(_ reportID: ReportID) throws(Failure) -> Bool {
+  /// True if the report under an ID is of a crash; nil where there is none that would survive a power cut.
+  private func isReportOfCrash(_ reportID: ReportID) throws(Failure) -> Bool? {
     do throws(CrashReportDatabaseError) {
+      guard try database.synchronize(reportID) else { return nil }
       return try ReportedDump.isCrash(reportID, in: database)
     } catch {
       throw Failure(error)
@@ -202,15 +204,6 @@ struct DumpConversion: ~Copyable {
   private func summary(of snapshot: ProcessSnapshot) -> ProcessedDump.Summary {
     ProcessedDump.Summary(
       of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
-  }
-
-  /// True if the report is in the database, and would survive a power cut.
-  private func isReported(_ reportID: ReportID) throws(Failure) -> Bool {
-    do throws(CrashReportDatabaseError) {
-      return try database.synchronize(reportID)
-    } catch {
-      throw Failure(error)
-    }
   }
 
   /// A dump as it was read.

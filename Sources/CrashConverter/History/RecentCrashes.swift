@@ -1,6 +1,5 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
-internal import Minidump
 internal import PendingDumps
 internal import ProcessSnapshot
 
@@ -84,11 +83,7 @@ private enum CrashHistory {
   ) throws(CrashReportDatabaseError) -> RecentCrash? {
     let file = try database.openReport(report)
     let time = try file.status().modificationTime
-    let document = try MinidumpSummary.document {
-      (offset, count) throws(CrashReportDatabaseError) in
-      try file.read(at: offset, count: count)
-    }
-    return document.flatMap {
+    return try ReportedDump.summary(of: file).flatMap {
       RecentCrash($0, of: identifier, reportID: report.id, writtenAt: time)
     }
   }

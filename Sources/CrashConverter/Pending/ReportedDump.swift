@@ -26,8 +26,7 @@ enum ReportedDump {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
     else { return .none }
-    // Nil: somebody else's minidump, or a damaged one.
-    guard let document = try summary(of: report, in: database),
+    guard let document = try summary(of: database.openReport(report)),
       document.root.map(.runEnd) == nil
     else { return .other }
     if let known = document.root.map(.process)?.unsigned(.dumpDigest) {
@@ -47,14 +46,14 @@ enum ReportedDump {
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {
     guard let report = try database.report(id), report.state != .new else { return false }
-    return try summary(of: report, in: database)?.root.map(.runEnd) == nil
+    return try summary(of: database.openReport(report))?.root.map(.runEnd) == nil
   }
 
-  private static func summary(
-    of report: StoredReport, in database: CrashReportDatabase
+  /// This package's copy of the dump in a report; nil in somebody else's minidump, or a damaged one.
+  static func summary(
+    of file: borrowing OpenFile
   ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {
-    let file = try database.openReport(report)
-    return try MinidumpSummary.document { (offset, count) throws(CrashReportDatabaseError) in
+    try MinidumpSummary.document { (offset, count) throws(CrashReportDatabaseError) in
       try file.read(at: offset, count: count)
     }
   }
