@@ -62,7 +62,8 @@ let package = Package(
       name: "CrashHandler", dependencies: ["CSignalSafe", "IntermediateDump", "PendingDumps"]),
     // Watches parts of the program and dumps a hang. A module of its own, because it needs Dispatch.
     .target(
-      name: "HangDetection", dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump"]),
+      name: "HangDetection",
+      dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump", "PendingDumps"]),
     // pthread_create, which the linker finds before libc's. Linked where the trait AlternateStacks is enabled.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
     // _exit, _Exit and daemon, which the linker finds before libc's. Linked where the trait ProcessEnds is enabled.
@@ -306,7 +307,7 @@ let portableSources = [
     "UploadCandidate.swift", "UploadError.swift", "UploadEvent.swift", "UploadOptions.swift",
     "Sampling/UploadSampling.swift",
   ],
-  "HangDetection": [],
+  "HangDetection": ["HangMonitor+Options.swift"],
   "IntermediateDump": [
     "DumpDigest.swift", "LittleEndian.swift", "Reader/ClampedArithmetic.swift",
     "Reader/TimeText.swift", "Reader/Timestamp.swift", "ReportID.swift", "ReportPrivacy.swift",

@@ -25,26 +25,21 @@ public struct CrashConverterError: Error, Sendable, Equatable, CustomStringConve
   /// The system's error number; 0 where the system had no part in it.
   public let errno: Int32
 
-  init(_ code: Code, _ error: CrashReportDatabaseError) {
-    self.code = code
-    context = error.description
-    errno = error.errno
-  }
-
   /// The same, with what can be done about it.
   func adding(_ advice: String) -> CrashConverterError {
-    CrashConverterError(code, context: "\(context); \(advice)", errno: errno)
-  }
-
-  private init(_ code: Code, context: String, errno: Int32 = 0) {
-    self.code = code
-    self.context = context
-    self.errno = errno
+    CrashConverterError(code: code, context: "\(context); \(advice)", errno: errno)
   }
 
   /// For the call without a database, in a process without a handler.
   package static let handlerNotStarted = CrashConverterError(
-    .handlerNotStarted, context: "call startHandler(database:) first, or name the database here")
+    code: .handlerNotStarted,
+    context: "call startHandler(database:) first, or name the database here", errno: 0)
 
   public var description: String { "\(code): \(context)" }
+}
+
+extension CrashConverterError {
+  init(_ code: Code, _ error: CrashReportDatabaseError) {
+    self.init(code: code, context: error.description, errno: error.errno)
+  }
 }

@@ -15,20 +15,7 @@ struct DumpConversion: ~Copyable {
     /// False if the machine was at fault, not the dump: then it may be tried any number of times.
     let isOfDump: Bool
     /// True if the database said that it has the report.
-    let isReportThere: Bool
-
-    init(reason: String, isOfDump: Bool) {
-      self.reason = reason
-      self.isOfDump = isOfDump
-      isReportThere = false
-    }
-
-    /// An error of the database, in which the dump had no part.
-    init(_ error: CrashReportDatabaseError) {
-      reason = error.description
-      isOfDump = false
-      isReportThere = error.code == .reportExists
-    }
+    var isReportThere = false
   }
 
   /// The largest dump that is read, in bytes.
@@ -68,8 +55,10 @@ struct DumpConversion: ~Copyable {
     if !found.isReported {
       captured.addedAnnotations = annotations
       // Before anything is made of it: names, analysis and index are those of the report.
+      // Frames of a report without memory are bounded by work and not by time: they must not depend on
+      // how busy the machine is.
       var snapshot = captured.keeping(
-        privacy, symbols: claim.attempt == 1 ? SymbolBudget.sourceOfFrames : nil)
+        privacy, symbols: claim.attempt == 1 ? SymbolSource() : nil)
       // Not again after a converter died at this dump: the report matters more than its names.
       if let symbols, claim.attempt == 1 { snapshot.storedSymbols = symbols.gather(for: snapshot) }
       if claim.attempt == 1, snapshot.process.privacy == nil { userStreams.add(to: &snapshot) }
@@ -106,8 +95,9 @@ struct DumpConversion: ~Copyable {
     guard let file = try? directory.open(claim.name.description),
       let bytes = try? file.dumpBytes(limit: Self.maximumSize)
     else { return false }
-    let id = claim.name.reportID
-    return (try? ReportedDump.isSame(id, in: database, identity: DumpIdentity(of: bytes))) == true
+    let report = try? ReportedDump.look(
+      at: claim.name.reportID, in: database, identity: DumpIdentity(of: bytes), dump: nil)
+    return report == .sameDump
   }
 
   /// Under which ID a dump is reported, or is to be: an ID that another report has is none.
@@ -137,8 +127,8 @@ struct DumpConversion: ~Copyable {
     _ run: EndedRun, _ name: PendingDumpName
   ) throws(Failure) -> ProcessedDump.Summary? {
     var snapshot = run.snapshot(identifier: name.identifier)
-    if try isReported(name.reportID) {
-      return try isCrash(name.reportID) ? nil : summary(of: snapshot)
+    if let isCrash = try isReportOfCrash(name.reportID) {
+      return isCrash ? nil : summary(of: snapshot)
     }
     snapshot.reportID = name.reportID
     snapshot.addedAnnotations = annotations
@@ -148,13 +138,15 @@ struct DumpConversion: ~Copyable {
       return summarize(
         snapshot, ReportIndex.Key(name.reportID, status: status), isAnalysed: true, source: nil)
     } catch  where error.isReportThere {
-      guard try isReported(name.reportID) else { throw error }
-      return try isCrash(name.reportID) ? nil : summary(of: snapshot)
+      guard let isCrash = try isReportOfCrash(name.reportID) else { throw error }
+      return isCrash ? nil : summary(of: snapshot)
     }
   }
 
-  private func isCrash(_ reportID: ReportID) throws(Failure) -> Bool {
+  /// True if the report under an ID is of a crash; nil where there is none that would survive a power cut.
+  private func isReportOfCrash(_ reportID: ReportID) throws(Failure) -> Bool? {
     do throws(CrashReportDatabaseError) {
+      guard try database.synchronize(reportID) else { return nil }
       return try ReportedDump.isCrash(reportID, in: database)
     } catch {
       throw Failure(error)
@@ -214,15 +206,6 @@ struct DumpConversion: ~Copyable {
       of: snapshot, ReportFacts(of: snapshot, CrashFacts(of: snapshot), isNamed: true))
   }
 
-  /// True if the report is in the database, and would survive a power cut.
-  private func isReported(_ reportID: ReportID) throws(Failure) -> Bool {
-    do throws(CrashReportDatabaseError) {
-      return try database.synchronize(reportID)
-    } catch {
-      throw Failure(error)
-    }
-  }
-
   /// A dump as it was read.
   private struct Dump {
     let document: IntermediateDumpDocument
@@ -249,5 +232,13 @@ struct DumpConversion: ~Copyable {
     } catch {
       throw Failure(reason: error.description, isOfDump: true)
     }
+  }
+}
+
+extension DumpConversion.Failure {
+  /// An error of the database, in which the dump had no part.
+  fileprivate init(_ error: CrashReportDatabaseError) {
+    self.init(
+      reason: error.description, isOfDump: false, isReportThere: error.code == .reportExists)
   }
 }

@@ -41,76 +41,64 @@ public func processIntermediateDumps(
   pruning: PruneCondition = PruneCondition(), privacy: ReportPrivacy = .full,
   progress: (_ done: Int, _ count: Int) -> Void = { _, _ in }
 ) throws(CrashConverterError) -> [ProcessedDump] {
-  try withOwnersRights(to: path) { () throws(CrashConverterError) in
-    try processAll(
-      database: path, identifier: identifier, annotations: annotations, limit: limit,
-      storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning,
-      privacy: privacy, progress: progress)
-  }
+  try processIntermediateDumps(
+    database: path, after: nil, identifier: identifier, annotations: annotations, limit: limit,
+    storingSymbols: storingSymbols, userStreams: userStreams, pruning: pruning, privacy: privacy,
+    progress: progress)
 }
 
 /// Makes reports of a database, with the end of a process that the caller has waited for.
 ///
 /// Otherwise as `processIntermediateDumps(database:)`.
 package func processIntermediateDumps(
-  database path: String, after observedEnd: ObservedEnd?, privacy: ReportPrivacy,
-  progress: (_ done: Int, _ count: Int) -> Void
+  database path: String, after observedEnd: ObservedEnd?, identifier: String? = nil,
+  annotations: [String: String] = [:], limit: Int = 20, storingSymbols: Bool = true,
+  userStreams: [any UserStreamDataSource] = [], pruning: PruneCondition = PruneCondition(),
+  privacy: ReportPrivacy, progress: (_ done: Int, _ count: Int) -> Void
 ) throws(CrashConverterError) -> [ProcessedDump] {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
-    try processAll(
-      database: path, identifier: nil, annotations: [:], limit: 20, storingSymbols: true,
-      userStreams: [], pruning: PruneCondition(), privacy: privacy, observedEnd: observedEnd,
-      progress: progress)
-  }
-}
-
-private func processAll(
-  database path: String, identifier: String?, annotations: [String: String], limit: Int,
-  storingSymbols: Bool, userStreams: [any UserStreamDataSource], pruning: PruneCondition,
-  privacy: ReportPrivacy, observedEnd: ObservedEnd? = nil,
-  progress: (_ done: Int, _ count: Int) -> Void
-) throws(CrashConverterError) -> [ProcessedDump] {
-  let database: CrashReportDatabase
-  do throws(CrashReportDatabaseError) {
-    database = try CrashReportDatabase(path: path)
-  } catch {
-    throw CrashConverterError(.databaseUnusable, error)
-  }
-  let pending = try openPendingDirectory(
-    of: database, identifier: identifier, observedEnd: observedEnd)
-  let files: [PendingDirectory.File]
-  do throws(CrashReportDatabaseError) {
-    files = try pending.files()
-  } catch {
-    throw CrashConverterError(.pendingDirectoryUnusable, error)
-  }
-  let conversion = DumpConversion(
-    database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
-    userStreams: UserStreams(sources: userStreams), privacy: privacy)
-  var processed: [ProcessedDump] = []
-  var (foreignCount, workedOn) = (0, 0)
-  var unpruned: Int64 = 0
-  let dumps = pending.dumps(among: files)
-  for (index, file) in dumps.enumerated() {
-    defer { progress(index + 1, dumps.count) }
-    let isForeign = pending.identifier != nil && file.name.identifier != pending.identifier
-    if isForeign, foreignCount >= limit { break }
-    guard let dump = process(file, conversion, pending) else { continue }
-    processed.append(dump)
-    if dump.outcome.kind == .left { continue }
-    if isForeign { foreignCount += 1 }
-    workedOn += 1
-    unpruned = unpruned.clampedAdding(max(0, file.status.size))
-    // A program that lives for a second prunes too, and many dumps at once do not pile up. Pruning
-    // looks at all reports, so that it must not come with every few dumps.
-    if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
-      prune(database, pruning)
-      unpruned = 0
+    let database: CrashReportDatabase
+    do throws(CrashReportDatabaseError) {
+      database = try CrashReportDatabase(path: path)
+    } catch {
+      throw CrashConverterError(.databaseUnusable, error)
     }
+    let pending = try openPendingDirectory(
+      of: database, identifier: identifier, observedEnd: observedEnd)
+    let files: [PendingDirectory.File]
+    do throws(CrashReportDatabaseError) {
+      files = try pending.files()
+    } catch {
+      throw CrashConverterError(.pendingDirectoryUnusable, error)
+    }
+    let conversion = DumpConversion(
+      database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
+      userStreams: UserStreams(sources: userStreams), privacy: privacy)
+    var processed: [ProcessedDump] = []
+    var (foreignCount, workedOn) = (0, 0)
+    var unpruned: Int64 = 0
+    let dumps = pending.dumps(among: files)
+    for (index, file) in dumps.enumerated() {
+      defer { progress(index + 1, dumps.count) }
+      let isForeign = pending.identifier != nil && file.name.identifier != pending.identifier
+      if isForeign, foreignCount >= limit { break }
+      guard let dump = process(file, conversion, pending) else { continue }
+      processed.append(dump)
+      if dump.outcome.kind == .left { continue }
+      if isForeign { foreignCount += 1 }
+      workedOn += 1
+      unpruned = unpruned.clampedAdding(max(0, file.status.size))
+      // A program that lives for a second prunes too, and many dumps at once do not pile up. Pruning
+      // looks at all reports, so that it must not come with every few dumps.
+      if workedOn == 20 || unpruned > pruning.maximumSize / 4 {
+        prune(database, pruning)
+        unpruned = 0
+      }
+    }
+    if workedOn > 0 { prune(database, pruning) }
+    pending.removeOrphans(among: files)
+    return processed
   }
-  if workedOn > 0 { prune(database, pruning) }
-  pending.removeOrphans(among: files)
-  return processed
 }
 
 /// Reports that cannot be pruned now are pruned the next time.
@@ -222,7 +210,7 @@ private func keep(
   var reason = failure.reason
   if failure.isOfDump, claim.attempt >= PendingDirectory.maximumAttempts {
     do throws(CrashReportDatabaseError) {
-      _ = try pending.quarantine(claim, reason: reason)
+      try pending.quarantine(claim, reason: reason)
       return .quarantined(reason)
     } catch {
       reason += "; and it could not be moved to quarantine: \(error)"

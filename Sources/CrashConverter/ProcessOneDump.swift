@@ -2,6 +2,7 @@ internal import CSignalSafe
 internal import CrashReportDatabase
 package import IntermediateDump
 internal import PendingDumps
+internal import ProcessSnapshot
 
 /// Makes a report of one finished dump of the pending directory.
 ///
@@ -18,32 +19,24 @@ package func processIntermediateDump(
   storingSymbols: Bool = true, userStreams: [any UserStreamDataSource] = []
 ) throws(CrashConverterError) -> ProcessedDump? {
   try withOwnersRights(to: path) { () throws(CrashConverterError) in
-    try processOne(
-      reportID, database: path, annotations: annotations, storingSymbols: storingSymbols,
-      userStreams: userStreams)
-  }
-}
-
-private func processOne(
-  _ reportID: ReportID, database path: String, annotations: [String: String],
-  storingSymbols: Bool, userStreams: [any UserStreamDataSource]
-) throws(CrashConverterError) -> ProcessedDump? {
-  let database: CrashReportDatabase
-  do throws(CrashReportDatabaseError) {
-    database = try CrashReportDatabase(path: path)
-  } catch {
-    throw CrashConverterError(.databaseUnusable, error)
-  }
-  let pending = try openPendingDirectory(of: database, identifier: nil)
-  do throws(CrashReportDatabaseError) {
-    let files = try pending.dumps(among: pending.files())
-    guard let file = files.first(where: { $0.name.reportID == reportID }) else { return nil }
-    let conversion = DumpConversion(
-      database: database, annotations: annotations, symbols: storingSymbols ? SymbolBudget() : nil,
-      userStreams: UserStreams(sources: userStreams))
-    return process(file, conversion, pending)
-  } catch {
-    throw CrashConverterError(.pendingDirectoryUnusable, error)
+    let database: CrashReportDatabase
+    do throws(CrashReportDatabaseError) {
+      database = try CrashReportDatabase(path: path)
+    } catch {
+      throw CrashConverterError(.databaseUnusable, error)
+    }
+    let pending = try openPendingDirectory(of: database, identifier: nil)
+    do throws(CrashReportDatabaseError) {
+      let files = try pending.dumps(among: pending.files())
+      guard let file = files.first(where: { $0.name.reportID == reportID }) else { return nil }
+      let conversion = DumpConversion(
+        database: database, annotations: annotations,
+        symbols: storingSymbols ? SymbolBudget() : nil,
+        userStreams: UserStreams(sources: userStreams))
+      return process(file, conversion, pending)
+    } catch {
+      throw CrashConverterError(.pendingDirectoryUnusable, error)
+    }
   }
 }
 
@@ -75,7 +68,8 @@ package func processIntermediateDump(
     let name = String(slash.map { file[file.index(after: $0)...] } ?? file[...])
     let source = try directory.open(name)
     // Its copy in the database is this user's: the files that it names would be opened for another one.
-    guard try source.status().owner == pm_file_user() else {
+    let status = try source.status()
+    guard status.owner == pm_file_user() else {
       throw CrashReportDatabaseError(
         .foreignOwner, "\(file) is another user's; have that user process it")
     }
@@ -94,7 +88,9 @@ package func processIntermediateDump(
     }
     reportID = target.reportID
     try pending.synchronize()
-    try directory.remove(name)
+    // A dump that lies in the pending directory is its own copy.
+    let copy = pending.status(of: target.description)
+    if copy?.device != status.device || copy?.inode != status.inode { try directory.remove(name) }
   } catch {
     throw CrashConverterError(.dumpUnusable, error)
   }
@@ -109,8 +105,7 @@ extension PendingDumpName {
     guard let document = try? IntermediateDumpDocument(parsing: bytes) else { return nil }
     var identifier: String?
     var reportID: ReportID?
-    for case (let key, .map(let map)) in document.root.entries.map({ ($0.key, $0.value) })
-    where key == IntermediateDumpKey.process.rawValue {
+    for map in document.root.maps(.process) {
       identifier = map.text(.identifier) ?? identifier
       reportID = map.data(.reportID).flatMap { ReportID(bytes: $0) } ?? reportID
     }

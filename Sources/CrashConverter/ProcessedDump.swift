@@ -86,13 +86,6 @@ public struct ProcessedDump: Sendable, Equatable, CustomStringConvertible {
   /// Nil where no report was made by this call.
   public let summary: Summary?
 
-  init(reportID: ReportID, fileName: String, outcome: Outcome, summary: Summary? = nil) {
-    self.reportID = reportID
-    self.fileName = fileName
-    self.outcome = outcome
-    self.summary = summary
-  }
-
   /// One line for a log.
   public var description: String {
     let reason = outcome.reason

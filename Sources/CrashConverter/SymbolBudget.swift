@@ -1,4 +1,4 @@
-internal import Glibc
+internal import PendingDumps
 internal import ProcessSnapshot
 internal import Stackwalk
 
@@ -27,15 +27,6 @@ final class SymbolBudget {
     return StoredSymbols.gather(for: snapshot, from: files)
   }
 
-  /// A source for finding the frames of a report that has no memory to find them in later.
-  ///
-  /// Bounded by work and not by time: frames must not depend on how busy the machine is.
-  static var sourceOfFrames: SymbolSource { SymbolSource() }
-
   /// Seconds of the monotonic clock.
-  private static var now: Double {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
+  private static var now: Double { Double(SystemClock.awakeSinceBoot) / 1e9 }
 }

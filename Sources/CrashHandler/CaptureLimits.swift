@@ -27,6 +27,6 @@ public struct CaptureLimits: Sendable, Equatable {
   /// gets one.
   public var survivedCrashes = 16
 
-  /// The defaults: 1 MiB, 32 KiB, 6 MiB, 4,096 threads, 3 seconds, 1 MiB, 64 MiB, 16 survived crashes.
+  /// Makes limits with the defaults.
   public init() {}
 }

@@ -85,8 +85,6 @@ public struct HandlerOptions: Sendable, Equatable {
   /// which a group may write is refused.
   public var sharedGroup: String?
 
-  /// The defaults: the limits' own, all signals but PIPE, arguments and surroundings captured, nothing left out, a summary, alternate
-  /// stacks, unclean ends reported, no system call forgone, no attachments, no
-  /// group.
+  /// Makes options with the defaults.
   public init() {}
 }

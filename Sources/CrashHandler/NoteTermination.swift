@@ -12,6 +12,5 @@ internal import CSignalSafe
 /// Source: systemd.kill(5), Kubernetes "Termination of Pods".
 public func noteTermination(signal: Int32 = 15) {
   guard let capture = Capture.ofHandler else { return }
-  RunNoteFile(capture)
-    .noteTermination(signal, reaction: 3)
+  RunNoteFile(capture).noteTermination(signal, reaction: 3)
 }

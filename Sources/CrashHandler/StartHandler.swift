@@ -139,6 +139,11 @@ extension Handler {
   public static var current: Handler? { started.withLock { $0?.handler } }
 }
 
+/// The system's words for an error number.
+///
+/// Source: strerror(3).
+func systemErrorText(_ errno: Int32) -> String { unsafe String(cString: strerror(errno)) }
+
 /// Tells whether whoever started the process wants no handler.
 private func isDisabled() -> Bool {
   guard pm_is_secure() == 0, let value = unsafe getenv("POSTMORTEM_DISABLE") else { return false }

@@ -2,6 +2,7 @@ internal import CSignalSafe
 internal import CrashHandler
 internal import Glibc
 internal import IntermediateDump
+internal import PendingDumps
 internal import Synchronization
 
 /// The state of one monitor.
@@ -18,9 +19,8 @@ final class Watch: Sendable {
   struct Answer: Sendable {
     let watch: Watch
 
-    func callAsFunction() { callAsFunction(pm_gettid()) }
-    /// Answers on a thread; nil where the thread says nothing.
-    func callAsFunction(_ threadID: Int32?) { watch.answer(threadID) }
+    /// Answers on a thread, by default the calling one; nil where the thread says nothing.
+    func callAsFunction(_ threadID: Int32? = pm_gettid()) { watch.answer(threadID) }
   }
 
   /// Asks the watched part for an answer.
@@ -188,16 +188,10 @@ struct ThreadActivity {
 
   /// Reads the thread's file in `/proc`; nil if it has ended.
   init?(of threadID: Int32) {
-    let descriptor = unsafe open("/proc/self/task/\(threadID)/stat", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 1024)
-    let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-      unsafe read(descriptor, buffer.baseAddress, buffer.count)
+    guard let text = SystemFile.bytes("/proc/self/task/\(threadID)/stat", isOneRecord: true) else {
+      return nil
     }
-    guard count > 0 else { return nil }
-    self.init(
-      statText: bytes[..<count], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
+    self.init(statText: text[...], ticksPerSecond: UInt64(max(sysconf(Int32(_SC_CLK_TCK)), 1)))
   }
 
   /// Parses the file's text; nil if it has another form.

@@ -22,8 +22,6 @@ package struct DumpDigest {
     }
   }
 
-  package mutating func add(_ bytes: [UInt8]) { add(bytes[...]) }
-
   package static func of(_ bytes: [UInt8]) -> UInt64 { of(bytes[...]) }
 
   package static func of(_ bytes: ArraySlice<UInt8>) -> UInt64 {

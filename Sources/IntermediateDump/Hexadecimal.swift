@@ -3,20 +3,11 @@ extension Sequence<UInt8> {
   package var hexadecimal: String {
     var text: [UInt8] = []
     for byte in self {
-      text.append(byte.highDigit)
-      text.append(byte.lowDigit)
+      for digit in [byte >> 4, byte & 15] {
+        text.append(digit < 10 ? UInt8(ascii: "0") &+ digit : UInt8(ascii: "a") &+ (digit &- 10))
+      }
     }
     return String(decoding: text, as: UTF8.self)
-  }
-}
-
-extension UInt8 {
-  /// The two digits of a byte, in ASCII.
-  fileprivate var highDigit: UInt8 { Self.digit(self >> 4) }
-  fileprivate var lowDigit: UInt8 { Self.digit(self & 15) }
-
-  private static func digit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "a") &+ (value &- 10)
   }
 }
 

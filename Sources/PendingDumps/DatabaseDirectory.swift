@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+internal import Synchronization
 
 /// The directories of a database: finds, makes, opens and checks them.
 ///
@@ -87,14 +88,7 @@ package enum DatabaseDirectory {
       try makeDirectories(path)
       descriptor = try open(path, links: 8)
     }
-    do throws(Failure) {
-      if creating { share(descriptor) }
-      try check(descriptor, path)
-      return descriptor
-    } catch {
-      close(descriptor)
-      throw error
-    }
+    return try checked(descriptor, path, creating: creating)
   }
 
   /// Opens a directory of a database; a link is not followed.
@@ -116,14 +110,7 @@ package enum DatabaseDirectory {
         .notADirectory, "\(path) is not a directory; move it away, and it is made anew",
         errno: errno)
     }
-    do throws(Failure) {
-      if creating { share(descriptor) }
-      try check(descriptor, path, database: parent)
-      return descriptor
-    } catch {
-      close(descriptor)
-      throw error
-    }
+    return try checked(descriptor, path, database: parent, creating: creating)
   }
 
   /// Bits of a mode: others may write, the group may, new files get the directory's group.
@@ -217,15 +204,29 @@ package enum DatabaseDirectory {
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     // Root's own, moved here, has something in it.
-    if DirectoryNames.of(descriptor).isEmpty { owner.give(descriptor) }
+    if DirectoryNames.of(descriptor)?.isEmpty != false { owner.give(descriptor) }
   }
 
   // MARK: - Checks
 
+  /// Returns the descriptor of a directory that may be used; closes it and throws for another one.
+  private static func checked(
+    _ descriptor: Int32, _ path: String, database: Int32? = nil, creating: Bool
+  ) throws(Failure) -> Int32 {
+    do throws(Failure) {
+      if creating { share(descriptor) }
+      try check(descriptor, path, database: database)
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
   /// Throws where another user than this one, root, and the database's owner could plant files in a
   /// directory, or take them away.
   private static func check(
-    _ descriptor: Int32, _ path: String, database: Int32? = nil
+    _ descriptor: Int32, _ path: String, database: Int32?
   ) throws(Failure) {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { throw Failure("looking at", path) }
@@ -266,28 +267,31 @@ package enum DatabaseDirectory {
 
   // MARK: - Groups
 
-  private static let groups = SharedGroups()
+  /// In the order in which they were named.
+  private static let groups = Mutex<[UInt32]>([])
 
   /// Lets this process use databases to which the members of a group may write.
   ///
   /// Directories that it makes or owns there get that group and mode 02770, files 0660.
-  package static func share(with group: UInt32) { groups.insert(group) }
-
-  /// True for a directory to which a group may write that this process shares databases with.
-  package static func isShared(_ descriptor: Int32) -> Bool {
-    var status = stat()
-    guard groups.last != nil, unsafe fstat(descriptor, &status) == 0 else { return false }
-    return isShared(status)
+  package static func share(with group: UInt32) {
+    groups.withLock { groups in
+      groups.removeAll { $0 == group }
+      groups.append(group)
+    }
   }
 
+  private static var lastGroup: UInt32? { groups.withLock { $0.last } }
+
+  /// True for a directory to which a group may write that this process shares databases with.
   private static func isShared(_ status: stat) -> Bool {
-    status.st_mode & (group | setsGroup) == group | setsGroup && groups.contains(status.st_gid)
+    status.st_mode & (group | setsGroup) == group | setsGroup
+      && groups.withLock { $0.contains(status.st_gid) }
   }
 
   /// Gives a directory to the group, if this process owns it and shares its databases.
   private static func share(_ descriptor: Int32) {
     var status = stat()
-    guard let shared = groups.last, unsafe fstat(descriptor, &status) == 0, !isShared(status),
+    guard let shared = lastGroup, unsafe fstat(descriptor, &status) == 0, !isShared(status),
       status.st_uid == pm_file_user(), status.st_mode & others == 0
     else { return }
     // The group first: with the old one nobody else may write. A change of it takes setgid away.
@@ -297,6 +301,8 @@ package enum DatabaseDirectory {
 
   /// The mode of new files in a directory.
   package static func fileMode(in descriptor: Int32) -> UInt32 {
-    isShared(descriptor) ? 0o660 : 0o600
+    var status = stat()
+    guard lastGroup != nil, unsafe fstat(descriptor, &status) == 0 else { return 0o600 }
+    return isShared(status) ? 0o660 : 0o600
   }
 }

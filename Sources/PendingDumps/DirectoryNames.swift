@@ -1,24 +1,40 @@
+internal import CSignalSafe
 internal import Glibc
+internal import IntermediateDump
 
 /// Lists an open directory.
-enum DirectoryNames {
+package enum DirectoryNames {
+  /// Bytes of names, some hundred of them, that are asked for at once.
+  package static let window = 8 << 10
+
   /// The names in it, in no order, without `.` and `..`; as far as they can be read.
-  static func of(_ descriptor: Int32) -> [String] {
+  ///
+  /// - Parameter limit: in bytes of names.
+  /// - Returns: nil if they take more than the limit, or the directory cannot be opened.
+  package static func of(_ descriptor: Int32, limit: Int = .max) -> [String]? {
     // A descriptor of its own: the position is shared otherwise.
     let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard copy >= 0 else { return [] }
-    guard let stream = unsafe fdopendir(copy) else {
-      close(copy)
-      return []
-    }
-    defer { unsafe closedir(stream) }
-    let nameOffset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 19
+    guard copy >= 0 else { return nil }
+    defer { close(copy) }
     var names: [String] = []
-    while let entry = unsafe readdir(stream) {
-      let start = unsafe UnsafeRawPointer(entry) + nameOffset
-      let name = unsafe String(cString: start.assumingMemoryBound(to: CChar.self))
-      if name != ".", name != ".." { names.append(name) }
+    var total = 0
+    while true {
+      let buffer = unsafe [UInt8](unsafeUninitializedCapacity: window) { buffer, count in
+        let result = unsafe pm_getdents64(copy, buffer.baseAddress, buffer.count)
+        count = max(0, result)
+      }
+      if buffer.isEmpty { return names }
+      total += buffer.count
+      var start = 0
+      // Inode and offset, 8 bytes each, size of the entry, 2, type, 1, then the name. Source:
+      // getdents64(2).
+      while let size = buffer.littleEndian(at: start + 16, as: UInt16.self), size > 19 {
+        let bytes = buffer[(start + 19)..<(start + Int(size))].prefix { $0 != 0 }
+        let name = String(decoding: bytes, as: UTF8.self)
+        if name != ".", name != ".." { names.append(name) }
+        start += Int(size)
+      }
+      if total >= limit - 512 { return nil }
     }
-    return names
   }
 }

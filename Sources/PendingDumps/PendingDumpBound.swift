@@ -1,4 +1,3 @@
-internal import CSignalSafe
 internal import Glibc
 package import IntermediateDump
 
@@ -16,9 +15,7 @@ package struct PendingDumpBound {
   /// Each holds the preallocated blocks that it was made with.
   static let maximumLeftovers = 64
 
-  /// Bytes of names, some hundred of them, that every start looks at.
-  private static let window = 8 << 10
-  /// Starts of which one looks at a whole directory whose names fill the window.
+  /// Starts of which one looks at a whole directory that has more names than a window.
   static let interval: UInt8 = 64
 
   private let directoryDescriptor: Int32
@@ -55,7 +52,10 @@ package struct PendingDumpBound {
   ///
   /// - Parameter wholly: false to leave a large directory to another start.
   package func apply(wholly: Bool = true) {
-    guard let names = names(limit: wholly ? Int.max : Self.window) else { return }
+    guard
+      let names = DirectoryNames.of(
+        directoryDescriptor, limit: wholly ? .max : DirectoryNames.window)
+    else { return }
     var finished: [File] = []
     var leftovers: [File] = []
     let prefix = identifier + "@"
@@ -133,31 +133,5 @@ package struct PendingDumpBound {
       status.st_mode & S_IFMT == S_IFREG, status.st_uid == user
     else { return nil }
     return status
-  }
-
-  /// The names in the directory; nil if they take more bytes than the limit.
-  private func names(limit: Int) -> [String]? {
-    let copy = unsafe openat(directoryDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard copy >= 0 else { return nil }
-    defer { close(copy) }
-    var names: [String] = []
-    var total = 0
-    while true {
-      let buffer = unsafe [UInt8](unsafeUninitializedCapacity: Self.window) { buffer, count in
-        let result = unsafe pm_getdents64(copy, buffer.baseAddress, buffer.count)
-        count = max(0, result)
-      }
-      if buffer.isEmpty { return names }
-      total += buffer.count
-      var start = 0
-      // Inode and offset, 8 bytes each, size of the entry, 2, type, 1, then the name. Source:
-      // getdents64(2).
-      while let size = buffer.littleEndian(at: start + 16, as: UInt16.self), size > 19 {
-        let name = buffer[(start + 19)..<(start + Int(size))].prefix { $0 != 0 }
-        names.append(String(decoding: name, as: UTF8.self))
-        start += Int(size)
-      }
-      if total >= limit - 512 { return nil }
-    }
   }
 }

@@ -52,7 +52,7 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
   /// The program's identifier, of `[A-Za-z0-9._-]`.
   package let identifier: String
   package let reportID: ReportID
-  package let role: Role
+  package private(set) var role: Role
 
   /// Nil if the identifier has a character that is not allowed, is empty, or is longer than 128.
   package init?(identifier: String, reportID: ReportID, role: Role) {
@@ -77,13 +77,9 @@ package struct PendingDumpName: Sendable, Hashable, CustomStringConvertible {
 
   /// The same dump in another role.
   package func with(role: Role) -> PendingDumpName {
-    PendingDumpName(copying: self, role: role)
-  }
-
-  private init(copying other: PendingDumpName, role: Role) {
-    identifier = other.identifier
-    reportID = other.reportID
-    self.role = role
+    var name = self
+    name.role = role
+    return name
   }
 
   /// The file name.

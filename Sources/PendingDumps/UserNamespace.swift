@@ -1,6 +1,5 @@
 internal import Glibc
 internal import IntermediateDump
-internal import Synchronization
 
 /// The user namespace of this process.
 enum UserNamespace {
@@ -25,21 +24,6 @@ enum UserNamespace {
       return UInt64(user) &- words[0] < words[2]
     }
   }
-}
-
-/// The groups with which this process shares databases, in the order in which they were named.
-final class SharedGroups: Sendable {
-  private let groups = Mutex<[UInt32]>([])
-
-  func insert(_ group: UInt32) {
-    groups.withLock { groups in
-      groups.removeAll { $0 == group }
-      groups.append(group)
-    }
-  }
-
-  func contains(_ group: UInt32) -> Bool { groups.withLock { $0.contains(group) } }
-  var last: UInt32? { groups.withLock { $0.last } }
 }
 
 /// A group of the system by name or number.

@@ -170,6 +170,27 @@ import Testing
     #expect(outside.names() == ["dump"])
   }
 
+  @Test func aDumpThatIsNamedByItsPathBecomesAReport() throws {
+    let id = ReportID()
+    let dump = try #require(
+      IntermediateDumpEncoding.encode { writer in
+        writer.header()
+        writer.startMap(.process)
+        writer.text(.identifier, "app")
+        writer.bytes(.reportID, id.bytes)
+        writer.end()
+        _ = writer.endDocument()
+      })
+    for path in ["\(dumps.path)/elsewhere", dumps.path(of: "app@\(id)")] {
+      try Data(dump).write(to: URL(fileURLWithPath: path))
+      let processed = try processIntermediateDump(at: path, database: dumps.path)
+      #expect(processed?.outcome == .complete, "\(path)")
+      #expect(processed?.reportID == id)
+      #expect(dumps.names.isEmpty && !FileManager.default.fileExists(atPath: path))
+    }
+    #expect(try dumps.reports.map(\.id) == [id])
+  }
+
   @Test func aFileThatIsTooLargeIsNotRead() throws {
     let id = try dumps.putDump([])
     try #require(unsafe truncate(dumps.path(of: "app@\(id)"), 513 << 20) == 0)

@@ -8,45 +8,39 @@ internal import ProcessSnapshot
 /// belongs to another user than the converter nothing is copied. Root's own dumps may come from a program
 /// that gave up root's rights after `startHandler`; those files are opened as the user that it had become.
 struct AttachmentReader {
-  private enum Rights {
-    case converters
-    case crashed(DatabaseOwner)
-    case none(String)
-  }
-  private let rights: Rights
+  /// Nil for the converter's own; the failure says why no file is opened.
+  private let rights: Result<DatabaseOwner?, CrashReportDatabaseError>
 
   /// - Parameter status: of the dump's file, opened.
   init(_ snapshot: ProcessSnapshot, _ status: FileStatus) {
     let converter = pm_file_user()
     guard status.owner == converter else {
-      rights = .none(
+      rights = Self.none(
         "the dump belongs to user \(status.owner): user \(converter) opens no files that it names")
       return
     }
     guard converter == 0 else {
-      rights = .converters
+      rights = .success(nil)
       return
     }
     guard let user = Self.identity("Uid:", in: snapshot.process.statusText),
       let group = Self.identity("Gid:", in: snapshot.process.statusText)
     else {
-      rights = .none("the dump does not say as which user the process ran: root opens no files")
+      rights = Self.none("the dump does not say as which user the process ran: root opens no files")
       return
     }
-    rights = user == 0 ? .converters : .crashed(DatabaseOwner(user: user, group: group))
+    rights = .success(user == 0 ? nil : DatabaseOwner(user: user, group: group))
+  }
+
+  private static func none(_ reason: String) -> Result<DatabaseOwner?, CrashReportDatabaseError> {
+    .failure(CrashReportDatabaseError(.foreignOwner, reason))
   }
 
   /// Nil for the converter's own.
   ///
   /// - Throws: the reason why no file is opened.
   var user: DatabaseOwner? {
-    get throws(CrashReportDatabaseError) {
-      switch rights {
-      case .converters: nil
-      case .crashed(let user): user
-      case .none(let reason): throw CrashReportDatabaseError(.foreignOwner, reason)
-      }
-    }
+    get throws(CrashReportDatabaseError) { try rights.get() }
   }
 
   /// The effective number of a line of `/proc/self/status`.

@@ -43,9 +43,10 @@ struct EndEvidence: Sendable {
   var verdict: RunEnd? {
     guard let course = record.course, course.notes.end == nil else { return nil }
     if case .ended(let status) = process {
-      // The kernel knows: a status without a signal is an exit.
-      guard status & 0x7F != 0 else { return nil }
-      return isNormalStop(course, signal: status & 0x7F) ? nil : killed(course, by: status & 0x7F)
+      // The kernel knows: a status without a signal is an exit. HUP, INT, PIPE and TERM ask for an end,
+      // whatever the program did first.
+      let signal = status & 0x7F
+      return [0, 1, 2, 13, 15].contains(signal) ? nil : killed(course, by: signal)
     }
     if let termination = course.notes.termination, termination.reaction == .defaultAction {
       return nil
@@ -56,15 +57,11 @@ struct EndEvidence: Sendable {
     // The rest could as well be an _exit that nobody saw.
     guard course.followsExits else { return nil }
     if let bootID, record.bootID != bootID { return rebooted(course) }
-    return outOfMemory(course) ?? hung(course) ?? stopTimeout(course) ?? unexplained(course)
+    return outOfMemory(course) ?? hung(course) ?? stopTimeout(course)
+      ?? make(.unexplained, .possible, course)
   }
 
   // MARK: - Rules
-
-  /// True if a signal that asks a process to end ended it, whatever the program did first.
-  private func isNormalStop(_ course: RunCourse, signal: Int32) -> Bool {
-    [1, 2, 13, 15].contains(signal)  // HUP, INT, PIPE, TERM
-  }
 
   private func killed(_ course: RunCourse, by signal: Int32) -> RunEnd {
     if signal == 9, var end = outOfMemory(course) ?? hung(course) ?? stopTimeout(course) {
@@ -141,10 +138,6 @@ struct EndEvidence: Sendable {
     var end = make(.stopTimeout, livedOn ? .likely : .possible, course)
     end.signal = Int32(exactly: termination.signal)
     return end
-  }
-
-  private func unexplained(_ course: RunCourse) -> RunEnd {
-    make(.unexplained, .possible, course)
   }
 
   private static func growth(_ before: UInt64?, _ after: UInt64?) -> UInt64 {

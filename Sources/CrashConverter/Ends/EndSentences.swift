@@ -8,16 +8,11 @@ struct EndSentences {
   let course: RunCourse
 
   var all: [String] {
-    var sentences = [owner]
-    sentences += course.notes.termination.map(termination).map { [$0] } ?? []
-    sentences.append(
+    let exit =
       course.followsExits
-        ? "It called neither exit nor _exit." : "It did not call exit; whether _exit is not known.")
-    sentences += boot
-    sentences += kills
-    sentences += memory
-    sentences += heartbeat
-    return sentences
+      ? "It called neither exit nor _exit." : "It did not call exit; whether _exit is not known."
+    return [owner, course.notes.termination.map(termination), exit].compactMap(\.self)
+      + boot + kills + memory + heartbeat
   }
 
   private var owner: String {
@@ -44,12 +39,8 @@ struct EndSentences {
   }
 
   private var kills: [String] {
-    guard evidence.bootID == evidence.record.bootID,
-      let seen = course.heartbeat ?? course.launch
-    else {
-      return []
-    }
-    let moment = course.heartbeat == nil ? "launch" : "last heartbeat"
+    guard evidence.bootID == evidence.record.bootID, let seen = course.heartbeat ?? course.launch
+    else { return [] }
     func sentence(_ whose: String, _ before: UInt64?, _ after: UInt64?) -> String? {
       guard let before else { return nil }
       let now = after.map { "\($0) now" } ?? "not to be read now"
@@ -61,11 +52,12 @@ struct EndSentences {
     ].compactMap { $0 }
   }
 
+  private var moment: String { course.heartbeat == nil ? "launch" : "last heartbeat" }
+
   private var memory: [String] {
     guard let seen = course.heartbeat ?? course.launch, let resident = seen.residentMemory else {
       return []
     }
-    let moment = course.heartbeat == nil ? "launch" : "last heartbeat"
     var parts = ["\(resident >> 20) MiB itself"]
     if let used = seen.memoryUsed {
       let limit = seen.memoryLimit.map { " of \($0 >> 20)" } ?? ""

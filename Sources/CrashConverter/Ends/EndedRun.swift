@@ -120,16 +120,15 @@ extension PendingDirectory {
   /// True if the same process has begun another run since: exec leaves its ID and start time.
   private func hasLaterRun(than record: RunRecord, of name: PendingDumpName) -> Bool {
     guard let launch = record.launchTime, let names = try? directory.names() else { return false }
-    for other in names {
-      guard let other = PendingDumpName(fileName: other), other.role == .runRecord,
+    return names.contains { fileName in
+      guard let other = PendingDumpName(fileName: fileName), other.role == .runRecord,
         other.reportID != name.reportID, let found = runRecord(of: other),
         found.processID == record.processID, found.startTime == record.startTime,
         found.bootID == record.bootID, found.processNamespace == record.processNamespace,
         found.timeNamespace == record.timeNamespace,
         found.stackStart != record.stackStart, let later = found.launchTime
-      else { continue }
-      if later > launch { return true }
+      else { return false }
+      return later > launch
     }
-    return false
   }
 }

@@ -1,7 +1,7 @@
 internal import CrashReportDatabase
 internal import IntermediateDump
-internal import Minidump
 internal import PendingDumps
+internal import ProcessSnapshot
 
 /// The last crashes of one program, newest first: dumps that are not processed yet, and reports.
 ///
@@ -83,12 +83,28 @@ private enum CrashHistory {
   ) throws(CrashReportDatabaseError) -> RecentCrash? {
     let file = try database.openReport(report)
     let time = try file.status().modificationTime
-    let document = try MinidumpSummary.document {
-      (offset, count) throws(CrashReportDatabaseError) in
-      try file.read(at: offset, count: count)
-    }
-    return document.flatMap {
+    return try ReportedDump.summary(of: file).flatMap {
       RecentCrash($0, of: identifier, reportID: report.id, writtenAt: time)
     }
+  }
+}
+
+extension RecentCrash {
+  /// Takes what an intermediate dump, or a minidump's own copy of one, says of a crash of one program.
+  ///
+  /// - Returns: nil where there was no crash, or another program's.
+  init?(
+    _ document: IntermediateDumpDocument, of identifier: String, reportID: ReportID,
+    writtenAt time: Int64
+  ) {
+    // Nothing is claimed for this, and no attempt counted: so no more is read than is asked for.
+    let snapshot = ProcessSnapshot(summarizing: document)
+    guard let exception = snapshot.exception, snapshot.request == nil,
+      snapshot.process.identifier == identifier
+    else { return nil }
+    self.reportID = reportID
+    crashTime = Timestamp(nanoseconds: snapshot.process.crashTime ?? time)
+    uptime = snapshot.process.uptime.flatMap(Int64.init(exactly:)).map { .nanoseconds($0) }
+    signal = exception.signal
   }
 }

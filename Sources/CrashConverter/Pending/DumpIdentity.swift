@@ -17,8 +17,7 @@ struct DumpIdentity {
 
   /// True for the digest that a report of this dump has, also of a version that took FNV-1a.
   func matches(_ known: UInt64?) -> Bool {
-    guard let known, known != digest else { return known != nil }
-    return byteDigest == known
+    known.map { $0 == digest || $0 == byteDigest } ?? false
   }
 
   /// FNV-1a, of which the ID of a second dump with one report ID is made, in all versions.

@@ -32,11 +32,7 @@ extension PendingDirectory {
 
   /// Moves a dump, with its owner's run record, into the quarantine directory, and says why in a text
   /// beside it.
-  ///
-  /// - Returns: the name it lies under there.
-  func quarantine(
-    _ claim: DumpClaim, reason: String
-  ) throws(CrashReportDatabaseError) -> String {
+  func quarantine(_ claim: DumpClaim, reason: String) throws(CrashReportDatabaseError) {
     let quarantine = try root.subdirectory(PendingDumpName.quarantineDirectory, create: true)
     let name = claim.name.with(role: .finished).description
     let status = directory.status(of: claim.name.description)
@@ -73,7 +69,7 @@ extension PendingDirectory {
       try directory.remove(claim.name.with(role: .fifo).description)
       try quarantine.synchronize()
       try directory.synchronize()
-      return target
+      return
     }
     throw CrashReportDatabaseError(
       .fileSystemError, "\(quarantine.path) has 1,000 files of the name \(name); remove some")

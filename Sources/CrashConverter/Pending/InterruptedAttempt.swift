@@ -23,7 +23,7 @@ extension PendingDirectory {
     }
     for file in files where file.name.role == .runRecord {
       guard let record = runRecord(of: file.name), record.processID == processID,
-        record.startTime == startTime, HostIdentity.boot(of: record.bootID) == witness.boot
+        record.startTime == startTime, HostIdentity.digest(record.bootID) == witness.boot
       else { continue }
       for role in [.finished, .locked] as [PendingDumpName.Role] {
         if let thread = crashedThread(of: file.name.with(role: role)), thread != witness.thread {
@@ -40,10 +40,6 @@ extension PendingDirectory {
       let bytes = try? file.read(at: 0, count: Self.beginning),
       let document = try? IntermediateDumpDocument(parsing: bytes)
     else { return nil }
-    for case (let key, .map(let map)) in document.root.entries.map({ ($0.key, $0.value) })
-    where key == IntermediateDumpKey.exception.rawValue {
-      return map.unsigned(.exceptionThreadID)
-    }
-    return nil
+    return document.root.map(.exception)?.unsigned(.exceptionThreadID)
   }
 }

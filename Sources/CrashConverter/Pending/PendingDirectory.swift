@@ -125,8 +125,13 @@ struct PendingDirectory: ~Copyable {
         try removeAll(of: file.name, dump: file.name)
         return .gone
       }
-    case .claimed(let previous, let processID, let startTime, _, let witness):
-      if case .alive(let reason, let still) = claimVerdict(file) {
+    case .claimed(let previous, let processID, let startTime, let place, let witness):
+      let verdict = ClaimLiveness.verdict(
+        processID: processID, startTime: startTime, place: place, witness: witness, host: host,
+        age: age(since: max(file.status.modificationTime, file.status.changeTime)),
+        isLocalFileSystem: isLocalFileSystem,
+        witnessProbe: { ClaimWitness.probe($0, in: directory.descriptor) })
+      if case .alive(let reason, let still) = verdict {
         return left(reason, still: still)
       }
       attempt = previous.clampedAdding(1)
@@ -173,17 +178,6 @@ struct PendingDirectory: ~Copyable {
   private func saysNothing(_ name: PendingDumpName) -> Bool {
     isLocalFileSystem && directory.status(of: name.with(role: .runRecord).description) == nil
       && fifoProbe(name) == .noReader
-  }
-
-  private func claimVerdict(_ file: File) -> OwnerVerdict {
-    guard
-      case .claimed(_, let processID, let startTime, let place, let witness) = file.name.role
-    else { return .alive("not a claim") }
-    let time = max(file.status.modificationTime, file.status.changeTime)
-    return ClaimLiveness.verdict(
-      processID: processID, startTime: startTime, place: place, witness: witness, host: host,
-      age: age(since: time), isLocalFileSystem: isLocalFileSystem,
-      witnessProbe: { ClaimWitness.probe($0, in: directory.descriptor) })
   }
 
   private func left(_ reason: String, still: Int64?) -> Taking {

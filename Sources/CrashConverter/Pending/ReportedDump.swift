@@ -18,21 +18,21 @@ enum ReportedDump {
   ///
   /// - Parameters:
   ///   - identity: the dump's.
-  ///   - dump: what it says, for a report of a version that kept no digest.
+  ///   - dump: what it says, for a report of a version that kept no digest; nil to take that for another.
   static func look(
     at id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity,
-    dump: ProcessSnapshot
+    dump: ProcessSnapshot?
   ) throws(CrashReportDatabaseError) -> ReportedDump {
     guard try database.synchronize(id), let report = try database.report(id),
       report.state != .new
     else { return .none }
-    // Nil: somebody else's minidump, or a damaged one.
-    guard let document = try summary(of: report, in: database),
+    guard let document = try summary(of: database.openReport(report)),
       document.root.map(.runEnd) == nil
     else { return .other }
     if let known = document.root.map(.process)?.unsigned(.dumpDigest) {
       return identity.matches(known) ? .sameDump : .other
     }
+    guard let dump else { return .other }
     let known = ProcessSnapshot(reading: document)
     let isSame =
       known.process.crashTime != nil && known.process.crashTime == dump.process.crashTime
@@ -41,30 +41,19 @@ enum ReportedDump {
     return isSame ? .sameDump : .other
   }
 
-  /// True if the report under this ID was made of just these bytes.
-  static func isSame(
-    _ id: ReportID, in database: CrashReportDatabase, identity: DumpIdentity
-  ) throws(CrashReportDatabaseError) -> Bool {
-    guard try database.synchronize(id), let report = try database.report(id),
-      report.state != .new
-    else { return false }
-    let document = try summary(of: report, in: database)
-    return identity.matches(document?.root.map(.process)?.unsigned(.dumpDigest))
-  }
-
   /// True if a report under this ID tells already how the run ended: by a crash.
   static func isCrash(
     _ id: ReportID, in database: CrashReportDatabase
   ) throws(CrashReportDatabaseError) -> Bool {
     guard let report = try database.report(id), report.state != .new else { return false }
-    return try summary(of: report, in: database)?.root.map(.runEnd) == nil
+    return try summary(of: database.openReport(report))?.root.map(.runEnd) == nil
   }
 
-  private static func summary(
-    of report: StoredReport, in database: CrashReportDatabase
+  /// This package's copy of the dump in a report; nil in somebody else's minidump, or a damaged one.
+  static func summary(
+    of file: borrowing OpenFile
   ) throws(CrashReportDatabaseError) -> IntermediateDumpDocument? {
-    let file = try database.openReport(report)
-    return try MinidumpSummary.document { (offset, count) throws(CrashReportDatabaseError) in
+    try MinidumpSummary.document { (offset, count) throws(CrashReportDatabaseError) in
       try file.read(at: offset, count: count)
     }
   }

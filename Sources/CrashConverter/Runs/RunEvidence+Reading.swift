@@ -1,4 +1,4 @@
-package import IntermediateDump
+internal import IntermediateDump
 package import PendingDumps
 internal import ProcessSnapshot
 
@@ -22,22 +22,16 @@ extension RunEvidence {
       .array(.breadcrumbs, of: .breadcrumb, \.breadcrumbs, Breadcrumb.mapFields),
     ])
 
-  /// Reads a `runEvidence` map; nil without a time.
-  package init?(reading map: IntermediateDumpMap) {
-    guard let evidence = Self.mapFields.value(of: map) else { return nil }
-    self = evidence
-  }
-
-  /// Reads a heartbeat; nil where there was none, or where it is torn.
+  /// Reads a heartbeat; nil where there was none, or where it is torn or has no time.
   package init?(heartbeat bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.heartbeatSize,
       let size = bytes.littleEndian(at: 0, as: UInt32.self).map(Int.init), size > 0,
       size <= Self.heartbeatSize - 4,
       let document = try? IntermediateDumpDocument(
         parsing: Array(bytes.dropFirst(4).prefix(size))), document.isComplete,
-      let map = document.root.map(.runEvidence)
+      let evidence = document.root.map(.runEvidence).flatMap(Self.mapFields.value(of:))
     else { return nil }
-    self.init(reading: map)
+    self = evidence
   }
 }
 

@@ -14,11 +14,9 @@ internal import Glibc
 @discardableResult
 public func addAttachment(path: String) -> Bool {
   guard let path = absolute(path) else { return false }
-  var isAdded = false
-  unsafe ClientText.withBytes(of: path, atMost: ClientMemory.pathCapacity) { bytes, count in
-    isAdded = unsafe ClientMemory.ofProcess.attachments.set(key: bytes, keyCount: count)
+  return unsafe ClientText.withBytes(of: path, atMost: ClientMemory.pathCapacity) { bytes, count in
+    unsafe ClientMemory.ofProcess.attachments.set(key: bytes, keyCount: count)
   }
-  return isAdded
 }
 
 /// Takes back `addAttachment`; a path that was not added is not an error.

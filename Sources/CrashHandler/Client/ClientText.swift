@@ -3,15 +3,15 @@ enum ClientText {
   /// Calls with the UTF-8 bytes of a text, without allocating.
   ///
   /// - Parameter limit: how many bytes at most; a character is never cut.
-  static func withBytes(
-    of text: String, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Void
-  ) {
+  static func withBytes<Result>(
+    of text: String, atMost limit: Int, _ body: (UnsafeRawPointer, Int) -> Result
+  ) -> Result {
     var text = text
     var nothing: UInt8 = 0
     // Native strings, which all are on Linux, have their bytes at hand.
-    text.withUTF8 { buffer in
+    return text.withUTF8 { buffer in
       guard let base = buffer.baseAddress else { return unsafe body(&nothing, 0) }
-      unsafe body(UnsafeRawPointer(base), whole(buffer, limit))
+      return unsafe body(UnsafeRawPointer(base), whole(buffer, limit))
     }
   }
 

@@ -1,5 +1,5 @@
 internal import CSignalSafe
-internal import Glibc
+internal import PendingDumps
 
 /// Notes what the program just did; every report of this process shows the last 128 such notes.
 ///
@@ -13,9 +13,7 @@ internal import Glibc
 ///
 /// - Parameter text: of a longer one than 224 bytes, the characters before.
 public func leaveBreadcrumb(_ text: String) {
-  var time = timespec()
-  unsafe clock_gettime(CLOCK_BOOTTIME, &time)
-  let uptime = UInt64(bitPattern: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  let uptime = UInt64(bitPattern: SystemClock.sinceBoot)
   let threadID = pm_thread_id()
   let work = WorkKey.current(threadID: threadID)
   unsafe ClientText.withBytes(of: text, atMost: BreadcrumbRing.textCapacity) { bytes, count in

@@ -23,14 +23,12 @@ public enum SimpleAnnotations {
   @discardableResult
   public static func set(_ name: String, _ value: String) -> Bool {
     guard isName(name) else { return false }
-    var isSet = false
-    unsafe ClientText.withBytes(of: name, atMost: maximumLength) { key, keyCount in
+    return unsafe ClientText.withBytes(of: name, atMost: maximumLength) { key, keyCount in
       unsafe ClientText.withBytes(of: value, atMost: maximumLength) { bytes, count in
-        isSet = unsafe ClientMemory.ofProcess.simpleAnnotations.set(
+        unsafe ClientMemory.ofProcess.simpleAnnotations.set(
           key: key, keyCount: keyCount, value: bytes, valueCount: count)
       }
     }
-    return isSet
   }
 
   /// Takes a name and its value away; one that is not there is not an error.

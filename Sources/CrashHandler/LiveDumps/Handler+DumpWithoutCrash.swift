@@ -36,9 +36,7 @@ extension Handler {
     reason: String? = nil, error: (any Error)? = nil, annotations: [String: String] = [:],
     stopsThreads: Bool = false
   ) throws(CrashHandlerError) -> ReportID {
-    let dump = try LiveDump(
-      .program(stopsThreads: stopsThreads), details: DumpDetails(reason, error, annotations))
-    return try dump.take()
+    try LiveDump(reason, error, annotations, stopsThreads: stopsThreads).take()
   }
 
   /// Takes a dump of this process as it is now, into a file of the program's choice.
@@ -61,8 +59,7 @@ extension Handler {
     to path: String, reason: String? = nil, error: (any Error)? = nil,
     annotations: [String: String] = [:], stopsThreads: Bool = false
   ) throws(CrashHandlerError) -> ReportID {
-    let dump = try LiveDump(
-      .program(stopsThreads: stopsThreads), details: DumpDetails(reason, error, annotations))
+    let dump = try LiveDump(reason, error, annotations, stopsThreads: stopsThreads)
     let descriptor = unsafe open(
       path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
@@ -79,13 +76,15 @@ extension Handler {
   }
 }
 
-extension DumpRequest {
-  /// The request of `dumpWithoutCrash`.
-  static func program(stopsThreads: Bool) -> DumpRequest {
+extension LiveDump {
+  /// Prepares the dump of `dumpWithoutCrash`.
+  fileprivate init(
+    _ reason: String?, _ error: (any Error)?, _ annotations: [String: String], stopsThreads: Bool
+  ) throws(CrashHandlerError) {
     var request = DumpRequest()
     request.kind = .program
     request.stops = stopsThreads ? .all : .none
-    return request
+    try self.init(request, details: DumpDetails(reason, error, annotations))
   }
 }
 
@@ -122,7 +121,7 @@ extension IntermediateDumpWriter {
   fileprivate mutating func cut(_ key: IntermediateDumpKey, _ text: String?, _ limit: Int) {
     guard let text else { return }
     unsafe ClientText.withBytes(of: text, atMost: limit) { bytes, count in
-      unsafe property(key, bytes, count: count)
+      _ = unsafe property(key, bytes, count: count)
     }
   }
 }

@@ -22,23 +22,15 @@ package enum HelperThread {
     guard failure == 0 else { throw CrashHandlerError.noThread(errno: failure) }
   }
 
-  /// Names the calling thread for debuggers and reports, and keeps the program's signals from it.
+  /// Names the calling thread for debuggers and reports, and keeps all signals but the handler's from it.
   package static func prepare(_ name: StaticString) {
-    blockProgramSignals()
-    setName(name)
-  }
-
-  /// By a file, because Swift cannot call prctl(2).
-  private static func setName(_ name: StaticString) {
+    if let capture = Capture.ofHandler {
+      SignalMask.set(~capture.installed.signals.open)
+    }
+    // By a file, because Swift cannot call prctl(2).
     let descriptor = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     _ = unsafe write(descriptor, name.utf8Start, name.utf8CodeUnitCount)
-  }
-
-  /// Leaves those of the handler open.
-  private static func blockProgramSignals() {
-    guard let capture = Capture.ofHandler else { return }
-    SignalMask.set(~capture.installed.signals.open)
   }
 }

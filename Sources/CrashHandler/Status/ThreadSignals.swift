@@ -25,20 +25,12 @@ package struct ThreadSignals: Sendable, Equatable {
 
   /// Reads those of all threads of a process; one that ends meanwhile is not among them.
   package static func threads(of process: String) -> [ThreadSignals] {
-    guard let directory = unsafe opendir("/proc/\(process)/task") else { return [] }
-    defer { unsafe closedir(directory) }
-    var threads: [ThreadSignals] = []
-    while let entry = unsafe readdir(directory) {
-      let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      guard Int32(digits: name[...]) != nil,
-        let text = SystemFile.text("/proc/\(process)/task/\(name)/status"),
-        let thread = ThreadSignals(statusText: text)
-      else { continue }
-      threads.append(thread)
+    let directory = unsafe open("/proc/\(process)/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { return [] }
+    defer { close(directory) }
+    return (DirectoryNames.of(directory) ?? []).compactMap {
+      SystemFile.text("/proc/\(process)/task/\($0)/status").flatMap(ThreadSignals.init(statusText:))
     }
-    return threads
   }
 
   init?(statusText: String) {

@@ -24,18 +24,7 @@ public struct IntermediateDumpMap: Sendable {
   /// In file order.
   ///
   /// A key may occur twice in a hostile file; the first counts.
-  public internal(set) var entries: [Entry] = []
-
-  init(bytes: DumpBytes) {
-    self.bytes = bytes
-  }
-
-  /// One map with the entries of several of one file, in their order; nil for none.
-  public init?(joining maps: [IntermediateDumpMap]) {
-    guard let first = maps.first else { return nil }
-    bytes = first.bytes
-    entries = maps.flatMap(\.entries)
-  }
+  public let entries: [Entry]
 
   private func value(_ key: IntermediateDumpKey) -> Value? {
     entries.first { $0.key == key.rawValue }?.value
@@ -84,5 +73,13 @@ public struct IntermediateDumpMap: Sendable {
       guard case .map(let map) = $0.value else { return nil }
       return map
     }
+  }
+}
+
+extension IntermediateDumpMap {
+  /// One map with the entries of several of one file, in their order; nil for none.
+  public init?(joining maps: [IntermediateDumpMap]) {
+    guard let first = maps.first else { return nil }
+    self.init(bytes: first.bytes, entries: maps.flatMap(\.entries))
   }
 }

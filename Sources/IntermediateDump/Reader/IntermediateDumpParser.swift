@@ -71,9 +71,7 @@ struct IntermediateDumpParser {
       if isFinished { break }
     }
     while open.count > 1 { close() }
-    var root = IntermediateDumpMap(bytes: cursor.bytes)
-    root.entries = open[0].entries
-    return root
+    return IntermediateDumpMap(bytes: cursor.bytes, entries: open[0].entries)
   }
 
   private var isFinished = false
@@ -135,14 +133,10 @@ struct IntermediateDumpParser {
 
   private mutating func close() {
     guard open.count > 1, let closed = open.popLast() else { return }
-    let value: IntermediateDumpMap.Value
-    if closed.isArray {
-      value = .array(closed.entries)
-    } else {
-      var map = IntermediateDumpMap(bytes: cursor.bytes)
-      map.entries = closed.entries
-      value = .map(map)
-    }
+    let value: IntermediateDumpMap.Value =
+      closed.isArray
+      ? .array(closed.entries)
+      : .map(IntermediateDumpMap(bytes: cursor.bytes, entries: closed.entries))
     add(.init(key: closed.key, offset: closed.offset, value: value))
   }
 

@@ -75,8 +75,7 @@ package final class ClaimWitness {
     guard name.role == .fifo, name.identifier == identifier,
       name.reportID.bytes.suffix(8) == Self.tail[...]
     else { return false }
-    let probe = FIFOProbe.look(at: name.description, in: directory)
-    return probe == .noReader || probe == .missing
+    return [.noReader, .missing].contains(FIFOProbe.look(at: name.description, in: directory))
   }
 
   /// The end of no random report ID.

@@ -71,12 +71,10 @@ package struct HostIdentity: Sendable, Equatable {
   }
 
   /// A digest of the boot alone; 0 if it is not known.
-  package var boot: UInt32 { bootID.map(Self.boot(of:)) ?? 0 }
+  package var boot: UInt32 { bootID.map(Self.digest) ?? 0 }
 
-  /// The digest of another boot.
-  package static func boot(of bootID: String) -> UInt32 { digest(bootID) }
-
-  private static func digest(_ text: String) -> UInt32 {
+  /// The digest of a boot's ID or a place; never 0.
+  package static func digest(_ text: String) -> UInt32 {
     max(text.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, 1)
   }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import IntermediateDump
 
 /// The fields of `/proc/<pid>/stat` that tell one process from the next of the same ID.
 ///
@@ -38,10 +39,10 @@ package struct ProcessStatistics: Sendable, Equatable {
         let field = text[start..<end]
         switch index {
         case 0: state = field.count == 1 ? field.first : nil
-        case 17: threadCount = Self.number(field).flatMap(Int64.init(exactly:))
+        case 17: threadCount = Self.number(field)
         case 19: startTime = Self.number(field)
         case 25: stackStart = Self.number(field)
-        case 49: waitStatus = Self.number(field).flatMap(Int32.init(exactly:))
+        case 49: waitStatus = Self.number(field)
         default: break
         }
         index += 1
@@ -60,16 +61,8 @@ package struct ProcessStatistics: Sendable, Equatable {
       .flatMap(ProcessStatistics.init(statText:))
   }
 
-  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
-    var value: UInt64 = 0
-    for digit in digits {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-      let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-      let (sum, carry) = product.addingReportingOverflow(UInt64(digit & 15))
-      if overflow || carry { return nil }
-      value = sum
-    }
-    return value
+  private static func number<Value: FixedWidthInteger>(_ digits: ArraySlice<UInt8>) -> Value? {
+    Value(digits: String(decoding: digits, as: UTF8.self)[...])
   }
 
   /// True for a process that has ended and only waits for its parent.

@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+internal import IntermediateDump
 
 /// A request for a dump, as the value that is queued with the stop signal of a running process.
 ///
@@ -28,10 +29,9 @@ package struct CaptureRequest: Sendable, Equatable {
 
   /// The end of the text of the report ID.
   package var reportIDSuffix: String {
-    (0..<4).map { index in
-      let byte = UInt8(truncatingIfNeeded: number >> UInt32(truncatingIfNeeded: 8 &* index))
-      return [byte >> 4, byte & 15].map { String($0, radix: 16) }.joined()
-    }.joined()
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: number)
+    return bytes.hexadecimal
   }
 }
 

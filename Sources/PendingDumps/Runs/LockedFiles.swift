@@ -21,8 +21,10 @@ package enum LockedFiles {
       guard unsafe fstat(descriptor, &status) == 0, inodes.contains(UInt64(status.st_ino)),
         let text = SystemFile.text("/proc/self/fdinfo/\(descriptor)"),
         text.split(separator: "\n").contains(where: { $0.hasPrefix("lock:") }),
-        let path = path(of: descriptor), !paths.contains(path)
+        let target = SystemFile.target("/proc/self/fd/\(descriptor)")
       else { continue }
+      let path = String(decoding: target.utf8.prefix(200), as: UTF8.self)
+      if paths.contains(path) { continue }
       paths.append(path)
       if paths.count == pathLimit { break }
     }
@@ -42,11 +44,5 @@ package enum LockedFiles {
       inodes.insert(inode)
     }
     return inodes
-  }
-
-  private static func path(of descriptor: Int32) -> String? {
-    SystemFile.target("/proc/self/fd/\(descriptor)").map {
-      String(decoding: $0.utf8.prefix(200), as: UTF8.self)
-    }
   }
 }

@@ -24,11 +24,8 @@ package enum CgroupText {
   /// The paths in the text of `/proc/PID/cgroup`.
   package static func paths(in text: String) -> Paths {
     var paths = Paths()
-    var rest = text[...]
     // "hierarchy:controllers:path"; version 2 has hierarchy 0 and no controllers.
-    while !rest.isEmpty {
-      let line = rest.cut(before: UInt8(ascii: "\n")) ?? rest.cutAll()
-      var path = line
+    for var path in text.lazyLines {
       guard path.cut(before: UInt8(ascii: ":")) != nil,
         var controllers = path.cut(before: UInt8(ascii: ":"))
       else { continue }
@@ -41,9 +38,6 @@ package enum CgroupText {
     }
     return paths
   }
-
-  /// The memory cgroup's path in such a text; nil if there is none.
-  package static func memoryPath(in text: String) -> String? { paths(in: text).ofMemory }
 }
 
 /// This process's memory cgroup, with the files open that the handler needs anyway.
@@ -102,32 +96,18 @@ package struct MemoryCgroup {
 
   /// Processes of any memory cgroup that the kernel killed; nil if it is not there any more.
   package static func kills(of path: String) -> UInt64? {
-    for directory in directories(of: path, isOwn: path == ownPath) {
-      if let kills = kills(inDirectory: directory) { return kills }
-    }
-    return nil
-  }
-
-  private static var ownPath: String? {
-    SystemFile.text("/proc/self/cgroup").flatMap(CgroupText.memoryPath)
-  }
-
-  /// The directories in which the files of a memory cgroup may lie.
-  ///
-  /// - Parameter isOwn: true for the caller's own. In a container its path may be the host's while
-  ///   the mount shows only that cgroup, at its root; for another cgroup the root would answer with
-  ///   the numbers of all.
-  private static func directories(of path: String, isOwn: Bool) -> [String] {
     let root = CgroupText.root
-    let directories = ["\(root)\(path)", "\(root)/memory\(path)"]
-    return isOwn ? directories + [root, "\(root)/memory"] : directories
-  }
-
-  /// Nil where the directory is not that of a memory cgroup.
-  private static func kills(inDirectory directory: String) -> UInt64? {
-    for name in ["memory.events", "memory.oom_control"] {
-      let text = SystemFile.text("\(directory)/\(name)")
-      if let count = SystemFile.number("oom_kill", in: text) { return count }
+    var directories = ["\(root)\(path)", "\(root)/memory\(path)"]
+    // In a container the caller's own path may be the host's while the mount shows only that cgroup, at
+    // its root; for another cgroup the root would answer with the numbers of all.
+    if let own = SystemFile.text("/proc/self/cgroup"), CgroupText.paths(in: own).ofMemory == path {
+      directories += [root, "\(root)/memory"]
+    }
+    for directory in directories {
+      for name in ["memory.events", "memory.oom_control"] {
+        let text = SystemFile.text("\(directory)/\(name)")
+        if let count = SystemFile.number("oom_kill", in: text) { return count }
+      }
     }
     return nil
   }

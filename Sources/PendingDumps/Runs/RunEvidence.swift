@@ -117,19 +117,20 @@ package struct RunEvidence: Sendable {
       }
       guard let bytes else { return nil }
       if bytes.count + 4 <= Self.heartbeatSize {
-        let size = (0..<4).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * $0)) }
-        return size + bytes + Array(repeating: 0, count: Self.heartbeatSize - bytes.count - 4)
+        var heartbeat: [UInt8] = []
+        heartbeat.append(littleEndian: UInt32(truncatingIfNeeded: bytes.count))
+        heartbeat += bytes
+        return heartbeat + Array(repeating: 0, count: Self.heartbeatSize - heartbeat.count)
       }
       if evidence.breadcrumbs.count > 1 {
         evidence.breadcrumbs.removeFirst()
-        continue
-      }
-      guard !evidence.lockedFiles.isEmpty else {
-        guard evidence.cgroup != nil else { return nil }
+      } else if !evidence.lockedFiles.isEmpty {
+        evidence.lockedFiles.removeLast()
+      } else if evidence.cgroup != nil {
         evidence.cgroup = nil
-        continue
+      } else {
+        return nil
       }
-      evidence.lockedFiles.removeLast()
     }
   }
 }

@@ -56,31 +56,23 @@ package struct RunNotes: Sendable {
   /// Reads the notes; nil if they are of another size.
   package init?(bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.size else { return nil }
-    func integer(_ offset: Int, _ width: Int) -> UInt64 {
-      bytes.littleEndian(at: offset, width: width) ?? 0
-    }
-    end = End(rawValue: UInt32(truncatingIfNeeded: integer(0, 4)))
-    if let reaction = Reaction(rawValue: UInt32(truncatingIfNeeded: integer(12, 4))) {
-      termination = Termination(
-        signal: UInt32(truncatingIfNeeded: integer(8, 4)), reaction: reaction,
-        time: Int64(bitPattern: integer(16, 8)))
+    end = bytes.littleEndian(at: 0, as: UInt32.self).flatMap(End.init(rawValue:))
+    if let signal = bytes.littleEndian(at: 8, as: UInt32.self),
+      let reaction = bytes.littleEndian(at: 12, as: UInt32.self).flatMap(Reaction.init(rawValue:)),
+      let time = bytes.littleEndian(at: 16, as: Int64.self)
+    {
+      termination = Termination(signal: signal, reaction: reaction, time: time)
     }
   }
 
   /// The notes as they are stored.
   package var bytes: [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: Self.size)
-    func put(_ value: UInt64, _ offset: Int, _ width: Int) {
-      for index in 0..<width {
-        bytes[offset + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index))
-      }
-    }
-    put(UInt64(end?.rawValue ?? 0), 0, 4)
-    if let termination {
-      put(UInt64(termination.signal), 8, 4)
-      put(UInt64(termination.reaction.rawValue), 12, 4)
-      put(UInt64(bitPattern: termination.time), 16, 8)
-    }
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: UInt64(end?.rawValue ?? 0))
+    bytes.append(littleEndian: termination?.signal ?? 0)
+    bytes.append(littleEndian: termination?.reaction.rawValue ?? 0)
+    bytes.append(littleEndian: termination?.time ?? 0)
+    bytes.append(littleEndian: UInt64(0))
     return bytes
   }
 }

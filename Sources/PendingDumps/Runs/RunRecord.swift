@@ -64,14 +64,13 @@ package struct RunRecord: Sendable {
   }
 
   /// The record of the calling process; 0 or empty where the kernel does not tell.
-  package static func current() -> RunRecord {
-    let statistics = ProcessStatistics.current()
-    return current(host: HostIdentity.current(statistics), statistics: statistics)
-  }
-
-  /// The same, of what has been read already.
+  ///
+  /// - Parameters:
+  ///   - signals: the handler's.
+  ///   - host: by default read now, as `statistics`.
   package static func current(
-    signals: Signals? = nil, host: HostIdentity, statistics: ProcessStatistics?
+    signals: Signals? = nil, host: HostIdentity = .current(),
+    statistics: ProcessStatistics? = ProcessStatistics.current()
   ) -> RunRecord {
     var record = RunRecord(
       processID: host.processID, startTime: statistics?.startTime ?? 0,
