@@ -102,7 +102,7 @@ extension Array {
     var sources = sources
     for place in indices {
       var source = sources[place]
-      // What stood there was exchanged for the element of that place.
+      // The element that stood there was exchanged for that place's own.
       while source < place { source = sources[source] }
       sources[place] = source
       if source != place { swapAt(place, source) }
