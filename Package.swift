@@ -304,7 +304,6 @@ let portableSources = [
   ],
   "CrashReportUpload": [
     "UploadCandidate.swift", "UploadError.swift", "UploadEvent.swift", "UploadOptions.swift",
-    "Sampling/UploadSampling.swift",
   ],
   "HangDetection": [],
   "IntermediateDump": [

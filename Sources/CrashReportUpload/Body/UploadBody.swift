@@ -19,7 +19,7 @@ struct UploadBody: ~Copyable, Sendable {
   ///
   /// - Parameter now: seconds since 1970.
   init(
-    _ content: UploadContent, of id: ReportID, in database: CrashReportDatabase, at now: Int64
+    _ content: any UploadContent, of id: ReportID, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) {
     let directory = try database.open().subdirectory(.new)
     var content = content
@@ -39,7 +39,7 @@ struct UploadBody: ~Copyable, Sendable {
   }
 
   private static func write(
-    _ content: UploadContent, _ id: ReportID, _ directory: borrowing Directory, at now: Int64
+    _ content: any UploadContent, _ id: ReportID, _ directory: borrowing Directory, at now: Int64
   ) throws(CrashReportDatabaseError) -> (
     path: String, name: String, size: Int64, isCompressed: Bool
   ) {
@@ -52,11 +52,12 @@ struct UploadBody: ~Copyable, Sendable {
           at: now,
           to: { (piece) throws(CrashReportDatabaseError) in
             try file.write(try compressed(piece, by: gzip, isLast: false))
-          })
+          }, contents: nil)
         try file.write(try compressed([], by: gzip, isLast: true))
       } else {
         try content.write(
-          at: now, to: { (piece) throws(CrashReportDatabaseError) in try file.write(piece) })
+          at: now, to: { (piece) throws(CrashReportDatabaseError) in try file.write(piece) },
+          contents: nil)
       }
       return (file.path, file.name, try file.status().size, isCompressed)
     } catch {

@@ -59,11 +59,9 @@ enum SentryLimits {
   static func tagName(_ name: String) -> String {
     String(
       name.utf8.prefix(tag).map { byte -> Character in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-          UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "."),
-          UInt8(ascii: ":"), UInt8(ascii: "-"):
-          Character(UnicodeScalar(byte))
+        let character = Unicode.Scalar(byte)
+        return switch character {
+        case "0"..."9", "a"..."z", "A"..."Z", "_", ".", ":", "-": Character(character)
         default: "_"
         }
       })
