@@ -51,9 +51,9 @@ struct UploadBody: ~Copyable, Sendable {
         try content.write(
           at: now,
           to: { (piece) throws(CrashReportDatabaseError) in
-            try file.write(try compressed(piece, by: gzip, isLast: false))
+            try file.write(try gzip.compress(piece, isLast: false))
           }, contents: nil)
-        try file.write(try compressed([], by: gzip, isLast: true))
+        try file.write(try gzip.compress([], isLast: true))
       } else {
         try content.write(
           at: now, to: { (piece) throws(CrashReportDatabaseError) in try file.write(piece) },
@@ -64,15 +64,6 @@ struct UploadBody: ~Copyable, Sendable {
       try? directory.remove(file.name)
       throw error
     }
-  }
-
-  private static func compressed(
-    _ bytes: [UInt8], by gzip: borrowing Gzip, isLast: Bool
-  ) throws(CrashReportDatabaseError) -> [UInt8] {
-    guard let result = gzip.compress(bytes, isLast: isLast) else {
-      throw CrashReportDatabaseError(.fileSystemError, "zlib cannot compress the body")
-    }
-    return result
   }
 
   deinit {

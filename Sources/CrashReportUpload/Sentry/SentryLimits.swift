@@ -49,9 +49,8 @@ enum SentryLimits {
     let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
       scalar.value < 0x20 || scalar == "/" || scalar == "\\" || scalar.value == 0x7F ? "-" : scalar
     }
-    var result = String.UnicodeScalarView()
-    result.append(contentsOf: scalars.prefix(limit))
-    let word = String(result).split(separator: " ").joined(separator: " ")
+    let word = String(String.UnicodeScalarView(scalars.prefix(limit)))
+      .split(separator: " ").joined(separator: " ")
     return word.isEmpty || [".", "..", "latest", "none"].contains(word.lowercased()) ? nil : word
   }
 
