@@ -305,7 +305,6 @@ let portableSources = [
   ],
   "CrashReportUpload": [
     "UploadCandidate.swift", "UploadError.swift", "UploadEvent.swift", "UploadOptions.swift",
-    "Sampling/UploadSampling.swift",
   ],
   "HangDetection": ["HangMonitor+Options.swift"],
   "IntermediateDump": [

@@ -70,16 +70,14 @@ extension CrashReportDatabase {
     _ path: String, asUser user: DatabaseOwner?
   ) throws(CrashReportDatabaseError) -> OpenFile {
     guard let user else { return try openSource(path) }
-    let opened = try user.run { () -> Result<Int32, CrashReportDatabaseError> in
-      do throws(CrashReportDatabaseError) {
+    let opened = try user.run {
+      Result { () throws(CrashReportDatabaseError) -> Int32 in
         let file = try openSource(path)
         let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else {
           throw CrashReportDatabaseError(systemCall: "opening \(path)", errno: errno)
         }
-        return .success(descriptor)
-      } catch {
-        return .failure(error)
+        return descriptor
       }
     }
     return OpenFile(descriptor: try opened.get(), path: path)

@@ -71,8 +71,7 @@ public struct CrashReportDatabase: Sendable {
   /// - Throws: `CrashReportDatabaseError`; its code is `reportExists` if the report is pending or
   ///   completed. A report that another process is writing, or died while writing, is no error.
   package func prepareNewReport(_ id: ReportID) throws(CrashReportDatabaseError) -> NewReport {
-    let database = try open()
-    return try NewReport.make(id, in: database)
+    try NewReport.make(id, in: open())
   }
 
   /// All reports, oldest first.

@@ -20,18 +20,6 @@ package struct NewReport: ~Copyable, Sendable {
   private let completed: Directory
   private var isFinished = false
 
-  private init(
-    id: ReportID, file: consuming OpenFile, fileName: String, new: consuming Directory,
-    pending: consuming Directory, completed: consuming Directory
-  ) {
-    self.id = id
-    self.file = file
-    self.fileName = fileName
-    self.new = new
-    self.pending = pending
-    self.completed = completed
-  }
-
   static func make(
     _ id: ReportID, in database: borrowing Directory
   ) throws(CrashReportDatabaseError) -> NewReport {

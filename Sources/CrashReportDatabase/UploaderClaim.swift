@@ -20,11 +20,6 @@ package struct UploaderClaim: ~Copyable, Sendable {
   private var name: PendingDumpName
   private var isHeld = true
 
-  private init(directory: consuming Directory, name: PendingDumpName) {
-    self.directory = directory
-    self.name = name
-  }
-
   deinit {
     guard isHeld else { return }
     _ = try? directory.rename(name.description, to: directory, Self.freeName, replacing: true)

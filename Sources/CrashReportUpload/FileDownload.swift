@@ -44,13 +44,10 @@ internal import IntermediateDump
         }, Unmanaged.passUnretained(progress).toOpaque())
     }
     defer { unsafe pm_transfer_end(transfer) }
-    switch unsafe answer.result {
-    case PM_TRANSFER_DONE where unsafe answer.status > 0: return unsafe Int(answer.status)
-    case PM_TRANSFER_IDLE: throw UploadError(.noAnswer, "no progress for \(timeout) s")
-    case PM_TRANSFER_LATE: throw UploadError(.noAnswer, "not done after \(deadline) s")
-    case PM_TRANSFER_NO_LIBRARY:
-      throw UploadError(.noAnswer, "libcurl.so.4 of version 7.68 or later is not installed")
-    default: throw UploadError(.noAnswer, unsafe String(cString: answer.reason))
+    guard unsafe answer.result == PM_TRANSFER_DONE && answer.status > 0 else {
+      throw unsafe UploadError(
+        answer.result, String(cString: answer.reason), timeout: timeout, deadline: deadline)
     }
+    return unsafe Int(answer.status)
   }
 }

@@ -124,7 +124,11 @@ public final class ReportUploader: Sendable {
   private static func run(_ uploads: StandingUploads) async {
     var uploads = uploads
     let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let watcher = PendingWatcher(uploads.engine.database) { wake.yield() }
+    // Without a watcher the look from time to time finds what has changed.
+    let watcher = DirectoryWatcher { wake.yield() }
+    let database = uploads.engine.database.path
+    // Reports and their metadata come by renames or second names, settings by renames.
+    for path in [database, "\(database)/pending"] { watcher?.watch(path) }
     defer { withExtendedLifetime(watcher) {} }
     let clock = uploads.engine.clock
     var iterator = wakes.makeAsyncIterator()

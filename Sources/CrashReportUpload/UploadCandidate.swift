@@ -18,12 +18,6 @@ public struct UploadCandidate: Sendable {
   public let fields: [String: String]
 
   public var id: ReportID { report.id }
-
-  init(_ report: StoredReport, attempt: Int, _ fields: [String: String]) {
-    self.report = report
-    self.attempt = attempt
-    self.fields = fields
-  }
 }
 
 /// The answer of an `UploadReview`.

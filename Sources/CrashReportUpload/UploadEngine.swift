@@ -48,14 +48,15 @@ struct UploadEngine: Sendable {
         .retry(after: wait, reason: "\(target.place) takes no events yet", holdsAll: true),
         of: report.id, failures: failures)
     }
-    var content: UploadContent
+    var content: any UploadContent
     let body: UploadBody
     do throws(CrashReportDatabaseError) {
-      content = try UploadContent(
-        report, in: database, target,
+      content = try target.content(
+        of: report, in: database,
         withoutAttachments: rateLimits.wait(for: .attachment, now: clock.now()) != nil)
       content.stand(for: try group(of: report))
-      if let decision = await review?(UploadCandidate(report, attempt: attempt, content.fields)) {
+      let candidate = UploadCandidate(report: report, attempt: attempt, fields: content.fields)
+      if let decision = await review?(candidate) {
         switch decision.kind {
         case .send(let fields): content.fields = fields
         case .hold(let reason):

@@ -36,50 +36,30 @@ public struct UploadEvent: Sendable, Equatable, CustomStringConvertible {
   /// For people.
   public private(set) var reason: String?
 
-  private init(_ kind: Kind, _ reportID: ReportID?) {
-    self.kind = kind
-    self.reportID = reportID
-  }
-
   package static func began(_ id: ReportID, attempt: Int, bytes: Int64) -> UploadEvent {
-    var event = UploadEvent(.began, id)
-    event.attempt = attempt
-    event.size = bytes
-    return event
+    UploadEvent(kind: .began, reportID: id, attempt: attempt, size: bytes)
   }
 
   package static func progressed(_ id: ReportID, sent: Int64, of size: Int64) -> UploadEvent {
-    var event = UploadEvent(.progressed, id)
-    event.sent = sent
-    event.size = size
-    return event
+    UploadEvent(kind: .progressed, reportID: id, sent: sent, size: size)
   }
 
   package static func uploaded(_ id: ReportID, serverID: String) -> UploadEvent {
-    var event = UploadEvent(.uploaded, id)
-    event.serverID = serverID
-    return event
+    UploadEvent(kind: .uploaded, reportID: id, serverID: serverID)
   }
 
   package static func delayed(
     _ id: ReportID, until time: Timestamp, reason: String
   ) -> UploadEvent {
-    var event = UploadEvent(.delayed, id)
-    event.nextAttemptTime = time
-    event.reason = reason
-    return event
+    UploadEvent(kind: .delayed, reportID: id, nextAttemptTime: time, reason: reason)
   }
 
   package static func skipped(_ id: ReportID, reason: String) -> UploadEvent {
-    var event = UploadEvent(.skipped, id)
-    event.reason = reason
-    return event
+    UploadEvent(kind: .skipped, reportID: id, reason: reason)
   }
 
   package static func failed(reason: String) -> UploadEvent {
-    var event = UploadEvent(.failed, nil)
-    event.reason = reason
-    return event
+    UploadEvent(kind: .failed, reportID: nil, reason: reason)
   }
 
   /// One line for a log.

@@ -90,18 +90,19 @@ package func describeUploads(
   _ ids: [ReportID]?, database path: String, to target: UploadTarget,
   write: (UploadDescription) -> Void
 ) throws(UploadError) {
+  var described: Set<ReportID> = []
   do throws(CrashReportDatabaseError) {
     let database = try CrashReportDatabase(path: path)
     let engine = UploadEngine(database: database, target: target, emit: { _ in })
-    var described: Set<ReportID> = []
     for report in try database.reports() {
       guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
       described.insert(report.id)
-      let content = try UploadContent(report, in: database, target)
+      let content = try target.content(of: report, in: database)
       var body = ""
       var size: Int64 = 0
       let now = engine.clock.now()
-      try content.write(at: now, to: { size = size.clampedAdding(Int64($0.count)) })
+      try content.write(
+        at: now, to: { size = size.clampedAdding(Int64($0.count)) }, contents: nil)
       try content.write(
         at: now, to: { body += String(decoding: $0, as: UTF8.self) },
         contents: { "<\($0.size) bytes of \($0.file.path)>" })
@@ -111,11 +112,11 @@ package func describeUploads(
           headers: engine.headers(content.headers),
           size: size, body: body))
     }
-    guard let missing = ids?.first(where: { !described.contains($0) }) else { return }
-    throw CrashReportDatabaseError(.noSuchReport, "\(missing)")
   } catch {
-    throw error.code == .noSuchReport
-      ? UploadError(.noSuchReport, error.context) : UploadError(error)
+    throw UploadError(error)
+  }
+  if let missing = ids?.first(where: { !described.contains($0) }) {
+    throw UploadError(.noSuchReport, "\(missing)")
   }
 }
 

@@ -39,9 +39,9 @@ package struct UploadTarget: Sendable {
         throw UploadError(
           .invalidHeader, "the header '\(name)' has a character that cannot be sent")
       }
-      guard
-        !Self.ownHeaders.contains(name.lowercased())
-      else { throw UploadError(.invalidHeader, "the header \(name) is the uploader's own") }
+      if Self.ownHeaders.contains(name.lowercased()) {
+        throw UploadError(.invalidHeader, "the header \(name) is the uploader's own")
+      }
     }
     self.url = text
     self.form = form

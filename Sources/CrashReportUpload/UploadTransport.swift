@@ -123,23 +123,33 @@ struct LibcurlTransport: UploadTransport {
   }
 }
 
+extension UploadError {
+  /// The error of a transfer that brought no answer.
+  ///
+  /// - Parameters:
+  ///   - timeout: in seconds.
+  ///   - deadline: in seconds.
+  init(_ result: pm_transfer_result, _ reason: String, timeout: Int, deadline: Int) {
+    switch result {
+    case PM_TRANSFER_CANCELLED: self.init(.cancelled, "")
+    case PM_TRANSFER_IDLE: self.init(.noAnswer, "no progress for \(timeout) s")
+    case PM_TRANSFER_LATE: self.init(.noAnswer, "not done after \(deadline) s")
+    case PM_TRANSFER_NO_LIBRARY:
+      self.init(.noAnswer, "libcurl.so.4 of version 7.68 or later is not installed")
+    case PM_TRANSFER_FAILED where !reason.isEmpty: self.init(.noAnswer, reason)
+    default: self.init(.noAnswer, "the server gave no HTTP answer")
+    }
+  }
+}
+
 extension Transfer.Answer {
   fileprivate func response(to request: UploadRequest) throws(UploadError) -> UploadResponse {
-    switch result {
-    case PM_TRANSFER_DONE where status > 0:
-      return UploadResponse(
-        status: status, retryAfter: value(of: "retry-after"),
-        rateLimits: value(of: "x-sentry-rate-limits"), location: value(of: "location"),
-        body: body)
-    case PM_TRANSFER_CANCELLED: throw UploadError(.cancelled, "")
-    case PM_TRANSFER_IDLE:
-      throw UploadError(.noAnswer, "no progress for \(request.timeout) s")
-    case PM_TRANSFER_LATE: throw UploadError(.noAnswer, "not done after \(request.deadline) s")
-    case PM_TRANSFER_NO_LIBRARY:
-      throw UploadError(.noAnswer, "libcurl.so.4 of version 7.68 or later is not installed")
-    case PM_TRANSFER_FAILED where !reason.isEmpty: throw UploadError(.noAnswer, reason)
-    default: throw UploadError(.noAnswer, "the server gave no HTTP answer")
+    guard result == PM_TRANSFER_DONE, status > 0 else {
+      throw UploadError(result, reason, timeout: request.timeout, deadline: request.deadline)
     }
+    return UploadResponse(
+      status: status, retryAfter: value(of: "retry-after"),
+      rateLimits: value(of: "x-sentry-rate-limits"), location: value(of: "location"), body: body)
   }
 
   /// The first header of a name.

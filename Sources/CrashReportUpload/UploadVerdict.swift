@@ -98,9 +98,8 @@ enum UploadVerdict: Sendable, Equatable {
     let scalars = text.unicodeScalars.filter {
       $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
     }
-    var result = String.UnicodeScalarView()
-    result.append(contentsOf: scalars.prefix(limit))
-    return String(result).trimmingCharacters(in: .whitespaces)
+    return String(String.UnicodeScalarView(scalars.prefix(limit)))
+      .trimmingCharacters(in: .whitespaces)
   }
 }
 

@@ -67,6 +67,15 @@ struct Arguments {
 
   subscript(option: String) -> String? { options[option]?.last }
 
+  /// The operand of a command on a process.
+  func processID(help: String) throws(ToolError) -> Int32 {
+    guard let processID = Int32(operands[0]), processID > 0 else {
+      throw ToolError.usage(
+        "'\(operands[0].escapedForMessage)' is not a process ID", help: help)
+    }
+    return processID
+  }
+
   /// Every value of an option that may be given more than once, in order.
   func values(of option: String) -> [String] { options[option] ?? [] }
 

@@ -13,7 +13,7 @@ enum CrashFile {
   static func snapshot(of bytes: DumpBytes, named path: String) throws(ToolError) -> ProcessSnapshot
   {
     let start = bytes.slice(0..<min(8, bytes.count)) ?? []
-    if isIntermediateDump(start) {
+    if start.littleEndian(at: 0, as: UInt64.self) == IntermediateDumpFormat.magic {
       do throws(IntermediateDumpError) {
         // A dump of a handler that leaves secrets out is read by the converter's rules too.
         return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: bytes))
@@ -30,10 +30,5 @@ enum CrashFile {
     } catch {
       throw ToolError(path: path, error)
     }
-  }
-
-  private static func isIntermediateDump(_ bytes: ArraySlice<UInt8>) -> Bool {
-    let magic = IntermediateDumpFormat.magic
-    return bytes.starts(with: (0..<8).map { UInt8(truncatingIfNeeded: magic >> (8 * $0)) })
   }
 }

@@ -102,12 +102,12 @@ struct DebugFileServers {
     var failure: UploadError?
     for url in urls {
       let server = url.hasSuffix("/") ? String(url.dropLast()) : url
-      let progress = DownloadProgress("debug file of \(module.name) from \(server)")
-      defer { progress.end() }
+      let progress = ProgressLine("debug file of \(module.name) from \(server):")
+      defer { progress.clear() }
       do {
         let status = try download.run(
           "\(server)/buildid/\(module.buildID.hexadecimal)/debuginfo", to: descriptor
-        ) { progress.show($0) }
+        ) { progress.show("\($0 >> 20) MiB") }
         if status == 200 { return true }
         guard status == 404 else {
           failure = UploadError(.noAnswer, "\(server) answered \(status)")
@@ -122,24 +122,5 @@ struct DebugFileServers {
     }
     if let failure { throw failure }
     return false
-  }
-}
-
-/// One line on a terminal that tells how much has come.
-private final class DownloadProgress {
-  private let subject: String
-  private let isShown = isatty(STDERR_FILENO) == 1
-  private var shown: Int64 = -1
-
-  init(_ subject: String) { self.subject = subject }
-
-  func show(_ bytes: Int64) {
-    guard isShown, bytes >> 20 != shown else { return }
-    shown = bytes >> 20
-    Terminal.printProgress("\r\(subject): \(shown) MiB")
-  }
-
-  func end() {
-    if shown >= 0 { Terminal.printProgress("\r\u{1B}[K") }
   }
 }

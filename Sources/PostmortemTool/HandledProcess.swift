@@ -61,13 +61,9 @@ struct HandledProcess {
   var database: String? {
     guard let file, let directory else { return nil }
     let path = file.path.parent.parent
-    func inode(_ path: String) -> UInt64? {
-      var status = stat()
-      return unsafe stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
-    }
     // Another mount namespace, such as a container's.
-    if inode(file.path.parent) != inode(directory) { return "/proc/\(processID)/root" + path }
-    return path
+    let isOther = InputFile.identity(of: file.path.parent) != InputFile.identity(of: directory)
+    return isOther ? "/proc/\(processID)/root" + path : path
   }
 
   /// The target of each descriptor of a process.

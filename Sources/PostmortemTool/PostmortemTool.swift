@@ -100,10 +100,7 @@ struct PostmortemTool {
 
   static var help: String {
     let width = subcommands.map { $0.name.count }.max() ?? 0
-    let lines = subcommands.map { command in
-      "  \(command.name)\(String(repeating: " ", count: width - command.name.count))  "
-        + command.summary
-    }
+    let lines = subcommands.map { "  \($0.name.padded(to: width))  \($0.summary)" }
     return """
       Reads what crashed processes left behind.
 

@@ -15,11 +15,6 @@ struct ReportGroup: Codable {
   /// IDs, oldest crash first.
   var reports: [String] = []
 
-  private struct Key: Hashable {
-    let signature: String?
-    let program: String?
-  }
-
   /// Groups reports, the largest group first.
   ///
   /// - Parameter reports: of one database; one without facts was not read, and is left out.
@@ -28,12 +23,12 @@ struct ReportGroup: Codable {
       report.facts.map { (facts: $0, time: report.time, id: report.stored.id.description) }
     }
     members.sort { $0.time.nanoseconds < $1.time.nanoseconds }
-    var groups: [Key: ReportGroup] = [:]
+    var groups: [[String?]: ReportGroup] = [:]
     for (facts, time, id) in members {
-      let key = Key(signature: facts.signature, program: facts.program)
       let new = ReportGroup(
-        signature: key.signature, program: key.program, first: time, last: time)
-      groups[key, default: new].add(id, at: time, version: facts.version)
+        signature: facts.signature, program: facts.program, first: time, last: time)
+      groups[[facts.signature, facts.program], default: new]
+        .add(id, at: time, version: facts.version)
     }
     return groups.values.sorted {
       ($0.count, $0.last.nanoseconds, $1.reports[0]) > (

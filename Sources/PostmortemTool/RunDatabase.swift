@@ -141,11 +141,12 @@ struct RunDatabase {
 
   /// Makes the directory and missing ones above it, each for the user alone.
   private static func make(_ path: String, for user: User) throws(ToolError) {
+    let parent = (path as NSString).deletingLastPathComponent
     if unsafe mkdir(path, 0o700) != 0 {
-      guard errno == ENOENT, let slash = path.dropLast(while: { $0 == "/" }).lastIndex(of: "/"),
-        slash != path.startIndex
-      else { throw failure("cannot be made", path) }
-      try make(String(path[..<slash]), for: user)
+      guard errno == ENOENT, !parent.isEmpty, parent != "/" else {
+        throw failure("cannot be made", path)
+      }
+      try make(parent, for: user)
       guard unsafe mkdir(path, 0o700) == 0 else { throw failure("cannot be made", path) }
     }
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -180,13 +181,5 @@ private struct UserChanger {
     let isAsked = command.dropFirst().contains { word in options.contains { word.hasPrefix($0) } }
     guard Self.always.contains(word) || isAsked else { return nil }
     name = word
-  }
-}
-
-extension String {
-  fileprivate func dropLast(while predicate: (Character) -> Bool) -> Substring {
-    var result = self[...]
-    while let last = result.last, predicate(last) { result.removeLast() }
-    return result
   }
 }

@@ -7,12 +7,10 @@ internal import Stackwalk
 /// checkout at another place serves. Files outside them are not read, whatever a report says: its paths
 /// are as little to be trusted as its memory.
 struct SourceFinder {
-  private let directories: [String]
+  /// These must exist.
+  let directories: [String]
   /// Larger files are not source.
   private static let maximumSize = 8 << 20
-
-  /// - Parameter directories: where to look; these must exist.
-  init(directories: [String]) { self.directories = directories }
 
   /// Reads the lines around the program's own calls of the crashing thread into a report.
   func add(to report: inout CrashReport) {

@@ -54,3 +54,53 @@ import Testing
       ])
   }
 }
+
+extension ExportColumn {
+  /// The row of the document.
+  var row: String {
+    let type = kind == .word ? "text" : kind == .texts ? "list of texts" : kind.rawValue
+    return "| `\(name)` | \(type)\(isOptional ? " or null" : "") | \(unit) | \(meaning) |"
+  }
+
+  /// The column's type in DuckDB.
+  var duckDBType: String {
+    switch kind {
+    case .text, .word: "VARCHAR"
+    case .integer: "BIGINT"
+    case .number: "DOUBLE"
+    case .boolean: "BOOLEAN"
+    case .time: "TIMESTAMP"
+    case .texts: "VARCHAR[]"
+    case .map: "MAP(VARCHAR, VARCHAR)"
+    }
+  }
+
+  /// The column's type in ClickHouse.
+  var clickHouseType: String {
+    func optional(_ type: String) -> String { isOptional ? "Nullable(\(type))" : type }
+    return switch kind {
+    case .text: optional("String")
+    case .word: "LowCardinality(\(optional("String")))"
+    case .integer: optional("Int64")
+    case .number: optional("Float64")
+    case .boolean: optional("Bool")
+    case .time: "DateTime64(6, 'UTC')"
+    case .texts: "Array(String)"
+    case .map: "Map(String, String)"
+    }
+  }
+
+  /// The statement of the document that reads a file in DuckDB.
+  static var duckDBTable: String {
+    let columns = all.map { "  \($0.name): '\($0.duckDBType)'" }.joined(separator: ",\n")
+    return "CREATE TABLE crashes AS SELECT * FROM read_json('crashes.ndjson',\n"
+      + "  format = 'newline_delimited', columns = {\n\(columns)\n});"
+  }
+
+  /// The statement of the document that makes the table in ClickHouse.
+  static var clickHouseTable: String {
+    let columns = all.map { "  \($0.name) \($0.clickHouseType)" }.joined(separator: ",\n")
+    return
+      "CREATE TABLE crashes (\n\(columns)\n) ENGINE = ReplacingMergeTree ORDER BY (time, report_id);"
+  }
+}

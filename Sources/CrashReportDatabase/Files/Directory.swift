@@ -49,10 +49,6 @@ package struct Directory: ~Copyable, Sendable {
     try subdirectory(state.rawValue, create: create)
   }
 
-  package func status() throws(CrashReportDatabaseError) -> FileStatus {
-    try file.status()
-  }
-
   /// Returns when changes of the directory's entries are on disk.
   package func synchronize() throws(CrashReportDatabaseError) {
     try file.synchronize()
@@ -130,13 +126,7 @@ package struct Directory: ~Copyable, Sendable {
   package func contents(
     of name: String, limit: Int
   ) throws(CrashReportDatabaseError) -> [UInt8] {
-    let file = try open(name)
-    let size = try file.status().size
-    guard size <= Int64(limit) else {
-      throw CrashReportDatabaseError(
-        .tooLarge, "\(path)/\(name) has \(size) bytes, more than \(limit)")
-    }
-    return try file.read(limit: limit)
+    try open(name).read(limit: limit)
   }
 
   /// Reads a small file with three system calls; nil for a longer one than `limit` bytes, and for every

@@ -9,11 +9,6 @@ package struct OpenFile: ~Copyable, Sendable {
   /// The last part of the path.
   package var name: String { path.split(separator: "/").last.map(String.init) ?? "" }
 
-  init(descriptor: Int32, path: String) {
-    self.descriptor = descriptor
-    self.path = path
-  }
-
   deinit {
     _ = Glibc.close(descriptor)
   }
@@ -54,29 +49,24 @@ package struct OpenFile: ~Copyable, Sendable {
     }
   }
 
-  /// Reads from the file's position to its end.
+  /// The size; a file of more bytes than `limit` is an error.
+  private func size(limit: Int) throws(CrashReportDatabaseError) -> Int {
+    let size = try status().size
+    guard size <= limit else {
+      throw CrashReportDatabaseError(.tooLarge, "\(path) has \(size) bytes, more than \(limit)")
+    }
+    return max(0, Int(clamping: size))
+  }
+
+  /// Reads the whole file.
   ///
   /// - Parameter limit: the most bytes; a longer file is an error.
   package func read(limit: Int) throws(CrashReportDatabaseError) -> [UInt8] {
-    let expected = max(0, min(Int(clamping: try status().size), limit)) + 1
-    var bytes: [UInt8] = []
-    var failure: Int32 = 0
-    var chunk = expected
-    while failure == 0, bytes.count <= limit {
-      let piece = unsafe [UInt8](unsafeUninitializedCapacity: chunk) { buffer, count in
-        var result = -1
-        repeat {
-          result = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-        } while result < 0 && errno == EINTR
-        if result < 0 { failure = errno }
-        count = max(0, result)
-      }
-      if piece.isEmpty { break }
-      if bytes.isEmpty { bytes = piece } else { bytes += piece }
-      chunk = min(max(limit - bytes.count, 0) + 1, 64 << 10)
-    }
-    guard failure == 0 else {
-      throw CrashReportDatabaseError(systemCall: "reading \(path)", errno: failure)
+    // The byte behind the end shows whether the file grows.
+    let expected = try size(limit: limit) + 1
+    var bytes = try read(at: 0, count: expected, piece: expected)
+    if bytes.count == expected {
+      bytes += try read(at: Int64(expected), count: limit + 1 - expected)
     }
     guard bytes.count <= limit else {
       throw CrashReportDatabaseError(.tooLarge, "\(path) has more than \(limit) bytes")
@@ -88,30 +78,31 @@ package struct OpenFile: ~Copyable, Sendable {
   ///
   /// - Parameter limit: the most bytes; a longer file is an error.
   package func dumpBytes(limit: Int) throws(CrashReportDatabaseError) -> DumpBytes {
-    let size = try status().size
-    guard size <= limit else {
-      throw CrashReportDatabaseError(.tooLarge, "\(path) has \(size) bytes, more than \(limit)")
-    }
+    let size = try size(limit: limit)
     if size <= DumpBytes.smallSize { return DumpBytes(try read(limit: limit)) }
-    guard let bytes = DumpBytes(descriptor: descriptor, count: Int(clamping: size)) else {
+    guard let bytes = DumpBytes(descriptor: descriptor, count: size) else {
       throw CrashReportDatabaseError(systemCall: "opening \(path)", errno: errno)
     }
     return bytes
   }
 
   /// Reads bytes at an offset, fewer where the file ends.
-  package func read(at offset: Int64, count: Int) throws(CrashReportDatabaseError) -> [UInt8] {
+  ///
+  /// - Parameter size: the most bytes that a call asks for: `count` can be a number of a damaged file.
+  package func read(
+    at offset: Int64, count: Int, piece size: Int = 256 << 10
+  ) throws(CrashReportDatabaseError) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
-      var piece = [UInt8](repeating: 0, count: min(count - bytes.count, 256 << 10))
+      var piece = [UInt8](repeating: 0, count: min(count - bytes.count, size))
       let read = unsafe pread(descriptor, &piece, piece.count, off_t(offset) &+ off_t(bytes.count))
       if read < 0, errno == EINTR { continue }
       guard read >= 0 else {
         throw CrashReportDatabaseError(systemCall: "reading \(path)", errno: errno)
       }
-      if read == count { return piece }
       if read == 0 { break }
-      bytes += piece.prefix(read)
+      piece.removeLast(piece.count - read)
+      if bytes.isEmpty { bytes = piece } else { bytes += piece }
     }
     return bytes
   }
@@ -134,7 +125,6 @@ package struct FileStatus: Sendable, Equatable {
   package enum Kind: Sendable {
     case regular
     case directory
-    case symbolicLink
     case fifo
     case other
   }
@@ -155,7 +145,6 @@ package struct FileStatus: Sendable, Equatable {
       switch status.st_mode & S_IFMT {
       case S_IFREG: .regular
       case S_IFDIR: .directory
-      case S_IFLNK: .symbolicLink
       case S_IFIFO: .fifo
       default: .other
       }

@@ -1,4 +1,5 @@
 internal import CUploadTransfer
+internal import CrashReportDatabase
 
 /// Compresses pieces of a body one after another, with the system's zlib.
 ///
@@ -18,10 +19,9 @@ internal import CUploadTransfer
 
   /// Takes bytes, and gives those that are ready.
   ///
-  /// - Parameters:
-  ///   - isLast: ends the stream; nothing may follow.
-  /// - Returns: nil if zlib failed.
-  func compress(_ bytes: [UInt8], isLast: Bool) -> [UInt8]? {
+  /// - Parameter isLast: ends the stream; nothing may follow.
+  /// - Throws: `CrashReportDatabaseError` if zlib failed.
+  func compress(_ bytes: [UInt8], isLast: Bool) throws(CrashReportDatabaseError) -> [UInt8] {
     var result: [UInt8] = []
     var offset = 0
     var piece = [UInt8](repeating: 0, count: Self.pieceSize)
@@ -33,12 +33,16 @@ internal import CUploadTransfer
           stream, start, input.count &- offset, &taken, &piece, piece.count, &made,
           isLast ? 1 : 0)
       }
-      guard state >= 0 else { return nil }
+      guard state >= 0 else { break }
       offset &+= taken
       result += piece.prefix(made)
       if state == 1 { return result }
       // Less output than there was room for: zlib waits for more input.
-      if offset == bytes.count, made < piece.count { return isLast ? nil : result }
+      if offset == bytes.count, made < piece.count {
+        if isLast { break }
+        return result
+      }
     }
+    throw CrashReportDatabaseError(.fileSystemError, "zlib cannot compress the body")
   }
 }

@@ -19,7 +19,7 @@ struct UploadBody: ~Copyable, Sendable {
   ///
   /// - Parameter now: seconds since 1970.
   init(
-    _ content: UploadContent, of id: ReportID, in database: CrashReportDatabase, at now: Int64
+    _ content: any UploadContent, of id: ReportID, in database: CrashReportDatabase, at now: Int64
   ) throws(CrashReportDatabaseError) {
     let directory = try database.open().subdirectory(.new)
     var content = content
@@ -39,7 +39,7 @@ struct UploadBody: ~Copyable, Sendable {
   }
 
   private static func write(
-    _ content: UploadContent, _ id: ReportID, _ directory: borrowing Directory, at now: Int64
+    _ content: any UploadContent, _ id: ReportID, _ directory: borrowing Directory, at now: Int64
   ) throws(CrashReportDatabaseError) -> (
     path: String, name: String, size: Int64, isCompressed: Bool
   ) {
@@ -51,27 +51,19 @@ struct UploadBody: ~Copyable, Sendable {
         try content.write(
           at: now,
           to: { (piece) throws(CrashReportDatabaseError) in
-            try file.write(try compressed(piece, by: gzip, isLast: false))
-          })
-        try file.write(try compressed([], by: gzip, isLast: true))
+            try file.write(try gzip.compress(piece, isLast: false))
+          }, contents: nil)
+        try file.write(try gzip.compress([], isLast: true))
       } else {
         try content.write(
-          at: now, to: { (piece) throws(CrashReportDatabaseError) in try file.write(piece) })
+          at: now, to: { (piece) throws(CrashReportDatabaseError) in try file.write(piece) },
+          contents: nil)
       }
       return (file.path, file.name, try file.status().size, isCompressed)
     } catch {
       try? directory.remove(file.name)
       throw error
     }
-  }
-
-  private static func compressed(
-    _ bytes: [UInt8], by gzip: borrowing Gzip, isLast: Bool
-  ) throws(CrashReportDatabaseError) -> [UInt8] {
-    guard let result = gzip.compress(bytes, isLast: isLast) else {
-      throw CrashReportDatabaseError(.fileSystemError, "zlib cannot compress the body")
-    }
-    return result
   }
 
   deinit {

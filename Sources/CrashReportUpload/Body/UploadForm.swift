@@ -7,20 +7,13 @@ internal import IntermediateDump
 /// Source: RFC 7578; RFC 2046, 5.1; WHATWG HTML, "multipart/form-data" for names; Crashpad
 /// `handler/minidump_to_upload_parameters.cc`, `handler/crash_report_upload_thread.cc`; Breakpad
 /// `client/linux/sender/google_crash_report_sender.cc`.
-struct UploadForm: Sendable {
+struct UploadForm: UploadContent {
   /// The minidump's part, by the name that every server looks for.
   private static let minidumpPart = "upload_file_minidump"
 
   private enum Content: Sendable {
     case bytes([UInt8])
     case file(UploadFile)
-
-    var size: Int64 {
-      switch self {
-      case .bytes(let bytes): Int64(bytes.count)
-      case .file(let file): file.size
-      }
-    }
   }
 
   /// 122 random bits: no content holds it.
@@ -58,7 +51,6 @@ struct UploadForm: Sendable {
     addFile(Self.minidumpPart, fileName: "\(contents.reportID).dmp", contents.minidump)
   }
 
-  /// Says for how many reports the upload stands, and leaves out the files of one that is not sent whole.
   mutating func stand(for group: UploadGroup?) {
     self.group = group
     if group?.omission != nil { parts = [] }
@@ -85,28 +77,19 @@ struct UploadForm: Sendable {
     }
   }
 
-  var contentType: String { "multipart/form-data; boundary=\(boundary)" }
-
-  /// Bytes of the whole body.
-  var size: Int64 {
-    allParts.reduce(Int64(end.utf8.count)) { sum, part in
-      sum.clampedAdding(part.content.size)
-        .clampedAdding(Int64(start(of: part.header).utf8.count + 2))
-    }
+  var headers: [String: String] {
+    ["Content-Type": "multipart/form-data; boundary=\(boundary)"]
   }
+  var isCompressed: Bool { false }
+  var largestRequest: Int64? { nil }
+  var smaller: UploadForm? { nil }
 
-  /// Gives the body's bytes in order.
-  ///
-  /// - Parameters:
-  ///   - write: takes a piece of at most 256 KiB, or one field.
-  ///   - contents: gives a text in place of a file; nil for the file's bytes.
-  /// - Throws: errors of `write`, and an error where a file became shorter than it was.
   func write(
-    to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,
-    contents: ((UploadFile) -> String)? = nil
+    at now: Int64, to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,
+    contents: ((UploadFile) -> String)?
   ) throws(CrashReportDatabaseError) {
     for (header, content) in allParts {
-      try write(Array(start(of: header).utf8))
+      try write(Array("--\(boundary)\r\n\(header)\r\n".utf8))
       switch content {
       case .bytes(let bytes): try write(bytes)
       case .file(let file):
@@ -118,9 +101,6 @@ struct UploadForm: Sendable {
       }
       try write(Array("\r\n".utf8))
     }
-    try write(Array(end.utf8))
+    try write(Array("--\(boundary)--\r\n".utf8))
   }
-
-  private func start(of header: String) -> String { "--\(boundary)\r\n\(header)\r\n" }
-  private var end: String { "--\(boundary)--\r\n" }
 }

@@ -6,11 +6,9 @@ internal import ProcessSnapshot
 ///
 /// Source: develop.sentry.dev, "Contexts Interface".
 struct SentryContexts {
-  private let report: CrashReport
+  let report: CrashReport
   private var process: ProcessDescription { report.snapshot.process }
   private var system: SystemDescription { report.snapshot.system }
-
-  init(_ report: CrashReport) { self.report = report }
 
   func value(_ cuts: SentryCuts) -> SentryValue {
     let resources = Resources(report.snapshot)

@@ -51,11 +51,9 @@ package struct SentryDSN: Sendable, Equatable, CustomStringConvertible {
 
   private static func isWord(_ text: String) -> Bool {
     !text.isEmpty
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-          UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
+      && text.unicodeScalars.allSatisfy { character in
+        switch character {
+        case "0"..."9", "a"..."z", "A"..."Z", "_", "-": true
         default: false
         }
       }

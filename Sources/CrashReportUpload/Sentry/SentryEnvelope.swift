@@ -6,7 +6,7 @@ internal import Minidump
 /// A report as an envelope of Sentry's protocol: a line of JSON, and items of a line of JSON and bytes each.
 ///
 /// Source: develop.sentry.dev, "Envelopes", "Envelope Items".
-struct SentryEnvelope: Sendable {
+struct SentryEnvelope: UploadContent {
   /// A file that goes along, in the order of its weight: the minidump before what the program attached.
   private struct Attachment: Sendable {
     let name: String
@@ -24,11 +24,11 @@ struct SentryEnvelope: Sendable {
   /// - Parameter withoutAttachments: true while the server takes none.
   init(
     _ contents: ReportContents, to dsn: SentryDSN, _ options: UploadOptions,
-    withoutAttachments: Bool = false
+    withoutAttachments: Bool
   ) throws(CrashReportDatabaseError) {
     self.dsn = dsn
     event = SentryEvent(
-      try Self.report(of: contents), id: contents.reportID, fields: contents.fields)
+      report: try Self.report(of: contents), reportID: contents.reportID, fields: contents.fields)
     let minidump = Attachment(
       name: "\(contents.reportID).dmp",
       type: options.sentryReadsMinidump ? "event.minidump" : "event.attachment",
@@ -64,7 +64,11 @@ struct SentryEnvelope: Sendable {
     }
   }
 
-  /// Says for how many reports the event stands, and leaves out the files of one that is not sent whole.
+  var fields: [String: String] {
+    get { event.fields }
+    set { event.fields = newValue }
+  }
+
   mutating func stand(for group: UploadGroup?) {
     event.group = group
     if group?.omission != nil { attachments = [] }
@@ -87,11 +91,12 @@ struct SentryEnvelope: Sendable {
   var headers: [String: String] {
     ["Content-Type": "application/x-sentry-envelope", "X-Sentry-Auth": dsn.authorization]
   }
+  var isCompressed: Bool { true }
+  var largestRequest: Int64? { SentryLimits.requestSize }
 
-  /// Gives the envelope's bytes in order.
   func write(
     at now: Int64, to write: ([UInt8]) throws(CrashReportDatabaseError) -> Void,
-    contents: ((UploadFile) -> String)? = nil
+    contents: ((UploadFile) -> String)?
   ) throws(CrashReportDatabaseError) {
     let header: SentryValue = [
       "event_id": .text(event.id), "dsn": .text(dsn.description),

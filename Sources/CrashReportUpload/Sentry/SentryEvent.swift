@@ -20,12 +20,6 @@ struct SentryEvent: Sendable {
   /// The reports that the event stands for; nil for the report alone.
   var group: UploadGroup?
 
-  init(_ report: CrashReport, id: ReportID, fields: [String: String]) {
-    self.report = report
-    reportID = id
-    self.fields = fields
-  }
-
   /// The report's ID in the protocol's form; the same each time the report is sent, so that a server keeps
   /// one event of it.
   var id: String { reportID.description.filter { $0 != "-" } }
@@ -44,7 +38,7 @@ struct SentryEvent: Sendable {
     let snapshot = report.snapshot
     let process = snapshot.process
     let texts = SentryLimits.self
-    let kind = SentryKind(report)
+    let kind = SentryKind(report: report)
     let frames = SentryFrames(report, cuts)
     let images = frames.images
     return [
@@ -63,9 +57,9 @@ struct SentryEvent: Sendable {
       "exception": ["values": .array(kind.exceptions(frames))],
       "threads": frames.threads.isEmpty ? nil : ["values": .array(frames.threads)],
       "fingerprint": report.signature.map { [.text(texts.cut($0, texts.fingerprint))] },
-      "tags": .object(SentryTags(self).members(cuts)),
-      "breadcrumbs": SentryBreadcrumbs(report).value(cuts),
-      "contexts": SentryContexts(report).value(cuts),
+      "tags": .object(SentryTags(event: self).members(cuts)),
+      "breadcrumbs": SentryBreadcrumbs(report: report).value(cuts),
+      "contexts": SentryContexts(report: report).value(cuts),
       "debug_meta": images.isEmpty ? nil : ["images": .array(images)],
       "sdk": ["name": "swift-postmortem", "version": .text(Self.version)],
     ]

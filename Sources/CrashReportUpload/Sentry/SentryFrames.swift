@@ -166,16 +166,9 @@ struct SentryFrames {
   /// Source: Breakpad `common/linux/file_id.cc`; symbolic `DebugId`.
   static func debugID(_ buildID: [UInt8]) -> String? {
     guard !buildID.isEmpty else { return nil }
-    var bytes = Array(buildID.prefix(16))
-    bytes += [UInt8](repeating: 0, count: 16 - bytes.count)
-    let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15]
-    let text = order.map { bytes[$0].hexadecimal(digits: 2) }.joined()
-    var parts: [Substring] = []
-    var rest = text[...]
-    for count in [8, 4, 4, 4, 12] {
-      parts.append(rest.prefix(count))
-      rest = rest.dropFirst(count)
-    }
-    return parts.joined(separator: "-")
+    let bytes = (buildID + [UInt8](repeating: 0, count: 16)).prefix(16)
+    let order = [3, 2, 1, 0, 5, 4, 7, 6] + Array(8..<16)
+    // A report ID is written as a GUID is.
+    return ReportID(bytes: order.map { bytes[$0] })?.description
   }
 }

@@ -5,9 +5,6 @@ internal import ProcessSnapshot
 /// The kind of event that a report is: a crash, a hang, a requested dump, or the end of a run.
 struct SentryKind {
   let report: CrashReport
-
-  init(_ report: CrashReport) { self.report = report }
-
   private var snapshot: ProcessSnapshot { report.snapshot }
 
   /// Source: develop.sentry.dev, "Event Payloads", Level.
@@ -74,7 +71,6 @@ struct SentryKind {
     if let request = snapshot.request {
       return [
         "type": request.kind == .hang ? "hang" : "requested-dump", "handled": true,
-
       ]
     }
     let exception = snapshot.exception

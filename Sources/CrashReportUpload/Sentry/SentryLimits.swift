@@ -49,9 +49,8 @@ enum SentryLimits {
     let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
       scalar.value < 0x20 || scalar == "/" || scalar == "\\" || scalar.value == 0x7F ? "-" : scalar
     }
-    var result = String.UnicodeScalarView()
-    result.append(contentsOf: scalars.prefix(limit))
-    let word = String(result).split(separator: " ").joined(separator: " ")
+    let word = String(String.UnicodeScalarView(scalars.prefix(limit)))
+      .split(separator: " ").joined(separator: " ")
     return word.isEmpty || [".", "..", "latest", "none"].contains(word.lowercased()) ? nil : word
   }
 
@@ -59,11 +58,9 @@ enum SentryLimits {
   static func tagName(_ name: String) -> String {
     String(
       name.utf8.prefix(tag).map { byte -> Character in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-          UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "."),
-          UInt8(ascii: ":"), UInt8(ascii: "-"):
-          Character(UnicodeScalar(byte))
+        let character = Unicode.Scalar(byte)
+        return switch character {
+        case "0"..."9", "a"..."z", "A"..."Z", "_", ".", ":", "-": Character(character)
         default: "_"
         }
       })

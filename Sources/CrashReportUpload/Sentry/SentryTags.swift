@@ -4,9 +4,7 @@ internal import ProcessSnapshot
 
 /// The tags of an event: the fields of a form, and our words for the crash.
 struct SentryTags {
-  private let event: SentryEvent
-
-  init(_ event: SentryEvent) { self.event = event }
+  let event: SentryEvent
 
   /// Ours before the program's; those of the program in the order of their names, since it decides what is cut.
   func members(_ cuts: SentryCuts) -> [SentryValue.Member] {
@@ -47,9 +45,7 @@ struct SentryTags {
 ///
 /// Source: develop.sentry.dev, "Breadcrumbs Interface".
 struct SentryBreadcrumbs {
-  private let report: CrashReport
-
-  init(_ report: CrashReport) { self.report = report }
+  let report: CrashReport
 
   /// The newest, oldest first, those of the crashing work marked; nil for none.
   func value(_ cuts: SentryCuts) -> SentryValue? {

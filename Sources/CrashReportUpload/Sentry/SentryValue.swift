@@ -33,17 +33,6 @@ enum SentryValue: JSONValue, Sendable, Equatable, ExpressibleByStringLiteral,
   init(_ number: Int32) { self = .signed(Int64(number)) }
   init(_ number: UInt32) { self = .signed(Int64(number)) }
 
-  /// The first members of a name; nil for none, and for what is no object.
-  subscript(name: String) -> SentryValue? {
-    guard case .object(let members) = self else { return nil }
-    return members.first { $0.name == name }?.value
-  }
-
-  /// The elements of an array; empty for anything else.
-  var elements: [SentryValue] { if case .array(let elements) = self { elements } else { [] } }
-
-  var string: String? { if case .text(let text) = self { text } else { nil } }
-
   /// The value as UTF-8, without white space.
   var json: [UInt8] {
     var writer = JSONWriter()

@@ -40,10 +40,7 @@ enum CaptureCommand: Subcommand {
     let arguments = try Arguments(
       words, flags: ["--all-threads", "--json"], options: ["--database", "--timeout"],
       operands: 1...1, help: help)
-    let word = arguments.operands[0]
-    guard let processID = Int32(word), processID > 0 else {
-      throw ToolError.usage("'\(word.escapedForMessage)' is not a process ID", help: help)
-    }
+    let processID = try arguments.processID(help: help)
     let seconds = try arguments.integer("--timeout", in: 1...3600, help: help) ?? 10
     let request = CaptureRequest(
       number: .random(in: 1 ... .max), stopsThreads: arguments.has("--all-threads"))
@@ -83,7 +80,9 @@ private struct RequestedProcess: ~Copyable {
     else {
       throw ToolError("process \(processID) holds no locked file: no crash handler lives in it")
     }
-    if let path, !Self.isSame(path, database) {
+    if let path,
+      InputFile.identity(of: DatabaseDirectory.place(path)) != InputFile.identity(of: database)
+    {
       throw ToolError("the database of process \(processID) is \(database.escapedForMessage)")
     }
     guard let record = found.record, !file.isDeleted else {
@@ -105,14 +104,6 @@ private struct RequestedProcess: ~Copyable {
     } catch {
       throw ToolError("process \(processID): \(ToolError.text(error.errno))")
     }
-  }
-
-  private static func isSame(_ path: String, _ other: String) -> Bool {
-    func identity(_ path: String) -> [UInt64] {
-      var status = stat()
-      return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []
-    }
-    return identity(DatabaseDirectory.place(path)) == identity(other)
   }
 
   /// Sends the request, right after the last look.

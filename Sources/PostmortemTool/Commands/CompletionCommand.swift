@@ -101,9 +101,7 @@ enum CompletionCommand: Subcommand {
   /// The options that a subcommand's help describes, with the beginning of their texts.
   static func options(_ command: any Subcommand.Type) -> [(name: String, text: String)] {
     command.help.split(separator: "\n").compactMap { line in
-      guard line.hasPrefix("  -") else { return nil }
-      let words = line.split(separator: " ", omittingEmptySubsequences: true)
-      guard let name = words.first else { return nil }
+      guard line.hasPrefix("  -"), let name = line.split(separator: " ").first else { return nil }
       let text =
         line.drop { $0 == " " }.split(separator: "  ", maxSplits: 1).dropFirst().first ?? ""
       let plain = text.drop { $0 == " " }.filter { !"[]:".contains($0) }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import IntermediateDump
 
 /// The subcommand `postmortem debug [DIR] [ID]`.
 enum DebugCommand: Subcommand {
@@ -24,7 +25,7 @@ enum DebugCommand: Subcommand {
     let arguments = try Arguments(
       words, flags: ["--json", "--print"], options: ["--symbols"], operands: 0...2, help: help)
     let path = try arguments.reportFile(help: help)
-    guard try InputFile.bytes(of: path).starts(with: Array("MDMP".utf8)) else {
+    guard try InputFile.dump(at: path).slice(0..<4)?.elementsEqual("MDMP".utf8) == true else {
       throw ToolError(path: path, "not a minidump: see postmortem process")
     }
     var command = [try debugger()]

@@ -28,8 +28,7 @@ enum DemoCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, flags: ["--keep", "--json"], operands: 0...0, help: help)
-    let directory = try TemporaryDirectory(prefix: "postmortem-demo")
-    if arguments.has("--keep") { directory.keep() }
+    let directory = try TemporaryDirectory(isKept: arguments.has("--keep"))
     // With --json only the report goes to standard output.
     func say(_ text: String) { if !arguments.has("--json") { Terminal.print(text + "\n") } }
     say(
@@ -135,22 +134,21 @@ enum DemoVictim {
   }
 }
 
-/// A directory of this process alone that is removed with this object.
+/// A directory of this process alone that is removed with this object, unless it is to be kept.
 private final class TemporaryDirectory {
   let path: String
-  private var isKept = false
+  private let isKept: Bool
 
   /// Makes it in the system's directory for temporary files, mode 0700.
-  init(prefix: String) throws {
+  init(isKept: Bool) throws {
+    self.isKept = isKept
     let base = FileManager.default.temporaryDirectory.path
-    var template = Array("\(base)/\(prefix)-XXXXXX".utf8CString)
+    var template = Array("\(base)/postmortem-demo-XXXXXX".utf8CString)
     guard unsafe mkdtemp(&template) != nil else {
       throw ToolError(path: base, ToolError.text(errno))
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
-
-  func keep() { isKept = true }
 
   deinit {
     if !isKept { try? FileManager.default.removeItem(atPath: path) }

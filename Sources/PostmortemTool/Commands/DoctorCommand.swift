@@ -36,10 +36,7 @@ enum DoctorCommand: Subcommand {
 
   static func run(_ words: [String]) throws {
     let arguments = try Arguments(words, flags: ["--json"], operands: 1...1, help: help)
-    guard let processID = Int32(arguments.operands[0]), processID > 0 else {
-      throw ToolError.usage(
-        "'\(arguments.operands[0].escapedForMessage)' is not a process ID", help: help)
-    }
+    let processID = try arguments.processID(help: help)
     let examination = try ProcessExamination(processID)
     if arguments.has("--json") {
       Terminal.print(
@@ -82,9 +79,7 @@ private struct ProcessExamination {
     }
     examineSignals(of: process, record: record)
     if let record { tellOfKill(record) }
-    for finding in HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "\(processID)")) {
-      find(finding.description)
-    }
+    findBlocked(processID)
     if isHealthy {
       lines.append(
         "process \(processID) ('\(process.name)'): the crash handler is in place; the next report is "
@@ -102,9 +97,7 @@ private struct ProcessExamination {
     }
     let missing = SignalSet.faults.subtracting(process.caught)
     if !missing.isEmpty { find("\(missing.names) are not caught") }
-    for finding in HandlerStatus.Finding.blocked(
-      ThreadSignals.threads(of: "\(process.threadID)"))
-    { find(finding.description) }
+    findBlocked(process.threadID)
     if isHealthy {
       lines.append(
         "\(title) was forked by a process with a crash handler, and makes its locked file in "
@@ -142,10 +135,15 @@ private struct ProcessExamination {
     isHealthy = false
   }
 
+  /// Names the threads that block the signals of a fault.
+  private mutating func findBlocked(_ processID: Int32) {
+    for finding in HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "\(processID)")) {
+      find(finding.description)
+    }
+  }
+
   /// Compares the process's signals with what its run record says.
-  private mutating func examineSignals(
-    of process: ThreadSignals, record: RunRecord?
-  ) {
+  private mutating func examineSignals(of process: ThreadSignals, record: RunRecord?) {
     guard let record, let signals = record.signals else {
       return find("there is no run record: which signals should be caught is not known")
     }
@@ -165,5 +163,4 @@ private struct ProcessExamination {
       find("signal \(signal), which \(purpose) in a crash, is not caught any more")
     }
   }
-
 }

@@ -46,7 +46,7 @@ enum ExportCommand: Subcommand {
       if format == "otlp" {
         OTLPLine.add(report, to: &output.json)
       } else {
-        NDJSONLine.add(report, to: &output.json)
+        ExportColumn.addLine(report, to: &output.json)
       }
       try output.flush(above: 1 << 18)
     }

@@ -30,18 +30,14 @@ enum ManualCommand: Subcommand {
       ".TH \(title.uppercased()) 1 \"\" \"postmortem \(PostmortemTool.version)\" \"User Commands\"",
       ".SH NAME", roff("\(title) - \(summary)"), ".SH SYNOPSIS", ".nf",
     ]
-    var paragraphs: [[Substring]] = [[]]
-    for line in help.split(separator: "\n", omittingEmptySubsequences: false) {
-      if line.isEmpty {
-        paragraphs.append([])
-      } else {
-        paragraphs[paragraphs.count - 1].append(line)
-      }
+    let paragraphs = help.split(separator: "\n", omittingEmptySubsequences: false)
+      .split(whereSeparator: \.isEmpty)
+    func isUsage(_ paragraph: ArraySlice<Substring>) -> Bool {
+      paragraph.first?.hasPrefix("Usage:") ?? false
     }
-    let isUsage = { (paragraph: [Substring]) in paragraph.first?.hasPrefix("Usage:") ?? false }
     for line in paragraphs.first(where: isUsage) ?? [] { lines.append(roff(line.dropFirst(7))) }
     lines += [".fi", ".SH DESCRIPTION"]
-    for paragraph in paragraphs where !paragraph.isEmpty && !isUsage(paragraph) {
+    for paragraph in paragraphs where !isUsage(paragraph) {
       // Columns are made by spaces.
       let isTable = paragraph.contains { $0.hasPrefix("  ") }
       lines.append(".PP")

@@ -116,15 +116,9 @@ private struct UploadAfterRun {
 
   /// Nil where the arguments name no server.
   init?(_ arguments: Arguments, help: String) throws {
-    var options = UploadOptions()
-    options.privacy = arguments.privacy
-    options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
-    options.timeout = .seconds(Self.patience)
-    try UploadCommand.setBounds(of: &options, arguments, help: help)
-    guard
-      let target = try UploadCommand.target(
-        arguments, urlOption: "--upload", options: options, help: help)
-    else { return nil }
+    let target = try UploadCommand.target(
+      arguments, urlOption: "--upload", timeout: Self.patience, help: help)
+    guard let target else { return nil }
     self.target = target
     printsJSON = arguments.has("--json")
   }
@@ -142,16 +136,14 @@ private struct UploadAfterRun {
       return Terminal.printError(error.description)
     }
     let (target, printsJSON) = (target, printsJSON)
-    let failure = AwaitedTask.run(seconds: Self.patience) { () async -> UploadError? in
-      do throws(UploadError) {
-        _ = try await uploadReports(nil, database: path, to: target) { event in
+    do throws(UploadError) {
+      _ = try AwaitedTask.run(seconds: Self.patience) { () async throws(UploadError) -> Int in
+        try await uploadReports(nil, database: path, to: target) { event in
           UploadCommand.printEnd(of: event, json: printsJSON ? { Terminal.printProgress($0) } : nil)
         }
-        return nil
-      } catch {
-        return error
       }
+    } catch {
+      Terminal.printError(error.description.escapedForMessage)
     }
-    if let failure = failure ?? nil { Terminal.printError(failure.description.escapedForMessage) }
   }
 }

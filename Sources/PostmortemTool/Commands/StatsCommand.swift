@@ -69,9 +69,7 @@ enum StatsCommand: Subcommand {
     let path = try ReportDatabase.place(arguments.database(help: help))
     let pending = path + "/" + PendingDumpName.directory
     guard InputFile.isDirectory(pending) || InputFile.isDirectory(path + "/pending") else {
-      throw ToolError(
-        path: path,
-        ReportDatabase.notOne)
+      throw ToolError(path: path, ReportDatabase.notOne)
     }
     var statistics = Statistics()
     for name in InputFile.names(in: pending) {
@@ -136,8 +134,7 @@ enum StatsCommand: Subcommand {
 
   private static func text(of statistics: Statistics) -> String {
     func line(_ label: String, _ amount: Amount?) -> String {
-      let label = label.padding(toLength: 20, withPad: " ", startingAt: 0)
-      return "\(label)\(amount?.count ?? 0) of \(amount?.bytes ?? 0) bytes\n"
+      "\(label.padded(to: 20))\(amount?.count ?? 0) of \(amount?.bytes ?? 0) bytes\n"
     }
     var text = ""
     for kind in ["finished", "locked", "claimed"] {

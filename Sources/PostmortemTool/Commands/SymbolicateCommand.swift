@@ -179,11 +179,9 @@ extension LoggedSummary {
       exception.fatalMessage != nil || abortMessage != nil
       || trace.frames.contains { $0.symbol?.linkageName == "abort" }
     if exception.signal == SIGABRT, exception.code.map({ Int($0) }) == Int(SI_TKILL), hasAborted {
-      var information = [UInt8](repeating: 0, count: 128)
-      for byte in 0..<4 {
-        information[16 + byte] = UInt8(truncatingIfNeeded: processID >> (8 &* Int32(byte)))
-      }
-      exception.signalInfo = information
+      var information = [UInt8](repeating: 0, count: 16)
+      information.append(littleEndian: processID)
+      exception.signalInfo = information + [UInt8](repeating: 0, count: 108)
     }
     return exception
   }

@@ -73,8 +73,9 @@ enum UploadCommand: Subcommand {
       guard arguments.has("--json") else { return }
       return Terminal.print(try JSON.line(of: ["uploadsEnabled": arguments.has("--enable")]))
     }
-    let target = try target(arguments, urlOption: "--url", options: options(arguments), help: help)
-    guard let target else { throw ToolError.usage("--url or --dsn is missing", help: help) }
+    guard let target = try target(arguments, urlOption: "--url", help: help) else {
+      throw ToolError.usage("--url or --dsn is missing", help: help)
+    }
     let database = try ReportDatabase.open(path)
     let ids = try words.map { try ReportDatabase.report($0, in: database, at: path, help: help).id }
     guard try !ids.isEmpty || arguments.has("--dry-run") || database.uploadsEnabled() else {
@@ -95,10 +96,14 @@ enum UploadCommand: Subcommand {
     try send(named, path, target, arguments.has("--json") ? printJSON : printEvent)
   }
 
-  /// The server that the arguments name, by a URL or a DSN; nil where they name none.
+  /// The server that the arguments name, by a URL or a DSN, with those of the options that the
+  /// subcommand has; nil where they name none.
+  ///
+  /// - Parameter timeout: without the option `--timeout`, in seconds.
   static func target(
-    _ arguments: Arguments, urlOption: String, options: UploadOptions, help: String
+    _ arguments: Arguments, urlOption: String, timeout: Int = 60, help: String
   ) throws -> UploadTarget? {
+    let options = try options(arguments, timeout, help)
     switch (arguments[urlOption], arguments["--dsn"]) {
     case (let url?, nil): return try UploadTarget(url: url, options: options)
     case (nil, let dsn?): return try UploadTarget(dsn: dsn, options: options)
@@ -107,10 +112,10 @@ enum UploadCommand: Subcommand {
     }
   }
 
-  /// Takes the options that bound what a fleet sends, those of them that the subcommand has.
-  static func setBounds(
-    of options: inout UploadOptions, _ arguments: Arguments, help: String
-  ) throws {
+  private static func options(
+    _ arguments: Arguments, _ timeout: Int, _ help: String
+  ) throws -> UploadOptions {
+    var options = UploadOptions()
     if let count = try arguments.integer("--whole-reports", in: 0...1_000_000, help: help) {
       var sampling = UploadSampling()
       sampling.wholeReports = count
@@ -122,11 +127,6 @@ enum UploadCommand: Subcommand {
     if let seconds = try arguments.integer("--spread", in: 0...86400, help: help) {
       options.spread = .seconds(seconds)
     }
-  }
-
-  private static func options(_ arguments: Arguments) throws -> UploadOptions {
-    var options = UploadOptions()
-    try setBounds(of: &options, arguments, help: help)
     options.privacy = arguments.privacy
     options.sentryReadsMinidump = arguments.has("--sentry-reads-minidump")
     for field in arguments.values(of: "--field") {
@@ -139,9 +139,8 @@ enum UploadCommand: Subcommand {
     if let file = arguments["--secret-file"] {
       options.headers["Authorization"] = "Bearer \(try UploadFiles.secret(of: file))"
     }
-    if let timeout = try arguments.integer("--timeout", in: 1...86400, help: help) {
-      options.timeout = .seconds(timeout)
-    }
+    options.timeout = .seconds(
+      try arguments.integer("--timeout", in: 1...86400, help: help) ?? timeout)
     return options
   }
 
@@ -149,16 +148,10 @@ enum UploadCommand: Subcommand {
     _ ids: [ReportID]?, _ path: String, _ target: UploadTarget,
     _ emit: @escaping @Sendable (UploadEvent) -> Void
   ) throws {
-    let result = AwaitedTask.run { () async -> Result<Int, UploadError> in
-      do throws(UploadError) {
-        let left = try await uploadReports(
-          ids, database: path, to: target, emit: emit)
-        return .success(left)
-      } catch {
-        return .failure(error)
-      }
+    let left = try AwaitedTask.run { () async throws(UploadError) -> Int in
+      try await uploadReports(ids, database: path, to: target, emit: emit)
     }
-    guard let left = try result?.get(), left > 0 else { return }
+    guard let left, left > 0 else { return }
     throw ToolError(
       path: path,
       "\(left) \(left == 1 ? "report was" : "reports were") not uploaded: see postmortem list "
@@ -247,30 +240,29 @@ enum UploadFiles {
 
 /// Asynchronous work of a command that has nothing else to do.
 enum AwaitedTask {
-  private final class Box<Value: Sendable>: Sendable {
-    let value = Mutex<Value?>(nil)
+  private final class Box<Value: Sendable, Failure: Error>: Sendable {
+    let result = Mutex<Result<Value, Failure>?>(nil)
   }
 
   /// Waits for work on this thread.
   ///
   /// - Parameter seconds: the time after which it is cancelled, and its end waited for; nil for none.
   /// - Returns: nil only if it never ended.
-  static func run<Value: Sendable>(
-    seconds: Int? = nil, _ work: @escaping @Sendable () async -> Value
-  ) -> Value? {
-    let box = Box<Value>()
+  static func run<Value: Sendable, Failure: Error>(
+    seconds: Int? = nil, _ work: @escaping @Sendable () async throws(Failure) -> Value
+  ) throws(Failure) -> Value? {
+    let box = Box<Value, Failure>()
     let done = DispatchSemaphore(value: 0)
     let task = Task.detached {
-      let value = await work()
-      box.value.withLock { $0 = value }
+      let result: Result<Value, Failure>
+      do throws(Failure) { result = .success(try await work()) } catch { result = .failure(error) }
+      box.result.withLock { $0 = result }
       done.signal()
     }
-    if let seconds, done.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
+    if done.wait(timeout: seconds.map { .now() + .seconds($0) } ?? .distantFuture) == .timedOut {
       task.cancel()
       done.wait()
-    } else if seconds == nil {
-      done.wait()
     }
-    return box.value.withLock { $0 }
+    return try box.result.withLock { $0 }?.get()
   }
 }

@@ -3,7 +3,6 @@ internal import CrashReportDatabase
 internal import CrashReportUpload
 internal import Dispatch
 internal import Foundation
-internal import Glibc
 internal import IntermediateDump
 internal import PendingDumps
 internal import Synchronization
@@ -53,7 +52,7 @@ enum WatchCommand: Subcommand {
     let path = try ReportDatabase.place(
       arguments.database(help: help), creating: arguments.has("--create"))
     var count = try arguments.integer("--count", in: 1...Int.max, help: help) ?? .max
-    let watcher = try DirectoryWatcher(stopsAt: [SIGINT, SIGTERM])
+    let waiting = try WatchWaiting(stopsAt: [SIGINT, SIGTERM])
     let uploads = try WatchUploads(path, arguments, help: help)
     defer { uploads?.stop() }
     // A dump that keeps failing, or is left again and again, is printed once.
@@ -62,7 +61,7 @@ enum WatchCommand: Subcommand {
     while true {
       // Before the look, so that a dump that comes during it causes an event. Again in each turn, for
       // a directory that was removed meanwhile.
-      watcher.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
+      waiting.watch(path + "/" + PendingDumpName.directory, orIfMissing: path)
       let dumps = try processIntermediateDumps(database: path, privacy: arguments.privacy)
       let left = dumps.filter { $0.outcome.kind == .left }.map(\.reportID)
       leftSince = Dictionary(left.map { ($0, leftSince[$0] ?? .now) }) { first, _ in first }
@@ -82,7 +81,7 @@ enum WatchCommand: Subcommand {
         if !entry.isFailure, !entry.isLeft { count -= 1 }
         if count == 0 { return }
       }
-      guard watcher.wait(seconds: patience) else { return }
+      guard waiting.wait(seconds: patience) else { return }
     }
   }
 }
@@ -93,14 +92,8 @@ private struct WatchUploads {
 
   /// Nil where the arguments name no server.
   init?(_ path: String, _ arguments: Arguments, help: String) throws {
-    var options = UploadOptions()
-    options.privacy = arguments.privacy
-    options.headers = try arguments["--header-file"].map(UploadFiles.headers(of:)) ?? [:]
-    try UploadCommand.setBounds(of: &options, arguments, help: help)
-    guard
-      let target = try UploadCommand.target(
-        arguments, urlOption: "--upload", options: options, help: help)
-    else { return nil }
+    let target = try UploadCommand.target(arguments, urlOption: "--upload", help: help)
+    guard let target else { return nil }
     uploader = try ReportUploader(database: path, target: target, review: nil)
     if try !CrashReportDatabase(path: path).uploadsEnabled() {
       Terminal.printError(
@@ -125,11 +118,9 @@ private struct WatchUploads {
 }
 
 /// Waits for files that are made or renamed in a directory, or for a signal.
-///
-/// Source: inotify(7).
-private final class DirectoryWatcher {
-  private let events: Int32
-  private let sources: [any DispatchSourceProtocol]
+private final class WatchWaiting {
+  private let watcher: DirectoryWatcher
+  private let signals: [any DispatchSourceSignal]
   private let wake = DispatchSemaphore(value: 0)
   private let isStopped: Flag
 
@@ -139,22 +130,15 @@ private final class DirectoryWatcher {
 
   /// - Parameter stops: signals that end the waiting, not the process.
   init(stopsAt stops: [Int32]) throws(ToolError) {
-    events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
-    guard events >= 0 else {
+    let (wake, isStopped) = (wake, Flag())
+    guard let watcher = DirectoryWatcher(changed: { wake.signal() }) else {
       throw ToolError(
         "cannot watch: \(ToolError.text(errno)); see "
           + "fs.inotify.max_user_instances in sysctl, or call postmortem process from time to time")
     }
-    let (events, wake, isStopped) = (events, wake, Flag())
+    self.watcher = watcher
     self.isStopped = isStopped
-    let files = DispatchSource.makeReadSource(fileDescriptor: events)
-    files.setEventHandler {
-      // The events do not matter: the caller looks at the directory.
-      var buffer = [UInt8](repeating: 0, count: 4096)
-      while unsafe read(events, &buffer, buffer.count) > 0 {}
-      wake.signal()
-    }
-    let signals = stops.map { stop in
+    signals = stops.map { stop in
       signal(stop, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: stop)
       source.setEventHandler {
@@ -163,21 +147,16 @@ private final class DirectoryWatcher {
       }
       return source
     }
-    files.setCancelHandler { close(events) }
-    sources = [files] + signals
-    for source in sources { source.activate() }
+    for signal in signals { signal.activate() }
   }
 
   deinit {
-    for source in sources { source.cancel() }
+    for signal in signals { signal.cancel() }
   }
 
   /// Watches a directory; its parent while it is missing.
   func watch(_ directory: String, orIfMissing parent: String) {
-    // A dump ends with a rename.
-    let mask = UInt32(IN_MOVED_TO | IN_CREATE | IN_DELETE_SELF)
-    if unsafe inotify_add_watch(events, directory, mask) >= 0 { return }
-    unsafe inotify_add_watch(events, parent, mask)
+    if !watcher.watch(directory) { watcher.watch(parent) }
   }
 
   /// Waits for an event or until the time is over.

@@ -1,7 +1,8 @@
+internal import CrashReport
 internal import CrashReportDatabase
 internal import IntermediateDump
 
-/// A column of `postmortem export`: the one place that both the code and `Docs/Export.md` have it from.
+/// A column of `postmortem export`; a test writes `Docs/Export.md` from it.
 struct ExportColumn {
   /// The type of a column's values, by which the documents' tables are declared.
   enum Kind: String, CaseIterable {
@@ -155,51 +156,16 @@ struct ExportColumn {
 }
 
 extension ExportColumn {
-  /// The row of the document.
-  var row: String {
-    let type = kind == .word ? "text" : kind == .texts ? "list of texts" : kind.rawValue
-    return "| `\(name)` | \(type)\(isOptional ? " or null" : "") | \(unit) | \(meaning) |"
-  }
-
-  /// The column's type in DuckDB.
-  var duckDBType: String {
-    switch kind {
-    case .text, .word: "VARCHAR"
-    case .integer: "BIGINT"
-    case .number: "DOUBLE"
-    case .boolean: "BOOLEAN"
-    case .time: "TIMESTAMP"
-    case .texts: "VARCHAR[]"
-    case .map: "MAP(VARCHAR, VARCHAR)"
+  /// Adds a line of `postmortem export`: an object with each column.
+  static func addLine(_ report: ExportedReport, to json: inout JSONWriter) {
+    var isFirst = true
+    for column in all {
+      json.add(verbatim: isFirst ? "{\"" : ",\"" as StaticString)
+      json.add(verbatim: column.name)
+      json.add(verbatim: "\":")
+      column.value(report).write(to: &json)
+      isFirst = false
     }
-  }
-
-  /// The column's type in ClickHouse.
-  var clickHouseType: String {
-    func optional(_ type: String) -> String { isOptional ? "Nullable(\(type))" : type }
-    return switch kind {
-    case .text: optional("String")
-    case .word: "LowCardinality(\(optional("String")))"
-    case .integer: optional("Int64")
-    case .number: optional("Float64")
-    case .boolean: optional("Bool")
-    case .time: "DateTime64(6, 'UTC')"
-    case .texts: "Array(String)"
-    case .map: "Map(String, String)"
-    }
-  }
-
-  /// The statement of the document that reads a file in DuckDB.
-  static var duckDBTable: String {
-    let columns = all.map { "  \($0.name): '\($0.duckDBType)'" }.joined(separator: ",\n")
-    return "CREATE TABLE crashes AS SELECT * FROM read_json('crashes.ndjson',\n"
-      + "  format = 'newline_delimited', columns = {\n\(columns)\n});"
-  }
-
-  /// The statement of the document that makes the table in ClickHouse.
-  static var clickHouseTable: String {
-    let columns = all.map { "  \($0.name) \($0.clickHouseType)" }.joined(separator: ",\n")
-    return
-      "CREATE TABLE crashes (\n\(columns)\n) ENGINE = ReplacingMergeTree ORDER BY (time, report_id);"
+    json.add(verbatim: "}\n")
   }
 }

@@ -21,6 +21,13 @@ enum ExportValue: Equatable {
   init(_ number: UInt64?) { self = number.map { .integer(Int64(clamping: $0)) } ?? .none }
 }
 
+extension String {
+  /// A count of thousandths as a number with three decimals.
+  static func thousandths(_ count: Int) -> String {
+    "\(count / 1000)." + String(count % 1000 + 1000).dropFirst()
+  }
+}
+
 extension ExportValue: JSONValue {
   func write(to json: inout JSONWriter) {
     switch self {
@@ -29,11 +36,7 @@ extension ExportValue: JSONValue {
     case .integer(let number): number.write(to: &json)
     case .boolean(let isTrue): isTrue.write(to: &json)
     case .time(let time): Self.write(time, to: &json)
-    case .seconds(let nanoseconds):
-      json.add(verbatim: String(nanoseconds / 1_000_000_000))
-      let fraction = String(nanoseconds % 1_000_000_000 / 1_000_000)
-      json.add(
-        verbatim: "." + String(repeating: "0", count: max(0, 3 - fraction.utf8.count)) + fraction)
+    case .seconds(let nanoseconds): json.add(verbatim: .thousandths(Int(nanoseconds / 1_000_000)))
     case .texts(let texts): json.add(texts)
     case .map(let members): json.add(members: members.map { (name: $0.name, value: $0.value) })
     }

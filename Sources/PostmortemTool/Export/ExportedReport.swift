@@ -14,12 +14,6 @@ struct ExportedReport {
   /// The reason why it could not be read; nil for one that was read.
   let failure: String?
 
-  init(_ file: ReportFile, _ facts: ReportFacts?, failure: String? = nil) {
-    self.init(
-      id: file.id, state: file.state, modificationTime: file.status.modificationTime, facts,
-      failure: failure)
-  }
-
   /// - Parameter modificationTime: of the minidump, in nanoseconds since 1970.
   init(
     id: ReportID, state: StoredReport.State, modificationTime: Int64, _ facts: ReportFacts?,

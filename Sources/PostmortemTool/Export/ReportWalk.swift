@@ -74,7 +74,9 @@ struct ReportWalk {
           if facts == nil { reason = error.description }
         }
       }
-      let report = ExportedReport(file, facts, failure: reason)
+      let report = ExportedReport(
+        id: file.id, state: file.state, modificationTime: file.status.modificationTime, facts,
+        failure: reason)
       if reason != nil, !isLast {
         unread[file.id] = report
         return true

@@ -74,14 +74,12 @@ struct CrashOverview {
   func name(_ number: Int32) -> String { names[Int(number)] }
 
   /// The first crash of the newest version of each program that has more than one.
-  var releases: [Int32: (version: Int32, time: Timestamp)] {
-    var newest: [Int32: (version: Int32, time: Timestamp)] = [:]
+  var releases: [Int32: Timestamp] {
+    var newest: [Int32: Timestamp] = [:]
     var counts: [Int32: Int] = [:]
     for (key, group) in versions {
       counts[key.program, default: 0] += 1
-      if newest[key.program].map({ group.first > $0.time }) ?? true {
-        newest[key.program] = (key.name, group.first)
-      }
+      newest[key.program] = max(group.first, newest[key.program] ?? group.first)
     }
     return newest.filter { counts[$0.key] ?? 0 > 1 }
   }

@@ -62,7 +62,8 @@ enum OverviewChart {
         "rect",
         [
           "class": style, "x": "\(position * 10 + 1)", "width": "8",
-          "y": decimal(100_000 - percent(below + count, of: top)), "height": decimal(height),
+          "y": .thousandths(100_000 - percent(below + count, of: top)),
+          "height": .thousandths(height),
         ], text: "")
       below += count
     }
@@ -88,8 +89,8 @@ enum OverviewChart {
         html.element(
           "rect",
           [
-            "x": "\(position * 10 + 1)", "width": "8", "y": decimal(100_000 - height),
-            "height": decimal(height),
+            "x": "\(position * 10 + 1)", "width": "8", "y": .thousandths(100_000 - height),
+            "height": .thousandths(height),
           ], text: "")
       }
     }
@@ -102,7 +103,7 @@ enum OverviewChart {
       ["class": "share", "viewBox": "0 0 100 1", "preserveAspectRatio": "none", "role": "img"]
     ) { html in
       html.element(
-        "rect", ["width": decimal(percent(count, of: max(1, top))), "height": "1"], text: "")
+        "rect", ["width": .thousandths(percent(count, of: max(1, top))), "height": "1"], text: "")
     }
   }
 
@@ -111,13 +112,7 @@ enum OverviewChart {
     Int(Double(count) / Double(top) * 100_000)
   }
 
-  private static func decimal(_ thousandths: Int) -> String {
-    let fraction = String(thousandths % 1000)
-    return "\(thousandths / 1000)."
-      + String(repeating: "0", count: max(0, 3 - fraction.utf8.count)) + fraction
-  }
-
-  /// The next number of 1, 2 or 5 and noughts, which a scale ends with.
+  /// The next number of 1, 2, 4, 5 or 8 and noughts, which a scale ends with.
   private static func roundedUp(_ count: Int) -> Int {
     var unit = 1
     while true {

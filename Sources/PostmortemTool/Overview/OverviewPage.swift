@@ -9,6 +9,7 @@ struct OverviewPage {
   private static let rows = (signatures: 30, versions: 20, hosts: 20)
 
   private let overview: CrashOverview
+  private let releases: [Int32: Timestamp]
   private let days: ClosedRange<Int32>
   private let since: Timestamp?
   private let now: Timestamp
@@ -18,7 +19,8 @@ struct OverviewPage {
   ///   - now: the time of the page.
   static func text(of overview: CrashOverview, since: Timestamp?, now: Timestamp) -> String {
     let page = OverviewPage(
-      overview: overview, days: overview.shownDays(now: now), since: since, now: now)
+      overview: overview, releases: overview.releases, days: overview.shownDays(now: now),
+      since: since, now: now)
     var html = HTMLWriter()
     html.addVerbatim("<!DOCTYPE html>\n")
     html.element("html", ["lang": "en"]) { html in
@@ -70,6 +72,7 @@ struct OverviewPage {
     let reports = overview.total == 1 ? "crash report" : "crash reports"
     html.element("h1", text: "\(Quantity.grouped(overview.total)) \(reports)")
     let programs = Set(overview.versions.keys.map(\.program)).count
+    let newCount = overview.signatures.count { isNew($0.key, $0.value) }
     let signs = [
       ("signatures", overview.signatures.count), ("new in the newest version", newCount),
       ("hosts", overview.hosts.count), ("programs", programs),
@@ -107,28 +110,13 @@ struct OverviewPage {
   }
 
   private func addSignatures(to html: inout HTMLWriter) {
-    let releases = overview.releases
     let sorted = overview.signatures.sorted { order($0, $1) }
-    let top = sorted.first?.value.count ?? 1
-    html.element("section") { html in
-      html.element("h2", text: "By signature")
-      html.element("ol", ["class": "groups"]) { html in
-        for (key, group) in sorted.prefix(Self.rows.signatures) {
-          html.element("li") { html in
-            addCount(group.count, of: top, to: &html)
-            html.element("div", ["class": "name"]) { html in
-              html.element("code", text: shortened(overview.name(key.name)))
-              if isNew(key, group, releases) { html.element("b", ["class": "new"], text: "new") }
-              html.element("p", ["class": "at"], text: details(of: key, group))
-            }
-            OverviewChart.addSpark(group, days, to: &html)
-          }
-          html.breakLine()
-        }
-      }
-      addRest(sorted.dropFirst(Self.rows.signatures).map(\.value), "signatures", to: &html)
+    addGroups("By signature", sorted, "signatures", limit: Self.rows.signatures, to: &html) {
+      html, key, group in
+      html.element("code", text: shortened(overview.name(key.name)))
+      if isNew(key, group) { html.element("b", ["class": "new"], text: "new") }
+      html.element("p", ["class": "at"], text: details(of: key, group))
     }
-    html.breakLine()
   }
 
   private func details(of key: CrashOverview.Key, _ group: CrashOverview.Group) -> String {
@@ -148,61 +136,61 @@ struct OverviewPage {
     let sorted = overview.versions.sorted {
       ($1.value.first, $0.key.name) < ($0.value.first, $1.key.name)
     }
-    let rows = sorted.map { key, group in
-      let name = overview.name(key.program)
+    addGroups(
+      "By version, newest first", sorted, "versions", limit: Self.rows.versions, to: &html
+    ) { html, key, _ in
+      let program = overview.name(key.program)
       let version = overview.name(key.name)
-      return (name: version == CrashOverview.noName ? name : "\(name) \(version)", group: group)
+      html.element(
+        "code",
+        text: shortened(version == CrashOverview.noName ? program : "\(program) \(version)"))
     }
-    addBars("By version, newest first", rows, "versions", limit: Self.rows.versions, to: &html)
   }
 
   private func addHosts(to html: inout HTMLWriter) {
     let sorted = overview.hosts.sorted {
       ($1.value.count, overview.name($0.key)) < ($0.value.count, overview.name($1.key))
     }
-    let rows = sorted.map { (name: overview.name($0.key), group: $0.value) }
-    addBars("By host", rows, "hosts", limit: Self.rows.hosts, to: &html)
+    addGroups("By host", sorted, "hosts", limit: Self.rows.hosts, to: &html) { html, key, _ in
+      html.element("code", text: shortened(overview.name(key)))
+    }
   }
 
-  private func addBars(
-    _ title: String, _ rows: [(name: String, group: CrashOverview.Group)], _ what: String,
-    limit: Int, to html: inout HTMLWriter
+  /// Adds a table of groups with their counts and days.
+  ///
+  /// - Parameters:
+  ///   - what: for the line that counts the groups beyond the limit.
+  ///   - addName: adds the cell in the middle.
+  private func addGroups<Key>(
+    _ title: String, _ groups: [(key: Key, value: CrashOverview.Group)], _ what: String, limit: Int,
+    to html: inout HTMLWriter, addName: (inout HTMLWriter, Key, CrashOverview.Group) -> Void
   ) {
-    let top = rows.prefix(limit).map(\.group.count).max() ?? 1
+    let top = groups.prefix(limit).map(\.value.count).max() ?? 1
     html.element("section") { html in
       html.element("h2", text: title)
       html.element("ol", ["class": "groups"]) { html in
-        for (name, group) in rows.prefix(limit) {
+        for (key, group) in groups.prefix(limit) {
           html.element("li") { html in
-            addCount(group.count, of: top, to: &html)
-            html.element("div", ["class": "name"]) { html in
-              html.element("code", text: shortened(name))
+            html.element("div", ["class": "count"]) { html in
+              html.element("span", text: Quantity.grouped(group.count))
+              OverviewChart.addShare(group.count, of: top, to: &html)
             }
+            html.element("div", ["class": "name"]) { html in addName(&html, key, group) }
             OverviewChart.addSpark(group, days, to: &html)
           }
           html.breakLine()
         }
       }
-      addRest(rows.dropFirst(limit).map(\.group), what, to: &html)
+      let rest = groups.dropFirst(limit)
+      if !rest.isEmpty {
+        let count = rest.reduce(0) { $0 + $1.value.count }
+        html.element(
+          "p", ["class": "faint"],
+          text:
+            "\(Quantity.grouped(rest.count)) more \(what) with \(Quantity.grouped(count)) reports.")
+      }
     }
     html.breakLine()
-  }
-
-  private func addCount(_ count: Int, of top: Int, to html: inout HTMLWriter) {
-    html.element("div", ["class": "count"]) { html in
-      html.element("span", text: Quantity.grouped(count))
-      OverviewChart.addShare(count, of: top, to: &html)
-    }
-  }
-
-  private func addRest(
-    _ rest: [CrashOverview.Group], _ what: String, to html: inout HTMLWriter
-  ) {
-    guard !rest.isEmpty else { return }
-    let count = rest.reduce(0) { $0 + $1.count }
-    html.element(
-      "p", ["class": "faint"],
-      text: "\(Quantity.grouped(rest.count)) more \(what) with \(Quantity.grouped(count)) reports.")
   }
 
   private typealias Entry = (key: CrashOverview.Key, value: CrashOverview.Group)
@@ -213,17 +201,9 @@ struct OverviewPage {
       < (left.value.count, overview.name(right.key.name), overview.name(right.key.program))
   }
 
-  private var newCount: Int {
-    let releases = overview.releases
-    return overview.signatures.count { isNew($0.key, $0.value, releases) }
-  }
-
   /// True if no crash of the cause was before the first one of the newest version.
-  private func isNew(
-    _ key: CrashOverview.Key, _ group: CrashOverview.Group,
-    _ releases: [Int32: (version: Int32, time: Timestamp)]
-  ) -> Bool {
-    releases[key.program].map { group.first >= $0.time } ?? false
+  private func isNew(_ key: CrashOverview.Key, _ group: CrashOverview.Group) -> Bool {
+    releases[key.program].map { group.first >= $0 } ?? false
   }
 
   /// A name of a dump can be long, and the page has many.

@@ -88,6 +88,12 @@ enum InputFile {
     unsafe access(path, F_OK) == 0
   }
 
+  /// The device and inode of a file, links followed; empty where there is none.
+  static func identity(of path: String) -> [UInt64] {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []
+  }
+
   /// The names in a directory, in no order; none where it cannot be read.
   static func names(in directory: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []

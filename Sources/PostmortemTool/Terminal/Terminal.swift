@@ -168,23 +168,28 @@ enum JSON {
 /// Only on a terminal: it would fill a log.
 final class ProgressLine {
   private let isShown = isatty(2) == 1
-  private let verb: String
-  private var isThere = false
+  private let subject: String
+  private var shown: String?
 
-  init(_ verb: String) { self.verb = verb }
+  init(_ subject: String) { self.subject = subject }
 
   /// Shows the count; nothing for a single step.
   func update(_ done: Int, of count: Int) {
-    guard isShown, count > 1 else { return }
-    Terminal.printProgress("\r\u{1B}[K\(verb) \(done) of \(count)")
-    isThere = true
+    guard count > 1 else { return }
+    show("\(done) of \(count)")
     if done == count { clear() }
+  }
+
+  func show(_ text: String) {
+    guard isShown, text != shown else { return }
+    Terminal.printProgress("\r\u{1B}[K\(subject) \(text)")
+    shown = text
   }
 
   /// Removes the line, for something else to be printed.
   func clear() {
-    guard isThere else { return }
+    guard shown != nil else { return }
     Terminal.printProgress("\r\u{1B}[K")
-    isThere = false
+    shown = nil
   }
 }

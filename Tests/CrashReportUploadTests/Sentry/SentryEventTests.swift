@@ -16,8 +16,8 @@ import Testing
     var snapshot = SyntheticProcess.snapshot()
     change(&snapshot)
     return SentryEvent(
-      CrashReport(snapshot: snapshot, symbolicating: false), id: SyntheticProcess.reportID,
-      fields: fields)
+      report: CrashReport(snapshot: snapshot, symbolicating: false),
+      reportID: SyntheticProcess.reportID, fields: fields)
   }
 
   @Test func theCrashIsTold() throws {
@@ -93,4 +93,17 @@ import Testing
     #expect(SentryFrames.debugID([]) == nil)
     #expect(SentryFrames.debugID([1, 2, 3]) == "00030201-0000-0000-0000-000000000000")
   }
+}
+
+extension SentryValue {
+  /// The first member of a name; nil for none, and for what is no object.
+  subscript(name: String) -> SentryValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { $0.name == name }?.value
+  }
+
+  /// The elements of an array; empty for anything else.
+  var elements: [SentryValue] { if case .array(let elements) = self { elements } else { [] } }
+
+  var string: String? { if case .text(let text) = self { text } else { nil } }
 }

@@ -39,7 +39,8 @@ import Testing
     let fields = Dictionary(
       uniqueKeysWithValues: (0..<tags).map { ("\($0)" + Self.long, Self.long) })
     return SentryEvent(
-      CrashReport(snapshot: snapshot, symbolicating: false), id: ReportID(), fields: fields)
+      report: CrashReport(snapshot: snapshot, symbolicating: false), reportID: ReportID(),
+      fields: fields)
   }
 
   private func texts(_ value: SentryValue) -> [String] {
@@ -100,8 +101,8 @@ import Testing
         uploads.directory.path + "/" + name, as: name, to: id, limit: .max)
     }
     let target = try UploadTarget(dsn: "http://k@h/1", options: UploadOptions())
-    let content = try UploadContent(try uploads.report(id), in: uploads.database, target)
-    func names(_ content: UploadContent?) throws -> [String] {
+    let content = try target.content(of: try uploads.report(id), in: uploads.database)
+    func names(_ content: (any UploadContent)?) throws -> [String] {
       var text = ""
       try content?.write(
         at: 0, to: { text += String(decoding: $0, as: UTF8.self) }, contents: { _ in "" })

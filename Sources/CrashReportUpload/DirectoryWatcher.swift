@@ -1,0 +1,35 @@
+internal import Dispatch
+internal import Glibc
+
+/// Calls back when a file is made in a directory or renamed into it, or the directory is removed.
+///
+/// Source: inotify(7).
+package final class DirectoryWatcher {
+  private let events: Int32
+  private let source: any DispatchSourceRead
+
+  /// Watches nothing yet; nil without inotify, of which a system can run out, and `errno` says why.
+  package init?(changed: @escaping @Sendable () -> Void) {
+    let events = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+    guard events >= 0 else { return nil }
+    self.events = events
+    source = DispatchSource.makeReadSource(fileDescriptor: events)
+    source.setEventHandler {
+      // The events do not matter: the caller looks at the directory.
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while unsafe read(events, &buffer, buffer.count) > 0 {}
+      changed()
+    }
+    source.setCancelHandler { close(events) }
+    source.activate()
+  }
+
+  deinit { source.cancel() }
+
+  /// - Returns: false if there is no such directory.
+  @discardableResult
+  package func watch(_ directory: String) -> Bool {
+    let mask = UInt32(IN_MOVED_TO | IN_CREATE | IN_DELETE_SELF)
+    return unsafe inotify_add_watch(events, directory, mask) >= 0
+  }
+}
