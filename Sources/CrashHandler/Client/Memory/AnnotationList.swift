@@ -238,7 +238,7 @@ struct NumberCell {
 
   @_noLocks
   func set(_ number: UInt64) {
-    let word = number ^ NumberCell.mark
+    let word = number.littleEndian ^ NumberCell.mark
     if word == 0 { unsafe pm_atomic_store_64(words + 1, 1) }
     unsafe pm_atomic_store_64(words, word)
   }
@@ -254,7 +254,7 @@ struct NumberCell {
   func read(into place: UnsafeMutableRawPointer) -> CellReading {
     let word = unsafe pm_atomic_load_64(words)
     guard unsafe word != 0 || pm_atomic_load_64(words + 1) == 1 else { return CellReading(.empty) }
-    unsafe place.storeBytes(of: (word ^ NumberCell.mark).littleEndian, as: UInt64.self)
+    unsafe place.storeBytes(of: word ^ NumberCell.mark, as: UInt64.self)
     return CellReading(.value, count: 8)
   }
 }
