@@ -53,9 +53,12 @@ struct StopTests {
     #expect(Self.listings(run).count == Self.listings(alone).count)
     let stops = try Self.stops(run)
     try #require(stops.count >= 64)
-    let after = run.report.calls[stops[63]...].filter { $0.role == .crashing }
-    // The wait ends, then the count.
-    #expect(after.prefix(3).contains { SystemCallNames.name($0.number) == "fstat" })
+    let directory = run.report.calls[try #require(Self.listings(run).first)].arguments[0]
+    #expect(
+      run.report.calls[stops[63]...].contains {
+        $0.role == .crashing && SystemCallNames.name($0.number) == "fstat"
+          && $0.arguments[0] == directory
+      })
   }
 
   @Test("Threads are listed again once all that can stand still do, where one does not")
