@@ -107,12 +107,18 @@ struct StopTests {
         $0.state == "S" && $0.niceValue == 0 && $0.schedulingPolicy == 0
           && $0.systemCall != nil && $0.captureMethod == .stopped
       }, "\(threads.map(\.state))")
-    let alone = try await InjectedRun(Self.crowd(0), .none)
-    let openedAlone = alone.report.calls.count {
-      $0.role == .crashing && SystemCallNames.name($0.number) == "openat"
+    func opened(_ run: InjectedRun) -> Int {
+      run.report.calls.count {
+        $0.role == .crashing && SystemCallNames.name($0.number) == "openat"
+      }
     }
-    // One for a second list of the threads, not one for each of eight.
-    #expect(names.count { $0 == "openat" } <= openedAlone + 1)
+    let alone = opened(try await InjectedRun(Self.crowd(0), .none))
+    var fewest = opened(run)
+    // One that a busy machine gives no processor for a millisecond is looked at: not in each run.
+    for _ in 0..<9 where fewest > alone {
+      fewest = min(fewest, opened(try await InjectedRun(Self.crowd(8), .none)))
+    }
+    #expect(fewest == alone)
   }
 
   @Test("A thread whose signals libc blocks is stopped once it has had its processor")
