@@ -72,6 +72,20 @@ import Testing
     #expect(!frames.prefix(first + 1).contains { $0.contains("libdispatch") }, "\(frames)")
   }
 
+  @Test func framesThatHaveNoRoomAreSaidToBeMissing() async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.database
+    let result = await #expect(
+      processExitsWith: .signal(SIGSEGV), observing: [\.standardErrorContent]
+    ) { [database = database as String] in
+      try startWithoutBacktracer(database)
+      _ = writeDeep(200)
+    }
+    let lines = try blocks(of: result)
+    #expect(lines.filter { $0.hasPrefix("frame ") }.count > 20)
+    #expect(lines.suffix(2) == ["more-frames", "end"], "\(lines.suffix(3))")
+  }
+
   @Test func manyCrashesAtATimeAreOneBlock() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database

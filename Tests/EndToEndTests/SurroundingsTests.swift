@@ -62,6 +62,20 @@ struct SurroundingsTests {
     #expect(HTMLReport.text(of: report).contains("file \(place)/gone (deleted)"))
   }
 
+  @Test("Arguments and environment are no part of the main thread's stack")
+  func environment() async throws {
+    var environment = ["SWIFT_BACKTRACE": "enable=no"]
+    for number in 0..<8 { environment["LARGE_\(number)"] = String(repeating: "x", count: 8 << 10) }
+    let crash = try await ChildProcess.run(
+      try BuiltProducts.besideTests("crash-lab"),
+      ["null-read", "--on", "pthread", "--database", database], in: directory.path,
+      environment: environment)
+    #expect(crash.end.signal == SIGSEGV)
+    let snapshot = try await onlyReport().snapshot
+    let main = try #require(snapshot.threads.first { $0.id == snapshot.process.processID })
+    #expect(main.stackBytesOmitted == 0 && main.stack.first.map { $0.count > 0 } == true)
+  }
+
   private func onlyReport() async throws -> CrashReport {
     let run = try await ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"), ["process", database], in: directory.path)

@@ -255,8 +255,11 @@ PM_INLINE long pm_tgkill(int process, int thread, int signal) {
   return PM_SYSCALL(SYS_tgkill, process, thread, signal, 0, 0, 0);
 }
 
-// Sends the process a signal, where a thread cannot be named.
-PM_INLINE long pm_kill(int process, int signal) { return PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0); }
+// Sends the process a signal, where a thread cannot be named. No ID that a refused getpid gave: kill(2) takes -1 for every process
+// that may be signalled, and other negative numbers for groups.
+PM_INLINE long pm_kill(int process, int signal) {
+  return process > 0 ? PM_SYSCALL(SYS_kill, process, signal, 0, 0, 0, 0) : -ESRCH;
+}
 
 // Queues the original siginfo again, so that a previous handler and the core file see the true cause.
 PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void *information) {

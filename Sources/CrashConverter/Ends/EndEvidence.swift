@@ -134,7 +134,10 @@ struct EndEvidence: Sendable {
   private func stopTimeout(_ course: RunCourse) -> RunEnd? {
     guard let termination = course.notes.termination else { return nil }
     let last = course.heartbeat.map { $0.time.subtractingReportingOverflow(termination.time) }
-    let livedOn = last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false
+    // A handler that forgoes the clocks has no time of the signal.
+    let livedOn =
+      termination.time != 0
+      && last.map { !$0.overflow && $0.partialValue >= Self.shortestStopTimeout } ?? false
     var end = make(.stopTimeout, livedOn ? .likely : .possible, course)
     end.signal = Int32(exactly: termination.signal)
     return end

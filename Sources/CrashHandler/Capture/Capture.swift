@@ -96,13 +96,13 @@ package enum Section: UInt8, CaseIterable, Sendable {
   /// `entry.number` as a bit.
   var bit: UInt64 { @_noLocks get { 1 &<< UInt64(entry.number) } }
 
-  /// False for a section whose bytes wait for those of the next one.
+  /// False for a section whose bytes wait for those of the next one, and for one behind the end mark.
   ///
   /// The exception stays in the buffer until the crashing thread's registers follow, so that one write
-  /// takes both to the file.
+  /// takes both to the file. The rest of a dump that was given up belongs in no file.
   var isFlushed: Bool {
     @_noLocks get {
-      if case .writeException = self { false } else { true }
+      if case .writeException = self { false } else { isOfDump }
     }
   }
 
@@ -216,5 +216,12 @@ struct CrashCalls {
   @_noLocks
   func isSame(_ file: HeldFile, linked: Bool = false) -> Bool {
     mayMake(CallBit.fileChecks) ? file.isThere(linked: linked) : file.descriptor >= 0
+  }
+
+  /// Holds a descriptor's present file; by its number alone where files are not checked.
+  @_noLocks
+  func hold(_ descriptor: Int32) -> HeldFile {
+    HeldFile(
+      descriptor, identity: FileIdentity(of: mayMake(CallBit.fileChecks) ? descriptor : -1))
   }
 }

@@ -114,7 +114,7 @@ struct RequestedDump {
 
   /// Closes a directory that the dump has opened because the handler's own was closed.
   private func closeOther(_ file: HeldFile, than own: HeldFile) {
-    guard file.descriptor >= 0, file.descriptor != own.descriptor else { return }
+    guard file.descriptor != own.descriptor, handlers.isSame(file) else { return }
     _ = pm_close(file.descriptor)
   }
 }

@@ -70,8 +70,12 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
 func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   guard capture.capturesItself else { return }
-  // To tell addresses by; read again once nothing changes them any more.
-  if capture.installed.isSanitized { unsafe pm_read_mappings(argument) }
+  // To tell addresses by; read again once nothing changes them any more. That may take long: the
+  // exception goes to the file first.
+  if capture.installed.isSanitized {
+    capture.output.flush()
+    unsafe pm_read_mappings(argument)
+  }
   let thread = CrashingThread(
     capture.session.exception, threads: capture.threads, output: capture.output)
   thread.begin()
@@ -91,6 +95,8 @@ func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
 @c(pm_read_mappings) @_noLocks
 func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
+  // Their text may have been used for lists since an earlier reading.
+  capture.session.mappings.removeAll()
   let descriptor = capture.proc.open(named: "self/maps")
   guard descriptor >= 0 else { return }
   capture.session.mappings.fill(from: descriptor)

@@ -154,6 +154,7 @@ struct Progress {
   mutating func beginAgain() {
     timesBegunAgain &+= 1
     file = .none
+    writtenStack = WrittenStack()
     let kept = Section.stopThreads.bit | Section.readMappings.bit
     begun &= kept
     abandoned &= kept

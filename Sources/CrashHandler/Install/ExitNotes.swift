@@ -55,8 +55,7 @@ enum ExitNotes {
     else { return }
     let directory = capture.session.files.directory.descriptor
     // Without files of our own to make, the crash of a later handler would have no place.
-    if capture.mayMake(CallBit.files),
-      capture.session.files.directory.identity.isOf(directory, linked: true)
+    if capture.mayMake(CallBit.files), capture.isSame(capture.session.files.directory, linked: true)
     {
       capture.session.files.isMissing = true
       _ = unsafe pm_unlink(directory, capture.session.names.locked)

@@ -94,6 +94,9 @@ struct SurvivalRecord {
   /// thread captures.
   @_noLocks
   func markIfFree(_ crash: UInt32) {
+    // A signal that is sent now must not find this thread as the one that captures.
+    let mask = SignalMask.block(.max)
+    defer { if let mask { SignalMask.set(mask) } }
     let thread = pm_gettid()
     guard
       capture.shared.capturingThread.exchange(expected: 0, desired: UInt32(bitPattern: thread)) == 0
@@ -196,7 +199,7 @@ struct Rearming {
   /// Holds two places in the descriptor table again, with the pending directory.
   private func takeSpares() {
     let directory = capture.session.files.directory.descriptor
-    let first = HeldFile(Int32(truncatingIfNeeded: pm_duplicate(directory)))
+    let first = capture.calls.hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))
     let second = Int32(truncatingIfNeeded: pm_duplicate(directory))
     capture.shared.spares = Shared.SpareDescriptors(
       first: first, second: HeldFile(second, identity: first.identity))

@@ -117,7 +117,7 @@ private struct StackLines {
     guard !isFull else { return }
     isFull = !appendFrame(address, mark, place, saved)
     frames &+= 1
-    if isFull { lines.append("more-frames") }
+    if isFull { lines.hasMoreFrames = true }
   }
 
   private mutating func appendFrame(

@@ -9,7 +9,7 @@ internal import IntermediateDump
 /// RUNS-DURING-CRASH.
 @safe
 struct SummaryLines {
-  /// Bytes kept back for the last line.
+  /// Bytes kept back for the last two lines.
   private static var endSize: Int { 64 }
   // The most bytes of one text that the program or the user chose.
   static var nameLimit: Int { @_noLocks get { 160 } }
@@ -18,6 +18,8 @@ struct SummaryLines {
   private let summary: CrashSummary
   private let processID: Int32
   var text: TextBuffer
+  /// True once a frame had no room.
+  var hasMoreFrames = false
 
   @_noLocks
   init(_ summary: CrashSummary, processID: Int32) {
@@ -149,6 +151,7 @@ struct SummaryLines {
   @_noLocks
   mutating func appendEnd() {
     text.extend(by: SummaryLines.endSize)
+    if hasMoreFrames { append("more-frames") }
     append("end")
   }
 }

@@ -3,8 +3,8 @@ internal import CSignalSafe
 /// The handler of the stop signals: publishes where this thread stands, then stands still.
 ///
 /// Waits on a futex, never polls: a thousand parked threads that poll take all processors from the
-/// one that captures. Every SIGPROF parks while a stop runs, whoever sent it, because a pending one
-/// from a timer swallows ours. While none runs, a thread is offered an alternate stack, or takes the
+/// one that captures. Every SIGPROF parks a known thread while a stop runs, whoever sent it, because a
+/// pending one from a timer swallows ours. While none runs, a thread is offered an alternate stack, or takes the
 /// dump that `postmortem capture` requests.
 ///
 /// RUNS-DURING-CRASH, on every thread but the capturing one.
@@ -38,25 +38,23 @@ private func pm_in_stop(
     return
   }
   let threadID = pm_gettid()
-  let found = capture.shared.threads.find(threadID)
+  // One that is not known yet goes on until it is: once it stands still it could not be asked any more.
+  guard let record = capture.shared.threads.find(threadID) else { return }
   // The process that sent the signal to a thread which it knows is this one.
-  let isKnown = found != nil && process.hasSent(unsafe SignalInformation(information))
-  guard isKnown || process.isCurrent else { return }
+  guard process.hasSent(unsafe SignalInformation(information)) || process.isCurrent else { return }
   guard UInt32(bitPattern: threadID) != capture.shared.capturingThread.value else { return }
-  if let record = found {
-    record.fields.threadPointer = pm_thread_pointer()
-    var place = context
-    // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
-    if let dump = capture.shared.dumpingThreads.capture(of: threadID),
-      let caller = dump.session.exception.signal.context
-    {
-      place = caller
-    }
-    record.fields.context = place
-    if !record.fields.isNamed, capture.mayMake(CallBit.scheduling) { record.describeCaller() }
-    record.setStatus(.stopped)
-    capture.shared.stops.noteStop()
+  record.fields.threadPointer = pm_thread_pointer()
+  var place = context
+  // It takes a dump itself, on a stack of the handler's: where it was called from is worth more.
+  if let dump = capture.shared.dumpingThreads.capture(of: threadID),
+    let caller = dump.session.exception.signal.context
+  {
+    place = caller
   }
+  record.fields.context = place
+  if !record.fields.isNamed, capture.mayMake(CallBit.scheduling) { record.describeCaller() }
+  record.setStatus(.stopped)
+  capture.shared.stops.noteStop()
   while true {
     let parking = capture.shared.stops.parking.value
     guard parking & ~1 == generation else { return }

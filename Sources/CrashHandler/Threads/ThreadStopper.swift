@@ -146,12 +146,15 @@ struct ThreadStopper {
       case .none = capture.shared.waiting.crash(of: record.threadID),
       capture.shared.stops.library.take(SIGSETXID, for: capture.installed.signals)
     else { return false }
+    // By exchange: one that somebody else's stop signal has just stopped cannot be asked any more.
+    let before = record.status
+    if before.isStill { return true }
     record.fields.isUnseen = true
-    record.setStatus(.signalled)
+    record.setStatus(.signalled, insteadOf: before)
     let result = pm_tgkill(capture.shared.process.id, record.threadID, SIGSETXID)
     if result == 0 { return true }
     record.fields.isUnseen = false
-    record.setStatus(result == -Int(ESRCH) ? .gone : .running)
+    record.setStatus(result == -Int(ESRCH) ? .gone : .running, insteadOf: .signalled)
     return record.status.isGone
   }
 
@@ -167,6 +170,7 @@ struct ThreadStopper {
   private func lookAndAsk(_ record: ThreadRecord) {
     // One that was asked unseen may stop at any time.
     let before = record.status
+    if before.isStill { return }
     guard status.read(record) else {
       record.setStatus(.gone, insteadOf: before)
       return

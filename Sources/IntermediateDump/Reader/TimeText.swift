@@ -28,7 +28,7 @@ public enum TimeText {
       for (value, digits, mark) in fields {
         var value = value
         for place in stride(from: end + digits - 1, through: end, by: -1) {
-          unsafe text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
+          unsafe text[place] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: value % 10)
           value /= 10
         }
         end += digits

@@ -227,6 +227,13 @@ import Testing
     #expect(places.map { number(list, $0) } == [.max, .max - 1, .max - 2])
     cells[1].clear()
     #expect(places.map { number(list, $0) } == [.max, nil, .max - 2])
+    // 0, and the one number whose word is 0.
+    for value in [0, NumberCell.mark, 1] {
+      cells[1].set(value)
+      #expect(number(list, places[1]) == value)
+      cells[1].clear()
+      #expect(number(list, places[1]) == nil)
+    }
     cells[1].set(0)
     #expect(number(list, places[1]) == 0)
     // Names and nodes are as they were; what found no room has no cell.

@@ -84,6 +84,21 @@ struct ForgoneCallTests {
     #expect(end.signal == 31)
   }
 
+  /// What the handler notes of such a signal, and of an end by the program's own will, is told to no
+  /// filter either.
+  @Test(
+    "Forgone, they are not made for an end without a crash", arguments: ["terminated", "exit"],
+    Group.all)
+  func ended(_ kind: String, _ group: Group) async throws {
+    let directory = try TemporaryDirectory()
+    let condition = group.name + "-killed"
+    let alone = try await die(kind, under: condition, more: ["--no-handler"], in: directory)
+    let handled = try await die(
+      kind, under: condition,
+      more: ["--database", directory.path + "/database", "--forgo", group.name], in: directory)
+    #expect(handled == alone)
+  }
+
   #if arch(x86_64)
     @Test("What is forgone is not called", arguments: Group.all)
     func notCalled(_ group: Group) async throws {

@@ -85,7 +85,10 @@ struct DumpFile {
   @_noLocks
   func releaseBlocks() {
     let size = capture.session.writer.size
-    guard capture.mayMake(CallBit.files), size < UInt64(DumpFile.preallocated) else { return }
+    // Looked at again: the rename before may have taken long, and the program's file is not to be cut.
+    guard capture.mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
+      capture.isSame(capture.session.files.dump)
+    else { return }
     _ = pm_release_blocks(capture.session.files.dump.descriptor, size)
   }
 
@@ -125,13 +128,14 @@ struct DumpFile {
     var offset: Int64 = 0
     while true {
       let count = unsafe pm_pread(old, place, capture.session.scratch.size, offset)
+      if count == -Int(EINTR) { continue }
       guard count > 0 else { return count == 0 }
       var written = 0
       while written < count {
         let result = unsafe pm_write(
           capture.session.files.dump.descriptor, place + written, count &- written)
-        guard result > 0 else { return false }
-        written &+= result
+        guard result > 0 || result == -Int(EINTR) else { return false }
+        if result > 0 { written &+= result }
       }
       offset &+= Int64(truncatingIfNeeded: count)
     }
@@ -162,8 +166,7 @@ struct DumpFile {
   private func makeRunRecord() {
     var record = createRunRecord()
     if record.isWhole && capture.session.runRecord.isFollowed {
-      capture.session.runRecord.file.descriptor = record.descriptor
-      capture.session.runRecord.file.identity = FileIdentity(of: record.descriptor)
+      capture.session.runRecord.file = capture.calls.hold(record.descriptor)
       return
     }
     if record.descriptor >= 0 { _ = pm_close(record.descriptor) }
@@ -195,11 +198,11 @@ struct DumpFile {
     }
     let name = unsafe capture.session.names.fifo
     _ = unsafe pm_mkfifo(capture.session.files.directory.descriptor, name)
-    unsafe capture.session.files.fifo.descriptor = Int32(
-      truncatingIfNeeded: pm_openat(
-        capture.session.files.directory.descriptor, name,
-        O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW))
-    capture.session.files.fifo.identity = FileIdentity(of: capture.session.files.fifo.descriptor)
+    capture.session.files.fifo = unsafe capture.calls.hold(
+      Int32(
+        truncatingIfNeeded: pm_openat(
+          capture.session.files.directory.descriptor, name,
+          O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)))
     give(capture.session.files.fifo.descriptor)
   }
 
@@ -217,10 +220,8 @@ struct DumpFile {
       _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.database)
       _ = unsafe pm_mkdir(AT_FDCWD, capture.installed.paths.directory)
     }
-    unsafe capture.session.files.directory.descriptor = openDirectory(
-      capture.installed.paths.directory)
-    capture.session.files.directory.identity = FileIdentity(
-      of: capture.session.files.directory.descriptor)
+    capture.session.files.directory = unsafe capture.calls.hold(
+      openDirectory(capture.installed.paths.directory))
   }
 
   @_noLocks
@@ -287,8 +288,7 @@ struct DumpFile {
   }
 
   private func use(_ descriptor: Int32) {
-    capture.session.files.dump.descriptor = descriptor
-    capture.session.files.dump.identity = FileIdentity(of: descriptor)
+    capture.session.files.dump = capture.calls.hold(descriptor)
     capture.session.writer.redirect(to: descriptor)
   }
 }

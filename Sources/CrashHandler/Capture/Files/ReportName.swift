@@ -22,10 +22,11 @@ struct ReportName {
     let bytes = unsafe capture.session.names.reportID
     if unsafe !capture.mayMake(CallBit.random) || pm_getrandom(bytes, 16) != 16 {
       // Before the kernel has entropy, or under a seccomp profile: unique by time and thread.
-      unsafe bytes.storeBytes(of: pm_wall_clock(), as: UInt64.self)
+      unsafe bytes.storeBytes(
+        of: capture.mayMake(CallBit.clocks) ? pm_wall_clock() : 0, as: UInt64.self)
       unsafe bytes.storeBytes(
         of: UInt64(truncatingIfNeeded: pm_gettid()) &<< 32
-          | pm_monotonic_clock() & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
+          | capture.clock & 0xFFFF_FFFF, toByteOffset: 8, as: UInt64.self)
     }
     let number = capture.session.request.number
     if number != 0 {

@@ -59,7 +59,8 @@ struct RunNoteFile {
   func noteTermination(_ signal: Int32, reaction: UInt32) {
     guard isOurs && !capture.session.runRecord.hasTermination else { return }
     capture.session.runRecord.hasTermination = true
-    var note = (UInt32(bitPattern: signal), reaction, pm_wall_clock())
+    let time = capture.mayMake(CallBit.clocks) ? pm_wall_clock() : 0
+    var note = (UInt32(bitPattern: signal), reaction, time)
     _ = unsafe write(&note, 16, at: RunNotes.offset &+ RunNotes.terminationOffset)
   }
 
@@ -69,7 +70,7 @@ struct RunNoteFile {
   func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Bool {
     let writing = OwnWriting(capture, blocking: OwnWriting.fileSizeSignal)
     var result = -1
-    if capture.session.runRecord.file.isThere(linked: false) {
+    if capture.isSame(capture.session.runRecord.file) {
       result = unsafe pm_pwrite(capture.session.runRecord.file.descriptor, bytes, count, offset)
     } else {
       let directory = openDirectory()
@@ -88,11 +89,13 @@ struct RunNoteFile {
 
   /// The pending directory's descriptor, opened again where the program has closed ours.
   private func openDirectory() -> Int32 {
-    let directory = capture.session.files.directory.descriptor
-    if capture.session.files.directory.identity.isOf(directory, linked: true) { return directory }
-    let opened = unsafe DumpFile(capture).openDirectory(capture.installed.paths.directory)
-    if capture.session.files.directory.identity.isOf(opened, linked: true) { return opened }
-    if opened >= 0 { _ = pm_close(opened) }
+    let directory = capture.session.files.directory
+    if capture.isSame(directory, linked: true) { return directory.descriptor }
+    let opened = unsafe HeldFile(
+      DumpFile(capture).openDirectory(capture.installed.paths.directory),
+      identity: directory.identity)
+    if capture.isSame(opened, linked: true) { return opened.descriptor }
+    if opened.descriptor >= 0 { _ = pm_close(opened.descriptor) }
     return -1
   }
 

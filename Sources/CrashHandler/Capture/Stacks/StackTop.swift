@@ -41,7 +41,7 @@ struct StackTop {
     output.startArray(.stack)
     let start = firstReadable(from: StackWriter.start(stackPointer))
     if start != 0 { written.first = writeInTwo(start) }
-    // No frame is larger than 2 GiB; a pointer that is no frame pointer points anywhere.
+    // No frame is larger than 4 GiB; a pointer that is no frame pointer points anywhere.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
     {

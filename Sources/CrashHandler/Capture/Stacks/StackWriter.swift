@@ -38,10 +38,10 @@ struct StackWriter {
     guard let (start, mapping) = place(from: wanted) else { return }
     output.unsigned(.stackRegionStart, mapping.start)
     output.unsigned(.stackRegionEnd, mapping.end)
-    let size = Int(truncatingIfNeeded: mapping.end &- start)
+    let size = size(from: start, in: mapping)
     let (top, bottom) = StackWriter.parts(of: size, limit: limit)
     let topEnd = start &+ UInt64(truncatingIfNeeded: top)
-    let bottomStart = mapping.end &- UInt64(truncatingIfNeeded: bottom)
+    let bottomStart = start &+ UInt64(truncatingIfNeeded: size &- bottom)
     output.startArray(.stack)
     writePart(start, count: top, except: written, stage)
     if bottom > 0 { writePart(bottomStart, count: bottom, except: written, stage) }
@@ -84,11 +84,18 @@ struct StackWriter {
   @_noLocks
   func add(from stackPointer: UInt64, limit: Int, to stage: MemoryStage) -> Bool {
     guard let (start, mapping) = place(from: StackWriter.start(stackPointer)) else { return true }
-    let size = Int(truncatingIfNeeded: mapping.end &- start)
+    let size = size(from: start, in: mapping)
+    guard size > 0 else { return true }
     let (top, bottom) = StackWriter.parts(of: size, limit: limit)
     guard stage.add(start, count: top) else { return false }
     return bottom == 0
-      || stage.add(mapping.end &- UInt64(truncatingIfNeeded: bottom), count: bottom)
+      || stage.add(start &+ UInt64(truncatingIfNeeded: size &- bottom), count: bottom)
+  }
+
+  /// Bytes up to the stack's end: in front of arguments and environment, which end the main thread's
+  /// mapping and are no part of its stack.
+  private func size(from start: UInt64, in mapping: Mapping) -> Int {
+    regions.memory.allowed(start, count: Int(truncatingIfNeeded: mapping.end &- start))
   }
 
   /// The lowest address of a stack that is captured.

@@ -96,7 +96,8 @@ struct AnnotationList {
           unsafe count < AnnotationList.maximumCount
           ? make(name: name, nameCount: nameCount, type: type, capacity: capacity) : 0
       }
-      guard made != 0, let node = node(made) else {
+      // Another thread may have added the last one since this one counted.
+      guard made != 0, count < AnnotationList.maximumCount, let node = node(made) else {
         omitted.add(1)
         return 0
       }
@@ -215,14 +216,17 @@ struct AnnotationNode {
 
 /// A number that any thread may replace at any time.
 ///
-/// Two words: 1 where there is a number, and the number, which one store replaces whole. Nothing is
-/// read to set it: of many threads that set the same number at once each would wait for the line that
-/// another one has just written, while stores are queued.
+/// One word, the number combined with `mark`, so that 0 is none; one store replaces it whole. The second
+/// word tells the one number whose word is 0. Nothing is read to set it: of many threads that set the
+/// same number at once each would wait for the line that another one has just written, while stores are
+/// queued.
 ///
 /// RUNS-DURING-CRASH; set by the program. Decision 0023.
 @safe
 struct NumberCell {
   static var byteCount: Int { @_noLocks get { 16 } }
+  /// A number that hardly anybody sets.
+  static var mark: UInt64 { @_noLocks get { 0x9E37_79B9_7F4A_7C15 } }
 
   private let words: UnsafeMutablePointer<UInt64>
 
@@ -234,20 +238,23 @@ struct NumberCell {
 
   @_noLocks
   func set(_ number: UInt64) {
-    unsafe pm_atomic_store_64(words + 1, number.littleEndian)
-    unsafe pm_atomic_store_64(words, 1)
+    let word = number.littleEndian ^ NumberCell.mark
+    if word == 0 { unsafe pm_atomic_store_64(words + 1, 1) }
+    unsafe pm_atomic_store_64(words, word)
   }
 
   @_noLocks
   func clear() {
+    unsafe pm_atomic_store_64(words + 1, 0)
     unsafe pm_atomic_store_64(words, 0)
   }
 
   /// Copies the number, 8 bytes, little-endian.
   @_noLocks
   func read(into place: UnsafeMutableRawPointer) -> CellReading {
-    guard unsafe pm_atomic_load_64(words) == 1 else { return CellReading(.empty) }
-    unsafe place.storeBytes(of: pm_atomic_load_64(words + 1), as: UInt64.self)
+    let word = unsafe pm_atomic_load_64(words)
+    guard unsafe word != 0 || pm_atomic_load_64(words + 1) == 1 else { return CellReading(.empty) }
+    unsafe place.storeBytes(of: word ^ NumberCell.mark, as: UInt64.self)
     return CellReading(.value, count: 8)
   }
 }
