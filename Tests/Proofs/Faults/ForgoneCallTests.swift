@@ -84,8 +84,7 @@ struct ForgoneCallTests {
     #expect(end.signal == 31)
   }
 
-  /// What the handler notes of such a signal, and of an end by the program's own will, is told to no
-  /// filter either.
+  /// Notes of such a signal, and of an end by the program's own will, are calls of the handler too.
   @Test(
     "Forgone, they are not made for an end without a crash", arguments: ["terminated", "exit"],
     Group.all)
