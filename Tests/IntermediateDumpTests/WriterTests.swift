@@ -161,4 +161,22 @@ import Testing
     #expect(omitted == UInt64((100 - kept) * 1000))
     #expect(bytes.count < 52_000)
   }
+
+  @Test func registersAreWrittenPastTheLimitToo() throws {
+    let path = "/tmp/pm-writer-\(ReportID())"
+    defer { unsafe unlink(path) }
+    let omitted = try withWriter(
+      to: path, flags: O_WRONLY | O_CREAT | O_EXCL, byteLimit: 40
+    ) { writer in
+      writer.header()
+      writer.bytes(.generalRegisters, [UInt8](repeating: 1, count: 272))
+      writer.bytes(.floatingPointState, [UInt8](repeating: 2, count: 512))
+      _ = writer.endDocument()
+      return writer.bytesOmitted
+    }
+    let bytes = try Array(Data(contentsOf: URL(fileURLWithPath: path)))
+    let document = try IntermediateDumpDocument(parsing: bytes)
+    #expect(document.isComplete && document.root.entries.count == 1)
+    #expect(omitted == 512)
+  }
 }

@@ -55,6 +55,7 @@ struct Telling: Subcommand {
     leaveBreadcrumb("before the handler")
 
     var options = HandlerOptions()
+    options.limits.extraMemory = 12_000
     options.attachments = ["\(directory)/app.log", "\(directory)/missing.log"]
     do {
       try startHandler(
@@ -64,13 +65,13 @@ struct Telling: Subcommand {
   }
 
   private func addMemory() {
-    // 12,000 bytes that say what they are, and 4 KiB that are not there at the end.
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 12_000, alignment: 8)
-    for index in 0..<12_000 { unsafe memory[index] = UInt8(truncatingIfNeeded: index % 251) }
-    unsafe ExtraMemory.add(UnsafeRawBufferPointer(memory))
+    // 4 KiB that are not there at the end, and 12,000 bytes that say what they are: all of the limit.
     let unmapped = unsafe mmap(nil, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
     unsafe ExtraMemory.add(UnsafeRawBufferPointer(start: unmapped, count: 4096))
     unsafe munmap(unmapped, 4096)
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 12_000, alignment: 8)
+    for index in 0..<12_000 { unsafe memory[index] = UInt8(truncatingIfNeeded: index % 251) }
+    unsafe ExtraMemory.add(UnsafeRawBufferPointer(memory))
   }
 
   private func tell() {

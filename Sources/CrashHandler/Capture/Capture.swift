@@ -174,7 +174,8 @@ struct Capture {
       processID: shared.process.id, environmentStart: installed.environment.start,
       environmentEnd: installed.environment.end,
       landingPad: session.hasFaultStack ? session.landingPads.copy : nil,
-      usesSystemCall: mayMake(CallBit.memoryReads), pages: pages)
+      usesSystemCall: mayMake(CallBit.memoryReads), pages: pages,
+      loadable: session.loadsMemory ? session.mappings : nil)
   }
 
   /// The reader of /proc for this dump.

@@ -128,6 +128,7 @@ extension Capture {
     session.time.phase = .sections
     session.time.isTicking = false
     session.hasFaultStack = false
+    session.loadsMemory = false
     session.pages.removeAll()
     session.outcome = DumpOutcome()
     shared.timesReturned = 0
@@ -185,7 +186,26 @@ private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
 /// RUNS-DURING-CRASH.
 @c(pm_stop_threads) @_noLocks
 func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
-  ThreadStopper(unsafe Capture(argument)).stopAll()
+  let capture = unsafe Capture(argument)
+  ThreadStopper(capture).stopAll()
+  capture.session.loadsMemory = wouldCatchLoads(capture)
+}
+
+/// True if a fault of a load would come to our handler, and loads are worth the asking.
+///
+/// Of a crash alone, whose threads stand still: another one could replace the actions, or unmap what is
+/// read.
+private func wouldCatchLoads(_ capture: Capture) -> Bool {
+  // Of fewer threads the kernel reads all ranges in less time than the questions take.
+  guard capture.session.request.isCrash, capture.session.hasFaultStack,
+    capture.session.threads.count >= 8
+  else { return false }
+  let mask = SignalMask.current
+  let handler = capture.installed.signals.crashAction.handler
+  guard !SignalMask.has(mask, SIGSEGV), !SignalMask.has(mask, SIGBUS),
+    let segmentation = SignalAction.current(SIGSEGV), let bus = SignalAction.current(SIGBUS)
+  else { return false }
+  return segmentation.handler == handler && bus.handler == handler
 }
 
 /// Closes the descriptors held for /proc, if they still are ours.

@@ -11,6 +11,16 @@ struct Installed: ~Copyable {
   let isSanitized: Bool
   /// The bound on our own time, in milliseconds.
   let timeLimit: Int
+  /// The time for which a thread waits for another one's capture, in milliseconds.
+  ///
+  /// More than three times what a capture may take: a thread that went on before its end would end the
+  /// process in the midst of it.
+  var patience: Int {
+    @_noLocks get {
+      let (limits, overflow) = timeLimit.multipliedReportingOverflow(by: 3)
+      return overflow ? .max : limits > 10_000 ? limits : 10_000
+    }
+  }
   /// `SystemCalls` that are not made, as bits.
   let forgone: UInt32
   let paths: Paths

@@ -24,6 +24,8 @@ struct Session: ~Copyable {
   var counts = Counts()
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
+  /// True once memory may be read by loads whose faults are caught, see `pm_stop_threads`.
+  var loadsMemory = false
 
   /// The top of the stack that the dump is taken on.
   let stackTop: UnsafeMutableRawPointer

@@ -44,6 +44,9 @@ private func pm_in_crash(
     interrupted.abandon(threadID)
   }
   if capture.shared.capturingThread.value == UInt32(bitPattern: threadID) {
+    // No fault of the section that runs: the dump goes on. What `passOn` sends again, in its sender's
+    // name, comes after this.
+    if capture.shared.ending.value == 0, crash.isForeign(to: capture.shared.process.id) { return }
     unblock(capture.installed.signals.capture)
     end.land(crash, isKernels: isKernels)
     return
@@ -88,7 +91,8 @@ private func pm_in_crash(
     end.end(crash, isKernels: isKernels)
     return
   }
-  let count = capture.shared.survived.count
+  // 0 for a crash without a dump: what becomes of the process is said in none then.
+  let count = capture.session.exception.outcomeOffset > 0 ? capture.shared.survived.count : 0
   // The fault comes again although the default action was put back: rt_sigaction is kept from us.
   if case .delegated = fate {
     capture.shared.timesReturned =

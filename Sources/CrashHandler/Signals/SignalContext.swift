@@ -162,6 +162,13 @@ struct DeliveredSignal {
     }
   }
 
+  /// True for one that another process or the kernel sent to a process.
+  @_noLocks
+  func isForeign(to process: Int32) -> Bool {
+    guard wasSent, let information else { return false }
+    return information.sender != process
+  }
+
   /// True for one that an instruction raised.
   var isFault: Bool {
     @_noLocks get {

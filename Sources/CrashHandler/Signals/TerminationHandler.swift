@@ -48,9 +48,6 @@ private func pm_in_termination(
 /// RUNS-DURING-CRASH: `_exit` calls it, also in a child of vfork.
 @safe
 struct EndingThread {
-  /// Rounds of 100 ms: a capture that takes longer has its own bound behind it.
-  private static var patience: Int { 100 }
-
   private let capture: Capture
 
   @_noLocks
@@ -64,18 +61,14 @@ struct EndingThread {
     guard capture.shared.capturingThread.value != 0, OwnProcess(capture).isCurrent
     else { return }
     let thread = UInt32(bitPattern: pm_gettid())
-    let start = capture.mayMake(CallBit.clocks) ? pm_monotonic_clock() : 0
-    var rounds = 0
+    var bound = WaitingBound(capture)
+    bound.begin()
     while true {
       let turn = capture.shared.turn.value
       let owner = capture.shared.capturingThread.value
-      // A wait may end early, or not begin at all under a filter.
-      let isLate =
-        rounds >= EndingThread.patience
-        && (start == 0 || pm_monotonic_clock() &- start > 10_000_000_000)
-      if owner == 0 || owner == thread || isLate { return }
-      capture.shared.turn.wait(while: turn, milliseconds: 100)
-      rounds &+= 1
+      if owner == 0 || owner == thread || bound.isLate { return }
+      capture.shared.turn.wait(while: turn, milliseconds: WaitingBound.milliseconds)
+      bound.add()
     }
   }
 }

@@ -145,21 +145,15 @@ struct WaitingCrashes {
 
 /// The time for which a thread that crashed waits while another one captures.
 ///
-/// Ten seconds, more than three times what a capture may take. Without a bound while Swift's
-/// backtracer runs, as that runs without us. Once the process ends there is no leaving: a thread
-/// that went on would end it by another signal. If it lives on for ten seconds all the same, because
-/// there is no timer or its signal does not come, it is ended by the signal of the dump.
+/// `Installed.patience`. Without a bound while Swift's backtracer runs, as that runs without us. Once the process ends there is no leaving: a thread
+/// that went on would end it by another signal. If it lives on for so long all the same, because there is
+/// no timer or its signal does not come, it is ended by the signal of the dump.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingBound {
   /// Milliseconds of one wait, which may end early, or not begin at all under a filter.
   static var milliseconds: Int { @_noLocks get { 100 } }
-  /// So many waits make the bound, and so many nanoseconds: the clock goes on while the process is
-  /// stopped, and waits that do not begin take no time.
-  private static var waits: Int { 100 }
-  private static var time: UInt64 { 10_000_000_000 }
-
   private let capture: Capture
   private(set) var isBegun = false
   private var ending: UInt32 = 0
@@ -192,8 +186,14 @@ struct WaitingBound {
     if ending == CrashEnd.ends, isLate { LateEnd(capture).end() }
   }
 
-  private var isLate: Bool {
-    guard count >= WaitingBound.waits else { return false }
-    return start == 0 || pm_monotonic_clock() &- start > WaitingBound.time
+  /// By the number of waits and by the clock: the clock goes on while the process is stopped, and waits
+  /// that do not begin take no time.
+  var isLate: Bool {
+    @_noLocks get {
+      let patience = capture.installed.patience
+      guard count >= patience / WaitingBound.milliseconds else { return false }
+      return start == 0
+        || pm_monotonic_clock() &- start > UInt64(truncatingIfNeeded: patience) &* 1_000_000
+    }
   }
 }

@@ -9,6 +9,9 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Crashpad `util/ios/ios_intermediate_dump_writer.h`.
 @safe
 public struct IntermediateDumpWriter: ~Copyable {
+  /// Bytes of a property that is written past the limit too: the general registers of arm64 have 272.
+  private static var smallSize: Int { 272 }
+
   private let buffer: UnsafeMutableRawPointer
   private let capacity: Int
   private var descriptor: Int32
@@ -42,7 +45,7 @@ public struct IntermediateDumpWriter: ~Copyable {
   ///   - buffer: memory that outlives the writer; its contents are lost.
   ///   - capacity: bytes in `buffer`; at least 4,096, and more than the longest single property.
   ///   - descriptor: a file open for writing, or -1 for a dump that stays in the buffer.
-  ///   - byteLimit: the size in bytes past which properties of more than 64 bytes are left out.
+  ///   - byteLimit: the size in bytes past which properties longer than registers are left out.
   @_noLocks
   public init(
     buffer: UnsafeMutableRawPointer, capacity: Int, descriptor: Int32, byteLimit: UInt64
@@ -298,7 +301,9 @@ public struct IntermediateDumpWriter: ~Copyable {
       if descriptor < 0 { failure = ENOBUFS }
       return false
     }
-    if count > 64, size &+ UInt64(truncatingIfNeeded: total) > byteLimit {
+    if count > IntermediateDumpWriter.smallSize,
+      size &+ UInt64(truncatingIfNeeded: total) > byteLimit
+    {
       bytesOmitted &+= UInt64(truncatingIfNeeded: count)
       return false
     }

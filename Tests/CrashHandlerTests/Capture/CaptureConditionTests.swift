@@ -173,4 +173,14 @@ import Testing
       try copyGuarded()
     }
   }
+
+  @Test("Ranges of own memory are read by loads, files and what faults by the kernel")
+  func loadedRanges() async throws {
+    let directory = try TemporaryDirectory()
+    let database = directory.database
+    await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in
+      try startHandler(database: database)
+      try loadRanges()
+    }
+  }
 }

@@ -193,3 +193,40 @@ func copyGuarded() throws {
   let isWhole = unsafe memcmp(place, pages + 8192, 4096) == 0
   #expect(isWhole)
 }
+
+/// Copies ranges as from stacks of threads that stand still: by loads, which need no process to ask.
+func loadRanges() throws {
+  let capture = try #require(Capture.ofHandler)
+  capture.shared.capturingThread.store(UInt32(bitPattern: pm_gettid()))
+  capture.session.hasFaultStack = true
+  let pages = unsafe mmap(
+    nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
+  unsafe memset(pages, 0x5A, 3 * 4096)
+  unsafe pm_read_mappings(capture.argument)
+  let own = UInt64(UInt(bitPattern: pages))
+  let file = unsafe UInt64(UInt(bitPattern: dlsym(nil, "strlen")))
+  let place = UnsafeMutableRawPointer.allocate(byteCount: 8192, alignment: 16)
+  defer { unsafe place.deallocate() }
+
+  func copy(_ process: Int32, _ ranges: [UInt64]) -> Int {
+    unsafe memset(place, 0, 8192)
+    let memory = unsafe SafeMemory(
+      processID: process, environmentStart: 0, environmentEnd: 0,
+      landingPad: capture.session.landingPads.copy, loadable: capture.session.mappings)
+    let count = stride(from: 1, to: ranges.count, by: 2).reduce(0) { $0 + Int(ranges[$1]) }
+    return unsafe memory.copyRanges(ranges, number: ranges.count / 2, to: place, count: count)
+  }
+
+  // No process has the number 2^31 - 1: a system call would fail.
+  #expect(copy(.max, [own + 100, 64, own + 4000, 200]) == 264)
+  let isWhole = (0..<264).allSatisfy {
+    unsafe place.load(fromByteOffset: $0, as: UInt8.self) == 0x5A
+  }
+  #expect(isWhole)
+  #expect(copy(.max, [own, 64, file, 16]) == 0)
+  #expect(copy(getpid(), [own, 64, file, 16]) == 80)
+  // Another thread, that goes on, has taken it away since the mappings were read.
+  unsafe mprotect(pages + 4096, 4096, PROT_NONE)
+  #expect(copy(.max, [own, 64, own + 4096, 8]) == 0)
+  #expect(copy(getpid(), [own, 64, own + 4096, 8]) == 64)
+}

@@ -92,6 +92,32 @@ struct SectionFaultTests {
     #expect(run.writtenDumps == 0 && run.keptWhatWasWritten)
   }
 
+  @Test("A fault's signal that another process sends is no fault of the handler's")
+  func sentFault() async throws {
+    // The shell's parent is the injector, whose other child is the process that crashes.
+    let send = """
+      for process in $(cat /proc/$PPID/task/*/children); do
+        test $process = $$ || kill -SEGV $process
+      done
+      """
+    // The same before a call of each section, so that none has to be looked for.
+    let sweep = try await Sweep(Scene(kind: "abort", sleepers: 0))
+    let indices = Set(1...8).union(sweep.calls(oneIn: 5).map(\.index)).sorted()
+    let problems = try await sweep.run(
+      indices.map { Disturbance.command(.crashing, $0, send) }
+    ) { run, disturbance in
+      guard case .command(_, let index, _) = disturbance else { return "no command" }
+      if run.report.commands != 1 {
+        return index > run.report.count(.crashing) ? nil : "it was not sent"
+      }
+      // Behind the dump it may end the process, as it would without a handler.
+      guard run.hasCompleteReport else { return "no report" }
+      let abandoned = run.reports.snapshots.first?.capture.sectionsAbandoned ?? 0
+      return abandoned == 0 ? nil : "abandoned \(abandoned)"
+    }
+    #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
+  }
+
   private func check(_ run: InjectedRun, _ section: Part, hits: Int) throws {
     #expect(run.report.hits.count == hits)
     #expect(!run.report.isHung)

@@ -39,8 +39,9 @@ import Testing
     let launch = try #require(report.snapshot.process.launchTime)
     let crash = try #require(report.snapshot.process.crashTime)
     #expect(times.count == 128 && times.allSatisfy { $0 >= launch && $0 <= crash })
-    #expect(client.extraMemory.map(\.size) == [12_000, 4096])
-    #expect(report.isCaptured(client.extraMemory[0]))
+    #expect(client.extraMemory.map(\.size) == [4096, 12_000])
+    #expect(!report.isCaptured(client.extraMemory[0]))
+    #expect(report.isCaptured(client.extraMemory[1]))
     let text = TextReport.text(of: report)
     for expected in [
       "  route = GET /orders/\u{1F600}\n", "Breadcrumbs (last 128 of 202):\n", ": step 200\n",
@@ -134,7 +135,7 @@ import Testing
     let teller = try await Teller()
     try await teller.run("crash")
     try await teller.process()
-    let range = try #require(try teller.snapshot(try teller.onlyStored()).client.extraMemory.first)
+    let range = try #require(try teller.snapshot(try teller.onlyStored()).client.extraMemory.last)
     let script = """
       import sys, logging
       logging.disable(logging.CRITICAL)

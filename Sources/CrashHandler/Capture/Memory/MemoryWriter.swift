@@ -23,31 +23,34 @@ struct MemoryWriter {
 
   // MARK: - Regions
 
-  /// Writes a range of any length.
-  @_noLocks
-  func write(_ address: UInt64, count: Int) {
+  /// Writes a range of any length; returns the bytes that could be read.
+  @_noLocks @discardableResult
+  func write(_ address: UInt64, count: Int) -> Int {
     var done = 0
+    var written = 0
     while done < count {
       let rest = count &- done
       let piece = rest < MemoryWriter.regionSize ? rest : MemoryWriter.regionSize
-      writeRegion(address &+ UInt64(truncatingIfNeeded: done), count: piece)
+      written &+= writeRegion(address &+ UInt64(truncatingIfNeeded: done), count: piece)
       done &+= piece
     }
+    return written
   }
 
   /// Writes one region: its address, the bytes asked for, and as many of them as can be read.
   ///
   /// A window that begins below a mapping is tried once more from the next page on.
-  @_noLocks
-  func writeRegion(_ address: UInt64, count: Int) {
+  ///
+  /// - Returns: the bytes that could be read.
+  @_noLocks @discardableResult
+  func writeRegion(_ address: UInt64, count: Int) -> Int {
     let allowed = memory.allowed(address, count: count)
-    guard allowed > 0 else { return }
-    if writeReadable(address, count: allowed) > 0 { return }
+    guard allowed > 0 else { return 0 }
+    let written = writeReadable(address, count: allowed)
     let toNextPage = 4096 &- Int(truncatingIfNeeded: address & 4095)
-    if toNextPage < allowed {
-      _ = writeReadable(
-        address &+ UInt64(truncatingIfNeeded: toNextPage), count: allowed &- toNextPage)
-    }
+    guard written == 0, toNextPage < allowed else { return written }
+    return writeReadable(
+      address &+ UInt64(truncatingIfNeeded: toNextPage), count: allowed &- toNextPage)
   }
 
   /// Writes one region; returns the bytes that could be read: 0 leaves a region without data.

@@ -23,14 +23,17 @@ struct SafeMemory {
   private let landingPad: UnsafeMutablePointer<pm_landing_pad>?
   /// The pages that were read lately; nil to read anew each time.
   private let pages: PageCache?
+  /// Where ranges of memory without a file are read by loads; nil to leave them to the kernel.
+  private let loadable: MappingTable?
 
   @_noLocks
   init(
     processID: Int32, environmentStart: UInt64, environmentEnd: UInt64,
     landingPad: UnsafeMutablePointer<pm_landing_pad>?, usesSystemCall: Bool = true,
-    pages: PageCache? = nil
+    pages: PageCache? = nil, loadable: MappingTable? = nil
   ) {
     self.pages = pages
+    self.loadable = loadable
     self.processID = processID
     self.usesSystemCall = usesSystemCall
     unsafe self.landingPad = landingPad
@@ -138,8 +141,8 @@ struct SafeMemory {
     return done
   }
 
-  /// Copies ranges to one place by one system call; returns the bytes before the first that cannot be
-  /// read, 0 where the call is not to be had.
+  /// Copies ranges to one place, by loads or by one system call; returns the bytes before the first that
+  /// cannot be read, 0 where the call is not to be had.
   ///
   /// - Parameters:
   ///   - ranges: pairs of an address and a size, which may be read as `allowed` says.
@@ -149,9 +152,30 @@ struct SafeMemory {
   func copyRanges(
     _ ranges: UnsafeRawPointer, number: Int, to place: UnsafeMutableRawPointer, count: Int
   ) -> Int {
+    if unsafe loadRanges(Bytes(ranges, count: number &* 16), to: place) { return count }
     guard usesSystemCall else { return 0 }
     let result = unsafe pm_copy_ranges(processID, place, count, ranges, number)
     return result > 0 ? result : 0
+  }
+
+  /// Copies ranges by loads; false unless all of them are such memory, and could be read.
+  ///
+  /// The kernel would look each page up and pin it, which takes it longer than to copy one.
+  private func loadRanges(_ ranges: Bytes, to place: UnsafeMutableRawPointer) -> Bool {
+    guard let loadable else { return false }
+    var done = 0
+    var offset = 0
+    while offset < ranges.count {
+      let address = ranges.word(offset)
+      let count = Int(truncatingIfNeeded: ranges.word(offset &+ 8))
+      guard loadable.isOwnMemory(address, count: count),
+        let source = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address)),
+        unsafe copyGuarded(source, to: place + done, count: count) == count
+      else { return false }
+      done &+= count
+      offset &+= 16
+    }
+    return true
   }
 
   @_noLocks

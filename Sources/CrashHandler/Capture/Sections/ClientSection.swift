@@ -115,10 +115,10 @@ struct ClientSection {
       guard reading.kind == .value && reading.count == ClientMemory.rangeCapacity else { continue }
       let address = scratch.word(0)
       let size = scratch.word(8)
-      let taken = size < left ? size : left
-      regions.write(address, count: Int(truncatingIfNeeded: taken))
-      left &-= taken
-      omitted &+= size &- taken
+      let wanted = size < left ? size : left
+      let taken = regions.write(address, count: Int(truncatingIfNeeded: wanted))
+      left &-= UInt64(truncatingIfNeeded: taken)
+      omitted &+= size &- wanted
     }
     output.end()
     let rangesOmitted = UInt64(table.omittedCount)

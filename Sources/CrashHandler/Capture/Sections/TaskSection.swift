@@ -18,9 +18,10 @@ struct TaskSection {
   private static var slabLimit: Int { 64 }
   private static var otherSlabLimit: Int { 8 }
   private static var slabSizeLimit: UInt64 { 16384 }
-  /// Slabs of the first task that are walked, and of each other.
+  /// Slabs that are walked of the first task, of all others together, and of each of them at least.
   private static var walkLimit: Int { 4096 }
-  private static var otherWalkLimit: Int { 64 }
+  private static var otherWalkLimit: Int { 4096 }
+  private static var leastWalkLimit: Int { 64 }
   /// Bytes of a task itself: its fields, its result and its first function frames.
   private static var taskSize: Int { 512 }
 
@@ -87,14 +88,15 @@ struct TaskSection {
     let count = self.count
     output.startArray(.memory)
     var index = 0
+    var walks = TaskSection.otherWalkLimit
     while index < count {
       let task = scratch.word(TaskSection.addressesOffset &+ index &* 8)
       regions.writeRegion(task, count: TaskSection.taskSize)
       if index == 0 {
-        writeSlabs(of: task, limit: TaskSection.slabLimit, walkLimit: TaskSection.walkLimit)
+        _ = writeSlabs(of: task, limit: TaskSection.slabLimit, walkLimit: TaskSection.walkLimit)
       } else {
-        writeSlabs(
-          of: task, limit: TaskSection.otherSlabLimit, walkLimit: TaskSection.otherWalkLimit)
+        if walks < TaskSection.leastWalkLimit { walks = TaskSection.leastWalkLimit }
+        walks &-= writeSlabs(of: task, limit: TaskSection.otherSlabLimit, walkLimit: walks)
       }
       index &+= 1
     }
@@ -107,8 +109,10 @@ struct TaskSection {
   /// Source: swift stdlib/public/runtime/StackAllocator.h: in a task at 0x70 the last allocation,
   /// then the first slab; in a slab its metadata, the next one, its capacity, and how much of it is
   /// used.
-  private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) {
-    guard let first = memory.word(task &+ 0x78) else { return }
+  ///
+  /// - Returns: slabs that were walked.
+  private func writeSlabs(of task: UInt64, limit: Int, walkLimit: Int) -> Int {
+    guard let first = memory.word(task &+ 0x78) else { return 0 }
     var slab = first
     var total = 0
     while total < walkLimit, let next = next(slab) {
@@ -126,6 +130,7 @@ struct TaskSection {
       index &+= 1
       slab = next
     }
+    return total
   }
 
   /// The slab behind one, 0 behind the last; nil for what is no slab.
