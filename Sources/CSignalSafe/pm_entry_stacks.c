@@ -15,7 +15,8 @@ struct entry_stack {
   uint64_t called;
 };
 
-// One of the two handlers is NULL.
+// One of the two handlers is NULL. Set field by field: for an initializer clang calls memset in debug builds, here the very first
+// thing that a handler would do.
 struct entry {
   pm_crash_handler crash_handler;
   pm_signal_handler handler;

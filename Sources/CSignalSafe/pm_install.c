@@ -29,6 +29,35 @@ extern const void *_swift_concurrency_debug_asyncTaskMetadata __attribute__((wea
 extern const void *_swift_concurrency_debug_asyncTaskSlabMetadata __attribute__((weak));
 extern uint32_t _swift_concurrency_debug_internal_layout_version __attribute__((weak));
 
+// The loaded segment around an address, and the name of its module; NULL if there is none.
+struct segment_search {
+  uint64_t address;
+  uint64_t start;
+  uint64_t size;
+  const char *name;
+};
+
+static int find_segment(struct dl_phdr_info *info, size_t size, void *argument) {
+  (void)size;
+  struct segment_search *search = argument;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    uint64_t start = info->dlpi_addr + header->p_vaddr;
+    if (header->p_type != PT_LOAD || search->address - start >= header->p_memsz) continue;
+    search->start = start;
+    search->size = header->p_memsz;
+    search->name = info->dlpi_name;
+    return 1;
+  }
+  return 0;
+}
+
+static struct segment_search segment_around(uint64_t address) {
+  struct segment_search search = {.address = address};
+  dl_iterate_phdr(find_segment, &search);
+  return search;
+}
+
 // The module around an address, and its thread-local block in this thread.
 struct block_search {
   uint64_t address;
@@ -38,16 +67,11 @@ struct block_search {
 
 static int find_block(struct dl_phdr_info *info, size_t size, void *argument) {
   struct block_search *search = argument;
-  int is_module = 0;
-  uint64_t block_size = 0;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-    if (header->p_type == PT_TLS) block_size = header->p_memsz;
-    if (header->p_type == PT_LOAD && search->address - info->dlpi_addr - header->p_vaddr < header->p_memsz) is_module = 1;
-  }
-  if (!is_module) return 0;
+  struct segment_search segment = {.address = search->address};
+  if (!find_segment(info, size, &segment)) return 0;
+  for (int i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_TLS) search->size = info->dlpi_phdr[i].p_memsz;
   if (size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(void *)) search->block = (uint64_t)info->dlpi_tls_data;
-  search->size = block_size;
   return 1;
 }
 
@@ -110,56 +134,16 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
-struct name_search {
-  uint64_t address;
-  const char *name;
-};
-
-static int find_name(struct dl_phdr_info *info, size_t size, void *argument) {
-  (void)size;
-  struct name_search *search = argument;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-    if (header->p_type != PT_LOAD || search->address - info->dlpi_addr - header->p_vaddr >= header->p_memsz) continue;
-    search->name = info->dlpi_name;
-    return 1;
-  }
-  return 0;
-}
-
 // Not by dladdr, which goes through all symbols of the module.
 int pm_is_in_swift_runtime(uint64_t address) {
-  struct name_search search = {.address = address};
-  if (address > 1) dl_iterate_phdr(find_name, &search);
-  const char *path = search.name;
+  const char *path = address > 1 ? segment_around(address).name : NULL;
   if (!path) return 0;
   const char *slash = strrchr(path, '/');
   return strncmp(slash ? slash + 1 : path, "libswiftCore.so", 15) == 0;
 }
 
-struct code_search {
-  uint64_t address;
-  uint64_t start;
-  uint64_t size;
-};
-
-static int find_code(struct dl_phdr_info *info, size_t size, void *argument) {
-  (void)size;
-  struct code_search *search = argument;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-    uint64_t start = info->dlpi_addr + header->p_vaddr;
-    if (header->p_type != PT_LOAD || search->address - start >= header->p_memsz) continue;
-    search->start = start;
-    search->size = header->p_memsz;
-    return 1;
-  }
-  return 0;
-}
-
 void pm_find_code(uint64_t address, uint64_t *start, uint64_t *size) {
-  struct code_search search = {.address = address};
-  dl_iterate_phdr(find_code, &search);
+  struct segment_search search = segment_around(address);
   *start = search.start;
   *size = search.size;
 }
@@ -167,9 +151,8 @@ void pm_find_code(uint64_t address, uint64_t *start, uint64_t *size) {
 // Looks a name up in the hash table of the module around an address: dladdr1 goes through all symbols, 0.6 ms in libc.
 // Source: gABI, dynamic section; the GNU hash section as ld.so reads it (glibc elf/dl-lookup.c).
 static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
-  struct code_search *search = argument;
-  struct name_search module = {.address = search->address};
-  if (!find_name(info, size, &module)) return 0;
+  struct segment_search *search = argument, segment = {.address = search->address};
+  if (!find_segment(info, size, &segment)) return 0;
   const ElfW(Dyn) *entry = NULL;
   for (int i = 0; i < info->dlpi_phnum; i++)
     if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -200,7 +183,7 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
 }
 
 void pm_find_abort(uint64_t *start, uint64_t *size) {
-  struct code_search search = {.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort")};
+  struct segment_search search = {.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort")};
   if (search.address != 0) dl_iterate_phdr(find_size, &search);
   *start = search.start;
   *size = search.size;
@@ -222,15 +205,14 @@ uint64_t pm_minimum_signal_stack_size(void) {
 }
 
 void pm_pin_module(const void *address) {
-  struct name_search search = {.address = (uint64_t)address};
-  dl_iterate_phdr(find_name, &search);
+  const char *name = segment_around((uint64_t)address).name;
   // The executable has no name.
-  if (!search.name || !search.name[0]) return;
+  if (!name || !name[0]) return;
   // Naming dlopen would draw the dynamic linker into a static executable, with a warning at each link.
   void *(*open_module)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_DEFAULT, "dlopen");
   // A loaded library is found by the name it was loaded by, from any working directory. The handle is kept for ever. Source:
   // dlopen(3), RTLD_NODELETE.
-  if (open_module) open_module(search.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (open_module) open_module(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void pm_find_thread_base(void) {

@@ -36,8 +36,8 @@ PM_INLINE struct pm_work_places pm_work_places(void) {
   return places;
 }
 
-// The breadcrumbs of each work, which WorkRings.swift lays out: 516 pages. Those that are never written cost nothing.
-#define PM_RING_MEMORY_SIZE 2113536
+// The breadcrumbs of each work, which WorkRings.swift lays out: 515 pages. Those that are never written cost nothing.
+#define PM_RING_MEMORY_SIZE 2109440
 extern char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((visibility("hidden")));
 
 PM_INLINE void *_Nonnull pm_ring_memory(void) { return pm_ring_memory_storage; }

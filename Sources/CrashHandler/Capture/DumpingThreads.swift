@@ -97,13 +97,19 @@ struct DumpingThreads {
 ///
 /// The process lives on, so nothing of it is changed: no limit is raised, nothing is printed.
 ///
-/// RUNS-DURING-CRASH; called by `LiveDump`, on the thread that dumps. Source: Crashpad
-/// `client/ios_handler/in_process_handler.cc`, DumpExceptionFromSimulatedMachException.
+/// RUNS-DURING-CRASH; called by `LiveDump` and `RequestedDump`, on the thread that dumps. Source:
+/// Crashpad `client/ios_handler/in_process_handler.cc`, DumpExceptionFromSimulatedMachException.
 @c(pm_capture_dump) @_noLocks
 func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  // The dump is on a stack of its own: a fault comes to the thread's alternate stack, or to this one.
-  capture.session.hasFaultStack = true
+  if capture.session.request.isTools {
+    // It is inside a signal's handler, whose frame is on the alternate stack.
+    setFaultStack(capture)
+  } else {
+    // The dump is on a stack of its own: a fault comes to the thread's alternate stack, or to this
+    // one.
+    capture.session.hasFaultStack = true
+  }
   capture.session.time.division = CaptureTime(limit: capture.installed.timeLimit)
   // Threads that stand still must not do so for longer than in a crash; without them there is no
   // timer.

@@ -44,8 +44,8 @@ struct RequestedDump {
     if handlers.shared.dumpingThreads.add(threadID, dump) {
       let hadFileSignal = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
       unblock(handlers.installed.signals.capture)
-      makeTimer(dump, threadID)
-      unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_request, dump.argument)
+      dump.session.time.timer = WatchdogTimer.make(beside: handlers, for: threadID)
+      unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_dump, dump.argument)
       deleteTimer(dump)
       // Of our own write.
       if dump.session.outcome.failure == EFBIG && !hadFileSignal {
@@ -82,15 +82,6 @@ struct RequestedDump {
     dump.session.pages.removeAll()
   }
 
-  /// Its signal goes to this thread alone, and ends a section that hangs.
-  private func makeTimer(_ dump: Capture, _ threadID: Int32) {
-    var timer: Int32 = -1
-    guard handlers.session.time.timer >= 0,
-      unsafe pm_timer_create(handlers.installed.signals.watchdog, threadID, &timer) == 0
-    else { return }
-    dump.session.time.timer = timer
-  }
-
   private func deleteTimer(_ dump: Capture) {
     guard dump.session.time.timer >= 0 else { return }
     _ = pm_timer_delete(dump.session.time.timer)
@@ -117,20 +108,4 @@ struct RequestedDump {
     guard file.descriptor != own.descriptor, handlers.isSame(file) else { return }
     _ = pm_close(file.descriptor)
   }
-}
-
-/// Takes the dump, on the handler's own stack.
-///
-/// The process lives on, so nothing of it is changed: no limit is raised, nothing is printed.
-///
-/// RUNS-DURING-CRASH.
-@c(pm_capture_request) @_noLocks
-private func pm_capture_request(_ argument: UnsafeMutableRawPointer) {
-  let capture = unsafe Capture(argument)
-  setFaultStack(capture)
-  capture.session.time.division = CaptureTime(limit: capture.installed.timeLimit)
-  arm(capture, milliseconds: capture.session.time.division.sections)
-  captureDump(capture)
-  arm(capture, milliseconds: 0)
-  if capture.session.request.stopsThreads { ThreadStopper(capture).releaseAll() }
 }

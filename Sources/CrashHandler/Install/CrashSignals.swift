@@ -26,31 +26,24 @@ struct CrashSignals {
   /// The signals that must reach a thread of ours or one that takes a dump: a fault its landing pad,
   /// the stop signals one that dumps while another captures, the watchdog's the one that captures.
   var open: UInt64 {
-    Self.faults | Self.bit(SIGPROF) | Self.bit(SIGSETXID) | Self.bit(stopSignal)
-      | Self.bit(watchdogSignal)
-  }
-
-  /// 0 for no signal.
-  private static func bit(_ signal: Int32) -> UInt64 {
-    signal == 0 ? 0 : 1 << UInt64(signal - 1)
+    Self.faults | SignalMask.bit(SIGPROF) | SignalMask.bit(SIGSETXID)
+      | SignalMask.bit(stopSignal) | SignalMask.bit(watchdogSignal)
   }
 
   /// Decides; changes nothing yet.
   init(_ chosen: HandledSignals) {
     var candidates = chosen.intersection([.standard, .brokenPipe]).rawValue
     // At a terminal, QUIT is a key that users press.
-    if isatty(STDIN_FILENO) != 0 { candidates &= ~Self.bit(SIGQUIT) }
+    if isatty(STDIN_FILENO) != 0 { candidates &= ~SignalMask.bit(SIGQUIT) }
     var previous: [Previous] = []
     previous.reserveCapacity(11)
     var mask: UInt64 = 0
-    for signal in Int32(1)...31 where candidates & Self.bit(signal) != 0 {
-      var action = pm_signal_action()
-      guard unsafe pm_sigaction(signal, nil, &action) == 0 else { continue }
+    for signal in Int32(1)...31 where SignalMask.has(candidates, signal) {
       // An ignored signal stays so: a job in the background inherits QUIT ignored, and catching it
       // turned exit 0 into 131.
-      guard action.handler != 1 else { continue }
+      guard let action = SignalAction.current(signal), action.handler != 1 else { continue }
       previous.append(Previous(signal: signal, action: action))
-      mask |= Self.bit(signal)
+      mask |= SignalMask.bit(signal)
     }
     self.previous = previous
     self.mask = mask
@@ -61,8 +54,7 @@ struct CrashSignals {
   /// Looks from the top: programs count from the bottom, and libc keeps 32 to 34.
   private static func freeRealTimeSignal(below limit: Int32) -> Int32 {
     for signal in stride(from: limit - 1, through: 35, by: -1) {
-      var action = pm_signal_action()
-      if unsafe pm_sigaction(signal, nil, &action) == 0, action.handler == 0 { return signal }
+      if SignalAction.current(signal)?.handler == 0 { return signal }
     }
     return 0
   }
@@ -70,7 +62,7 @@ struct CrashSignals {
   /// Those of `mask` whose previous handler is Swift's backtracer.
   var ofBacktracer: UInt64 {
     previous.reduce(0) { mask, entry in
-      pm_is_in_swift_runtime(entry.action.handler) != 0 ? mask | Self.bit(entry.signal) : mask
+      pm_is_in_swift_runtime(entry.action.handler) != 0 ? mask | SignalMask.bit(entry.signal) : mask
     }
   }
 
@@ -91,14 +83,10 @@ struct CrashSignals {
   /// thread stands still.
   func stopAction() -> pm_signal_action {
     guard stopSignal != 0 else { return pm_signal_action() }
-    let handler:
-      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-        unsafe pm_handle_stop
+    let handler: pm_signal_handler = unsafe pm_handle_stop
     _ = unsafe pm_install_handler(
       stopSignal, pm_stop_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~Self.faults)
-    var action = pm_signal_action()
-    _ = unsafe pm_sigaction(stopSignal, nil, &action)
-    return action
+    return SignalAction.current(stopSignal) ?? pm_signal_action()
   }
 
   /// Puts the handlers in, and checks that they are.
@@ -107,18 +95,14 @@ struct CrashSignals {
   func install() throws(CrashHandlerError) {
     unsafe pm_set_crash_handler(pm_crash_entry(pm_handle_crash))
     if watchdogSignal != 0 {
-      let watchdog:
-        @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-          unsafe pm_handle_watchdog
+      let watchdog: pm_signal_handler = unsafe pm_handle_watchdog
       _ = unsafe pm_install_handler(
         watchdogSignal, pm_watchdog_entry(watchdog), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
         ~Self.faults)
     }
     for entry in previous {
       let result = Self.install(entry.signal, insteadOf: entry.action)
-      var action = pm_signal_action()
-      guard result == 0, unsafe pm_sigaction(entry.signal, nil, &action) == 0, action.handler > 1
-      else {
+      guard result == 0, let action = SignalAction.current(entry.signal), action.handler > 1 else {
         restore()
         throw CrashHandlerError(
           .notInstalled, "the kernel refuses a handler for signal \(entry.signal)",
@@ -129,9 +113,7 @@ struct CrashSignals {
 
   /// Puts the handler of one signal in; the error number if the kernel refuses.
   static func install(_ signal: Int32, insteadOf previous: pm_signal_action) -> Int32 {
-    let handler:
-      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-        unsafe pm_enter_crash
+    let handler: pm_signal_handler = unsafe pm_enter_crash
     // Whether a call that is interrupted goes on is for the program to choose, if it lives on; a
     // signal that the kernel would have discarded interrupts none.
     let restarts =
@@ -142,21 +124,17 @@ struct CrashSignals {
 
   /// Returns our handler's action in the place of the default, as the kernel has it.
   func installedAction() -> pm_signal_action {
-    var action = pm_signal_action()
-    if let signal = previous.first?.signal { _ = unsafe pm_sigaction(signal, nil, &action) }
+    var action =
+      previous.first.flatMap { SignalAction.current($0.signal) } ?? pm_signal_action()
     action.flags |= UInt64(SA_RESTART)
     return action
   }
 
   private func restore() {
-    for entry in previous {
-      var action = entry.action
-      _ = unsafe pm_sigaction(entry.signal, &action, nil)
-    }
+    for entry in previous { SignalAction.set(entry.signal, entry.action) }
     // Both were at their defaults, or they would not have been taken.
     for signal in [stopSignal, watchdogSignal] where signal != 0 {
-      var action = pm_signal_action()
-      _ = unsafe pm_sigaction(signal, &action, nil)
+      SignalAction.set(signal, pm_signal_action())
     }
   }
 }

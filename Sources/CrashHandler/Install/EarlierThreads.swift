@@ -25,7 +25,7 @@ struct EarlierThreads {
   private var deadline: UInt64 = 0
   private var done: Set<Int32> = []
   private var stacks: [AlternateStack] = []
-  private var previousProfileAction: pm_signal_action?
+  private var profile = Shared.TakenAction()
 
   /// Returns when each of them has answered, blocks the signals, or has had its time.
   static func giveStacks(_ capture: Capture) {
@@ -85,7 +85,7 @@ struct EarlierThreads {
       }
       guard let thread = Int32(digits: name[...]), !done.contains(thread) else { continue }
       let blocked = blockedSignals(of: thread)
-      if let blocked, Self.isBlocked(32, in: blocked) {
+      if let blocked, SignalMask.has(blocked, 32) {
         closed += 1
         continue
       }
@@ -122,21 +122,10 @@ struct EarlierThreads {
     }
   }
 
-  private static func isBlocked(_ signal: Int32, in mask: UInt64) -> Bool {
-    mask >> UInt64(signal - 1) & 1 == 1
-  }
-
   private mutating func signal(openIn mask: UInt64) -> Int32? {
-    let stopSignal = capture.installed.signals.stop
-    if !Self.isBlocked(stopSignal, in: mask) { return stopSignal }
-    guard !Self.isBlocked(SIGPROF, in: mask) else { return nil }
-    if previousProfileAction == nil {
-      var previous = pm_signal_action()
-      guard capture.installed.signals.installStopHandler(SIGPROF, previous: &previous) else {
-        return nil
-      }
-      previousProfileAction = previous
-    }
+    let signals = capture.installed.signals
+    if !SignalMask.has(mask, signals.stop) { return signals.stop }
+    guard !SignalMask.has(mask, SIGPROF), profile.take(SIGPROF, for: signals) else { return nil }
     return SIGPROF
   }
 
@@ -163,7 +152,7 @@ struct EarlierThreads {
   }
 
   /// Withdraws what was not answered, and keeps account of what was taken.
-  private func settle() {
+  private mutating func settle() {
     var taken: [Given] = []
     var free = stacks
     for index in 0..<Int(offers.count.value) {
@@ -179,13 +168,7 @@ struct EarlierThreads {
     for stack in free { stack.unmap() }
     let all = Account(processID: pm_getpid(), given: taken)
     Self.account.withLock { $0 = all }
-    guard var previousProfileAction else { return }
-    // A SIGPROF still pending on a thread that blocks it by now would kill the process under the
-    // default action. Ignoring a signal discards what is pending.
-    var ignore = pm_signal_action()
-    ignore.handler = CSignalSafe.SIG_IGN
-    _ = unsafe pm_sigaction(SIGPROF, &ignore, nil)
-    _ = unsafe pm_sigaction(SIGPROF, &previousProfileAction, nil)
+    profile.giveBack(SIGPROF)
   }
 
   // MARK: - Afterwards

@@ -13,12 +13,8 @@ enum ExitNotes {
 
   /// Begins, after the handler's state is in place.
   static func follow() {
-    let handler:
-      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-        unsafe pm_handle_termination
-    for signal in signals {
-      var action = pm_signal_action()
-      guard unsafe pm_sigaction(signal, nil, &action) == 0, action.handler == 0 else { continue }
+    let handler: pm_signal_handler = unsafe pm_handle_termination
+    for signal in signals where SignalAction.current(signal)?.handler == 0 {
       // Everything but faults waits until the default action has followed.
       _ = unsafe pm_install_handler(
         signal, handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~CrashSignals.faults)

@@ -41,7 +41,9 @@ struct LiveDump: ~Copyable {
     let context = unsafe try memory.pages(Int(PM_CAPTURED_CONTEXT_SIZE))
     let bytes = Array(name.utf8.prefix(128))
     let capture = try Self.session(for: request, of: handlers, suffix, memory: &memory)
-    capture.session.time.timer = Self.timer(request, handlers, for: threadID)
+    if request.stopsThreads {
+      capture.session.time.timer = WatchdogTimer.make(beside: handlers, for: threadID)
+    }
     capture.session.request = request
     unsafe capture.session.request.name = try memory.bytes(bytes)
     capture.session.request.nameCount = bytes.count
@@ -60,18 +62,6 @@ struct LiveDump: ~Copyable {
     self.capture = capture
     unsafe self.context = context
     self.memory = memory
-  }
-
-  /// One whose signal goes to the dumping thread alone: it comes every 10 ms, and would end calls of
-  /// threads that are not stopped.
-  private static func timer(
-    _ request: DumpRequest, _ handlers: Capture, for threadID: Int32
-  ) -> Int32 {
-    var timer: Int32 = -1
-    guard request.stopsThreads, handlers.session.time.timer >= 0,
-      unsafe pm_timer_create(handlers.installed.signals.watchdog, threadID, &timer) == 0
-    else { return -1 }
-    return timer
   }
 
   /// Makes the dump's own session beside the handler's.

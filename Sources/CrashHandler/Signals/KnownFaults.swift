@@ -104,46 +104,29 @@ struct KnownFaults {
 ///
 /// RUNS-DURING-CRASH.
 struct FaultIdentity {
-  private let signal: Int32
-  private let threadID: Int32
-  private let instructionPointer: UInt64
-  private let stackPointer: UInt64
-  private let address: UInt64
+  private var signal: Int32 = 0
+  private var threadID: Int32 = 0
+  private var instructionPointer: UInt64 = 0
+  private var stackPointer: UInt64 = 0
+  private var address: UInt64 = 0
 
   /// None: equal to nothing.
   @_noLocks
-  init() {
-    signal = 0
-    threadID = 0
-    instructionPointer = 0
-    stackPointer = 0
-    address = 0
-  }
+  init() {}
 
   /// The fault that is being captured; none for a signal that was sent, each of which is one of its
   /// own.
   @_noLocks
   init(_ capture: Capture) {
-    self.init()
     let exception = capture.session.exception
     guard exception.signal.isFault, let information = exception.signal.information,
       let context = exception.signal.context
     else { return }
-    self.init(
-      signal: exception.signal.number, threadID: exception.threadID,
-      instructionPointer: context.instructionPointer, stackPointer: context.stackPointer,
-      address: information.faultAddress)
-  }
-
-  private init(
-    signal: Int32, threadID: Int32, instructionPointer: UInt64, stackPointer: UInt64,
-    address: UInt64
-  ) {
-    self.signal = signal
-    self.threadID = threadID
-    self.instructionPointer = instructionPointer
-    self.stackPointer = stackPointer
-    self.address = address
+    signal = exception.signal.number
+    threadID = exception.threadID
+    instructionPointer = context.instructionPointer
+    stackPointer = context.stackPointer
+    address = information.faultAddress
   }
 
   fileprivate var isNone: Bool { signal == 0 }

@@ -81,11 +81,23 @@ func armOnce(_ capture: Capture, milliseconds: Int) {
 /// RUNS-DURING-CRASH.
 struct WatchdogTimer {
   /// Makes a timer; -1 if there is no signal for it, or no timer to be had.
+  ///
+  /// - Parameter thread: the one that the signal goes to; 0 for any of the process.
   @_noLocks
-  static func make(signal: Int32) -> Int32 {
+  static func make(signal: Int32, thread: Int32 = 0) -> Int32 {
     var timer: Int32 = -1
-    guard signal != 0, unsafe pm_timer_create(signal, 0, &timer) == 0 else { return -1 }
+    guard signal != 0, unsafe pm_timer_create(signal, thread, &timer) == 0 else { return -1 }
     return timer
+  }
+
+  /// Makes one for a dump without a crash; -1 if the handler has none.
+  ///
+  /// Its signal goes to the dumping thread alone: it comes every 10 ms, and would end calls of
+  /// threads that are not stopped.
+  @_noLocks
+  static func make(beside handlers: Capture, for threadID: Int32) -> Int32 {
+    guard handlers.session.time.timer >= 0 else { return -1 }
+    return make(signal: handlers.installed.signals.watchdog, thread: threadID)
   }
 
   /// Sends the signal after so long and then in intervals, or not at all with 0; false if it cannot.

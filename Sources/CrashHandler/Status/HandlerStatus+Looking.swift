@@ -27,9 +27,7 @@ extension Handler {
           .replaced, signal: signal,
           "\(SignalNames.text(signal)) is not ours any more: \(described(other))"))
     }
-    let watchdog:
-      @convention(c) (Int32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void =
-        unsafe pm_handle_watchdog
+    let watchdog: pm_signal_handler = unsafe pm_handle_watchdog
     let signals = unsafe [
       (
         capture.installed.signals.stop, capture.installed.signals.stopAction.handler,
@@ -96,10 +94,7 @@ extension HandlerStatus.Finding {
 
 /// The handler that a signal has; nil if it is the one expected.
 private func otherHandler(of signal: Int32, than expected: UInt64) -> UInt64? {
-  var action = pm_signal_action()
-  guard unsafe pm_sigaction(signal, nil, &action) == 0, action.handler != expected else {
-    return nil
-  }
+  guard let action = SignalAction.current(signal), action.handler != expected else { return nil }
   return action.handler
 }
 

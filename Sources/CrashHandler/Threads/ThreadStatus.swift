@@ -34,25 +34,11 @@ struct ThreadStatus {
   /// The stat file's line, in scratch memory; nil if it cannot be read.
   @inline(never) @_noLocks
   func line(of threadID: Int32) -> ThreadLine? {
-    // The path is built where the contents will go: it is not needed once the file is open.
     var path = unsafe TextBuffer(scratch.address, capacity: scratch.size)
     if tasks.isMissing { path.append("self/task/") }
     path.append(decimal: Int64(threadID))
     path.append("/stat")
-    path.append(byte: 0)
-    guard !path.isCut else { return nil }
-    let root = tasks.isMissing ? proc : tasks
-    let descriptor = unsafe root.open(
-      UnsafePointer(scratch.address.assumingMemoryBound(to: CChar.self)))
-    guard descriptor >= 0 else { return nil }
-    var count = -1
-    var attempts = 0
-    // The kernel gives the whole line at once.
-    while count < 0, attempts < 4 {
-      count = unsafe pm_read(descriptor, scratch.address, scratch.size)
-      attempts &+= 1
-    }
-    _ = pm_close(descriptor)
+    let count = (tasks.isMissing ? proc : tasks).read(over: path)
     return count > 0 ? ThreadLine(scratch.bytes(count: count)) : nil
   }
 

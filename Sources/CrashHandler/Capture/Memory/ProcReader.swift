@@ -87,6 +87,16 @@ struct ProcReader {
     unsafe read(ProcReader.characters(path), into: place, capacity: capacity)
   }
 
+  /// Reads a file into the memory of its path, which is not needed once the file is open.
+  @_noLocks
+  func read(over path: TextBuffer) -> Int {
+    var path = path
+    path.append(byte: 0)
+    guard !path.isCut else { return 0 }
+    let characters = unsafe UnsafePointer(path.place.assumingMemoryBound(to: CChar.self))
+    return unsafe read(characters, into: path.place, capacity: path.capacity)
+  }
+
   /// Reads the text of a link into scratch memory; empty if it cannot be read.
   @_noLocks
   func link(_ path: StaticString, in scratch: Scratch) -> Bytes {
@@ -105,12 +115,6 @@ struct ProcReader {
     return scratch.bytes(count: count > 0 ? count : 0)
   }
 
-  /// Reads a file into scratch memory; empty if it cannot be read.
-  @_noLocks
-  func text(_ path: StaticString, in scratch: Scratch) -> TextScanner {
-    scratch.text(count: unsafe read(named: path, into: scratch.address, capacity: scratch.size))
-  }
-
   /// Reads `self/task/<thread>/<name>` into scratch memory; empty if it cannot be read.
   @_noLocks
   func text(ofTask threadID: Int32, _ name: StaticString, in scratch: Scratch) -> TextScanner {
@@ -126,10 +130,7 @@ struct ProcReader {
     var path = unsafe TextBuffer(place, capacity: capacity)
     path.append(decimal: Int64(process))
     path.append("/comm")
-    path.append(byte: 0)
-    guard !path.isCut else { return 0 }
-    let count = unsafe read(
-      UnsafePointer(place.assumingMemoryBound(to: CChar.self)), into: place, capacity: capacity)
+    let count = read(over: path)
     guard count > 0,
       unsafe place.loadUnaligned(fromByteOffset: count &- 1, as: UInt8.self) == 0x0A
     else { return count }
@@ -141,15 +142,11 @@ struct ProcReader {
   func readTask(
     _ threadID: Int32, _ name: StaticString, into place: UnsafeMutableRawPointer, capacity: Int
   ) -> Int {
-    // The path is built where the contents will go: it is not needed once the file is open.
     var path = unsafe TextBuffer(place, capacity: capacity)
     path.append("self/task/", decimal: Int64(threadID))
     path.append("/")
     path.append(name)
-    path.append(byte: 0)
-    guard !path.isCut else { return 0 }
-    return unsafe read(
-      UnsafePointer(place.assumingMemoryBound(to: CChar.self)), into: place, capacity: capacity)
+    return read(over: path)
   }
 }
 

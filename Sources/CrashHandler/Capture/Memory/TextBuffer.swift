@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct TextBuffer {
-  private let place: UnsafeMutableRawPointer
+  let place: UnsafeMutableRawPointer
   private(set) var capacity: Int
   private(set) var count = 0
   /// True once something was left out.

@@ -23,8 +23,6 @@ struct TextScanner {
     }
   }
 
-  var isEmpty: Bool { @_noLocks get { count == 0 } }
-
   /// The rest of the line.
   var line: Bytes { @_noLocks get { unsafe Bytes(address, count: lengthOfLine) } }
 

@@ -5,7 +5,7 @@ internal import CSignalSafe
 /// Each breadcrumb takes the next number, and with it a slot. A slot's word holds its breadcrumb's
 /// number and whether it is whole; it is made odd before the slot is written and even after, so
 /// that a slot in the middle of being written is told from a whole one. Whoever finds its slot in
-/// the hands of a thread that was stopped one round ago leaves it alone and is counted.
+/// the hands of a thread that was stopped one round ago leaves it alone; its breadcrumb is lost.
 ///
 /// Lies in `ClientMemory`. RUNS-DURING-CRASH; filled by the program. Decision 0023.
 @safe
@@ -22,22 +22,16 @@ struct BreadcrumbRing {
   let count: Int
   private let base: UnsafeMutableRawPointer
   private let next: UnsafeMutablePointer<UInt64>
-  private let omitted: FutexWord
 
   @_noLocks
-  init(
-    _ base: UnsafeMutableRawPointer, count: Int, next: UnsafeMutablePointer<UInt64>,
-    omitted: FutexWord
-  ) {
+  init(_ base: UnsafeMutableRawPointer, count: Int, next: UnsafeMutablePointer<UInt64>) {
     self.count = count
     unsafe self.base = base
     unsafe self.next = next
-    self.omitted = omitted
   }
 
   /// Breadcrumbs left since the program's start.
   var leftCount: UInt64 { @_noLocks get { unsafe pm_atomic_load_64(next) } }
-  var omittedCount: UInt32 { @_noLocks get { omitted.value } }
 
   @_noLocks
   func slot(_ number: UInt64) -> UnsafeMutableRawPointer {
@@ -79,10 +73,7 @@ struct BreadcrumbRing {
     let old = unsafe pm_atomic_load_64(word)
     guard old & 1 == 0, old < writing,
       unsafe pm_atomic_compare_exchange_64(word, old, writing) == old
-    else {
-      omitted.add(1)
-      return nil
-    }
+    else { return nil }
     return number
   }
 

@@ -8,8 +8,8 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH.
 @safe
 struct ClientMemory {
-  /// From the start of the memory: counts of what was left out at 0, 4, 8, 12 and 16, the list's
-  /// head and end at 20 and 24, the next breadcrumb's number at 32.
+  /// From the start of the memory: counts of what was left out at 0, 4, 8 and 12, the list's head
+  /// and end at 16 and 20, the next breadcrumb's number at 24.
   private static var tablesOffset: Int { 64 }
   /// Key and value of a simple annotation together.
   ///
@@ -71,15 +71,15 @@ struct ClientMemory {
     @_noLocks get {
       unsafe BreadcrumbRing(
         base + breadcrumbsOffset, count: BreadcrumbRing.processCount,
-        next: (base + 32).assumingMemoryBound(to: UInt64.self), omitted: word(12))
+        next: (base + 24).assumingMemoryBound(to: UInt64.self))
     }
   }
 
   var annotations: AnnotationList {
     @_noLocks get {
       unsafe AnnotationList(
-        base + listOffset, byteCount: byteCount &- listOffset, head: word(20), used: word(24),
-        omitted: word(16))
+        base + listOffset, byteCount: byteCount &- listOffset, head: word(16), used: word(20),
+        omitted: word(12))
     }
   }
 

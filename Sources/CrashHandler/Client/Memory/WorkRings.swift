@@ -27,14 +27,11 @@ struct WorkRings {
   private static var buckets: Int { 64 }
   /// Breadcrumbs of a ring.
   static var ringCount: Int { @_noLocks get { 16 } }
-  /// Offsets of three tables of words by ring: its work, its last use, the number of its next
-  /// breadcrumb.
-  ///
-  /// Behind them a count of breadcrumbs that found no place, then the rings.
+  /// Offsets of three tables of words by ring, its work, its last use and the number of its next
+  /// breadcrumb, and of the rings behind them.
   private static var usesOffset: Int { 4096 }
   private static var nextsOffset: Int { 8192 }
-  private static var omittedOffset: Int { 12288 }
-  private static var ringsOffset: Int { 16384 }
+  private static var ringsOffset: Int { 12288 }
 
   private let base: UnsafeMutableRawPointer
 
@@ -57,9 +54,7 @@ struct WorkRings {
     let size = WorkRings.ringCount &* BreadcrumbRing.stride
     return unsafe BreadcrumbRing(
       base + (WorkRings.ringsOffset &+ index &* size), count: WorkRings.ringCount,
-      next: word(WorkRings.nextsOffset, index),
-      omitted: FutexWord(
-        (base + WorkRings.omittedOffset).assumingMemoryBound(to: UInt32.self)))
+      next: word(WorkRings.nextsOffset, index))
   }
 
   /// The first ring of a work's bucket.
