@@ -124,7 +124,7 @@ struct EarlierThreads {
 
   private mutating func signal(openIn mask: UInt64) -> Int32? {
     let signals = capture.installed.signals
-    if !SignalMask.has(mask, signals.stop) { return signals.stop }
+    if signals.stop != 0, !SignalMask.has(mask, signals.stop) { return signals.stop }
     guard !SignalMask.has(mask, SIGPROF), profile.take(SIGPROF, for: signals) else { return nil }
     return SIGPROF
   }
