@@ -44,8 +44,8 @@ private func pm_in_crash(
     interrupted.abandon(threadID)
   }
   if capture.shared.capturingThread.value == UInt32(bitPattern: threadID) {
-    // No fault of the section that runs: the dump goes on. What `passOn` sends again, in its sender's
-    // name, comes after this.
+    // No fault of the section that runs: the dump goes on. Later `passOn` sends one again in its
+    // sender's name.
     if capture.shared.ending.value == 0, crash.isForeign(to: capture.shared.process.id) { return }
     unblock(capture.installed.signals.capture)
     end.land(crash, isKernels: isKernels)

@@ -23,7 +23,7 @@ struct SafeMemory {
   private let landingPad: UnsafeMutablePointer<pm_landing_pad>?
   /// The pages that were read lately; nil to read anew each time.
   private let pages: PageCache?
-  /// Where ranges of memory without a file are read by loads; nil to leave them to the kernel.
+  /// Tells the ranges that may be read by loads; nil to leave all to the kernel.
   private let loadable: MappingTable?
 
   @_noLocks
