@@ -2,10 +2,12 @@
 ///
 /// Against accidents, not against those who make dumps on purpose: these may write to the database.
 ///
-/// Source: RFC 9923, "The FNV Non-Cryptographic Hash Algorithm".
+/// Source: RFC 9923, "The FNV Non-Cryptographic Hash Algorithm"; `ofWords` takes words in place of its bytes.
 package struct DumpDigest {
   /// Of the bytes so far.
   package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  private static let prime: UInt64 = 0x100_0000_01B3
 
   package init() {}
 
@@ -15,10 +17,31 @@ package struct DumpDigest {
       // Not an iterator: a debug build takes a second for each 10 MB with one.
       var index = 0
       while index < bytes.count {
-        hash = unsafe (hash ^ UInt64(bytes[index])) &* 0x100_0000_01B3
+        hash = unsafe (hash ^ UInt64(bytes[index])) &* Self.prime
         index &+= 1
       }
       value = hash
+    }
+  }
+
+  /// The digest of words of 8 bytes, and of the bytes behind the last one: eight times as fast.
+  ///
+  /// Each step is one-to-one, so that a change within one word never goes unseen.
+  package static func ofWords(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    unsafe bytes.withUnsafeBytes { bytes in
+      var hash = DumpDigest().value
+      var index = 0
+      while index &+ 8 <= bytes.count {
+        let word = unsafe UInt64(
+          littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        hash = (hash ^ word) &* prime
+        index &+= 8
+      }
+      while index < bytes.count {
+        hash = unsafe (hash ^ UInt64(bytes[index])) &* prime
+        index &+= 1
+      }
+      return hash
     }
   }
 

@@ -46,4 +46,20 @@ import Testing
     ]
     for (text, digest) in known { #expect(DumpDigest.of(Array(text.utf8)) == digest) }
   }
+
+  @Test func aDigestOfWordsSeesEachByteThatChanges() {
+    let bytes = (0..<29).map { UInt8($0 * 9) }
+    let digest = DumpDigest.ofWords(bytes[...])
+    // Without a whole word it is the other one, and no place in an array is part of it.
+    #expect(DumpDigest.ofWords(bytes[..<7]) == DumpDigest.of(bytes[..<7]))
+    #expect(DumpDigest.ofWords(([1, 2, 3] + bytes).dropFirst(3)) == digest)
+    for index in bytes.indices {
+      for bit in 0..<8 {
+        var changed = bytes
+        changed[index] ^= 1 << UInt8(bit)
+        #expect(DumpDigest.ofWords(changed[...]) != digest, "\(index).\(bit)")
+      }
+    }
+    #expect(DumpDigest.ofWords(bytes.dropLast()) != digest)
+  }
 }

@@ -14,8 +14,8 @@ package import IntermediateDump
 package final class ReportIndex: Sendable {
   package static let fileName = "reports.index"
 
-  /// "PMI2"; another one where the rules of signatures change, of which a record keeps one.
-  private static let magic: UInt32 = 0x3249_4D50
+  /// "PMI3"; another one where the rules of signatures change, of which a record keeps one.
+  private static let magic: UInt32 = 0x3349_4D50
   private static let headSize = 16
   private static let keySize = 32
   private static let maximumRecordSize = 16 << 10
@@ -142,7 +142,7 @@ package final class ReportIndex: Sendable {
         at: place.offset.clampedSubtracting(Int64(head)), count: head + place.size),
       record.count == head + place.size,
       let digest = record.littleEndian(at: 8, as: UInt64.self),
-      DumpDigest.of(record.dropFirst(head)) == digest
+      DumpDigest.ofWords(record.dropFirst(head)) == digest
     else { return nil }
     return record.dropFirst(head)
   }
@@ -201,7 +201,7 @@ extension ReportIndex {
     var record: [UInt8] = []
     record.append(littleEndian: magic)
     record.append(littleEndian: UInt32(clamping: rest.count))
-    record.append(littleEndian: DumpDigest.of(rest))
+    record.append(littleEndian: DumpDigest.ofWords(rest[...]))
     return record + rest
   }
 }
