@@ -1,3 +1,4 @@
+import CSignalSafe
 import CrashHandler
 import Glibc
 import Testing
@@ -13,5 +14,11 @@ import Testing
     ])
   func numbers(_ signals: HandledSignals, _ number: Int32) {
     #expect(signals.rawValue == 1 << UInt64(number - 1))
+  }
+
+  @Test("Where a filter refuses getpid, its answer is a group's or everybody's number for kill")
+  func answersThatAreErrors() {
+    for answer: Int32 in [0, -EPERM, -ENOSYS] { #expect(pm_kill(answer, 0) == -Int(ESRCH)) }
+    #expect(pm_kill(getpid(), 0) == 0)
   }
 }
