@@ -169,6 +169,7 @@ struct Capture {
   /// The same through the page cache, for sections behind the stop of the threads.
   var cachedMemory: SafeMemory { @_noLocks get { memory(session.pages) } }
 
+  @inline(never)
   private func memory(_ pages: PageCache?) -> SafeMemory {
     unsafe SafeMemory(
       processID: shared.process.id, environmentStart: installed.environment.start,

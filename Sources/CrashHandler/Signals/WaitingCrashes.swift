@@ -189,7 +189,7 @@ struct WaitingBound {
   /// By the number of waits and by the clock: the clock goes on while the process is stopped, and waits
   /// that do not begin take no time.
   var isLate: Bool {
-    @_noLocks get {
+    @inline(never) @_noLocks get {
       let patience = capture.installed.patience
       guard count >= patience / WaitingBound.milliseconds else { return false }
       return start == 0

@@ -104,6 +104,7 @@ private struct StackLines {
     return (next, target)
   }
 
+  @inline(never)
   private func word(_ address: UInt64) -> UInt64? { address < end ? memory.word(address) : nil }
 
   /// Adds an entry; none from the first on that does not fit.

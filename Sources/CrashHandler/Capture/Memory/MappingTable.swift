@@ -120,7 +120,7 @@ struct MappingTable {
   }
 
   /// The index of the first mapping that ends above an address; `count` if none does.
-  @_noLocks
+  @inline(never) @_noLocks
   func index(endingAbove address: UInt64) -> Int {
     var low = 0
     var high = count
@@ -150,7 +150,7 @@ struct MappingTable {
       && mapping.has(Mapping.isReadable) && mapping.has(Mapping.isAnonymous)
   }
 
-  @_noLocks
+  @inline(never) @_noLocks
   func isExecutable(_ address: UInt64) -> Bool {
     let index = index(endingAbove: address)
     return index < count && self[index].start <= address

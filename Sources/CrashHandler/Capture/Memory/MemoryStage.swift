@@ -46,7 +46,7 @@ struct MemoryStage {
   }
 
   /// Reads the ranges, to the first byte that cannot be read.
-  @_noLocks
+  @inline(never) @_noLocks
   func read() {
     let number = Int(truncatingIfNeeded: scratch.word(0))
     let size = Int(truncatingIfNeeded: scratch.word(8))

@@ -42,7 +42,7 @@ struct MemoryWriter {
   /// A window that begins below a mapping is tried once more from the next page on.
   ///
   /// - Returns: the bytes that could be read.
-  @_noLocks @discardableResult
+  @inline(never) @_noLocks @discardableResult
   func writeRegion(_ address: UInt64, count: Int) -> Int {
     let allowed = memory.allowed(address, count: count)
     guard allowed > 0 else { return 0 }

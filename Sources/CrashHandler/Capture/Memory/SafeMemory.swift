@@ -193,7 +193,7 @@ struct SafeMemory {
   }
 
   /// A 64-bit word; nil if it cannot be read.
-  @_noLocks
+  @inline(never) @_noLocks
   func word(_ address: UInt64) -> UInt64? {
     var value: UInt64 = 0
     guard unsafe copy(address, to: &value, count: 8, isBegun: true) == 8 else { return nil }
