@@ -15,17 +15,17 @@ struct ProofRun {
     say("== \(proof.name): \(proof.summary)")
     var record = ProofRecord(proof)
     let start = ContinuousClock.now
-    let before = Self.processorSeconds
     if isFull, case .catalogue(let runs)? = proof.full {
+      let before = Self.processorSeconds
       for arguments in runs {
         let tally = try await CatalogueTool.run(arguments)
         record.cases += tally.runs
         record.failed += tally.failed
       }
+      record.processorSeconds = Self.processorSeconds - before
     }
     try runSuites(&record)
     record.seconds = start.duration(to: .now) / .seconds(1)
-    record.processorSeconds = Self.processorSeconds - before
     if let obstacle = record.obstacle { say("✘ \(obstacle)") }
     return record
   }
@@ -72,6 +72,20 @@ struct ProofRun {
   }
 
   private static let endMark = "end of the events"
+  /// Begins the line with the seconds of processor time.
+  private static let processorMark = "seconds of processor time: "
+
+  /// Writes a line with the processor time of this process and its children, which ran suites, where the
+  /// events went.
+  ///
+  /// The one that runs this process could only tell the time of all of its children.
+  static func tellProcessorTime(to arguments: [String]) {
+    guard let option = arguments.firstIndex(of: "--event-stream-output-path"),
+      arguments.indices.contains(option + 1),
+      let events = FileHandle(forWritingAtPath: arguments[option + 1])
+    else { return }
+    events.write(Data("\(processorMark)\(processorSeconds)\n".utf8))
+  }
 
   private func readEvents(from events: FileHandle, into record: inout ProofRecord) throws {
     var pending = Data()
@@ -81,7 +95,13 @@ struct ProofRun {
         let line = String(decoding: pending[..<end], as: UTF8.self)
         pending = Data(pending[(end + 1)...])
         if line == Self.endMark { return }
-        for text in record.take(line) { say("   " + text) }
+        if line.hasPrefix(Self.processorMark) {
+          record.processorSeconds += Double(line.dropFirst(Self.processorMark.count)) ?? 0
+          continue
+        }
+        let lines = record.take(line)
+        // At once: another proof writes its own.
+        if !lines.isEmpty { say(lines.map { "   " + $0 }.joined(separator: "\n")) }
       }
     }
   }

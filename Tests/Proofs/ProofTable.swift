@@ -3,8 +3,13 @@ internal import Foundation
 /// What was proved, how often, and in what time.
 struct ProofTable {
   private let records: [ProofRecord]
+  /// Of all of them, some of which ran at the same time.
+  private let seconds: Double
 
-  init(_ records: [ProofRecord]) { self.records = records }
+  init(_ records: [ProofRecord], seconds: Double) {
+    self.records = records
+    self.seconds = seconds
+  }
 
   var text: String {
     let header = ["proof", "tests", "cases", "failed", "skipped", "time", "CPU", "proved"]
@@ -19,7 +24,7 @@ struct ProofTable {
       "all", "\(records.map(\.tests).reduce(0, +))", "\(records.map(\.cases).reduce(0, +))",
       "\(records.map(\.failed).reduce(0, +))",
       "\(records.flatMap(\.skipped.values).reduce(0, +))",
-      Self.time(records.map(\.seconds).reduce(0, +)),
+      Self.time(seconds),
       Self.time(records.map(\.processorSeconds).reduce(0, +)), "",
     ]
     let lines = [header] + rows + (records.count > 1 ? [sum] : [])
