@@ -35,20 +35,17 @@ let package = Package(
     .executable(name: "crash-lab", targets: ["CrashLab"]),
   ],
   traits: [
+    // One: SwiftPM before 6.4 gives the compiler several in another order each time, and builds all of
+    // a package again that has two (swiftlang/swift-package-manager#10525).
     .trait(
-      name: "AlternateStacks",
+      name: "Interposition",
       description: """
-        Defines pthread_create, which gives every thread an alternate signal stack, so that its \
-        stack overflow can be captured. Static executables then need a linker option: see \
-        Docs/Handler.md.
+        Defines functions that the linker finds before libc's: pthread_create, which gives every \
+        thread an alternate signal stack, so that its stack overflow can be captured; _exit, _Exit \
+        and daemon, which note that the process called them, so that a run that was killed is known \
+        by that. Static executables then need a linker option: see Docs/Handler.md.
         """),
-    .trait(
-      name: "ProcessEnds",
-      description: """
-        Defines _exit, _Exit and daemon, which note that the process called them. Without it, a \
-        run that was killed is reported only where other evidence shows it.
-        """),
-    .default(enabledTraits: ["AlternateStacks", "ProcessEnds"]),
+    .default(enabledTraits: ["Interposition"]),
   ],
   targets: [
     // The only C calls that crash code may make, and the assembly that it needs.
@@ -64,9 +61,9 @@ let package = Package(
     .target(
       name: "HangDetection",
       dependencies: ["CSignalSafe", "CrashHandler", "IntermediateDump", "PendingDumps"]),
-    // pthread_create, which the linker finds before libc's. Linked where the trait AlternateStacks is enabled.
+    // pthread_create, which the linker finds before libc's. Linked where the trait Interposition is enabled.
     .target(name: "CThreadStacks", dependencies: ["CSignalSafe"]),
-    // _exit, _Exit and daemon, which the linker finds before libc's. Linked where the trait ProcessEnds is enabled.
+    // _exit, _Exit and daemon, which the linker finds before libc's. Linked where the trait Interposition is enabled.
     .target(name: "CProcessEnds", dependencies: ["CSignalSafe"]),
     // A crashed process as values, independent of file formats.
     .target(name: "ProcessSnapshot", dependencies: ["IntermediateDump"]),
@@ -100,8 +97,8 @@ let package = Package(
       name: "PostmortemHandler",
       dependencies: [
         "CrashHandler", "HangDetection", "IntermediateDump", "PendingDumps",
-        .target(name: "CProcessEnds", condition: .when(traits: ["ProcessEnds"])),
-        .target(name: "CThreadStacks", condition: .when(traits: ["AlternateStacks"])),
+        .target(name: "CProcessEnds", condition: .when(traits: ["Interposition"])),
+        .target(name: "CThreadStacks", condition: .when(traits: ["Interposition"])),
       ]),
     // The library of most programs: handler and conversion. Names the modules whose symbols its
     // documentation links to, which a documentation build finds in direct dependencies alone.

@@ -55,7 +55,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
     // A static executable gets here at its first thread; libdispatch would try again for ever.
     static const char text[] =
         "postmortem: this static executable can make no thread: link it with -Xlinker -u -Xlinker __pthread_create, or"
-        " build swift-postmortem without the trait AlternateStacks\n";
+        " build swift-postmortem without the trait Interposition\n";
     ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;
     abort();

@@ -5,7 +5,7 @@
 /// `pthread_create`. Call it at the start of a thread that is made otherwise (`clone`,
 /// `thrd_create`, SIGEV_THREAD, `aio_read`), of one that blocked all signals during `startHandler`,
 /// or of any if `HandlerOptions.alternateStacksOnAllThreads` is off or the package was built
-/// without its trait AlternateStacks. Before `startHandler` it is allowed, and costs the memory.
+/// without its trait Interposition. Before `startHandler` it is allowed, and costs the memory.
 /// A thread that has a stack of sufficient size keeps it, whoever made it. Else it is freed when
 /// the thread ends. Never call it from a signal handler.
 ///

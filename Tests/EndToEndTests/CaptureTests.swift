@@ -96,7 +96,7 @@ struct CaptureTests {
     #expect(doctor.standardOutput.contains("it has no heartbeats") == !hasBeats, "\(doctor)")
     victim.kill()
     let process = try await tool("process", database)
-    // Without the trait ProcessEnds a kill looks like _exit.
+    // Without the trait Interposition a kill looks like _exit.
     guard !doctor.standardOutput.contains("would leave no report") else { return }
     let report = try newest()
     #expect(report.snapshot.end?.kind == .unexplained, "\(process)")

@@ -32,6 +32,11 @@ struct LayerTests {
     }
   }
 
+  @Test("One trait: with two, SwiftPM before 6.4 builds all again every second time")
+  func traits() async throws {
+    #expect(try await Layers.ofPackage().traits.map(\.name).filter { $0 != "default" }.count == 1)
+  }
+
   @Test("The checker finds what is planted")
   func planted() async throws {
     let layers = try await Layers.ofPackage()

@@ -5,6 +5,7 @@ import Foundation
 struct Layers: Decodable {
   let targets: [Target]
   let products: [Product]
+  let traits: [PackageTrait]
 
   struct Target: Decodable {
     let name: String
@@ -32,6 +33,11 @@ struct Layers: Decodable {
       name = try parts.decode(String.self)
       isConditional = try !parts.decodeNil()
     }
+  }
+
+  /// The one named "default" has those that are on unless they are left out.
+  struct PackageTrait: Decodable {
+    let name: String
   }
 
   struct Product: Decodable {

@@ -112,7 +112,7 @@ private struct ProcessExamination {
         "killed now, it would leave no report: "
           + (record.course == nil
             ? "HandlerOptions.reportsUncleanEnds is off, or the run record had no room"
-            : "it ends already, or without the trait ProcessEnds a kill looks like _exit"))
+            : "it ends already, or without the trait Interposition a kill looks like _exit"))
       return
     }
     lines.append(
