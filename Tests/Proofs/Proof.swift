@@ -21,6 +21,10 @@ extension Proof {
   ///
   /// `DoorTests` compares the suites with the files below this directory.
   static let all: [Proof] = [
+    // The longest, much of which waits: beside the others.
+    Proof(
+      name: "catalogue", summary: "every way to die under every condition",
+      suites: ["CatalogueTests"], full: .catalogue([["--full"], ["--kills", "1000"]])),
     Proof(
       name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",
       suites: [
@@ -144,8 +148,5 @@ extension Proof {
       name: "kills", summary: "a converter or uploader killed at any system call loses nothing",
       suites: ["KilledConverterTests", "KilledUploaderTests"],
       full: .environment(name: "POSTMORTEM_UPLOAD_KILLS", value: "all")),
-    Proof(
-      name: "catalogue", summary: "every way to die under every condition",
-      suites: ["CatalogueTests"], full: .catalogue([["--full"], ["--kills", "1000"]])),
   ]
 }
