@@ -50,7 +50,7 @@ struct CrashEnd {
   /// A thread that crashes while another captures waits. If the process lives on, its own crash is
   /// the next; if not, it waits until the process is gone.
   ///
-  /// - Returns: false if the other one is not done after ten seconds.
+  /// - Returns: false if the other one is not done within `Installed.patience`.
   @_noLocks
   func becomeOwner(_ threadID: Int32, context: SignalContext?) -> Bool {
     let waiting = capture.shared.waiting

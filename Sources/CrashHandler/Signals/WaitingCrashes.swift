@@ -145,15 +145,17 @@ struct WaitingCrashes {
 
 /// The time for which a thread that crashed waits while another one captures.
 ///
-/// `Installed.patience`. Without a bound while Swift's backtracer runs, as that runs without us. Once the process ends there is no leaving: a thread
-/// that went on would end it by another signal. If it lives on for so long all the same, because there is
-/// no timer or its signal does not come, it is ended by the signal of the dump.
+/// `Installed.patience`. Without a bound while Swift's backtracer runs, as that runs without us. Once
+/// the process ends there is no leaving: a thread that went on would end it by another signal. If it
+/// lives on for so long all the same, because there is no timer or its signal does not come, it is
+/// ended by the signal of the dump.
 ///
 /// RUNS-DURING-CRASH.
 @safe
 struct WaitingBound {
   /// Milliseconds of one wait, which may end early, or not begin at all under a filter.
   static var milliseconds: Int { @_noLocks get { 100 } }
+
   private let capture: Capture
   private(set) var isBegun = false
   private var ending: UInt32 = 0

@@ -100,7 +100,7 @@ struct SectionFaultTests {
         test $process = $$ || kill -SEGV $process
       done
       """
-    // The same before a call of each section, so that none has to be looked for.
+    // All over the capture: the first calls, and one in five behind them.
     let sweep = try await Sweep(Scene(kind: "abort", sleepers: 0))
     let indices = Set(1...8).union(sweep.calls(oneIn: 5).map(\.index)).sorted()
     let problems = try await sweep.run(
