@@ -87,6 +87,30 @@ import Testing
     #expect(try dumps.reports.isEmpty)
   }
 
+  /// One whose start is under way when the files are listed, and which is killed before they are tidied up.
+  @Test func aRecordAndFIFOThatWereListedBeforeTheirDumpStayForIt() throws {
+    let id = ReportID()
+    try dumps.putRecord(
+      id, processID: 1, startTime: 12345, bootID: "another boot", namespace: 1)
+    try #require(unsafe mkfifo(dumps.path(of: "app@\(id).fifo"), 0o600) == 0)
+    try dumps.putDump()
+    _ = try processIntermediateDumps(database: dumps.path, identifier: "app") { _, _ in
+      try? dumps.put(PendingDatabase.complete, "app@\(id).locked")
+    }
+    #expect(dumps.names == ["app@\(id).fifo", "app@\(id).locked", "app@\(id).run"])
+    #expect(try process() == [.complete])
+    #expect(dumps.names.isEmpty)
+  }
+
+  @Test func aRecordAndFIFOOfADeadStartAreRemoved() throws {
+    let id = ReportID()
+    try dumps.putRecord(
+      id, processID: 1, startTime: 12345, bootID: "another boot", namespace: 1)
+    try #require(unsafe mkfifo(dumps.path(of: "app@\(id).fifo"), 0o600) == 0)
+    #expect(try process().isEmpty)
+    #expect(dumps.names.isEmpty)
+  }
+
   /// An owner that cannot be seen here, with a FIFO that this process holds.
   private func putUnseenOwner(isMapped: Bool) throws -> (id: ReportID, fifo: Int32) {
     let id = try dumps.putDump(suffix: ".locked")

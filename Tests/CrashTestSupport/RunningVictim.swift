@@ -64,8 +64,10 @@ public final class RunningVictim: @unchecked Sendable {
     return process.terminationStatus
   }
 
-  /// Waits for the end, and gives exit status or signal.
+  /// Waits for the end, and gives exit status or signal: KILL for one that does not end in two minutes.
   public func waitForEnd() -> Int32 {
+    for _ in 0..<12_000 where process.isRunning { usleep(10_000) }
+    kill()
     process.waitUntilExit()
     return process.terminationStatus
   }

@@ -63,6 +63,29 @@ struct CaptureTests {
     #expect(refused.end.exitCode == 1 && refused.standardError.contains("the database of process"))
   }
 
+  @Test("A crash signal sent while it dumps ends it, with a report", arguments: [false, true])
+  func crashesMeanwhile(stopsThreads: Bool) async throws {
+    let victim = try victim()
+    let pending = database + "/pending-serialized-dumps"
+    func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: pending) }
+    let before = try files().count
+    let dump = try RunningVictim(
+      try BuiltProducts.besideTests("postmortem"),
+      ["capture", "\(victim.processID)", stopsThreads ? "--all-threads" : "--timeout=10"])
+    // Its first file is made some milliseconds before the dump is done.
+    while try files().count == before {}
+    victim.signal(SIGSEGV)
+    #expect(victim.waitForEnd() == SIGSEGV)
+    #expect(dump.waitForEnd() == 0)
+    _ = try await tool("process", database)
+    let reports = try CrashReportDatabase(path: database).reports().filter { $0.state != .new }
+    let exceptions = try reports.map {
+      try MinidumpReader.snapshot(of: [UInt8](Data(contentsOf: URL(fileURLWithPath: $0.path))))
+    }.compactMap(\.exception).filter { $0.signal == SIGSEGV }
+    #expect(exceptions.count == 1)
+    #expect(exceptions.first?.sender?.processID == getpid())
+  }
+
   @Test("A process without our handler is refused, and lives", arguments: ["default", "exec"])
   func refused(order: String) async throws {
     let victim = try victim()

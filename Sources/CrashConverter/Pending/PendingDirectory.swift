@@ -204,7 +204,10 @@ struct PendingDirectory: ~Copyable {
 
   /// Removes the run records and FIFOs whose dump is gone: a process died between making or
   /// removing the one and the other.
+  ///
+  /// - Parameter files: those of this directory, listed at any time before.
   func removeOrphans(among files: [File]) {
+    var dead: [PendingDumpName] = []
     let dumps = Set(self.dumps(among: files).map(\.name.reportID))
     for file in files where !dumps.contains(file.name.reportID) {
       // One that is gone counts as one that nobody holds.
@@ -219,9 +222,16 @@ struct PendingDirectory: ~Copyable {
           || age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
         ownerVerdict(file).isDead
       else { continue }
+      dead.append(file.name)
+    }
+    // Listed once more: the owner of one may have been at its start when the files were, and dead when
+    // it was looked at, with a dump in between.
+    guard !dead.isEmpty, let now = try? self.files() else { return }
+    let dumpsNow = Set(self.dumps(among: now).map(\.name.reportID))
+    for name in dead where !dumpsNow.contains(name.reportID) {
       // Both at once: each is evidence of the other's owner.
-      try? directory.remove(file.name.with(role: .fifo).description)
-      try? directory.remove(file.name.with(role: .runRecord).description)
+      try? directory.remove(name.with(role: .fifo).description)
+      try? directory.remove(name.with(role: .runRecord).description)
     }
   }
 }

@@ -139,15 +139,11 @@ struct InterruptedDump {
 
   /// Has a signal that was sent, and no fault, come again when a requested dump is done.
   ///
-  /// That dump is on the handler's own stack, which the crash's needs. The thread's own mask, which
-  /// lets the signal through, comes back when the dump's signal handler returns.
+  /// That dump is on the handler's own stack, which the crash's needs.
   @_noLocks
   func postpone(_ signal: DeliveredSignal) -> Bool {
-    guard dump.session.request.isTools, let information = signal.information,
-      let context = signal.context,
-      information.queue(signal.number, for: pm_gettid(), of: dump.shared.process.id)
-    else { return false }
-    context.block(signal.number)
+    guard dump.session.request.isTools, let information = signal.information else { return false }
+    dump.shared.requests.postponed.keep(information)
     return true
   }
 

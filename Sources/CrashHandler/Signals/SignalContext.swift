@@ -11,6 +11,11 @@ struct SignalContext {
   let address: UnsafeMutableRawPointer
 
   @_noLocks
+  init(_ address: UnsafeMutableRawPointer) {
+    unsafe self.address = address
+  }
+
+  @_noLocks
   init?(_ address: UnsafeMutableRawPointer?) {
     guard let address = unsafe address else { return nil }
     unsafe self.address = address
@@ -195,11 +200,20 @@ struct SignalInformation {
   let address: UnsafeMutableRawPointer
 
   @_noLocks
+  init(_ address: UnsafeMutableRawPointer) {
+    unsafe self.address = address
+  }
+
+  @_noLocks
   init?(_ address: UnsafeMutableRawPointer?) {
     guard let address = unsafe address else { return nil }
     unsafe self.address = address
   }
 
+  var number: Int32 {
+    @_noLocks get { unsafe address.load(as: Int32.self) }
+    @_noLocks nonmutating set { unsafe address.storeBytes(of: newValue, as: Int32.self) }
+  }
   var code: Int32 { @_noLocks get { unsafe pm_siginfo_code(address) } }
   /// Of a fault.
   var faultAddress: UInt64 { @_noLocks get { unsafe pm_siginfo_address(address) } }

@@ -60,6 +60,14 @@ package struct ProcessDescriptor: ~Copyable {
     guard result == 0 else { throw SystemError(errno: result) }
   }
 
+  /// True once the process has ended.
+  ///
+  /// Source: pidfd_open(2), poll.
+  package var hasEnded: Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&entry, 1, 0) == 1
+  }
+
   /// The error of a system call.
   package struct SystemError: Error {
     package let errno: Int32

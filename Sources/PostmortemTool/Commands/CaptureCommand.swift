@@ -1,5 +1,6 @@
 internal import CrashConverter
 internal import CrashHandler
+internal import CrashReportDatabase
 internal import Foundation
 internal import IntermediateDump
 internal import PendingDumps
@@ -69,8 +70,8 @@ private struct RequestedProcess: ~Copyable {
   private let descriptor: ProcessDescriptor
   private let record: RunRecord
   private let signal: Int32
-  /// The directory of pending dumps, as this process reaches it.
-  private let directory: String
+  /// The directory of pending dumps, held open: the way to it may be the other process's, which may end.
+  private let directory: Directory
 
   /// Opens the process first, so that all that is looked at afterwards is of the one that gets the signal.
   init(_ processID: Int32, database path: String?) throws(ToolError) {
@@ -92,10 +93,12 @@ private struct RequestedProcess: ~Copyable {
     else {
       throw ToolError("process \(processID) takes no requests for dumps")
     }
+    let held = try Self.directory(directory)
     descriptor = opened
     self.processID = processID
     (self.record, self.signal) = (record, signal)
-    (self.directory, self.database) = (directory, database)
+    self.database = database
+    self.directory = held
   }
 
   private static func open(_ processID: Int32) throws(ToolError) -> ProcessDescriptor {
@@ -103,6 +106,14 @@ private struct RequestedProcess: ~Copyable {
       return try ProcessDescriptor(processID)
     } catch {
       throw ToolError("process \(processID): \(ToolError.text(error.errno))")
+    }
+  }
+
+  private static func directory(_ path: String) throws(ToolError) -> Directory {
+    do throws(CrashReportDatabaseError) {
+      return try Directory(path: path)
+    } catch {
+      throw ToolError(error.description)
     }
   }
 
@@ -144,11 +155,14 @@ private struct RequestedProcess: ~Copyable {
 
   /// Waits until the dump lies there, whole, or a converter has it.
   ///
-  /// - Throws: `ToolError` after the deadline.
+  /// - Throws: `ToolError` after the deadline, or once the process has ended without it.
   func wait(for request: CaptureRequest, seconds: Int) throws(ToolError) -> ReportID {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < deadline {
+      // Asked for first: after its end there comes no more.
+      let hasEnded = descriptor.hasEnded
       if let reportID = answer(to: request) { return reportID }
+      if hasEnded { throw ToolError("process \(processID) has ended, and left no such dump") }
       usleep(10_000)
     }
     let waits = Self.isPending(signal, SystemFile.text("/proc/\(processID)/status") ?? "")
@@ -161,7 +175,7 @@ private struct RequestedProcess: ~Copyable {
   }
 
   private func answer(to request: CaptureRequest) -> ReportID? {
-    let names = InputFile.names(in: directory).compactMap(PendingDumpName.init(fileName:))
+    let names = ((try? directory.names()) ?? []).compactMap(PendingDumpName.init(fileName:))
     let suffix = request.reportIDSuffix
     let pending = names.first {
       $0.role == .finished && $0.reportID.description.hasSuffix(suffix)
