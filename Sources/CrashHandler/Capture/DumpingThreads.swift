@@ -139,10 +139,12 @@ struct InterruptedDump {
 
   /// Has a signal that was sent, and no fault, come again when a requested dump is done.
   ///
-  /// That dump is on the handler's own stack, which the crash's needs.
+  /// That dump is on the handler's own stack, which the crash's needs. A fault that no section has raised
+  /// would only come again.
   @_noLocks
   func postpone(_ signal: DeliveredSignal) -> Bool {
-    guard dump.session.request.isTools, let information = signal.information else { return false }
+    guard dump.session.request.isTools, signal.wasSent, let information = signal.information
+    else { return false }
     dump.shared.requests.postponed.keep(information)
     return true
   }
