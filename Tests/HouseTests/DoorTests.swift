@@ -30,6 +30,12 @@ struct DoorTests {
     }
   }
 
+  @Test("The width was set before any test began")
+  func width() {
+    let width = ProcessInfo.processInfo.environment[TestWidth.variable].flatMap(Int.init) ?? 0
+    #expect(width > 0)
+  }
+
   @Test("The checker finds what is planted")
   func planted() {
     let source = #"try await products.executable("crash-lab", .release)"#

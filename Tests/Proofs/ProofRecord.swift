@@ -29,6 +29,9 @@ struct ProofRecord: Sendable {
   private var failing: Set<String> = []
   private var functions: Set<String> = []
 
+  /// The tests that have begun and not ended.
+  var underWay: [String] { starts.keys.filter(functions.contains).map(Self.short).sorted() }
+
   init(_ proof: Proof) {
     name = proof.name
     summary = proof.summary
@@ -69,7 +72,7 @@ struct ProofRecord: Sendable {
       cases += count
       let isFailed = failing.contains(id)
       if isFailed { failed += 1 }
-      let seconds = String(format: "%.1f s", time - (starts[id] ?? time))
+      let seconds = String(format: "%.1f s", time - (starts.removeValue(forKey: id) ?? time))
       let runs = count == 1 ? "" : "\(count) cases, "
       return ["\(isFailed ? "✘" : "✔") \(Self.short(id)): \(runs)\(seconds)"]
     default: break

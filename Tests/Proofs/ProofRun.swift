@@ -57,18 +57,30 @@ struct ProofRun {
     process.standardError = output
     process.terminationHandler = { _ in events.write(Data("\(Self.endMark)\n".utf8)) }
     try process.run()
-    try readEvents(from: events, into: &record)
+    let areOver = try readEvents(from: events, into: &record)
+    if !areOver { process.killAndWait() }
     process.waitUntilExit()
-    if process.terminationReason == .uncaughtSignal {
-      record.obstacle = "the tests ended by signal \(process.terminationStatus)"
-    } else if process.terminationStatus != 0, record.failed == 0 {
-      record.obstacle = "the tests ended with exit code \(process.terminationStatus)"
-    } else if record.tests == 0, record.skipped.isEmpty {
-      record.obstacle = "none of its tests was run"
-    }
+    record.obstacle = areOver ? obstacle(of: process, record) : standstill(of: record)
     if record.obstacle != nil, let text = FileManager.default.contents(atPath: log) {
       say(String(decoding: text.suffix(4000), as: UTF8.self))
     }
+  }
+
+  private func obstacle(of process: Process, _ record: ProofRecord) -> String? {
+    if process.terminationReason == .uncaughtSignal {
+      "the tests ended by signal \(process.terminationStatus)"
+    } else if process.terminationStatus != 0, record.failed == 0 {
+      "the tests ended with exit code \(process.terminationStatus)"
+    } else if record.tests == 0, record.skipped.isEmpty {
+      "none of its tests was run"
+    } else {
+      nil
+    }
+  }
+
+  private func standstill(of record: ProofRecord) -> String {
+    "nothing has begun or ended for \(Self.patience / 60) minutes; under way: "
+      + record.underWay.joined(separator: ", ")
   }
 
   private static let endMark = "end of the events"
@@ -87,14 +99,24 @@ struct ProofRun {
     events.write(Data("\(processorMark)\(processorSeconds)\n".utf8))
   }
 
-  private func readEvents(from events: FileHandle, into record: inout ProofRecord) throws {
+  /// Seconds for which a proof may show no event, unless it is a full one: the catalogue is one test, of 15
+  /// minutes on a busy machine.
+  private static let patience: Int32 = 1800
+
+  /// - Returns: false if the tests stand still.
+  private func readEvents(
+    from events: FileHandle, into record: inout ProofRecord
+  ) throws -> Bool {
     var pending = Data()
     while true {
+      var entry = pollfd(fd: events.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      let ready = unsafe poll(&entry, 1, isFull ? -1 : Self.patience * 1000)
+      if ready == 0 { return false }
       pending += events.availableData
       while let end = pending.firstIndex(of: 0x0A) {
         let line = String(decoding: pending[..<end], as: UTF8.self)
         pending = Data(pending[(end + 1)...])
-        if line == Self.endMark { return }
+        if line == Self.endMark { return true }
         if line.hasPrefix(Self.processorMark) {
           record.processorSeconds += Double(line.dropFirst(Self.processorMark.count)) ?? 0
           continue

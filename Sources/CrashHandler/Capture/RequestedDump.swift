@@ -122,11 +122,12 @@ struct RequestedDump {
 @safe
 struct PostponedSignal {
   /// Bytes of the kernel's `siginfo_t`.
-  static var byteCount: Int { 128 }
+  static var byteCount: Int { @_noLocks get { 128 } }
 
   private let place: SignalInformation
 
   /// - Parameter place: of `byteCount` bytes.
+  @_noLocks
   init(_ place: UnsafeMutableRawPointer) {
     self.place = unsafe SignalInformation(place)
   }
