@@ -15,6 +15,8 @@
 #define PM_SIGINFO_SENDER 16
 #define PM_SIGINFO_VALUE 24
 
+PM_INLINE int pm_siginfo_number(const void *information) { return *(const int *)information; }
+PM_INLINE void pm_set_siginfo_number(void *information, int number) { *(int *)information = number; }
 PM_INLINE int pm_siginfo_code(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_CODE);
 }

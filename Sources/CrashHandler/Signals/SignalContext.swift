@@ -211,8 +211,8 @@ struct SignalInformation {
   }
 
   var number: Int32 {
-    @_noLocks get { unsafe address.load(as: Int32.self) }
-    @_noLocks nonmutating set { unsafe address.storeBytes(of: newValue, as: Int32.self) }
+    @_noLocks get { unsafe pm_siginfo_number(address) }
+    @_noLocks nonmutating set { unsafe pm_set_siginfo_number(address, newValue) }
   }
   var code: Int32 { @_noLocks get { unsafe pm_siginfo_code(address) } }
   /// Of a fault.
