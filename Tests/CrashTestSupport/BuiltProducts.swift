@@ -3,7 +3,7 @@ public import Testing
 
 /// Where the executables are that the tests run.
 public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestStringConvertible {
-  /// What was built beside the tests, by `swift test` or `swift run proofs`: without optimisation.
+  /// Without optimisation, as `swift test` and `swift run proofs` build it.
   case asTested
   /// Optimised, in a build directory of its own.
   case release
@@ -28,7 +28,7 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
       #if DEBUG
         nil
       #else
-        BuildVariant("debug", "debug", [])
+        BuildVariant(nil, "debug", Self.optionsOfCI)
       #endif
     case .release: BuildVariant("release", "release", Self.optionsOfCI)
     case .staticDebug: BuildVariant("static-debug", "debug", ["--static-swift-stdlib"])
@@ -36,7 +36,7 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
     }
   }
 
-  /// The options with which `.ci/run` has built the release variant; others would build it again.
+  /// The options with which `.ci/run` has built it; others would build it again.
   private static var optionsOfCI: [String] {
     ProcessInfo.processInfo.environment["CI"] == "true" ? ["-Xswiftc", "-warnings-as-errors"] : []
   }
@@ -58,11 +58,14 @@ public enum Sanitizer: String, Sendable, CaseIterable, CustomTestStringConvertib
 
 /// A build in a directory of its own below `.build/variants`, and what `swift build` is told.
 struct BuildVariant: Sendable {
-  let directory: String
+  /// Nil for `.build` itself, where `swift build` without options builds.
+  let directory: String?
   let configuration: String
   let arguments: [String]
 
-  init(_ directory: String, _ configuration: String, _ arguments: [String]) {
+  var name: String { directory ?? configuration }
+
+  init(_ directory: String?, _ configuration: String, _ arguments: [String]) {
     self.directory = directory
     self.configuration = configuration
     self.arguments = arguments
@@ -112,7 +115,7 @@ public actor BuiltProducts {
   }
 
   private func executable(_ product: String, _ variant: BuildVariant) async throws -> String {
-    let key = variant.directory + "/" + product
+    let key = variant.name + "/" + product
     if let build = builds[key] { return try await build.value }
     let before = lastBuild
     let build = Task {
@@ -135,8 +138,8 @@ public actor BuiltProducts {
   }
 
   private static func build(_ product: String, _ variant: BuildVariant) async throws -> String {
-    try Door.requireProofs("a build of \(product) as \(variant.directory)")
-    let scratch = packageRoot + "/.build/variants/" + variant.directory
+    try Door.requireProofs("a build of \(product) as \(variant.name)")
+    let scratch = packageRoot + "/.build" + (variant.directory.map { "/variants/" + $0 } ?? "")
     let arguments =
       [
         "swift", "build", "-c", variant.configuration, "--product", product,
@@ -144,7 +147,7 @@ public actor BuiltProducts {
       ] + variant.arguments
     var build = try await ChildProcess.run(
       "/usr/bin/env", arguments, in: packageRoot, patience: 1500)
-    if build.end.exitCode != 0 {
+    if build.end.exitCode != 0, variant.directory != nil {
       // An incremental build after one that failed may link objects of two states.
       try FileManager.default.removeItem(atPath: scratch)
       build = try await ChildProcess.run(
