@@ -23,20 +23,14 @@ public enum BuildConfiguration: String, Sendable, CaseIterable, CustomTestString
   /// Nil if it is built already.
   var variant: BuildVariant? {
     switch self {
-    case .asTested:
-      // Beside an optimised program lies what is optimised too.
-      #if DEBUG
-        nil
-      #else
-        BuildVariant(nil, "debug", Self.optionsOfCI)
-      #endif
+    case .asTested: nil
     case .release: BuildVariant("release", "release", Self.optionsOfCI)
     case .staticDebug: BuildVariant("static-debug", "debug", ["--static-swift-stdlib"])
     case .staticRelease: BuildVariant("static-release", "release", ["--static-swift-stdlib"])
     }
   }
 
-  /// The options with which `.ci/run` has built it; others would build it again.
+  /// The options with which `.ci/run` has built the release variant; others would build it again.
   private static var optionsOfCI: [String] {
     ProcessInfo.processInfo.environment["CI"] == "true" ? ["-Xswiftc", "-warnings-as-errors"] : []
   }
@@ -58,14 +52,11 @@ public enum Sanitizer: String, Sendable, CaseIterable, CustomTestStringConvertib
 
 /// A build in a directory of its own below `.build/variants`, and what `swift build` is told.
 struct BuildVariant: Sendable {
-  /// Nil for `.build` itself, where `swift build` without options builds.
-  let directory: String?
+  let directory: String
   let configuration: String
   let arguments: [String]
 
-  var name: String { directory ?? configuration }
-
-  init(_ directory: String?, _ configuration: String, _ arguments: [String]) {
+  init(_ directory: String, _ configuration: String, _ arguments: [String]) {
     self.directory = directory
     self.configuration = configuration
     self.arguments = arguments
@@ -115,7 +106,7 @@ public actor BuiltProducts {
   }
 
   private func executable(_ product: String, _ variant: BuildVariant) async throws -> String {
-    let key = variant.name + "/" + product
+    let key = variant.directory + "/" + product
     if let build = builds[key] { return try await build.value }
     let before = lastBuild
     let build = Task {
@@ -127,10 +118,16 @@ public actor BuiltProducts {
     return try await build.value
   }
 
-  /// The path of an executable that was built with this one: by `swift test`, or as a dependency of the proofs.
+  /// The path of an unoptimised executable: built with this one, by `swift test` or as a dependency of the
+  /// proofs, or by `swift build` where the proofs are optimised.
   public static func besideTests(_ product: String) throws -> String {
-    let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let path = URL(fileURLWithPath: runner).deletingLastPathComponent().path + "/" + product
+    #if DEBUG
+      let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      let directory = URL(fileURLWithPath: runner).deletingLastPathComponent()
+    #else
+      let directory = URL(fileURLWithPath: packageRoot + "/.build/debug").resolvingSymlinksInPath()
+    #endif
+    let path = directory.path + "/" + product
     guard FileManager.default.isExecutableFile(atPath: path) else {
       throw MissingProduct(path: path, output: "swift build makes it")
     }
@@ -138,8 +135,8 @@ public actor BuiltProducts {
   }
 
   private static func build(_ product: String, _ variant: BuildVariant) async throws -> String {
-    try Door.requireProofs("a build of \(product) as \(variant.name)")
-    let scratch = packageRoot + "/.build" + (variant.directory.map { "/variants/" + $0 } ?? "")
+    try Door.requireProofs("a build of \(product) as \(variant.directory)")
+    let scratch = packageRoot + "/.build/variants/" + variant.directory
     let arguments =
       [
         "swift", "build", "-c", variant.configuration, "--product", product,
@@ -147,7 +144,7 @@ public actor BuiltProducts {
       ] + variant.arguments
     var build = try await ChildProcess.run(
       "/usr/bin/env", arguments, in: packageRoot, patience: 1500)
-    if build.end.exitCode != 0, variant.directory != nil {
+    if build.end.exitCode != 0 {
       // An incremental build after one that failed may link objects of two states.
       try FileManager.default.removeItem(atPath: scratch)
       build = try await ChildProcess.run(
