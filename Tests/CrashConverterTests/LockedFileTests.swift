@@ -87,12 +87,18 @@ import Testing
     #expect(try dumps.reports.isEmpty)
   }
 
-  /// One whose start is under way when the files are listed, and which is killed before they are tidied up.
-  @Test func aRecordAndFIFOThatWereListedBeforeTheirDumpStayForIt() throws {
+  /// Puts the files of a dead owner that has not come to make its dump.
+  private func putDeadStart() throws -> ReportID {
     let id = ReportID()
     try dumps.putRecord(
       id, processID: 1, startTime: 12345, bootID: "another boot", namespace: 1)
     try #require(unsafe mkfifo(dumps.path(of: "app@\(id).fifo"), 0o600) == 0)
+    return id
+  }
+
+  /// One whose start is under way when the files are listed, and which is killed before they are tidied up.
+  @Test func aRecordAndFIFOThatWereListedBeforeTheirDumpStayForIt() throws {
+    let id = try putDeadStart()
     try dumps.putDump()
     _ = try processIntermediateDumps(database: dumps.path, identifier: "app") { _, _ in
       try? dumps.put(PendingDatabase.complete, "app@\(id).locked")
@@ -103,10 +109,7 @@ import Testing
   }
 
   @Test func aRecordAndFIFOOfADeadStartAreRemoved() throws {
-    let id = ReportID()
-    try dumps.putRecord(
-      id, processID: 1, startTime: 12345, bootID: "another boot", namespace: 1)
-    try #require(unsafe mkfifo(dumps.path(of: "app@\(id).fifo"), 0o600) == 0)
+    _ = try putDeadStart()
     #expect(try process().isEmpty)
     #expect(dumps.names.isEmpty)
   }

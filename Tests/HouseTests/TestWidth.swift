@@ -1,7 +1,7 @@
 import Glibc
 
-/// How many tests of `swift test` run at once: two for each processor, unless the environment says
-/// otherwise.
+/// Bounds the tests of `swift test` that run at once: two for each processor, unless the environment has
+/// another number.
 ///
 /// Swift Testing begins all of them at once by default. Most of ours run programs, which then wait for
 /// each other: on two processors 849 tests took 363 s of processor time, and 212 so. Neither a package nor
