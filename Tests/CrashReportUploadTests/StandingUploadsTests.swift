@@ -1,5 +1,6 @@
 import CrashReportDatabase
 import CrashTestSupport
+import Glibc
 import IntermediateDump
 import Synchronization
 import Testing
@@ -96,6 +97,17 @@ struct StandingUploadsTests {
     _ = await other.pass()
     #expect(transport.count == 2)
     #expect(try uploads.database.reports().allSatisfy { $0.upload.note.isEmpty })
+  }
+
+  /// `time` is a tick of the kernel behind `clock_gettime` at the beginning of each second.
+  @Test func anAttemptOfNowIsNoneOfTheFutureAtTheBeginningOfASecond() throws {
+    let uploads = try UploadDatabase()
+    _ = try uploads.database.uploadsEnabled()
+    var second = timespec(tv_sec: time(nil) + 1, tv_nsec: 0)
+    while unsafe clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &second, nil) == EINTR {}
+    let now = UploadClock.system.now()
+    try uploads.database.recordUploadAttempt(at: now)
+    #expect(try uploads.database.lastUploadAttemptTime()?.seconds == now)
   }
 
   @Test func aServerThatWantsNothingIsAskedOnceEvenByTheNextProcess() async throws {
