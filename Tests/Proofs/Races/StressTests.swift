@@ -1,3 +1,4 @@
+import CrashCatalogue
 import CrashConverter
 import CrashReportDatabase
 import CrashTestSupport
@@ -69,7 +70,7 @@ import Testing
     for worker in 0..<8 {
       group.enter()
       Thread.detachNewThread {
-        var generator = Generator(state: seed &+ UInt64(worker))
+        var generator = SeededGenerator(seed: seed &+ UInt64(worker))
         var round = 0
         while end.map({ $0 > Date() }) ?? (round < 5) {
           round += 1
@@ -119,7 +120,8 @@ import Testing
   }
 
   private static func run(
-    _ database: String, _ worker: Int, _ generator: inout Generator, _ tally: borrowing Mutex<Tally>
+    _ database: String, _ worker: Int, _ generator: inout SeededGenerator,
+    _ tally: borrowing Mutex<Tally>
   ) throws {
     let deeds = [
       "exit", "abort", "killed", "child-crashes", "both-crash", "restart", "wait-and-abort",
@@ -161,19 +163,6 @@ import Testing
           "\(hasConverter ? "crash-lab" : "HandlerOnlyVictim") \(deed): \(victim.endStatus) \(lines)"
         )
       }
-    }
-  }
-
-  /// SplitMix64, so that a seed tells the whole run.
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var value = state
-      value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-      return value ^ (value >> 31)
     }
   }
 }
