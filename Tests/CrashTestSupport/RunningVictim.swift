@@ -12,6 +12,12 @@ public final class RunningVictim: @unchecked Sendable {
     process.standardInput = input
     process.standardOutput = output
     process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+    // It inherits this thread's mask: libdispatch's have nearly every signal blocked, SIGCHLD too, without
+    // which gdb waits for ever.
+    var (none, mask) = (sigset_t(), sigset_t())
+    unsafe sigemptyset(&none)
+    unsafe pthread_sigmask(SIG_SETMASK, &none, &mask)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &mask, nil) }
     try process.run()
   }
 

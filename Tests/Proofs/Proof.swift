@@ -116,7 +116,9 @@ extension Proof {
       full: .environment(name: "POSTMORTEM_FUZZ_SECONDS", value: "1800")),
     Proof(
       name: "live-dumps", summary: "dumps of processes that live on or hang",
-      suites: ["LiveDumpTests", "HangTests", "RequestedDumpTests", "StormTests"],
+      suites: [
+        "LiveDumpTests", "HangTests", "RequestedDumpTests", "StackChangeTests", "StormTests",
+      ],
       full: .environment(name: "POSTMORTEM_STORMS", value: "1000")),
     Proof(
       name: "safety", summary: "crash code calls nothing unsafe: call graphs and poisoned runs",

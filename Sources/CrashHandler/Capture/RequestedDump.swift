@@ -44,7 +44,7 @@ struct RequestedDump {
     prepare(dump, signal, threadID)
     if handlers.shared.dumpingThreads.add(threadID, dump) {
       let hadFileSignal = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
-      unblock(handlers.installed.signals.capture)
+      blockBetweenStacks(handlers)
       dump.session.time.timer = WatchdogTimer.make(beside: handlers, for: threadID)
       unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_dump, dump.argument)
       deleteTimer(dump)

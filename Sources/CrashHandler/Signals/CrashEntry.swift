@@ -66,7 +66,6 @@ private func pm_in_crash(
     end.passOn(crash)
     return
   }
-  unblock(capture.installed.signals.capture)
   capture.session.exception.signal = crash
   capture.session.exception.threadID = threadID
   capture.session.exception.entryTime = entryTime
@@ -83,6 +82,7 @@ private func pm_in_crash(
   let needsDump = survival.needsDump()
   let fault = capture.session.exception.faultNumber
   if needsDump {
+    blockBetweenStacks(capture)
     unsafe pm_call_on_stack(capture.session.stackTop, pm_capture_crash, capture.argument)
     if !fate.isEnd && !isBacktraced { Rearming(capture).rearm() }
   }

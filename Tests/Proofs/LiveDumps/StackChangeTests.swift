@@ -1,0 +1,75 @@
+import CrashConverter
+import CrashReport
+import CrashTestSupport
+import Foundation
+import Glibc
+import PendingDumps
+import ProcessSnapshot
+import Testing
+
+/// A signal that comes when the handler has left the alternate stack, whose frame is on it, before that has
+/// another place for signals.
+///
+/// gdb stops there, and sends it.
+@Suite("Signals between two stacks", .serialized, .needs(.gdb)) struct StackChangeTests {
+  private static let signals = ["SIGSEGV", "SIGILL", "watchdog"]
+
+  private func debugger(
+    of victim: LiveVictim, at function: String, _ signal: String, _ arguments: [String]
+  ) throws -> RunningVictim {
+    // Where the program has no real-time signals of its own.
+    let signal = signal == "watchdog" ? "SIG62" : signal
+    let commands = [
+      "handle all nostop pass noprint", "break \(function)", "run", "delete",
+      "queue-signal \(signal)", "continue",
+    ]
+    return try RunningVictim(
+      try #require(OutsideTool.gdb.path),
+      ["-batch", "-nx"] + commands.flatMap { ["-ex", $0] } + ["--args", victim.executable]
+        + arguments + ["--database", victim.database])
+  }
+
+  @Test("A crash is captured as it was", arguments: signals)
+  func ofACrash(signal: String) async throws {
+    let victim = try await LiveVictim()
+    let debugger = try debugger(of: victim, at: "pm_capture_crash", signal, ["abort"])
+    try debugger.waitForLine { $0.contains("terminated with signal SIGABRT") }
+    _ = debugger.waitForEnd()
+    _ = try await victim.process()
+    let report = try victim.onlyReport()
+    #expect(report.snapshot.exception?.signal == SIGABRT)
+    let thread = try #require(report.threads.first { $0.crashed })
+    #expect(thread.frames.first?.function?.contains("pthread_kill") == true, "\(thread.frames)")
+  }
+
+  @Test("A requested dump leaves the process as it was", arguments: signals)
+  func ofARequestedDump(signal: String) async throws {
+    let victim = try await LiveVictim()
+    let debugger = try debugger(
+      of: victim, at: "pm_capture_dump", signal, ["live-dump", "obeying"])
+    try debugger.waitForLine("ready")
+    let name = try #require(try victim.pendingFiles().first { $0.hasSuffix(".run") })
+    let bytes = try #require(
+      FileManager.default.contents(
+        atPath: victim.database + "/pending-serialized-dumps/" + name))
+    let record = try #require(RunRecord(bytes: [UInt8](bytes)))
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    let run = try await ChildProcess.run(
+      tool, ["capture", "\(record.processID)", "--timeout", "60"], in: "/tmp")
+    #expect(run.end.exitCode == 0, "\(run)")
+    // The watchdog's is no tick of a timer that runs: nothing comes of it. Another one waited until the
+    // dump was done, and is a crash of its own.
+    if signal == "watchdog" { kill(Int32(bitPattern: record.processID), SIGTERM) }
+    let end = signal == "watchdog" ? "SIGTERM" : signal
+    try debugger.waitForLine { $0.contains("terminated with signal \(end)") }
+    _ = debugger.waitForEnd()
+    _ = try await victim.process()
+    let dump = try #require(
+      try victim.reports().map { try victim.snapshot(of: $0) }.first { $0.request != nil })
+    #expect(dump.capture.isComplete)
+    // It waits for its next line.
+    let thread = try #require(dump.threads.first { $0.id == record.processID })
+    let place = try #require(thread.instructionPointer)
+    #expect(dump.module(containing: place)?.path.contains("libc.so") == true)
+  }
+}
