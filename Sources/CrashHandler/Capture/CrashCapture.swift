@@ -135,13 +135,13 @@ extension Capture {
   }
 }
 
-/// Keeps signals out from leaving the alternate stack until `setFaultStack`.
+/// Keeps the signals of faults and the watchdog's out, until `setFaultStack` lets them through.
 ///
-/// The kernel starts at the top of the alternate stack again for a thread that stands on another one,
-/// over the frame of the signal that is handled: the dump had the registers of our own code, and
+/// Between leaving the alternate stack and that call the kernel would start at its top again, over
+/// the frame of the signal that is handled: the dump had the registers of our own code, and
 /// returning went there. Seen once in 4,000 crashes with the watchdog's signal sent from outside.
 @_noLocks
-func blockBetweenStacks(_ capture: Capture) {
+func blockFaults(_ capture: Capture) {
   SignalMask.block(capture.installed.signals.capture)
 }
 

@@ -34,6 +34,9 @@ struct RequestedDump {
   @_noLocks
   func take(_ signal: DeliveredSignal) {
     let threadID = pm_gettid()
+    // The owner that is not in the table of threads that dump takes a crash signal that somebody
+    // sends for one within its own crash, and drops it: it waits in the kernel instead.
+    blockFaults(handlers)
     guard handlers.installed.takesRequests, let dump = handlers.shared.requests.session,
       handlers.shared.ending.value == 0,
       handlers.shared.dumpingThreads.capture(of: threadID) == nil,
@@ -44,9 +47,9 @@ struct RequestedDump {
     prepare(dump, signal, threadID)
     if handlers.shared.dumpingThreads.add(threadID, dump) {
       let hadFileSignal = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
-      blockBetweenStacks(handlers)
       dump.session.time.timer = WatchdogTimer.make(beside: handlers, for: threadID)
       unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_dump, dump.argument)
+      blockFaults(handlers)
       deleteTimer(dump)
       // Of our own write.
       if dump.session.outcome.failure == EFBIG && !hadFileSignal {

@@ -31,6 +31,19 @@ struct CrashEnd {
     end(signal, isKernels: isKernels)
   }
 
+  /// True for a signal that somebody sends to the capturing thread while it dumps, and for one of
+  /// another number once the end is under way: the process would end by a signal that its report
+  /// does not name.
+  ///
+  /// Of the same number it may be the crash again: `passOn` sends it in its sender's name.
+  @_noLocks
+  func passesOver(_ signal: DeliveredSignal) -> Bool {
+    guard signal.isForeign(to: capture.shared.process.id) else { return false }
+    let ending = capture.shared.ending.value
+    return ending == 0
+      || ending == CrashEnd.ends && signal.number != capture.session.exception.signal.number
+  }
+
   /// Ends the process by the crash of the calling thread, which stays the owner.
   ///
   /// Nobody who waits is woken: a thread that went on with a crash of its own would race this one,

@@ -44,9 +44,8 @@ private func pm_in_crash(
     interrupted.abandon(threadID)
   }
   if capture.shared.capturingThread.value == UInt32(bitPattern: threadID) {
-    // No fault of the section that runs: the dump goes on. Later `passOn` sends one again in its
-    // sender's name.
-    if capture.shared.ending.value == 0, crash.isForeign(to: capture.shared.process.id) { return }
+    // No fault of the section that runs: the dump goes on.
+    if end.passesOver(crash) { return }
     unblock(capture.installed.signals.capture)
     end.land(crash, isKernels: isKernels)
     return
@@ -82,7 +81,7 @@ private func pm_in_crash(
   let needsDump = survival.needsDump()
   let fault = capture.session.exception.faultNumber
   if needsDump {
-    blockBetweenStacks(capture)
+    blockFaults(capture)
     unsafe pm_call_on_stack(capture.session.stackTop, pm_capture_crash, capture.argument)
     if !fate.isEnd && !isBacktraced { Rearming(capture).rearm() }
   }

@@ -7,32 +7,54 @@ import PendingDumps
 import ProcessSnapshot
 import Testing
 
-/// A signal that comes when the handler has left the alternate stack, whose frame is on it, before that has
-/// another place for signals.
+/// Signals at the moments at which the handler stands between two stacks, or between two states.
 ///
-/// gdb stops there, and sends it.
+/// gdb stops there, and sends them.
 @Suite("Signals between two stacks", .serialized, .needs(.gdb)) struct StackChangeTests {
   private static let signals = ["SIGSEGV", "SIGILL", "watchdog"]
 
+  /// Where the process is stopped.
+  enum Place: String {
+    /// As `dumpBegins`, of a crash.
+    case crashBegins
+    /// The dump is done, and the end by the crash's own signal is under way.
+    case crashEnds
+    /// The alternate stack was left, and there is no other place for signals yet.
+    case dumpBegins
+    /// The dump's thread is not known as one any more, and owns the handler still.
+    case dumpIsOver
+
+    var commands: [String] {
+      switch self {
+      case .crashBegins: ["break pm_capture_crash", "run"]
+      case .crashEnds: ["rbreak ^.s12CrashHandler0A3EndV6passOn", "run"]
+      case .dumpBegins: ["break pm_capture_dump", "run"]
+      case .dumpIsOver:
+        ["rbreak ^.s12CrashHandler8DumpFileV5closeyyF$", "run"]
+      }
+    }
+  }
+
   private func debugger(
-    of victim: LiveVictim, at function: String, _ signal: String, _ arguments: [String]
+    of victim: LiveVictim, _ commands: [String], _ signal: String, _ arguments: [String]
   ) throws -> RunningVictim {
     // Where the program has no real-time signals of its own.
     let signal = signal == "watchdog" ? "SIG62" : signal
-    let commands = [
-      "handle all nostop pass noprint", "break \(function)", "run", "delete",
-      "queue-signal \(signal)", "continue",
-    ]
+    let commands =
+      ["handle all nostop pass noprint"] + commands + [
+        "delete", "queue-signal \(signal)", "continue",
+      ]
     return try RunningVictim(
       try #require(OutsideTool.gdb.path),
       ["-batch", "-nx"] + commands.flatMap { ["-ex", $0] } + ["--args", victim.executable]
         + arguments + ["--database", victim.database])
   }
 
-  @Test("A crash is captured as it was", arguments: signals)
-  func ofACrash(signal: String) async throws {
+  @Test("A crash is captured as it was", arguments: signals, [Place.crashBegins, .crashEnds])
+  func ofACrash(signal: String, place: Place) async throws {
     let victim = try await LiveVictim()
-    let debugger = try debugger(of: victim, at: "pm_capture_crash", signal, ["abort"])
+    let debugger = try debugger(of: victim, place.commands, signal, ["abort"])
+    try debugger.waitForLine { $0.contains("Breakpoint 1, ") }
     try debugger.waitForLine { $0.contains("terminated with signal SIGABRT") }
     _ = debugger.waitForEnd()
     _ = try await victim.process()
@@ -42,11 +64,13 @@ import Testing
     #expect(thread.frames.first?.function?.contains("pthread_kill") == true, "\(thread.frames)")
   }
 
-  @Test("A requested dump leaves the process as it was", arguments: signals)
-  func ofARequestedDump(signal: String) async throws {
+  @Test(
+    "A requested dump leaves the process as it was", arguments: signals,
+    [Place.dumpBegins, .dumpIsOver])
+  func ofARequestedDump(signal: String, place: Place) async throws {
     let victim = try await LiveVictim()
     let debugger = try debugger(
-      of: victim, at: "pm_capture_dump", signal, ["live-dump", "obeying"])
+      of: victim, place.commands, signal, ["live-dump", "obeying"])
     try debugger.waitForLine("ready")
     let name = try #require(try victim.pendingFiles().first { $0.hasSuffix(".run") })
     let bytes = try #require(
@@ -61,6 +85,7 @@ import Testing
     // dump was done, and is a crash of its own.
     if signal == "watchdog" { kill(Int32(bitPattern: record.processID), SIGTERM) }
     let end = signal == "watchdog" ? "SIGTERM" : signal
+    try debugger.waitForLine { $0.contains("Breakpoint 1, ") }
     try debugger.waitForLine { $0.contains("terminated with signal \(end)") }
     _ = debugger.waitForEnd()
     _ = try await victim.process()
