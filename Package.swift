@@ -222,7 +222,8 @@ let package = Package(
     .executableTarget(
       name: "proofs",
       dependencies: [
-        "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab", "CrashReport",
+        "CSignalSafe", "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab",
+        "CrashReport",
         "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps", "FaultInjector",
         "CrashReportUpload", "FoundationVictim", "HandlerOnly", "HandlerOnlyVictim",
         "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool", "PreforkServer",
