@@ -145,7 +145,7 @@ struct InterruptedDump {
   func postpone(_ signal: DeliveredSignal) -> Bool {
     guard dump.session.request.isTools, signal.wasSent, let information = signal.information
     else { return false }
-    dump.shared.requests.postponed.keep(information)
+    dump.shared.waiting.signal.keep(information)
     return true
   }
 

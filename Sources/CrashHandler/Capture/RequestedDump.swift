@@ -37,13 +37,13 @@ struct RequestedDump {
     // The owner that is not in the table of threads that dump takes a crash signal that somebody
     // sends for one within its own crash, and drops it: it waits in the kernel instead.
     blockFaults(handlers)
-    guard handlers.installed.takesRequests, let dump = handlers.shared.requests.session,
+    guard handlers.installed.takesRequests, let dump = handlers.shared.requestedDump,
       handlers.shared.ending.value == 0,
       handlers.shared.dumpingThreads.capture(of: threadID) == nil,
       handlers.shared.capturingThread.exchange(expected: 0, desired: UInt32(bitPattern: threadID))
         == 0
     else { return }
-    handlers.shared.requests.postponed.forget()
+    handlers.shared.waiting.signal.forget()
     prepare(dump, signal, threadID)
     if handlers.shared.dumpingThreads.add(threadID, dump) {
       let hadFileSignal = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
@@ -61,7 +61,7 @@ struct RequestedDump {
     handlers.shared.threads.removeAll()
     handlers.shared.capturingThread.store(0)
     CrashEnd(handlers).wakeWaiting()
-    handlers.shared.requests.postponed.sendAgain(threadID, of: handlers.shared.process.id)
+    handlers.shared.waiting.signal.sendAgain(threadID, of: handlers.shared.process.id)
   }
 
   private func prepare(_ dump: Capture, _ signal: DeliveredSignal, _ threadID: Int32) {
@@ -112,49 +112,5 @@ struct RequestedDump {
   private func closeOther(_ file: HeldFile, than own: HeldFile) {
     guard file.descriptor != own.descriptor, handlers.isSame(file) else { return }
     _ = pm_close(file.descriptor)
-  }
-}
-
-/// A crash signal that somebody sent to a thread while that took a requested dump, for when it is done.
-///
-/// It cannot wait in the kernel meanwhile: our handlers leave the signals of faults open, so that it
-/// would come at once, again and again, and blocked it would let the kernel end the process at a fault of
-/// the dump's own.
-///
-/// RUNS-DURING-CRASH, on the thread that dumps.
-@safe
-struct PostponedSignal {
-  /// Bytes of the kernel's `siginfo_t`.
-  static var byteCount: Int { @_noLocks get { 128 } }
-
-  private let place: SignalInformation
-
-  /// - Parameter place: of `byteCount` bytes.
-  @_noLocks
-  init(_ place: UnsafeMutableRawPointer) {
-    self.place = unsafe SignalInformation(place)
-  }
-
-  /// Keeps a copy, of several the first: it is the one that would have ended the process.
-  @_noLocks
-  func keep(_ information: SignalInformation) {
-    guard place.number == 0 else { return }
-    unsafe pm_copy_bytes(place.address, information.address, PostponedSignal.byteCount)
-  }
-
-  /// Forgets one that was kept.
-  @_noLocks
-  func forget() { place.number = 0 }
-
-  /// Queues it for the calling thread, which gets it once its signal handler returns.
-  @_noLocks
-  func sendAgain(_ threadID: Int32, of process: Int32) {
-    let number = place.number
-    guard number != 0 else { return }
-    SignalMask.block(SignalMask.bit(number))
-    if !place.queue(number, for: threadID, of: process) {
-      _ = pm_tgkill(process, threadID, number)
-    }
-    forget()
   }
 }

@@ -25,7 +25,9 @@ struct Shared: ~Copyable {
   /// Threads that take a dump without a crash, and the dumps of hangs that last.
   let dumpingThreads: DumpingThreads
   let hangDumps: HangDumps
-  var requests: Requests
+  /// The session of the dumps that `postmortem capture` requests, of which one thread takes one at a
+  /// time; set at launch.
+  var requestedDump: Capture?
   /// Alternate stacks for the threads that `startHandler` finds.
   let stackOffers: StackOffers
   var process: ProcessFacts
@@ -38,13 +40,6 @@ struct Shared: ~Copyable {
   /// The thread that called abort() in the first process of a PID namespace; 0 if none did.
   var abortingThread: Int32 = 0
   var spares: SpareDescriptors
-
-  /// The dumps that `postmortem capture` requests, of which one thread takes one at a time.
-  struct Requests {
-    /// Their session; set at launch.
-    var session: Capture?
-    let postponed: PostponedSignal
-  }
 
   /// Stopping the threads, which one thread does at a time.
   struct Stops {

@@ -151,7 +151,7 @@ enum HandlerInstaller {
       threads: shared.pointee.threads, limits: options.limits,
       asksFile: !options.forgoing.contains(.filePosition))
     // The next one's names; it shares the other memory, which one thread at a time uses.
-    unsafe shared.pointee.requests.session = try memory.session(
+    unsafe shared.pointee.requestedDump = try memory.session(
       sharing: capture,
       names: DumpNames(
         locked: memory.text(files.lockedName.description), finished: memory.text(finished),
@@ -196,12 +196,11 @@ enum HandlerInstaller {
         threads: memory.threads(capacity: threadCapacity, countWord: word(0)),
         waiting: WaitingCrashes(
           base: memory.pages(WaitingCrashes.byteCount(capacity: threadCapacity)),
-          capacity: threadCapacity),
+          capacity: threadCapacity,
+          signal: PostponedSignal(memory.piece(PostponedSignal.byteCount))),
         dumpingThreads: DumpingThreads(
           base: memory.pages(DumpingThreads.byteCount), freed: word(9)),
         hangDumps: HangDumps(base: memory.pages(HangDumps.byteCount)),
-        requests: Shared.Requests(
-          postponed: PostponedSignal(memory.piece(PostponedSignal.byteCount))),
         stackOffers: StackOffers(
           records: memory.pages(threadCapacity * StackOffers.stride), capacity: threadCapacity,
           count: word(7), answers: word(8), stackSize: AlternateStack.size,

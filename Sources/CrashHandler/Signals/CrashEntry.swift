@@ -45,7 +45,10 @@ private func pm_in_crash(
   }
   if capture.shared.capturingThread.value == UInt32(bitPattern: threadID) {
     // No fault of the section that runs: the dump goes on.
-    if end.passesOver(crash) { return }
+    if end.passesOver(crash) {
+      if let information = crash.information { capture.shared.waiting.signal.keep(information) }
+      return
+    }
     unblock(capture.installed.signals.capture)
     end.land(crash, isKernels: isKernels)
     return
@@ -97,6 +100,9 @@ private func pm_in_crash(
     capture.shared.timesReturned =
       capture.session.exception.isRepetition ? capture.shared.timesReturned &+ 1 : 0
   }
+  // One that comes from here on waits in the kernel.
+  blockFaults(capture)
+  capture.shared.waiting.signal.sendAgain(threadID, of: capture.shared.process.id)
   capture.shared.capturingThread.store(0)
   end.wakeWaiting()
   if case .handled = fate, !isBacktraced {

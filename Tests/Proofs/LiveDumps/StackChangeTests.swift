@@ -64,6 +64,20 @@ import Testing
     #expect(thread.frames.first?.function?.contains("pthread_kill") == true, "\(thread.frames)")
   }
 
+  /// The handler that was there before ours recovers from the crash.
+  @Test("A signal sent within a crash that is survived ends the process")
+  func ofASurvivedCrash() async throws {
+    let victim = try await LiveVictim()
+    let debugger = try debugger(
+      of: victim, ["break pm_write_dump", "run"], "SIGILL", ["chain", "longjmp"])
+    try debugger.waitForLine { $0.contains("Breakpoint 1, ") }
+    try debugger.waitForLine { $0.contains("terminated with signal SIGILL") }
+    _ = debugger.waitForEnd()
+    _ = try await victim.process()
+    let reports = try victim.reports().map { try victim.snapshot(of: $0) }
+    #expect(Set(reports.map { $0.exception?.signal }) == [SIGSEGV, SIGILL])
+  }
+
   @Test(
     "A requested dump leaves the process as it was", arguments: signals,
     [Place.dumpBegins, .dumpIsOver])
