@@ -60,7 +60,9 @@ struct Layers: Decodable {
     let dump = try await ChildProcess.run(
       "/usr/bin/env",
       [
-        "POSTMORTEM_PLATFORM=" + platform, "swift", "package", "--package-path", House.root,
+        // SwiftPM locks a file there for each scratch path, and leaves it.
+        "TMPDIR=" + directory.path, "POSTMORTEM_PLATFORM=" + platform, "swift", "package",
+        "--package-path", House.root,
         "--scratch-path", directory.path + "/build", "dump-package",
       ], in: directory.path)
     guard dump.end.exitCode == 0 else { throw Unreadable(reason: dump.standardError) }

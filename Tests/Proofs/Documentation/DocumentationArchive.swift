@@ -88,7 +88,8 @@ struct DocumentationArchive {
     let text = try await run(
       "/usr/bin/env",
       [
-        "swift", "package", "--package-path", BuiltProducts.packageRoot, "--scratch-path",
+        "TMPDIR=" + directory, "swift", "package", "--package-path", BuiltProducts.packageRoot,
+        "--scratch-path",
         directory + "/build", "describe", "--type", "json",
       ], directory)
     let description = try JSONDecoder().decode(Description.self, from: Data(text.utf8))

@@ -15,7 +15,8 @@ struct UnsupportedBuildTests {
     let build = try await ChildProcess.run(
       "/usr/bin/env",
       [
-        "POSTMORTEM_PLATFORM=unsupported", "swift", "build", "--package-path",
+        "TMPDIR=" + directory.path, "POSTMORTEM_PLATFORM=unsupported", "swift", "build",
+        "--package-path",
         BuiltProducts.packageRoot, "--scratch-path", directory.path + "/build", "-Xswiftc",
         "-warnings-as-errors",
       ], in: directory.path, patience: 1200)

@@ -22,7 +22,8 @@ struct ReleaseTests {
     _ words: String..., status: Int32 = 0
   ) async throws -> String {
     let child = try await ChildProcess.run(
-      "/usr/bin/env", words, in: directory.path, patience: 1800)
+      "/usr/bin/env", words, in: directory.path, environment: ["TMPDIR": directory.path],
+      patience: 1800)
     #expect(child.end.exitCode == status, "\(words): \(child.standardOutput)\(child.standardError)")
     return child.standardOutput
   }
