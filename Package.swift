@@ -223,10 +223,10 @@ let package = Package(
       name: "proofs",
       dependencies: [
         "CSignalSafe", "CrashCatalogue", "CrashConverter", "CrashHandler", "CrashLab",
-        "CrashReport",
-        "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps", "FaultInjector",
-        "CrashReportUpload", "FoundationVictim", "HandlerOnly", "HandlerOnlyVictim",
-        "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool", "PreforkServer",
+        "CrashReport", "CrashReportDatabase", "CrashTestSupport", "ExtremeDumps",
+        "FaultInjector", "CrashReportUpload", "FoundationVictim", "HandlerOnly",
+        "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool",
+        "PreforkServer",
         "ProcessSnapshot", "Server", "Stackwalk",
       ], path: "Tests/Proofs",
       exclude: [

@@ -62,8 +62,7 @@ struct Layers: Decodable {
       [
         // SwiftPM locks a file there for each scratch path, and leaves it.
         "TMPDIR=" + directory.path, "POSTMORTEM_PLATFORM=" + platform, "swift", "package",
-        "--package-path", House.root,
-        "--scratch-path", directory.path + "/build", "dump-package",
+        "--package-path", House.root, "--scratch-path", directory.path + "/build", "dump-package",
       ], in: directory.path)
     guard dump.end.exitCode == 0 else { throw Unreadable(reason: dump.standardError) }
     return try JSONDecoder().decode(Layers.self, from: Data(dump.standardOutput.utf8))

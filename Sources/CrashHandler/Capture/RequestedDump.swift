@@ -43,7 +43,6 @@ struct RequestedDump {
       handlers.shared.capturingThread.exchange(expected: 0, desired: UInt32(bitPattern: threadID))
         == 0
     else { return }
-    handlers.shared.waiting.signal.forget()
     prepare(dump, signal, threadID)
     if handlers.shared.dumpingThreads.add(threadID, dump) {
       let hadFileSignal = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
@@ -59,9 +58,9 @@ struct RequestedDump {
       close(dump)
     }
     handlers.shared.threads.removeAll()
+    handlers.shared.waiting.signal.sendAgain(threadID, of: handlers.shared.process.id)
     handlers.shared.capturingThread.store(0)
     CrashEnd(handlers).wakeWaiting()
-    handlers.shared.waiting.signal.sendAgain(threadID, of: handlers.shared.process.id)
   }
 
   private func prepare(_ dump: Capture, _ signal: DeliveredSignal, _ threadID: Int32) {

@@ -44,7 +44,7 @@ private func pm_in_crash(
     interrupted.abandon(threadID)
   }
   if capture.shared.capturingThread.value == UInt32(bitPattern: threadID) {
-    // No fault of the section that runs: the dump goes on.
+    // No fault of the section that runs: the dump goes on. Kept for a process that lives on.
     if end.passesOver(crash) {
       if let information = crash.information { capture.shared.waiting.signal.keep(information) }
       return

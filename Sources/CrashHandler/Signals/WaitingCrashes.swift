@@ -236,7 +236,8 @@ struct PostponedSignal {
   @_noLocks
   func forget() { place.number = 0 }
 
-  /// Queues it for the calling thread, which gets it once its signal handler returns.
+  /// Queues it for the calling thread, which still is the capturing one and gets it once its signal
+  /// handler returns.
   @_noLocks
   func sendAgain(_ threadID: Int32, of process: Int32) {
     let number = place.number

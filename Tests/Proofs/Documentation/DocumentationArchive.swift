@@ -89,8 +89,7 @@ struct DocumentationArchive {
       "/usr/bin/env",
       [
         "TMPDIR=" + directory, "swift", "package", "--package-path", BuiltProducts.packageRoot,
-        "--scratch-path",
-        directory + "/build", "describe", "--type", "json",
+        "--scratch-path", directory + "/build", "describe", "--type", "json",
       ], directory)
     let description = try JSONDecoder().decode(Description.self, from: Data(text.utf8))
     var waiting = description.targets.filter { modules.contains($0.name) }.map {

@@ -83,6 +83,16 @@ final class LiveVictim {
     throw Missing(description: "no file that ends in \(suffix)")
   }
 
+  /// The run record of the process that runs, which the handler has made at its start.
+  func runRecord() throws -> RunRecord {
+    let names = try pendingFiles().filter { $0.hasSuffix(".run") }
+    let records = names.compactMap {
+      FileManager.default.contents(atPath: database + "/pending-serialized-dumps/" + $0)
+    }.compactMap { RunRecord(bytes: [UInt8]($0)) }
+    guard let record = records.first else { throw Missing(description: "no run record") }
+    return record
+  }
+
   /// Waits until a run record has a heartbeat of after this call, and gives that.
   func waitForHeartbeat() async throws -> RunEvidence {
     let now = Int64(Date().timeIntervalSince1970 * 1e9)

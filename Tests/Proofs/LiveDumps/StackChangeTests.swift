@@ -13,7 +13,7 @@ import Testing
 @Suite("Signals between two stacks", .serialized, .needs(.gdb)) struct StackChangeTests {
   private static let signals = ["SIGSEGV", "SIGILL", "watchdog"]
 
-  /// Where the process is stopped.
+  /// Stops of the process, each at an instruction.
   enum Place: String {
     /// As `dumpBegins`, of a crash.
     case crashBegins
@@ -29,8 +29,7 @@ import Testing
       case .crashBegins: ["break pm_capture_crash", "run"]
       case .crashEnds: ["rbreak ^.s12CrashHandler0A3EndV6passOn", "run"]
       case .dumpBegins: ["break pm_capture_dump", "run"]
-      case .dumpIsOver:
-        ["rbreak ^.s12CrashHandler8DumpFileV5closeyyF$", "run"]
+      case .dumpIsOver: ["rbreak ^.s12CrashHandler8DumpFileV5closeyyF$", "run"]
       }
     }
   }
@@ -86,11 +85,7 @@ import Testing
     let debugger = try debugger(
       of: victim, place.commands, signal, ["live-dump", "obeying"])
     try debugger.waitForLine("ready")
-    let name = try #require(try victim.pendingFiles().first { $0.hasSuffix(".run") })
-    let bytes = try #require(
-      FileManager.default.contents(
-        atPath: victim.database + "/pending-serialized-dumps/" + name))
-    let record = try #require(RunRecord(bytes: [UInt8](bytes)))
+    let record = try victim.runRecord()
     let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
     let run = try await ChildProcess.run(
       tool, ["capture", "\(record.processID)", "--timeout", "60"], in: "/tmp")

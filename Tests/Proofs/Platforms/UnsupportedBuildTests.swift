@@ -16,8 +16,8 @@ struct UnsupportedBuildTests {
       "/usr/bin/env",
       [
         "TMPDIR=" + directory.path, "POSTMORTEM_PLATFORM=unsupported", "swift", "build",
-        "--package-path",
-        BuiltProducts.packageRoot, "--scratch-path", directory.path + "/build", "-Xswiftc",
+        "--package-path", BuiltProducts.packageRoot, "--scratch-path", directory.path + "/build",
+        "-Xswiftc",
         "-warnings-as-errors",
       ], in: directory.path, patience: 1200)
     let text = build.standardOutput + build.standardError
