@@ -176,8 +176,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "MinidumpTests",
-      dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"],
-      exclude: ["VersionBefore"]),
+      dependencies: ["CrashTestSupport", "IntermediateDump", "Minidump", "ProcessSnapshot"]),
     .testTarget(
       name: "StackwalkTests",
       dependencies: ["CrashTestSupport", "IntermediateDump", "ProcessSnapshot", "Stackwalk"]),
@@ -255,7 +254,7 @@ let package = Package(
         "CrashConverter", "CrashReport", "CrashReportDatabase", "CrashTestSupport",
         "DumpInspection", "ExtremeDumps", "HandlerOnlyVictim", "IntermediateDump", "Minidump",
         "PendingDumps", "ProcessSnapshot",
-      ], exclude: ["VersionBefore"]),
+      ]),
     // Makes extreme and damaged dumps, and reads, converts and prints each.
     .executableTarget(
       name: "ExtremeDumps",

@@ -2,11 +2,9 @@ import Postmortem
 
 do {
   try startHandler(database: "/var/tmp/minimal-cli-crashes")
-  Task.detached(priority: .background) {
-    do {
-      for dump in try processIntermediateDumps() { print(dump) }
-    } catch { print("crash reports stay unprocessed: \(error)") }
-  }
-} catch { print("no crash reports from this run: \(error)") }
+  for dump in try processIntermediateDumps() { print(dump) }
+} catch { print("no crash reports: \(error)") }
 
-print("Hello, \(readLine() ?? "world")")
+print("Your name (an empty line crashes):")
+guard let name = readLine(), !name.isEmpty else { fatalError("no name was given") }
+print("Hello, \(name)")

@@ -82,8 +82,8 @@ extension IntermediateDumpKey {
         """)
     case .dumpDigest: .unsigned(8, """
       A digest of the intermediate dump that the report was made of, FNV-1a over words of eight \
-      bytes or, in older reports, over bytes: tells whether a pending dump of the report's ID is \
-      this one. In a minidump only, never in a dump.
+      bytes: tells whether a pending dump of the report's ID is this one. In a minidump only, never \
+      in a dump.
       """)
     case .privacy: .unsigned(1, """
       What was left out, in a crash or later: 1 `ReportPrivacy.sanitized`, 2 `ReportPrivacy.noMemory`. \

@@ -42,7 +42,7 @@ struct MinidumpDecoder {
       snapshot = own
     } else {
       try decodeStandardStreams()
-      if isOlderReport { decodeOlderReport() } else { decodeDescriptions() }
+      decodeDescriptions()
     }
     noteDamage()
     return snapshot
@@ -81,7 +81,7 @@ struct MinidumpDecoder {
   }
 
   /// Reads process and system: rounded or composed values, good enough if there are no others.
-  mutating func decodeDescriptions() {
+  private mutating func decodeDescriptions() {
     decodeSystemInfo()
     decodeMiscInfo()
     decodeProcStatus()

@@ -28,7 +28,7 @@ package enum MinidumpSummary {
         let size = entries.littleEndian(at: start + 4, width: 4),
         let offset = entries.littleEndian(at: start + 8, width: 4)
       else { break }
-      guard MinidumpStreamType(rawValue: type).isSummarized else { continue }
+      guard MinidumpStreamType(rawValue: type) == .postmortemDump else { continue }
       let bytes = try read(Int64(clamping: offset), min(Int(clamping: size), prefixSize))
       return try? IntermediateDumpDocument(parsing: bytes)
     }

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Foundation
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 struct LayerTests {
   @Test("What is imported is declared in Package.swift, and what is declared is imported")
   func imports() async throws {
-    let layers = try await Layers.ofPackage()
+    let layers = try await PackageManifest.ofPackage()
     #expect(layers.targets.contains { $0.name == "IntermediateDump" && $0.isSource })
     for target in layers.targets {
       let files = try House.swiftFiles(in: target.directory).filter { file in
@@ -14,9 +15,9 @@ struct LayerTests {
             && file.path.hasPrefix(inner.directory + "/")
         }
       }
-      var used = try Layers.includes(in: target)
+      var used = try PackageManifest.includes(in: target)
       for file in files {
-        used.formUnion(Layers.imports(in: file.text))
+        used.formUnion(PackageManifest.imports(in: file.text))
         if target.isSource {
           #expect(layers.violations(in: file.text, of: target.name) == [], "\(file.path)")
         }
@@ -34,12 +35,14 @@ struct LayerTests {
 
   @Test("One trait: with two, SwiftPM before 6.4 builds all again every second time")
   func traits() async throws {
-    #expect(try await Layers.ofPackage().traits.map(\.name).filter { $0 != "default" }.count == 1)
+    #expect(
+      try await PackageManifest.ofPackage().traits.map(\.name).filter { $0 != "default" }.count == 1
+    )
   }
 
   @Test("The checker finds what is planted")
   func planted() async throws {
-    let layers = try await Layers.ofPackage()
+    let layers = try await PackageManifest.ofPackage()
     let source =
       "internal import Glibc\nimport Foundation\npublic import struct CrashHandler.Handler"
     #expect(
@@ -52,14 +55,14 @@ struct LayerTests {
 
   @Test("The handler reaches neither the converter nor Foundation")
   func handler() async throws {
-    let layers = try await Layers.ofPackage()
+    let layers = try await PackageManifest.ofPackage()
     #expect(
       layers.reachable(from: "CrashHandler") == ["PendingDumps", "IntermediateDump", "CSignalSafe"])
     for module in ["CrashHandler", "HangDetection", "PostmortemHandler"] {
       let reached = layers.reachable(from: module).union([module])
       #expect(!reached.contains("CrashConverter") && !reached.contains("ProcessSnapshot"))
       for module in reached {
-        #expect(Layers.special[module]?.contains("Foundation") != true, "\(module)")
+        #expect(PackageManifest.special[module]?.contains("Foundation") != true, "\(module)")
       }
     }
     #expect(!layers.reachable(from: "CrashConverter").contains("CrashHandler"))
@@ -68,7 +71,7 @@ struct LayerTests {
 
   @Test("No product has what tests are made of")
   func products() async throws {
-    let layers = try await Layers.ofPackage()
+    let layers = try await PackageManifest.ofPackage()
     #expect(!layers.products.isEmpty)
     for product in layers.products {
       for target in product.targets {
@@ -82,7 +85,7 @@ struct LayerTests {
   /// The document leaves out an arrow that follows from others.
   @Test("The modules and arrows of Docs/Design.md are the manifest's")
   func document() async throws {
-    let layers = try await Layers.ofPackage()
+    let layers = try await PackageManifest.ofPackage()
     var below: [String: Set<String>] = [:]
     for line in try House.text("Docs/Design.md").split(separator: "\n") {
       guard let row = line.firstMatch(of: #/^\| `(\w+)` \| ([\w`, ]*)\| /#) else { continue }

@@ -1,3 +1,4 @@
+import CrashTestSupport
 import Foundation
 import Testing
 
@@ -6,9 +7,9 @@ import Testing
 /// The proof `platforms` builds them.
 @Suite("Other systems")
 struct OtherSystemsTests {
-  private let layers: Layers
+  private let layers: PackageManifest
 
-  init() async throws { layers = try await Layers.ofOtherSystems() }
+  init() async throws { layers = try await PackageManifest.ofOtherSystems() }
 
   /// The files of the library modules that are compiled there.
   private func files() throws -> [House.File] {
@@ -34,7 +35,9 @@ struct OtherSystemsTests {
     let names = layers.targets.map(\.name)
     for file in try files() {
       #expect(
-        Layers.imports(in: file.text).allSatisfy { names.contains($0) || $0 == "Dispatch" },
+        PackageManifest.imports(in: file.text).allSatisfy {
+          names.contains($0) || $0 == "Dispatch"
+        },
         "\(file.path)")
     }
     for target in layers.targets {
@@ -52,7 +55,7 @@ struct OtherSystemsTests {
 
   @Test("Each file of a folder Unsupported stands for files that Linux compiles")
   func onlyThere() async throws {
-    for target in try await Layers.ofPackage().targets where target.isSource {
+    for target in try await PackageManifest.ofPackage().targets where target.isSource {
       let folder = House.root + "/" + target.directory + "/Unsupported"
       #expect(
         FileManager.default.fileExists(atPath: folder) == target.exclude.contains("Unsupported"))

@@ -37,6 +37,33 @@ struct PaperTests {
     }
   }
 
+  @Test("Options.md has every option and every variable of the environment")
+  func options() throws {
+    let document = try House.text("Docs/Options.md")
+    let files = [
+      "Sources/CrashHandler/HandlerOptions.swift", "Sources/CrashHandler/CaptureLimits.swift",
+      "Sources/CrashReportUpload/UploadOptions.swift",
+      "Sources/HangDetection/HangMonitor+Options.swift",
+    ]
+    var options: Set<String> = []
+    for file in files {
+      let text = try House.text(file)
+      // The options of sampling are a row of UploadOptions.
+      let end = text.range(of: "public struct UploadSampling")?.lowerBound ?? text.endIndex
+      options.formUnion(text[..<end].matches(of: /public var (\w+)/).map { String($0.1) })
+    }
+    #expect(options.count > 30)
+    for option in options.sorted() {
+      let isThere = document.contains("`\(option)`")
+      #expect(isThere, "\(option)")
+    }
+    let sources = try House.swiftFiles(in: "Sources").map(\.text).joined()
+    for match in sources.matches(of: /"((?:POSTMORTEM|DEBUGINFOD|XDG)_[A-Z_]+)=?"/) {
+      let isThere = document.contains("`\(match.1)")
+      #expect(isThere, "\(match.1)")
+    }
+  }
+
   @Test("Links between the papers lead somewhere")
   func links() throws {
     let papers =

@@ -8,11 +8,22 @@ struct Proof: Sendable {
     case catalogue([[String]])
   }
 
+  /// A part of the package, see Docs/Design.md.
+  enum Ring: Sendable {
+    /// Handler, dump, conversion, report and database: CI checks it with every change.
+    case core
+    /// Stands on the core, which never imports it: CI checks it where a change can reach it.
+    case outer
+  }
+
   let name: String
   /// One line.
   let summary: String
   /// The types of its suites, in this target.
   let suites: [String]
+  /// Files and folders below the package's root, a change of which the proof checks.
+  let covers: [String]
+  var ring = Ring.core
   var full: Full?
 }
 
@@ -24,83 +35,144 @@ extension Proof {
     // The longest, much of which waits: beside the others.
     Proof(
       name: "catalogue", summary: "every way to die under every condition",
-      suites: ["CatalogueTests"], full: .catalogue([["--full"], ["--kills", "1000"]])),
+      suites: ["CatalogueTests"],
+      covers: [
+        "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
+        "Sources/CProcessEnds", "Sources/IntermediateDump", "Sources/CrashConverter",
+        "Sources/CrashReport/Analysis", "Examples/CrashLab", "Tests/CrashCatalogue",
+      ], full: .catalogue([["--full"], ["--kills", "1000"]])),
     Proof(
       name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",
       suites: [
         "FaithfulDeathTests", "StackOverflowTests", "SteadyStateTests", "HandlerStatusTests",
         "DescriptorTests", "LinkingTests",
+      ],
+      covers: [
+        "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
+        "Sources/CProcessEnds",
       ]),
     Proof(
       name: "start", summary: "a start makes few system calls, whatever lies in the database",
-      suites: ["StartCallTests"]),
+      suites: ["StartCallTests"],
+      covers: [
+        "Sources/CrashHandler/Install", "Sources/CrashHandler/StartHandler.swift",
+        "Sources/PendingDumps",
+      ]),
     Proof(
       name: "handlers", summary: "handlers that were there before run and do what they did",
-      suites: ["ChainingTests", "PreviousHandlerTests"]),
+      suites: ["ChainingTests", "PreviousHandlerTests"],
+      covers: ["Sources/CrashHandler/Signals", "Sources/CSignalSafe"]),
     Proof(
       name: "sanitizers", summary: "sanitizers still report, and the end is theirs",
-      suites: ["SanitizerTests"]),
+      suites: ["SanitizerTests"],
+      covers: [
+        "Sources/CrashHandler/Install", "Sources/CrashHandler/Signals", "Sources/CThreadStacks",
+        "Sources/CProcessEnds",
+      ]),
     Proof(
       name: "stacks", summary: "stacks, functions and lines are those of gdb and llvm-symbolizer",
       suites: ["StackTests", "TailCallTests", "LineTests", "LLVMComparisonTests"],
+      covers: [
+        "Sources/Stackwalk", "Sources/CSwiftDemangle", "Sources/CrashHandler/Capture/Stacks",
+      ],
       full: .environment(name: "POSTMORTEM_LINES", value: "all")),
     Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
         "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests",
+      ],
+      covers: [
+        "Sources/CrashReport", "Sources/Stackwalk", "Sources/ProcessSnapshot",
+        "Sources/CrashHandler/Summary", "Sources/CrashHandler/Capture/Sections",
+        "Sources/CrashHandler/Client",
       ]),
     Proof(
       name: "journeys", summary: "from crash to cause by the commands of Docs/Journeys.md",
-      suites: ["JourneyTests"]),
+      suites: ["JourneyTests"],
+      covers: [
+        "Sources/CrashReport", "Sources/PostmortemTool", "Sources/Stackwalk",
+        "Sources/CrashConverter", "Docs/Journeys.md",
+      ]),
     Proof(
       name: "documentation",
       summary: "docc has no warning, each public symbol a page, and each block of code compiles",
-      suites: ["DocumentationTests", "CodeBlockTests"]),
+      suites: ["DocumentationTests", "CodeBlockTests"],
+      covers: [
+        "Sources/Postmortem", "Sources/PostmortemHandler", "Sources/PostmortemUpload", "README.md",
+      ]),
     Proof(
       name: "privacy", summary: "no form of a private report holds a planted secret; frames stay",
-      suites: ["PlantedSecretsTests"]),
+      suites: ["PlantedSecretsTests"],
+      covers: [
+        "Sources/ProcessSnapshot", "Sources/CrashHandler/Capture", "Sources/CrashReport",
+        "Sources/Minidump", "Sources/CrashReportUpload/Body",
+      ]),
     Proof(
       name: "work",
       summary: "of 100,000 requests at once each crash shows its own context and breadcrumbs",
-      suites: ["WorkTests"]),
+      suites: ["WorkTests"],
+      covers: [
+        "Sources/CrashHandler/Client", "Sources/CrashHandler/Capture/Sections",
+        "Sources/CSignalSafe",
+      ]),
     Proof(
       name: "servers",
       summary: "crashes of servers under load are reports that name the request; none is lost",
       suites: [
         "ServerCrashTests", "ServerEndTests", "PreforkTests", "HandlerOnlyTests", "DeploymentTests",
       ],
+      covers: [
+        "Sources/CrashHandler/Client", "Sources/CrashConverter", "Sources/Postmortem",
+        "Sources/PostmortemHandler", "Examples",
+      ],
       full: .environment(name: "POSTMORTEM_SERVER_CRASHES", value: "1000")),
     Proof(
       name: "sentry",
       summary: "crashes as Sentry's schema and a real receiver of its protocol take them",
-      suites: ["SentrySchemaTests", "SentryReceiverTests"]),
+      suites: ["SentrySchemaTests", "SentryReceiverTests"],
+      covers: ["Sources/CrashReportUpload/Sentry"], ring: .outer),
     Proof(
       name: "fleet",
       summary: "of a fleet in a crash loop a slow receiver gets every count, and no stampede",
       suites: ["FleetTests"],
+      covers: ["Sources/CrashReportUpload"], ring: .outer,
       full: .environment(name: "POSTMORTEM_FLEET_HOSTS", value: "1000")),
     Proof(
       name: "release",
       summary: "the release script refuses what is not ready; a tag can be depended on",
       suites: ["ReleaseTests"],
+      covers: [".ci", "Package.swift", "CHANGELOG.md", "Docs/Versioning.md", "Docs/Export.md"],
       full: .environment(name: "POSTMORTEM_PACKAGE_BUILD", value: "1")),
     Proof(
       name: "platforms",
       summary:
         "programs build without Linux; the arm64 code compiles, and its assembly runs emulated",
-      suites: ["UnsupportedBuildTests", "ARM64Tests"]),
+      suites: ["UnsupportedBuildTests", "ARM64Tests"],
+      covers: [
+        "Package.swift", "Sources/CSignalSafe", "Sources/CrashHandler/Unsupported",
+        "Sources/CrashConverter/Unsupported", "Sources/CrashReportDatabase/Unsupported",
+        "Sources/CrashReportUpload/Unsupported", "Sources/HangDetection/Unsupported",
+        "Sources/Postmortem", "Sources/PostmortemHandler", "Sources/PostmortemUpload",
+      ]),
     Proof(
       name: "breakpad",
       summary: "Breakpad's processor walks and names stacks by our text of symbols as we do",
-      suites: ["BreakpadTests", "BreakpadTextTests"]),
+      suites: ["BreakpadTests", "BreakpadTextTests"],
+      covers: [
+        "Sources/Stackwalk/Breakpad", "Sources/PostmortemTool/Commands/SymbolsCommand.swift",
+      ], ring: .outer),
     Proof(
       name: "readers", summary: "other readers see in whole and torn dumps what ours sees",
-      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"]),
+      suites: ["RealDumpTests", "OutsideReaderTests", "TornDumpTests"],
+      covers: ["Sources/Minidump", "Sources/ProcessSnapshot", "Sources/IntermediateDump"]),
     Proof(
       name: "export",
       summary: "databases and collectors read exports, and the documented queries are right",
       suites: ["ExportTests", "OddExportTests"],
+      covers: [
+        "Sources/PostmortemTool/Export", "Sources/PostmortemTool/Overview", "Docs/Export.md",
+      ], ring: .outer,
       full: .environment(name: "POSTMORTEM_EXPORT_REPORTS", value: "200000")),
     Proof(
       name: "hostile",
@@ -109,47 +181,89 @@ extension Proof {
       suites: [
         "TrappingArithmeticTests", "HostileDumpTests", "HostileFileTests", "QuarantineTests",
       ],
+      covers: [
+        "Sources/IntermediateDump/Reader", "Sources/ProcessSnapshot", "Sources/Minidump",
+        "Sources/Stackwalk", "Sources/CrashReport", "Sources/CrashReportDatabase",
+        "Sources/PendingDumps", "Sources/DumpInspection", "Sources/PostmortemTool",
+      ],
       full: .environment(name: "POSTMORTEM_EXTREME_DUMPS", value: "200000")),
     Proof(
       name: "fuzzing", summary: "libFuzzer finds no input that ends or stalls a reader",
       suites: ["FuzzTests"],
+      covers: [
+        "Sources/IntermediateDump/Reader", "Sources/ProcessSnapshot", "Sources/Minidump",
+        "Sources/Stackwalk", "Sources/CrashReport", "Sources/PendingDumps",
+        "Sources/DumpInspection",
+      ],
       full: .environment(name: "POSTMORTEM_FUZZ_SECONDS", value: "1800")),
     Proof(
       name: "live-dumps", summary: "dumps of processes that live on or hang",
       suites: [
         "LiveDumpTests", "HangTests", "RequestedDumpTests", "StackChangeTests", "StormTests",
       ],
+      covers: [
+        "Sources/HangDetection", "Sources/CrashHandler/LiveDumps", "Sources/CrashHandler/Threads",
+        "Sources/CrashHandler/Capture", "Sources/CrashHandler/Signals",
+        "Sources/PostmortemTool/Commands/CaptureCommand.swift",
+      ],
       full: .environment(name: "POSTMORTEM_STORMS", value: "1000")),
     Proof(
       name: "safety", summary: "crash code calls nothing unsafe: call graphs and poisoned runs",
-      suites: ["CallGraphTests", "PlantedProgramTests", "PoisonedRunTests"]),
+      suites: ["CallGraphTests", "PlantedProgramTests", "PoisonedRunTests"],
+      covers: [
+        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads",
+        "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary",
+        "Sources/CrashHandler/Client", "Sources/CSignalSafe", "Sources/IntermediateDump/Writer",
+      ]),
     Proof(
       name: "faults", summary: "each system call may fail, each section may fault or hang",
       suites: [
         "CallListTests", "ForgoneCallTests", "SummaryCallTests", "SectionFaultTests", "StopTests",
         "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests",
       ],
+      covers: [
+        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads",
+        "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary", "Sources/CSignalSafe",
+        "Sources/IntermediateDump/Writer",
+      ],
       full: .environment(name: "POSTMORTEM_FAULTS", value: "all")),
     Proof(
       name: "system-calls", summary: "how many system calls a crash makes, by what it finds",
-      suites: ["SystemCallTests"]),
+      suites: ["SystemCallTests"],
+      covers: [
+        "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads",
+        "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary", "Sources/CSignalSafe",
+      ]),
     Proof(
       name: "root", summary: "dropped privileges, other users' files, PID namespaces",
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
         "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
+      ],
+      covers: [
+        "Sources/PendingDumps", "Sources/CrashReportDatabase", "Sources/CrashConverter",
+        "Sources/CrashHandler/Install", "Sources/PostmortemTool",
       ]),
     Proof(
       name: "ends", summary: "what is said of runs that ended without a dump is true",
       suites: ["EndTests", "MixedEndTests"],
+      covers: [
+        "Sources/CrashConverter/Ends", "Sources/PendingDumps", "Sources/CProcessEnds",
+        "Sources/CrashHandler/Capture/Files",
+      ],
       full: .environment(name: "POSTMORTEM_END_RUNS", value: "1100")),
     Proof(
       name: "races", summary: "processes that share a database lose no crash and double none",
       suites: ["RaceTests", "StressTests"],
+      covers: ["Sources/PendingDumps", "Sources/CrashConverter", "Sources/CrashReportDatabase"],
       full: .environment(name: "POSTMORTEM_STRESS_SECONDS", value: "300")),
     Proof(
       name: "kills", summary: "a converter or uploader killed at any system call loses nothing",
       suites: ["KilledConverterTests", "KilledUploaderTests"],
+      covers: [
+        "Sources/PendingDumps", "Sources/CrashConverter", "Sources/CrashReportDatabase",
+        "Sources/CUploadTransfer", "Sources/CrashReportUpload",
+      ],
       full: .environment(name: "POSTMORTEM_UPLOAD_KILLS", value: "all")),
   ]
 }

@@ -1,3 +1,4 @@
+internal import CrashTestSupport
 internal import Foundation
 internal import Testing
 
@@ -7,6 +8,8 @@ internal import Testing
 struct ProofsCommand {
   static let usage = """
     usage: swift run proofs [list | all | NAME...] [--full]
+           swift run proofs for PATH...
+           swift run proofs --since COMMIT
            swift run proofs catalogue OPTION...
            swift run proofs fuzz SECONDS [--samples DIRECTORY] [TARGET...]
            swift run proofs make-reports DIRECTORY REPORTS [HOSTS]
@@ -14,6 +17,9 @@ struct ProofsCommand {
       list      names the proofs
       all       runs every proof, as no name does
       --full    runs more of each, for hours; without it the part that every change is checked with
+      for       prints the commands that run the tests and proofs of changed files and folders
+      --since   runs the proofs of the core, and those of the outer ring that the changes since a
+                commit can reach; all of them if this clone does not have the commit
 
     swift run proofs catalogue --help tells the options of the catalogue. fuzz lets libFuzzer run for some
     seconds on each target, and keeps its inputs and counts in Tests/ExtremeDumps/Corpora. make-reports makes a
@@ -42,6 +48,10 @@ struct ProofsCommand {
         try await FleetCommand(Array(arguments.dropFirst())).run()
         exit(0)
       }
+      if arguments.first == "for" {
+        try printCommands(for: Array(arguments.dropFirst()))
+        exit(0)
+      }
       exit(try await run(arguments) ? 0 : 1)
     } catch let error as CatalogueUsageError {
       fail("\(error)\n\n\(CatalogueCommand.usage)", status: EX_USAGE)
@@ -64,6 +74,10 @@ struct ProofsCommand {
       list()
       return true
     }
+    if names.first == "--since" {
+      guard names.count == 2 else { throw UsageError(description: "--since takes one commit") }
+      return try await run(ProofSelection.proofs(since: names[1]), isFull: isFull)
+    }
     var proofs: [Proof] = names.isEmpty || names.contains("all") ? Proof.all : []
     for name in names where name != "all" {
       guard let proof = Proof.all.first(where: { $0.name == name }) else {
@@ -71,6 +85,10 @@ struct ProofsCommand {
       }
       if !proofs.contains(where: { $0.name == name }) { proofs.append(proof) }
     }
+    return try await run(proofs, isFull: isFull)
+  }
+
+  private static func run(_ proofs: [Proof], isFull: Bool) async throws -> Bool {
     let start = ContinuousClock.now
     let records = try await records(of: proofs, isFull: isFull)
     let table = ProofTable(records, seconds: start.duration(to: .now) / .seconds(1))
@@ -89,6 +107,20 @@ struct ProofsCommand {
       while let record = try await group.next() { records.append(record) }
       return records.sorted { $0.0 < $1.0 }.map(\.1)
     }
+  }
+
+  private static func printCommands(for paths: [String]) throws {
+    guard !paths.isEmpty else { throw UsageError(description: "for takes files or folders") }
+    let root = URL(fileURLWithPath: BuiltProducts.packageRoot).path + "/"
+    let relative = try paths.map { path in
+      let absolute = URL(fileURLWithPath: path).standardizedFileURL.path
+      guard absolute.hasPrefix(root) else {
+        throw UsageError(description: "\(path) is not in this package")
+      }
+      return String(absolute.dropFirst(root.count))
+    }
+    let commands = try ProofSelection(for: relative).commands
+    print(commands.isEmpty ? "bash .ci/run" : commands.joined(separator: "\n"))
   }
 
   private static func list() {

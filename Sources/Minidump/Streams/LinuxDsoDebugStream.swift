@@ -40,7 +40,7 @@ extension MinidumpDecoder {
   /// behind it is a multiple of 16 bytes, so the stream's size tells which it is.
   mutating func decodeLinkMap() {
     guard let stream = file.streams[.linuxDsoDebug] else { return }
-    let isOurs = file.streams[.postmortemDump] != nil || isOlderReport
+    let isOurs = file.streams[.postmortemDump] != nil
     let isPacked = !isOurs && stream.count % 16 == MinidumpFormat.packedDsoDebugSize % 16
     let size = isPacked ? MinidumpFormat.packedDsoDebugSize : MinidumpFormat.dsoDebugSize
     let addresses = stream.lowerBound + size - 24

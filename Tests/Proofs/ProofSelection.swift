@@ -1,0 +1,115 @@
+internal import CrashTestSupport
+internal import Foundation
+
+/// The tests and proofs that check a change, by the files that it changed.
+struct ProofSelection {
+  /// In the order of the table.
+  let proofs: [Proof]
+  /// Test targets of `swift test`; nil for all of them.
+  let testTargets: [String]?
+
+  /// A change of one of these can reach anything.
+  private static let common = [
+    ".ci", "Package.swift", "Tests/CrashTestSupport", "Tests/Proofs/Proof", "Tests/FaultInjector",
+  ]
+
+  /// - Parameter paths: relative to the package's root. A file that was deleted is not an error.
+  init(for paths: [String]) throws {
+    guard !paths.contains(where: { Self.isCommon($0) }) else {
+      (proofs, testTargets) = (Proof.all, nil)
+      return
+    }
+    proofs = Proof.all.filter { proof in paths.contains { proof.isAbout($0) } }
+    var targets: Set<String> = []
+    for path in paths { try targets.formUnion(Self.testTargets(for: path)) }
+    testTargets = targets.sorted()
+  }
+
+  /// The two commands that run them.
+  var commands: [String] {
+    var commands: [String] = []
+    if let targets = testTargets {
+      if !targets.isEmpty {
+        commands.append("swift test --filter '^(\(targets.joined(separator: "|")))\\.'")
+      }
+    } else {
+      commands.append("swift test")
+    }
+    if proofs.count == Proof.all.count {
+      commands.append("swift run proofs")
+    } else if !proofs.isEmpty {
+      commands.append("swift run proofs " + proofs.map(\.name).joined(separator: " "))
+    }
+    return commands
+  }
+
+  /// The proofs of a change in CI: those of the core, and those of the outer ring that it can reach.
+  ///
+  /// - Parameter base: a commit of git. One that this clone does not have means all proofs.
+  static func proofs(since base: String) async throws -> [Proof] {
+    let root = BuiltProducts.packageRoot
+    let changes = try await ChildProcess.run(
+      "/usr/bin/env", ["git", "-C", root, "diff", "--name-only", base + "...HEAD"], in: root)
+    guard changes.end.exitCode == 0 else { return Proof.all }
+    let paths = changes.standardOutput.split(separator: "\n").map(String.init)
+    if paths.contains(where: isCommon) { return Proof.all }
+    let manifest = try await PackageManifest.ofPackage()
+    return Proof.all.filter { proof in
+      guard case .outer = proof.ring else { return true }
+      return paths.contains { proof.isAbout($0) || proof.standsOn($0, in: manifest) }
+    }
+  }
+
+  private static func isCommon(_ path: String) -> Bool {
+    common.contains { path == $0 || path.hasPrefix($0 + "/") || path.hasPrefix($0 + ".swift") }
+      || path.hasPrefix("Tests/Proofs/Proof")
+  }
+
+  /// A module's own tests, the tests that a file of tests belongs to, and of crash-time code also the tests
+  /// that crash.
+  private static func testTargets(for path: String) throws -> [String] {
+    let parts = path.split(separator: "/").map(String.init)
+    guard parts.count > 1 else { return path.hasSuffix(".md") ? ["HouseTests"] : [] }
+    let known = try FileManager.default
+      .contentsOfDirectory(atPath: BuiltProducts.packageRoot + "/Tests")
+      .filter { $0.hasSuffix("Tests") }
+    switch parts[0] {
+    case "Tests": return known.filter { $0 == parts[1] }
+    case "Docs": return ["HouseTests"]
+    case "Examples": return ["EndToEndTests", "HouseTests"]
+    case "Sources":
+      var targets = known.filter { $0 == parts[1] + "Tests" } + ["HouseTests"]
+      // Modules without tests of their own are C below the handler, or names above it.
+      if targets.count == 1 || parts[1] == "CrashHandler" {
+        targets += ["CrashHandlerTests", "EndToEndTests"]
+      }
+      return targets
+    default: return []
+    }
+  }
+}
+
+extension Proof {
+  /// True if a change of this file is one that the proof checks.
+  func isAbout(_ path: String) -> Bool {
+    if covers.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) { return true }
+    let parts = path.split(separator: "/")
+    guard parts.count > 2, parts[0] == "Tests", parts[1] == "Proofs" else { return false }
+    let folder = BuiltProducts.packageRoot + "/Tests/Proofs/\(parts[2])"
+    // A suite lies in the file of its name.
+    return suites.contains { FileManager.default.fileExists(atPath: "\(folder)/\($0).swift") }
+  }
+
+  /// True if the proof checks something that stands on this file: a module that it covers is linked with the
+  /// file's module.
+  func standsOn(_ path: String, in manifest: PackageManifest) -> Bool {
+    let modules = covers.compactMap { Self.module(of: $0) }
+    guard let changed = Self.module(of: path) else { return false }
+    return modules.contains { manifest.reachable(from: $0).contains(changed) }
+  }
+
+  private static func module(of path: String) -> String? {
+    let parts = path.split(separator: "/")
+    return parts.count > 1 && parts[0] == "Sources" ? String(parts[1]) : nil
+  }
+}
