@@ -38,19 +38,38 @@ extension Proof {
       suites: ["CatalogueTests"],
       covers: [
         "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
-        "Sources/CProcessEnds", "Sources/IntermediateDump", "Sources/CrashConverter",
+        "Sources/CSignalMasks", "Sources/CProcessEnds", "Sources/IntermediateDump",
+        "Sources/CrashConverter",
         "Sources/CrashReport/Analysis", "Examples/CrashLab", "Tests/CrashCatalogue",
       ], full: .catalogue([["--full"], ["--kills", "1000"]])),
     Proof(
       name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",
       suites: [
         "FaithfulDeathTests", "StackOverflowTests", "SteadyStateTests", "HandlerStatusTests",
-        "DescriptorTests", "LinkingTests",
+        "DescriptorTests", "LinkingTests", "CrampedThreadTests",
       ],
       covers: [
         "Sources/CrashHandler", "Sources/CSignalSafe", "Sources/CThreadStacks",
-        "Sources/CProcessEnds",
+        "Sources/CSignalMasks", "Sources/CProcessEnds",
       ]),
+    Proof(
+      name: "other-glibc",
+      summary: "the same with the C libraries of Debian 13 and of unstable, in roots of their own",
+      suites: ["OtherGlibcTests"],
+      covers: ["Sources/CSignalMasks", "Sources/CSignalSafe", "Sources/CrashHandler"]),
+    Proof(
+      name: "idle", summary: "all that waits takes less than a thousandth of a processor together",
+      suites: ["IdleTests"],
+      covers: [
+        "Sources/CrashReportUpload", "Sources/HangDetection", "Sources/CrashHandler/LiveDumps",
+        "Sources/PostmortemTool/Commands/WatchCommand.swift",
+        "Sources/PostmortemTool/Commands/RunCommand.swift",
+      ]),
+    Proof(
+      name: "exits",
+      summary: "a program that exits while it uploads ends as one that does not, and as soon",
+      suites: ["UploadExitTests"],
+      covers: ["Sources/CrashReportUpload", "Sources/CUploadTransfer"]),
     Proof(
       name: "start", summary: "a start makes few system calls, whatever lies in the database",
       suites: ["StartCallTests"],
@@ -67,11 +86,11 @@ extension Proof {
       suites: ["SanitizerTests"],
       covers: [
         "Sources/CrashHandler/Install", "Sources/CrashHandler/Signals", "Sources/CThreadStacks",
-        "Sources/CProcessEnds",
+        "Sources/CSignalMasks", "Sources/CProcessEnds",
       ]),
     Proof(
       name: "stacks", summary: "stacks, functions and lines are those of gdb and llvm-symbolizer",
-      suites: ["StackTests", "TailCallTests", "LineTests", "LLVMComparisonTests"],
+      suites: ["StackTests", "ImageTests", "TailCallTests", "LineTests", "LLVMComparisonTests"],
       covers: [
         "Sources/Stackwalk", "Sources/CSwiftDemangle", "Sources/CrashHandler/Capture/Stacks",
       ],
@@ -80,7 +99,7 @@ extension Proof {
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
-        "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests",
+        "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests", "RealNameTests",
       ],
       covers: [
         "Sources/CrashReport", "Sources/Stackwalk", "Sources/ProcessSnapshot",
@@ -147,8 +166,8 @@ extension Proof {
     Proof(
       name: "platforms",
       summary:
-        "programs build without Linux; the arm64 code compiles, and its assembly runs emulated",
-      suites: ["UnsupportedBuildTests", "ARM64Tests"],
+        "programs build without Linux, and crash under qemu-user; the arm64 code compiles, and runs there",
+      suites: ["UnsupportedBuildTests", "EmulatedTests", "ARM64Tests"],
       covers: [
         "Package.swift", "Sources/CSignalSafe", "Sources/CrashHandler/Unsupported",
         "Sources/CrashConverter/Unsupported", "Sources/CrashReportDatabase/Unsupported",
@@ -219,7 +238,8 @@ extension Proof {
       name: "faults", summary: "each system call may fail, each section may fault or hang",
       suites: [
         "CallListTests", "ForgoneCallTests", "SummaryCallTests", "SectionFaultTests", "StopTests",
-        "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests",
+        "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests", "TrappedCallTests",
+        "TickTests",
       ],
       covers: [
         "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads",
@@ -235,10 +255,13 @@ extension Proof {
         "Sources/CrashHandler/Capture", "Sources/CrashHandler/Summary", "Sources/CSignalSafe",
       ]),
     Proof(
-      name: "root", summary: "dropped privileges, other users' files, PID namespaces",
+      name: "root",
+      summary:
+        "dropped privileges, other users' files, PID namespaces, memory that is served, short or gone",
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
         "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
+        "PlainVolumeTests", "ServedMemoryTests", "MemoryLimitTests", "GoneBinaryTests",
       ],
       covers: [
         "Sources/PendingDumps", "Sources/CrashReportDatabase", "Sources/CrashConverter",
@@ -258,8 +281,9 @@ extension Proof {
       covers: ["Sources/PendingDumps", "Sources/CrashConverter", "Sources/CrashReportDatabase"],
       full: .environment(name: "POSTMORTEM_STRESS_SECONDS", value: "300")),
     Proof(
-      name: "kills", summary: "a converter or uploader killed at any system call loses nothing",
-      suites: ["KilledConverterTests", "KilledUploaderTests"],
+      name: "kills",
+      summary: "a converter or uploader killed at any system call, or refused one, loses nothing",
+      suites: ["KilledConverterTests", "KilledUploaderTests", "RefusedCallTests"],
       covers: [
         "Sources/PendingDumps", "Sources/CrashConverter", "Sources/CrashReportDatabase",
         "Sources/CUploadTransfer", "Sources/CrashReportUpload",
