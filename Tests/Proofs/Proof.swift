@@ -138,6 +138,7 @@ extension Proof {
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
         "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
+        "PlainVolumeTests",
       ]),
     Proof(
       name: "ends", summary: "what is said of runs that ended without a dump is true",
