@@ -31,10 +31,7 @@ package enum RecordLease: Sendable, Equatable {
     guard descriptor >= 0 else { return .unknown }
     // Closing it gives the lease back, too.
     defer { close(descriptor) }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      return .unknown
-    }
+    // On anything but a regular file the kernel grants none: EINVAL.
     guard !isServersToGrant(descriptor) else { return .unknown }
     // Should somebody open the file for writing meanwhile: SIGURG is ignored by default, and SIGIO
     // ends a process.
