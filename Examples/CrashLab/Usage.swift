@@ -15,7 +15,7 @@ extension Command {
            crash-lab library DIR FILE NUMBER PLACE
            crash-lab tell SCENE DIR DIRECTORY
            crash-lab data-race (--database DIR | --no-handler)
-           crash-lab idle|start-again|status|forked --database DIR
+           crash-lab idle|start-again|status|status-closed|status-of-many|forked --database DIR
            crash-lab --list|--list-conditions|--list-ends
 
     what it does:
@@ -36,6 +36,8 @@ extension Command {
       idle            starts the handler, prints what runs in the process, and exits
       start-again     starts the handler twice more, with the same directory and with another
       status          prints Handler.status, before and after the handler was spoiled
+      status-closed   the same, before and after /proc was closed
+      status-of-many  the same, while threads are made, and once one blocks a fault
       forked          forks a child that does nothing as long as its parent lives, and prints its ID
 
     its handler:

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 // Weak, so that a static executable gets neither them nor the linker's warnings.
@@ -41,6 +42,11 @@ int pm_is_mount_root(int directory) {
   }
   struct stat own, above;
   return fstat(directory, &own) == 0 && fstatat(directory, "..", &above, 0) == 0 && own.st_dev != above.st_dev;
+}
+
+uint64_t pm_file_system(int descriptor) {
+  struct statfs status;
+  return fstatfs(descriptor, &status) == 0 ? (uint64_t)status.f_type : 0;
 }
 
 size_t pm_groups_of(uint32_t user, uint32_t *group, uint32_t *groups, size_t capacity) {

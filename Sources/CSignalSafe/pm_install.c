@@ -258,12 +258,12 @@ int pm_open_process(int process) {
   return result < 0 ? -errno : (int)result;
 }
 
-int pm_queue_signal(int descriptor, int signal, uint64_t value) {
+int pm_queue_signal(int process, int thread, int signal, uint64_t value) {
   siginfo_t information = {0};
   information.si_signo = signal;
   information.si_code = SI_QUEUE;
   information.si_pid = getpid();
   information.si_uid = getuid();
   information.si_value.sival_ptr = (void *)(uintptr_t)value;
-  return syscall(SYS_pidfd_send_signal, descriptor, signal, &information, 0) == 0 ? 0 : errno;
+  return syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, &information) == 0 ? 0 : errno;
 }

@@ -49,7 +49,10 @@ extension IntermediateDumpKey {
     case .crashTime: .time("Time at which the signal was handled, by the wall clock.")
     case .userTime: .unsigned(8, "CPU time of all threads in user mode, in nanoseconds.")
     case .systemTime: .unsigned(8, "CPU time of all threads in the kernel, in nanoseconds.")
-    case .processStatus: .text("`/proc/self/status` at the crash.")
+    case .processStatus: .text("""
+        `/proc/self/status` at the crash. Once the first thread has ended, the crashing thread's \
+        follows.
+        """)
     case .auxiliaryVector: .bytes("`/proc/self/auxv`: pairs of 8-byte integers.")
     case .identifier: .text("The identifier given to startHandler, with which the dump's file is named.")
     case .reportID: .bytes(16, "The report's ID, in the order in which it is printed.")
@@ -64,7 +67,7 @@ extension IntermediateDumpKey {
       Open file descriptors, counted in `/proc/self/fd`; counting stops at 65,536. Those that the \
       handler holds or opens are among them.
       """)
-    case .mappingCount: .unsigned(4, "Lines of `/proc/self/maps`; counting stops at 65,536.")
+    case .mappingCount: .unsigned(4, "Lines of `/proc/thread-self/maps`; counting stops at 65,536.")
     case .mappingLimit: .unsigned(8, "`/proc/sys/vm/max_map_count` at launch.")
     case .memoryUsed: .unsigned(8, """
       Bytes used by the cgroup (`memory.current`; version 1 `memory.usage_in_bytes`).
@@ -200,7 +203,7 @@ extension IntermediateDumpKey {
     case .modules: .array("ELF images: `module` maps.")
     case .module: .map("One image.")
     case .moduleAddress: .address("Address of the ELF header.")
-    case .modulePath: .text("As in `/proc/self/maps`; may end in \" (deleted)\"; `[vdso]`.")
+    case .modulePath: .text("As in `/proc/thread-self/maps`; may end in \" (deleted)\"; `[vdso]`.")
     case .moduleBuildID: .bytes("The GNU build ID; missing where the image has none.")
     case .moduleProgramHeaders: .bytes("Raw Elf64_Phdr entries, 56 bytes each. Not in a minidump.")
     case .moduleSize: .unsigned(8, """
@@ -244,6 +247,10 @@ extension IntermediateDumpKey {
       .unsigned(8, "Modules that the minidump's list has no room for. In a minidump only.")
     case .regionsUnlisted:
       .unsigned(8, "Memory regions that the minidump's list has no room for. In a minidump only.")
+    case .notShown: .unsigned(8, """
+      Bits of what `/proc` did not show, which is unknown and not none: 0 the mappings, 1 the threads, \
+      2 the open descriptors. Absent where it showed all.
+      """)
     case .owner: .map("The process that made the run record. In a run record only, never in a dump.")
     case .ownerProcessID: .unsigned(4, "Process ID.")
     case .ownerStartTime:
@@ -252,7 +259,7 @@ extension IntermediateDumpKey {
       Start of the main stack: field 28; another one after exec. 0 where the kernel does not tell.
       """)
     case .ownerBootID: .text("As `bootID`.")
-    case .ownerProcessNamespace: .unsigned(8, "Inode of `/proc/self/ns/pid`.")
+    case .ownerProcessNamespace: .unsigned(8, "Inode of `/proc/thread-self/ns/pid`.")
     case .ownerLaunchTime: .time("Time of the handler's start, not the process's.")
     case .linkMap:
       .map("State of the dynamic linker: `struct r_debug` of its main namespace.")
@@ -502,7 +509,7 @@ extension IntermediateDumpKey {
     case .timeZone: .text("""
       In `system`: TZ at launch, else the target of `/etc/localtime` at the crash; at most 256 bytes.
       """)
-    case .workingDirectory: .text("In `process`: `/proc/self/cwd` at the crash.")
+    case .workingDirectory: .text("In `process`: `/proc/thread-self/cwd` at the crash.")
     case .descriptors: .array("""
       In `process`: the lowest 256 open file descriptors at the crash, as they stand in \
       `/proc/self/fd`: `descriptor` maps. Those that the handler holds are among them.

@@ -124,6 +124,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case threadsUnlisted = 911
   case modulesUnlisted = 912
   case regionsUnlisted = 913
+  case notShown = 920
 
   case owner = 1000
   case ownerProcessID = 1001

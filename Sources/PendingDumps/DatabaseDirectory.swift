@@ -198,7 +198,7 @@ package enum DatabaseDirectory {
     var status = stat()
     guard unsafe fstat(made, &status) == 0, status.st_uid == pm_file_user() else { return }
     // fchmod(2) does not take such a descriptor.
-    if status.st_mode & 0o7777 != 0o700 { _ = unsafe chmod("/proc/self/fd/\(made)", 0o700) }
+    if status.st_mode & 0o7777 != 0o700 { _ = unsafe chmod("/proc/thread-self/fd/\(made)", 0o700) }
     guard let owner else { return }
     let descriptor = unsafe openat(made, ".", flags)
     guard descriptor >= 0 else { return }
@@ -231,31 +231,47 @@ package enum DatabaseDirectory {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { throw Failure("looking at", path) }
     let mode = String(status.st_mode & 0o7777, radix: 8)
+    let remedy = { modeRemedy(descriptor, path) }
     guard status.st_mode & others == 0 else {
       throw Failure(
         .writableByOthers,
         "all users may write to the directory \(path) (mode \(mode)), and could plant or take dumps; "
-          + "chmod 700 \(path), or name a directory in it, such as \(path)/crashes")
+          + (remedy() ?? "chmod 700 \(path), or name a directory in it, such as \(path)/crashes"))
     }
     guard status.st_mode & group == 0 || isShared(status) else {
       throw Failure(
         .writableByOthers,
-        "group \(status.st_gid) may write to the directory \(path) (mode \(mode)); chmod 700 \(path), "
-          + "or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
+        "group \(status.st_gid) may write to the directory \(path) (mode \(mode)); "
+          + (remedy() ?? "chmod 700 \(path)")
+          + ", or name the group: HandlerOptions.sharedGroup, postmortem --shared-with")
     }
     // Root may read anybody's database, but follows nobody else's links to it.
     guard !isTrusted(status), !isShared(status), geteuid() != 0 else { return }
     var above = stat()
     if let database, unsafe fstat(database, &above) == 0, above.st_uid == status.st_uid { return }
-    throw foreign(status, "the directory \(path)")
+    let type = LocalFileSystem.type(of: descriptor)
+    throw foreign(
+      status, "the directory \(path)",
+      option: type.flatMap { MountOptions.forOwner($0, user: pm_file_user()) })
   }
 
-  private static func foreign(_ status: stat, _ object: String) -> Failure {
+  /// Nil where chmod(1) is the remedy.
+  private static func modeRemedy(_ descriptor: Int32, _ path: String) -> String? {
+    guard let type = LocalFileSystem.type(of: descriptor), let option = MountOptions.forMode(type)
+    else { return nil }
+    return "its file system (\(type)) keeps no modes: mount it with \(option)"
+  }
+
+  /// - Parameter option: the mount option that gives the object to this user; nil where chown(1) does.
+  private static func foreign(
+    _ status: stat, _ object: String, option: String? = nil
+  ) -> Failure {
     let user = pm_file_user()
+    let remedy = option.map { "mount its file system with \($0)" } ?? "give it to user \(user)"
     return Failure(
       .foreignOwner,
-      "\(object) belongs to user \(status.st_uid), this process is user \(user); give it to user "
-        + "\(user) or choose another path")
+      "\(object) belongs to user \(status.st_uid), this process is user \(user); \(remedy) or choose "
+        + "another path")
   }
 
   /// True for what belongs to this user or root, or to a user outside this user namespace: directories of

@@ -108,16 +108,17 @@ package struct PendingDumpBound {
     close(descriptor)
   }
 
-  /// True only where the process that the run record names is seen to be gone.
+  /// True only where this kernel shows that the owner is dead: neither age nor another boot counts.
   private func isOwnerDead(_ name: PendingDumpName) -> Bool {
-    let path = "/proc/self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
+    let path = "/proc/thread-self/fd/\(directoryDescriptor)/\(name.with(role: .runRecord))"
     guard
       let record = SystemFile.bytes(path, limit: RunRecord.maximumSize)
-        .flatMap(RunRecord.init(ownerIn:)),
-      record.isOfSamePlace(host)
+        .flatMap(RunRecord.init(ownerIn:))
     else { return false }
-    let process = ProcessProbe.look(at: record.processID)
-    return record.verdict(of: process, host: host)?.isDead ?? false
+    return RunRecord.evidence(
+      record, of: name, in: directoryDescriptor, host: host, isLocalFileSystem: false, age: 0,
+      isOwnIdentifier: true
+    ).verdict.isDead
   }
 
   /// The dump first: what is left without it is found and removed by the next conversion.

@@ -1,7 +1,10 @@
 internal import Glibc
 internal import IntermediateDump
 
-/// Reads the files of the system (/proc, /sys, /etc) in ordinary code; crash code has `ProcFile`.
+/// Reads the files of the system (/proc, /sys, /etc) in ordinary code; crash code has `ProcReader`.
+///
+/// Of this process by `/proc/thread-self`: once the first thread has ended, `/proc/self` shows neither
+/// memory nor descriptors nor namespaces. But its start time is that of `/proc/self/stat`.
 ///
 /// Most have no size and are read to their end.
 package enum SystemFile {
@@ -120,7 +123,7 @@ package enum SystemFile {
   ///
   /// Source: namespaces(7), "pid:[4026531836]".
   static func namespace(_ kind: String) -> UInt64? {
-    guard var text = target("/proc/self/ns/" + kind)?[...],
+    guard var text = target("/proc/thread-self/ns/" + kind)?[...],
       text.cut(before: UInt8(ascii: "[")) != nil,
       let digits = text.cut(before: UInt8(ascii: "]"))
     else { return nil }

@@ -1,5 +1,6 @@
 internal import CrashConverter
 internal import CrashHandler
+internal import CrashReportDatabase
 internal import Foundation
 internal import PendingDumps
 
@@ -33,13 +34,18 @@ struct HandledProcess {
   let holdsDirectory: Bool
   /// Nil where it cannot be read.
   let record: RunRecord?
+  /// What a converter says of the owner of the locked file; nil without a file.
+  let verdict: OwnerVerdict?
+  /// Where /proc shows it.
+  private let place: String
 
   /// Looks at a process.
   ///
   /// - Throws: `ToolError` if there is no such process, or it may not be looked at.
   init(_ processID: Int32) throws(ToolError) {
     self.processID = processID
-    links = try Self.links(of: processID)
+    place = ProcessProbe.directory(of: processID)
+    links = try Self.links(of: processID, place)
     guard let signals = ThreadSignals(process: "\(processID)") else {
       throw ToolError("process \(processID) has ended")
     }
@@ -47,14 +53,15 @@ struct HandledProcess {
     let files = links.values.compactMap(LockedFile.init(link:))
     file = files.first { !$0.isDeleted } ?? files.first
     guard let file else {
-      (directory, holdsDirectory, record) = (nil, false, nil)
+      (directory, holdsDirectory, record, verdict) = (nil, false, nil, nil)
       return
     }
     // Through the process's own descriptor, which is right in another mount namespace too.
     let held = links.first { $0.value == file.path.parent }
-    let place = held.map { "/proc/\(processID)/fd/\($0.key)" } ?? file.path.parent
-    (directory, holdsDirectory) = (place, held != nil)
-    record = Self.record(at: place + "/" + file.name.with(role: .runRecord).description)
+    let path = held.map { [place] in "\(place)/fd/\($0.key)" } ?? file.path.parent
+    (directory, holdsDirectory) = (path, held != nil)
+    record = Self.record(at: path + "/" + file.name.with(role: .runRecord).description)
+    verdict = Self.verdict(on: file.name, record, in: path)
   }
 
   /// The database, as this process reaches it; nil without a handler.
@@ -63,27 +70,74 @@ struct HandledProcess {
     let path = file.path.parent.parent
     // Another mount namespace, such as a container's.
     let isOther = InputFile.identity(of: file.path.parent) != InputFile.identity(of: directory)
-    return isOther ? "/proc/\(processID)/root" + path : path
+    return isOther ? "\(place)/root" + path : path
+  }
+
+  /// False for a process that has inherited another one's locked file.
+  var isOwner: Bool {
+    guard let record else { return false }
+    let namespace = SystemFile.target("\(place)/ns/pid")
+    return record.processID == UInt32(bitPattern: signals.innermostID)
+      && (namespace == nil || record.processNamespace == nil
+        || namespace == record.processNamespace.map { "pid:[\($0)]" })
+  }
+
+  /// True if the process still holds its locked file, which exec closes.
+  var holdsFile: Bool {
+    guard let file else { return false }
+    return links.contains { key, link in
+      link.hasPrefix(file.path) && SystemFile.target("\(place)/fd/\(key)") == link
+    }
+  }
+
+  private static func verdict(
+    on name: PendingDumpName, _ record: RunRecord?, in path: String
+  ) -> OwnerVerdict? {
+    guard let directory = try? Directory(path: path) else { return nil }
+    let times = [name, name.with(role: .runRecord)].compactMap {
+      directory.status(of: $0.description)?.modificationTime
+    }
+    return RunRecord.evidence(
+      record, of: name, in: directory.descriptor, host: .current(),
+      isLocalFileSystem: LocalFileSystem.contains(descriptor: directory.descriptor),
+      age: times.max().map { SystemClock.now.subtractingReportingOverflow($0).partialValue } ?? 0,
+      isOwnIdentifier: true
+    ).verdict
   }
 
   /// The target of each descriptor of a process.
-  private static func links(of processID: Int32) throws(ToolError) -> [String: String] {
-    let directory = "/proc/\(processID)/fd"
+  private static func links(
+    of processID: Int32, _ place: String
+  ) throws(ToolError) -> [String: String] {
+    let directory = "\(place)/fd"
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: directory)
     } catch {
-      let reason =
-        InputFile.isDirectory("/proc/\(processID)")
-        ? "may not be looked at; be its user or root" : "does not exist"
-      throw ToolError("process \(processID) \(reason)")
+      throw ToolError("process \(processID) \(refusal(of: processID))")
     }
     var links: [String: String] = [:]
-    for name in names {
-      links[name] = try? FileManager.default.destinationOfSymbolicLink(
-        atPath: "\(directory)/\(name)")
-    }
+    for name in names { links[name] = SystemFile.target("\(directory)/\(name)") }
     return links
+  }
+
+  /// Why a process cannot be looked at, and who can.
+  ///
+  /// Source: ptrace(2), "Ptrace access mode checking".
+  private static func refusal(of processID: Int32) -> String {
+    guard InputFile.isDirectory("/proc/\(processID)") else { return "does not exist" }
+    let refused = "may not be looked at"
+    if geteuid() == 0 { return "\(refused): root needs CAP_SYS_PTRACE here" }
+    let users =
+      SystemFile.text("/proc/\(processID)/status")?.split(separator: "\n")
+      .first { $0.hasPrefix("Uid:") }?.split(separator: "\t").dropFirst() ?? []
+    guard !users.isEmpty, users.allSatisfy({ $0 == "\(geteuid())" }) else {
+      return "\(refused); be its user or root"
+    }
+    return
+      "\(refused), though its user is this one: it is not dumpable (it has changed its user, is "
+      + "set-user-ID or has file capabilities, or set PR_SET_DUMPABLE to 0), or has capabilities that "
+      + "this process lacks; be root"
   }
 
   /// The run record at a path; nil if it cannot be read.

@@ -188,7 +188,7 @@ enum OwnProgram {
   /// The path that it was started from, so that the other process has its name; the link itself if
   /// that is gone.
   static var path: String {
-    let link = "/proc/self/exe"
+    let link = "/proc/thread-self/exe"
     guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
       InputFile.exists(path)
     else { return link }

@@ -125,6 +125,19 @@ import Testing
         }) == (.outOfMemory, .likely))
   }
 
+  /// `postmortem doctor` says what a kill now would leave: nothing else can have happened until then.
+  @Test func aRunThatLivesIsPromisedNoReboot() throws {
+    var record = evidence.record
+    record.course?.followsExits = true
+    for bootID in ["boot", "mounted over"] {
+      record.bootID = bootID
+      #expect(try #require(RunEnd(ifKilledNow: record)).kind != .rebooted)
+    }
+    // /proc without /proc/sys, by the mount option subset=pid.
+    record.bootID = ""
+    #expect(RunEnd(ifKilledNow: record) == nil)
+  }
+
   @Test func aHeartbeatLongBeforeTheBootIsNoReboot() throws {
     #expect(
       try #require(

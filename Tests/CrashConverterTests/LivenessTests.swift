@@ -1,3 +1,4 @@
+import IntermediateDump
 import Testing
 
 @testable import CrashConverter
@@ -6,18 +7,20 @@ import Testing
 @Suite struct LivenessTests {
   private static let host = HostIdentity(
     bootID: "boot", processNamespace: 7, isProcOurs: true, processID: 1, startTime: 1)
-  private static let record = RunRecord(
-    processID: 50, startTime: 1000, stackStart: 0x7000, bootID: "boot", processNamespace: 7,
-    launchTime: 1)
   private static let hour: Int64 = 3600 * 1_000_000_000
 
   /// Evidence of a live owner in the same place, changed as the test wants it.
-  private func isDead(_ change: (inout OwnerEvidence) -> Void) -> Bool {
-    var evidence = OwnerEvidence(
-      record: Self.record, host: Self.host, process: .found(Self.process()), fifo: .hasReader,
-      lease: .unknown, isLocalFileSystem: true, age: 0, isOwnIdentifier: true)
+  private func verdict(_ change: (inout LivenessEvidence) -> Void) -> OwnerVerdict {
+    var evidence = LivenessEvidence(
+      .owner, processID: 50, place: .here, process: .found(Self.process()), startTime: 1000,
+      stackStart: 0x7000, fifo: .noReader, lease: .granted, isLocalFileSystem: true, age: 0,
+      ageLimit: 24 * Self.hour)
     change(&evidence)
-    return evidence.verdict.isDead
+    return evidence.verdict
+  }
+
+  private func isDead(_ change: (inout LivenessEvidence) -> Void) -> Bool {
+    verdict(change).isDead
   }
 
   private static func process(
@@ -28,151 +31,163 @@ import Testing
       stackStart: stackStart)
   }
 
-  @Test func inTheSamePlaceTheProcessDecides() {
-    #expect(!isDead { _ in })
-    #expect(!isDead { $0.fifo = .noReader }, "close_range can close the FIFO of a live owner")
-    #expect(!isDead { $0.age = .max }, "an owner may live for years")
-    #expect(isDead { $0.process = .missing })
-    #expect(isDead { $0.process = .found(Self.process(startTime: 1001)) })
-    #expect(isDead { $0.process = .found(Self.process(stackStart: 0x8000)) }, "exec")
-    #expect(!isDead { $0.process = .found(Self.process(stackStart: 0)) }, "not told")
-    #expect(isDead { $0.process = .found(Self.process(state: "Z", stackStart: 0)) })
+  @Test func withoutAProcessOfItsIDInItsPlaceTheOwnerIsDead() {
+    // A child of _Fork may hold the FIFO.
+    for fifo in [.hasReader, .noReader, .missing, .unreadable] as [FIFOProbe] {
+      for lease in [.refused, .granted, .unknown] as [RecordLease] {
+        for process in [
+          .missing, .found(Self.process(state: "Z", stackStart: 0)),
+          .found(Self.process(state: "X")),
+        ] as [ProcessProbe] {
+          #expect(isDead { ($0.process, $0.fifo, $0.lease) = (process, fifo, lease) })
+        }
+      }
+    }
     #expect(
       !isDead { $0.process = .found(Self.process(state: "Z", threads: 2, stackStart: 0)) },
       "only the main thread has ended")
-    #expect(isDead { $0.process = .found(Self.process(state: "X")) })
   }
 
-  @Test func elsewhereInTheSameBootFIFOAndMappingDecideTogether() {
-    for change in [
-      { $0.record?.processNamespace = 8 }, { $0.record?.processNamespace = nil },
-      { $0.host.isProcOurs = false }, { $0.process = .unreadable },
-    ] as [(inout OwnerEvidence) -> Void] {
-      func isDead(
-        _ fifo: FIFOProbe, _ lease: RecordLease, isMapped: Bool = true,
-        isLocal: Bool, age: Int64 = 0
-      ) -> Bool {
-        self.isDead {
-          $0.process = .missing
-          change(&$0)
-          $0.record?.isMapped = isMapped
-          ($0.fifo, $0.lease) = (fifo, lease)
-          $0.isLocalFileSystem = isLocal
-          $0.age = age
-        }
-      }
-      for isLocal in [true, false] {
-        #expect(isDead(.noReader, .granted, isLocal: isLocal))
-        for lease in [.refused, .granted, .unknown] as [RecordLease] {
-          #expect(!isDead(.hasReader, lease, isLocal: isLocal, age: .max))
-        }
-        for fifo in [.noReader, .missing, .unreadable] as [FIFOProbe] {
-          #expect(!isDead(fifo, .refused, isLocal: isLocal, age: .max), "closed, and mapped")
-        }
-        // Neither alone proves it: the program may have closed the one, an overlay hides the other.
-        for (fifo, lease, isMapped) in [
-          (.noReader, .unknown, true), (.noReader, .granted, false), (.unreadable, .granted, true),
-          (.unreadable, .unknown, true), (.missing, .granted, true),
-        ] as [(FIFOProbe, RecordLease, Bool)] {
-          for (age, dead) in [(0, false), (24 * Self.hour, false), (24 * Self.hour + 1, true)] {
+  /// A restored process has another start time, and a boot ID can be mounted over.
+  @Test func aWitnessOfLifeComesBeforeStartTimeAndBoot() {
+    for (fifo, lease) in [(.hasReader, .unknown), (.hasReader, .granted), (.missing, .refused)]
+      as [(FIFOProbe, RecordLease)]
+    {
+      for place in [.here, .sameBoot, .otherBoot, .unknown] as [LivenessEvidence.Place] {
+        for isLocal in [true, false] {
+          for process in [
+            .unreadable, .found(Self.process(startTime: 1001)),
+            .found(Self.process(stackStart: 0x8000)),
+          ] as [ProcessProbe] {
             #expect(
-              isDead(fifo, lease, isMapped: isMapped, isLocal: isLocal, age: Int64(age)) == dead)
+              !isDead {
+                ($0.place, $0.process, $0.fifo, $0.lease) = (place, process, fifo, lease)
+                ($0.isLocalFileSystem, $0.age) = (isLocal, .max)
+              })
           }
         }
       }
     }
   }
 
-  @Test func startTimesAreComparedInOneTimeNamespace() {
-    for (owner, host) in [(1, 2), (1, nil), (nil, 2)] as [(UInt64?, UInt64?)] {
-      func isDead(_ process: ProcessProbe, _ change: (inout OwnerEvidence) -> Void = { _ in })
-        -> Bool
+  @Test func inTheSamePlaceTheIdentityDecidesThen() {
+    #expect(verdict { _ in } == .alive("process 50 runs"), "close_range can close the FIFO")
+    #expect(!isDead { $0.age = .max }, "an owner may live for years")
+    #expect(isDead { $0.process = .found(Self.process(startTime: 1001)) })
+    #expect(isDead { $0.process = .found(Self.process(stackStart: 0x8000)) }, "exec")
+    #expect(!isDead { $0.process = .found(Self.process(stackStart: 0)) }, "not told")
+    // In another time namespace the start of the stack alone.
+    for change in [
+      { $0.startTime = nil },
       {
-        self.isDead {
-          $0.record?.timeNamespace = owner
-          $0.host.timeNamespace = host
-          $0.process = process
-          ($0.fifo, $0.lease) = (.noReader, .granted)
-          $0.record?.isMapped = true
+        $0.startTime = nil; $0.process = .found(Self.process(startTime: 5))
+      },
+    ] as [(inout LivenessEvidence) -> Void] {
+      #expect(!isDead(change))
+      #expect(
+        isDead {
           change(&$0)
+          $0.process = .found(Self.process(startTime: 5, stackStart: 0x8000))
+        })
+    }
+    // Nothing tells whether it is the same process: what is left decides.
+    func isDeadUnknown(_ fifo: FIFOProbe, _ lease: RecordLease) -> Bool {
+      isDead {
+        ($0.startTime, $0.fifo, $0.lease) = (nil, fifo, lease)
+        $0.process = .found(Self.process(startTime: 5, stackStart: 0))
+      }
+    }
+    #expect(isDeadUnknown(.noReader, .granted))
+    #expect(!isDeadUnknown(.missing, .granted))
+    #expect(!isDeadUnknown(.noReader, .unknown))
+  }
+
+  @Test func elsewhereInTheSameBootFIFOAndMappingDecideTogether() {
+    for change in [{ $0.place = .sameBoot }, { $0.process = .unreadable }]
+      as [(inout LivenessEvidence) -> Void]
+    {
+      for isLocal in [true, false] {
+        func isDead(_ fifo: FIFOProbe, _ lease: RecordLease, age: Int64 = 0) -> Bool {
+          self.isDead {
+            change(&$0)
+            ($0.fifo, $0.lease, $0.isLocalFileSystem, $0.age) = (fifo, lease, isLocal, age)
+          }
+        }
+        #expect(isDead(.noReader, .granted))
+        // Neither alone proves it: the program may have closed the one, an overlay hides the other.
+        for (fifo, lease) in [
+          (.noReader, .unknown), (.unreadable, .granted), (.unreadable, .unknown),
+          (.missing, .granted), (.missing, .unknown),
+        ] as [(FIFOProbe, RecordLease)] {
+          for (age, dead) in [(0, false), (24 * Self.hour, false), (24 * Self.hour + 1, true)] {
+            #expect(isDead(fifo, lease, age: age) == dead)
+          }
         }
       }
-      #expect(!isDead(.found(Self.process(startTime: 101_001))))
-      #expect(isDead(.missing))
-      #expect(isDead(.found(Self.process(state: "Z", startTime: 101_001, stackStart: 0))))
-      #expect(isDead(.found(Self.process(startTime: 101_001, stackStart: 0x8000))))
-      // Nothing tells whether it is the same process: what is left decides.
-      let unknown = ProcessProbe.found(Self.process(startTime: 101_001, stackStart: 0))
-      #expect(isDead(unknown))
-      #expect(!isDead(unknown) { $0.fifo = .hasReader })
-      #expect(!isDead(unknown) { $0.lease = .refused })
     }
-    #expect(
-      isDead {
-        $0.record?.timeNamespace = 3
-        $0.host.timeNamespace = 3
-        $0.process = .found(Self.process(startTime: 1001))
-      })
   }
 
   @Test func anotherBootIsDeathWhereNoOtherMachineWrites() {
-    #expect(
-      isDead {
-        $0.record?.bootID = "other"
-        $0.fifo = .hasReader
-      })
-    for (isOwn, limit) in [(true, 24 * Self.hour), (false, 60 * 24 * Self.hour)] {
-      for (age, dead) in [(limit, false), (limit + 1, true), (-1, false)] {
+    for fifo in [.noReader, .missing, .unreadable] as [FIFOProbe] {
+      #expect(isDead { ($0.place, $0.fifo) = (.otherBoot, fifo) })
+      for (age, dead) in [(24 * Self.hour, false), (24 * Self.hour + 1, true), (-1, false)] {
         #expect(
           isDead {
-            $0.record?.bootID = "other"
-            $0.isLocalFileSystem = false
-            $0.fifo = .noReader
-            $0.isOwnIdentifier = isOwn
-            $0.age = age
+            ($0.place, $0.fifo, $0.isLocalFileSystem, $0.age) = (.otherBoot, fifo, false, age)
           } == dead)
       }
     }
   }
 
-  @Test func withoutABootTheWitnessesTellWhereNoOtherMachineWrites() {
-    func isDead(
-      _ fifo: FIFOProbe, _ lease: RecordLease, isLocal: Bool, isMapped: Bool = true
-    ) -> Bool {
-      self.isDead {
-        $0.record?.bootID = ""
-        $0.record?.startTime = 0
-        $0.record?.isMapped = isMapped
-        $0.process = .unreadable
-        $0.fifo = fifo
-        $0.lease = lease
-        $0.isLocalFileSystem = isLocal
+  @Test func withoutAPlaceAgeTells() {
+    for isLocal in [true, false] {
+      for fifo in [.noReader, .missing, .unreadable] as [FIFOProbe] {
+        for (age, dead) in [(0, false), (25 * Self.hour, true)] {
+          #expect(
+            isDead {
+              ($0.place, $0.fifo, $0.isLocalFileSystem, $0.age) = (.unknown, fifo, isLocal, age)
+            } == dead, "a program may have closed it")
+        }
       }
     }
-    #expect(isDead(.noReader, .granted, isLocal: true))
-    #expect(!isDead(.noReader, .granted, isLocal: false))
-    #expect(!isDead(.noReader, .granted, isLocal: true, isMapped: false))
-    #expect(!isDead(.noReader, .refused, isLocal: true))
-    #expect(!isDead(.hasReader, .granted, isLocal: true))
-    #expect(!isDead(.unreadable, .granted, isLocal: true))
   }
 
-  @Test func withoutARecordAgeTells() {
-    func isDead(_ fifo: FIFOProbe, isLocal: Bool, age: Int64) -> Bool {
-      self.isDead {
-        $0.record = nil
-        $0.fifo = fifo
-        $0.isLocalFileSystem = isLocal
-        $0.age = age
-      }
+  /// The place of an owner as its record and this host tell it.
+  @Test func placesAreCompared() {
+    func place(
+      isLocal: Bool = true, _ change: (inout RunRecord, inout HostIdentity) -> Void
+    ) -> LivenessEvidence {
+      // Of this process, so that nothing but the comparison is asked for.
+      var record = RunRecord(
+        processID: Self.host.processID, startTime: 1000, stackStart: 0x7000, bootID: "boot",
+        processNamespace: 7, launchTime: 1)
+      var host = Self.host
+      change(&record, &host)
+      let name = PendingDumpName(identifier: "app", reportID: ReportID(), role: .locked)!
+      return RunRecord.evidence(
+        record, of: name, in: -1, host: host, isLocalFileSystem: isLocal, age: 0,
+        isOwnIdentifier: true)
     }
-    #expect(!isDead(.noReader, isLocal: true, age: 0), "a program may have closed it")
-    #expect(isDead(.noReader, isLocal: true, age: 25 * Self.hour))
-    #expect(!isDead(.hasReader, isLocal: true, age: .max))
-    #expect(!isDead(.noReader, isLocal: false, age: 0))
-    #expect(!isDead(.unreadable, isLocal: true, age: 0))
-    #expect(isDead(.unreadable, isLocal: true, age: 25 * Self.hour))
-    #expect(isDead(.hasReader, isLocal: false, age: 25 * Self.hour))
+    #expect(place { _, _ in }.place == .here)
+    for change in [
+      { record, _ in record.processNamespace = 8 }, { record, _ in record.processNamespace = nil },
+      { _, host in host.isProcOurs = false },
+    ] as [(inout RunRecord, inout HostIdentity) -> Void] {
+      #expect(place(change).place == .sameBoot)
+    }
+    #expect(place { record, _ in record.bootID = "other" }.place == .otherBoot)
+    #expect(place { _, host in host.bootID = nil }.place == .unknown)
+    // Without /proc an owner knows no boot: where no other machine writes, it is of this one.
+    #expect(place { record, _ in record.bootID = "" }.place == .sameBoot)
+    #expect(place(isLocal: false) { record, _ in record.bootID = "" }.place == .unknown)
+    // Start times are those of one time namespace.
+    #expect(place { _, _ in }.startTime == 1000)
+    for (owner, host) in [(1, 2), (1, nil), (nil, 2)] as [(UInt64?, UInt64?)] {
+      let evidence = place {
+        $0.timeNamespace = owner; $1.timeNamespace = host
+      }
+      #expect(evidence.startTime == nil && evidence.stackStart == 0x7000)
+    }
   }
 
   @Test func aClaimStandsWhileItsConverterRuns() {
@@ -219,8 +234,9 @@ import Testing
     let unseen = "claimed by a process that is not to be seen from here"
     #expect(verdict(.unreadable) == .alive(unseen, still: Self.hour))
     #expect(verdict(.unreadable, age: Self.hour + 1).isDead)
-    // Another boot is another kernel: a FIFO says nothing there.
-    #expect(verdict(.hasReader, boot: 7).isDead)
+    // Its reader is one of this kernel's, whatever is said of the boot.
+    #expect(!verdict(.hasReader, boot: 7).isDead)
+    #expect(verdict(.noReader, boot: 7).isDead)
     #expect(!verdict(.noReader, boot: 7, isLocal: false).isDead)
     #expect(verdict(.noReader, boot: 7, isLocal: false, age: Self.hour + 1).isDead)
   }

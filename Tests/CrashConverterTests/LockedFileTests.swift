@@ -127,6 +127,67 @@ import Testing
     return (id, end)
   }
 
+  /// Puts an owner that lives, as `process()` shows it, in a record that says something else of it.
+  private func putChangedOwner(
+    _ racer: Racer, _ change: (inout RunRecord) -> Void
+  ) throws -> ReportID {
+    let id = try dumps.putDump(suffix: ".locked")
+    guard case .found(let found) = ProcessProbe.look(at: racer.processID) else {
+      throw CocoaError(.featureUnsupported)
+    }
+    var record = RunRecord(
+      processID: racer.processID, startTime: found.startTime, stackStart: found.stackStart,
+      bootID: try #require(host.bootID), processNamespace: host.processNamespace, launchTime: 1)
+    record.timeNamespace = host.timeNamespace
+    change(&record)
+    try dumps.put(try #require(record.encoded()), "app@\(id).run")
+    return id
+  }
+
+  /// A restored process has another start time, and a container's boot ID can be mounted over.
+  @Test func aHeldFIFOComesBeforeStartTimeStackAndBoot() throws {
+    for change in [
+      { $0.bootID = "mounted over" }, { $0.startTime += 1 }, { $0.stackStart += 16 },
+      { $0.processNamespace = 1 },
+    ] as [(inout RunRecord) -> Void] {
+      let racer = try Racer(database: dumps.path)
+      let id = try putChangedOwner(racer, change)
+      let fifo = dumps.path(of: "app@\(id).fifo")
+      try #require(unsafe mkfifo(fifo, 0o600) == 0)
+      let end = unsafe open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+      try #require(end >= 0)
+      #expect(
+        try processAll() == [
+          .left(
+            "its owner may still write to it: somebody holds the FIFO of process "
+              + "\(racer.processID)", until: nil)
+        ])
+      #expect(dumps.names.count == 3)
+      close(end)
+      racer.kill()
+      _ = try racer.lines()
+      try FileManager.default.removeItem(atPath: dumps.path(of: "app@\(id).locked"))
+      try FileManager.default.removeItem(atPath: dumps.path(of: "app@\(id).run"))
+      try FileManager.default.removeItem(atPath: fifo)
+    }
+  }
+
+  /// A child of `_Fork` or a raw clone has no atfork handler to close it.
+  @Test func aFIFOThatAChildHoldsIsNoLifeOfItsOwner() throws {
+    let racer = try Racer(database: dumps.path)
+    let id = try putChangedOwner(racer) { _ in }
+    let fifo = dumps.path(of: "app@\(id).fifo")
+    try #require(unsafe mkfifo(fifo, 0o600) == 0)
+    let end = unsafe open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    try #require(end >= 0)
+    defer { close(end) }
+    #expect(try process().isEmpty)
+    racer.kill()
+    _ = try racer.lines()
+    #expect(try process() == [.complete])
+    #expect(dumps.names.isEmpty)
+  }
+
   @Test func FIFOAndMappingTellWhereTheProcessCannotBeSeen() throws {
     let (id, end) = try putUnseenOwner(isMapped: true)
     let record = unsafe open(dumps.path(of: "app@\(id).run"), O_RDWR | O_CLOEXEC)
@@ -138,7 +199,8 @@ import Testing
     close(end)
     #expect(
       try processAll() == [
-        .left("its owner may still write to it: somebody maps its run record", until: nil)
+        .left(
+          "its owner may still write to it: somebody maps the run record of process 1", until: nil)
       ], "a program may have closed the FIFO")
     #expect(dumps.names.count == 3)
     unsafe munmap(page, 1)

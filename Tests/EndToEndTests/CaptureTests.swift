@@ -105,6 +105,94 @@ struct CaptureTests {
     try victim.ask("alive")
   }
 
+  /// The kernel gives a signal for the process to whoever waits for it, and shows it as not blocked there.
+  @Test("A thread that waits for signals does not get the request")
+  func waitsForSignals() async throws {
+    let waiting = try victim("waiting")
+    let refused = try await tool("capture", "\(waiting.processID)", "--timeout", "1")
+    #expect(refused.end.exitCode == 1, "\(refused)")
+    #expect(refused.standardError.contains("nothing was sent"), "\(refused)")
+    try waiting.send("still here")
+    var other: String?
+    try waiting.waitForLine { line in
+      if line != "still here" { other = line }
+      return true
+    }
+    #expect(other == nil)
+    let beside = try victim("waiting-beside")
+    let taken = try await tool("capture", "\(beside.processID)")
+    #expect(taken.end.exitCode == 0, "\(taken)")
+    #expect(try newest().snapshot.exception?.threadID != UInt32(beside.processID))
+  }
+
+  @Test("A process whose first thread has ended has a handler as ever")
+  func firstThreadEnded() async throws {
+    let victim = try RunningVictim(
+      try BuiltProducts.besideTests("crash-lab"), ["end", "main-thread", "--database", database])
+    try victim.waitForLine("main thread ended")
+    let doctor = try await tool("doctor", "\(victim.processID)")
+    #expect(doctor.end.exitCode == 0, "\(doctor)")
+    #expect(doctor.standardOutput.contains("the crash handler is in place"), "\(doctor)")
+    let left = try await tool("process", database)
+    #expect(left.end.exitCode == 0, "\(left)")
+    let run = try await tool("capture", "\(victim.processID)")
+    #expect(run.end.exitCode == 0, "\(run)")
+    let snapshot = try newest().snapshot
+    #expect(snapshot.request?.kind == .tool && !snapshot.modules.isEmpty)
+  }
+
+  /// One that was restored from a checkpoint has another start time, and a boot ID can be mounted over.
+  @Test(
+    "For doctor, process and capture one witness of life is enough", arguments: ["start", "boot"])
+  func otherIdentity(what: String) async throws {
+    let victim = try victim()
+    let stat = try KernelFile.text("/proc/\(victim.processID)/stat")
+    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+    let startTime = try #require(fields.count > 19 ? UInt64(fields[19]) : nil)
+    let boot = try KernelFile.text("/proc/sys/kernel/random/boot_id")
+    let pattern =
+      what == "boot"
+      ? Data(boot.utf8.prefix(36))
+      : Data((0..<8).map { UInt8(truncatingIfNeeded: startTime >> (8 * $0)) })
+    let name = try #require(
+      directory.names("db/pending-serialized-dumps").first { $0.hasSuffix(".run") })
+    let path = "\(database)/pending-serialized-dumps/\(name)"
+    let place = try #require(try Data(contentsOf: URL(fileURLWithPath: path)).range(of: pattern))
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try file.seek(toOffset: UInt64(place.lowerBound))
+    try file.write(contentsOf: Data([pattern[0] ^ 1]))
+    try file.close()
+    let locked = "\(database)/pending-serialized-dumps/\(name.dropLast(4)).locked"
+    try Data("not empty".utf8).write(to: URL(fileURLWithPath: locked))
+
+    let process = try await tool("process", database)
+    #expect(process.end.exitCode == 2, "\(process)")
+    #expect(process.standardOutput.contains("somebody holds the FIFO of process"), "\(process)")
+    let doctor = try await tool("doctor", "\(victim.processID)")
+    #expect(doctor.end.exitCode == 0, "\(doctor)")
+    let capture = try await tool("capture", "\(victim.processID)")
+    #expect(capture.end.exitCode == 0, "\(capture)")
+    victim.kill()
+    #expect(try await tool("process", database).standardOutput.contains(String(name.prefix(40))))
+  }
+
+  /// A process that has changed its user can neither rename nor remove what it has made.
+  @Test("A dump that is said not to be taken leaves no report; one that is taken does")
+  func namesRefused() async throws {
+    for (scene, isTaken) in [("names-refused", true), ("cut-names-refused", false)] {
+      let child = try await ChildProcess.run(
+        try BuiltProducts.besideTests("crash-lab"), ["live-dump", scene, "--database", database],
+        in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+      let line = child.standardOutput.split(separator: "\n").first ?? ""
+      #expect(child.end.exitCode == 0 && line.hasPrefix("failed: ") != isTaken, "\(child)")
+      let process = try await tool("process", database)
+      let reports = try CrashReportDatabase(path: database).reports()
+      #expect(reports.map { "\($0.id)" } == (isTaken ? [String(line)] : []), "\(process)")
+      #expect(directory.names("db/pending-serialized-dumps") == [])
+      try FileManager.default.removeItem(atPath: database)
+    }
+  }
+
   @Test("A run that is killed says when and doing what", arguments: ["obeying", "beating"])
   func killed(scene: String) async throws {
     let victim = try victim(scene)

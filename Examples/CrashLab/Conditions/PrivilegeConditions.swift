@@ -19,5 +19,20 @@ extension Condition {
     Condition(
       name: "not-dumpable", summary: "after PR_SET_DUMPABLE 0",
       after: { _ in condition_not_dumpable() }),
+    Condition(
+      name: "proc-closed", summary: "after Landlock has closed /proc to the crashing thread",
+      around: { body in
+        condition_close_proc()
+        unsafe body.function(body.context)
+      }),
+    Condition(
+      name: "opens-refused", summary: "under a filter that refuses openat",
+      around: { body in
+        condition_refuse_opens()
+        unsafe body.function(body.context)
+      }),
+    Condition(
+      name: "plain-files", summary: "where neither FIFOs nor links can be made, nor modes changed",
+      before: { condition_refuse_special_files() }),
   ]
 }

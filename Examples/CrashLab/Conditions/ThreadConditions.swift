@@ -37,6 +37,13 @@ extension Condition {
       name: "theft", summary: "beside a thread that puts a file over the dump while it is written",
       after: { unsafe condition_theft($0) }),
     Condition(
+      name: "first-thread-ended", summary: "once the first thread has ended",
+      after: { _ in condition_prepare_end_of_first_thread() },
+      around: { body in
+        condition_end_first_thread()
+        unsafe body.function(body.context)
+      }),
+    Condition(
       name: "bad-thread-base", summary: "with a thread pointer that points nowhere",
       around: { unsafe condition_with_bad_thread_base($0.function, $0.context) }),
     Condition(

@@ -12,6 +12,15 @@ struct LiveDump: Subcommand {
     case deferred
     /// The same, of a process whose module list faults.
     case faulting
+    /// Dumps once no name can be changed any more, as after a change of the user: one that is whole, and
+    /// one that is not.
+    case namesRefused = "names-refused"
+    case cutNamesRefused = "cut-names-refused"
+    /// Has all threads block signals and one wait for them; with one more that is open for them.
+    case waiting
+    case waitingBeside = "waiting-beside"
+    /// Obeys once it is not dumpable.
+    case undumpable
     /// One dump, to PATH.
     case toPath = "to-path"
     /// Converts the dump at PATH.
@@ -56,6 +65,16 @@ struct LiveDump: Subcommand {
     switch scene {
     case .now: say(try dumpFromHere(handler, andProcess: true))
     case .deferred, .faulting: say(try dumpFromHere(handler))
+    case .namesRefused: dumpWithoutNames(handler)
+    case .cutNamesRefused:
+      var limit = rlimit(rlim_cur: 8192, rlim_max: 8192)
+      unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      dumpWithoutNames(handler)
+    case .waiting: waitForAllSignals(besideOpenThread: false)
+    case .waitingBeside: waitForAllSignals(besideOpenThread: true)
+    case .undumpable:
+      condition_not_dumpable()
+      try obey(handler)
     case .toPath: say(try handler.dumpWithoutCrash(to: path))
     case .processPath: say(try handler.processIntermediateDump(at: path).map { "\($0)" } ?? "none")
     case .server: try Server().dump(handler, stopsThreads: false)
@@ -102,6 +121,34 @@ private func obey(_ handler: Handler) throws {
     default: leaveBreadcrumb(line)
     }
     say(line)
+  }
+}
+
+/// Echoes lines, beside a thread that waits for all signals in sigwait(3) and says which came.
+private func waitForAllSignals(besideOpenThread: Bool) {
+  if besideOpenThread { Thread.start { spinForEver() } }
+  var all = sigset_t()
+  unsafe sigfillset(&all)
+  unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+  Thread.start {
+    var all = sigset_t()
+    unsafe sigfillset(&all)
+    var signal: Int32 = 0
+    while true {
+      unsafe sigwait(&all, &signal)
+      say("the program took signal \(signal)")
+    }
+  }
+  say("ready")
+  while let line = readLine() { say(line) }
+}
+
+private func dumpWithoutNames(_ handler: Handler) {
+  condition_refuse_names()
+  do {
+    say(try handler.dumpWithoutCrash())
+  } catch {
+    say("failed: \(error)")
   }
 }
 

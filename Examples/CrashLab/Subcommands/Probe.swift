@@ -8,6 +8,10 @@ struct Probe: Subcommand {
     case idle
     case startAgain = "start-again"
     case status
+    /// The status while threads are made, and once one blocks a fault.
+    case statusOfMany = "status-of-many"
+    /// The status before and after /proc was closed.
+    case statusClosed = "status-closed"
     case forked
   }
 
@@ -26,6 +30,11 @@ struct Probe: Subcommand {
     case .idle: try printWhatRuns()
     case .startAgain: try startTwiceMore(database)
     case .status: printStatus(of: handler)
+    case .statusOfMany: printStatusOfMany(handler)
+    case .statusClosed:
+      print(handler.status)
+      condition_close_proc()
+      print(handler.status)
     case .forked:
       print(crashlab_fork_idle())
       waitForReader()
@@ -89,6 +98,22 @@ struct Probe: Subcommand {
     unsafe pthread_sigmask(SIG_BLOCK, &faults, nil)
     print(handler.status)
     waitForReader()
+  }
+
+  private func printStatusOfMany(_ handler: Handler) {
+    condition_thread_churn()
+    var findings: [HandlerStatus.Finding] = []
+    for _ in 0..<300 { findings += handler.status.findings }
+    print("accused \(findings.count)")
+    Thread.start {
+      var faults = sigset_t()
+      unsafe sigemptyset(&faults)
+      unsafe sigaddset(&faults, SIGBUS)
+      unsafe pthread_sigmask(SIG_BLOCK, &faults, nil)
+      print(handler.status)
+      fflush(nil)
+      exit(0)
+    }.join()
   }
 
   private func waitForReader() {

@@ -20,6 +20,8 @@ extension Command {
     "process-itself": ProcessingItself.self,
     "start-again": Probe.self,
     "status": Probe.self,
+    "status-closed": Probe.self,
+    "status-of-many": Probe.self,
     "tell": Telling.self,
     "work": Working.self,
   ]

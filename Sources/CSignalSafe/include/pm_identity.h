@@ -24,6 +24,9 @@ uint32_t pm_file_user(void);
 // Source: statx(2), STATX_ATTR_MOUNT_ROOT.
 int pm_is_mount_root(int directory);
 
+// Returns the magic number of the file system that an open file is on; 0 if the kernel does not tell. Source: statfs(2).
+uint64_t pm_file_system(int descriptor);
+
 // Stores the primary group of a user to `group`, and all groups, that one included, to `groups`. Returns their count, at most
 // `capacity`; 0 for an unknown user, and in static executables.
 size_t pm_groups_of(uint32_t user, uint32_t *_Nonnull group, uint32_t *_Nonnull groups, size_t capacity);

@@ -95,8 +95,8 @@ const char *_Nullable pm_module_of(uint64_t address);
 // before Linux 5.3. Source: pidfd_open(2).
 int pm_open_process(int process);
 
-// Queues a signal with a value for it, as sigqueue(3) does. Returns 0 or errno. Source: pidfd_send_signal(2).
-int pm_queue_signal(int descriptor, int signal, uint64_t value);
+// Queues a signal with a value for one thread of a process. Returns 0 or errno. Source: rt_tgsigqueueinfo(2).
+int pm_queue_signal(int process, int thread, int signal, uint64_t value);
 
 // Returns the version of the C library.
 const char *_Nonnull pm_library_version(void);

@@ -41,7 +41,10 @@ struct EndEvidence: Sendable {
   /// The end of the run; nil where it ended by its own will, as it was asked to, or where nothing
   /// shows that it did not.
   var verdict: RunEnd? {
-    guard let course = record.course, course.notes.end == nil else { return nil }
+    // Without its boot nobody can say which of the machine's counts are of its time.
+    guard let course = record.course, course.notes.end == nil, !record.bootID.isEmpty else {
+      return nil
+    }
     if case .ended(let status) = process {
       // The kernel knows: a status without a signal is an exit. HUP, INT, PIPE and TERM ask for an end,
       // whatever the program did first.

@@ -44,8 +44,9 @@ struct EndedRun: Sendable {
 extension RunEnd {
   /// The verdict on a process that lives, if it were killed now; nil if there were none.
   package init?(ifKilledNow record: RunRecord) {
+    // It would be judged in this boot, whatever ID this process reads.
     var evidence = EndEvidence(record: record)
-    evidence.bootID = HostIdentity.currentBootID()
+    evidence.bootID = record.bootID
     guard let verdict = evidence.verdict else { return nil }
     self = verdict
   }
@@ -70,9 +71,7 @@ package struct ObservedEnd: Sendable {
 extension PendingDirectory {
   /// The end of the dead owner of an empty locked file; nil where nothing can be said of it.
   func endedRun(_ name: PendingDumpName) -> EndedRun? {
-    // Without its boot nobody can say which of the machine's counts are of its time.
-    guard let record = runRecord(of: name), let course = record.course, !record.bootID.isEmpty
-    else { return nil }
+    guard let record = runRecord(of: name), let course = record.course else { return nil }
     var evidence = EndEvidence(record: record)
     evidence.bootID = host.bootID
     let kills = MachineCounts.kills

@@ -80,18 +80,9 @@ struct PendingDirectory: ~Copyable {
   /// Decides whether a locked file's owner may still write to it.
   func ownerVerdict(_ file: File) -> OwnerVerdict {
     let recordName = file.name.with(role: .runRecord).description
-    let record = runRecord(of: file.name)
-    var process = ProcessProbe.unreadable
-    if let record, record.isOfSamePlace(host) {
-      process = ProcessProbe.look(at: record.processID)
-    }
     let recordTime = directory.status(of: recordName)?.modificationTime ?? .min
-    let isMapped =
-      record.map { $0.isMapped && ($0.bootID == host.bootID || $0.bootID.isEmpty) } ?? false
-    return OwnerEvidence(
-      record: record, host: host, process: process,
-      fifo: fifoProbe(file.name),
-      lease: isMapped ? RecordLease.probe(recordName, in: directory.descriptor) : .unknown,
+    return RunRecord.evidence(
+      runRecord(of: file.name), of: file.name, in: directory.descriptor, host: host,
       isLocalFileSystem: isLocalFileSystem,
       age: age(since: max(file.status.modificationTime, recordTime)),
       isOwnIdentifier: file.name.identifier == identifier

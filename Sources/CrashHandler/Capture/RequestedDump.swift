@@ -94,12 +94,8 @@ struct RequestedDump {
 
   /// Closes what the dump has opened, and removes the files of one that did not become whole.
   private func close(_ dump: Capture) {
-    let (files, names) = (dump.session.files, dump.session.names)
-    if !dump.session.outcome.isComplete {
-      _ = unsafe pm_unlink(files.directory.descriptor, names.locked)
-      _ = unsafe pm_unlink(files.directory.descriptor, names.runRecord)
-      _ = unsafe pm_unlink(files.directory.descriptor, names.fifo)
-    }
+    let files = dump.session.files
+    if !dump.session.outcome.isComplete { DumpFile(dump).discard() }
     DumpFile(dump).close()
     dump.session.runRecord.mapping.remove()
     if dump.isSame(files.fifo) { _ = pm_close(files.fifo.descriptor) }

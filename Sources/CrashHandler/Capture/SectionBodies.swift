@@ -89,7 +89,7 @@ func pm_write_crashing_thread_top(_ argument: UnsafeMutableRawPointer) {
   thread.end()
 }
 
-/// Reads `/proc/self/maps` into the table.
+/// Reads `/proc/thread-self/maps` into the table.
 ///
 /// RUNS-DURING-CRASH.
 @c(pm_read_mappings) @_noLocks
@@ -97,10 +97,12 @@ func pm_read_mappings(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   // Their text may have been used for lists since an earlier reading.
   capture.session.mappings.removeAll()
-  let descriptor = capture.proc.open(named: "self/maps")
-  guard descriptor >= 0 else { return }
-  capture.session.mappings.fill(from: descriptor)
-  _ = pm_close(descriptor)
+  let descriptor = capture.proc.open(named: "thread-self/maps")
+  if descriptor >= 0 {
+    capture.session.mappings.fill(from: descriptor)
+    _ = pm_close(descriptor)
+  }
+  capture.session.counts.set(.mappings, isShown: capture.session.mappings.count > 0)
 }
 
 /// RUNS-DURING-CRASH.
@@ -296,7 +298,9 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
   let section = ResourceSection(
     proc: capture.proc, scratch: capture.session.scratch, calls: capture.calls,
     output: capture.output)
-  section.write(capture.installed.cgroup, mappingCount: capture.session.mappings.count)
+  let showsDescriptors = section.write(
+    capture.installed.cgroup, mappingCount: capture.session.mappings.count)
+  capture.session.counts.set(.descriptors, isShown: showsDescriptors)
 }
 
 /// RUNS-DURING-CRASH.

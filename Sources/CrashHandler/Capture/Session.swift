@@ -66,6 +66,13 @@ struct Session: ~Copyable {
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
+    /// Bits of `NotShown`.
+    var notShown: UInt64 = 0
+
+    @_noLocks
+    mutating func set(_ part: NotShown, isShown: Bool) {
+      notShown = isShown ? notShown & ~part.bit : notShown | part.bit
+    }
   }
 }
 

@@ -35,7 +35,7 @@ struct EnvironmentRange {
       let end = name + UInt64(unsafe strnlen(text, Int(PATH_MAX))) + 1 + 8
       return EnvironmentRange(start: start, end: (end + pageSize - 1) / pageSize * pageSize)
     }
-    for line in (SystemFile.text("/proc/self/maps") ?? "").lazyLines {
+    for line in (SystemFile.text("/proc/thread-self/maps") ?? "").lazyLines {
       let limits = line.prefix { $0 != " " }.split(separator: "-")
       guard limits.count == 2, let first = UInt64(digits: limits[0], radix: 16),
         let last = UInt64(digits: limits[1], radix: 16)

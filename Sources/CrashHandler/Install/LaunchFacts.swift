@@ -30,13 +30,14 @@ struct LaunchFacts {
       writer.text(.environment, environment)
       writer.signed(.launchTime, SystemClock.now)
       writer.unsigned(.launchUptime, UInt64(bitPattern: SystemClock.sinceBoot))
-      let vector = SystemFile.bytes("/proc/self/auxv", isOneRecord: true)
+      let vector = SystemFile.bytes("/proc/thread-self/auxv", isOneRecord: true)
       writer.bytes(
         .auxiliaryVector, isHidden ? vector.map(UserNumbers.removed(fromVector:)) : vector)
       if capturesArguments {
         writer.bytes(
           .commandLine,
-          SystemFile.bytes("/proc/self/cmdline", isOneRecord: true).map { Array($0.prefix(4096)) })
+          SystemFile.bytes("/proc/thread-self/cmdline", isOneRecord: true)
+            .map { Array($0.prefix(4096)) })
       }
       if capturesSurroundings { writer.text(.cgroup, cgroup.memory.path) }
       if let limit = SystemFile.integer("/proc/sys/vm/max_map_count") {

@@ -14,7 +14,7 @@ struct PendingDumpFiles: ~Copyable {
   let directoryDescriptor: Int32
   /// The locked dump, open for writing.
   private(set) var descriptor: Int32 = -1
-  /// The FIFO's read end.
+  /// The FIFO's read end; -1 where the file system has none.
   private(set) var fifoDescriptor: Int32 = -1
   /// The run record, open for writing notes into it, and whether it has room for them.
   private(set) var recordDescriptor: Int32 = -1
@@ -34,7 +34,8 @@ struct PendingDumpFiles: ~Copyable {
   let fileMode: UInt32
 
   private let directory: String
-  /// Files made so far: first the FIFO, then the run record, then the locked dump.
+  private var hasFIFO = false
+  /// Other files made so far: first the run record, then the locked dump.
   private var createdCount = 0
   private var isKept = false
 
@@ -63,7 +64,7 @@ struct PendingDumpFiles: ~Copyable {
     PendingDumpBound(
       directoryDescriptor: directoryDescriptor, identifier: identifier, host: host
     ).apply(wholly: PendingDumpBound.isDue(for: reportID))
-    try files.makeFIFO(name.with(role: .fifo).description)
+    files.makeFIFO(name.with(role: .fifo).description)
     try files.writeRunRecord(record, as: name.with(role: .runRecord).description)
     files.descriptor = try files.create(name.description)
     // Blocks of the file are held now, so that the dump can be written when the disk is full. A
@@ -95,9 +96,9 @@ struct PendingDumpFiles: ~Copyable {
     guard !isKept else { return }
     var mapping = recordMapping
     mapping.remove()
-    if createdCount > 0 { remove(.fifo) }
-    if createdCount > 1 { remove(.runRecord) }
-    if createdCount > 2 { remove(.locked) }
+    if hasFIFO { remove(.fifo) }
+    if createdCount > 0 { remove(.runRecord) }
+    if createdCount > 1 { remove(.locked) }
     if fifoDescriptor >= 0 { close(fifoDescriptor) }
     if recordDescriptor >= 0 { close(recordDescriptor) }
     if descriptor >= 0 { close(descriptor) }
@@ -111,14 +112,20 @@ struct PendingDumpFiles: ~Copyable {
   // MARK: - Steps
 
   /// Holds the FIFO's read end open, close-on-exec: while somebody has it open, the owner lives.
-  private mutating func makeFIFO(_ name: String) throws(CrashHandlerError) {
-    guard unsafe mkfifoat(directoryDescriptor, name, 0o600) == 0 else {
-      throw Self.error("make a FIFO in", directory)
+  ///
+  /// A witness, and no condition: SMB and FAT know no FIFOs, and may leave another file in its place.
+  private mutating func makeFIFO(_ name: String) {
+    if unsafe mkfifoat(directoryDescriptor, name, 0o600) == 0 {
+      fifoDescriptor = unsafe openat(
+        directoryDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
     }
-    createdCount += 1
-    fifoDescriptor = unsafe openat(
-      directoryDescriptor, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-    guard fifoDescriptor >= 0 else { throw Self.error("open a FIFO in", directory) }
+    var status = stat()
+    hasFIFO = unsafe fstat(fifoDescriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    guard hasFIFO else {
+      if fifoDescriptor >= 0 { close(fifoDescriptor) }
+      fifoDescriptor = -1
+      return remove(.fifo)
+    }
     _ = fchmod(fifoDescriptor, fileMode)
     owner?.give(fifoDescriptor)
   }

@@ -27,8 +27,10 @@ extension Handler {
   ///     registers and stacks too. Their calls of `nanosleep`, `poll` and `epoll_wait` may end with
   ///     EINTR.
   /// - Returns: the ID that the report will have.
-  /// - Throws: `CrashHandlerError` if memory was refused, or the dump could not be written; no file
-  ///   is left then.
+  ///   Where the process has given up its rights to the directory while the dump was written, the
+  ///   report comes after its end.
+  /// - Throws: `CrashHandlerError` if memory was refused, or the dump could not be written; nothing is
+  ///   left then that becomes a report.
   ///
   /// Source: Crashpad `client/crashpad_client_ios.cc`, DumpWithoutCrashAndDeferProcessing.
   @discardableResult @inline(never)

@@ -184,11 +184,12 @@ struct LiveDump: ~Copyable {
   }
 
   private func result() throws(CrashHandlerError) -> ReportID {
-    let outcome = capture.session.outcome
-    let isWhole =
-      outcome.isComplete && (outcome.isRenamed || !capture.session.request.isRenamed)
+    let (outcome, request) = (capture.session.outcome, capture.session.request)
+    // Under the name with `.locked` it is whole by its end mark: where it could not be renamed, it becomes a
+    // report once this process has ended. One of a hang is written to later, by its name.
+    let isWhole = outcome.isComplete && (outcome.isRenamed || !request.isHang)
     guard isWhole else {
-      if outcome.hasFile && capture.session.request.isRenamed { removeFiles() }
+      if outcome.hasFile { DumpFile(capture).discard() }
       throw CrashHandlerError(
         .dumpFailed, "the dump could not be written", errno: outcome.failure)
     }
@@ -197,12 +198,5 @@ struct LiveDump: ~Copyable {
       throw CrashHandlerError(.dumpFailed, "no report ID; this is a bug")
     }
     return reportID
-  }
-
-  private func removeFiles() {
-    let directory = capture.session.files.directory.descriptor
-    unsafe unlinkat(directory, capture.session.names.locked, 0)
-    unsafe unlinkat(directory, capture.session.names.runRecord, 0)
-    unsafe unlinkat(directory, capture.session.names.fifo, 0)
   }
 }

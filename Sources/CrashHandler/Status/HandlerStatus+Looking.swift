@@ -7,7 +7,7 @@ extension Handler {
   /// The signals that are not the handler's any more, and the threads that block them.
   ///
   /// Libraries install handlers too, and a thread can block the signals of a crash: ask once all
-  /// libraries are set up, and log the answer. Reads the action of each signal and one small file
+  /// libraries are set up, and log the answer; again once filters are. Reads the action of each signal and one small file
   /// of `/proc` for each thread: a millisecond for a hundred threads. Any thread; never in a signal
   /// handler. A handler that calls this one is among the findings, since nobody can see that.
   ///
@@ -46,6 +46,13 @@ extension Handler {
           "signal \(signal), which \(purpose) in a crash, was taken: \(described(other))"))
     }
     findings += HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "self"))
+    if let error = HandlerStatus.errorOfProc(capture) {
+      findings.append(
+        HandlerStatus.Finding(
+          .procClosed,
+          "/proc cannot be read (\(systemErrorText(error))): a crash would have no mappings, other threads "
+            + "or open files"))
+    }
     if capture.installed.recordsThrows, !pm_tells_throws() {
       findings.append(
         HandlerStatus.Finding(
@@ -78,18 +85,41 @@ extension Handler {
   public var counters: OutcomeCounters { .current }
 }
 
+extension HandlerStatus {
+  /// The error of what a crash reads first of /proc, by its descriptor; nil if it can be read, or the
+  /// program wants nothing read.
+  fileprivate static func errorOfProc(_ capture: Capture) -> Int32? {
+    guard capture.mayMake(CallBit.files) else { return nil }
+    let isHeld = capture.isSame(capture.session.files.proc)
+    let opened = isHeld ? -1 : unsafe open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if opened >= 0 { close(opened) } }
+    let proc = isHeld ? capture.proc : ProcReader(proc: opened)
+    let found = [
+      proc.open(named: "thread-self/maps"), proc.open(named: "self/task", directory: true),
+    ]
+    for descriptor in found where descriptor >= 0 { close(descriptor) }
+    return found.first { $0 < 0 }.map { 0 - $0 }
+  }
+}
+
 extension HandlerStatus.Finding {
   /// For each thread that blocks faults.
+  ///
+  /// Not for one that blocks signal 32 too, as no program can by libc: libc blocks all for a moment in a
+  /// thread that it makes, or that makes a thread or a process, and for good in helpers of its own.
   package static func blocked(_ threads: [ThreadSignals]) -> [HandlerStatus.Finding] {
     threads.compactMap { thread in
       let blocked = thread.blocked.intersection(.faults)
-      guard !blocked.isEmpty else { return nil }
+      guard !blocked.isEmpty, !thread.blocked.contains(librarysOwn) else { return nil }
       return HandlerStatus.Finding(
         .blocked, threadID: thread.threadID,
         "thread \(thread.threadID) ('\(thread.name)') blocks \(blocked.names): "
           + "such a fault there kills the process without a dump")
     }
   }
+
+  /// Source: glibc sysdeps/unix/sysv/linux/internal-signals.h, SIGCANCEL.
+  private static let librarysOwn: Int32 = 32
 }
 
 /// The handler that a signal has; nil if it is the one expected.

@@ -16,6 +16,9 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       /// A thread blocks signals that an instruction raises: such a fault kills the process without
       /// any handler being run.
       public static let blocked = Code(description: "blocked")
+      /// A crash could not read `/proc`, which a filter (Landlock, seccomp) has closed since the start: its
+      /// report would have no mappings, other threads or open files.
+      public static let procClosed = Code(description: "proc closed")
       /// `HandlerOptions.recordsThrowSites` is on, and the Swift runtime has no hook for it.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
     }

@@ -14,6 +14,10 @@ package struct ThreadSignals: Sendable, Equatable {
   package let ignored: SignalSet
   /// The process's ID in its own PID namespace.
   package let innermostID: Int32
+  /// Signals that wait for this thread.
+  package let pending: SignalSet
+  /// True for a first thread that has ended while others live.
+  let hasEnded: Bool
 
   /// Reads a process's own status file.
   ///
@@ -23,21 +27,24 @@ package struct ThreadSignals: Sendable, Equatable {
     self.init(statusText: text)
   }
 
-  /// Reads those of all threads of a process; one that ends meanwhile is not among them.
+  /// Reads those of all threads of a process that live; one that ends meanwhile is not among them.
+  ///
+  /// - Returns: none if there is no such process, or it may not be looked at.
   package static func threads(of process: String) -> [ThreadSignals] {
     let directory = unsafe open("/proc/\(process)/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard directory >= 0 else { return [] }
     defer { close(directory) }
     return (DirectoryNames.of(directory) ?? []).compactMap {
       SystemFile.text("/proc/\(process)/task/\($0)/status").flatMap(ThreadSignals.init(statusText:))
-    }
+    }.filter { !$0.hasEnded }
   }
 
   init?(statusText: String) {
     var threadID: Int32?
     var innermostID: Int32?
     var name: Substring = ""
-    var (blocked, caught, ignored): (UInt64, UInt64, UInt64) = (0, 0, 0)
+    var (blocked, caught, ignored, pending): (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    var hasEnded = false
     for var line in statusText.lazyLines {
       guard let field = line.cut(before: UInt8(ascii: ":")) else { continue }
       let value = line.drop { $0 == "\t" || $0 == " " }
@@ -47,6 +54,8 @@ package struct ThreadSignals: Sendable, Equatable {
       case "NStgid":
         innermostID = Int32(
           digits: value[(value.lastIndex(of: "\t") ?? value.startIndex)...].drop { $0 == "\t" })
+      case "State": hasEnded = value.hasPrefix("Z") || value.hasPrefix("X")
+      case "SigPnd": pending = UInt64(digits: value, radix: 16) ?? 0
       case "SigBlk": blocked = UInt64(digits: value, radix: 16) ?? 0
       case "SigCgt": caught = UInt64(digits: value, radix: 16) ?? 0
       case "SigIgn": ignored = UInt64(digits: value, radix: 16) ?? 0
@@ -60,5 +69,7 @@ package struct ThreadSignals: Sendable, Equatable {
     self.caught = SignalSet(mask: caught)
     self.ignored = SignalSet(mask: ignored)
     self.innermostID = innermostID ?? threadID
+    self.pending = SignalSet(mask: pending)
+    self.hasEnded = hasEnded
   }
 }

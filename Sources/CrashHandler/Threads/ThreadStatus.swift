@@ -20,26 +20,32 @@ struct ThreadStatus {
   /// Reads name, state, scheduling, and which of the signals below 32 are blocked: three system
   /// calls, half the time of the status file.
   ///
-  /// - Returns: false if the thread has ended.
+  /// - Returns: false if the thread has ended. One whose line cannot be read is not known to have.
   @_noLocks
   func read(_ record: ThreadRecord) -> Bool {
-    guard let line = line(of: record.threadID) else {
-      // Without /proc nobody is known to have ended.
-      return proc.isMissing
+    let count = readLine(of: record.threadID)
+    guard count > 0, let line = ThreadLine(scratch.bytes(count: count)) else {
+      return count != -Int(ENOENT) && count != -Int(ESRCH) || proc.isMissing
     }
     record.set(line)
     return true
   }
 
   /// The stat file's line, in scratch memory; nil if it cannot be read.
-  @inline(never) @_noLocks
+  @_noLocks
   func line(of threadID: Int32) -> ThreadLine? {
+    let count = readLine(of: threadID)
+    return count > 0 ? ThreadLine(scratch.bytes(count: count)) : nil
+  }
+
+  /// Reads the stat file into scratch memory; returns its bytes, or -errno.
+  @inline(never)
+  private func readLine(of threadID: Int32) -> Int {
     var path = unsafe TextBuffer(scratch.address, capacity: scratch.size)
     if tasks.isMissing { path.append("self/task/") }
     path.append(decimal: Int64(threadID))
     path.append("/stat")
-    let count = (tasks.isMissing ? proc : tasks).read(over: path)
-    return count > 0 ? ThreadLine(scratch.bytes(count: count)) : nil
+    return (tasks.isMissing ? proc : tasks).attempt(over: path)
   }
 
   /// Reads all signals that the thread blocks.

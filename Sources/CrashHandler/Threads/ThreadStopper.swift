@@ -1,4 +1,5 @@
 internal import CSignalSafe
+internal import IntermediateDump
 
 /// Finds every thread, stops it, and lets it go again.
 ///
@@ -66,6 +67,7 @@ struct ThreadStopper {
   private func lookAtThreads(waiting: Bool) -> Bool {
     capture.session.counts.threadsOmitted = 0
     let directory = capture.proc.open(named: "self/task", directory: true)
+    capture.session.counts.set(.threads, isShown: directory >= 0)
     guard directory >= 0 else { return false }
     let before = capture.session.threads.count
     let stopper = ThreadStopper(capture, tasks: directory)
@@ -110,6 +112,7 @@ struct ThreadStopper {
       let threadID = Int32(truncatingIfNeeded: name.decimal())
       if threadID > 0 { addThread(threadID) }
     }
+    if entries.isBroken { capture.session.counts.set(.threads, isShown: false) }
   }
 
   /// Bytes of a list of 8,000 threads.

@@ -348,6 +348,7 @@ extension CaptureQuality {
       "sectionsAbandoned": sectionsAbandoned.map { Address($0).description },
       "captureTime": captureTime,
       "bytesOmitted": bytesOmitted,
+      "notShown": partsNotShown.map(\.name),
       "threadsUnlisted": threadsUnlisted,
       "modulesUnlisted": modulesUnlisted,
       "regionsUnlisted": regionsUnlisted,

@@ -29,6 +29,11 @@ extension CrashReport {
       let damage = snapshot.capture.damage.map { ": \($0)" } ?? ""
       paragraphs.append("This dump is torn and holds only what came before its end\(damage).")
     }
+    if !snapshot.capture.partsNotShown.isEmpty {
+      paragraphs.append(
+        "/proc was closed to the process: what it tells is unknown, and not none "
+          + "(\(snapshot.capture.unknownText)).")
+    }
     if let privacy = snapshot.process.privacy { paragraphs.append(privacy.sentence) }
     let system = snapshot.system
     let survival = snapshot.survival

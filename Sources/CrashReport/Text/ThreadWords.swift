@@ -92,6 +92,7 @@ extension CrashReport {
     let notes = [
       threads.map { $0 + (fromKernel ?? "") },
       capture.captureTime.map { "captured in \(Quantity.duration(Int64(clamping: $0)))" },
+      capture.partsNotShown.isEmpty ? nil : "unknown: \(capture.unknownText)",
       capture.bytesOmitted.nonzero.map { "\($0) bytes left out" },
       capture.modulesUnlisted.nonzero.map { "\($0) modules not in the minidump's list" },
       capture.regionsUnlisted.nonzero.map { "\($0) memory regions not in the minidump" },
@@ -99,6 +100,16 @@ extension CrashReport {
     ]
     return Self.list(notes, separator: "; ").map { "Capture: \($0)." }
   }
+}
+
+extension CaptureQuality {
+  /// The parts that `/proc` did not show.
+  var partsNotShown: [NotShown] {
+    NotShown.allCases.filter { (notShown ?? 0) & $0.bit != 0 }
+  }
+
+  /// Such as "mappings, threads".
+  var unknownText: String { partsNotShown.map(\.name).joined(separator: ", ") }
 }
 
 extension CrashReport {

@@ -218,7 +218,8 @@ extension Directory {
         try? remove(name)
         return .done
       }
-      guard [EPERM, ENOTSUP, EMLINK, ENOSYS].contains(errno) else {
+      // What file systems without links say differs: EPERM, ENOTSUP, ENOSYS, EXDEV between directories.
+      guard errno != ENOENT, errno != EEXIST else {
         return try result(errno, name, directory, newName)
       }
       if directory.status(of: newName) != nil { return .targetExists }

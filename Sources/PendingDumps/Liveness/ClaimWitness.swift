@@ -45,6 +45,8 @@ package final class ClaimWitness {
       let name = Self.name(candidate)
       guard unsafe mkfifoat(directory, name, 0o600) == 0 else {
         if errno == EEXIST { continue }
+        // A file system without FIFOs may leave another file in its place.
+        unsafe unlinkat(directory, name, 0)
         return
       }
       let opened = unsafe openat(directory, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)

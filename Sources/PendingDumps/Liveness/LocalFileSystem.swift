@@ -8,11 +8,15 @@ package enum LocalFileSystem {
 
   /// True if a directory lies on such a file system; false where `/proc` does not tell.
   package static func contains(descriptor: Int32) -> Bool {
-    guard let information = SystemFile.bytes("/proc/self/fdinfo/\(descriptor)"),
-      let mounts = SystemFile.bytes("/proc/self/mountinfo", limit: 4 << 20),
-      let type = fileSystemType(fdinfo: information, mountinfo: mounts)
-    else { return false }
-    return types.contains(type)
+    type(of: descriptor).map(types.contains) ?? false
+  }
+
+  /// The name of an open file's file system, as mount(8) takes it; nil where `/proc` does not tell.
+  static func type(of descriptor: Int32) -> String? {
+    guard let information = SystemFile.bytes("/proc/thread-self/fdinfo/\(descriptor)"),
+      let mounts = SystemFile.bytes("/proc/thread-self/mountinfo", limit: 4 << 20)
+    else { return nil }
+    return fileSystemType(fdinfo: information, mountinfo: mounts)
   }
 
   /// The type of the mount that an open file is on, by the mount's ID: device numbers do not tell

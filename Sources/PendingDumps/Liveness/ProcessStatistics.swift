@@ -57,7 +57,16 @@ package struct ProcessStatistics: Sendable, Equatable {
 
   /// Those of the calling process; nil without `/proc`.
   package static func current() -> ProcessStatistics? {
-    SystemFile.bytes("/proc/self/stat", isOneRecord: true)
+    var found = read("/proc/self")
+    if found?.stackStart == 0 {
+      found?.stackStart = read("/proc/thread-self")?.stackStart ?? 0
+    }
+    return found
+  }
+
+  /// Those of a process or thread by its directory in `/proc`.
+  fileprivate static func read(_ directory: String) -> ProcessStatistics? {
+    SystemFile.bytes(directory + "/stat", isOneRecord: true)
       .flatMap(ProcessStatistics.init(statText:))
   }
 
@@ -89,11 +98,37 @@ package enum ProcessProbe: Sendable, Equatable {
   /// Looks at a process of this PID namespace.
   package static func look(at processID: UInt32) -> ProcessProbe {
     guard let processID = pid_t(exactly: processID), processID > 0 else { return .unreadable }
-    if let text = SystemFile.bytes("/proc/\(processID)/stat") {
-      guard let statistics = ProcessStatistics(statText: text) else { return .unreadable }
+    if var statistics = ProcessStatistics.read("/proc/\(processID)") {
+      if statistics.stackStart == 0, !statistics.hasEnded {
+        let thread = ProcessStatistics.read(livingThread(of: processID, statistics))
+        statistics.stackStart = thread?.stackStart ?? 0
+      }
       return .found(statistics)
     }
     // A mount option can hide other users' processes in /proc.
     return kill(processID, 0) != 0 && errno == ESRCH ? .missing : .unreadable
+  }
+
+  /// The directory in `/proc` that shows a process's descriptors, memory and namespaces: its own, or a
+  /// living thread's once the first one has ended.
+  package static func directory(of processID: Int32) -> String {
+    livingThread(of: processID, ProcessStatistics.read("/proc/\(processID)"))
+  }
+
+  private static func livingThread(
+    of processID: Int32, _ statistics: ProcessStatistics?
+  ) -> String {
+    let process = "/proc/\(processID)"
+    guard statistics?.state == UInt8(ascii: "Z"), statistics?.hasEnded == false else {
+      return process
+    }
+    let tasks = unsafe open(process + "/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard tasks >= 0 else { return process }
+    defer { close(tasks) }
+    let threads = (DirectoryNames.of(tasks) ?? []).lazy.map { "\(process)/task/\($0)" }
+    return threads.first { thread in
+      guard let found = ProcessStatistics.read(thread) else { return false }
+      return ![UInt8(ascii: "Z"), UInt8(ascii: "X")].contains(found.state)
+    } ?? process
   }
 }

@@ -1,3 +1,4 @@
+internal import CSignalSafe
 internal import Glibc
 
 /// Asks the kernel whether anybody has a run record open for writing or, closed or not, maps it so.
@@ -11,7 +12,8 @@ package enum RecordLease: Sendable, Equatable {
   case refused
   /// Nobody does.
   case granted
-  /// The kernel does not tell: no such file, a file system without leases, another user's file.
+  /// The kernel does not tell: no such file, a file system without leases or whose server grants
+  /// them, another user's file.
   case unknown
 
   // From <fcntl.h>, under _GNU_SOURCE.
@@ -29,10 +31,8 @@ package enum RecordLease: Sendable, Equatable {
     guard descriptor >= 0 else { return .unknown }
     // Closing it gives the lease back, too.
     defer { close(descriptor) }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      return .unknown
-    }
+    // On anything but a regular file the kernel grants none: EINVAL.
+    guard !isServersToGrant(descriptor) else { return .unknown }
     // Should somebody open the file for writing meanwhile: SIGURG is ignored by default, and SIGIO
     // ends a process.
     guard fcntl(descriptor, setSignal, SIGURG) == 0 else { return .unknown }
@@ -41,5 +41,12 @@ package enum RecordLease: Sendable, Equatable {
       return .granted
     }
     return errno == EAGAIN ? .refused : .unknown
+  }
+
+  /// NFS and SMB: a lease is refused there whenever the server has granted no delegation.
+  ///
+  /// Source: statfs(2), f_type; Linux fs/nfs/nfs4proc.c, nfs4_proc_setlease; fs/smb/client/cifsfs.c, cifs_setlease.
+  private static func isServersToGrant(_ descriptor: Int32) -> Bool {
+    [0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42].contains(pm_file_system(descriptor))
   }
 }

@@ -13,25 +13,53 @@ extension RunRecord {
     timeNamespace == host.timeNamespace
   }
 
-  /// The verdict of the process that has its ID in the same place; nil where it does not
-  /// decide.
-  package func verdict(of process: ProcessProbe, host: HostIdentity) -> OwnerVerdict? {
-    switch process {
-    case .missing: return .dead("process \(processID) is gone")
-    case .unreadable: return nil
-    case .found(let found):
-      let knowsStartTime = isOfSameTime(host)
-      if knowsStartTime, startTime != 0, found.startTime != startTime {
-        return .dead("process \(processID) is another one")
-      }
-      if found.hasEnded { return .dead("process \(processID) has ended") }
-      // A main thread that has ended has no memory to show, and other users' processes show none.
-      let knowsStack = found.stackStart != 0 && stackStart != 0
-      if knowsStack, found.stackStart != stackStart {
-        return .dead("process \(processID) runs another program")
-      }
-      guard knowsStartTime && startTime != 0 || knowsStack else { return nil }
-      return .alive("process \(processID) runs")
+  /// Gathers the evidence on whether the owner lives.
+  ///
+  /// - Parameters:
+  ///   - record: nil where there is none or it is damaged.
+  ///   - name: of the locked file, or any other beside it.
+  ///   - directory: the descriptor of their directory.
+  ///   - isLocalFileSystem: true if only this machine writes there.
+  ///   - age: nanoseconds since the locked file or its run record was last written to.
+  ///   - isOwnIdentifier: true for the files of the program that asks.
+  package static func evidence(
+    _ record: RunRecord?, of name: PendingDumpName, in directory: Int32, host: HostIdentity,
+    isLocalFileSystem: Bool, age: Int64, isOwnIdentifier: Bool
+  ) -> LivenessEvidence {
+    var evidence = LivenessEvidence(
+      .owner, processID: record?.processID ?? 0, place: .unknown,
+      isLocalFileSystem: isLocalFileSystem, age: age,
+      ageLimit: isOwnIdentifier ? LivenessEvidence.ownAgeLimit : LivenessEvidence.foreignAgeLimit)
+    if let record {
+      evidence.place = record.place(host, isLocalFileSystem: isLocalFileSystem)
+      if evidence.place == .here { evidence.process = ProcessProbe.look(at: record.processID) }
+      if record.startTime != 0, record.isOfSameTime(host) { evidence.startTime = record.startTime }
+      if record.stackStart != 0 { evidence.stackStart = record.stackStart }
     }
+    // It decides alone, and a start looks at many.
+    if evidence.process == .missing { return evidence }
+    evidence.fifo = FIFOProbe.look(at: name.with(role: .fifo).description, in: directory)
+    if record?.isMapped == true {
+      evidence.lease = RecordLease.probe(
+        name.with(role: .runRecord).description, in: directory)
+    }
+    return evidence
   }
+
+  private func place(
+    _ host: HostIdentity, isLocalFileSystem: Bool
+  ) -> LivenessEvidence.Place {
+    // An owner without /proc does not know its boot. If only this machine writes to the file
+    // system, its witnesses are of here, and of an earlier boot none is left.
+    if bootID.isEmpty { return isLocalFileSystem && host.bootID != nil ? .sameBoot : .unknown }
+    if isOfSamePlace(host) { return .here }
+    return host.bootID.map { $0 == bootID ? .sameBoot : .otherBoot } ?? .unknown
+  }
+}
+
+extension LivenessEvidence {
+  private static let hour: Int64 = 3_600_000_000_000
+  /// Of the files of the program that asks, and of others.
+  static let ownAgeLimit = 24 &* hour
+  static let foreignAgeLimit = 60 &* 24 &* hour
 }

@@ -38,6 +38,7 @@ package struct CaptureRequest: Sendable, Equatable {
 /// A process by a descriptor, which never stands for a later process of the same ID.
 package struct ProcessDescriptor: ~Copyable {
   private let descriptor: Int32
+  private let processID: Int32
 
   /// Opens it.
   ///
@@ -46,17 +47,21 @@ package struct ProcessDescriptor: ~Copyable {
     let result = pm_open_process(processID)
     guard result >= 0 else { throw SystemError(errno: 0 &- result) }
     descriptor = result
+    self.processID = processID
   }
 
   deinit { close(descriptor) }
 
-  /// Queues a request with a signal, which ends a process that has no handler for it.
+  /// Queues a request with a signal for one thread, which ends a process that has no handler for it.
   ///
-  /// - Throws: `SystemError`: EPERM for another user's process.
+  /// Not for the process: the kernel may give that to a thread that waits in sigwait(3).
+  ///
+  /// - Throws: `SystemError`: EPERM for another user's process, ESRCH once it or the thread has ended.
   package borrowing func queue(
-    _ request: CaptureRequest, signal: Int32
+    _ request: CaptureRequest, signal: Int32, thread: Int32
   ) throws(SystemError) {
-    let result = pm_queue_signal(descriptor, signal, request.value)
+    guard !hasEnded else { throw SystemError(errno: ESRCH) }
+    let result = pm_queue_signal(processID, thread, signal, request.value)
     guard result == 0 else { throw SystemError(errno: result) }
   }
 

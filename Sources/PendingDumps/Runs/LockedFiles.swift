@@ -19,9 +19,9 @@ package enum LockedFiles {
     for descriptor in 0..<Int32(clamping: descriptorLimit) {
       var status = stat()
       guard unsafe fstat(descriptor, &status) == 0, inodes.contains(UInt64(status.st_ino)),
-        let text = SystemFile.text("/proc/self/fdinfo/\(descriptor)"),
+        let text = SystemFile.text("/proc/thread-self/fdinfo/\(descriptor)"),
         text.split(separator: "\n").contains(where: { $0.hasPrefix("lock:") }),
-        let target = SystemFile.target("/proc/self/fd/\(descriptor)")
+        let target = SystemFile.target("/proc/thread-self/fd/\(descriptor)")
       else { continue }
       let path = String(decoding: target.utf8.prefix(200), as: UTF8.self)
       if paths.contains(path) { continue }

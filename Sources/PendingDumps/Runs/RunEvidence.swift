@@ -62,7 +62,7 @@ package struct RunEvidence: Sendable {
     evidence.groupProcesses = group.processCount
     evidence.memoryUsed = group.used
     evidence.memoryLimit = group.limit
-    let pages = SystemFile.text("/proc/self/statm", isOneRecord: true)
+    let pages = SystemFile.text("/proc/thread-self/statm", isOneRecord: true)
     if let resident = pages?[...].word(1).flatMap({ UInt64(digits: $0) }) {
       evidence.residentMemory = resident &* UInt64(clamping: sysconf(Int32(clamping: _SC_PAGESIZE)))
     }

@@ -14,17 +14,18 @@ enum CaptureCommand: Subcommand {
 
     Usage: postmortem capture PID [--all-threads] [--database DIR] [--timeout SECONDS] [--json]
 
-    Sends the signal by which the handler stops threads, with a request. The thread that gets it, mostly
-    the main thread, writes the dump, which takes milliseconds and stops that thread alone: a call of poll,
-    epoll_wait or nanosleep that it was in may end with EINTR. Of other threads those that wait have
-    stacks. The dump becomes a report, marked as requested, in the process's database.
+    Sends the signal by which the handler stops threads, with a request. The thread that gets it writes
+    the dump, which takes milliseconds and stops that thread alone: a call of poll, epoll_wait or nanosleep
+    that it was in may end with EINTR. Of other threads those that wait have stacks. The dump becomes a
+    report, marked as requested, in the process's database.
 
-    A signal without a handler would end the process. So nothing is sent unless its run record (process
-    ID, start time, start of stack) and the signals that /proc/PID/status shows as caught say that the
-    handler is there at that moment. Refused too: a forked worker, which has no run record; a process that is
-    stopped, blocks the signal in every thread, or has HandlerOptions.takesDumpRequests off. Two
-    things cannot be seen from outside: an exec in the microseconds between that look and the signal, and a
-    handler of the program's own that has taken the place of ours.
+    A signal without a handler would end the process. So nothing is sent unless it holds its locked file,
+    which exec closes, a conversion would take it for alive, and /proc/PID/status shows that it catches the
+    signal, all at that moment. The signal goes to one thread that does not block it and does not wait for
+    it in sigwait, the first thread if it can. Refused too: a forked worker, which has no run record; a
+    process that is stopped, has no such thread, or has HandlerOptions.takesDumpRequests off. Two things
+    cannot be seen from outside: an exec or a sigwait in the microseconds between that look and the signal,
+    and a handler of the program's own that has taken the place of ours.
 
       --all-threads      stop the other threads during the dump, so that those that run have stacks too;
                          each may see EINTR as above
@@ -45,7 +46,7 @@ enum CaptureCommand: Subcommand {
     let seconds = try arguments.integer("--timeout", in: 1...3600, help: help) ?? 10
     let request = CaptureRequest(
       number: .random(in: 1 ... .max), stopsThreads: arguments.has("--all-threads"))
-    let process = try RequestedProcess(processID, database: arguments["--database"])
+    var process = try RequestedProcess(processID, database: arguments["--database"])
     try process.send(request)
     let reportID = try process.wait(for: request, seconds: seconds)
     let processed = try processIntermediateDump(reportID, database: process.database)
@@ -68,8 +69,9 @@ private struct RequestedProcess: ~Copyable {
   let database: String
   private let processID: Int32
   private let descriptor: ProcessDescriptor
-  private let record: RunRecord
   private let signal: Int32
+  /// The thread that got it; 0 before.
+  private var thread: Int32 = 0
   /// The directory of pending dumps, held open: the way to it may be the other process's, which may end.
   private let directory: Directory
 
@@ -86,7 +88,7 @@ private struct RequestedProcess: ~Copyable {
     {
       throw ToolError("the database of process \(processID) is \(database.escapedForMessage)")
     }
-    guard let record = found.record, !file.isDeleted else {
+    guard let record = found.record, !file.isDeleted, found.isOwner else {
       throw ToolError("process \(processID) has no run record: see postmortem doctor")
     }
     guard record.takesRequests, let signal = record.signals.map({ Int32(bitPattern: $0.stop) })
@@ -96,7 +98,7 @@ private struct RequestedProcess: ~Copyable {
     let held = try Self.directory(directory)
     descriptor = opened
     self.processID = processID
-    (self.record, self.signal) = (record, signal)
+    self.signal = signal
     self.database = database
     self.directory = held
   }
@@ -118,39 +120,48 @@ private struct RequestedProcess: ~Copyable {
   }
 
   /// Sends the request, right after the last look.
-  func send(_ request: CaptureRequest) throws(ToolError) {
-    try check()
+  mutating func send(_ request: CaptureRequest) throws(ToolError) {
+    thread = try checkedThread()
     do throws(ProcessDescriptor.SystemError) {
-      try descriptor.queue(request, signal: signal)
+      try descriptor.queue(request, signal: signal, thread: thread)
     } catch {
       throw ToolError("process \(processID): \(ToolError.text(error.errno))")
     }
   }
 
   /// Checks that the process is the one of the run record and has a handler for the signal.
-  private func check() throws(ToolError) {
+  ///
+  /// - Returns: a thread that the signal can be sent to.
+  private func checkedThread() throws(ToolError) -> Int32 {
     func refuse(_ reason: String) -> ToolError {
       ToolError("process \(processID) \(reason); nothing was sent")
-    }
-    let threads = ThreadSignals.threads(of: "\(processID)")
-    guard threads.contains(where: { !$0.blocked.contains(signal) }) else {
-      throw refuse("blocks signal \(signal) in every thread")
     }
     guard case .found(let found) = ProcessProbe.look(at: UInt32(bitPattern: processID)),
       !found.hasEnded
     else { throw refuse("has ended") }
     if [UInt8(ascii: "T"), UInt8(ascii: "t")].contains(found.state) { throw refuse("is stopped") }
-    // Of another time namespace start times are shifted.
-    let isSameTime = record.timeNamespace == HostIdentity.current().timeNamespace
-    guard !isSameTime || found.startTime == record.startTime,
-      found.stackStart == record.stackStart, found.stackStart != 0
-    else { throw refuse("is not the one of its run record: another program has taken its place") }
-    guard let now = ThreadSignals(process: "\(processID)"),
-      UInt32(bitPattern: now.innermostID) == record.processID
-    else { throw refuse("is not the one of its run record") }
-    guard now.caught.contains(signal) else {
+    let threads = ThreadSignals.threads(of: "\(processID)").filter {
+      !$0.blocked.contains(signal)
+    }
+    guard !threads.isEmpty else { throw refuse("blocks signal \(signal) in every thread") }
+    let thread = threads.sorted { $0.threadID < $1.threadID }.first {
+      !SignalWait.mayWait($0.threadID, of: processID, for: signal)
+    }
+    guard let thread else {
+      throw refuse("may wait for signal \(signal) in each thread that does not block it (sigwait)")
+    }
+    let now = try HandledProcess(processID)
+    guard now.signals.caught.contains(signal) else {
       throw refuse("does not catch signal \(signal) any more")
     }
+    guard now.isOwner, let verdict = now.verdict else {
+      throw refuse("is not the one of its run record")
+    }
+    if case .dead(let reason) = verdict { throw refuse("counts as dead: \(reason)") }
+    guard now.holdsFile else {
+      throw refuse("is not the one of its run record: another program has taken its place")
+    }
+    return thread.threadID
   }
 
   /// Waits until the dump lies there, whole, or a converter has it.
@@ -165,11 +176,13 @@ private struct RequestedProcess: ~Copyable {
       if hasEnded { throw ToolError("process \(processID) has ended, and left no such dump") }
       usleep(10_000)
     }
-    let waits = Self.isPending(signal, SystemFile.text("/proc/\(processID)/status") ?? "")
+    let waits = ThreadSignals.threads(of: "\(processID)").contains {
+      $0.threadID == thread && $0.pending.contains(signal)
+    }
     throw ToolError(
       "process \(processID) left no dump in \(seconds) s: "
         + (waits
-          ? "signal \(signal) still waits for a thread that takes it"
+          ? "signal \(signal) still waits for thread \(thread)"
           : "it may be in the middle of another dump, have no descriptor left, or have a handler of its "
             + "own for signal \(signal)"))
   }
@@ -183,12 +196,5 @@ private struct RequestedProcess: ~Copyable {
     if let pending { return pending.reportID }
     return InputFile.names(in: database + "/pending").lazy.filter { $0.hasSuffix(suffix + ".dmp") }
       .compactMap { ReportID(String($0.dropLast(4))) }.first
-  }
-
-  /// Whether the text of proc_pid_status(5) has the signal among those that wait for the process.
-  private static func isPending(_ signal: Int32, _ status: String) -> Bool {
-    let line = status.split(separator: "\n").first { $0.hasPrefix("ShdPnd:") }
-    let mask = line.flatMap { UInt64($0.dropFirst(7).drop { $0 == "\t" }, radix: 16) } ?? 0
-    return SignalSet(mask: mask).contains(signal)
   }
 }

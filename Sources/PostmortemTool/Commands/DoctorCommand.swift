@@ -18,8 +18,8 @@ enum DoctorCommand: Subcommand {
     crash handler, whether it catches the signals that its run record names, and whether a thread
     blocks the signals that an instruction raises. The owner of a signal's handler cannot be seen from
     outside: ask Handler.status in the process. Says too what a SIGKILL now would leave: the verdict with
-    its certainty, the last heartbeat and its breadcrumbs. Needs the right to trace the process: the same user,
-    or root.
+    its certainty, the last heartbeat and its breadcrumbs. Needs the right to trace the process: the same user
+    where the process is dumpable (PR_SET_DUMPABLE), or root.
 
       --json  print a JSON object with processID, healthy and findings, the lines of text
 
@@ -68,16 +68,22 @@ private struct ProcessExamination {
     if file.isDeleted {
       find("the locked file \(file.path) was removed: a crash has to make a new one")
     }
+    if case .dead(let reason) = found.verdict {
+      find("the next conversion takes this process for dead: \(reason)")
+    }
     if !found.holdsDirectory { find("the descriptor of \(file.path.parent) was closed") }
     let record = found.record
     let fifo = file.path.parent + "/" + file.name.with(role: .fifo).description
     // A mapping of its run record says that it lives, too.
     if !links.values.contains(fifo), record?.isMapped != true {
-      find(
-        "the FIFO \(fifo) is not held: another container sees this process's end after a day at the "
-          + "least")
+      let waits = "another container sees this process's end after a day at the least"
+      if let directory = found.directory, !InputFile.exists("\(directory)/\(fifo.lastComponent)") {
+        lines.append("there is no FIFO, which some file systems do not have: \(waits)")
+      } else {
+        find("the FIFO \(fifo) is not held: \(waits)")
+      }
     }
-    examineSignals(of: process, record: record)
+    examineSignals(found)
     if let record { tellOfKill(record) }
     findBlocked(processID)
     if isHealthy {
@@ -112,7 +118,9 @@ private struct ProcessExamination {
         "killed now, it would leave no report: "
           + (record.course == nil
             ? "HandlerOptions.reportsUncleanEnds is off, or the run record had no room"
-            : "it ends already, or without the trait Interposition a kill looks like _exit"))
+            : record.bootID.isEmpty
+              ? "its /proc does not tell the boot (mount option subset=pid)"
+              : "it ends already, or without the trait Interposition a kill looks like _exit"))
       return
     }
     lines.append(
@@ -143,11 +151,12 @@ private struct ProcessExamination {
   }
 
   /// Compares the process's signals with what its run record says.
-  private mutating func examineSignals(of process: ThreadSignals, record: RunRecord?) {
-    guard let record, let signals = record.signals else {
+  private mutating func examineSignals(_ found: HandledProcess) {
+    let process = found.signals
+    guard let record = found.record, let signals = record.signals else {
       return find("there is no run record: which signals should be caught is not known")
     }
-    if record.processID != UInt32(bitPattern: process.innermostID) {
+    if !found.isOwner {
       return find(
         "the locked file is process \(record.processID)'s: this process has inherited it")
     }

@@ -15,6 +15,11 @@ public struct CaptureQuality: Sendable, Equatable {
   /// Bit n stands for section n of the dump: the handler itself faulted in it, or its time was
   /// over.
   public var sectionsAbandoned: UInt64?
+  /// Bits of what `/proc` did not show the handler, as it does not to a process that has closed it by a
+  /// filter: 0 the mappings, 1 the threads, 2 the open descriptors.
+  ///
+  /// These are unknown, and not none. Nil if all was shown.
+  public var notShown: UInt64?
   /// Nanoseconds from the handler's entry to the end mark.
   public var captureTime: UInt64?
   /// Bytes that a cap left out.
@@ -40,6 +45,7 @@ extension CaptureQuality {
       .optional(.threadsReadFromKernel, \.threadsReadFromKernel),
       .optional(.threadsOmitted, \.threadsOmitted),
       .optional(.sectionsAbandoned, \.sectionsAbandoned),
+      .optional(.notShown, \.notShown),
       .optional(.captureTime, \.captureTime),
       .optional(.bytesOmitted, \.bytesOmitted),
       .optional(.threadsUnlisted, \.threadsUnlisted),

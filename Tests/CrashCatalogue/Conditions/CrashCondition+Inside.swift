@@ -141,8 +141,11 @@ extension CrashCondition {
       "exiting-thread", .threads,
       "a thread that blocks every signal calls exit as soon as the dump has begun")
     exiting.excluded["exec"] = "ends the thread"
+    var ended = made(
+      "first-thread-ended", .threads, "once the first thread has ended", surrounds: true)
+    ended.places = CrashPlace.allCases.filter { $0 != .main }
     return crowds + signalStacks + [
-      once, second, exiting,
+      once, second, exiting, ended,
       made("deaf-threads", .threads, "four threads block every signal"),
       made("starved-thread", .threads, "a thread works while libc blocks its signals"),
       made("vfork-parent", .threads, "a thread is in state D: it waits for its vfork child"),

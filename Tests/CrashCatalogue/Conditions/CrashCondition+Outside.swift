@@ -163,6 +163,10 @@ extension CrashCondition {
       name: "not-dumpable", group: .containers, summary: "after PR_SET_DUMPABLE 0",
       arguments: ["--condition", "not-dumpable"]),
     CrashCondition(
+      name: "plain-files", group: .containers,
+      summary: "where neither FIFOs nor links can be made, nor modes changed, as on SMB",
+      arguments: ["--condition", "plain-files"]),
+    CrashCondition(
       name: "setuid", group: .containers,
       summary: "a setuid program of root's, run by nobody: the database is root's alone",
       launch: .script(

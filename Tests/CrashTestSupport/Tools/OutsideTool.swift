@@ -22,6 +22,9 @@ public enum OutsideTool: String, Sendable {
   case sentryRelay = ".build/tools/sentry-relay/bin/python"
   /// The Python of an environment with a server that speaks Sentry's protocol.
   case bugsink = ".build/tools/bugsink/bin/python"
+  /// A file system without FIFOs, links and modes, and what makes one.
+  case exfatMount = "mount.exfat-fuse"
+  case exfatMake = "mkfs.exfat"
   /// Libraries to be preloaded.
   case jemalloc = "libjemalloc.so.2"
   case tcmalloc = "libtcmalloc_minimal.so.4"
@@ -59,6 +62,8 @@ public enum OutsideTool: String, Sendable {
     case .arm64Headers: "libc6-dev-arm64-cross"
     case .arm64Compiler: "libgcc-12-dev-arm64-cross"
     case .sentryRelay, .bugsink: "python3-venv, and what .ci/run then gets from PyPI"
+    case .exfatMount: "exfat-fuse"
+    case .exfatMake: "exfatprogs"
     case .jemalloc: "libjemalloc2"
     case .tcmalloc: "libtcmalloc-minimal4"
     default: rawValue

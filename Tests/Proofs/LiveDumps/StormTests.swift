@@ -119,7 +119,9 @@ import Testing
 
     /// Fails once the process has ended.
     private func send(_ signal: Int32, _ value: UInt64 = 0) {
-      _ = pm_queue_signal(descriptor, signal, value)
+      var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard unsafe poll(&entry, 1, 0) == 0 else { return }
+      _ = pm_queue_signal(process, process, signal, value)
     }
 
     /// glibc's SIGSETXID, by which a crash stops threads.

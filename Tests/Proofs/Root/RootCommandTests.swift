@@ -56,6 +56,25 @@ struct RootCommandTests {
     }
   }
 
+  /// The kernel shows a process that is not dumpable to root alone.
+  @Test func ofAProcessThatIsNotDumpableItsUserIsNotToldToBeItsUser() async throws {
+    let words =
+      Self.asUser + [
+        try BuiltProducts.besideTests("crash-lab"), "live-dump", "undumpable", "--database",
+        database,
+      ]
+    let victim = try RunningVictim(words[0], Array(words.dropFirst()))
+    try victim.waitForLine("ready")
+    let doctor = [try BuiltProducts.besideTests("postmortem"), "doctor", "\(victim.processID)"]
+    let own = try await run(Self.asUser + doctor)
+    #expect(own.end.exitCode == 1 && own.standardError.contains("it is not dumpable"), "\(own)")
+    #expect(!own.standardError.contains("be its user"), "\(own)")
+    let other = try await run(
+      ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + doctor)
+    #expect(other.standardError.contains("be its user or root"), "\(other)")
+    #expect(try await run(doctor).end.exitCode == 0)
+  }
+
   @Test(arguments: ["process", "run"])
   func theUserGoesOnAfterwards(command: String) async throws {
     #expect(try await victim("abort").end.signal == SIGABRT)

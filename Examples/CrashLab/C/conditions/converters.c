@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,8 +80,22 @@ static void spoil_boot(int file) {
   check(pwrite(file, "00000000", 8, place - bytes), "pwrite");
 }
 
+// Takes away what shows that this process lives: the FIFO's end, and the mapping of its run record.
+static void lose_witnesses(void) {
+  FILE *maps = fopen("/proc/self/maps", "re");
+  if (maps == NULL) check(-1, "maps");
+  char line[8192];
+  unsigned long start = 0, end = 0;
+  while (start == 0 && fgets(line, sizeof line, maps) != NULL)
+    if (strstr(line, ".run\n") == NULL || sscanf(line, "%lx-%lx", &start, &end) != 2) start = 0;
+  fclose(maps);
+  if (start != 0) check(munmap((void *)start, end - start), "munmap");
+  check(close_range(3, ~0U, 0), "close_range");
+}
+
 void condition_taken_for_dead(const char *database) {
   if (database == NULL) return;
+  lose_witnesses();
   char path[4096];
   snprintf(path, sizeof path, "%s/pending-serialized-dumps", database);
   DIR *directory = opendir(path);

@@ -102,3 +102,35 @@ void condition_fail_signal_actions(void) {
 void condition_kill_on_calls(const char *group) { install(group, SECCOMP_RET_KILL_PROCESS); }
 
 void condition_fail_calls(int error) { install(NULL, SECCOMP_RET_ERRNO | (unsigned)error); }
+
+static void refuse(const unsigned *numbers, int count, int error) {
+  struct sock_filter program[CALLS_IN_GROUP + 3];
+  int length = 0;
+  program[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+  for (int i = 0; i < count; i++) {
+    unsigned char distance = (unsigned char)(count - i);
+    program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, numbers[i], distance, 0);
+  }
+  program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
+  install_program(program, length);
+}
+
+void condition_refuse_opens(void) { refuse((unsigned[]){SYS_openat}, 1, EACCES); }
+
+void condition_refuse_special_files(void) {
+  refuse((unsigned[]){SYS_mknodat, SYS_linkat, SYS_fchmod, SYS_fchmodat}, 4, EPERM);
+}
+
+void condition_refuse_names(void) { refuse((unsigned[]){SYS_renameat2, SYS_unlinkat}, 2, EACCES); }
+
+// Numbers and layouts of landlock(7), which older headers do not have.
+void condition_close_proc(void) {
+  enum { CREATE_RULESET = 444, RESTRICT_SELF = 446, READ_FILE = 1 << 2, READ_DIRECTORY = 1 << 3 };
+  unsigned long long handled = READ_FILE | READ_DIRECTORY;
+  int rules = (int)syscall(CREATE_RULESET, &handled, sizeof handled, 0);
+  check(rules, "landlock_create_ruleset");
+  check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl");
+  check(syscall(RESTRICT_SELF, rules, 0), "landlock_restrict_self");
+  close(rules);
+}

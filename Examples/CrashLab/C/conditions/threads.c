@@ -347,3 +347,27 @@ void condition_exiting_thread(const char *database) {
   snprintf(directory, sizeof directory, "%s/pending-serialized-dumps", database);
   start(exit_meanwhile, directory);
 }
+
+static void end_thread(int signal) {
+  (void)signal;
+  syscall(SYS_exit, 0);
+}
+
+void condition_prepare_end_of_first_thread(void) {
+  struct sigaction action = {.sa_handler = end_thread};
+  sigaction(SIGUSR2, &action, NULL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void condition_end_first_thread(void) {
+  syscall(SYS_tgkill, getpid(), getpid(), SIGUSR2);
+  char line[512];
+  do {
+    FILE *file = fopen("/proc/self/stat", "r");
+    if (!file || !fgets(line, sizeof line, file)) exit(70);
+    fclose(file);
+  } while (!strstr(line, ") Z"));
+}

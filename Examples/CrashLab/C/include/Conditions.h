@@ -87,6 +87,10 @@ void condition_other_standard_error(const char *_Nullable database);
 void condition_no_pending_signals(void);
 void condition_full_signal_queue(void);
 
+// The first thread, which calls the one, ends once another one calls the other.
+void condition_prepare_end_of_first_thread(void);
+void condition_end_first_thread(void);
+
 // Converters that judge this process while it lives. The database's directory is null where no handler runs.
 
 void condition_converted_elsewhere(const char *_Nullable database);

@@ -13,6 +13,12 @@ void condition_not_dumpable(void);
 void condition_kill_on_calls(const char *_Nonnull group);
 // From here on those of all groups fail, on every thread.
 void condition_fail_calls(int error);
+// From here on fail: opening files; what SMB knows not: FIFOs, links and modes; renaming and removing.
+void condition_refuse_opens(void);
+void condition_refuse_special_files(void);
+void condition_refuse_names(void);
+// From here on the calling thread opens nothing for reading, by Landlock.
+void condition_close_proc(void);
 // From here on no action of a signal can be set, on any thread.
 void condition_fail_signal_actions(void);
 

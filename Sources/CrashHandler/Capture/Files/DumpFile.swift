@@ -89,7 +89,22 @@ struct DumpFile {
     guard capture.mayMake(CallBit.files), size < UInt64(DumpFile.preallocated),
       capture.isSame(capture.session.files.dump)
     else { return }
-    _ = pm_release_blocks(capture.session.files.dump.descriptor, size)
+    _ = pm_truncate(capture.session.files.dump.descriptor, size)
+  }
+
+  /// Removes a dump that did not become whole.
+  ///
+  /// Empties it first: a process that has changed its user since cannot take a name from the directory,
+  /// and an empty file of a dump becomes no report.
+  @_noLocks
+  func discard() {
+    let files = capture.session.files
+    if capture.isSame(files.dump) { _ = pm_truncate(files.dump.descriptor, 0) }
+    guard capture.session.request.isRenamed else { return }
+    let names = capture.session.names
+    _ = unsafe pm_unlink(files.directory.descriptor, names.locked)
+    _ = unsafe pm_unlink(files.directory.descriptor, names.runRecord)
+    _ = unsafe pm_unlink(files.directory.descriptor, names.fifo)
   }
 
   /// Takes `.locked` away from the name of a dump that is complete.

@@ -68,9 +68,11 @@ struct HangDumps {
     word(index).store(0)
   }
 
-  /// Removes the dump, then its run record and FIFO.
+  /// Removes the dump, then its run record and FIFO; empties it first, as `DumpFile.discard`.
   @_noLocks
   func removeFiles(_ index: Int, directory: Int32) {
+    let dump = unsafe entry(index).pointee.dump
+    if dump.isThere() { _ = pm_truncate(dump.descriptor, 0) }
     var kind = 0
     while kind < 3 {
       _ = unsafe pm_unlink(directory, name(index, kind))

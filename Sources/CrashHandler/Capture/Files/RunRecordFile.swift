@@ -89,9 +89,9 @@ struct RunRecordFile {
     }
     // A child can be the first process of a namespace that its parent made.
     run.processNamespace = namespace(
-      "self/ns/pid", of: proc, otherwise: parent.processNamespace)
+      "thread-self/ns/pid", of: proc, otherwise: parent.processNamespace)
     run.timeNamespace = namespace(
-      "self/ns/time", of: proc, otherwise: parent.timeNamespace)
+      "thread-self/ns/time", of: proc, otherwise: parent.timeNamespace)
     return run
   }
 

@@ -1,6 +1,6 @@
 internal import CSignalSafe
 
-/// `/proc/self/maps` in a crash: its text, read once, and a table of where each mapping begins and
+/// `/proc/thread-self/maps` in a crash: its text, read once, and a table of where each mapping begins and
 /// ends.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_maps(5).

@@ -2,6 +2,9 @@ internal import CSignalSafe
 
 /// Reads small files of /proc in a crash, relative to the descriptor held since install.
 ///
+/// What belongs to memory, descriptors or namespaces is read as `thread-self/…`: `self/…` has none once
+/// the first thread has ended.
+///
 /// RUNS-DURING-CRASH. Source: proc(5).
 @safe
 struct ProcReader {
@@ -70,8 +73,15 @@ struct ProcReader {
   func read(
     _ path: UnsafePointer<CChar>, into place: UnsafeMutableRawPointer, capacity: Int
   ) -> Int {
+    let result = unsafe attempt(path, into: place, capacity: capacity)
+    return result > 0 ? result : 0
+  }
+
+  private func attempt(
+    _ path: UnsafePointer<CChar>, into place: UnsafeMutableRawPointer, capacity: Int
+  ) -> Int {
     let descriptor = unsafe open(path)
-    guard descriptor >= 0 else { return 0 }
+    guard descriptor >= 0 else { return Int(descriptor) }
     var result = -Int(EINTR)
     var attempts = 0
     while result < 0, attempts < 4 {
@@ -79,7 +89,7 @@ struct ProcReader {
       attempts &+= 1
     }
     _ = pm_close(descriptor)
-    return result > 0 ? result : 0
+    return result
   }
 
   @_noLocks
@@ -90,11 +100,18 @@ struct ProcReader {
   /// Reads a file into the memory of its path, which is not needed once the file is open.
   @_noLocks
   func read(over path: TextBuffer) -> Int {
+    let result = attempt(over: path)
+    return result > 0 ? result : 0
+  }
+
+  /// The same; negative, -errno, if it cannot be read.
+  @_noLocks
+  func attempt(over path: TextBuffer) -> Int {
     var path = path
     path.append(byte: 0)
     guard !path.isCut else { return 0 }
     let characters = unsafe UnsafePointer(path.place.assumingMemoryBound(to: CChar.self))
-    return unsafe read(characters, into: path.place, capacity: path.capacity)
+    return unsafe attempt(characters, into: path.place, capacity: path.capacity)
   }
 
   /// Reads the text of a link into scratch memory; empty if it cannot be read.
@@ -159,6 +176,9 @@ struct DirectoryEntries {
   private let scratch: Scratch
   private var filled = 0
   private var offset = 0
+
+  /// True if it ended by an error: there may be more names.
+  var isBroken: Bool { @_noLocks get { filled < 0 } }
 
   /// Reads from an open directory.
   @_noLocks

@@ -40,11 +40,12 @@ struct CaptureSection {
       index &+= 1
     }
     output.startMap(.capture)
-    output.unsigned(.threadsFound, found)
+    if counts.notShown & NotShown.threads.bit == 0 { output.unsigned(.threadsFound, found) }
     output.unsigned(.threadsStopped, stopped)
     output.unsigned(.threadsReadFromKernel, counts.threadsReadFromKernel)
     output.unsigned(.threadsOmitted, counts.threadsOmitted)
     output.unsigned(.sectionsAbandoned, abandoned)
+    if counts.notShown != 0 { output.unsigned(.notShown, counts.notShown) }
     output.unsigned(.bytesOmitted, output.bytesOmitted)
     if clock != 0 && entryTime != 0 { output.unsigned(.captureTime, clock &- entryTime) }
     output.end()

@@ -22,7 +22,13 @@ func writeProcess(
   }
   let capacity = 16384
   if let place = unsafe output.beginProperty(.processStatus, capacity: capacity) {
-    let count = unsafe proc.read(named: "self/status", into: place, capacity: capacity)
+    var count = unsafe proc.read(named: "self/status", into: place, capacity: capacity)
+    var scanner = unsafe TextScanner(place, count: count)
+    // The first thread has ended: this one tells of the memory, behind what is the process's.
+    if count > 0, !scanner.find("VmSize:") {
+      unsafe count &+= proc.read(
+        named: "thread-self/status", into: place + count, capacity: capacity &- count)
+    }
     if hidesName { unsafe hideValues(of: "Name:", place, count: count) }
     if hidesUser {
       unsafe hideValues(of: "Uid:", place, count: count)

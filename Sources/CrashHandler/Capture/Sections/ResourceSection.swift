@@ -20,12 +20,16 @@ struct ResourceSection {
     self.output = output
   }
 
+  /// - Parameter mappingCount: 0 where they could not be read.
+  /// - Returns: false if the descriptors could not be counted.
   @_noLocks
-  func write(_ cgroup: CgroupFiles, mappingCount: Int) {
+  func write(_ cgroup: CgroupFiles, mappingCount: Int) -> Bool {
     output.startMap(.process)
     writeText(.limitsText, "self/limits", capacity: 8192)
-    writeDescriptorCount()
-    output.unsigned(.mappingCount, UInt64(truncatingIfNeeded: mappingCount), width: 4)
+    let showsDescriptors = writeDescriptorCount()
+    if mappingCount > 0 {
+      output.unsigned(.mappingCount, UInt64(truncatingIfNeeded: mappingCount), width: 4)
+    }
     writeNumber(.memoryUsed, cgroup.memoryUsed)
     writeNumber(.memoryLimit, cgroup.memoryLimit)
     writeNumber(.tasksUsed, cgroup.tasksUsed)
@@ -34,6 +38,7 @@ struct ResourceSection {
     output.startMap(.system)
     writeText(.loadAverage, "loadavg", capacity: 256)
     output.end()
+    return showsDescriptors
   }
 
   /// Writes a small file of /proc without its last line feed.
@@ -48,10 +53,10 @@ struct ResourceSection {
     if count > 0 { output.finishProperty(count: count) }
   }
 
-  /// Writes the number of open descriptors, by the names in /proc/self/fd.
-  private func writeDescriptorCount() {
-    let directory = proc.open(named: "self/fd", directory: true)
-    guard directory >= 0 else { return }
+  /// Writes the number of open descriptors, by the names in /proc/thread-self/fd.
+  private func writeDescriptorCount() -> Bool {
+    let directory = proc.open(named: "thread-self/fd", directory: true)
+    guard directory >= 0 else { return false }
     var entries = DirectoryEntries(directory, in: scratch)
     var count: UInt64 = 0
     while count < 65536, let name = entries.next() {
@@ -59,7 +64,9 @@ struct ResourceSection {
       if name.current != 0x2E { count &+= 1 }
     }
     _ = pm_close(directory)
+    guard !entries.isBroken else { return false }
     output.unsigned(.descriptorCount, count, width: 4)
+    return true
   }
 
   /// Writes the number in a file of the cgroup, held open since install; nothing for "max".

@@ -51,7 +51,7 @@ struct SurroundingsSection {
 
   /// Writes the file that a container's runtime has mounted into it, whose path has the container's ID.
   private func writeContainerMount() {
-    let descriptor = proc.open(named: "self/mountinfo")
+    let descriptor = proc.open(named: "thread-self/mountinfo")
     guard descriptor >= 0 else { return }
     let text = scratch.firstHalf
     let count = unsafe ProcReader.fill(text.address, capacity: text.size, from: descriptor)
@@ -88,7 +88,7 @@ struct SurroundingsSection {
   func writeProcess() {
     output.startMap(.process)
     if !hidesNames {
-      let directory = proc.link("self/cwd", in: scratch)
+      let directory = proc.link("thread-self/cwd", in: scratch)
       if directory.count > 0 {
         output.property(
           .workingDirectory, directory.prefixOfCharacters(4095))
@@ -99,7 +99,7 @@ struct SurroundingsSection {
   }
 
   private func writeDescriptors() {
-    let directory = proc.open(named: "self/fd", directory: true)
+    let directory = proc.open(named: "thread-self/fd", directory: true)
     guard directory >= 0 else { return }
     var entries = DirectoryEntries(directory, in: scratch.firstHalf)
     var count = 0
@@ -139,7 +139,7 @@ struct SurroundingsSection {
   }
 }
 
-/// The kind of an open file, by the text of its link in `/proc/self/fd`.
+/// The kind of an open file, by the text of its link in `/proc/thread-self/fd`.
 ///
 /// RUNS-DURING-CRASH. Source: proc_pid_fd(5); Linux fs/d_path.c.
 struct DescriptorKind {

@@ -1,0 +1,11 @@
+/// A part of a process that a dump lacks because `/proc` did not show it: it is unknown, and not none.
+///
+/// Bit n of `notShown` stands for raw value n.
+package enum NotShown: UInt8, CaseIterable, Sendable {
+  case mappings, threads, descriptors
+
+  package var bit: UInt64 { @_noLocks get { 1 &<< UInt64(rawValue) } }
+
+  /// In words, such as "threads".
+  package var name: String { self == .descriptors ? "open files" : "\(self)" }
+}

@@ -1,0 +1,140 @@
+/// The evidence on whether the process that a file names lives: the owner of a locked file, or the
+/// converter of a claim.
+///
+/// `verdict` has the one order in which it counts, for converter, bound and tool:
+///
+/// 1. No process of its ID in its own boot and PID namespace: dead. A child may hold the FIFO.
+/// 2. A FIFO with a reader, or a mapped run record: alive. A restored process has another start time, and
+///    a boot ID can be mounted over.
+/// 3. Start time and start of stack, in its own boot and PID namespace.
+/// 4. In the same boot: dead if nobody holds the FIFO and nobody maps the run record. The program may
+///    have closed the one, and an overlay hides the other.
+/// 5. Another boot: dead on a file system that no other machine writes to.
+/// 6. Age.
+///
+/// Evidence that cannot be read, or that conflicts, never counts as death.
+package struct LivenessEvidence: Sendable {
+  /// The process's place, as far as it can be compared with this one.
+  package enum Place: Sendable, Equatable {
+    /// The same boot and PID namespace.
+    case here
+    case sameBoot
+    case otherBoot
+    case unknown
+  }
+
+  /// Whose life it is, for messages.
+  package enum Subject: Sendable {
+    case owner, converter
+  }
+
+  package var subject: Subject
+  package var processID: UInt32
+  package var place: Place
+  /// Of the process ID; only looked at in its own place.
+  package var process: ProcessProbe
+  /// Nil where it is not known, or of another time namespace.
+  package var startTime: UInt64?
+  /// Nil where it is not known.
+  package var stackStart: UInt64?
+  package var fifo: FIFOProbe
+  /// On the run record that its owner maps; `.unknown` where it does not, or cannot show it.
+  package var lease: RecordLease
+  /// True if only this machine writes to the file system.
+  package var isLocalFileSystem: Bool
+  /// Nanoseconds since the file was last written to.
+  package var age: Int64
+  /// Nanoseconds after which the age decides.
+  package var ageLimit: Int64
+
+  package init(
+    _ subject: Subject, processID: UInt32, place: Place, process: ProcessProbe = .unreadable,
+    startTime: UInt64? = nil,
+    stackStart: UInt64? = nil, fifo: FIFOProbe = .unreadable, lease: RecordLease = .unknown,
+    isLocalFileSystem: Bool, age: Int64, ageLimit: Int64
+  ) {
+    self.subject = subject
+    self.processID = processID
+    self.place = place
+    self.process = process
+    self.startTime = startTime
+    self.stackStart = stackStart
+    self.fifo = fifo
+    self.lease = lease
+    self.isLocalFileSystem = isLocalFileSystem
+    self.age = age
+    self.ageLimit = ageLimit
+  }
+
+  /// Whether the process lives, and why.
+  package var verdict: OwnerVerdict {
+    absence ?? witness ?? identity ?? absentWitnesses ?? boot ?? ageAlone
+  }
+
+  private var title: String {
+    switch subject {
+    case .owner: "process \(processID)"
+    case .converter: "converter \(processID)"
+    }
+  }
+
+  /// No process of the ID, or one that has ended.
+  private var absence: OwnerVerdict? {
+    guard place == .here else { return nil }
+    switch process {
+    case .missing: return .dead("\(title) is gone")
+    case .found(let found) where found.hasEnded: return .dead("\(title) has ended")
+    case .found, .unreadable: return nil
+    }
+  }
+
+  /// Somebody of this kernel, wherever the file system is, and whatever is said of the boot.
+  private var witness: OwnerVerdict? {
+    if fifo == .hasReader { return .alive("somebody holds the FIFO of \(title)") }
+    if lease == .refused { return .alive("somebody maps the run record of \(title)") }
+    return nil
+  }
+
+  private var identity: OwnerVerdict? {
+    guard place == .here, case .found(let found) = process else { return nil }
+    if let startTime, found.startTime != startTime { return .dead("\(title) is another one") }
+    // Other users' processes show no stack.
+    let stack = found.stackStart == 0 ? nil : stackStart
+    if let stack, found.stackStart != stack { return .dead("\(title) runs another program") }
+    guard startTime != nil || stack != nil else { return nil }
+    return .alive(subject == .owner ? "\(title) runs" : "\(title) is at work on it")
+  }
+
+  private var absentWitnesses: OwnerVerdict? {
+    guard place == .here || place == .sameBoot, fifo == .noReader, lease == .granted else {
+      return nil
+    }
+    return .dead(
+      "nobody holds the FIFO of \(title)" + (subject == .owner ? " or maps its run record" : ""))
+  }
+
+  private var boot: OwnerVerdict? {
+    place == .otherBoot && isLocalFileSystem ? .dead("its machine was started again since") : nil
+  }
+
+  private var ageAlone: OwnerVerdict {
+    let hour: Int64 = 3_600_000_000_000
+    guard age <= ageLimit else { return .dead("unchanged for \(age / hour) hours") }
+    return .alive(
+      subject == .owner
+        ? "nothing shows that its owner has ended"
+        : "claimed by a process that is not to be seen from here",
+      still: ageLimit.subtractingReportingOverflow(age).partialValue)
+  }
+}
+
+/// The state of a file's owner, and the evidence.
+package enum OwnerVerdict: Sendable, Equatable {
+  /// With the nanoseconds after which it is taken for dead; nil for never.
+  case alive(String, still: Int64? = nil)
+  case dead(String)
+
+  package var isDead: Bool {
+    if case .dead = self { true } else { false }
+  }
+}

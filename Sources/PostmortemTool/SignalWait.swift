@@ -1,0 +1,47 @@
+internal import Foundation
+internal import PendingDumps
+
+/// Tells whether a thread of another process may wait for a signal in sigwait(3) or its like, which takes
+/// the signal away from the handler.
+///
+/// The kernel shows the signals of such a wait as not blocked. Source: Linux kernel/signal.c,
+/// do_sigtimedwait.
+enum SignalWait {
+  #if arch(arm64)
+    private static let call = "137"
+  #else
+    private static let call = "128"
+  #endif
+
+  /// - Returns: true also where the kernel does not tell.
+  ///
+  /// Source: proc_pid_syscall(5), proc_pid_wchan(5).
+  static func mayWait(_ thread: Int32, of process: Int32, for signal: Int32) -> Bool {
+    let directory = "/proc/\(process)/task/\(thread)"
+    if let text = SystemFile.text(directory + "/syscall"), !text.isEmpty {
+      let words = text.split(whereSeparator: \.isWhitespace)
+      guard words.first == call[...] else { return false }
+      guard words.count > 1, let address = UInt64(words[1].dropFirst(2), radix: 16),
+        let set = word(at: address, of: process)
+      else { return true }
+      return set >> UInt64(signal - 1) & 1 == 1
+    }
+    // Yama keeps that from the process's own user.
+    if let text = SystemFile.text(directory + "/stat"),
+      text[(text.lastIndex(of: ")") ?? text.startIndex)...].hasPrefix(") R")
+    {
+      return false
+    }
+    let place = SystemFile.text(directory + "/wchan") ?? "0"
+    return place == "0" || place.isEmpty || place.contains("sigtimedwait")
+  }
+
+  /// 8 bytes of a process's memory; nil if they cannot be read.
+  private static func word(at address: UInt64, of process: Int32) -> UInt64? {
+    let memory = unsafe open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
+    guard memory >= 0, let offset = off_t(exactly: address) else { return nil }
+    defer { close(memory) }
+    var word: UInt64 = 0
+    return unsafe pread(memory, &word, 8, offset) == 8 ? word : nil
+  }
+}

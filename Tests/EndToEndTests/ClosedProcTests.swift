@@ -1,0 +1,91 @@
+import CrashConverter
+import CrashReport
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Minidump
+import ProcessSnapshot
+import Testing
+
+/// Crashes of processes that /proc shows less of: its first thread has ended, or it was closed after the start.
+@Suite("What /proc does not show")
+struct ClosedProcTests {
+  private let directory = try! SharedDirectory()
+  private var database: String { directory.path + "/db" }
+
+  private func crash(_ condition: String, _ kind: String, on place: String) async throws
+    -> CrashReport
+  {
+    let child = try await ChildProcess.run(
+      try BuiltProducts.besideTests("crash-lab"),
+      [
+        kind, "--on", place, "--threads", "3", "--condition", condition, "--database", database,
+        "--no-summary",
+      ], in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    #expect(child.end.signal == SIGSEGV, "\(child)")
+    let processed = try processIntermediateDumps(database: database, storingSymbols: false)
+    #expect(processed.map(\.outcome) == [.complete], "\(processed)")
+    let reports = try CrashReportDatabase(path: database).reports()
+    try #require(reports.count == 1)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: reports[0].path))
+    return CrashReport(
+      snapshot: try MinidumpReader.snapshot(of: [UInt8](bytes)), symbolicating: false)
+  }
+
+  @Test("Once the first thread has ended, a living one shows memory, modules and descriptors")
+  func firstThreadEnded() async throws {
+    let report = try await crash("first-thread-ended", "stack-overflow", on: "pthread")
+    let snapshot = report.snapshot
+    #expect(report.cause?.kind == "stack-overflow", "\(report.explanation ?? "")")
+    let victim = try BuiltProducts.besideTests("crash-lab")
+    #expect(snapshot.modules.contains { $0.path == victim })
+    #expect(snapshot.process.mappingCount ?? 0 > 20)
+    #expect(snapshot.process.descriptorCount ?? 0 > 3)
+    #expect(snapshot.process.descriptors.count > 3)
+    #expect(snapshot.process.workingDirectory != nil)
+    // The process's own numbers, and a living thread's memory behind them.
+    #expect(snapshot.process.residentMemory ?? 0 > 0)
+    let id = try #require(snapshot.process.processID)
+    #expect(
+      snapshot.process.statusText.map { String(decoding: $0, as: UTF8.self) }?
+        .contains("\nPid:\t\(id)\n") == true)
+    #expect(snapshot.capture.notShown == nil)
+  }
+
+  /// Landlock and seccomp answer EACCES where /proc was open at the start.
+  @Test("What was closed is said to be unknown", arguments: ["proc-closed", "opens-refused"])
+  func closed(condition: String) async throws {
+    let report = try await crash(condition, "null-read", on: "main")
+    let snapshot = report.snapshot
+    #expect(snapshot.exception?.signal == SIGSEGV)
+    #expect(snapshot.capture.isComplete)
+    #expect(snapshot.capture.notShown == 0b111)
+    #expect(snapshot.capture.threadsFound == nil)
+    #expect(snapshot.process.mappingCount == nil && snapshot.process.descriptorCount == nil)
+    let text = TextReport.text(of: report, width: 200)
+    #expect(text.contains("unknown, and not none (mappings, threads, open files)"), "\(text)")
+    #expect(!text.contains("threads found"))
+    let page = HTMLReport.text(of: report)
+    #expect(page.contains("unknown, and not none (mappings, threads, open files)"))
+  }
+
+  @Test("The status tells of it before a crash does")
+  func status() async throws {
+    let child = try await ChildProcess.run(
+      try BuiltProducts.besideTests("crash-lab"), ["status-closed", "--database", database],
+      in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let lines = child.standardOutput.split(separator: "\n")
+    #expect(lines.count == 2 && lines.first == "the crash handler is in place", "\(child)")
+    #expect(lines.last?.hasPrefix("/proc cannot be read (Permission denied): ") == true)
+  }
+
+  @Test("A thread that is being made is not accused; one that blocks a fault is")
+  func threadsInTheMaking() async throws {
+    let child = try await ChildProcess.run(
+      try BuiltProducts.besideTests("crash-lab"), ["status-of-many", "--database", database],
+      in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+    let lines = child.standardOutput.split(separator: "\n")
+    #expect(lines.count == 2 && lines.first == "accused 0", "\(child)")
+    #expect(lines.last?.contains("blocks SIGBUS") == true, "\(child)")
+  }
+}

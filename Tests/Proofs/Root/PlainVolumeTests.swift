@@ -1,0 +1,95 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// A database on a volume without FIFOs, links and modes, as those of SMB are.
+@Suite(
+  "Volumes of plain files", .enabled("needs root, to mount") { geteuid() == 0 },
+  .needs(.exfatMount),
+  .needs(.exfatMake))
+struct PlainVolumeTests {
+  private let directory: SharedDirectory
+
+  init() throws { directory = try SharedDirectory() }
+
+  /// Runs a shell's script with such a volume as directory `volume`: the handler's program in `$victim`, a
+  /// converter's in `$lab`.
+  private func run(_ options: String, _ script: String) async throws -> ChildProcess {
+    let whole = """
+      set -e
+      victim=$1 lab=$2
+      truncate -s 32M image && mkfs.exfat image >&2 && mkdir volume
+      loop=$(losetup --find --show image)
+      trap 'umount volume; losetup --detach $loop' EXIT
+      mount.exfat-fuse -o \(options) $loop volume >&2
+      \(script)
+      """
+    return try await ChildProcess.run(
+      "/usr/bin/unshare",
+      [
+        "--mount", "/bin/bash", "-c", whole, "bash",
+        try BuiltProducts.besideTests("HandlerOnlyVictim"),
+        try BuiltProducts.besideTests("crash-lab"),
+      ], in: directory.path, environment: ["SWIFT_BACKTRACE": "enable=no"])
+  }
+
+  @Test("A crash there is a report")
+  func crash() async throws {
+    let child = try await run(
+      "umask=0077",
+      """
+      $victim volume/db abort && exit 1
+      ls volume/db/pending-serialized-dumps | sed 's/.*@.\\{36\\}/file /'
+      $lab process --database volume/db --identifier HandlerOnlyVictim </dev/null
+      echo left $(ls volume/db/pending-serialized-dumps | wc -l)
+      echo reports $(ls volume/db/pending | grep -c dmp)
+      """)
+    let lines = child.standardOutput.split(separator: "\n").map(String.init)
+    // No file in the place of a FIFO; an abort has no run record any more.
+    #expect(lines.allSatisfy { $0 != "file .fifo" }, "\(child)")
+    #expect(lines.contains { $0.tellsAWholeDump }, "\(child)")
+    #expect(lines.suffix(2) == ["left 0", "reports 1"], "\(child)")
+  }
+
+  @Test("A process that lives is seen by its mapped run record, from another PID namespace too")
+  func liveness() async throws {
+    try directory.put(Array(PendingDatabase.complete.dropLast(60)), "torn")
+    let child = try await run(
+      "umask=0077",
+      """
+      mkfifo gate
+      $victim volume/db wait-and-abort <gate >out &
+      exec 3>gate
+      while ! grep -q started out; do sleep 0.05; done
+      locked=$(ls volume/db/pending-serialized-dumps/*.locked)
+      cat torn >$locked
+      convert="$lab process --database volume/db --identifier HandlerOnlyVictim"
+      $convert </dev/null
+      unshare --pid --fork --mount-proc $convert </dev/null
+      kill -KILL $!
+      wait || true
+      exec 3>&-
+      $convert </dev/null
+      echo left $(ls volume/db/pending-serialized-dumps | wc -l)
+      """)
+    let lines = child.standardOutput.split(separator: "\n").map(String.init)
+    try #require(lines.count == 4, "\(child)")
+    for line in lines[..<2] {
+      #expect(line.contains("its owner may still write to it: somebody maps the run record"))
+    }
+    #expect(lines[2].hasPrefix("report "), "\(child)")
+    #expect(lines[3] == "left 0", "\(child)")
+  }
+
+  @Test("Where others may write the error names the mount option, and not chmod")
+  func modes() async throws {
+    let child = try await run(
+      "umask=0", "$victim volume/db abort 2>&1 || true")
+    #expect(
+      child.standardOutput.contains(
+        "its file system (fuseblk) keeps no modes: mount it with dmask=0077,fmask=0177"),
+      "\(child)")
+    #expect(!child.standardOutput.contains("chmod"), "\(child)")
+  }
+}
