@@ -42,7 +42,9 @@ extension Proof {
       suites: ["SanitizerTests"]),
     Proof(
       name: "stacks", summary: "stacks, functions and lines are those of gdb and llvm-symbolizer",
-      suites: ["StackTests", "TailCallTests", "LineTests", "LLVMComparisonTests"],
+      suites: [
+        "StackTests", "ImageTests", "TailCallTests", "LineTests", "LLVMComparisonTests",
+      ],
       full: .environment(name: "POSTMORTEM_LINES", value: "all")),
     Proof(
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
