@@ -211,7 +211,8 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "CrashCatalogue", "CrashConverter", "CrashReport", "CrashReportDatabase",
-        "CrashTestSupport", "HandlerOnlyVictim", "Minidump", "ProcessSnapshot", "Server",
+        "CrashTestSupport", "HandlerOnlyVictim", "IntermediateDump", "Minidump", "ProcessSnapshot",
+        "Server", "Stackwalk",
       ]),
     // Asks a server as fast as it answers; for Examples/Server/load.sh and the benchmark.
     .executableTarget(

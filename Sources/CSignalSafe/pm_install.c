@@ -234,14 +234,28 @@ void pm_bind_now(void) {
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
-void pm_find_link_map(uint64_t *debug_address, uint64_t *dynamic_section, uint64_t *dynamic_size) {
-  *debug_address = *dynamic_section = *dynamic_size = 0;
-  if (!_DYNAMIC) return;
-  const ElfW(Dyn) *entry = _DYNAMIC;
-  for (; entry->d_tag != DT_NULL; entry++)
-    if (entry->d_tag == DT_DEBUG) *debug_address = (uint64_t)entry->d_un.d_ptr;
-  *dynamic_section = (uint64_t)_DYNAMIC;
-  *dynamic_size = (uint64_t)((const char *)(entry + 1) - (const char *)_DYNAMIC);
+void pm_find_link_map(struct pm_image_places *places) {
+  *places = (struct pm_image_places){0};
+  places->kernel_image = getauxval(AT_SYSINFO_EHDR);
+  const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+  uint64_t count = getauxval(AT_PHNUM);
+  if (!headers) return;
+  places->program_headers = (uint64_t)headers;
+  places->program_header_count = count;
+  // A static executable may lack PT_PHDR: its headers follow the ELF header, with which its first segment begins.
+  for (uint64_t i = count; i-- > 0;)
+    if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0)
+      places->program_bias = (uint64_t)headers - sizeof(ElfW(Ehdr)) - headers[i].p_vaddr;
+  for (uint64_t i = 0; i < count; i++)
+    if (headers[i].p_type == PT_PHDR) places->program_bias = (uint64_t)headers - headers[i].p_vaddr;
+  for (uint64_t i = 0; i < count; i++) {
+    if (headers[i].p_type != PT_DYNAMIC) continue;
+    places->dynamic_section = places->program_bias + headers[i].p_vaddr;
+    const ElfW(Dyn) *first = (const ElfW(Dyn) *)places->dynamic_section, *entry = first;
+    for (; entry->d_tag != DT_NULL; entry++)
+      if (entry->d_tag == DT_DEBUG) places->debug_address = (uint64_t)entry->d_un.d_ptr;
+    places->dynamic_size = (uint64_t)((const char *)(entry + 1) - (const char *)first);
+  }
 }
 
 const char *pm_module_of(uint64_t address) {

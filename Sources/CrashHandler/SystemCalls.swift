@@ -31,12 +31,12 @@ public struct SystemCalls: OptionSet, Sendable {
   public static let clocks = SystemCalls(rawValue: CallBit.clocks)
   /// `openat`, `read`, `readlinkat`, `getdents64`, `close`, `ftruncate`, `mknodat`, `fallocate`, `fchown`, `mmap`,
   /// `madvise`, `munmap`, `fcntl`, `pwrite64` and `unlinkat`: nothing of `/proc` is read, so that reports lack
-  /// modules, mappings and other threads; no file is made in a crash, in place of one that was
+  /// mappings, other threads, and modules that the dynamic linker does not list; no file is made in a crash, in place of one that was
   /// closed or removed, for a forked child, or for the crash after one that was survived; and the
   /// dump of a hang stays.
   public static let files = SystemCalls(rawValue: CallBit.files)
-  /// `pread64`: reports lack what the cgroup used; a dump whose file is removed while it is
-  /// written is lost.
+  /// `pread64`: reports lack what the cgroup used; a guard region within a mapping is likely only; a dump
+  /// whose file is removed while it is written is lost.
   public static let cgroup = SystemCalls(rawValue: CallBit.cgroup)
   /// `fstat`: descriptors are used unchecked; if the program has closed them and opened others, the
   /// dump goes into those.

@@ -121,6 +121,10 @@ extension IntermediateDumpKey {
     case .abortMessage: .text("Last message of the C library.")
     case .trapNumber: .unsigned(8, "x86 only: the trap's number.")
     case .trapErrorCode: .unsigned(8, "x86 only: the error code of the page fault.")
+    case .faultPage: .unsigned(8, """
+      The entry of the page at `faultAddress` in `/proc/self/pagemap`, of a SIGSEGV with SEGV_MAPERR: bit \
+      58 says that a guard region is there.
+      """)
     case .threads: .array("The threads other than the one that took the signal.")
     case .thread: .map("One thread.")
     case .threadID: .unsigned(4, "Kernel's ID of the thread.")
@@ -202,13 +206,18 @@ extension IntermediateDumpKey {
     case .mappingsText: .text("Its text.")
     case .modules: .array("ELF images: `module` maps.")
     case .module: .map("One image.")
-    case .moduleAddress: .address("Address of the ELF header.")
+    case .moduleAddress:
+      .address("Page of the lowest loaded address, where the ELF header lies if it is loaded.")
     case .modulePath: .text("As in `/proc/thread-self/maps`; may end in \" (deleted)\"; `[vdso]`.")
     case .moduleBuildID: .bytes("The GNU build ID; missing where the image has none.")
-    case .moduleProgramHeaders: .bytes("Raw Elf64_Phdr entries, 56 bytes each. Not in a minidump.")
+    case .moduleProgramHeaders: .bytes("Raw Elf64_Phdr entries, 56 bytes each; in a minidump the loaded ones alone.")
     case .moduleSize: .unsigned(8, """
       Bytes from the header to the end of the last loaded segment; derived from the program \
       headers where missing.
+      """)
+    case .moduleSource: .unsigned(1, """
+      How the image is known: 1 the program, 2 in the dynamic linker's list, 3 the vDSO, 4 by an ELF header \
+      at the start of a mapping.
       """)
     case .annotations: .array("Annotations given to startHandler: `annotation` maps.")
     case .annotation: .map("One name and its value.")

@@ -63,6 +63,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case abortMessage = 307
   case trapNumber = 308
   case trapErrorCode = 309
+  case faultPage = 310
 
   case threads = 400
   case thread = 401
@@ -104,6 +105,7 @@ public enum IntermediateDumpKey: UInt16, CaseIterable, Sendable {
   case moduleBuildID = 704
   case moduleProgramHeaders = 705
   case moduleSize = 706
+  case moduleSource = 707
 
   case annotations = 800
   case annotation = 801

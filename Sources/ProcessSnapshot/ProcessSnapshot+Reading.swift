@@ -83,6 +83,7 @@ extension ProcessSnapshot {
     }
     if let crashingMap { append(crashingMap, crashingMap[.threadID] ?? exceptionThreadID) }
     for map in root.elements(.threads) { append(map, map[.threadID]) }
+    separateStacks()
     // A dump that was torn right behind the start of its exception says nothing of it.
     guard crashingMap != nil || exceptionMap?.entries.isEmpty == false else { return }
     let crashedID = exceptionThreadID ?? crashingMap?[.threadID] ?? 0
@@ -99,6 +100,20 @@ extension ProcessSnapshot {
       generalRegisters: generalRegisters)
     known.context = threads.first { $0.id == crashedID }?.context
     exception = known
+  }
+
+  /// Ends stacks at the top of those below them in the same mapping, which libc's control blocks are at:
+  /// stacks whose guards lie within them (glibc 2.42) share a mapping with their neighbours.
+  private mutating func separateStacks() {
+    let tops = threads.compactMap { $0.threadPointer?.alignedDown(to: 4096).adding(4096) }.sorted()
+    for index in threads.indices {
+      guard let stack = threads[index].stackRange,
+        let stackPointer = threads[index].stackPointer
+      else { continue }
+      let above = tops.partitioningIndex { $0 > stackPointer }
+      guard above > 0, stack.contains(tops[above - 1]) else { continue }
+      threads[index].stackRange = AddressRange(from: tops[above - 1], to: stack.clampedEnd)
+    }
   }
 
   /// Puts the breadcrumbs of the work in order, and gives each the wall time that it was left at, by

@@ -97,7 +97,10 @@ public struct ProcessSnapshot: Sendable, Equatable {
 
   /// The module whose image covers an address.
   public func module(containing address: Address) -> ModuleSnapshot? {
-    modules.element(containing: address, by: \.range)
+    guard let module = modules.element(containing: address, by: \.range),
+      module.contains(address)
+    else { return nil }
+    return module
   }
 
   /// The mapping that covers an address.

@@ -111,7 +111,7 @@ struct CatalogueReports: Sendable {
     if let message = crash.message, report.message?.contains(message) != true {
       failures.append("message: \(report.message ?? "none")")
     }
-    guard testCase.condition.knowsModules else { return failures }
+    guard testCase.condition.knowsMappings else { return failures }
     if let explanation = crash.explanation, !isExplained(report, explanation) {
       failures.append("explanation: \(report.explanation ?? "none")")
     }
@@ -120,7 +120,7 @@ struct CatalogueReports: Sendable {
 
   /// The function that crashed is on the stack of the thread that crashed.
   private func functionFailures(_ snapshot: ProcessSnapshot, _ crash: KnownCrash) -> [String] {
-    guard crash.isOnItsThread, testCase.condition.knowsModules, let thread = snapshot.crashedThread
+    guard crash.isOnItsThread, testCase.condition.readsMemory, let thread = snapshot.crashedThread
     else { return [] }
     let functions = symbols.functions(on: thread, of: snapshot)
     return functions.contains { $0.contains(crash.function) }

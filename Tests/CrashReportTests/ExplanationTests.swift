@@ -77,6 +77,52 @@ import Testing
         + " at all.")
   }
 
+  /// Nothing was mapped where a mapping is that allows the access: the kernel's page map says what it was.
+  @Test(
+    arguments: [
+      (nil, "guard-region", .likely), (1 << 62 | 1 << 58, "guard-region", .certain),
+      // A guard before Linux 6.15, or memory that was swapped out since.
+      (1 << 62, "guard-region", .likely), (0, "unmapped-memory", .certain),
+      (1 << 63, "unmapped-memory", .certain),
+    ] as [(UInt64?, String, Finding.Certainty)])
+  func guardRegions(_ page: UInt64?, _ kind: String, _ certainty: Finding.Certainty) throws {
+    let report = snapshot(signal: 11, code: 1, address: 0x60_0010, trapError: 6) {
+      $0.exception?.faultPage = page
+    }
+    let finding = try #require(CauseFinder(of: report, trace: nil).finding)
+    #expect(finding.kind == kind)
+    #expect(finding.certainty == certainty)
+    #expect(finding.evidence.contains(.guardRegion) == (page == 1 << 62 | 1 << 58))
+    // A right that is missing is another thing.
+    let denied = snapshot(signal: 11, code: 1, address: 0x50_0010, trapError: 6) {
+      $0.exception?.faultPage = page
+    }
+    #expect(CauseFinder(of: denied, trace: nil).finding?.kind == "protected-memory")
+  }
+
+  /// The guard of a stack lies in its mapping: an overflow only where the stack pointer is beside it.
+  @Test(
+    arguments: [(0x4000, true), (0x3F00, true), (0x2_0000, false), (0x20_0000, false)]
+      as [(UInt64, Bool)])
+  func guardsWithinStacks(_ pointer: UInt64, _ isOverflow: Bool) throws {
+    let low = Self.stack.lowerBound
+    let report = snapshot(signal: 11, code: 1, address: low + 0x3FF8, trapError: 6) {
+      var context = X86_64Context()
+      context.rsp = low + pointer
+      $0.exception?.context = .x86_64(context)
+      $0.exception?.faultPage = 1 << 62 | 1 << 58
+      $0.memory = MemorySnapshot(
+        joining: [
+          MemoryRegion(address: Address(low + 0x4000), bytes: [UInt8](repeating: 0, count: 4096))
+        ])
+    }
+    let finding = try #require(CauseFinder(of: report, trace: nil).finding)
+    #expect(finding.kind == (isOverflow ? "stack-overflow" : "guard-region"))
+    #expect(finding.certainty == .certain)
+    guard isOverflow, case .stackOverflow(let overflow) = finding.cause else { return }
+    #expect(overflow.stack.start == Address(low + 0x4000))
+  }
+
   @Test func unmappedMemoryNamesItsNeighbours() throws {
     let text = try text(snapshot(signal: 11, code: 1, address: 0x60_1010, trapError: 4))
     #expect(text.hasPrefix("A read of 0x601010, where nothing is mapped."))

@@ -25,7 +25,8 @@ import Testing
       .stackRegionEnd, .memory, .memoryRegion, .regionData, .mappings, .mappingsChunk,
       .mappingsText,
       .modules, .module, .moduleAddress, .modulePath, .moduleBuildID, .moduleProgramHeaders,
-      .moduleSize, .annotation, .annotationName, .annotationValue, .annotationData, .symbol,
+      .moduleSize, .moduleSource, .annotation, .annotationName, .annotationValue, .annotationData,
+      .symbol,
     ]
     // Of run records.
     let owners = IntermediateDumpKey.allCases.filter {

@@ -8,8 +8,12 @@ import Testing
   }
 
   @Test func onlyImagesThatCanRunAreModules() throws {
+    var found = try modules(HandlerDump.bytes())
     #expect(
-      try modules(HandlerDump.bytes()) == [
+      found[0].segments.map(\.range.description) == ["0x400000-0x401000", "0x600000-0x602000"])
+    for index in found.indices { found[index].segments = [] }
+    #expect(
+      found == [
         // From the page of 0x400123 to 0x601234.
         ModuleSnapshot(
           address: 0x40_0000, size: 0x20_1234, path: "/opt/my prog", buildID: [1, 2, 3, 4]),
@@ -65,5 +69,84 @@ import Testing
     }
     dump.end()
     #expect(try modules(dump.bytes).map(\.size) == [0x30])
+  }
+
+  /// What the linker lists is a module by its program headers, whatever the mappings show.
+  @Test func listedImagesNeedNoMappings() throws {
+    var dump = DumpTokens()
+    dump.array(.mappings) { dump in
+      dump.map(.mappingsChunk) { dump in
+        // lld: three mappings of the file's first page. The code was moved to memory without a file.
+        dump.text(
+          .mappingsText,
+          """
+          10000-11000 r--p 00000000 08:01 7 /small.so
+          11000-12000 r--p 00000000 00:00 0
+          12000-13000 rw-p 00000000 08:01 7 /small.so
+          18000-19000 rwxp 00000000 00:00 0
+          20000-21000 rw-p 00003000 08:01 7 /small.so
+
+          """)
+      }
+    }
+    dump.array(.modules) { dump in
+      dump.map(.module) { dump in
+        dump.unsigned(.moduleAddress, 0x1_0000)
+        dump.unsigned(.moduleSource, 2, 1)
+        dump.text(.modulePath, "/small.so")
+        dump.property(
+          .moduleProgramHeaders,
+          HandlerDump.programHeaders([
+            (4, 0, 0x564), (5, 0x1570, 0x160), (6, 0x26D0, 0x930), (6, 0x1_0000, 0x100),
+          ]))
+      }
+    }
+    dump.end()
+    let snapshot = ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: dump.bytes))
+    let module = try #require(snapshot.modules.first)
+    #expect(snapshot.modules.count == 1)
+    #expect(module.source == .linker)
+    #expect(module.size == 0x1_0100)
+    #expect(
+      module.segments.map(\.range.description) == [
+        "0x10000-0x11000", "0x11000-0x12000", "0x12000-0x13000", "0x20000-0x21000",
+      ])
+    #expect(module.segments.map(\.isExecutable) == [false, true, false, false])
+    for (address, isOurs) in [
+      (0x1_0000, true), (0x1_1FFF, true), (0x1_2FFF, true), (0x1_3000, false),
+      // Code of others in a hole of the image.
+      (0x1_8010, false), (0x2_0010, true), (0x2_0100, false),
+    ] as [(UInt64, Bool)] {
+      #expect((snapshot.module(containing: Address(address)) != nil) == isOurs, "\(address)")
+    }
+    // A minidump's copy has the same.
+    let copy = try #require(snapshot.encoded())
+    #expect(
+      ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: copy)).modules
+        == snapshot.modules)
+  }
+
+  /// Threads of glibc 2.42, whose guards lie within their stacks, share a mapping.
+  @Test func stacksInOneMappingAreSeparate() throws {
+    var dump = DumpTokens()
+    func thread(_ dump: inout DumpTokens, _ id: UInt64, _ pointer: UInt64, _ control: UInt64) {
+      dump.unsigned(.threadID, id, 4)
+      dump.unsigned(.threadPointer, control)
+      dump.unsigned(.threadStackPointer, pointer)
+      dump.unsigned(.stackRegionStart, 0x10_0000)
+      dump.unsigned(.stackRegionEnd, (control & ~4095) + 4096)
+    }
+    dump.map(.exception) { $0.unsigned(.exceptionThreadID, 1, 4) }
+    dump.map(.crashingThread) { thread(&$0, 1, 0x14_8000, 0x14_F700) }
+    dump.array(.threads) { dump in
+      dump.map(.thread) { thread(&$0, 2, 0x12_8000, 0x12_F700) }
+      dump.map(.thread) { thread(&$0, 3, 0x18_8000, 0x18_F700) }
+    }
+    dump.end()
+    let snapshot = ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: dump.bytes))
+    #expect(
+      snapshot.threads.map { $0.stackRange?.description } == [
+        "0x130000-0x150000", "0x100000-0x130000", "0x150000-0x190000",
+      ])
   }
 }

@@ -176,6 +176,31 @@ import Testing
     #expect(row(section.table, at: 0x1080)?.cfa == .register(7, offset: 16))
   }
 
+  /// The ways in which linkers' tables have a function without code and the one at the same place: both, in
+  /// either order, or of lld the first alone.
+  @Test(arguments: [[0, 1], [1, 0], [0, 1, 0], [1, 0, 0], [0]])
+  func findsTheFunctionBesideEmptyOnes(_ order: [Int]) throws {
+    var section = CFIBytes()
+    section.cie()
+    let ranges: [Range<UInt64>] = [0x1_0000..<0x1_0000, 0x1_0000..<0x1_0080]
+    var places: [UInt64] = []
+    for range in ranges {
+      places.append(CFIBytes.address + UInt64(section.bytes.count))
+      section.fde(range, instructions: [0x0E, 48])
+    }
+    let header = CFIBytes.address + UInt64(section.bytes.count)
+    section.bytes += CFIBytes.header(
+      order.map { (0x1_0000, places[$0]) }, at: header, section: CFIBytes.address)
+    let end = CFIBytes.address + UInt64(section.bytes.count)
+    let table = CFITable(
+      CFITable.Places(header: AddressRange(from: Address(header), to: Address(end))), from: section)
+    for address in [0x1_0000, 0x1_007F] as [UInt64] {
+      #expect(row(table, at: address)?.cfa == .register(7, offset: 48))
+    }
+    #expect(row(table, at: 0x1_0080) == nil)
+    #expect(row(table, at: 0xFFFF) == nil)
+  }
+
   @Test func findsByTheHeadersTable() throws {
     var section = CFIBytes()
     section.cie()

@@ -53,7 +53,7 @@ enum CapturedProcess {
     }
     unsafe captureBuffers = Buffers(
       registers: UInt(bitPattern: registers), stack: UInt(bitPattern: stack),
-      stackEnd: UInt(own.range.clampedEnd.value))
+      stackEnd: stackEnd(in: own.range))
     var action = sigaction()
     action.sa_flags = SA_SIGINFO
     unsafe action.__sigaction_handler.sa_sigaction = captureHandler
@@ -66,6 +66,14 @@ enum CapturedProcess {
     let values = unsafe Array(general.bindMemory(to: UInt64.self))
     let bytes = unsafe Array(UnsafeRawBufferPointer(start: stack, count: captureBuffers.copied))
     return try snapshot(values, bytes, mappings)
+  }
+
+  /// Where the calling thread's stack ends in a mapping that it may share with its neighbours (glibc 2.42): in the page
+  /// of its control block, which is libc's handle of the thread.
+  private static func stackEnd(in mapping: AddressRange) -> UInt {
+    let end = UInt(mapping.clampedEnd.value)
+    let own = UInt(pthread_self())
+    return mapping.contains(Address(UInt64(own))) ? min(end, own & ~4095 + 4096) : end
   }
 
   private static func snapshot(

@@ -99,7 +99,10 @@
 // elf(5)
 #define ELFCLASS64 2
 #define PT_LOAD 1
+#define PT_DYNAMIC 2
 #define PT_NOTE 4
+#define PT_GNU_EH_FRAME 0x6474e550
+#define PF_X 1
 #define NT_GNU_BUILD_ID 3
 
 #pragma clang diagnostic pop

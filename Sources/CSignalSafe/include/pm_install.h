@@ -80,10 +80,22 @@ void pm_find_thread_base(void);
 // Tests/Proofs/Safety/AllowedCalls.txt.
 void pm_bind_now(void);
 
-// Finds the dynamic linker's struct r_debug, through DT_DEBUG, and the executable's dynamic section with its size in bytes;
-// all 0 in a static executable.
-void pm_find_link_map(uint64_t *_Nonnull debug_address, uint64_t *_Nonnull dynamic_section,
-                      uint64_t *_Nonnull dynamic_size);
+// Places of the images that the kernel loaded, and of the dynamic linker's list of the others.
+struct pm_image_places {
+  // The program's headers, and the difference between its addresses in memory and in the file.
+  uint64_t program_headers;
+  uint64_t program_header_count;
+  uint64_t program_bias;
+  // The program's dynamic section, with its size in bytes, and the linker's struct r_debug; 0 in a static executable.
+  uint64_t dynamic_section;
+  uint64_t dynamic_size;
+  uint64_t debug_address;
+  // The ELF header of the vDSO; 0 without one.
+  uint64_t kernel_image;
+};
+
+// Finds them. Source: getauxval(3), AT_PHDR, AT_PHNUM, AT_SYSINFO_EHDR; <link.h>, struct r_debug.
+void pm_find_link_map(struct pm_image_places *_Nonnull places);
 
 // Returns the name of the C compiler.
 const char *_Nonnull pm_compiler_version(void);

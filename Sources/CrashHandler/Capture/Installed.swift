@@ -32,7 +32,7 @@ struct Installed: ~Copyable {
   /// The place of arguments, environment and auxiliary vector on the main thread's stack.
   let environment: EnvironmentRange
   let runtime: RuntimePlaces
-  let linker: LinkerPlaces
+  let images: ImagePlaces
   let cgroup: CgroupFiles
   let surroundings: KnownSurroundings
   let encoded: EncodedFacts
@@ -62,12 +62,14 @@ struct Installed: ~Copyable {
     func use() -> Bool { unsafe pm_set_signal_stack(base, size) == 0 }
   }
 
-  /// The dynamic linker's `struct r_debug`, and the executable's dynamic section; 0 in a static
-  /// executable.
-  struct LinkerPlaces {
-    let debugAddress: UInt64
-    let dynamicSection: UInt64
-    let dynamicSectionSize: Int
+  /// The images that are known from the launch on, and the place of the dynamic linker's list.
+  @safe
+  struct ImagePlaces {
+    let known: pm_image_places
+    /// The program's path, for where its mappings have none.
+    let programPath: Bytes
+    /// Bytes of the pages that memory is mapped in, never 0.
+    let pageSize: UInt64
   }
 
   /// The places where libraries keep facts for a dump.

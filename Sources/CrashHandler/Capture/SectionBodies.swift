@@ -38,6 +38,14 @@ extension Capture {
     }
   }
 
+  fileprivate var images: ImageFinder {
+    @_noLocks get {
+      ImageFinder(
+        places: installed.images, mappings: session.mappings, memory: cachedMemory,
+        scratch: session.scratch)
+    }
+  }
+
   /// False for the exception's thread where it hangs: another one captures then.
   fileprivate var capturesItself: Bool { !session.request.isHang }
 }
@@ -53,6 +61,9 @@ func pm_write_exception(_ argument: UnsafeMutableRawPointer) {
   // Else no signal came, and the runtime's last message is of something else.
   if capture.session.request.isCrash {
     section.writeSignal()
+    if capture.mayMake(CallBit.cgroup) {
+      section.writeFaultPage(pageSize: capture.installed.images.pageSize)
+    }
     if !capture.installed.isSanitized {
       section.writeMessages(
         capture.regions, fatal: capture.installed.runtime.fatalMessageBuffer,
@@ -125,10 +136,7 @@ func pm_write_mappings(_ argument: UnsafeMutableRawPointer) {
 @c(pm_write_modules) @_noLocks
 func pm_write_modules(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
-  let section = ModuleSection(
-    mappings: capture.session.mappings, memory: capture.cachedMemory,
-    scratch: capture.session.scratch, output: capture.output)
-  section.write()
+  writeModules(capture.images, to: capture.output)
 }
 
 /// Writes what is left of the crashing thread: what the kernel tells of it, the rest of its stack, and
@@ -157,7 +165,7 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
     let stack = CrashedStack(
       mappings: capture.session.mappings, environmentStart: capture.installed.environment.start)
     capture.stacks.write(
-      from: stack.lowestAddress(context), limit: limit,
+      from: stack.lowestAddress(context), threadPointer: pm_thread_pointer(), limit: limit,
       written: capture.session.progress.writtenStack)
   }
   thread.end()
@@ -166,19 +174,23 @@ func pm_write_crashing_thread(_ argument: UnsafeMutableRawPointer) {
   }
 }
 
-/// Writes the memory that the registers point at; the instructions alone where secrets are left out.
+/// Writes the memory that the registers point at, the instructions alone where secrets are left out, and
+/// unwind tables that no file will have.
 @_noLocks
 private func writeMemory(
   of thread: CrashingThread, around context: SignalContext, _ capture: Capture
 ) {
+  let plain = MemoryWriter(memory: capture.cachedMemory, output: capture.output)
   if capture.installed.isSanitized {
-    thread.writeCode(
-      at: context, in: capture.session.mappings,
-      MemoryWriter(memory: capture.cachedMemory, output: capture.output))
+    thread.writeCode(at: context, in: capture.session.mappings, plain)
   } else {
     let registers = RegisterMemory(capture.cachedRegions, scratch: capture.session.scratch)
     thread.writeMemory(around: context, registers, capture.cachedRegions)
   }
+  let tables = LostTables(capture.images, memory: capture.cachedMemory, regions: plain)
+  capture.output.startArray(.memory)
+  tables.write(context)
+  capture.output.end()
 }
 
 /// Writes the C++ exception of a process that aborts.
@@ -308,7 +320,7 @@ func pm_write_resources(_ argument: UnsafeMutableRawPointer) {
 func pm_write_link_map(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   writeLinkMap(
-    capture.installed.linker, memory: capture.cachedMemory, text: capture.cachedRegions,
+    capture.installed.images.known, memory: capture.cachedMemory, text: capture.cachedRegions,
     to: capture.output)
 }
 
@@ -380,8 +392,11 @@ func pm_write_summary(_ argument: UnsafeMutableRawPointer) {
     scratch: scratch)
   unsafe lines.append(outcome, names, in: directory, isAlone: false)
   if let context = capture.session.exception.signal.context {
+    var images = capture.images
+    images.findAll()
     lines.appendStack(
-      context, mappings: capture.session.mappings, memory: capture.cachedMemory, scratch: scratch)
+      context, mappings: capture.session.mappings, images: images, memory: capture.cachedMemory,
+      scratch: scratch)
   }
   lines.appendEnd()
 }

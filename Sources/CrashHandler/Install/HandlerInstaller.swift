@@ -87,7 +87,7 @@ enum HandlerInstaller {
         takesRequests: files.owningRun.takesRequests,
         environment: EnvironmentRange.current(from: files.owningRun.stackStart),
         runtime: runtimePlaces(),
-        linker: linkerPlaces(),
+        images: imagePlaces(of: facts.executablePath, memory: &memory),
         cgroup: facts.cgroup.files,
         surroundings: facts.surroundings,
         encoded: Installed.EncodedFacts(
@@ -120,11 +120,23 @@ enum HandlerInstaller {
       tasks: tasks, exceptions: exceptions, abortStart: start, abortSize: size)
   }
 
-  private static func linkerPlaces() -> Installed.LinkerPlaces {
-    var (debugAddress, section, size) = (UInt64(0), UInt64(0), UInt64(0))
-    unsafe pm_find_link_map(&debugAddress, &section, &size)
-    return Installed.LinkerPlaces(
-      debugAddress: debugAddress, dynamicSection: section, dynamicSectionSize: Int(min(size, 4096)))
+  private static func imagePlaces(
+    of program: String?, memory: inout HandlerMemory
+  ) throws(CrashHandlerError) -> Installed.ImagePlaces {
+    var places = pm_image_places()
+    unsafe pm_find_link_map(&places)
+    return Installed.ImagePlaces(
+      known: places, programPath: try memory.ownBytes(program ?? startedPath),
+      pageSize: UInt64(max(sysconf(Int32(_SC_PAGESIZE)), 4096)))
+  }
+
+  /// The path that the program was started by, for where /proc does not tell: absolute, or nil.
+  private static var startedPath: String? {
+    guard let name = unsafe UnsafePointer<CChar>(bitPattern: UInt(pm_executable_name())),
+      let path = unsafe realpath(name, nil)
+    else { return nil }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
   }
 
   private static func makeCapture(

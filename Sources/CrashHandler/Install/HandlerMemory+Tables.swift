@@ -22,13 +22,14 @@ extension HandlerMemory {
       capacity: capacity, countWord: countWord)
   }
 
-  /// Cuts off a table of 65,536 mappings and 8 MiB of their text.
+  /// Cuts off a table of 65,536 mappings, 8 MiB of their text, and the images in them.
   mutating func mappings() throws(CrashHandlerError) -> MappingTable {
     let (textCapacity, capacity) = (8 << 20, 65536)
     return unsafe MappingTable(
       text: try pages(textCapacity), textCapacity: textCapacity,
       entries: try pages(capacity * MappingTable.stride), capacity: capacity,
-      counts: try piece(2 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 2))
+      counts: try piece(2 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 2),
+      images: ImageTable(base: try pages(ImageTable.byteCount)))
   }
 
   /// Cuts off the three landing pads.

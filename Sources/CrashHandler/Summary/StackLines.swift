@@ -6,13 +6,15 @@ extension SummaryLines {
   ///   - scratch: overwritten.
   @_noLocks
   mutating func appendStack(
-    _ context: SignalContext, mappings: MappingTable, memory: SafeMemory, scratch: Scratch
+    _ context: SignalContext, mappings: MappingTable, images: ImageFinder, memory: SafeMemory,
+    scratch: Scratch
   ) {
     // After an overflow the stack pointer lies in the guard page or right below the mapping.
     let index = mappings.readable(endingAbove: context.stackPointer)
+    let end = index < mappings.count ? mappings[index].end : mappings.count > 0 ? 0 : .max
     var stack = StackLines(
-      lines: self, context: context, mappings: mappings, memory: memory, scratch: scratch,
-      end: index < mappings.count ? mappings[index].end : 0, place: context.stackPointer)
+      lines: self, context: context, images: images, memory: memory, scratch: scratch, end: end,
+      place: context.stackPointer)
     stack.append()
     self = stack.lines
   }
@@ -35,10 +37,10 @@ private struct StackLines {
 
   var lines: SummaryLines
   let context: SignalContext
-  let mappings: MappingTable
+  let images: ImageFinder
   let memory: SafeMemory
   let scratch: Scratch
-  /// The end of the stack's mapping.
+  /// The end of the stack's mapping, if it is known.
   let end: UInt64
   /// The lowest word of the stack that no entry was found in yet.
   var place: UInt64
@@ -50,13 +52,13 @@ private struct StackLines {
   fileprivate mutating func append() {
     add(context.instructionPointer, "+0x", at: nil)
     // A call of an address without code leaves its caller where every call does.
-    let isCall = !mappings.isExecutable(context.instructionPointer)
+    let isCall = !images.isCode(context.instructionPointer)
     #if arch(arm64)
-      if mappings.isExecutable(context.linkRegister) {
+      if images.isCode(context.linkRegister) {
         add(context.linkRegister, isCall ? "+0x" : "?0x", at: nil)
       }
     #else
-      if isCall, let caller = word(place), mappings.isExecutable(caller) {
+      if isCall, let caller = word(place), images.isCode(caller) {
         add(caller, "+0x", at: place)
         place &+= 8
       }
@@ -71,7 +73,7 @@ private struct StackLines {
       if isSearching, pointer == 0 || place < pointer, place &- start < StackLines.searchedSize,
         candidates < StackLines.candidateLimit, place & 7 == 0, let value = word(place)
       {
-        if mappings.isExecutable(value) {
+        if images.isCode(value) {
           add(value, "?0x", at: place)
           candidates &+= 1
           var below = place &- 8
@@ -99,7 +101,7 @@ private struct StackLines {
   /// A saved frame pointer with an address of code behind it, not below `place`.
   private func record(at address: UInt64) -> (next: UInt64, target: UInt64)? {
     guard address & 7 == 0, address >= place, let next = word(address),
-      let target = word(address &+ 8), mappings.isExecutable(target)
+      let target = word(address &+ 8), images.isCode(target)
     else { return nil }
     return (next, target)
   }
@@ -125,21 +127,24 @@ private struct StackLines {
     _ address: UInt64, _ mark: StaticString, _ place: UInt64?, _ saved: UInt64?
   ) -> Bool {
     // A call may be its function's last instruction, and the function the module's last.
-    let file = mappings.fileStart(around: frames > 0 ? address &- 1 : address)
-    let isInFile = file >= 0
-    let start = isInFile ? mappings[file].start : 0
-    let path = isInFile ? mappings.path(of: mappings[file]) : scratch.bytes(count: 0)
+    let (index, image) = images.image(around: frames > 0 ? address &- 1 : address)
+    let start = image?.start ?? 0
+    let path = image.map { images.path(of: index, $0) } ?? scratch.bytes(count: 0)
     // The starts of those that were named lie behind the memory for an image.
     let starts = scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0
     while module < modules, starts.word(module &* 8) != start { module &+= 1 }
-    if isInFile, module == modules {
-      guard appendModule(start, path) else { return false }
+    if let image, module == modules {
+      guard appendModule(image, path) else { return false }
       starts.setWord(module &* 8, start)
       modules &+= 1
     }
     lines.begin("frame ", decimal: frames)
-    if isInFile { lines.text.append(" ", decimal: Int64(module)) } else { lines.text.append(" -") }
+    if index >= 0 {
+      lines.text.append(" ", decimal: Int64(module))
+    } else {
+      lines.text.append(" -")
+    }
     lines.text.append(mark, hexadecimal: address &- start)
     if let place {
       lines.text.append("@0x", hexadecimal: place &- context.stackPointer)
@@ -147,17 +152,17 @@ private struct StackLines {
       lines.text.append("@lr")
     }
     if let saved { lines.text.append("^0x", hexadecimal: saved &- context.stackPointer) }
-    if isInFile {
+    if path.count > 0 {
       lines.text.append(" ", escaping: path.fileName, limit: SummaryLines.nameLimit)
     }
     return lines.end()
   }
 
   /// Names a module; false if there is no more room.
-  private mutating func appendModule(_ start: UInt64, _ path: Bytes) -> Bool {
-    let image = unsafe ModuleImage(at: start, memory: memory, scratch: scratch.address)
+  private mutating func appendModule(_ image: ModuleImage, _ path: Bytes) -> Bool {
     lines.begin("module ", decimal: modules)
-    if let buildID = image?.buildID(), buildID.count > 0 {
+    let buildID = image.buildID()
+    if buildID.count > 0 {
       lines.text.append(" ")
       lines.text.append(hexadecimal: buildID)
     } else {

@@ -26,6 +26,10 @@ package enum Cause: Sendable, Equatable {
   case impossibleAddress(MemoryAccess?, Address)
   /// `code` is `si_code`.
   case protectedMemory(MemoryAccess?, Address, MemoryMapping, code: Int32?)
+  /// A guard region within a mapping that allows the access.
+  case guardRegion(MemoryAccess?, Address, MemoryMapping)
+  /// Nothing was mapped there; the mapping has come since.
+  case mappedSince(MemoryAccess?, Address, MemoryMapping)
   case unmappedMemory(MemoryAccess?, Address, below: MemoryMapping?, above: MemoryMapping?)
   /// The general registers that hold no possible address.
   case generalProtection([Register])
@@ -108,6 +112,8 @@ package enum Evidence: Sendable, Equatable {
   case pageFault(UInt64, MemoryAccess)
   case register(Cause.Register)
   case mapping(MemoryMapping)
+  /// The kernel says that a guard region is at the address.
+  case guardRegion
   case notMapped
   case stack(AddressRange)
   case stackPointer(Address)
@@ -177,7 +183,8 @@ extension Finding {
     case .protectedMemory(let access, _, let mapping, _):
       access == .execute && !mapping.protection.contains(.execute)
         ? "executed-data" : "protected-memory"
-    case .unmappedMemory: "unmapped-memory"
+    case .guardRegion: "guard-region"
+    case .unmappedMemory, .mappedSince: "unmapped-memory"
     case .generalProtection: "general-protection"
     case .stackOverflow: "stack-overflow"
     case .misalignedAccess: "misaligned-access"

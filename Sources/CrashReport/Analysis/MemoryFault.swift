@@ -36,7 +36,12 @@ struct MemoryFault {
       return overflowBySignal.map { overflowFinding($0, fact) } ?? generalProtection(fact)
     }
     guard let address = exception.address else { return nil }
-    if let overflow = stackOverflow(address) { return overflowFinding(overflow, fact) }
+    if let overflow = stackOverflow(address) {
+      guard let mapping = hiddenMapping(address) else { return overflowFinding(overflow, fact) }
+      var finding = overflowFinding(overflow, fact + guardEvidence(mapping))
+      finding.certainty = guardCertainty
+      return finding
+    }
     if address < Self.nullPageEnd {
       return Finding(
         cause: access == .execute ? .nullCall(address) : .nullDereference(access, address),
@@ -44,6 +49,15 @@ struct MemoryFault {
     }
     if snapshot.architecture == .x86_64, !Self.isCanonical(address.value) {
       return Finding(cause: .impossibleAddress(access, address), evidence: fact)
+    }
+    if let mapping = hiddenMapping(address) {
+      if isMappedSince {
+        return Finding(
+          cause: .mappedSince(access, address, mapping), evidence: fact + [.mapping(mapping)])
+      }
+      return Finding(
+        cause: .guardRegion(access, address, mapping), certainty: guardCertainty,
+        evidence: fact + guardEvidence(mapping))
     }
     if let mapping = snapshot.mapping(containing: address) {
       return Finding(
@@ -57,6 +71,38 @@ struct MemoryFault {
         below: snapshot.mappings.last { $0.range.ends(atOrBelow: address) },
         above: snapshot.mappings.first { $0.start > address }),
       evidence: fact + [.notMapped])
+  }
+
+  /// The mapping around the address of a fault in which nothing was mapped, if it allows the access.
+  ///
+  /// A guard region of MADV_GUARD_INSTALL lies within such a mapping; glibc 2.42 has them in all stacks
+  /// but the main thread's. Else the memory was mapped after the fault.
+  private func hiddenMapping(_ address: Address) -> MemoryMapping? {
+    guard exception.code == Int32(SEGV_MAPERR),
+      let mapping = snapshot.mapping(containing: address), !mapping.protection.isEmpty
+    else { return nil }
+    let needed: MemoryMapping.Protection =
+      switch access {
+      case .read: .read
+      case .write: .write
+      case .execute: .execute
+      case nil: []
+      }
+    return mapping.protection.isSuperset(of: needed) ? mapping : nil
+  }
+
+  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; 6.15 and later tell guard regions.
+  private var isKnownGuard: Bool { exception.faultPage.map { $0 >> 58 & 1 == 1 } ?? false }
+
+  /// True if the kernel knew of no guard region there: before 6.15 one looks as if it were swapped out.
+  private var isMappedSince: Bool {
+    exception.faultPage.map { !isKnownGuard && $0 >> 62 & 1 == 0 } ?? false
+  }
+
+  private var guardCertainty: Finding.Certainty { isKnownGuard ? .certain : .likely }
+
+  private func guardEvidence(_ mapping: MemoryMapping) -> [Evidence] {
+    [.mapping(mapping)] + (isKnownGuard ? [.guardRegion] : [])
   }
 
   private var accessEvidence: [Evidence] {
@@ -99,13 +145,22 @@ struct MemoryFault {
   /// A fault close to the stack pointer, right below the memory of the stack.
   private func stackOverflow(_ address: Address) -> StackOverflow? {
     guard let stackPointer = exception.context?.stackPointer,
-      let stack = snapshot.crashedThread?.stackRange,
-      let below = stack.start.distance(above: address), below > 0, access != .execute
+      var stack = snapshot.crashedThread?.stackRange, access != .execute
     else { return nil }
+    let isHidden = hiddenMapping(address) != nil && !isMappedSince
+    if isHidden, stack.contains(address) {
+      // The guard is the stack's lowest part; what could be read begins above it.
+      guard let lowest = snapshot.memory.region(above: address)?.address.alignedDown(to: 4096),
+        lowest > address
+      else { return nil }
+      stack = AddressRange(from: lowest, to: stack.clampedEnd)
+    }
+    guard let below = stack.start.distance(above: address), below > 0 else { return nil }
     // The red zone and a push lie below the stack pointer, everything else of a frame above it.
     let lowest = stackPointer.clampedSubtracting(512)
     let isInGuard =
-      snapshot.mapping(containing: address).map {
+      isHidden
+      || snapshot.mapping(containing: address).map {
         $0.protection.isEmpty && $0.range.end == stack.start
       } ?? false
     // A frame larger than any guard: the frame pointer is still in the stack, the stack pointer no

@@ -165,7 +165,7 @@ package struct HTMLReport: Sendable {
         shown += 1
         let module = report.snapshot.modules[index]
         html.element("li") { html in
-          html.element("span", text: module.path + (module.isDeleted ? " (deleted)" : ""))
+          html.element("span", text: module.title)
           html.element("span", ["class": "at"]) { html in
             html.add("\(module.address.padded), \(Quantity.size(module.size)), ")
             html.add(module.buildIDText.map { "build ID \($0)" } ?? "no build ID")

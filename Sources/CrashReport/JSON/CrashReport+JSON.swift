@@ -326,6 +326,7 @@ private struct ModuleJSON: JSONConvertible {
       "size": isOfLog ? nil : module.size,
       "buildID": module.buildIDText,
       "deleted": module.isDeleted,
+      "source": module.source?.name,
       "symbolNote": note,
       "annotations": module.annotations.simple.merging(objects) { first, _ in first },
       "messages": module.annotations.list,

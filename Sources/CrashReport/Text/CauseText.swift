@@ -37,6 +37,12 @@ extension Finding {
         + " pointer is not one, or was overwritten."
     case .protectedMemory(let access, let address, let mapping, let code):
       return Self.protectedMemory(access, address, mapping, code)
+    case .guardRegion(let access, let address, _):
+      return "\(access.subject) \(address), in a guard region within mapped memory"
+        + (certainty == .certain ? "." : ", or memory that was mapped after the fault.")
+    case .mappedSince(let access, let address, _):
+      return "\(access.subject) \(address), where nothing was mapped. Memory has been mapped there"
+        + " since: another thread may have unmapped it, and used the addresses again."
     case .unmappedMemory(let access, let address, let below, let above):
       return "\(access.subject) \(address), where nothing is mapped."
         + Self.neighbours(of: address, below, above)

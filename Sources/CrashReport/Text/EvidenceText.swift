@@ -72,6 +72,7 @@ extension Evidence {
       return "page-fault error code \(Address(error)): \(access.rawValue)"
     case .register(let register): return register.text
     case .mapping(let mapping): return "mapping \(mapping.text)"
+    case .guardRegion: return "the kernel's page map has a guard region at the address"
     case .notMapped: return "no mapping holds the address"
     case .stack(let range): return "stack \(range)"
     case .stackPointer(let address): return "stack pointer \(address)"

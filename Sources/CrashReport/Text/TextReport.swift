@@ -106,9 +106,7 @@ package struct TextReport: Sendable {
     lines.append("Modules on the stacks (of \(modules.count)):")
     for (index, module) in modules.enumerated() where used.contains(index) {
       let buildID = module.buildIDText ?? "no build ID"
-      let deleted = module.isDeleted ? " (deleted)" : ""
-      lines.append(
-        "  \(module.address.padded) \(buildID) \(module.path.escapedForTerminal())\(deleted)")
+      lines.append("  \(module.address.padded) \(buildID) \(module.title.escapedForTerminal())")
       if let note = report.symbolNotes[index] { lines.append("    \(note.escapedForTerminal())") }
     }
   }

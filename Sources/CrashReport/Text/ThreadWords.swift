@@ -184,3 +184,11 @@ extension ModuleSnapshot {
   /// In hexadecimal; nil for an image without one.
   var buildIDText: String? { buildID.isEmpty ? nil : buildID.hexadecimal }
 }
+
+extension ModuleSnapshot {
+  /// The path and what is to be said of it.
+  var title: String {
+    (path.isEmpty ? "memory without a file" : path) + (isDeleted ? " (deleted)" : "")
+      + (source == .headers ? " (not in the linker's list)" : "")
+  }
+}

@@ -1,10 +1,10 @@
 internal import IntermediateDump
 
-/// Makes modules of what the handler found: ELF headers at the start of mapped files.
+/// Makes modules of the images that the handler found.
 ///
-/// The handler records every such header. Only an image that can be executed is a module: a library
-/// file that a program merely reads through a mapping is not. Sizes come from the program headers,
-/// as the loader reserves them.
+/// Sizes and segments come from the program headers. Handlers before 1.1 recorded every ELF header at
+/// the start of a mapped file: of their images only one that can be executed is a module, not a library
+/// file that a program merely reads through a mapping.
 struct ModuleDerivation {
   /// Sorted by address, without overlaps; empty where the dump lost them.
   private let mappings: [MemoryMapping]
@@ -34,8 +34,9 @@ struct ModuleDerivation {
     /// As in the maps file.
     let path: String
     let buildID: [UInt8]
-    /// The facts of the program headers; nil without them.
-    let hasExecutableSegment: Bool?
+    let source: ModuleSnapshot.Source?
+    /// Empty without program headers.
+    let segments: [ModuleSnapshot.Segment]
   }
 
   /// Sorted by address, without overlaps.
@@ -61,7 +62,9 @@ struct ModuleDerivation {
 
   private func candidate(of map: IntermediateDumpMap) -> Candidate? {
     guard let address: Address = map[.moduleAddress] else { return nil }
-    let headers = map.data(.moduleProgramHeaders).map { ProgramHeaders($0, pageSize: pageSize) }
+    let headers = map.data(.moduleProgramHeaders).map {
+      ProgramHeaders($0, loadedAt: address, pageSize: pageSize)
+    }
     let path =
       map.data(.modulePath).map { MemoryMapping.path(unescaping: $0.prefix { $0 != 0 }) }
       ?? mappings.element(containing: address, by: \.range)?.path ?? ""
@@ -71,22 +74,25 @@ struct ModuleDerivation {
     let room = Address.highest.wrappedDistance(above: address)
     return Candidate(
       address: address, size: min(max(size, 1), room), path: path,
-      buildID: map[.moduleBuildID] ?? [],
-      hasExecutableSegment: headers?.hasExecutableSegment)
+      buildID: map[.moduleBuildID] ?? [], source: map[.moduleSource],
+      segments: headers?.segments ?? [])
   }
 
   private func module(of candidate: Candidate) -> ModuleSnapshot {
     let (path, isDeleted) =
       candidate.path == ModuleSnapshot.kernelImagePath
       ? (ModuleSnapshot.kernelImageName, false) : ModuleSnapshot.path(withoutMark: candidate.path)
-    return ModuleSnapshot(
+    var module = ModuleSnapshot(
       address: candidate.address, size: candidate.size, path: path, isDeleted: isDeleted,
       buildID: candidate.buildID)
+    (module.source, module.segments) = (candidate.source, candidate.segments)
+    return module
   }
 
   /// True if the process could run the image; asks the mappings of the same path first, and the
   /// headers where there are none.
   private func isExecutable(_ candidate: Candidate) -> Bool {
+    if candidate.source != nil { return true }
     let image = AddressRange(start: candidate.address, byteCount: candidate.size)
     let overlapping = mappings[firstMapping(endingAbove: candidate.address)...].prefix {
       $0.range.overlaps(image)
@@ -94,7 +100,7 @@ struct ModuleDerivation {
     let own = overlapping.filter { $0.path == candidate.path }
     if !own.isEmpty { return own.contains { $0.protection.contains(.execute) } }
     if !overlapping.isEmpty { return overlapping.contains { $0.protection.contains(.execute) } }
-    return candidate.hasExecutableSegment ?? true
+    return candidate.segments.isEmpty || candidate.segments.contains(where: \.isExecutable)
   }
 
   /// Bytes from an address to the end of the mappings of its path; a page where nothing is known.
@@ -121,6 +127,9 @@ extension ModuleSnapshot {
     let escaped = name.replacing("\n", with: "\\012")
     writer.write(.modulePath, isDeleted ? escaped + Self.deletedMark : escaped)
     if !buildID.isEmpty { writer.write(.moduleBuildID, buildID) }
+    writer.write(.moduleSource, source)
+    let headers = segments.flatMap { ProgramHeaders.bytes(of: $0, loadedAt: address) }
+    if !headers.isEmpty { writer.write(.moduleProgramHeaders, headers) }
     writer.end()
   }
 
@@ -145,15 +154,18 @@ extension ModuleSnapshot {
 ///
 /// Source: System V gABI, "Program Header".
 private struct ProgramHeaders {
+  /// Segments that count; no linker makes as many.
+  private static let maximumCount = 128
+
   /// Bytes from the page of the lowest loaded address to the end of the highest; nil without a
   /// loaded segment.
   var loadedSize: UInt64?
-  /// True if a loaded segment has PF_X.
-  var hasExecutableSegment = false
+  private(set) var segments: [ModuleSnapshot.Segment] = []
 
-  init(_ bytes: ArraySlice<UInt8>, pageSize: UInt64) {
+  init(_ bytes: ArraySlice<UInt8>, loadedAt start: Address, pageSize: UInt64) {
     var lowest = UInt64.max
     var highest: UInt64 = 0
+    var loaded: [(first: UInt64, end: UInt64, isExecutable: Bool)] = []
     var offset = 0
     while let type = bytes.littleEndian(at: offset, width: 4),
       let flags = bytes.littleEndian(at: offset + 4, width: 4),
@@ -162,11 +174,37 @@ private struct ProgramHeaders {
     {
       offset += 56
       let end = address.addingReportingOverflow(size)
-      guard type == 1, !end.overflow else { continue }
+      guard type == 1, !end.overflow, loaded.count < Self.maximumCount else { continue }
       lowest = min(lowest, address & (0 &- pageSize))
       highest = max(highest, end.partialValue)
-      if flags & 1 != 0 { hasExecutableSegment = true }
+      loaded.append((address & (0 &- pageSize), end.partialValue, flags & 1 != 0))
     }
-    if highest > lowest { loadedSize = highest &- lowest }
+    guard highest > lowest else { return }
+    loadedSize = highest &- lowest
+    segments = loaded.sorted { $0.first < $1.first }.map { segment in
+      let end = Address(segment.end).alignedUp(to: pageSize) ?? .highest
+      return ModuleSnapshot.Segment(
+        range: AddressRange(
+          start: start &+ (segment.first &- lowest), byteCount: end.value &- segment.first),
+        isExecutable: segment.isExecutable)
+    }
+  }
+
+  /// The header of a segment, of which the same segment is made: of an image whose lowest address is 0.
+  static func bytes(
+    of segment: ModuleSnapshot.Segment, loadedAt start: Address
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: UInt32(1))
+    bytes.append(littleEndian: UInt32(segment.isExecutable ? 5 : 4))
+    bytes.append(littleEndian: UInt64(0))
+    bytes.append(littleEndian: segment.range.start.wrappedDistance(above: start))
+    bytes.append(littleEndian: UInt64(0))
+    bytes.append(littleEndian: UInt64(0))
+    bytes.append(littleEndian: segment.range.byteCount)
+    bytes.append(littleEndian: UInt64(0))
+    return bytes
   }
 }
+
+extension ModuleSnapshot.Source: FieldValue {}

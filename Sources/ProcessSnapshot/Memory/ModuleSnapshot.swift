@@ -2,7 +2,40 @@ internal import IntermediateDump
 
 /// One ELF image in the address space: the executable, a shared library, the loader or the vDSO.
 public struct ModuleSnapshot: Sendable, Equatable {
-  /// The address of the ELF header.
+  /// The way in which the image is known.
+  public enum Source: UInt8, Sendable {
+    /// The kernel: it is the program.
+    case program = 1
+    /// The dynamic linker's list.
+    case linker = 2
+    /// The kernel: it is the vDSO.
+    case kernel = 3
+    /// Nothing but its program headers, at the start of a mapping: of another namespace of the linker, or
+    /// put there by other means.
+    case headers = 4
+
+    /// The word that reports print.
+    public var name: String {
+      switch self {
+      case .program: "program"
+      case .linker: "linker"
+      case .kernel: "kernel"
+      case .headers: "headers"
+      }
+    }
+  }
+
+  /// A part of the image that is loaded, in whole pages.
+  public struct Segment: Sendable, Equatable {
+    public var range: AddressRange
+    public var isExecutable: Bool
+
+    public init(range: AddressRange, isExecutable: Bool) {
+      (self.range, self.isExecutable) = (range, isExecutable)
+    }
+  }
+
+  /// The page of the lowest loaded address, where the ELF header lies if it is loaded.
   public var address: Address
   /// Bytes from `address` to the end of the last loaded segment.
   public var size: UInt64
@@ -12,6 +45,10 @@ public struct ModuleSnapshot: Sendable, Equatable {
   public var isDeleted: Bool
   /// The GNU build ID; empty where the image has none.
   public var buildID: [UInt8]
+  /// Nil where the dump does not say.
+  public var source: Source?
+  /// The loaded parts, by ascending address; empty where they are not known.
+  public var segments: [Segment] = []
   /// The module's own annotations.
   public var annotations = ModuleAnnotations()
 
@@ -27,7 +64,17 @@ public struct ModuleSnapshot: Sendable, Equatable {
 
   public var range: AddressRange { AddressRange(start: address, byteCount: size) }
 
-  public func contains(_ address: Address) -> Bool { range.contains(address) }
+  /// True for an address in the image; memory between its segments is not the image's.
+  public func contains(_ address: Address) -> Bool {
+    range.contains(address)
+      && (segments.isEmpty || segments.contains { $0.range.contains(address) })
+  }
+
+  /// True for an address in a segment of code; false where segments are not known.
+  package func hasCode(at address: Address) -> Bool {
+    range.contains(address)
+      && segments.contains { $0.isExecutable && $0.range.contains(address) }
+  }
 
   /// The last component of the path.
   public var name: String {
@@ -72,9 +119,10 @@ public struct ModuleAnnotations: Sendable, Equatable {
 }
 
 extension ProcessSnapshot {
-  /// The address of the program's own module among some: that with its entry point, as the
-  /// auxiliary vector tells, or else the one of the executable's path.
+  /// The address of the program's own module among some: as the dump says, else that with its entry
+  /// point, as the auxiliary vector tells, or else the one of the executable's path.
   package func mainModuleAddress(in modules: [ModuleSnapshot]) -> Address? {
+    if let module = modules.first(where: { $0.source == .program }) { return module.address }
     if let vector = process.auxiliaryVector?[...] {
       var offset = 0
       while let type = vector.littleEndian(at: offset, width: 8),

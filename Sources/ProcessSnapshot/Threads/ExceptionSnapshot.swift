@@ -14,6 +14,10 @@ public struct ExceptionSnapshot: Sendable, Equatable {
   public var signalInfo: [UInt8]?
   /// The registers at the moment of the signal.
   public var context: CPUContext?
+  /// The kernel's entry of the page at `address`, of a SIGSEGV in which nothing was mapped there.
+  ///
+  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst.
+  public var faultPage: UInt64?
   /// The x86 trap number, or nil elsewhere.
   public var trapNumber: UInt64?
   /// The x86 page-fault error code: bit 1 a write, bit 4 an instruction fetch; nil elsewhere.
@@ -160,6 +164,7 @@ extension ExceptionSnapshot {
       .optional(.signalInfo, \.signalInfo),
       .optional(.trapNumber, \.trapNumber),
       .optional(.trapErrorCode, \.trapErrorCode),
+      .optional(.faultPage, \.faultPage),
       .optional(.fatalMessage, \.fatalMessage),
       .optional(.abortMessage, \.abortMessage),
       .optional(.senderName, \.senderName),

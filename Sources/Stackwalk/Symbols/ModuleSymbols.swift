@@ -41,6 +41,9 @@ package final class ModuleSymbols {
     files.all.first(where: \.hasDebugInformation).flatMap { DebugInformation(of: $0, limit: limit) }
   }
 
+  /// True if there is a file with code and unwind tables, and not its debug file alone.
+  var hasCode: Bool { files.image != nil }
+
   /// Says why names or lines may be missing.
   var notes: [String] {
     files.notes + [information?.note, limit.note].compactMap(\.self)

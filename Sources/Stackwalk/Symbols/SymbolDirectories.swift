@@ -8,24 +8,23 @@ package final class SymbolDirectories: ExpressibleByArrayLiteral {
   package let paths: [String]
   /// Files of a directory that are looked at.
   private static let maximumFileCount = 1024
-  private lazy var files: [[UInt8]: String] = list()
+  private lazy var files: [[UInt8]: [String]] = list()
 
   package init(_ paths: [String]) { self.paths = paths }
 
   package convenience init(arrayLiteral paths: String...) { self.init(paths) }
 
-  /// Finds a file by its build ID; nil for an ID too short to tell builds apart.
-  func file(of buildID: [UInt8]) -> String? { buildID.count > 1 ? files[buildID] : nil }
+  /// Finds the files of a build ID: a module, its debug file, or both; none for an ID too short to tell
+  /// builds apart.
+  func files(of buildID: [UInt8]) -> [String] { buildID.count > 1 ? files[buildID] ?? [] : [] }
 
-  private func list() -> [[UInt8]: String] {
-    var found: [[UInt8]: String] = [:]
+  private func list() -> [[UInt8]: [String]] {
+    var found: [[UInt8]: [String]] = [:]
     for directory in paths {
       for name in Self.names(in: directory) {
         let path = "\(directory)/\(name)"
         guard let image = try? ELFImage(path: path) else { continue }
-        let buildID = image.elf.buildID
-        // With debug information, if there are both.
-        if found[buildID] == nil || image.hasDebugInformation { found[buildID] = path }
+        found[image.elf.buildID, default: []].append(path)
       }
     }
     return found

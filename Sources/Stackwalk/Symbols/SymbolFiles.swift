@@ -66,17 +66,17 @@ struct SymbolFiles {
       }
     }
     if let image, debug == nil { followLink(of: image, module, directories.paths, limit) }
-    if !isComplete, let path = directories.file(of: module.buildID), path != module.path,
-      let found = try? ELFImage(path: path)
-    {
-      take(found)
+    guard !isComplete else { return other }
+    for path in directories.files(of: module.buildID) where !isComplete && path != module.path {
+      if let found = try? ELFImage(path: path) { take(found) }
     }
     return other
   }
 
-  /// True if nothing is left to look for.
+  /// True if nothing is left to look for: a debug file has no code and no unwind tables.
   private var isComplete: Bool {
-    debug != nil || image?.hasDebugInformation == true
+    guard let image else { return false }
+    return image.hasDebugInformation || debug?.hasDebugInformation == true
   }
 
   private var isStripped: Bool {
@@ -86,7 +86,9 @@ struct SymbolFiles {
   private mutating func take(_ found: ELFImage) {
     if image == nil, found.hasCode {
       image = found
-    } else if found.hasDebugInformation || (found.hasSymbolTable && image?.hasSymbolTable != true) {
+    } else if debug?.hasDebugInformation != true,
+      found.hasDebugInformation || (found.hasSymbolTable && image?.hasSymbolTable != true)
+    {
       debug = found
     }
   }

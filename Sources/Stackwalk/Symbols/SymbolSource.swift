@@ -42,8 +42,8 @@ public final class SymbolSource {
   private var storedModules: Set<Key> = []
   /// Modules with frames that nothing names.
   private var nameless: Set<Key> = []
-  /// Base addresses of modules without a file whose code the dump does not hold either.
-  private var modulesWithoutCode: Set<Address> = []
+  /// Base addresses of modules on stacks whose unwind tables neither a file nor the dump has.
+  private var modulesWithoutTables: Set<Address> = []
 
   /// Makes a source that has opened nothing yet.
   ///
@@ -98,7 +98,7 @@ public final class SymbolSource {
     known = [:]
     storedModules = []
     nameless = []
-    modulesWithoutCode = []
+    modulesWithoutTables = []
   }
 
   /// Gives the next process time, work and memory anew.
@@ -132,14 +132,18 @@ public final class SymbolSource {
     if storedModules.contains(key) {
       notes.append("names and lines of the crashing thread were stored at conversion")
     }
-    if modulesWithoutCode.contains(module.address) {
-      notes.append("its code is not in the dump: its frames have no names and may be missing")
+    if modulesWithoutTables.contains(module.address) {
+      notes.append("its unwind tables were not found: callers of its functions may be missing")
     }
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
-  /// Notes that a module without a file, such as the vDSO, was on a stack.
-  func noteMissingCode(of module: ModuleSnapshot) { modulesWithoutCode.insert(module.address) }
+  /// Notes that a module without unwind tables was on a stack, unless its file is there.
+  func noteMissingTables(of module: ModuleSnapshot) {
+    if readsFiles, symbols(of: module)?.hasCode != true {
+      modulesWithoutTables.insert(module.address)
+    }
+  }
 
   /// Names a frame, and puts the calls inlined into it in front.
   ///

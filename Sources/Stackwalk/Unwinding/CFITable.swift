@@ -9,11 +9,17 @@ final class CFITable {
   struct Places {
     /// `.eh_frame_hdr`, from its program header.
     var header: AddressRange?
-    /// `.eh_frame`, needed only where the header has no table.
+    /// `.eh_frame`, for what the header's table does not have; nil where section headers do not tell.
     var ehFrame: AddressRange?
+    /// The end of the segment, or of the captured memory, that the header is in.
+    var headerSegmentEnd: Address?
     /// Offsets within `.debug_frame`.
     var debugFrame: AddressRange?
   }
+
+  /// Entries of the table that are looked at for one address: more empty functions than a linker puts
+  /// in one place.
+  private static let emptyCount = 64
 
   private let places: Places
   private let source: any CFISource
@@ -22,7 +28,7 @@ final class CFITable {
     places.header.map {
       EHFrameHeader(at: $0.start.value, size: $0.byteCount, from: source, limit)
     } ?? EHFrameHeader()
-  private lazy var ehFrame = places.ehFrame.map {
+  private lazy var ehFrame = ehFrameRange.map {
     FDEIndex(of: .ehFrame, in: $0, from: source, limit)
   }
   private lazy var debugFrame = places.debugFrame.map {
@@ -38,20 +44,28 @@ final class CFITable {
   }
 
   /// Finds the last function start at or below an address, where there is a table of them.
-  func functionStart(of address: Address) -> Address? { header.entry(at: address)?.start }
+  func functionStart(of address: Address) -> Address? { header.entries(upTo: address).last?.start }
 
   /// Finds the FDE that covers an address of the file's own numbering.
   func fde(at address: Address) -> FDE? {
-    if let entry = header.entry(at: address) {
-      if let found = fde(.ehFrame, entry.fde), found.range.contains(address) {
-        return found
-      }
-    } else if header.entries.isEmpty, let position = ehFrame?.position(of: address),
-      let found = fde(.ehFrame, position)
-    {
-      return found
+    // A function without code, such as one of `__builtin_unreachable()` alone, has an empty description
+    // that may start where the next function does. Of several at one place lld keeps one in the table:
+    // an entry that does not cover the address is no answer.
+    for entry in header.entries(upTo: address).reversed().prefix(Self.emptyCount) {
+      guard let found = fde(.ehFrame, entry.fde) else { continue }
+      if found.range.contains(address) { return found }
+      if !found.range.isEmpty { break }
     }
+    if let found = ehFrame?.position(of: address).flatMap({ fde(.ehFrame, $0) }) { return found }
     return debugFrame?.position(of: address).flatMap { fde(.debugFrame, $0) }
+  }
+
+  /// `.eh_frame` as the section headers tell, else from the header's pointer on.
+  private var ehFrameRange: AddressRange? {
+    if let known = places.ehFrame { return known }
+    guard let start = header.frames, let own = places.header else { return nil }
+    let end = start < own.start ? own.start : places.headerSegmentEnd
+    return end.map { AddressRange(from: start, to: $0) }
   }
 
   /// Computes the rules at an address of the file's own numbering.
@@ -142,6 +156,11 @@ extension CFITable {
     if let image {
       let header = image.elf.segments.first { $0.type == ELFFile.exceptionFrameHeader }
       places.header = header.map { AddressRange(start: $0.address, byteCount: $0.fileSize) }
+      places.headerSegmentEnd = header.flatMap { header in
+        image.elf.segments.first {
+          $0.type == ELFFile.load && $0.memoryRange.contains(header.address)
+        }?.memoryRange.end
+      }
       let section = image.elf.section(named: ".eh_frame")
       places.ehFrame = section.map { AddressRange(start: $0.address, byteCount: $0.size) }
     }
@@ -175,7 +194,9 @@ extension CFITable {
     guard let first, let header else { return nil }
     let place = address &+ header.address &- first
     let range = AddressRange(start: place, byteCount: header.size)
-    self.init(Places(header: range), from: CapturedCFI(memory: memory), limit)
+    self.init(
+      Places(header: range, headerSegmentEnd: memory.region(containing: place)?.range.end),
+      from: CapturedCFI(memory: memory), limit)
     guard !self.header.entries.isEmpty else { return nil }
   }
 }

@@ -15,6 +15,8 @@ struct EHFrameHeader {
 
   /// Sorted by start; empty for a header without a table.
   private(set) var entries: [Entry] = []
+  /// The start of `.eh_frame`; nil where the header does not say.
+  private(set) var frames: Address?
 
   /// Stands for an image without a header.
   init() {}
@@ -41,7 +43,8 @@ struct EHFrameHeader {
     func pointer(_ encoding: UInt8) -> UInt64? {
       cursor.readPointer(PointerEncoding(rawValue: encoding), section: address, data: address)
     }
-    guard pointer(head[1]) != nil, let count = pointer(head[2]),
+    frames = pointer(head[1]).map { Address($0) }
+    guard frames != nil, let count = pointer(head[2]),
       !tableEncoding.isIndirect, let width = tableEncoding.width,
       count > 0, count <= Self.maximumCount,
       count <= (size &- UInt64(cursor.position)) / UInt64(2 * width),
@@ -65,14 +68,41 @@ struct EHFrameHeader {
     if !isSorted { entries.sort { $0.start < $1.start } }
   }
 
-  /// Finds the last entry that starts at or below an address.
-  func entry(at address: Address) -> Entry? {
-    let index = entries.partitioningIndex { $0.start > address } - 1
-    return index >= 0 ? entries[index] : nil
+  /// The entries that start at or below an address.
+  func entries(upTo address: Address) -> ArraySlice<Entry> {
+    entries[..<entries.partitioningIndex { $0.start > address }]
   }
 }
 
-/// An index of the FDEs of a section without a table, made by reading the whole section.
+/// A section that is read from front to back.
+private final class BufferedCFI<Source: CFISource>: CFISource {
+  private static var size: Int { 1 << 16 }
+
+  private let source: Source
+  private var start: UInt64 = 0
+  private var bytes: [UInt8] = []
+
+  init(_ source: Source) { self.source = source }
+
+  func cfiBytes(of section: CFISection, at position: UInt64, count: Int) -> [UInt8]? {
+    if let found = buffered(position, count) { return found }
+    // Near its end there is less.
+    guard let read = source.cfiBytes(of: section, at: position, count: max(count, Self.size)) else {
+      return source.cfiBytes(of: section, at: position, count: count)
+    }
+    (start, bytes) = (position, read)
+    return buffered(position, count)
+  }
+
+  private func buffered(_ position: UInt64, _ count: Int) -> [UInt8]? {
+    guard position >= start, position &- start <= UInt64(bytes.count) else { return nil }
+    let offset = Int(position &- start)
+    guard count >= 0, count <= bytes.count - offset else { return nil }
+    return Array(bytes[offset..<offset + count])
+  }
+}
+
+/// An index of the FDEs of a section without a whole table, made by reading the whole section.
 struct FDEIndex {
   /// The positions of FDEs.
   private let map: AddressMap<UInt64>
@@ -85,8 +115,8 @@ struct FDEIndex {
     var found: [AddressMap<UInt64>.Entry] = []
     var encodings: [UInt64: PointerEncoding?] = [:]
     var position = range.start.value
-    // Each entry is read by a system call of its own.
-    while limit.spend(32),
+    let source = BufferedCFI(source)
+    while limit.spend(8),
       let entry = CFIEntry(of: section, at: position, limit: range.clampedEnd.value, from: source)
     {
       position = entry.next

@@ -17,6 +17,8 @@ final class UnwindProcess {
   private let capturedTables = BoundedCache<Address, CFITable?>()
   private let asyncFunctions = BoundedCache<Address, String?>()
   private lazy var stacks = snapshot.stackMemory
+  private lazy var stackRanges = snapshot.threads.compactMap(\.stackRange)
+    .sorted { $0.start < $1.start }
 
   /// The result of looking at the code before an address.
   enum ReturnAddressCheck {
@@ -49,13 +51,12 @@ final class UnwindProcess {
     return symbols?.code(at: address, count: count, in: module)
   }
 
-  /// Tells by mappings whether an address is executable; by modules in a dump that was torn before
-  /// its mappings.
+  /// Tells by mappings and program headers whether an address is executable, which an emulator's
+  /// mappings do not say of its guest's code; by modules in a dump without mappings.
   func isExecutable(_ address: Address) -> Bool {
-    if let mapping = snapshot.mapping(containing: address) {
-      return mapping.protection.contains(.execute)
-    }
-    return snapshot.mappings.isEmpty && snapshot.module(containing: address) != nil
+    if snapshot.mapping(containing: address)?.protection.contains(.execute) == true { return true }
+    guard let module = snapshot.module(containing: address) else { return false }
+    return module.segments.isEmpty ? snapshot.mappings.isEmpty : module.hasCode(at: address)
   }
 
   /// False for a dump that was torn before its mappings and modules: only frame pointers are left
@@ -113,7 +114,7 @@ final class UnwindProcess {
       return row
     }
     guard let table = capturedTable(of: module) else {
-      if !module.path.hasPrefix("/") { symbols?.noteMissingCode(of: module) }
+      symbols?.noteMissingTables(of: module)
       return nil
     }
     return table.row(at: address, loadBias: 0, registerCount: registers.count)
@@ -189,17 +190,23 @@ final class UnwindProcess {
     let memory = snapshot.memory
     guard
       let part = memory.region(containing: address) ?? memory.region(containing: address &- 1),
-      let mapping = snapshot.mapping(containing: address), let last = part.range.last,
-      mapping.range.contains(last), let next = memory.region(above: last),
-      mapping.range.contains(next.range)
+      let stack = wholeStack(around: address), let last = part.range.last,
+      stack.contains(last), let next = memory.region(above: last), stack.contains(next.range)
     else { return nil }
     return next
   }
 
-  /// The captured memory around an address, with the rest of its mapping.
+  /// A thread's stack, which may share its mapping with its neighbours', else the mapping.
+  private func wholeStack(around address: Address) -> AddressRange? {
+    let index = stackRanges.partitioningIndex { $0.start > address } - 1
+    if index >= 0, stackRanges[index].contains(address) { return stackRanges[index] }
+    return snapshot.mapping(containing: address)?.range
+  }
+
+  /// The captured memory around an address, with the rest of its stack.
   func stack(around address: Address) -> AddressRange? {
     guard let region = snapshot.memory.region(containing: address) else { return nil }
-    guard let last = snapshot.mapping(containing: address)?.range.last,
+    guard let last = wholeStack(around: address)?.last,
       !region.range.contains(last), last > address
     else { return region.range }
     return AddressRange(from: region.address, through: last)

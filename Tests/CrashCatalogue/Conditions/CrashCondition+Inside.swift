@@ -207,6 +207,14 @@ extension CrashCondition {
       made(
         "replaced-module", .modules, "called by a module whose file is another now",
         surrounds: true),
+      made(
+        "memfd-module", .modules, "called by a module loaded from a memfd", surrounds: true),
+      made("other-namespace", .modules, "called by a module that dlmopen loaded", surrounds: true),
+      made(
+        "copied-module", .modules, "called by a copy of a module that the loader does not know",
+        surrounds: true),
+      made(
+        "moved-code", .modules, "the program's code was moved to memory without a file"),
     ]
   }()
 

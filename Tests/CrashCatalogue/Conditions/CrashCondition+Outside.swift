@@ -45,11 +45,11 @@ extension CrashCondition {
         ]),
       CrashCondition(
         name: "no-proc", group: .containers,
-        summary: "with nothing in /proc: the report has no modules",
+        summary: "with nothing in /proc: the report has no mappings",
         arguments: ["--condition", "no-proc"],
         // The pools of libdispatch and Swift concurrency read it and trap, and earlier threads, which the handler finds
         // there, have no alternate stack.
-        places: [.main, .pthread], knowsModules: false,
+        places: [.main, .pthread], knowsMappings: false,
         needsRoot: true),
     ] + privileges + filters
 
@@ -207,7 +207,7 @@ extension CrashCondition {
     var condition = CrashCondition(
       name: name, group: .containers, summary: "a seccomp filter answers \(answer)",
       arguments: ["--condition", name], surroundsCrash: true,
-      knowsModules: name == "actions-not-permitted")
+      knowsMappings: name == "actions-not-permitted", readsMemory: name == "actions-not-permitted")
     for crash in KnownCrash.all where !instructions.contains(crash.kind) {
       condition.excluded[crash.kind] = "makes such calls itself"
     }

@@ -39,8 +39,10 @@ public struct CrashCondition: Sendable {
   var endsOtherwise = false
   /// False where the output is a debugger's, or another handler's that has no stack without ours.
   var comparesOutput = true
-  /// False where a dump has neither mappings nor modules: then nothing is explained by them, and no function is named.
-  var knowsModules = true
+  /// False where a dump has no mappings: then nothing is explained by them.
+  var knowsMappings = true
+  /// False where a dump has registers alone: no function is named.
+  var readsMemory = true
   /// True where a dump is cut off behind what was preallocated for it: the stack of an overflow is larger.
   var cutsLargeDumps = false
   /// True where the kernel has no room for who sent a signal: it then says SI_USER, of nobody.

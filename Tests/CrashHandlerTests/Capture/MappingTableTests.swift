@@ -20,14 +20,17 @@ import Testing
       byteCount: capacity * MappingTable.stride, alignment: 16)
     let counts = UnsafeMutablePointer<Int>.allocate(capacity: 2)
     unsafe counts.initialize(repeating: 0, count: 2)
+    let images = UnsafeMutableRawPointer.allocate(byteCount: ImageTable.byteCount, alignment: 16)
+    unsafe ImageTable(base: images).removeAll()
     defer {
+      unsafe images.deallocate()
       unsafe memory.deallocate()
       unsafe entries.deallocate()
       unsafe counts.deallocate()
     }
     let table = unsafe MappingTable(
       text: memory, textCapacity: textCapacity, entries: entries, capacity: capacity,
-      counts: counts)
+      counts: counts, images: ImageTable(base: images))
     table.fill(from: descriptor)
     try body(table)
   }

@@ -89,6 +89,22 @@ struct SymbolFilesTests {
     #expect(error?.code == .notTheSameBuild)
   }
 
+  @Test(
+    "A module that is gone: code and unwind tables come from its copy, names from its debug file",
+    arguments: [
+      ("crash-lab", "crash-lab.debug"), ("1.4", "1.5-debug"), ("1.5", "1.4-debug"),
+      ("copy", ".build-id/XX/YY.debug"),
+    ])
+  func moduleAndDebugFile(copy: String, debug: String) async throws {
+    let scene = try await Scene(debug: "given/\(debug)", link: false)
+    let given = scene.directory.path + "/given"
+    try FileManager.default.moveItem(atPath: scene.module.path, toPath: "\(given)/\(copy)")
+    let symbols = try ModuleSymbols(scene.module, directories: [given])
+    #expect(symbols.frames(at: scene.address, in: scene.module) == scene.expected)
+    #expect(symbols.code(at: scene.address, count: 4, in: scene.module) != nil)
+    #expect(symbols.cfiRow(at: scene.address, in: scene.module, registerCount: 17) != nil)
+  }
+
   @Test("A debug file of another build is not used, and it is said")
   func otherBuild() async throws {
     let scene = try await Scene(debug: "crash-lab.debug", link: true)

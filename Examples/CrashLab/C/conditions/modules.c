@@ -1,8 +1,11 @@
 // Modules that are many, gone, or not what they were.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,12 +18,13 @@ static const char *needed(const char *name) {
   exit(70);
 }
 
-static void *open_module(const char *path) {
-  void *module = dlopen(path, RTLD_NOW);
+static void *checked(void *module) {
   if (module != NULL) return module;
   fprintf(stderr, "crash-lab: %s\n", dlerror());
   exit(70);
 }
+
+static void *open_module(const char *path) { return checked(dlopen(path, RTLD_NOW)); }
 
 void condition_many_modules(void) {
   const char *directory = needed("CRASHLAB_MODULES");
@@ -79,3 +83,151 @@ static void in_module(crashlab_body body, void *context, int replaces) {
 
 void condition_in_deleted_module(crashlab_body body, void *context) { in_module(body, context, 0); }
 void condition_in_replaced_module(crashlab_body body, void *context) { in_module(body, context, 1); }
+
+static call_function call_of(void *module) { return (call_function)checked(dlsym(module, "crashlab_module_call")); }
+
+void condition_in_module(crashlab_body body, void *context) {
+  call_of(open_module(needed("CRASHLAB_MODULE")))(body, context);
+}
+
+// The loader lists it in another namespace.
+void condition_in_other_namespace(crashlab_body body, void *context) {
+  call_of(checked(dlmopen(LM_ID_NEWLM, needed("CRASHLAB_MODULE"), RTLD_NOW)))(body, context);
+}
+
+void condition_in_memfd_module(crashlab_body body, void *context) {
+  int descriptor = memfd_create("crash-lab-module", 0);
+  char path[64], bytes[4096];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  FILE *from = fopen(needed("CRASHLAB_MODULE"), "r");
+  if (descriptor < 0 || from == NULL) exit(70);
+  size_t count;
+  while ((count = fread(bytes, 1, sizeof bytes, from)) > 0)
+    if (write(descriptor, bytes, count) != (ssize_t)count) exit(70);
+  fclose(from);
+  void *module = open_module(path);
+  close(descriptor);
+  call_of(module)(body, context);
+}
+
+// The segments of the image around an address.
+struct image {
+  uintptr_t address;
+  uintptr_t base;
+  const ElfW(Phdr) *headers;
+  int count;
+};
+
+static int find_image(struct dl_phdr_info *information, size_t size, void *argument) {
+  struct image *image = argument;
+  for (int i = 0; i < information->dlpi_phnum; i++) {
+    const ElfW(Phdr) *header = &information->dlpi_phdr[i];
+    if (header->p_type != PT_LOAD || image->address - information->dlpi_addr - header->p_vaddr >= header->p_memsz)
+      continue;
+    image->base = information->dlpi_addr;
+    image->headers = information->dlpi_phdr;
+    image->count = information->dlpi_phnum;
+    return 1;
+  }
+  return 0;
+}
+
+static struct image image_around(void *address) {
+  struct image image = {.address = (uintptr_t)address};
+  if (!dl_iterate_phdr(find_image, &image)) exit(70);
+  return image;
+}
+
+static uintptr_t page_end(uintptr_t address) { return (address + 4095) & ~(uintptr_t)4095; }
+
+static int protection(const ElfW(Phdr) *header) {
+  return (header->p_flags & PF_R ? PROT_READ : 0) | (header->p_flags & PF_W ? PROT_WRITE : 0) |
+         (header->p_flags & PF_X ? PROT_EXEC : 0);
+}
+
+static char *new_memory(size_t size) {
+  char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) exit(70);
+  return memory;
+}
+
+// Puts a copy of the code around an address in its place, in memory without a file, as programs do that want huge pages.
+static void move_code(void *address) {
+  struct image image = image_around(address);
+  for (int i = 0; i < image.count; i++) {
+    const ElfW(Phdr) *header = &image.headers[i];
+    if (header->p_type != PT_LOAD || !(header->p_flags & PF_X)) continue;
+    char *start = (char *)((image.base + header->p_vaddr) & ~(uintptr_t)4095);
+    size_t size = page_end(image.base + header->p_vaddr + header->p_memsz) - (uintptr_t)start;
+    char *copy = new_memory(size);
+    memcpy(copy, start, size);
+    if (mprotect(copy, size, protection(header)) != 0) exit(70);
+    if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, start) == MAP_FAILED) exit(70);
+  }
+}
+
+void condition_moved_code(void) { move_code((void *)condition_moved_code); }
+
+void condition_in_moved_module(crashlab_body body, void *context) {
+  call_function call = call_of(open_module(needed("CRASHLAB_MODULE")));
+  move_code((void *)call);
+  call(body, context);
+}
+
+// The loader knows nothing of the copy.
+void condition_in_copied_module(crashlab_body body, void *context) {
+  call_function call = call_of(open_module(needed("CRASHLAB_MODULE")));
+  struct image image = image_around((void *)call);
+  uintptr_t end = 0;
+  for (int i = 0; i < image.count; i++)
+    if (image.headers[i].p_type == PT_LOAD) end = image.headers[i].p_vaddr + image.headers[i].p_memsz;
+  char *copy = new_memory(page_end(end));
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < image.count; i++) {
+      const ElfW(Phdr) *header = &image.headers[i];
+      if (header->p_type != PT_LOAD) continue;
+      uintptr_t start = header->p_vaddr & ~(uintptr_t)4095;
+      size_t size = page_end(header->p_vaddr + header->p_memsz) - start;
+      if (pass == 0)
+        memcpy(copy + start, (char *)image.base + start, size);
+      else if (mprotect(copy + start, size, protection(header)) != 0)
+        exit(70);
+    }
+  ((call_function)(copy + ((uintptr_t)call - image.base)))(body, context);
+}
+
+struct neighbour {
+  crashlab_body body;
+  void *context;
+};
+
+static void *run_neighbour(void *argument) {
+  struct neighbour *neighbour = argument;
+  if (neighbour == NULL) pause();
+  else neighbour->body(neighbour->context);
+  return NULL;
+}
+
+// Three stacks in one mapping, each with a guard of MADV_GUARD_INSTALL at its lower end, as glibc 2.42 makes them; the
+// crash is on the middle one.
+void condition_on_guarded_stack(crashlab_body body, void *context) {
+  enum { guard_install = 102, stack_count = 3 };
+  const size_t size = 1 << 20, guard = 16384;
+  char *stacks = new_memory(stack_count * size);
+  pthread_t threads[stack_count];
+  struct neighbour neighbour = {body, context};
+  for (int i = 0; i < stack_count; i++)
+    if (madvise(stacks + i * size, guard, guard_install) != 0) {
+      fprintf(stderr, "crash-lab: this kernel has no MADV_GUARD_INSTALL\n");
+      exit(70);
+    }
+  const int order[] = {0, 2, 1};
+  for (int i = 0; i < stack_count; i++) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, stacks + order[i] * size, size);
+    if (pthread_create(&threads[i], &attributes, run_neighbour, order[i] == 1 ? &neighbour : NULL) != 0) exit(70);
+    pthread_attr_destroy(&attributes);
+  }
+  pthread_join(threads[stack_count - 1], NULL);
+}

@@ -69,6 +69,13 @@ void condition_many_mappings(void);
 void condition_closed_module(void);
 void condition_in_deleted_module(crashlab_body _Nonnull body, void *_Nullable context);
 void condition_in_replaced_module(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_module(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_memfd_module(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_other_namespace(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_copied_module(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_in_moved_module(crashlab_body _Nonnull body, void *_Nullable context);
+void condition_moved_code(void);
+void condition_on_guarded_stack(crashlab_body _Nonnull body, void *_Nullable context);
 
 // What the process has run out of, or lost. The database's directory is null where no handler runs.
 

@@ -12,7 +12,7 @@ struct MappingTable {
     let pathOffset: UInt32
     /// PATH_MAX is 4,096.
     let pathLength: UInt16
-    let flags: UInt8
+    var flags: UInt8
   }
 
   /// Bytes of one entry.
@@ -25,17 +25,20 @@ struct MappingTable {
   private let capacity: Int
   /// textCount (8), count (8).
   private let counts: UnsafeMutablePointer<Int>
+  /// The images that lie in the mappings, as `ImageFinder` has found them.
+  let images: ImageTable
 
   @_noLocks
   init(
     text: UnsafeMutableRawPointer, textCapacity: Int, entries: UnsafeMutableRawPointer,
-    capacity: Int, counts: UnsafeMutablePointer<Int>
+    capacity: Int, counts: UnsafeMutablePointer<Int>, images: ImageTable
   ) {
     unsafe self.text = text
     self.textCapacity = textCapacity
     unsafe self.entries = entries
     self.capacity = capacity
     unsafe self.counts = counts
+    self.images = images
   }
 
   var textCount: Int { @_noLocks get { unsafe counts[0] } }
@@ -73,11 +76,12 @@ struct MappingTable {
     }
   }
 
-  /// Forgets all of them.
+  /// Forgets all of them, and the images.
   @_noLocks
   func removeAll() {
     unsafe counts[0] = 0
     unsafe counts[1] = 0
+    images.removeAll()
   }
 
   /// One line: `start-end rwxp offset device inode   path`.
@@ -157,25 +161,25 @@ struct MappingTable {
       && self[index].has(Mapping.isExecutable)
   }
 
-  /// The index of the mapping with which the file around an address begins; -1 if there is none.
   @_noLocks
-  func fileStart(around address: UInt64) -> Int {
-    var index = index(endingAbove: address)
-    guard index < count, self[index].start <= address, self[index].pathLength > 0 else {
-      return -1
+  func removeMarks() {
+    var index = 0
+    while index < count {
+      unsafe entry(index).pointee.flags &= ~Mapping.isOfImage
+      index &+= 1
     }
-    let path = path(of: self[index])
-    // A linker makes four segments of a file, rarely more than eight, and there may be mappings
-    // without a name between them.
-    var steps = 0
-    while index >= 0, steps < 64 {
-      if self[index].has(Mapping.startsFile), self.path(of: self[index]).isEqual(to: path) {
-        return index
+  }
+
+  /// Marks the mappings that an image's segments lie in.
+  @_noLocks
+  func mark(_ image: ModuleImage) {
+    var index = index(endingAbove: image.start)
+    while index < count, self[index].start < image.end {
+      if self[index].start <= image.start || image.loaded(around: self[index].start) != nil {
+        unsafe entry(index).pointee.flags |= Mapping.isOfImage
       }
-      index &-= 1
-      steps &+= 1
+      index &+= 1
     }
-    return -1
   }
 }
 
@@ -190,6 +194,8 @@ struct Mapping {
   static var startsFile: UInt8 { @_noLocks get { 8 } }
   /// Set for private memory of no file.
   static var isAnonymous: UInt8 { @_noLocks get { 16 } }
+  /// Set once an image is known to lie in it.
+  static var isOfImage: UInt8 { @_noLocks get { 32 } }
 
   /// One without an address.
   static var none: Mapping {

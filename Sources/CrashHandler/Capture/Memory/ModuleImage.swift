@@ -7,17 +7,24 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: elf(5).
 @safe
 struct ModuleImage {
-  /// The address of the ELF header.
-  let start: UInt64
+  /// The address of the program headers.
+  let headersAddress: UInt64
   let programHeaders: Bytes
-  let programHeaderCount: Int
+  /// The difference between addresses in memory and in the program headers.
+  let bias: UInt64
+  /// The page of the lowest loaded address: where the ELF header lies, if it is loaded.
+  private(set) var start: UInt64 = .max
+  /// The end of the highest loaded address.
+  private(set) var end: UInt64 = 0
   private let notes: UnsafeMutableRawPointer
   private let memory: SafeMemory
 
   /// Bytes of scratch memory that an image takes.
   static var scratchSize: Int { @_noLocks get { 8192 } }
+  /// Bytes of an Elf64_Phdr: p_type 0, p_flags 4, p_offset 8, p_vaddr 16, p_filesz 32, p_memsz 40.
+  private static var headerSize: Int { 56 }
 
-  /// Reads the header at an address; nil if no ELF image begins there.
+  /// Reads the ELF header at an address; nil if no image begins there.
   ///
   /// - Parameter scratch: `scratchSize` bytes.
   @_noLocks
@@ -28,52 +35,118 @@ struct ModuleImage {
     guard readable >= 64,
       unsafe scratch.loadUnaligned(fromByteOffset: 0, as: UInt32.self) == 0x464C_457F,
       unsafe scratch.loadUnaligned(fromByteOffset: 4, as: UInt8.self) == UInt8(ELFCLASS64),
-      unsafe scratch.loadUnaligned(fromByteOffset: 54, as: UInt16.self) == 56
+      unsafe scratch.loadUnaligned(fromByteOffset: 54, as: UInt16.self)
+        == UInt16(ModuleImage.headerSize)
     else { return nil }
-    let offset = Int(
-      truncatingIfNeeded: unsafe scratch.loadUnaligned(fromByteOffset: 32, as: UInt64.self))
-    let count = Int(unsafe scratch.loadUnaligned(fromByteOffset: 56, as: UInt16.self))
-    guard count > 0, offset >= 64, offset <= readable, count &* 56 <= readable &- offset else {
+    let place = unsafe scratch.loadUnaligned(fromByteOffset: 32, as: UInt64.self)
+    let offset = Int(truncatingIfNeeded: place)
+    let size =
+      unsafe Int(scratch.loadUnaligned(fromByteOffset: 56, as: UInt16.self))
+      &* ModuleImage.headerSize
+    guard offset >= 64, offset <= readable, size <= readable &- offset else { return nil }
+    let headers = unsafe Bytes(scratch + offset, count: size)
+    // The image's first byte lies at `start`, whatever the size of a page is.
+    let first = ModuleImage.firstLoaded(headers)
+    unsafe self.init(
+      headers, at: start &+ place, bias: start &- (first.address &- first.offset), memory: memory,
+      notes: scratch + 4096)
+  }
+
+  /// Reads program headers at an address; nil if they are not there.
+  @_noLocks
+  init?(
+    headersAt address: UInt64, size: Int, bias: UInt64, memory: SafeMemory,
+    scratch: UnsafeMutableRawPointer
+  ) {
+    guard size <= 4096, unsafe memory.copy(address, to: scratch, count: size) == size else {
       return nil
     }
-    self.start = start
+    unsafe self.init(
+      Bytes(scratch, count: size), at: address, bias: bias, memory: memory, notes: scratch + 4096)
+  }
+
+  private init?(
+    _ headers: Bytes, at address: UInt64, bias: UInt64, memory: SafeMemory,
+    notes: UnsafeMutableRawPointer
+  ) {
+    headersAddress = address
+    programHeaders = headers
+    self.bias = bias
+    unsafe self.notes = notes
     self.memory = memory
-    programHeaderCount = count
-    programHeaders = unsafe Bytes(scratch + offset, count: count &* 56)
-    unsafe notes = scratch + 4096
+    var offset = 0
+    while offset < headers.count {
+      if ModuleImage.type(headers, offset) == UInt32(PT_LOAD) {
+        let first = bias &+ headers.word(offset &+ 16)
+        let last = first &+ headers.word(offset &+ 40)
+        if first & ~4095 < start { start = first & ~4095 }
+        if last > end { end = last }
+      }
+      offset &+= ModuleImage.headerSize
+    }
+    guard start < end else { return nil }
+  }
+
+  private static func type(_ headers: Bytes, _ offset: Int) -> UInt32 {
+    UInt32(truncatingIfNeeded: headers.word(offset))
+  }
+
+  private static func firstLoaded(_ headers: Bytes) -> (offset: UInt64, address: UInt64) {
+    var offset = 0
+    while offset < headers.count, type(headers, offset) != UInt32(PT_LOAD) { offset &+= headerSize }
+    return (headers.word(offset &+ 8), headers.word(offset &+ 16))
   }
 
   /// The address of the `index`th segment of a type, and its size in the file; nil if there are
   /// fewer.
-  ///
-  /// Elf64_Phdr: p_type 0, p_offset 8, p_vaddr 16, p_filesz 32.
-  private func segment(_ type: UInt32, _ index: Int) -> (address: UInt64, size: UInt64)? {
-    var bias = start
-    var hasBias = false
+  @inline(never) @_noLocks
+  func segment(_ type: UInt32, _ index: Int = 0) -> (address: UInt64, size: UInt64)? {
     var rest = index
-    var found: UnsafeRawPointer? = nil
-    var number = 0
-    while number < programHeaderCount {
-      let header = unsafe programHeaders.address + number &* 56
-      number &+= 1
-      let headerType = unsafe header.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-      if headerType == UInt32(PT_LOAD), !hasBias {  // the lowest comes first
-        // The image's first byte lies at `start`, whatever the size of a page is.
-        let offset = unsafe header.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
-        let address = unsafe header.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
-        bias = start &- (address &- offset)
-        hasBias = true
-      }
-      if headerType == type, unsafe found == nil {
-        if rest == 0 { unsafe found = header }
+    var offset = 0
+    while offset < programHeaders.count {
+      if ModuleImage.type(programHeaders, offset) == type {
+        if rest == 0 {
+          return (
+            bias &+ programHeaders.word(offset &+ 16), programHeaders.word(offset &+ 32)
+          )
+        }
         rest &-= 1
       }
+      offset &+= ModuleImage.headerSize
     }
-    guard let header = unsafe found else { return nil }
-    return (
-      bias &+ (unsafe header.loadUnaligned(fromByteOffset: 16, as: UInt64.self)),
-      unsafe header.loadUnaligned(fromByteOffset: 32, as: UInt64.self)
-    )
+    return nil
+  }
+
+  /// The loaded segment whose pages hold an address; nil for one in a hole between segments, or outside.
+  @inline(never) @_noLocks
+  func loaded(around address: UInt64) -> (end: UInt64, isCode: Bool)? {
+    var offset = 0
+    while offset < programHeaders.count {
+      let first = bias &+ programHeaders.word(offset &+ 16)
+      let last = first &+ programHeaders.word(offset &+ 40)
+      if ModuleImage.type(programHeaders, offset) == UInt32(PT_LOAD), address >= first & ~4095,
+        address < (last &+ 4095) & ~4095
+      {
+        return (last, programHeaders.word(offset) &>> 32 & UInt64(PF_X) != 0)
+      }
+      offset &+= ModuleImage.headerSize
+    }
+    return nil
+  }
+
+  /// True if the image is mapped as it is run, and not as a file that somebody reads: its code can be
+  /// executed.
+  @_noLocks
+  func isMapped(in mappings: MappingTable) -> Bool {
+    var index = 0
+    var hasCode = false
+    while let segment = segment(UInt32(PT_LOAD), index) {
+      index &+= 1
+      guard let loaded = loaded(around: segment.address), loaded.isCode else { continue }
+      guard mappings.isExecutable(segment.address) else { return false }
+      hasCode = true
+    }
+    return hasCode
   }
 
   /// The GNU build ID, at most 64 bytes, of the first PT_NOTE segment that has one.
@@ -82,7 +155,7 @@ struct ModuleImage {
   @_noLocks
   func buildID() -> Bytes {
     var index = 0
-    while index < programHeaderCount, let segment = segment(UInt32(PT_NOTE), index) {
+    while let segment = segment(UInt32(PT_NOTE), index) {
       let found = buildID(inNotes: segment.address, size: segment.size)
       if found.count > 0 { return found }
       index &+= 1

@@ -184,6 +184,20 @@ struct SafeMemory {
     return unsafe copy(address, to: &byte, count: 1) == 1
   }
 
+  /// The address, or that of the next page above it that can be read; nil if that is farther than the
+  /// guard of a stack is large.
+  @_noLocks
+  func firstReadable(from address: UInt64) -> UInt64? {
+    var place = address
+    var page = 0
+    while page <= 256 {
+      if isReadable(place) { return place }
+      place = (place & ~4095) &+ 4096
+      page &+= 1
+    }
+    return nil
+  }
+
   /// An instruction of at most 4 bytes; nil if it cannot be read.
   @_noLocks
   func instruction(at address: UInt64, size: Int) -> UInt32? {

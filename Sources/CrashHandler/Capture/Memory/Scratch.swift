@@ -68,6 +68,13 @@ struct Bytes {
     self.count = count
   }
 
+  /// The text of a literal.
+  @_noLocks
+  init(_ text: StaticString) {
+    unsafe address = UnsafeRawPointer(text.utf8Start)
+    count = text.utf8CodeUnitCount
+  }
+
   /// 0 outside.
   @_noLocks
   subscript(index: Int) -> UInt8 {

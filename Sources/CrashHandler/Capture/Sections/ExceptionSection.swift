@@ -47,6 +47,23 @@ struct ExceptionSection {
     if !isSanitized { writeSenderName(information) }
   }
 
+  /// Writes the kernel's word on the page of a fault in which nothing was mapped: a guard region may lie
+  /// within a mapping that is there.
+  ///
+  /// Source: Linux Documentation/admin-guide/mm/pagemap.rst; madvise(2), MADV_GUARD_INSTALL.
+  @_noLocks
+  func writeFaultPage(pageSize: UInt64) {
+    guard exception.signal.number == SIGSEGV, exception.signal.code == SEGV_MAPERR,
+      let information = exception.signal.information
+    else { return }
+    let descriptor = proc.open(named: "thread-self/pagemap")
+    guard descriptor >= 0 else { return }
+    var word: UInt64 = 0
+    let offset = Int64(bitPattern: information.faultAddress / pageSize &* 8)
+    if unsafe pm_pread(descriptor, &word, 8, offset) == 8 { output.unsigned(.faultPage, word) }
+    _ = pm_close(descriptor)
+  }
+
   /// Writes the siginfo_t, 128 bytes by the kernel's ABI, without the value that a sender may have added.
   private func writeSignalInformation(_ information: SignalInformation) {
     guard let place = unsafe output.beginProperty(.signalInfo, capacity: 128) else { return }

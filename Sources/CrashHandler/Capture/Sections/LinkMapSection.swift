@@ -1,16 +1,16 @@
+internal import CSignalSafe
 internal import IntermediateDump
 
 /// Writes the dynamic linker's own list of what is loaded, for readers that ask for it.
 ///
-/// Read without its lock, entry by entry through the fault-tolerant reader: a list that is being
-/// changed may break off or repeat, so its length is bounded. Our modules do not come from here.
+/// A list that is being changed may break off or repeat, so its length is bounded.
 ///
 /// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map.
 @_noLocks
 func writeLinkMap(
-  _ linker: Installed.LinkerPlaces, memory: SafeMemory, text: MemoryWriter, to output: DumpOutput
+  _ places: pm_image_places, memory: SafeMemory, text: MemoryWriter, to output: DumpOutput
 ) {
-  let address = linker.debugAddress
+  let address = places.debug_address
   // r_version 0 (4), r_map 8, r_brk 16, r_state 24 (4), r_ldbase 32.
   guard address != 0, let version = memory.word(address), let first = memory.word(address &+ 8)
   else { return }
@@ -20,10 +20,11 @@ func writeLinkMap(
   output.unsigned(.linkBreakpoint, memory.word(address &+ 16) ?? 0)
   output.unsigned(.linkLoaderBase, memory.word(address &+ 32) ?? 0)
   output.unsigned(.linkDebugAddress, address)
-  output.unsigned(.dynamicSection, linker.dynamicSection)
-  if linker.dynamicSection != 0, linker.dynamicSectionSize > 0 {
+  output.unsigned(.dynamicSection, places.dynamic_section)
+  let size = places.dynamic_size < 4096 ? places.dynamic_size : 4096
+  if size > 0 {
     output.property(
-      .dynamicData, of: memory, at: linker.dynamicSection, count: linker.dynamicSectionSize)
+      .dynamicData, of: memory, at: places.dynamic_section, count: Int(truncatingIfNeeded: size))
   }
   output.startArray(.linkEntries)
   var entry = first

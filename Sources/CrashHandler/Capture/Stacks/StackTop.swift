@@ -13,8 +13,6 @@ struct StackTop {
   private static var byteCount: Int { 65536 }
   /// Bytes of it that are flushed first, together with the exception: a few microseconds.
   private static var firstByteCount: Int { 8192 }
-  /// Pages above the stack pointer of an overflow that may be its guard.
-  private static var guardPages: Int { 64 }
 
   private let memory: SafeMemory
   private let regions: MemoryWriter
@@ -39,8 +37,9 @@ struct StackTop {
     let framePointer = context.framePointer
     var written = WrittenStack()
     output.startArray(.stack)
-    let start = firstReadable(from: StackWriter.start(stackPointer))
-    if start != 0 { written.first = writeInTwo(start) }
+    if let start = memory.firstReadable(from: StackWriter.start(stackPointer)) {
+      written.first = writeInTwo(start)
+    }
     // No frame is larger than 4 GiB; a pointer that is no frame pointer points anywhere.
     if framePointer > stackPointer, framePointer &- stackPointer <= 1 &<< 32,
       !written.first.contains(framePointer)
@@ -49,18 +48,6 @@ struct StackTop {
     }
     output.end()
     return written
-  }
-
-  /// The address, or that of the next page above it that can be read; 0 if that is far.
-  private func firstReadable(from address: UInt64) -> UInt64 {
-    var place = address
-    var page = 0
-    while page <= StackTop.guardPages {
-      if memory.isReadable(place) { return place }
-      place = (place & ~4095) &+ 4096
-      page &+= 1
-    }
-    return 0
   }
 
   private func writeInTwo(_ address: UInt64) -> AddressRange {

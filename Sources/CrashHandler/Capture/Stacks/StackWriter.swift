@@ -19,27 +19,33 @@ struct StackWriter {
   /// Writes a stack from just below its pointer to the end of its mapping, as far as the limit goes.
   ///
   /// - Parameters:
-  ///   - stackPointer: after an overflow it lies in the guard page; then from the next readable
-  ///     mapping up.
+  ///   - stackPointer: after an overflow it lies in the guard; then from the next readable page up.
+  ///   - threadPointer: of the stack's thread; 0 if unknown.
   ///   - limit: bytes; of a longer stack three quarters from the top and one quarter from the
   ///     bottom.
   ///   - written: what is in the dump already, and counts as written.
   ///   - stage: where its parts may have been read to.
   @_noLocks
   func write(
-    from stackPointer: UInt64, limit: Int, written: WrittenStack = WrittenStack(),
-    stage: MemoryStage? = nil
+    from stackPointer: UInt64, threadPointer: UInt64, limit: Int,
+    written: WrittenStack = WrittenStack(), stage: MemoryStage? = nil
   ) {
     let wanted = StackWriter.start(stackPointer)
     guard mappings.count > 0 else {
       writeWithoutMappings(from: wanted, limit: limit, written: written)
       return
     }
-    guard let (start, mapping) = place(from: wanted) else { return }
-    output.unsigned(.stackRegionStart, mapping.start)
-    output.unsigned(.stackRegionEnd, mapping.end)
-    let size = size(from: start, in: mapping)
-    let (top, bottom) = StackWriter.parts(of: size, limit: limit)
+    guard let place = place(from: wanted, threadPointer) else { return }
+    output.unsigned(.stackRegionStart, place.lowest)
+    output.unsigned(.stackRegionEnd, place.end)
+    var start = place.start
+    var size = size(from: start, to: place.end)
+    var (top, bottom) = StackWriter.parts(of: size, limit: limit)
+    if stage?.bytes(start, count: top) == nil {
+      start = regions.memory.firstReadable(from: start) ?? start
+      size = self.size(from: start, to: place.end)
+      (top, bottom) = StackWriter.parts(of: size, limit: limit)
+    }
     let topEnd = start &+ UInt64(truncatingIfNeeded: top)
     let bottomStart = start &+ UInt64(truncatingIfNeeded: size &- bottom)
     output.startArray(.stack)
@@ -69,33 +75,44 @@ struct StackWriter {
     }
   }
 
-  /// The address to capture a stack from, and its mapping; nil for what is no stack.
-  private func place(from wanted: UInt64) -> (start: UInt64, mapping: Mapping)? {
+  /// The address to capture a stack from, and the mapping that it is in; nil for what is no stack.
+  ///
+  /// Stacks whose guards lie within them (glibc 2.42) share one mapping with their neighbours. libc keeps
+  /// a thread's control block at the top of its stack, in the last page.
+  private func place(
+    from wanted: UInt64, _ threadPointer: UInt64
+  ) -> (start: UInt64, lowest: UInt64, end: UInt64)? {
     let index = mappings.readable(endingAbove: wanted)
     guard index < mappings.count else { return nil }
     let mapping = mappings[index]
     let start = mapping.start > wanted ? mapping.start : wanted
     // A pointer far below any mapping is not a stack pointer at all.
     guard start &- wanted <= 1 &<< 30 else { return nil }
-    return (start, mapping)
+    let isInside = threadPointer > start && threadPointer < mapping.end
+    let end = isInside ? (threadPointer & ~4095) &+ 4096 : mapping.end
+    return (start, mapping.start, end)
   }
 
   /// Adds a stack to those that are read together; false if there is no room for it.
   @_noLocks
-  func add(from stackPointer: UInt64, limit: Int, to stage: MemoryStage) -> Bool {
-    guard let (start, mapping) = place(from: StackWriter.start(stackPointer)) else { return true }
-    let size = size(from: start, in: mapping)
+  func add(
+    from stackPointer: UInt64, threadPointer: UInt64, limit: Int, to stage: MemoryStage
+  ) -> Bool {
+    guard let place = place(from: StackWriter.start(stackPointer), threadPointer) else {
+      return true
+    }
+    let size = size(from: place.start, to: place.end)
     guard size > 0 else { return true }
     let (top, bottom) = StackWriter.parts(of: size, limit: limit)
-    guard stage.add(start, count: top) else { return false }
+    guard stage.add(place.start, count: top) else { return false }
     return bottom == 0
-      || stage.add(start &+ UInt64(truncatingIfNeeded: size &- bottom), count: bottom)
+      || stage.add(place.start &+ UInt64(truncatingIfNeeded: size &- bottom), count: bottom)
   }
 
   /// Bytes up to the stack's end: in front of arguments and environment, which end the main thread's
   /// mapping and are no part of its stack.
-  private func size(from start: UInt64, in mapping: Mapping) -> Int {
-    regions.memory.allowed(start, count: Int(truncatingIfNeeded: mapping.end &- start))
+  private func size(from start: UInt64, to end: UInt64) -> Int {
+    end > start ? regions.memory.allowed(start, count: Int(truncatingIfNeeded: end &- start)) : 0
   }
 
   /// The lowest address of a stack that is captured.

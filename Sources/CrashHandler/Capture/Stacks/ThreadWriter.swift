@@ -58,7 +58,9 @@ struct ThreadWriter {
     while index < count {
       let record = threads[index]
       if record.status.isStill, let context = record.fields.context,
-        !stacks.add(from: context.stackPointer, limit: limit, to: stage)
+        !stacks.add(
+          from: context.stackPointer, threadPointer: record.fields.threadPointer, limit: limit,
+          to: stage)
       {
         break
       }
@@ -85,7 +87,9 @@ struct ThreadWriter {
         output.unsigned(.blockedSignals, context.signalMask)
         if record.isBlocked { writeInterruptedCall(context) }
         writeContext(context, isExtended: false)
-        stacks.write(from: context.stackPointer, limit: limit, stage: stage)
+        stacks.write(
+          from: context.stackPointer, threadPointer: record.fields.threadPointer, limit: limit,
+          stage: stage)
       }
     } else {
       writeUnstopped(record, limit: limit)
@@ -128,7 +132,7 @@ struct ThreadWriter {
     output.countThreadReadFromKernel()
     output.unsigned(.threadStackPointer, stackPointer)
     output.unsigned(.threadInstructionPointer, instructionPointer)
-    stacks.write(from: stackPointer, limit: limit)
+    stacks.write(from: stackPointer, threadPointer: 0, limit: limit)
   }
 
   @_noLocks

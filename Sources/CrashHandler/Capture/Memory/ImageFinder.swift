@@ -1,0 +1,257 @@
+internal import CSignalSafe
+
+/// Finds the images of the process.
+///
+/// The kernel tells of the program and the vDSO, the dynamic linker's list of the rest; program headers
+/// say what an image is. A mapping's path, rights and first bytes do not: a small library of lld shows its
+/// ELF header in each mapping, and a program may move its code into memory without a file. Images that the
+/// linker does not list (of other namespaces, copied, loaded by others) are found by ELF headers at the
+/// start of mappings.
+///
+/// The list is read without the linker's lock, which the thread that crashed may hold, entry by entry
+/// through the fault-tolerant reader: what is not where the list says is not taken.
+///
+/// RUNS-DURING-CRASH. Source: glibc `<link.h>`, struct r_debug and struct link_map; elf(5).
+@safe
+struct ImageFinder {
+  /// Offset in scratch memory of the addresses of headers that are read by one call.
+  private static var addressesOffset: Int { ModuleImage.scratchSize }
+
+  var images: ImageTable { @_noLocks get { mappings.images } }
+  private let places: Installed.ImagePlaces
+  private let mappings: MappingTable
+  private let memory: SafeMemory
+  private let scratch: Scratch
+
+  // The progress of `next`.
+  /// The image that was found last.
+  private(set) var current = -1
+  private var listed = 0
+  private var listedCount = 0
+  private var mapping = 0
+  /// Headers before it were read ahead.
+  private var ahead = 0
+
+  @_noLocks
+  init(
+    places: Installed.ImagePlaces, mappings: MappingTable, memory: SafeMemory, scratch: Scratch
+  ) {
+    self.places = places
+    self.mappings = mappings
+    self.memory = memory
+    self.scratch = scratch
+  }
+
+  // MARK: - The list
+
+  /// Begins anew with what the kernel and the linker list.
+  @_noLocks
+  mutating func begin() {
+    images.removeAll()
+    mappings.removeMarks()
+    let known = places.known
+    if known.program_header_count > 0 {
+      var program = Image(.program)
+      program.headers = known.program_headers
+      program.headersSize = UInt32(truncatingIfNeeded: known.program_header_count &* 56)
+      program.bias = known.program_bias
+      program.start = known.program_headers & ~4095
+      images.add(program)
+    }
+    if known.kernel_image != 0 {
+      var image = Image(.kernel)
+      image.start = known.kernel_image
+      images.add(image)
+    }
+    addList(known)
+    (current, listed, listedCount) = (-1, 0, images.count)
+    (mapping, ahead) = (0, 0)
+  }
+
+  private func addList(_ known: pm_image_places) {
+    // r_version 0 (4), r_map 8.
+    guard known.debug_address != 0, var entry = memory.word(known.debug_address &+ 8) else {
+      return
+    }
+    var count = 0
+    while entry != 0, count < ImageTable.capacity {
+      // l_addr 0, l_name 8, l_ld 16, l_next 24.
+      guard let bias = memory.word(entry), let name = memory.word(entry &+ 8),
+        let dynamicSection = memory.word(entry &+ 16), let next = memory.word(entry &+ 24)
+      else { return }
+      if dynamicSection != known.dynamic_section, bias != known.kernel_image {
+        var image = Image(.linker)
+        (image.bias, image.start) = (bias, bias)
+        (image.dynamicSection, image.name) = (dynamicSection, name)
+        images.add(image)
+      }
+      entry = next
+      count &+= 1
+    }
+  }
+
+  // MARK: - The images
+
+  /// The next image; nil behind the last.
+  ///
+  /// Its index in the table is `current`.
+  @_noLocks
+  mutating func next() -> ModuleImage? {
+    while listed < listedCount {
+      if listed >= ahead { readListedAhead() }
+      current = listed
+      listed &+= 1
+      if let image = image(at: current), isListed(image, images[current]) {
+        return found(image)
+      }
+    }
+    if mapping == 0 { ahead = 0 }
+    while mapping < mappings.count {
+      if mapping >= ahead { readMappedAhead() }
+      let index = mapping
+      mapping &+= 1
+      guard mayBegin(index),
+        let image = unsafe ModuleImage(
+          at: mappings[index].start, memory: memory, scratch: scratch.address),
+        image.isMapped(in: mappings)
+      else { continue }
+      // One whose ELF header is not at its first address is listed all the same.
+      current = images.missing(
+        bias: image.bias, dynamicSection: image.segment(UInt32(PT_DYNAMIC))?.address ?? 0)
+      if current < 0 { current = images.add(Image(.headers)) }
+      guard current >= 0 else { return nil }
+      return found(image)
+    }
+    return nil
+  }
+
+  /// Finds all that `next` does, where they were not found yet.
+  @_noLocks
+  mutating func findAll() {
+    guard images.count == 0 else { return }
+    begin()
+    while next() != nil {}
+  }
+
+  /// Reads an image of the table; nil if it cannot be read.
+  @_noLocks
+  func image(at index: Int) -> ModuleImage? {
+    let image = images[index]
+    guard image.headersSize > 0 else {
+      return unsafe ModuleImage(at: image.start, memory: memory, scratch: scratch.address)
+    }
+    return unsafe ModuleImage(
+      headersAt: image.headers, size: Int(image.headersSize), bias: image.bias, memory: memory,
+      scratch: scratch.address)
+  }
+
+  private func isListed(_ image: ModuleImage, _ entry: Image) -> Bool {
+    guard entry.source.isLinker else { return true }
+    return image.bias == entry.bias
+      && image.segment(UInt32(PT_DYNAMIC))?.address == entry.dynamicSection
+  }
+
+  /// Completes the current entry.
+  private func found(_ image: ModuleImage) -> ModuleImage {
+    images[current].headers = image.headersAddress
+    images[current].headersSize = UInt32(truncatingIfNeeded: image.programHeaders.count)
+    images[current].bias = image.bias
+    images[current].start = image.start
+    images[current].end = image.end
+    mappings.mark(image)
+    return image
+  }
+
+  /// True if an image may begin at a mapping that belongs to none yet.
+  ///
+  /// A file may be mapped at its start more than once; only one whose code can be executed is an image.
+  /// Memory without a file may hold one if code follows.
+  private func mayBegin(_ index: Int) -> Bool {
+    let mapping = mappings[index]
+    guard mapping.has(Mapping.isReadable), !mapping.has(Mapping.isOfImage) else { return false }
+    // Not the kernel's data beside the vDSO, which its "r" does not let anybody copy.
+    if mapping.pathLength > 0, mappings.path(of: mapping).text.matches("[v") { return false }
+    if mapping.has(Mapping.startsFile) && mapping.pathLength > 0 { return true }
+    return mapping.has(Mapping.isExecutable)
+      || index &+ 1 < mappings.count && mappings[index &+ 1].start == mapping.end
+        && mappings[index &+ 1].has(Mapping.isExecutable)
+  }
+
+  // MARK: - Reading ahead
+
+  /// Reads the first pages of as many images as one call does.
+  private mutating func readListedAhead() {
+    let addresses = scratch.dropFirst(ImageFinder.addressesOffset)
+    var count = 0
+    while ahead < listedCount, count < PageCache.batch {
+      addresses.setWord(count &* 8, images[ahead].start & ~4095)
+      count &+= 1
+      ahead &+= 1
+    }
+    memory.readAhead(addresses.bytes(count: count &* 8))
+  }
+
+  private mutating func readMappedAhead() {
+    let addresses = scratch.dropFirst(ImageFinder.addressesOffset)
+    var count = 0
+    while ahead < mappings.count, count < PageCache.batch {
+      if mayBegin(ahead) {
+        addresses.setWord(count &* 8, mappings[ahead].start)
+        count &+= 1
+      }
+      ahead &+= 1
+    }
+    memory.readAhead(addresses.bytes(count: count &* 8))
+  }
+
+  // MARK: - What the images tell
+
+  /// The path of an image's file; empty where none is known.
+  ///
+  /// As the kernel has it where any of the image's mappings does, else as the linker does.
+  @_noLocks
+  func path(of index: Int, _ image: ModuleImage) -> Bytes {
+    var place = mappings.index(endingAbove: image.start)
+    while place < mappings.count, mappings[place].start < image.end {
+      let mapping = mappings[place]
+      if mapping.pathLength > 0,
+        mapping.start <= image.start || image.loaded(around: mapping.start) != nil
+      {
+        return mappings.path(of: mapping)
+      }
+      place &+= 1
+    }
+    let names = scratch.secondHalf
+    switch images[index].source {
+    case .program: return places.programPath
+    case .kernel: return Bytes("[vdso]")
+    case .linker:
+      return names.bytes(
+        count: unsafe memory.copyText(images[index].name, to: names.address, limit: 4096))
+    case .headers: return names.bytes(count: 0)
+    }
+  }
+
+  /// The image with a segment at an address, read; -1 as its index if there is none.
+  @_noLocks
+  func image(around address: UInt64) -> (index: Int, image: ModuleImage?) {
+    let index = images.index(around: address)
+    guard index >= 0, let image = image(at: index), image.loaded(around: address) != nil else {
+      return (-1, nil)
+    }
+    return (index, image)
+  }
+
+  /// True for an address of code: by the mappings, or the images where there are none, or where an emulator
+  /// only reads what its guest executes.
+  @_noLocks
+  func isCode(_ address: UInt64) -> Bool {
+    if mappings.count > 0 {
+      let index = mappings.index(endingAbove: address)
+      guard index < mappings.count, mappings[index].start <= address else { return false }
+      if mappings[index].has(Mapping.isExecutable) { return true }
+      guard mappings[index].has(Mapping.isOfImage) else { return false }
+    }
+    return image(around: address).image?.loaded(around: address)?.isCode == true
+  }
+}

@@ -1,0 +1,126 @@
+internal import CSignalSafe
+
+/// One image of the process.
+///
+/// RUNS-DURING-CRASH.
+struct Image {
+  /// The way in which it is known; the numbers stand in dumps.
+  enum Source: UInt8 {
+    /// The auxiliary vector: the program itself.
+    case program = 1
+    /// The dynamic linker's list.
+    case linker = 2
+    /// The auxiliary vector: the vDSO.
+    case kernel = 3
+    /// An ELF header at the start of a mapping.
+    case headers = 4
+
+    var number: UInt64 { @_noLocks get { UInt64(rawValue) } }
+
+    var isLinker: Bool {
+      @_noLocks get {
+        if case .linker = self { true } else { false }
+      }
+    }
+  }
+
+  let source: Source
+  /// The file is gone, or there was none: nobody can read it after the crash.
+  var isLost = false
+  /// Bytes of the program headers; 0 until they are known.
+  var headersSize: UInt32 = 0
+  /// The address of the program headers.
+  var headers: UInt64 = 0
+  var bias: UInt64 = 0
+  /// As `ModuleImage`; the end is 0 for an image that was not found where it should be.
+  var start: UInt64 = 0
+  var end: UInt64 = 0
+  /// Of the linker's list: the address of the dynamic section, and that of the name.
+  var dynamicSection: UInt64 = 0
+  var name: UInt64 = 0
+
+  @_noLocks
+  init(_ source: Source) { self.source = source }
+}
+
+/// The images of the process, in the order in which they were found.
+///
+/// RUNS-DURING-CRASH.
+@safe
+struct ImageTable {
+  static var capacity: Int { @_noLocks get { 4096 } }
+  private static var stride: Int { 64 }
+  /// Bytes of the table: entries, and their number.
+  static var byteCount: Int { @_noLocks get { capacity &* stride &+ 8 } }
+
+  private let base: UnsafeMutableRawPointer
+
+  @_noLocks
+  init(base: UnsafeMutableRawPointer) {
+    unsafe self.base = base
+  }
+
+  private(set) var count: Int {
+    @_noLocks get {
+      unsafe base.load(fromByteOffset: ImageTable.capacity &* ImageTable.stride, as: Int.self)
+    }
+    @_noLocks nonmutating set {
+      unsafe base.storeBytes(
+        of: newValue, toByteOffset: ImageTable.capacity &* ImageTable.stride, as: Int.self)
+    }
+  }
+
+  /// An entry below `count`.
+  @_noLocks
+  subscript(index: Int) -> Image {
+    @_noLocks unsafeAddress { unsafe UnsafePointer(place(index)) }
+    @_noLocks nonmutating unsafeMutableAddress { unsafe place(index) }
+  }
+
+  private func place(_ index: Int) -> UnsafeMutablePointer<Image> {
+    unsafe (base + index &* ImageTable.stride).assumingMemoryBound(to: Image.self)
+  }
+
+  @_noLocks
+  func removeAll() { count = 0 }
+
+  /// Adds an image; returns its index, -1 if there is no room.
+  @_noLocks @discardableResult
+  func add(_ image: Image) -> Int {
+    let index = count
+    guard index < ImageTable.capacity else { return -1 }
+    unsafe place(index).initialize(to: image)
+    count = index &+ 1
+    return index
+  }
+
+  /// The index of the image in whose range an address lies, holes included; -1 if there is none.
+  @inline(never) @_noLocks
+  func index(around address: UInt64) -> Int {
+    var index = 0
+    while index < count {
+      if unsafe address < place(index).pointee.end, unsafe address >= place(index).pointee.start {
+        return index
+      }
+      index &+= 1
+    }
+    return -1
+  }
+
+  /// The index of an image of the linker's list that was not found yet, by what the list says of it; -1 if
+  /// there is none.
+  @_noLocks
+  func missing(bias: UInt64, dynamicSection: UInt64) -> Int {
+    var index = 0
+    while index < count {
+      let image = self[index]
+      if image.source.isLinker, image.end == 0, image.bias == bias,
+        image.dynamicSection == dynamicSection
+      {
+        return index
+      }
+      index &+= 1
+    }
+    return -1
+  }
+}

@@ -1,0 +1,82 @@
+internal import CSignalSafe
+
+/// Writes the unwind tables of images on the crashing thread's stack whose files are gone: removed,
+/// replaced, or memory from the first.
+///
+/// libc's functions and optimised code keep no frame pointers, and nobody can read the tables that lead to
+/// their callers after the crash. The ELF header is written too, by which they are found.
+///
+/// RUNS-DURING-CRASH. Source: Linux Standard Base Core, 10.6.2 (Exception Frame Header).
+@safe
+struct LostTables {
+  /// Bytes of all tables: those of libc have 150 KiB, of libswiftCore 800.
+  private static var limit: Int { 2 << 20 }
+  /// Bytes of the stack that are searched for addresses: of the innermost 64 frames of a kilobyte each.
+  private static var searchedSize: UInt64 { 65536 }
+
+  private let images: ImageFinder
+  private let memory: SafeMemory
+  private let regions: MemoryWriter
+
+  @_noLocks
+  init(_ images: ImageFinder, memory: SafeMemory, regions: MemoryWriter) {
+    self.images = images
+    self.memory = memory
+    self.regions = regions
+  }
+
+  /// Writes them as regions of the array that is open.
+  @_noLocks
+  func write(_ context: SignalContext) {
+    var left = LostTables.limit
+    var index = 0
+    while index < images.images.count {
+      let entry = images.images[index]
+      if entry.isLost, isOnStack(entry, context), let image = images.image(at: index) {
+        left &-= write(image, limit: left)
+      }
+      index &+= 1
+    }
+  }
+
+  private func isOnStack(_ image: Image, _ context: SignalContext) -> Bool {
+    let size = image.end &- image.start
+    if context.instructionPointer &- image.start < size { return true }
+    #if arch(arm64)
+      if context.linkRegister &- image.start < size { return true }
+    #endif
+    var place = (context.stackPointer &+ 7) & ~7
+    let end = place &+ LostTables.searchedSize
+    while place < end {
+      if let word = memory.word(place) {
+        if word &- image.start < size { return true }
+        place &+= 8
+      } else {
+        // The guard of a stack that has overflowed.
+        place = (place & ~4095) &+ 4096
+      }
+    }
+    return false
+  }
+
+  /// Writes the tables of an image, if there is room for them; returns their bytes.
+  private func write(_ image: ModuleImage, limit: Int) -> Int {
+    // Version 0, encodings 1 to 3, then the pointer to .eh_frame: all linkers write pcrel|sdata4.
+    guard let header = image.segment(UInt32(PT_GNU_EH_FRAME)),
+      let segment = image.loaded(around: header.address),
+      let first = memory.instruction(at: header.address, size: 4), first & 0xFFFF == 0x1B01,
+      let offset = memory.instruction(at: header.address &+ 4, size: 4)
+    else { return 0 }
+    let place = header.address &+ 4
+    let frames = place &+ UInt64(bitPattern: Int64(Int32(bitPattern: offset)))
+    // .eh_frame does not say where it ends: before the header, or with the segment.
+    let start = frames < header.address ? frames : header.address
+    let end = frames < header.address ? header.address &+ header.size : segment.end
+    let size = Int(truncatingIfNeeded: end &- start)
+    guard start >= image.start, size > 0, size <= limit else { return 0 }
+    let headers = image.headersAddress &+ UInt64(truncatingIfNeeded: image.programHeaders.count)
+    regions.write(image.start, count: Int(truncatingIfNeeded: headers &- image.start))
+    regions.write(start, count: size)
+    return size
+  }
+}

@@ -1,0 +1,65 @@
+import CrashCatalogue
+import CrashReport
+import CrashTestSupport
+import Foundation
+import IntermediateDump
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+/// Images of a crash as the linker and their program headers tell of them.
+///
+/// `swift run proofs stacks` has every linker, and compares with gdb.
+@Suite("Images of a crash")
+struct ImageTests {
+  private let directory = try! SharedDirectory()
+
+  /// The dump of a crash-lab that a module of lld calls, without frame pointers.
+  private func crash(_ kind: String, _ condition: String) async throws -> ProcessSnapshot {
+    let module = try await LinkedModule(.lld, in: directory.path)
+    let database = directory.path + "/db"
+    let child = try await ChildProcess.run(
+      try BuiltProducts.besideTests("crash-lab"),
+      [kind, "--database", database, "--condition", condition], in: directory.path,
+      environment: ["SWIFT_BACKTRACE": "enable=no", "CRASHLAB_MODULE": module.path])
+    try #require(child.end.signal == SIGSEGV, "\(child.standardError)")
+    let name = try #require(
+      directory.names("db/pending-serialized-dumps").first {
+        !$0.hasSuffix(".run") && !$0.hasSuffix(".fifo")
+      })
+    let bytes = try Data(
+      contentsOf: URL(fileURLWithPath: "\(database)/pending-serialized-dumps/\(name)"))
+    return ProcessSnapshot(reading: try IntermediateDumpDocument(parsing: [UInt8](bytes)))
+  }
+
+  @Test(
+    "A small module of lld has its callers, loaded, from a memfd, or copied",
+    arguments: [
+      ("in-module", .linker), ("memfd-module", .linker), ("copied-module", .headers),
+    ] as [(String, ModuleSnapshot.Source)])
+  func callers(_ condition: String, _ source: ModuleSnapshot.Source) async throws {
+    let snapshot = try await crash("null-write", condition)
+    #expect(snapshot.modules.first { $0.source == .program }?.path.hasSuffix("/crash-lab") == true)
+    let main = snapshot.modules.firstIndex { $0.source == .program }
+    let frames = Stackwalker(snapshot: snapshot, symbols: SymbolSource())
+      .frames(of: try #require(snapshot.crashedThread), limit: 40)
+    let inside = try #require(frames.firstIndex { $0.moduleIndex != main }, "\(frames)")
+    #expect(snapshot.modules[try #require(frames[inside].moduleIndex)].source == source)
+    try #require(frames.count > inside + 1)
+    #expect(frames[inside + 1].moduleIndex == main)
+    #expect(frames[inside + 1].trust == .callFrameInformation)
+  }
+
+  /// glibc 2.42 has its guards there.
+  @Test("An overflow into a guard within the mapping of three stacks")
+  func guardedStack() async throws {
+    let snapshot = try await crash("alloca", "guarded-stack")
+    let cause = try #require(CrashReport(snapshot: snapshot, symbolicating: false).cause)
+    #expect(cause.kind == "stack-overflow")
+    // The kernel tells guard regions since Linux 6.15.
+    let page = try #require(snapshot.exception?.faultPage)
+    #expect(cause.certainty == (page >> 58 & 1 == 1 ? .certain : .likely))
+    #expect(snapshot.crashedThread?.stackRange?.byteCount == 1 << 20)
+    #expect(snapshot.crashedThread?.stackBytesOmitted == 0)
+  }
+}
