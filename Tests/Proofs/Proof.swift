@@ -48,7 +48,7 @@ extension Proof {
       name: "reports", summary: "messages, causes, tasks, signatures and annotations of each crash",
       suites: [
         "CauseTests", "TaskTests", "SignatureTests", "CrashSummaryTests", "TellingTests",
-        "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests",
+        "MissingNamesTests", "SwiftBacktraceTests", "ThrowReportTests", "RealNameTests",
       ]),
     Proof(
       name: "journeys", summary: "from crash to cause by the commands of Docs/Journeys.md",

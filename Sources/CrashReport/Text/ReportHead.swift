@@ -29,6 +29,9 @@ extension CrashReport {
       let damage = snapshot.capture.damage.map { ": \($0)" } ?? ""
       paragraphs.append("This dump is torn and holds only what came before its end\(damage).")
     }
+    for message in otherMessages {
+      paragraphs.append("Also written, by another thread or before: \(message)")
+    }
     if let privacy = snapshot.process.privacy { paragraphs.append(privacy.sentence) }
     let system = snapshot.system
     let survival = snapshot.survival
