@@ -134,18 +134,29 @@ int pm_install_handler(int signal, void (*handler)(int, void *, void *), int fla
   return sigaction(signal, &action, NULL) == 0 ? 0 : errno;
 }
 
-// Not by dladdr, which goes through all symbols of the module.
-int pm_is_in_swift_runtime(uint64_t address) {
-  const char *path = address > 1 ? segment_around(address).name : NULL;
-  if (!path) return 0;
-  const char *slash = strrchr(path, '/');
-  return strncmp(slash ? slash + 1 : path, "libswiftCore.so", 15) == 0;
-}
+// Found where Swift's runtime is linked statically; a shared one hides it. The file that it stands in has the backtracer's
+// handlers and nothing else, some 4 KiB, and it comes first there.
+// Source: swift stdlib/public/runtime/CrashHandlerLinux.cpp.
+extern int _swift_installCrashHandler(void) __attribute__((weak));
+#define BACKTRACER_SIZE 8192
 
-void pm_find_code(uint64_t address, uint64_t *start, uint64_t *size) {
-  struct segment_search search = segment_around(address);
+int pm_find_swift_backtracer(uint64_t handler, uint64_t *start, uint64_t *size) {
+  *start = *size = 0;
+  if (handler <= 1) return 0;
+  if (_swift_installCrashHandler) {
+    if (handler - (uint64_t)_swift_installCrashHandler >= BACKTRACER_SIZE) return 0;
+    *start = (uint64_t)_swift_installCrashHandler;
+    *size = BACKTRACER_SIZE;
+    return 1;
+  }
+  // Not by dladdr, which goes through all symbols of the module.
+  struct segment_search search = segment_around(handler);
+  if (!search.name) return 0;
+  const char *slash = strrchr(search.name, '/');
+  if (strncmp(slash ? slash + 1 : search.name, "libswiftCore.so", 15) != 0) return 0;
   *start = search.start;
   *size = search.size;
+  return 1;
 }
 
 // Looks a name up in the hash table of the module around an address: dladdr1 goes through all symbols, 0.6 ms in libc.

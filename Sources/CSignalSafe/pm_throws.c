@@ -13,6 +13,11 @@ typedef void (*value_hook)(void *value, const void *type, const void *conformanc
 extern error_hook _swift_willThrow __attribute__((weak));
 extern value_hook _swift_willThrowTypedImpl __attribute__((weak));
 
+// An unowned reference keeps an object's memory and lets the object go. Source: swift stdlib/public/SwiftShims/RefCount.h.
+extern void *swift_unownedRetain(void *object) __attribute__((weak));
+extern void swift_unownedRelease(void *object) __attribute__((weak));
+extern _Bool swift_isDeallocating(void *object) __attribute__((weak));
+
 struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT];
 uint32_t pm_throwers_taken;
 
@@ -56,6 +61,26 @@ static void find_stack(void) {
   pthread_attr_destroy(&attributes);
 }
 
+// Holds a box in place of the one before. Exchanged, since two threads may have one place: each box is released once.
+static void hold(struct pm_thrower *thrower, int place, uint64_t box) {
+  if (!swift_unownedRetain || !swift_unownedRelease || !swift_isDeallocating) return;
+  if (box) swift_unownedRetain((void *)box);
+  uint64_t before = __atomic_exchange_n(&thrower->boxes[place], box, __ATOMIC_ACQ_REL);
+  if (before) swift_unownedRelease((void *)before);
+}
+
+// The record that is written over: that of an error which nobody has any more, else of the one thrown the longest ago.
+static int place_to_use(const struct pm_thrower *thrower) {
+  int oldest = 0, unused = -1;
+  for (int place = 0; place < PM_THROW_COUNT; place++) {
+    uint64_t box = __atomic_load_n(&thrower->boxes[place], __ATOMIC_RELAXED);
+    uint32_t touched = thrower->touched[place];
+    if ((!box || swift_isDeallocating((void *)box)) && (unused < 0 || touched < thrower->touched[unused])) unused = place;
+    if (touched < thrower->touched[oldest]) oldest = place;
+  }
+  return unused >= 0 ? unused : oldest;
+}
+
 // The thread's place in the table. One that has none takes that of the thread which took one the longest ago: threads that have
 // ended tell nobody.
 static struct pm_thrower *own_thrower(uint32_t thread) {
@@ -66,6 +91,10 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
   if (stack_end == 0) find_stack();
   struct pm_thrower *thrower = &pm_throwers_storage[index];
   thrower->count = 0;
+  for (int place = 0; place < PM_THROW_COUNT; place++) {
+    hold(thrower, place, 0);
+    thrower->touched[place] = 0;
+  }
   // The check of another thread's throws there does not fit any more.
   __atomic_store_n(&thrower->thread, thread, __ATOMIC_RELAXED);
   place = index + 1;
@@ -75,6 +104,13 @@ static struct pm_thrower *own_thrower(uint32_t thread) {
 static inline __attribute__((always_inline)) void record(uint64_t error, void *start, void *caller) {
   uint32_t thread = (uint32_t)pm_thread_id();
   struct pm_thrower *thrower = own_thrower(thread);
+  uint32_t count = ++thrower->count;
+  for (int place = 0; error && place < PM_THROW_COUNT; place++)
+    if (__atomic_load_n(&thrower->boxes[place], __ATOMIC_RELAXED) == error) {
+      // Caught, and thrown again.
+      thrower->touched[place] = count;
+      return;
+    }
   struct timespec now;
   // By libc, which asks no kernel.
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -93,7 +129,10 @@ static inline __attribute__((always_inline)) void record(uint64_t error, void *s
     frame = next;
   }
   made.check = pm_throw_check(&made, thread);
-  thrower->throws[thrower->count++ % PM_THROW_COUNT] = made;
+  int place = place_to_use(thrower);
+  hold(thrower, place, error);
+  thrower->touched[place] = count;
+  thrower->throws[place] = made;
 }
 
 static void will_throw(void *error) {

@@ -21,24 +21,38 @@ public struct Recursion: Sendable, Equatable {
 }
 
 /// Finds the longest recursion among frames that are added one by one, in constant memory.
+///
+/// Follows one period at a time. If a frame does not continue it, the frames before it are compared
+/// with themselves, shifted by each distance at which the same function stood.
 struct RecursionFinder {
-  static let longestPeriod = 4
+  static let longestPeriod = 32
   /// Fewer rounds are no recursion.
   private static let fewestRounds = 3
+  /// Frames that are remembered, enough for the fewest rounds of the longest period.
+  private static let capacity = 128
+
+  private struct Frame {
+    let function: Address
+    let stackPointer: Address
+  }
 
   private struct Run {
-    var count = 0
-    var startPointer: Address = 0
+    let period: Int
+    /// Frames, the first round included.
+    var count: Int
+    /// The stack pointer of the frame after the first round.
+    let startPointer: Address
     var inGap: Int?
   }
 
-  /// Functions of the latest frames, the latest first.
-  private var latest: [Address] = []
-  private var lastPointer: Address = 0
+  /// A ring, in which frame number n stands at n modulo `capacity`.
+  private var latest: [Frame] = []
   private var position = 0
-  /// By period, from 1.
-  private var runs = [Run](repeating: Run(), count: longestPeriod)
+  private var run: Run?
   private(set) var best: Recursion?
+
+  /// The frame so many places before the next one.
+  private func frame(_ distance: Int) -> Frame { latest[(position - distance) % Self.capacity] }
 
   /// Adds the next frame, innermost first.
   ///
@@ -48,54 +62,76 @@ struct RecursionFinder {
   ///   - isBehindGap: whether the dump left out the stack before it.
   mutating func add(function: Address, stackPointer: Address, isBehindGap: Bool) {
     if isBehindGap { crossGap(to: function, stackPointer) }
-    for period in 1...Self.longestPeriod {
-      var run = runs[period - 1]
-      if latest.count >= period, latest[period - 1] == function {
-        if run.count == 0 {
-          run = Run(count: period, startPointer: stackPointer)
-        }
-        run.count += 1
-      } else {
-        run = Run()
-      }
-      runs[period - 1] = run
-      let isLonger = run.count > (best?.count ?? period * Self.fewestRounds - 1)
-      if isLonger, run.count >= period * Self.fewestRounds {
-        best = Recursion(
-          period: period, first: position + 1 - run.count, count: run.count,
-          estimatedInGap: run.inGap)
-      }
+    let added = Frame(function: function, stackPointer: stackPointer)
+    if let period = run?.period, frame(period).function == function {
+      run?.count += 1
+    } else {
+      run = longestRun(endingIn: added)
     }
-    latest.insert(function, at: 0)
-    if latest.count > Self.longestPeriod { latest.removeLast() }
-    lastPointer = stackPointer
+    if latest.count < Self.capacity {
+      latest.append(added)
+    } else {
+      latest[position % Self.capacity] = added
+    }
     position += 1
+    guard let run, run.count >= run.period * Self.fewestRounds, run.count > best?.count ?? 0 else {
+      return
+    }
+    best = Recursion(
+      period: run.period, first: position - run.count, count: run.count,
+      estimatedInGap: run.inGap)
+  }
+
+  /// The run of the period by which most of the latest frames repeat those before them; of equal ones
+  /// that of the shortest period.
+  private func longestRun(endingIn added: Frame) -> Run? {
+    var longest: Run?
+    var most = 0
+    var period = 1
+    while period <= min(Self.longestPeriod, position) {
+      defer { period += 1 }
+      guard frame(period).function == added.function else { continue }
+      var repeated = 1
+      var start = added.stackPointer
+      while repeated + period <= min(position, Self.capacity),
+        frame(repeated).function == frame(repeated + period).function
+      {
+        start = frame(repeated).stackPointer
+        repeated += 1
+      }
+      guard repeated > most else { continue }
+      most = repeated
+      longest = Run(period: period, count: repeated + period, startPointer: start)
+    }
+    return longest
   }
 
   /// Continues a recursion behind a gap, at whichever of its functions comes first there.
   private mutating func crossGap(to function: Address, _ stackPointer: Address) {
-    for period in 1...Self.longestPeriod {
-      let run = runs[period - 1]
-      // The start pointer is that of the frame after the first round.
-      let frames = run.count - period - 1
-      guard run.count >= period * Self.fewestRounds, frames > 0,
-        let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,
-        let gap = stackPointer.distance(above: lastPointer), gap > 0,
-        let turn = latest[..<period].firstIndex(of: function)
-      else { continue }
-      // Assume the same mean size in the gap. The product has 128 bits, so that no size overflows;
-      // a quotient of more than 64 bits is no count.
-      let product = gap.multipliedFullWidth(by: UInt64(frames))
-      guard product.high < bytes else { continue }
-      let (quotient, remainder) = bytes.dividingFullWidth(product)
-      let (count, overflow) = quotient.addingReportingOverflow(
-        remainder >= bytes &- remainder ? 1 : 0)
-      guard !overflow else { continue }
-      runs[period - 1].inGap = Int(clamping: max(1, count) &- 1)
-      // Pretend that the frame below is the one that this function calls.
-      let round = Array(latest[..<period])
-      latest.replaceSubrange(..<period, with: round[(turn + 1)...] + round[...turn])
-      return
+    guard let run, position > 0 else { return }
+    let lastPointer = frame(1).stackPointer
+    let period = run.period
+    // The start pointer is that of the frame after the first round.
+    let frames = run.count - period - 1
+    guard run.count >= period * Self.fewestRounds, frames > 0,
+      let bytes = lastPointer.distance(above: run.startPointer), bytes > 0,
+      let gap = stackPointer.distance(above: lastPointer), gap > 0,
+      let turn = (1...period).first(where: { frame($0).function == function })
+    else { return }
+    // Assume the same mean size in the gap. The product has 128 bits, so that no size overflows;
+    // a quotient of more than 64 bits is no count.
+    let product = gap.multipliedFullWidth(by: UInt64(frames))
+    guard product.high < bytes else { return }
+    let (quotient, remainder) = bytes.dividingFullWidth(product)
+    let (count, overflow) = quotient.addingReportingOverflow(
+      remainder >= bytes &- remainder ? 1 : 0)
+    guard !overflow else { return }
+    self.run?.inGap = Int(clamping: max(1, count) &- 1)
+    // Pretend that the frames of the last round have come in the order in which this one follows.
+    let round = (1...period).map(frame)
+    let turned = Array(round[turn...]) + round[..<turn]
+    for (index, frame) in turned.enumerated() {
+      latest[(position - 1 - index) % Self.capacity] = frame
     }
   }
 }

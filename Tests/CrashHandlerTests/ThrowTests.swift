@@ -61,6 +61,38 @@ struct ThrowTests {
     }
   }
 
+  @inline(never)
+  private static func passOn(_ error: any Error) throws { throw error }
+
+  /// A catch that throws again is not where the error came from, whatever is thrown between.
+  @Test func anErrorThatIsThrownAgainKeepsItsFirstPlace() async {
+    await #expect(processExitsWith: .success) {
+      pm_record_throws(0)
+      do {
+        do { try Self.fail() } catch {
+          let first = Self.records().first
+          for _ in 0..<20 { try? Self.fail() }
+          try? Self.passOn(error)
+          for _ in 0..<20 { try? Self.fail() }
+          let kept = Self.records().filter { $0.error == first?.error }
+          // Where `fail` threw, and not `passOn`.
+          #expect(kept.count == 1 && kept.first?.addresses == first?.addresses)
+          #expect(kept.first?.uptime == first?.uptime)
+          try Self.passOn(error)
+        }
+      } catch {
+        #expect(Self.records().count == 4)
+      }
+      // The address of an error that nobody has any more is not another error's.
+      for _ in 0..<100 {
+        try? Self.fail()
+        try? Self.passOn(Boxed())
+        let newest = Self.records().first
+        #expect(Self.records().filter { $0.error == newest?.error }.count == 1)
+      }
+    }
+  }
+
   @Test func typedThrowsHaveNoBox() async {
     await #expect(processExitsWith: .success) {
       pm_record_throws(0)

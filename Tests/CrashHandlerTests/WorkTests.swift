@@ -77,6 +77,34 @@ import Testing
     }
   }
 
+  /// The innermost, whole or cut, whatever is around it.
+  @Test func ofOneNameTheInnermostIsKept() {
+    func nest(_ level: Int, of levels: Int) {
+      guard level < levels else { return }
+      let value = "\(level) of the nested spans of a request".padding(to: 36)
+      withContext("request-span", value) {
+        #expect(Self.current == ["id=4711", "request-span=\(value)"], "level \(level)")
+        nest(level + 1, of: levels)
+      }
+    }
+    withContext("id", "4711") { nest(0, of: 1_000) }
+  }
+
+  @Test func theInnermostComesBeforeTheOutermost() {
+    func nest(_ names: ArraySlice<StaticString>) {
+      guard let name = names.first else { return }
+      withContext(name, String(repeating: "x", count: 60)) {
+        let innermost = Self.current.last
+        let value = innermost?.split(separator: "=").last.map(String.init) ?? ""
+        #expect(innermost?.hasPrefix("\(name)=x") == true)
+        // Cut where there is no room for all of it, with room made for the beginning.
+        #expect(value.count == 60 || value.hasSuffix("...") && value.count >= 35)
+        nest(names.dropFirst())
+      }
+    }
+    nest(["a", "b", "c", "d", "e", "f", "g", "h"][...])
+  }
+
   @Test func whatWasWrittenOverIsNoValue() throws {
     try withContext("request-id", "4711") {
       let value = unsafe try #require(pm_work_value())
@@ -170,5 +198,11 @@ import Testing
       let work = WorkKey.context(number)
       #expect(rings.texts(work).allSatisfy { $0 == "\(work)" })
     }
+  }
+}
+
+extension String {
+  fileprivate func padding(to count: Int) -> String {
+    String((self + String(repeating: ".", count: count)).prefix(count))
   }
 }

@@ -42,7 +42,8 @@ import Testing
     ("*** invalid %N$ use detected ***", "library-abort"),
   ])
   func libraryMessages(_ message: String, _ kind: String) throws {
-    let found = try finding(aborted { $0.exception?.abortMessage = message + "\n" })
+    let found = try finding(
+      aborted { $0.exception?.abortMessage = message + "\n" }, ["abort", "__libc_message", "f"])
     #expect(found.kind == kind)
     #expect(found.certainty == .certain)
     #expect(found.evidence.contains { $0.text.contains(message) })
@@ -63,6 +64,107 @@ import Testing
   ])
   func swiftMessages(_ message: String, _ kind: String) {
     #expect(SwiftFailure(message: message).rawValue == kind)
+  }
+
+  /// A trap at 0x1000 of `code`.
+  private func trapped(
+    _ code: [UInt8], _ architecture: ProcessSnapshot.Architecture = .x86_64
+  ) throws -> Finding {
+    var snapshot = ProcessSnapshot(architecture: architecture)
+    var exception = ExceptionSnapshot(threadID: 1)
+    exception.signal = architecture == .x86_64 ? 4 : 5
+    exception.code = 2
+    if architecture == .x86_64 {
+      var context = X86_64Context()
+      context.rip = 0x1000
+      exception.context = .x86_64(context)
+    } else {
+      var context = ARM64Context()
+      context.pc = 0x1000
+      exception.context = .arm64(context)
+    }
+    snapshot.exception = exception
+    snapshot.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x1000, bytes: code)])
+    return try #require(snapshot.finding())
+  }
+
+  /// As `clang -fsanitize=undefined -fsanitize-trap=all` makes them.
+  @Test(arguments: [
+    ([0x67, 0x0F, 0xB9, 0x00], "an addition overflowed"),
+    ([0x67, 0x0F, 0xB9, 0x00, 0x0F, 0x0B], "an addition overflowed"),
+    ([0x67, 0x0F, 0xB9, 0x40, 0x0C], "a multiplication overflowed"),
+    ([0x67, 0x0F, 0xB9, 0x40, 0x12, 0x90], "an index is out of bounds"),
+    ([0x67, 0x0F, 0xB9, 0x40, 0x16], "a pointer is null, misaligned or of too small an object"),
+    ([0x67, 0x0F, 0xB9, 0x40, 0x7F], "number 127 of clang's list"),
+    ([0x67, 0x0F, 0xB9, 0x80, 0xC8, 0, 0, 0], "number 200 of clang's list"),
+  ])
+  func sanitizerTraps(_ code: [UInt8], _ words: String) throws {
+    let found = try trapped(code)
+    #expect(found.kind == "undefined-behavior" && found.certainty == .certain)
+    #expect(found.text.hasPrefix("A check of ") && found.text.hasSuffix(" failed: \(words)."))
+  }
+
+  @Test func sanitizerTrapsOfARM64() throws {
+    // brk #0x550c; brk #1.
+    let found = try trapped([0x80, 0xA1, 0x2A, 0xD4], .arm64)
+    #expect(found.text.hasSuffix("a multiplication overflowed."))
+    #expect(try trapped([0x20, 0, 0x20, 0xD4], .arm64).kind == "trap-instruction")
+  }
+
+  @Test func otherInstructionsAreNone() throws {
+    // ud1 of registers, ud2, one that the processor does not know.
+    #expect(try trapped([0x67, 0x0F, 0xB9, 0xC0, 0x90]).kind == "illegal-instruction")
+    #expect(try trapped([0x0F, 0x0B]).kind == "trap-instruction")
+    #expect(try trapped([0x06, 0x90, 0x90, 0x90, 0x90]).kind == "illegal-instruction")
+  }
+
+  @Test(arguments: [
+    (0x2000 as UInt64, 0x2000 as UInt64, "end-of-code", Finding.Certainty.likely),
+    (0x2000, 0x1FFE, "end-of-code", .certain),
+    // Jumps to elsewhere.
+    (0x2010, 0x2010, "unmapped-memory", .certain), (0x9000, 0x9000, "unmapped-memory", .certain),
+  ])
+  func executionThatRanOffAPage(
+    _ address: UInt64, _ place: UInt64, _ kind: String, _ certainty: Finding.Certainty
+  ) throws {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    var exception = ExceptionSnapshot(threadID: 1)
+    (exception.signal, exception.code, exception.address) = (11, 1, Address(address * 16))
+    (exception.trapNumber, exception.trapErrorCode) = (14, 0x14)
+    var context = X86_64Context()
+    context.rip = address * 16 - (address - place)
+    exception.context = .x86_64(context)
+    snapshot.exception = exception
+    snapshot.mappings = [
+      MemoryMapping(start: 0x1_0000, end: 0x2_0000, protection: [.read, .execute], path: "/a"),
+      MemoryMapping(start: 0x8_0000, end: 0x9_0000, protection: [.read, .write]),
+    ]
+    let found = try #require(snapshot.finding())
+    #expect(found.kind == kind && found.certainty == certainty)
+    #expect(found.text.contains("ran off the end of the code in /a") == (kind == "end-of-code"))
+  }
+
+  /// Their texts go to standard error alone.
+  @Test(arguments: [
+    (["swift_task_dealloc"], "swift-task-allocation", "not the last allocation"),
+    (
+      [
+        "_ZN5swift14StackAllocatorILm984EXadL_ZNS_18TaskAllocatorSlabE",
+        "swift_task_dealloc_through",
+      ],
+      "swift-task-allocation", "not the last allocation"
+    ),
+    (["swift_task_reportUnexpectedExecutor"], "swift-actor-isolation", "Incorrect actor executor"),
+    (["swift_task_other"], "swift-concurrency", "a rule was broken"),
+  ])
+  func concurrencyRuntime(_ callers: [String], _ kind: String, _ words: String) throws {
+    let end = [
+      "abort", "_ZN5swift29swift_Concurrency_fatalErrorvEjPKcP13__va_list_tag",
+      "_ZN5swift28swift_Concurrency_fatalErrorEjPKcz",
+    ]
+    let found = try finding(aborted(), end + callers + ["App.f() -> ()"])
+    #expect(found.kind == kind && found.certainty == .inferred)
+    #expect(found.text.contains(words))
   }
 
   @Test func uncaughtExceptionsAreToldFromCaughtOnes() throws {

@@ -44,6 +44,17 @@ extension ProcessSnapshot {
   }
 }
 
+extension Signature {
+  /// The signature of a stack that is all there is.
+  static func text(
+    of snapshot: ProcessSnapshot, trace: StackTrace, _ finding: Finding?
+  ) -> String? {
+    text(
+      of: snapshot, trace: trace, finding,
+      ownCode: OwnCode(of: snapshot, frames: trace.frames))
+  }
+}
+
 extension CrashReport {
   /// What readers of its JSON see.
   var jsonObject: [String: Any] {

@@ -24,7 +24,8 @@ import Testing
       fault: .signal, stack: AddressRange(start: 0, byteCount: 1), stackPointer: 0)
     return Signature.text(
       of: snapshot, trace: StackTrace(frames, recursion: recursion),
-      Finding(cause: recursion == nil ? .abort : .stackOverflow(overflow), evidence: []))
+      Finding(cause: recursion == nil ? .abort : .stackOverflow(overflow), evidence: []),
+      ownCode: OwnCode(of: snapshot, frames: frames))
   }
 
   @Test(
@@ -44,6 +45,13 @@ import Testing
       ),
       ("generic specialization <Swift.Int> of App.map<A>(A) -> A", "App.map(_:)"),
       ("App.(secret in _0123456789ABCDEF)(x: Swift.Int) -> ()", "App.secret(x:)"),
+      (
+        "function signature specialization <Arg[0] = [Closure Propagated : $s3App1fyyF, Argument"
+          + " Types : []> of generic specialization <Swift.Int> of App.g<A>(by: A) -> ()",
+        "App.g(by:)"
+      ),
+      ("async_MainTY3_", "async_Main"), ("async_MainTQ0_", "async_Main"), ("main_T0_", "main_T0_"),
+      ("generic pre-specialization <serialized, Swift.Int> of App.f<A>(A) -> ()", "App.f(_:)"),
       ("parse.part.0", "parse"), ("parse.constprop.1.cold", "parse"), ("parse", "parse"),
       ("ns::Parser<int>::parse(char const*)", "ns::Parser::parse"), ("", ""), ("#", "#"),
     ])
@@ -61,6 +69,12 @@ import Testing
       "(extension in Foundation):Swift.String.components(separatedBy: Swift.String) -> ()",
       "dispatch thunk of App.C.f() -> ()", "Swift runtime failure: arithmetic overflow",
       "generic specialization <Swift.Int> of Swift.Array.subscript.getter : A",
+      "type metadata accessor for App.Node", "destroy value witness for App.Node",
+      "lazy protocol witness table accessor for type App.Node and conformance App.Node : App.P in App",
+      "(2) await resume partial function for partial apply forwarder for closure #1 () in App.f()",
+      "objectdestroy.12Tm", "outlined init with copy of App.Node",
+      "key path getter for App.Node.next : App.Node",
+      "@objc App.Node.f() -> ()", "non-virtual thunk to shop::Node::f()",
     ])
   func leavesOut(_ function: String) {
     #expect(text([frame(function), frame("App.f() -> ()")]) == "SIGABRT | App.f()")
@@ -89,7 +103,11 @@ import Testing
     #expect(
       text([frame("abort", isSystem: true), frame(nil), frame("main")])
         == "SIGABRT | abort | main")
-    #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | abort | app+0x1000")
+    #expect(text([frame("abort", isSystem: true), frame(nil)]) == "SIGABRT | abort | app")
+    // main has returned.
+    let exiting = [frame("_dl_fini", isSystem: true), frame("exit", isSystem: true)]
+    #expect(
+      text(exiting + [frame("_start")]) == "SIGABRT | _dl_fini | exit | _start")
     #expect(text([frame("abort", isSystem: true)]) == "SIGABRT | abort")
     #expect(text([]) == "SIGABRT | abort")
   }
@@ -120,19 +138,41 @@ import Testing
     snapshot.exception = exception
     let main = StackTrace([StackFrame("App_main", address: 0x10)])
     let thrown = [StackFrame("App.load() throws -> ()", address: 0x20)]
-    #expect(Signature.text(of: snapshot, trace: main, nil) == "SIGILL | App_main")
-    #expect(
-      Signature.text(of: snapshot, trace: main, nil, thrown: thrown) == "SIGILL | App.load()")
-    let signature = Signature(snapshot.modules)
-    #expect(signature.place(in: main.frames) == "App_main")
-    #expect(signature.place(in: main.frames, thrown: thrown) == "App.load()")
+    let ownCode = OwnCode(of: snapshot, frames: main.frames + thrown)
+    func text(_ trace: StackTrace, thrown: [StackFrame] = []) -> String? {
+      Signature.text(of: snapshot, trace: trace, nil, thrown: thrown, ownCode: ownCode)
+    }
+    #expect(text(main) == "SIGILL | App_main")
+    #expect(text(main, thrown: thrown) == "SIGILL | App.load()")
+    #expect(ownCode.place(in: main.frames) == "App_main")
+    #expect(ownCode.place(in: main.frames, thrown: thrown) == "App.load()")
     // `try!` is a place of its own.
     let attempt = StackTrace([StackFrame("App.attempt() -> ()", address: 0x30)] + main.frames)
-    #expect(
-      Signature.text(of: snapshot, trace: attempt, nil, thrown: thrown)
-        == Signature.text(of: snapshot, trace: attempt, nil))
-    #expect(signature.place(in: attempt.frames, thrown: thrown) == "App.attempt()")
+    #expect(text(attempt, thrown: thrown) == text(attempt))
+    #expect(ownCode.place(in: attempt.frames, thrown: thrown) == "App.attempt()")
     // Without a throw nothing changes.
-    #expect(signature.place(in: main.frames, thrown: []) == "App_main")
+    #expect(ownCode.place(in: main.frames, thrown: []) == "App_main")
+  }
+
+  /// Its first function is the compiler's, and so is what stands between it and the runtime.
+  @Test func ofAnErrorThatLeftAnAsyncMain() {
+    let generated = SourceLocation(file: "<compiler-generated>")
+    let frames = [
+      StackFrame("swift_errorInMain", module: nil), StackFrame("async_MainTY3_", line: generated),
+      StackFrame("reabstraction thunk helper from @escaping @convention(thin) @async () -> ()"),
+    ]
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.modules = [ModuleSnapshot(address: 0, size: 0x10_0000, path: "/opt/app")]
+    snapshot.exception = ExceptionSnapshot(threadID: 1)
+    snapshot.exception?.signal = 4
+    let thrown = [
+      StackFrame(
+        "App.load() async throws -> ()", line: SourceLocation(file: "/src/App/load.swift", line: 9))
+    ]
+    let ownCode = OwnCode(of: snapshot, frames: frames)
+    #expect(ownCode.place(in: frames) == nil)
+    #expect(ownCode.place(in: frames, thrown: thrown) == "App.load() at load.swift:9")
+    let text = Signature.text(of: snapshot, trace: StackTrace(frames), nil, ownCode: ownCode)
+    #expect(text == "SIGILL | async_Main")
   }
 }

@@ -33,10 +33,13 @@ struct ThrowSnapshotTests {
     #expect(SyntheticProcess.snapshot().crashedThread?.id == 4001)
     let records = [
       record(4001, at: 9, error: 0x10_0010), record(4002, at: 5, error: 0x10_0020),
-      // The same memory as that of an error before it.
+      // Another thread threw it first.
       record(4003, at: 4, error: 0x10_0020),
     ]
-    #expect(process([1, 0x10_0020], records).lastThrow == records[1])
+    #expect(process([1, 0x10_0020], records).lastThrow == records[2])
+    // In a dump of a version that did not know an error again: the same memory as that of one before.
+    let reused = records + [record(4002, at: 3, error: 0x10_0020)]
+    #expect(process([1, 0x10_0020], reused).lastThrow == records[1])
     #expect(process([1, 2], records).lastThrow == records[0])
     #expect(process([1, 2], Array(records.dropFirst())).lastThrow == nil)
     #expect(process([1, 2], []).lastThrow == nil)

@@ -23,11 +23,57 @@ import Testing
     #expect(find(functions) == Recursion(period: 1, first: 2, count: 1_000))
   }
 
-  @Test(arguments: 2...4)
+  @Test(arguments: 2...32)
   func findsFunctionsThatCallEachOther(_ period: Int) {
     let round = (0..<UInt64(period)).map { 10 + $0 }
     let functions: [UInt64] = [1, 2] + [[UInt64]](repeating: round, count: 50).joined() + [5]
     #expect(find(functions) == Recursion(period: period, first: 2, count: 50 * period))
+  }
+
+  /// Codable's functions come several times in a round.
+  @Test(
+    arguments: [
+      [1, 2, 1, 3], [1, 1, 2], [1, 2, 2, 1, 3, 2, 1, 1], [5, 6, 5, 6, 5, 6, 7],
+      [1, 2, 3, 4, 1, 2, 3, 4, 5], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2],
+    ] as [[UInt64]])
+  func findsRoundsThatHaveAFunctionTwice(_ round: [UInt64]) {
+    let functions: [UInt64] = [90, 91] + [[UInt64]](repeating: round, count: 40).joined() + [92]
+    #expect(find(functions) == Recursion(period: round.count, first: 2, count: 40 * round.count))
+  }
+
+  @Test func noPeriodBeyondTheLongest() {
+    let round = (0..<33 as Range<UInt64>).map { 10 + $0 }
+    #expect(find([[UInt64]](repeating: round, count: 50).flatMap(\.self)) == nil)
+  }
+
+  /// The same as trying each period at each frame, where few functions make the rounds.
+  @Test func comparesAsTryingEachDoes() {
+    var state: UInt64 = 42
+    func random(_ count: Int, of functions: UInt64) -> [UInt64] {
+      (0..<count).map { _ in
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (state >> 33) % functions
+      }
+    }
+    for trial in 0..<200 {
+      let round = random(1 + trial % 32, of: 3)
+      let functions =
+        random(20, of: 4) + [[UInt64]](repeating: round, count: 12).joined() + random(20, of: 4)
+      #expect(find(functions)?.count == longest(functions), "\(round)")
+    }
+  }
+
+  /// The length of the longest recursion, by trying each.
+  private func longest(_ functions: [UInt64]) -> Int {
+    var longest = 0
+    for period in 1...32 {
+      var count = period
+      for index in functions.indices.dropFirst(period) {
+        count = functions[index] == functions[index - period] ? count + 1 : period
+        if count >= 3 * period { longest = max(longest, count) }
+      }
+    }
+    return longest
   }
 
   @Test func keepsTheLongest() {

@@ -51,11 +51,9 @@ uint64_t pm_executable_name(void);
 // Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
 int pm_is_thread_sanitized(void);
 
-// Tells whether an address is in Swift's runtime as a shared library: a signal handler there is its backtracer's.
-int pm_is_in_swift_runtime(uint64_t address);
-
-// Finds the loaded segment around an address of code; both 0 if there is none.
-void pm_find_code(uint64_t address, uint64_t *_Nonnull start, uint64_t *_Nonnull size);
+// Tells whether a signal handler is that of Swift's backtracer, in a shared runtime or one that is linked statically, and finds
+// the code in which all its handlers lie; both 0 for another handler.
+int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_t *_Nonnull size);
 
 // Finds libc's abort(3) and its size in bytes; both 0 in a static executable.
 void pm_find_abort(uint64_t *_Nonnull start, uint64_t *_Nonnull size);

@@ -22,11 +22,15 @@ struct pm_throw {
   uint64_t addresses[PM_THROW_ADDRESS_COUNT];
 };
 
-// The last throws of one thread.
+// Throws of one thread, one for each error: the first.
 struct pm_thrower {
   uint32_t thread;
   uint32_t count;
   struct pm_throw throws[PM_THROW_COUNT];
+  // The errors' boxes, held so that no other error gets the address; 0 for none.
+  uint64_t boxes[PM_THROW_COUNT];
+  // The count at an error's last throw.
+  uint32_t touched[PM_THROW_COUNT];
 };
 
 extern struct pm_thrower pm_throwers_storage[PM_THROWER_COUNT] __attribute__((visibility("hidden")));

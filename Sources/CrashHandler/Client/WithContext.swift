@@ -20,8 +20,9 @@ internal import CSignalSafe
 /// that runs no task has Swift allocate it.
 ///
 /// - Parameters:
-///   - name: at most 64 bytes. Names and values of nested contexts have 232 bytes together, 2 less
-///     for each: a value that does not fit is cut and marked so, a name that does not is counted.
+///   - name: at most 64 bytes; a longer one is counted. Names and values of nested contexts have 232
+///     bytes together, 2 less for each: a value that does not fit is cut and marked so. If fewer than
+///     32 bytes are left for it, the outermost contexts make room, and are counted.
 ///   - value: text, in UTF-8.
 ///   - operation: runs once, on the calling thread.
 /// - Returns: the operation's result.
@@ -53,8 +54,7 @@ package struct ContextScope {
     ) { memory in
       guard let base = memory.baseAddress else { return false }
       let context = unsafe ContextValue(base)
-      context.begin(inside: outer, work: ownWork)
-      context.add(name, value)
+      context.begin(inside: outer, work: ownWork, adding: name, value)
       context.seal()
       return unsafe pm_push_work(base, ContextStorage.type)
     }
@@ -70,8 +70,13 @@ package struct ContextScope {
 }
 
 extension ContextValue {
-  fileprivate func add(_ name: StaticString, _ value: String) {
+  fileprivate func begin(
+    inside outer: ContextValue?, work: UInt64, adding name: StaticString, _ value: String
+  ) {
     unsafe ClientText.withBytes(of: name, atMost: .max) { name, nameCount in
+      unsafe begin(
+        inside: outer, work: work, adding: Bytes(name, count: nameCount),
+        valueCount: value.utf8.count)
       guard let room = room(nameCount: nameCount) else { return omit() }
       unsafe ClientText.withBytes(of: value, atMost: room) { bytes, count in
         unsafe add(

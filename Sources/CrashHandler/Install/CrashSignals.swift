@@ -59,19 +59,19 @@ struct CrashSignals {
     return 0
   }
 
-  /// Those of `mask` whose previous handler is Swift's backtracer.
-  var ofBacktracer: UInt64 {
-    previous.reduce(0) { mask, entry in
-      pm_is_in_swift_runtime(entry.action.handler) != 0 ? mask | SignalMask.bit(entry.signal) : mask
+  /// Swift's backtracer, where it is the previous handler: of which signals, and its code.
+  var backtracer: Shared.Backtracer {
+    var mask: UInt64 = 0
+    var found = (code: UInt64(0), size: UInt64(0))
+    for entry in previous {
+      var (code, size) = (UInt64(0), UInt64(0))
+      guard unsafe pm_find_swift_backtracer(entry.action.handler, &code, &size) != 0 else {
+        continue
+      }
+      mask |= SignalMask.bit(entry.signal)
+      found = (code, size)
     }
-  }
-
-  /// The address of its handler; 0 where there is none.
-  var backtracer: UInt64 {
-    for entry in previous where pm_is_in_swift_runtime(entry.action.handler) != 0 {
-      return entry.action.handler
-    }
-    return 0
+    return Shared.Backtracer(signals: mask, code: found.code, codeSize: found.size)
   }
 
   /// Writes the previous actions to a table indexed by signal number.

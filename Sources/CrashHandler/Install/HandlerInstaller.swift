@@ -225,7 +225,7 @@ enum HandlerInstaller {
             launchTime: run.launchTime ?? 0, bootID: memory.bytes(Array(run.bootID.utf8)),
             bootIDCount: run.bootID.utf8.count)),
         previousActions: PreviousActions(actions),
-        backtracer: Shared.Backtracer(signals),
+        backtracer: signals.backtracer,
         survived: Shared.SurvivedCrashes(
           report: memory.piece(16), name: UnsafeMutablePointer(mutating: memory.text(finished))),
         knownFaults: KnownFaults(base: memory.pages(KnownFaults.byteCount)),

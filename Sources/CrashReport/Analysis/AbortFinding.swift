@@ -37,15 +37,21 @@ struct AbortFinding {
   let frames: [StackFrame]
 
   var finding: Finding {
-    if let message = snapshot.exception?.swiftMessage {
+    let owner = MessageOwner(snapshot: snapshot, frames: frames)
+    if let message = owner.swiftMessage {
       return Finding(
-        cause: .swiftFailure(SwiftFailure(message: message), .abort),
-        evidence: [.ownAbort, .swiftMessage(message)])
+        cause: .swiftFailure(SwiftFailure(message: message.text), .abort),
+        certainty: message.certainty, evidence: [.ownAbort, .swiftMessage(message.text)])
     }
-    if let message = snapshot.exception?.libraryMessage {
+    if let message = owner.libraryMessage {
       return Finding(
-        cause: .libraryFailure(LibraryFailure(message: message)),
-        evidence: [.ownAbort, .libraryMessage(message)])
+        cause: .libraryFailure(LibraryFailure(message: message.text)),
+        certainty: message.certainty, evidence: [.ownAbort, .libraryMessage(message.text)])
+    }
+    if let failure = ConcurrencyFailure(of: frames) {
+      return Finding(
+        cause: .concurrencyFailure(failure), certainty: .inferred,
+        evidence: [.ownAbort, .concurrencyFailureOnStack])
     }
     if let exception = exceptionFinding { return exception }
     if hasFrame("__cxa_pure_virtual") {

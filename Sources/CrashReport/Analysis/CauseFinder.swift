@@ -17,8 +17,14 @@ struct CauseFinder {
 
   /// The runtime's words, else the C library's, else those of an uncaught C++ exception.
   var message: String? {
-    snapshot.exception?.swiftMessage ?? snapshot.exception?.libraryMessage
+    let owner = MessageOwner(snapshot: snapshot, frames: trace.frames)
+    return owner.swiftMessage?.text ?? owner.libraryMessage?.text
       ?? AbortFinding(snapshot: snapshot, frames: trace.frames).exceptionMessage
+  }
+
+  /// Messages of the runtimes that the crashing thread did not write.
+  var otherMessages: [String] {
+    MessageOwner(snapshot: snapshot, frames: trace.frames).otherMessages
   }
 
   /// The cause; nil where the dump does not show it.

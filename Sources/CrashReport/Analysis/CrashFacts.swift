@@ -43,12 +43,13 @@ package struct CrashFacts: Sendable {
     message = snapshot.request?.headline ?? finder.message
     let thrown =
       CrashReport.Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)?.frames ?? []
-    signature = Signature.text(of: snapshot, trace: finder.trace, finding, thrown: thrown)
+    let rules = OwnCode(of: snapshot, frames: finder.trace.frames + thrown)
+    signature = Signature.text(
+      of: snapshot, trace: finder.trace, finding, thrown: thrown, ownCode: rules)
     signal = snapshot.request == nil ? snapshot.exception?.signal.map(SignalNames.text) : nil
     cause =
       snapshot.end.map { $0.kind?.word ?? "unknown" }
       ?? (snapshot.request == nil ? finding?.kind : nil)
-    let rules = Signature(snapshot.modules)
     place = rules.place(in: finder.trace.frames, thrown: thrown)
     let frames = finder.trace.frames
     let own = frames.lazy.filter(rules.standsOut).map(rules.line)

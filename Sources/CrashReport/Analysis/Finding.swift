@@ -33,6 +33,8 @@ package enum Cause: Sendable, Equatable {
   case unmappedMemory(MemoryAccess?, Address, below: MemoryMapping?, above: MemoryMapping?)
   /// The general registers that hold no possible address.
   case generalProtection([Register])
+  /// Execution went on behind the last instruction of a mapping.
+  case endOfCode(Address, MemoryMapping)
   case stackOverflow(StackOverflow)
 
   // SIGBUS
@@ -51,12 +53,14 @@ package enum Cause: Sendable, Equatable {
   case trapInstruction(isInSwift: Bool)
   case breakpoint
   case illegalInstruction(Address)
+  case sanitizerTrap(SanitizerCheck)
   case dispatchAssertion
   case actorIsolation
 
   // By messages of runtimes, or names on the stack
   case swiftFailure(SwiftFailure, SwiftEnd)
   case libraryFailure(LibraryFailure)
+  case concurrencyFailure(ConcurrencyFailure)
   case pureVirtualCall
   case terminate
   case uncaughtException(type: String)
@@ -125,6 +129,7 @@ package enum Evidence: Sendable, Equatable {
   case libraryMessage(String)
   case caughtException(type: String)
   case terminateOnStack
+  case concurrencyFailureOnStack
   case pureVirtualOnStack
   /// The words by which debug information names the trap.
   case namedTrap(String)
@@ -186,6 +191,7 @@ extension Finding {
     case .guardRegion: "guard-region"
     case .unmappedMemory, .mappedSince: "unmapped-memory"
     case .generalProtection: "general-protection"
+    case .endOfCode: "end-of-code"
     case .stackOverflow: "stack-overflow"
     case .misalignedAccess: "misaligned-access"
     case .truncatedFile: "truncated-file"
@@ -197,10 +203,12 @@ extension Finding {
     case .trapInstruction: "trap-instruction"
     case .breakpoint: "breakpoint"
     case .illegalInstruction: "illegal-instruction"
+    case .sanitizerTrap: "undefined-behavior"
     case .dispatchAssertion: "dispatch-assertion"
     case .actorIsolation: "swift-actor-isolation"
     case .swiftFailure(let failure, _): failure.rawValue
     case .libraryFailure(let failure): failure.rawValue
+    case .concurrencyFailure(let failure): failure.rawValue
     case .pureVirtualCall: "pure-virtual-call"
     case .terminate: "cxx-terminate"
     case .uncaughtException: "cxx-exception"

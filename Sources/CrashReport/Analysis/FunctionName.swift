@@ -9,29 +9,41 @@ package enum FunctionName {
     guard name.utf8.count <= 1 << 16 else { return String(name.prefix(200)) }
     // A sentence, and no declaration.
     if name.hasPrefix(SwiftFailure.trapPrefix) { return name }
-    return name.contains("::") ? shortCxx(Array(name)) : shortSwift(Array(name)[...], depth: 0)
+    return name.contains("::") ? shortCxx(Array(name)) : shortSwift(withoutAwait(name), depth: 0)
   }
 
+  /// "async_Main" of "async_MainTY3_": a part of an asynchronous function whose name is not mangled.
+  private static func withoutAwait(_ name: String) -> Substring {
+    guard name.hasSuffix("_") else { return name[...] }
+    let digits = name.dropLast().reversed().prefix { $0.isNumber }.count
+    let whole = name.dropLast(1 + digits)
+    return digits > 0 && (whole.hasSuffix("TY") || whole.hasSuffix("TQ"))
+      ? whole.dropLast(2) : name[...]
+  }
+
+  /// In front of the name of one function in several forms.
+  private static let variants = ["static ", "merged ", "specialized "]
   private static let prefixes = [
-    "static ", "merged ", "partial apply forwarder for ", "dispatch thunk of ", "specialized ",
-    "protocol witness for ", "outlined copy of ", "outlined consume of ", "method descriptor for ",
+    "partial apply forwarder for ", "dispatch thunk of ", "protocol witness for ",
+    "outlined copy of ", "outlined consume of ", "method descriptor for ",
   ]
   private static let specializations = [
     "generic specialization ", "generic partial specialization ",
-    "generic not re-abstracted specialization ", "function signature specialization ",
+    "generic not re-abstracted specialization ", "generic pre-specialization ",
+    "function signature specialization ",
   ]
-  private static let marker = Array(" of ")
 
-  private static func shortSwift(_ text: ArraySlice<Character>, depth: Int) -> String {
-    guard depth < 8 else { return String(text) }
-    var rest = text
-    while let shorter = withoutPrefix(rest) { rest = shorter }
+  private static func shortSwift(_ name: Substring, depth: Int) -> String {
+    guard depth < 8 else { return String(name) }
+    var name = name
+    while let shorter = withoutPrefix(name) { name = shorter }
+    var rest = Array(name)[...]
     // "closure #1 () -> () in App.f() -> ()", "helper #1 (Swift.Int) -> () in App.f() -> ()".
     if let separator = topLevel(" in ", in: rest) {
       let inner = rest[..<separator]
       let outer = rest[(separator + 4)...]
       if inner.contains("#") {
-        return localName(inner) + " in " + shortSwift(outer, depth: depth + 1)
+        return localName(inner) + " in " + shortSwift(Substring(String(outer)), depth: depth + 1)
       }
       // "App.P.f() -> () in conformance App.S : App.P in App".
       rest = inner
@@ -39,23 +51,40 @@ package enum FunctionName {
     return declarationName(rest)
   }
 
-  private static func withoutPrefix(_ text: ArraySlice<Character>) -> ArraySlice<Character>? {
-    for prefix in prefixes where text.starts(with: prefix) { return text.dropFirst(prefix.count) }
-    for prefix in specializations where text.starts(with: prefix) {
-      guard let end = topLevel(" of ", in: text) else { return nil }
-      return text[(end + marker.count)...]
+  /// A name without what tells one form of the function from another: its specialisation, its part
+  /// between two suspensions.
+  static func withoutVariants(_ name: String) -> Substring {
+    var rest = name[...]
+    while let shorter = withoutVariant(rest) { rest = shorter }
+    return rest
+  }
+
+  private static func withoutVariant(_ name: Substring) -> Substring? {
+    for variant in variants where name.hasPrefix(variant) { return name.dropFirst(variant.count) }
+    for prefix in specializations where name.hasPrefix(prefix) {
+      // The first one, since the list that it ends holds types and linkage names, which have no such
+      // words, and not all of its brackets are closed.
+      return name.firstRange(of: "> of ").map { name[$0.upperBound...] }
     }
     // "(2) suspend resume partial function for App.f() async -> ()".
-    if text.first == "(", text.dropFirst().first?.isNumber == true,
-      let end = topLevel(" partial function for ", in: text)
-    {
-      return text[(end + " partial function for ".count)...]
-    }
+    let number = name.dropFirst().prefix(while: \.isNumber)
+    guard name.hasPrefix("("), !number.isEmpty else { return nil }
+    let words = name[number.endIndex...]
+    for part in parts where words.hasPrefix(part) { return words.dropFirst(part.count) }
+    return nil
+  }
+
+  private static let parts = [
+    ") suspend resume partial function for ", ") await resume partial function for ",
+  ]
+
+  private static func withoutPrefix(_ name: Substring) -> Substring? {
+    if let shorter = withoutVariant(name) { return shorter }
+    for prefix in prefixes where name.hasPrefix(prefix) { return name.dropFirst(prefix.count) }
     // "(extension in App):Swift.Array.f() -> ()".
-    if text.starts(with: "(extension in "), let end = text.firstIndex(of: ")"),
-      text[(end + 1)...].first == ":"
-    {
-      return text[(end + 2)...]
+    if name.hasPrefix("(extension in "), let end = name.firstIndex(of: ")") {
+      let rest = name[name.index(after: end)...]
+      if rest.first == ":" { return rest.dropFirst() }
     }
     return nil
   }

@@ -16,6 +16,10 @@ struct MemoryFault {
   /// The most that a signal's frame takes below the stack pointer: the red zone and AT_MINSIGSTKSZ,
   /// which is 11 KiB with the largest registers of x86_64.
   private static let signalFrameSize: UInt64 = 16 << 10
+  /// Bytes of an instruction, at most, and one more.
+  ///
+  /// Source: Intel SDM volume 2, 2.3.11.
+  private static let longestInstruction: UInt64 = 16
   /// Source: Intel SDM volume 3, 6.15, interrupt 13 (#GP).
   private static let generalProtectionTrap: UInt64 = 13
   /// The `si_code` of a general protection fault, for which the kernel knows no address, or of no
@@ -42,6 +46,7 @@ struct MemoryFault {
       finding.certainty = guardCertainty
       return finding
     }
+    if let finding = endOfCode(address, fact) { return finding }
     if address < Self.nullPageEnd {
       return Finding(
         cause: access == .execute ? .nullCall(address) : .nullDereference(access, address),
@@ -103,6 +108,20 @@ struct MemoryFault {
 
   private func guardEvidence(_ mapping: MemoryMapping) -> [Evidence] {
     [.mapping(mapping)] + (isKnownGuard ? [.guardRegion] : [])
+  }
+
+  /// An instruction that was fetched right behind a mapping with code.
+  ///
+  /// One that begins there may have been jumped to; one that only goes on there has come from below.
+  private func endOfCode(_ address: Address, _ fact: [Evidence]) -> Finding? {
+    guard access == .execute, let place = exception.context?.instructionPointer,
+      let distance = address.distance(above: place), distance < Self.longestInstruction,
+      let code = snapshot.mapping(containing: address &- 1), code.range.end == address,
+      code.protection.contains(.execute)
+    else { return nil }
+    return Finding(
+      cause: .endOfCode(address, code), certainty: distance > 0 ? .certain : .likely,
+      evidence: fact + [.mapping(code)])
   }
 
   private var accessEvidence: [Evidence] {

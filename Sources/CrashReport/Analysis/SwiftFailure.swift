@@ -52,17 +52,23 @@ package enum SwiftFailure: String, Sendable {
   ///
   /// In front of the text stand file and line, and "Fatal error: ".
   init(message: String) {
-    var text = Substring(message)
-    // "File.swift:12: " has no blank but the last.
-    if let end = text.firstIndex(of: " "), text[..<end].hasSuffix(":"),
-      text[..<end].contains(".swift:")
+    let words = Self.text(of: message).words.prefix(64).lowercased()
+    self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
+  }
+
+  /// The words of a message, and the file in front of them; nil for a message without.
+  static func text(of message: String) -> (file: Substring?, words: Substring) {
+    var words = Substring(message)
+    var file: Substring?
+    // "App/File.swift:12: " has no blank but the last.
+    if let end = words.firstIndex(of: " "), words[..<end].hasSuffix(":"),
+      let mark = words[..<end].firstRange(of: ".swift:")
     {
-      text = text[text.index(after: end)...]
+      file = words[..<words.index(before: mark.upperBound)]
+      words = words[words.index(after: end)...]
     }
     let prefix = "Fatal error: "
-    if text.hasPrefix(prefix) { text = text.dropFirst(prefix.count) }
-    let words = text.prefix(64).lowercased()
-    self = Self.beginnings.first { words.hasPrefix($0.words) }?.failure ?? .fatalError
+    return (file, words.hasPrefix(prefix) ? words.dropFirst(prefix.count) : words)
   }
 
   /// The prefix of the function without code that the compiler puts around a trap in the debug

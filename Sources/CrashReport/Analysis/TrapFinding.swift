@@ -4,11 +4,13 @@ internal import ProcessSnapshot
 internal import Stackwalk
 
 /// The instruction that trapped.
-package enum TrapInstruction: Sendable {
+package enum TrapInstruction: Sendable, Equatable {
   /// ud2 of x86_64, brk of arm64.
   case undefined
   /// int3.
   case breakpoint
+  /// That of a check of UndefinedBehaviorSanitizer.
+  case sanitizer(SanitizerCheck)
   /// None that compilers emit for a trap.
   case other
 }
@@ -20,10 +22,10 @@ struct TrapFinding {
 
   func finding(_ exception: ExceptionSnapshot, _ signal: Int32) -> Finding? {
     let fact = snapshot.signalEvidence
-    if let message = exception.swiftMessage {
+    if let message = MessageOwner(snapshot: snapshot, frames: frames).swiftMessage {
       return Finding(
-        cause: .swiftFailure(SwiftFailure(message: message), .trap),
-        evidence: fact + [.swiftMessage(message)])
+        cause: .swiftFailure(SwiftFailure(message: message.text), .trap),
+        certainty: message.certainty, evidence: fact + [.swiftMessage(message.text)])
     }
     if let message = SwiftFailure.trapMessage(of: frames) {
       return Finding(
@@ -39,6 +41,8 @@ struct TrapFinding {
     case .undefined:
       return Finding(cause: .trapInstruction(isInSwift: isInSwift), evidence: evidence)
     case .breakpoint: return Finding(cause: .breakpoint, evidence: evidence)
+    case .sanitizer(let check):
+      return Finding(cause: .sanitizerTrap(check), evidence: evidence)
     case .other:
       return signal == SIGILL
         ? Finding(cause: .illegalInstruction(place), evidence: evidence) : nil
@@ -82,10 +86,14 @@ struct TrapFinding {
         return memory.bytes(at: address &- 1, count: 1)?.first == 0xCC ? .breakpoint : nil
       }
       guard let code = memory.bytes(at: address, count: 2) else { return nil }
-      return code.elementsEqual([0x0F, 0x0B]) ? .undefined : .other
+      if code.elementsEqual([0x0F, 0x0B]) { return .undefined }
+      // At the end of what is in the dump there may be less of it.
+      let longer = (4...6).reversed().lazy.compactMap { memory.bytes(at: address, count: $0) }.first
+      return longer.flatMap(SanitizerCheck.init(x86:)).map(TrapInstruction.sanitizer) ?? .other
     case .arm64:
       guard let word = memory.bytes(at: address, count: 4)?.littleEndian(at: 0, as: UInt32.self)
       else { return nil }
+      if let check = SanitizerCheck(arm64: word) { return .sanitizer(check) }
       return word & 0xFFE0_001F == 0xD420_0000 ? .undefined : .other
     }
   }

@@ -35,7 +35,7 @@ extension HTMLReport {
 
   /// - Parameter isBlamed: true until the innermost call of the program's own code.
   private func kind(of frame: StackFrame, isBlamed: inout Bool) -> String {
-    guard signature.standsOut(frame) else { return "system" }
+    guard ownCode.standsOut(frame) else { return "system" }
     defer { isBlamed = false }
     return isBlamed ? "own blame" : "own"
   }

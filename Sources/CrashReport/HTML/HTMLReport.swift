@@ -14,7 +14,7 @@ package struct HTMLReport: Sendable {
 
   let report: CrashReport
   /// Tells the program's own calls from others.
-  let signature: Signature
+  let ownCode: OwnCode
 
   /// The whole page.
   ///
@@ -40,7 +40,7 @@ package struct HTMLReport: Sendable {
   private init(report: CrashReport, threadsSize: Int) {
     self.report = report
     self.threadsSize = threadsSize
-    signature = Signature(report.snapshot.modules)
+    ownCode = report.ownCode
   }
 
   private func addHead(to html: inout HTMLWriter) {

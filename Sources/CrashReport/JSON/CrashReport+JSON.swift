@@ -13,14 +13,15 @@ extension CrashReport {
   /// The report as a line of JSON, or as a text with a line for each value, and a line feed at the end.
   package func json(isIndented: Bool = false) -> String {
     let mappings = snapshot.listedMappings
-    let signature = Signature(snapshot.modules)
+    let ownCode = ownCode
     let json: JSONObject = [
       "schemaVersion": Self.schemaVersion,
       "reportID": snapshot.reportID?.description,
       "message": message,
+      "otherMessages": otherMessages,
       "explanation": explanation,
       "cause": cause?.json,
-      "signature": self.signature,
+      "signature": signature,
       "place": place,
       "symbolHint": threads.first { $0.crashed }.flatMap(symbolHint),
       "complete": snapshot.capture.isComplete,
@@ -28,9 +29,9 @@ extension CrashReport {
       "exception": snapshot.exception?.json,
       "process": snapshot.process.json,
       "system": systemJSON,
-      "thrown": thrownJSON(signature),
+      "thrown": thrownJSON(ownCode),
       "threads": threads.map {
-        ThreadJSON(thread: $0, snapshot: snapshot, signature: signature, isOfLog: log != nil)
+        ThreadJSON(thread: $0, snapshot: snapshot, ownCode: ownCode, isOfLog: log != nil)
       },
       "modules": zip(snapshot.modules, symbolNotes).map {
         ModuleJSON(module: $0, note: $1, isOfLog: log != nil)
@@ -53,7 +54,7 @@ extension CrashReport {
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  private func thrownJSON(_ signature: Signature) -> JSONObject? {
+  private func thrownJSON(_ ownCode: OwnCode) -> JSONObject? {
     thrown.map { thrown in
       [
         "threadID": thrown.record.threadID,
@@ -61,7 +62,7 @@ extension CrashReport {
         "error": thrown.record.error?.description,
         "frames": thrown.frames.map {
           FrameJSON(
-            frame: $0, modules: snapshot.modules, isOwn: signature.standsOut($0), hasAddress: true)
+            frame: $0, modules: snapshot.modules, isOwn: ownCode.standsOut($0), hasAddress: true)
         },
       ]
     }
@@ -211,7 +212,7 @@ private struct ThreadJSON: JSONConvertible {
   let thread: CrashReport.Thread
   let snapshot: ProcessSnapshot
   /// Tells the program's own calls from others.
-  let signature: Signature
+  let ownCode: OwnCode
   let isOfLog: Bool
 
   var json: JSONObject {
@@ -253,7 +254,7 @@ private struct ThreadJSON: JSONConvertible {
   private func frames(_ frames: [StackFrame]) -> [FrameJSON] {
     frames.map { frame in
       FrameJSON(
-        frame: frame, modules: snapshot.modules, isOwn: signature.standsOut(frame),
+        frame: frame, modules: snapshot.modules, isOwn: ownCode.standsOut(frame),
         hasAddress: !isOfLog || frame.moduleIndex == nil)
     }
   }

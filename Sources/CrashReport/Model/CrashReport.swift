@@ -15,6 +15,8 @@ package struct CrashReport: Sendable {
   /// The message of the runtime or the C library that ended the process, else the type and text of
   /// an uncaught C++ exception; the program's reason for a dump without a crash.
   package var message: String?
+  /// Messages of the runtimes that another thread wrote, or this one before.
+  package var otherMessages: [String]
   /// Nil where the dump shows no cause, and where nothing crashed.
   package var cause: Finding?
   /// The same for crashes of the same cause; the rules are in `Docs/Signatures.md`.
@@ -140,12 +142,15 @@ package struct CrashReport: Sendable {
     symbolNotes = snapshot.modules.map { symbols.note(on: $0) }
     let finder = CauseFinder(of: snapshot, trace: self.threads.first { $0.crashed }?.trace)
     message = snapshot.request?.headline ?? finder.message
+    otherMessages = snapshot.request == nil ? finder.otherMessages : []
     let finding = finder.finding
     cause = snapshot.request == nil && snapshot.end == nil ? finding : nil
     thrown = Thrown(in: snapshot, finding, trace: finder.trace, walker: walker)
     let frames = thrown?.frames ?? []
-    signature = Signature.text(of: snapshot, trace: finder.trace, finding, thrown: frames)
-    place = Signature(snapshot.modules).place(in: finder.trace.frames, thrown: frames)
+    let ownCode = ownCode
+    signature = Signature.text(
+      of: snapshot, trace: finder.trace, finding, thrown: frames, ownCode: ownCode)
+    place = ownCode.place(in: finder.trace.frames, thrown: frames)
   }
 }
 

@@ -54,9 +54,9 @@ extension CrashReport {
 
   /// The places of the program's own calls on the crashing thread, innermost first.
   package var ownPlaces: [SourceLocation] {
-    let signature = Signature(snapshot.modules)
+    let ownCode = ownCode
     var places: [SourceLocation] = []
-    for frame in threads.first(where: \.crashed)?.frames ?? [] where signature.standsOut(frame) {
+    for frame in threads.first(where: \.crashed)?.frames ?? [] where ownCode.standsOut(frame) {
       guard let place = frame.sourceLocation, place.line != nil, !places.contains(place) else {
         continue
       }

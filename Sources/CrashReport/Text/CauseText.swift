@@ -52,6 +52,9 @@ extension Finding {
       return head + " It is what the use of a non-canonical address causes; these registers hold"
         + " values that are no possible addresses: "
         + registers.map(\.text).joined(separator: ", ") + "."
+    case .endOfCode(let address, let mapping):
+      return "Execution \(certainty == .likely ? "most likely " : "")ran off the end of the code in"
+        + " \(mapping.text), to \(address): the last instruction there neither returns nor jumps."
     case .stackOverflow(let overflow): return overflow.text
     case .misalignedAccess:
       return "An access to a misaligned address, on an instruction that does not allow it."
@@ -79,6 +82,9 @@ extension Finding {
       return "A breakpoint instruction was executed (\(TrapInstruction.breakpoint.text))."
     case .illegalInstruction(let address):
       return "The processor does not know the instruction at \(address)."
+    case .sanitizerTrap(let check):
+      return "A check of UndefinedBehaviorSanitizer failed: "
+        + (check.words ?? "number \(check.number) of clang's list") + "."
     case .dispatchAssertion:
       return "Code ran on another Dispatch queue than the one that it must run on."
         + " This is inferred from the functions on the stack; the program left no message."
@@ -89,6 +95,7 @@ extension Finding {
     case .libraryFailure(let failure):
       return "The C library or a failed assertion ended the process: it left a message and called"
         + " abort()." + failure.detail
+    case .concurrencyFailure(let failure): return failure.text
     case .pureVirtualCall:
       return "A pure virtual C++ function was called: on an object under construction or"
         + " destruction, or one that is gone."
@@ -216,6 +223,23 @@ extension LibraryFailure {
       " The memory allocator found its heap damaged, or was given a pointer that it did not give"
         + " out. Where that was found is not always where it was done."
     }
+  }
+}
+
+extension ConcurrencyFailure {
+  fileprivate var text: String {
+    let what =
+      switch self {
+      case .taskAllocation:
+        "memory of a task was not freed in the reverse order of its allocation (\"freed pointer was"
+          + " not the last allocation\")"
+      case .actorIsolation:
+        "code of an actor ran outside that actor's executor (\"Incorrect actor executor"
+          + " assumption\")"
+      case .other: "a rule was broken"
+      }
+    return "The Swift concurrency runtime stopped the process: \(what). This is inferred from the"
+      + " functions on the stack; the runtime wrote its message to standard error alone."
   }
 }
 

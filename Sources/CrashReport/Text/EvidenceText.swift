@@ -28,6 +28,7 @@ extension TrapInstruction {
     switch self {
     case .undefined: "ud2 or brk"
     case .breakpoint: "int3"
+    case .sanitizer(let check): "ud1 or brk with the number \(check.number)"
     case .other: "none that compilers emit for a trap"
     }
   }
@@ -85,6 +86,7 @@ extension Evidence {
     case .caughtException(let type):
       return "the thread's last caught C++ exception is of type \(type)"
     case .terminateOnStack: return "std::terminate() is on the stack"
+    case .concurrencyFailureOnStack: return "swift_Concurrency_fatalError is on the stack"
     case .pureVirtualOnStack: return "__cxa_pure_virtual is on the stack"
     case .namedTrap(let message):
       return "debug information names the innermost inlined function"

@@ -34,6 +34,9 @@ extension CrashReport {
         "/proc was closed to the process: what it tells is unknown, and not none "
           + "(\(snapshot.capture.unknownText)).")
     }
+    for message in otherMessages {
+      paragraphs.append("Also written, by another thread or before: \(message)")
+    }
     if let privacy = snapshot.process.privacy { paragraphs.append(privacy.sentence) }
     let system = snapshot.system
     let survival = snapshot.survival

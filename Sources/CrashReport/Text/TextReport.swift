@@ -10,7 +10,7 @@ package struct TextReport: Sendable {
   private let width: Int
   private let usesColor: Bool
   /// Tells the program's own calls from others.
-  private let signature: Signature
+  private let ownCode: OwnCode
   private var lines: [String] = []
 
   /// The whole report.
@@ -57,7 +57,7 @@ package struct TextReport: Sendable {
     self.report = report
     self.width = width
     self.usesColor = usesColor
-    signature = Signature(report.snapshot.modules)
+    ownCode = report.ownCode
   }
 
   private mutating func addHead() {
@@ -191,7 +191,7 @@ package struct TextReport: Sendable {
     let module = report.snapshot.modules.module(of: frame)
     let place = module?.text(of: frame.address).escapedForTerminal() ?? ""
     let doubt = frame.doubt.map { "[\($0)]" } ?? ""
-    let style = signature.standsOut(frame) ? Style.strong : .plain
+    let style = ownCode.standsOut(frame) ? Style.strong : .plain
     // In a log only places in modules are known.
     let address = report.log != nil && module != nil ? "" : frame.address.padded + " "
     let start = prefix + styled(address, .faint) + styled(function, style)

@@ -57,8 +57,8 @@ extension CrashReport {
   func symbolHint(on thread: Thread) -> String? {
     let files = namelessModules(of: thread).map(\.module).filter { $0.path.hasPrefix("/") }
     // The program's own modules are what one has the files of.
-    let signature = Signature(snapshot.modules)
-    guard let module = files.first(where: signature.isOwn) ?? files.first else { return nil }
+    let ownCode = ownCode
+    guard let module = files.first(where: ownCode.contains) ?? files.first else { return nil }
     let id = module.buildID.hexadecimal
     let link =
       id.count > 2 ? " or its debug file, under any name (build ID \(id))" : ""

@@ -9,13 +9,13 @@ internal import Stackwalk
 struct SentryFrames {
   private let report: CrashReport
   private let cuts: SentryCuts
-  private let signature: Signature
+  private let ownCode: OwnCode
   private var modules: [ModuleSnapshot] { report.snapshot.modules }
 
   init(_ report: CrashReport, _ cuts: SentryCuts) {
     self.report = report
     self.cuts = cuts
-    signature = Signature(report.snapshot.modules)
+    ownCode = report.ownCode
   }
 
   // MARK: - Threads
@@ -113,7 +113,7 @@ struct SentryFrames {
       "colno": place?.column.flatMap { $0 > 0 ? SentryValue($0) : nil },
       "module": module.map { .text(texts.cut($0.name, texts.fileName)) },
       "package": module.map { .text(texts.cut($0.path, texts.fileName)) },
-      "in_app": .bool(signature.standsOut(frame)),
+      "in_app": .bool(ownCode.standsOut(frame)),
       "instruction_addr": .text(frame.address.description),
       "symbol_addr": frame.symbol?.offset.flatMap { offset in
         frame.address.subtracting(offset).map { .text($0.description) }

@@ -25,8 +25,9 @@ extension ProcessSnapshot {
 
   /// The throw of the error that ended the process, if an error did.
   ///
-  /// The newest whose box the crashing thread has in a register or on its stack; another thread may have
-  /// thrown it. Without one the thread's own last throw.
+  /// The first of the error whose box the crashing thread has in a register or on its stack, of several
+  /// errors the one thrown last; another thread may have thrown it. Without one the thread's own last
+  /// throw.
   package var lastThrow: ThrowSnapshot? {
     guard !recordedThrows.isEmpty, let thread = crashedThread else { return nil }
     let newest = recordedThrows.sorted { $0.uptime > $1.uptime }
@@ -40,8 +41,12 @@ extension ProcessSnapshot {
         place = place &+ 8
       }
     }
-    return newest.first { $0.error.map { held.contains($0.value) } ?? false }
-      ?? newest.first { $0.threadID == thread.id }
+    guard let last = newest.first(where: { $0.error.map { held.contains($0.value) } ?? false })
+    else { return newest.first { $0.threadID == thread.id } }
+    // Another thread, to which it was carried, may have thrown it again. A thread has one record of an
+    // error, but in dumps of versions that did not know an error again.
+    let ofError = newest.filter { $0.error == last.error }
+    return Set(ofError.map(\.threadID)).count == ofError.count ? ofError.last : last
   }
 }
 

@@ -4,7 +4,7 @@ internal import Glibc
 /// Turns linkage names into those of the source.
 package enum Demangler {
   /// Demangles a Swift or C++ name; nil for any other.
-  static func demangle(_ name: String) -> String? {
+  package static func demangle(_ name: String) -> String? {
     if name.hasPrefix("$s") || name.hasPrefix("$S") || name.hasPrefix("_T0") {
       return unsafe taken(swift_demangle(name, name.utf8.count, nil, nil, 0))
     }

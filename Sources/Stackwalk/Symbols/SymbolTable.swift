@@ -163,7 +163,7 @@ package struct SymbolTable {
   }
 
   /// Finds the best name of an entry's function; nil if the string table has none.
-  func name(of entry: Entry, in elf: borrowing ELFFile) -> String? {
+  package func name(of entry: Entry, in elf: borrowing ELFFile) -> String? {
     var best: (name: String, order: (Int, Int, Int))?
     for candidate in [entry] + (aliases[entry.address] ?? []) {
       guard let name = ownName(of: candidate, in: elf) else { continue }

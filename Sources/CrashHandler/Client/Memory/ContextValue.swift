@@ -14,6 +14,8 @@ struct ContextValue {
   static var byteCount: Int { @_noLocks get { 256 } }
   static var textCapacity: Int { @_noLocks get { 232 } }
   static var nameCapacity: Int { @_noLocks get { 64 } }
+  /// Bytes of a value for which outer contexts make room; a longer one is cut before they go.
+  private static var leastValue: Int { 32 }
   private static var textOffset: Int { 24 }
   private static var cutBit: UInt8 { 0x80 }
 
@@ -93,15 +95,43 @@ struct ContextValue {
 
   // MARK: - Filling
 
-  /// Begins with the contexts around it, or none.
+  /// Begins with the contexts around one that is to be added, or none.
+  ///
+  /// Leaves out the one of the same name, in whose place it comes, and the outermost ones where their
+  /// text would leave no room for the name and the beginning of the value.
   @_noLocks
-  func begin(inside outer: ContextValue?, work: UInt64) {
+  func begin(inside outer: ContextValue?, work: UInt64, adding name: Bytes, valueCount: Int) {
     guard let outer else {
       set(work, at: 8)
       return set(0 as UInt64, at: 16)
     }
-    unsafe pm_copy_text(
-      base + 8, outer.base + 8, ContextValue.textOffset &- 8 &+ outer.textCount)
+    set(outer.work, at: 8)
+    set(outer.omittedCount &<< 16, at: 16)
+    let least = valueCount < ContextValue.leastValue ? valueCount : ContextValue.leastValue
+    let isAdded = name.count <= ContextValue.nameCapacity
+    var excess = outer.textCount &- ContextValue.textCapacity
+    if isAdded { excess &+= 2 &+ name.count &+ least }
+    var offset = 0
+    while let entry = outer.entry(offset) {
+      if entry.name.isSame(as: name) { excess &-= entry.next &- offset }
+      offset = entry.next
+    }
+    offset = 0
+    while let entry = outer.entry(offset) {
+      let size = entry.next &- offset
+      if entry.name.isSame(as: name) {
+        // The one that is added comes in its place.
+      } else if excess > 0 {
+        excess &-= size
+        omit()
+      } else {
+        unsafe pm_copy_text(
+          base + (ContextValue.textOffset &+ textCount),
+          outer.base + (ContextValue.textOffset &+ offset), size)
+        set(word(16) &+ UInt64(truncatingIfNeeded: size), at: 16)
+      }
+      offset = entry.next
+    }
   }
 
   /// Bytes that the value of a name may have; nil if the name finds no room.

@@ -1,0 +1,30 @@
+internal import Stackwalk
+
+/// A rule of the Swift concurrency runtime that was broken.
+///
+/// Its text goes to standard error alone, so the functions on the stack tell.
+///
+/// Source: swift stdlib/public/Concurrency/Error.cpp, swift_Concurrency_fatalError, and its callers.
+package enum ConcurrencyFailure: String, Sendable {
+  case taskAllocation = "swift-task-allocation"
+  case actorIsolation = "swift-actor-isolation"
+  case other = "swift-concurrency"
+
+  /// Nil where the runtime did not end the process.
+  init?(of frames: [StackFrame]) {
+    let functions = frames.prefix(16).compactMap(\.linkageName)
+    guard let end = functions.lastIndex(where: { $0.contains("swift_Concurrency_fatalError") })
+    else { return nil }
+    let callers = functions[(end + 1)...].prefix(3)
+    self =
+      if callers.contains(where: {
+        $0.contains("StackAllocator") || $0.contains("swift_task_dealloc")
+      }) {
+        .taskAllocation
+      } else if callers.contains(where: { $0.contains("UnexpectedExecutor") }) {
+        .actorIsolation
+      } else {
+        .other
+      }
+  }
+}

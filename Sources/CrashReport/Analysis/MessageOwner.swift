@@ -1,0 +1,134 @@
+internal import ProcessSnapshot
+internal import Stackwalk
+
+/// Tells whether the last message of a runtime is the crashing thread's, by its innermost frames.
+///
+/// The Swift runtime and the C library keep one text for the whole process: of two threads that die
+/// within microseconds the report of one finds the words of the other.
+struct MessageOwner {
+  enum Verdict {
+    case crashingThread
+    /// The stack is missing, or has no names.
+    case unknown
+    /// Another thread, or this one before: it stands where no message is written.
+    case other
+  }
+
+  let snapshot: ProcessSnapshot
+  /// The crashing thread's.
+  let frames: [StackFrame]
+
+  /// Frames in which the end of a message's way is looked for.
+  private static let depth = 24
+
+  // MARK: - Swift
+
+  /// The message of Swift's runtime, unless it is not the crashing thread's.
+  var swiftMessage: (text: String, certainty: Finding.Certainty)? {
+    owned(snapshot.exception?.swiftMessage, by: ofSwift)
+  }
+
+  private func ofSwift(_ message: String) -> Verdict {
+    var isSure = true
+    for frame in frames.prefix(Self.depth) {
+      guard let function = frame.function else {
+        guard isInLibrary(frame) else { return .unknown }
+        if !isInLibrary(frame, "libc.so") { isSure = false }
+        continue
+      }
+      // A check without a message.
+      if function.hasPrefix(SwiftFailure.trapPrefix) { return .other }
+      let isRuntime =
+        isInLibrary(frame) || RuntimeCode.isFunction(function, isCNameOwn: false)
+      if isRuntime, Self.writers.contains(where: function.contains) { return judge(message) }
+      if !isRuntime, !CompilerMade.isFunction(function) { return isSure ? .other : .unknown }
+    }
+    return .unknown
+  }
+
+  /// Parts of the names of functions that write a message and end the process.
+  ///
+  /// Source: swift stdlib/public/core/AssertCommon.swift and ErrorType.swift,
+  /// stdlib/public/runtime/Errors.cpp, stdlib/public/Concurrency.
+  private static let writers = [
+    "_assertionFailure", "atalError", "nexpectedError", "rrorInMain", "dynamicCastFailure",
+    "swift::crash", "swift_abort", "swift_deletedMethodError", "swift_reportError",
+    "_diagnoseUnexpected", "ContinuationMisuse", "reportUnexpectedExecutor", "reportExclusivity",
+    "swift_beginAccess",
+  ]
+
+  /// Beginnings of messages that one function alone writes, and which it always writes.
+  private static let pairs = [
+    ("Error raised at top level", "rrorInMain"),
+    ("'try!' expression unexpectedly raised", "nexpectedError"),
+    ("Could not cast value of type", "dynamicCastFailure"),
+  ]
+
+  /// Compares a message with a stack on which one was written.
+  private func judge(_ message: String) -> Verdict {
+    let text = SwiftFailure.text(of: message)
+    let innermost = frames.prefix(Self.depth)
+    for (words, function) in Self.pairs {
+      let isOnStack = innermost.contains { $0.function?.contains(function) ?? false }
+      if text.words.hasPrefix(words) != isOnStack { return .other }
+    }
+    // The caller's file is in the text, unless the program passes another on.
+    guard let file = text.file, !file.hasPrefix("Swift/") else { return .crashingThread }
+    let name = file.split(separator: "/").last ?? file
+    let files = frames.compactMap { $0.sourceLocation?.file.split(separator: "/").last }
+    return files.isEmpty || files.contains(name) ? .crashingThread : .unknown
+  }
+
+  // MARK: - The C library
+
+  /// The message of the C library, unless it is not the crashing thread's.
+  var libraryMessage: (text: String, certainty: Finding.Certainty)? {
+    owned(snapshot.exception?.libraryMessage) { _ in ofLibrary }
+  }
+
+  /// The function of libc that the program called tells: abort() alone writes nothing.
+  private var ofLibrary: Verdict {
+    let inLibrary = frames.prefix(Self.depth).prefix { frame in
+      isInLibrary(frame, "libc.so")
+        || frame.function.map {
+          !$0.contains("::") && RuntimeCode.isFunction($0, isCNameOwn: false) && !$0.contains(" ")
+        } ?? false
+    }
+    guard let outermost = inLibrary.last else {
+      return frames.first?.function == nil ? .unknown : .other
+    }
+    guard let function = outermost.function else { return .unknown }
+    return Self.silent.contains(function) ? .other : .crashingThread
+  }
+
+  private static let silent: Set = [
+    "abort", "raise", "gsignal", "kill", "tgkill", "pthread_kill", "__pthread_kill",
+    "__pthread_kill_implementation", "__pthread_kill_internal", "syscall",
+  ]
+
+  // MARK: - Either
+
+  /// The messages that are not the crashing thread's.
+  var otherMessages: [String] {
+    [
+      swiftMessage == nil ? snapshot.exception?.swiftMessage : nil,
+      libraryMessage == nil ? snapshot.exception?.libraryMessage : nil,
+    ].compactMap(\.self)
+  }
+
+  private func owned(
+    _ message: String?, by verdict: (String) -> Verdict
+  ) -> (text: String, certainty: Finding.Certainty)? {
+    guard let message else { return nil }
+    return switch verdict(message) {
+    case .crashingThread: (message, .certain)
+    case .unknown: (message, .likely)
+    case .other: nil
+    }
+  }
+
+  private func isInLibrary(_ frame: StackFrame, _ name: String? = nil) -> Bool {
+    guard let module = snapshot.modules.module(of: frame)?.name else { return false }
+    return name.map(module.hasPrefix) ?? RuntimeCode.isLibrary(module)
+  }
+}

@@ -1,0 +1,224 @@
+package import ProcessSnapshot
+package import Stackwalk
+internal import Synchronization
+
+/// Tells the program's own code from its dependencies, the system's and Swift's libraries, and what
+/// compilers make.
+///
+/// The source file of a frame decides before names are asked: debug information knows it. Of modules
+/// the executable is own, and what lies beside it; of other libraries that are not the toolchain's
+/// their Swift code, wherever they are installed.
+package struct OwnCode: Sendable {
+  private let modules: [ModuleSnapshot]
+  /// By the module's index.
+  private let areOwn: [Bool]
+  /// Modules of which debug information is known, by index.
+  private let withLines: Set<Int>
+  /// True where the program's own files are known to lie in no directory named `checkouts`.
+  private let isOutsideCheckouts: Bool
+  /// True where Swift's runtime is a module of its own, and no other module holds its C functions.
+  private let isRuntimeShared: Bool
+  private let functions = KnownFunctions()
+
+  /// - Parameters:
+  ///   - snapshot: the process.
+  ///   - frames: those that are to be judged, for what is known of their modules.
+  package init(of snapshot: ProcessSnapshot, frames: some Sequence<StackFrame>) {
+    let modules = snapshot.modules
+    let executable = Self.executable(of: snapshot)
+    let directory = executable.flatMap { Self.directory(of: modules[$0].path) }
+    let areOwn = modules.indices.map { index in
+      index == executable
+        || directory.map(modules[index].path.hasPrefix) ?? false
+          && !RuntimeCode.isLibrary(modules[index].name)
+    }
+    isRuntimeShared = modules.contains { $0.name.hasPrefix("libswiftCore.so") }
+    var withLines: Set<Int> = []
+    var isOutside = false
+    for frame in frames {
+      guard let file = frame.sourceLocation?.file, let module = frame.moduleIndex else { continue }
+      withLines.insert(module)
+      isOutside =
+        isOutside
+        || areOwn.indices.contains(module) && areOwn[module] && Self.isWritten(file)
+          && !Self.isOthers(file) && !file.contains("/checkouts/")
+    }
+    self.modules = modules
+    self.areOwn = areOwn
+    self.withLines = withLines
+    isOutsideCheckouts = isOutside
+  }
+
+  // MARK: - Modules
+
+  /// The index of the executable among the modules: by its path, else the first that is no library.
+  private static func executable(of snapshot: ProcessSnapshot) -> Int? {
+    let modules = snapshot.modules
+    let path = snapshot.process.executablePath
+    return modules.firstIndex { $0.path == path && !RuntimeCode.isLibrary($0.name) }
+      ?? modules.firstIndex { !isLibraryName($0.name) }
+  }
+
+  private static func isLibraryName(_ name: String) -> Bool {
+    name.hasSuffix(".so") || name.contains(".so.") || name.hasPrefix("[")
+  }
+
+  /// The executable's directory; nil for one that holds more than one program's files.
+  private static func directory(of path: String) -> Substring? {
+    guard let slash = path.lastIndex(of: "/") else { return nil }
+    let directory = path[...slash]
+    return sharedDirectories.contains(String(directory)) ? nil : directory
+  }
+
+  private static let sharedDirectories: Set = [
+    "/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/srv/", "/usr/", "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/lib/", "/usr/lib64/", "/usr/libexec/", "/usr/local/", "/usr/local/bin/",
+    "/usr/local/lib/",
+  ]
+
+  // MARK: - Source files
+
+  private enum Source {
+    case own
+    /// A package that the program depends on, Swift's or the system's libraries, or the handler.
+    case other
+    /// No file, or none that anybody wrote.
+    case unknown
+  }
+
+  private static func isWritten(_ file: String) -> Bool { !file.hasPrefix("<") && !file.isEmpty }
+
+  private func source(of frame: StackFrame) -> Source {
+    guard let file = frame.sourceLocation?.file else {
+      // The libraries of a toolchain have no debug information, and the program has.
+      return frame.moduleIndex.map(withLines.contains) ?? false ? .other : .unknown
+    }
+    guard Self.isWritten(file) else { return .unknown }
+    let isDependency =
+      Self.checkouts.contains(where: file.contains)
+      || isOutsideCheckouts && file.contains("/checkouts/")
+    return isDependency || Self.isOthers(file) ? .other : .own
+  }
+
+  /// The directories in which SwiftPM and Xcode keep a program's dependencies; `--scratch-path` gives
+  /// the first of the two another name.
+  private static let checkouts = ["/.build/checkouts/", "/SourcePackages/checkouts/"]
+
+  private static func isOthers(_ file: String) -> Bool {
+    otherSources.contains(where: file.contains)
+  }
+
+  /// Directories of Swift's own sources, of headers and of the handler's C code.
+  private static let otherSources = [
+    "/swift/stdlib/", "/swift-corelibs-", "/swift-foundation", "/usr/include/", "/usr/lib/",
+    "/lib/swift/", "/Sources/CSignalSafe/", "/Sources/CThreadStacks/", "/Sources/CProcessEnds/",
+  ]
+
+  // MARK: - Frames
+
+  /// True for a module of the program's own.
+  func contains(_ module: ModuleSnapshot) -> Bool {
+    modules.firstIndex { $0.address == module.address }.map { areOwn[$0] } ?? false
+  }
+
+  /// True for a call of the program's own code that has a name.
+  func contains(_ frame: StackFrame) -> Bool {
+    guard let function = frame.function, isInOwnModule(frame) || isSwiftLibrary(frame) else {
+      return false
+    }
+    let source = source(of: frame)
+    if case .other = source { return false }
+    let isFileOwn = if case .own = source { true } else { false }
+    return functions.areOwn(function, isCNameOwn: isFileOwn || isRuntimeShared)
+  }
+
+  /// True for code of the program's own, whether it has a name or not.
+  func isInOwnModule(_ frame: StackFrame) -> Bool {
+    frame.moduleIndex.map { areOwn.indices.contains($0) && areOwn[$0] } ?? false
+  }
+
+  /// True for a Swift function in a library that does not lie beside the executable.
+  private func isSwiftLibrary(_ frame: StackFrame) -> Bool {
+    guard let name = frame.linkageName, name.hasPrefix("$s") || name.hasPrefix("$S"),
+      let module = modules.module(of: frame)
+    else { return false }
+    return !RuntimeCode.isLibrary(module.name)
+  }
+
+  /// True for a call that stands out: own, or of an own module that has no names.
+  package func standsOut(_ frame: StackFrame) -> Bool {
+    frame.function == nil ? isInOwnModule(frame) : contains(frame)
+  }
+
+  // MARK: - Places
+
+  /// The innermost call of the program's own code, such as "Basket.firstItem(of:) at main.swift:28"; nil
+  /// where none has a name.
+  ///
+  /// - Parameter thrown: the throw of an error that nobody caught; counts where `frames` have no more than
+  ///   the program's first function.
+  func place(in frames: [StackFrame], thrown: [StackFrame] = []) -> String? {
+    let own = placeFrame(in: frames)
+    if let own, !isEntry(own) { return line(of: own) }
+    return (placeFrame(in: thrown) ?? own).map(line)
+  }
+
+  /// The innermost own call that somebody wrote, else the innermost that the compiler wrote out of a
+  /// declaration of the program's, which an entry is not.
+  private func placeFrame(in frames: [StackFrame]) -> StackFrame? {
+    let own = frames.filter(contains)
+    return own.first { isWritten($0) && !isEntry($0) } ?? own.first { !isEntry($0) }
+      ?? own.first(where: isWritten)
+  }
+
+  private func isEntry(_ frame: StackFrame) -> Bool {
+    frame.function.map { SignatureName($0).isEntry } ?? false
+  }
+
+  /// True where debug information does not say that the compiler made the code.
+  private func isWritten(_ frame: StackFrame) -> Bool {
+    frame.sourceLocation.map { Self.isWritten($0.file) } ?? true
+  }
+
+  /// Such as "Basket.firstItem(of:) at main.swift:28"; "libshop.so+0x1234" where there is no name.
+  func line(of frame: StackFrame) -> String {
+    guard let function = frame.function else {
+      return modules.module(of: frame)?.text(of: frame.address) ?? frame.address.description
+    }
+    let name = FunctionName.short(function)
+    guard let location = frame.sourceLocation, Self.isWritten(location.file) else { return name }
+    let file = location.file.split(separator: "/").last.map { String($0) } ?? location.file
+    return "\(name) at \(file)" + (location.line.map { ":\($0)" } ?? "")
+  }
+}
+
+extension CrashReport {
+  /// Tells which frames of the report are the program's own code.
+  package var ownCode: OwnCode {
+    let frames = threads.lazy.flatMap { $0.frames + ($0.task?.frames ?? []) }
+    return OwnCode(of: snapshot, frames: Array(frames) + (thrown?.frames ?? []))
+  }
+}
+
+/// Remembers which functions are the program's own: a hundred threads have the same few hundred names.
+private final class KnownFunctions: Sendable {
+  private struct Question: Hashable {
+    let function: String
+    let isCNameOwn: Bool
+  }
+
+  private let known = Mutex<[Question: Bool]>([:])
+
+  func areOwn(_ function: String, isCNameOwn: Bool) -> Bool {
+    let question = Question(function: function, isCNameOwn: isCNameOwn)
+    return known.withLock { known in
+      if let isOwn = known[question] { return isOwn }
+      let isOwn =
+        !CompilerMade.isFunction(function)
+        && !RuntimeCode.isFunction(function, isCNameOwn: isCNameOwn)
+      known[question] = isOwn
+      return isOwn
+    }
+  }
+}

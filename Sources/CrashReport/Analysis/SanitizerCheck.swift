@@ -1,0 +1,48 @@
+/// A check of clang's UndefinedBehaviorSanitizer, by the number in the instruction that traps.
+///
+/// The numbers are the order of clang's list, to which new ones are added at the end. Source: LLVM
+/// clang/lib/CodeGen/SanitizerHandler.h; llvm/lib/Target/X86/X86ISelLowering.cpp and
+/// AArch64/AArch64InstrInfo.td, `llvm.ubsantrap`.
+package struct SanitizerCheck: Sendable, Equatable {
+  package var number: UInt32
+
+  /// The check in words; nil for one that this version does not know.
+  package var words: String? {
+    Int(number) < Self.words.count ? Self.words[Int(number)] : nil
+  }
+
+  private static let words = [
+    "an addition overflowed", "code that __builtin_unreachable() marks was reached",
+    "a control-flow check failed", "a division overflowed, or was by zero",
+    "an object has another dynamic type", "a floating-point value does not fit into the type",
+    "a function was called through a pointer of another type",
+    "an implicit conversion changed the value", "a builtin function was given an invalid argument",
+    "an Objective-C cast failed", "a value that its type does not have was loaded",
+    "a function that returns a value ended without one", "a multiplication overflowed",
+    "a negation overflowed", "a null argument was passed where none may be",
+    "null was returned where it may not be", "a null argument was passed where none may be",
+    "null was returned where it may not be", "an index is out of bounds",
+    "pointer arithmetic overflowed", "a shift is out of bounds", "a subtraction overflowed",
+    "a pointer is null, misaligned or of too small an object",
+    "an assumed alignment does not hold", "a variable-length array has no positive size",
+    "a bounds-safety check failed",
+  ]
+
+  /// Decodes `ud1 number(%eax), %eax` of x86_64; nil for another instruction.
+  init?(x86 code: some Collection<UInt8>) {
+    let code = Array(code)
+    guard code.count >= 4, code[0] == 0x67, code[1] == 0x0F, code[2] == 0xB9 else { return nil }
+    switch code[3] {
+    case 0x00: number = 0
+    case 0x40 where code.count >= 5: number = UInt32(code[4])
+    case 0x80 where code.count >= 6: number = UInt32(code[4]) | UInt32(code[5]) << 8
+    default: return nil
+    }
+  }
+
+  /// Decodes `brk #0x5500 + number` of arm64; nil for another instruction.
+  init?(arm64 word: UInt32) {
+    guard word & 0xFFE0_001F == 0xD420_0000, (word >> 13) & 0xFF == 0x55 else { return nil }
+    number = (word >> 5) & 0xFF
+  }
+}

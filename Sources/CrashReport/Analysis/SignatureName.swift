@@ -1,0 +1,60 @@
+/// A function's name without what changes from build to build.
+struct SignatureName: Sendable, Equatable {
+  let text: String
+
+  /// Takes a demangled name, in which everything that a reader does not need is left out already
+  /// by `FunctionName`.
+  init(_ function: String) {
+    var name = FunctionName.short(function)
+    // A closure counts as the function around it: its number changes with every closure that is
+    // added before it, and the optimiser makes one of both.
+    while Self.isClosure(name), let separator = name.firstRange(of: " in ") {
+      name = String(name[separator.upperBound...])
+    }
+    for prefix in Self.prefixes where name.hasPrefix(prefix) { name.removeFirst(prefix.count) }
+    if name.hasPrefix("default argument "), let separator = name.firstRange(of: " of ") {
+      name = String(name[separator.upperBound...])
+    }
+    name = Self.withoutNumbers(name)
+    for (long, short) in [
+      (".__allocating_init(", ".init("), (".__deallocating_deinit", ".deinit"),
+      (".__isolated_deallocating_deinit", ".deinit"),
+    ] {
+      name.replace(long, with: short)
+    }
+    text = Self.withoutCompilerSuffix(name)
+  }
+
+  private static let prefixes = [
+    "variable initialization expression of ", "one-time initialization function for ",
+    "property wrapper backing initializer of ", "static ",
+  ]
+
+  /// True for the first function of a program or a thread: it calls everything.
+  var isEntry: Bool {
+    text == "main" || text == "async_Main" || text == "_start" || text.hasSuffix("_main")
+      || text.hasSuffix(".main()") || text.hasSuffix(".$main()")
+  }
+
+  private static func isClosure(_ name: String) -> Bool {
+    ["closure #", "implicit closure #"].contains(where: name.hasPrefix)
+  }
+
+  /// "helper #2 in App.run()" is "helper in App.run()".
+  private static func withoutNumbers(_ name: String) -> String {
+    guard name.contains(" #") else { return name }
+    var words = name.split(separator: " ", omittingEmptySubsequences: false)
+    words.removeAll { $0.first == "#" && $0.dropFirst().allSatisfy(\.isNumber) }
+    return words.joined(separator: " ")
+  }
+
+  /// The parts into which optimisers split a C function: "f.cold", "f.part.0".
+  private static func withoutCompilerSuffix(_ name: String) -> String {
+    // Names of Swift and C++ say so in words, which are left out already.
+    guard !name.contains("("), !name.contains(" ") else { return name }
+    let suffixes = [".cold", ".part.", ".isra.", ".constprop.", ".llvm.", ".lto_priv."]
+    let starts = suffixes.compactMap { name.firstRange(of: $0)?.lowerBound }
+    guard let start = starts.min(), start > name.startIndex else { return name }
+    return String(name[..<start])
+  }
+}

@@ -1,0 +1,144 @@
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+@testable import CrashReport
+
+/// Whose the last message of a runtime is, by the stack of the thread that crashed.
+@Suite struct MessageOwnerTests {
+  private static let thrown = "Fatal error: Error raised at top level: Shop.Failure()"
+  private static let reported = "Shop/cart.swift:12: Fatal error: no price"
+
+  private func snapshot(_ message: String?, _ library: String? = nil, signal: Int32 = 4)
+    -> ProcessSnapshot
+  {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.process.processID = 100
+    snapshot.process.executablePath = "/srv/shop"
+    snapshot.modules = ["/srv/shop", "/usr/lib/libc.so.6", "/opt/libswiftCore.so"].enumerated()
+      .map { ModuleSnapshot(address: Address(UInt64($0) << 20), size: 1 << 20, path: $1) }
+    var exception = ExceptionSnapshot(threadID: 101)
+    exception.signal = signal
+    exception.code = signal == 6 ? -6 : 2
+    var information = [UInt8](repeating: 0, count: 128)
+    information[16] = 100
+    exception.signalInfo = information
+    exception.fatalMessage = message
+    exception.abortMessage = library
+    snapshot.exception = exception
+    snapshot.threads = [ThreadSnapshot(id: 101)]
+    return snapshot
+  }
+
+  private func own(_ function: String?, file: String? = nil, inlined: Bool = false) -> StackFrame {
+    StackFrame(
+      function, inlined: inlined, module: 0, line: file.map { SourceLocation(file: $0, line: 3) })
+  }
+
+  private func c(_ function: String?) -> StackFrame { StackFrame(function, module: 1) }
+
+  private func swift(_ function: String?) -> StackFrame { StackFrame(function, module: 2) }
+
+  private static let failure = "Swift._assertionFailure(_: Swift.StaticString) -> Swift.Never"
+
+  private func result(
+    _ snapshot: ProcessSnapshot, _ frames: [StackFrame]
+  ) -> (message: String?, other: [String], finding: Finding?) {
+    let finder = CauseFinder(of: snapshot, trace: StackTrace(frames))
+    return (finder.message, finder.otherMessages, finder.finding)
+  }
+
+  /// Main throws at top level while another thread traps: the trap's report has the thrown text.
+  @Test(arguments: [
+    ["Shop.add(Swift.Int) -> Swift.Int", "Shop.run() -> ()"],
+    ["crash_builtin_trap", "Shop.run() -> ()"],
+    ["Swift runtime failure: arithmetic overflow", "Shop.add(Swift.Int) -> Swift.Int"],
+  ])
+  func aTrapThatWritesNothingHasNoMessage(_ functions: [String]) throws {
+    let frames = functions.map {
+      own($0, inlined: $0.hasPrefix("Swift runtime failure"))
+    }
+    let (message, other, finding) = result(snapshot(Self.thrown), frames)
+    #expect(message == nil && other == [Self.thrown])
+    #expect(finding?.kind != "swift-uncaught-error")
+    var report = CrashReport(snapshot: snapshot(Self.thrown), symbolicating: false)
+    report.otherMessages = other
+    report.message = nil
+    #expect(
+      report.head.paragraphs.last == "Also written, by another thread or before: \(Self.thrown)")
+  }
+
+  @Test func aMemoryErrorHasNoMessage() {
+    let (message, other, finding) = result(
+      snapshot(Self.thrown, signal: 11), [swift("swift_retain"), own("Shop.f() -> ()")])
+    #expect(message == nil && other == [Self.thrown])
+    #expect(finding?.kind != "swift-uncaught-error")
+  }
+
+  @Test func whoFailedItselfHasNotTheOthersText() {
+    let frames = [swift(Self.failure), own("Shop.f() -> ()", file: "/src/cart.swift")]
+    // The other one threw.
+    #expect(result(snapshot(Self.thrown), frames).message == nil)
+    // The other one failed in another file, or the program passes another file on.
+    let elsewhere = result(snapshot("Shop/till.swift:9: Fatal error: x"), frames)
+    #expect(elsewhere.finding?.certainty == .likely)
+    let main = [swift(Self.failure), swift("swift_errorInMain"), own("Shop_main")]
+    #expect(result(snapshot(Self.reported), main).message == nil)
+  }
+
+  @Test func whoWroteItHasIt() {
+    let cases: [(String, [StackFrame])] = [
+      (Self.reported, [swift(Self.failure), own("Shop.f() -> ()", file: "/src/Shop/cart.swift")]),
+      (Self.reported, [swift(Self.failure), own("Shop.f() -> ()")]),
+      (Self.thrown, [swift(Self.failure), swift("swift_errorInMain"), own("Shop_main")]),
+      (
+        "Swift/ContiguousArrayBuffer.swift:600: Fatal error: Index out of range",
+        [
+          swift(Self.failure), swift("Swift.Array.subscript.getter : A"),
+          own("Shop.f() -> ()", file: "/src/cart.swift"),
+        ]
+      ),
+      // Specialised into the program, or linked statically.
+      (
+        Self.reported,
+        [
+          own("function signature specialization <Arg[1] = Dead> of " + Self.failure),
+          own("Shop.f() -> ()"),
+        ]
+      ),
+    ]
+    for (message, frames) in cases {
+      let found = result(snapshot(message), frames)
+      #expect(found.message == message && found.other == [])
+      #expect(found.finding?.certainty == .certain, "\(frames)")
+    }
+    let aborted = [
+      c("abort"), swift("swift::fatalError(unsigned int, char const*, ...)"), own("f"),
+    ]
+    #expect(
+      result(snapshot("Fatal error: x", signal: 6), aborted).finding?.kind == "swift-fatal-error")
+  }
+
+  @Test func withoutAStackOrNamesItIsLikely() {
+    for frames in [[], [own(nil), own(nil)], [swift(nil), own("Shop.f() -> ()")]] {
+      let found = result(snapshot(Self.reported), frames)
+      #expect(found.message == Self.reported && found.finding?.certainty == .likely)
+    }
+  }
+
+  /// One thread's assert fails while another calls abort().
+  @Test func abortAloneWritesNothing() {
+    let words = "app: a.c:3: f: Assertion `x' failed."
+    let library = snapshot(nil, words, signal: 6)
+    let plain = result(library, [c(nil), c("raise"), c("abort"), own("Shop.f() -> ()")])
+    #expect(plain.message == nil && plain.other == [words])
+    #expect(plain.finding?.kind == "abort")
+    for function in ["__assert_fail", "free", "__stack_chk_fail", "__fortify_fail"] {
+      let found = result(library, [c("abort"), c(nil), c(function), own("Shop.f() -> ()")])
+      #expect(found.message == words && found.finding?.certainty == .certain)
+    }
+    let alone = result(library, [own("abort"), own("__assert_fail"), own("f")])
+    #expect(alone.finding?.kind == "c-assertion")
+    #expect(result(library, [own("abort"), own("f")]).finding?.kind == "abort")
+  }
+}

@@ -1,0 +1,165 @@
+import ProcessSnapshot
+import Stackwalk
+import Testing
+
+@testable import CrashReport
+
+/// What is the program's own: by source files, modules and names.
+@Suite struct OwnCodeTests {
+  private static let libraries = [
+    "/usr/lib/x86_64-linux-gnu/libc.so.6", "/opt/swift/usr/lib/swift/linux/libswiftCore.so",
+  ]
+
+  private func snapshot(_ executable: String, _ others: [String] = libraries) -> ProcessSnapshot {
+    var snapshot = ProcessSnapshot(architecture: .x86_64)
+    snapshot.process.executablePath = executable
+    snapshot.modules = ([executable] + others).enumerated().map { index, path in
+      ModuleSnapshot(address: Address(UInt64(index) << 20), size: 1 << 20, path: path)
+    }
+    return snapshot
+  }
+
+  private func isOwn(
+    _ function: String, in module: Int = 0, file: String? = nil, symbol: String? = nil,
+    _ snapshot: ProcessSnapshot, among others: [StackFrame] = []
+  ) -> Bool {
+    let frame = StackFrame(
+      function, symbol: symbol, module: module,
+      line: file.map { SourceLocation(file: $0, line: 7) })
+    return OwnCode(of: snapshot, frames: others + [frame]).contains(frame)
+  }
+
+  @Test(arguments: [
+    "/usr/lib/shop/server", "/opt/shop/bin/server", "/server", "/usr/bin/server", "/lib64/server",
+    "/opt/shop/libswiftCore.so.d/server",
+  ])
+  func theExecutableIsOwnWhereverItLies(_ path: String) {
+    let snapshot = snapshot(path)
+    #expect(isOwn("Shop.f() -> ()", snapshot))
+    #expect(!isOwn("qsort", in: 1, snapshot))
+    #expect(!isOwn("Swift._assertionFailure() -> ()", in: 2, snapshot))
+  }
+
+  @Test(arguments: [
+    ("/usr/lib/shop/server", "/usr/lib/shop/libswiftshop.so", true),
+    ("/usr/lib/shop/server", "/usr/lib/shop/libFoundationOfShop.so", true),
+    ("/usr/lib/shop/server", "/usr/lib/shop/libcart.so.1", true),
+    ("/srv/app/server", "/srv/app/plugins/libdispatcher.so", true),
+    ("/srv/app/server", "/srv/app/libswiftCore.so", false),
+    ("/srv/app/server", "/srv/app/libFoundationEssentials.so", false),
+    ("/srv/app/server", "/srv/app/ld-linux-x86-64.so.2", false),
+    ("/srv/app/server", "/opt/conda/lib/libz.so.1", false),
+    ("/srv/app/server", "/nix/store/abc-zlib-1.3/lib/libz.so.1.3", false),
+    ("/usr/bin/server", "/usr/bin/libz.so", false), ("/server", "/lib/libz.so", false),
+  ])
+  func whatLiesBesideTheExecutableIsOwn(_ executable: String, _ library: String, _ isOwn: Bool) {
+    let snapshot = snapshot(executable, [library])
+    #expect(self.isOwn("cart_total", in: 1, snapshot) == isOwn)
+  }
+
+  /// One crash, whatever prefix the libraries are installed under.
+  @Test func oneSignatureFromTwoPrefixes() {
+    let signatures = ["/usr/lib", "/opt/conda/lib", "/home/me/zlib/lib"].map { prefix in
+      let frames = [
+        StackFrame("inflate", module: 1), StackFrame("Shop.unpack() -> ()", module: 0),
+        StackFrame("Plugin.run() -> ()", symbol: "$s6Plugin3runyyF", module: 2),
+      ]
+      var snapshot = snapshot("/srv/server", [prefix + "/libz.so.1", prefix + "/libPlugin.so"])
+      snapshot.exception = ExceptionSnapshot(threadID: 1)
+      snapshot.exception?.signal = 11
+      return Signature.text(
+        of: snapshot, trace: StackTrace(frames), nil,
+        ownCode: OwnCode(of: snapshot, frames: frames))
+    }
+    #expect(Set(signatures) == ["SIGSEGV | Shop.unpack() | Plugin.run()"])
+  }
+
+  @Test(arguments: ["pm_total", "dispatch_order", "swift_shop", "pthread_of_shop"])
+  func aCNameIsOwnWhereTheRuntimesAreLibraries(_ name: String) {
+    #expect(isOwn(name, snapshot("/srv/server")))
+    // In a static program its source tells.
+    let alone = snapshot("/srv/server", [])
+    #expect(isOwn(name, file: "/src/shop/Sources/CShop/shop.c", alone))
+  }
+
+  @Test(arguments: [
+    "swift_retain", "dispatch_sync", "_dispatch_worker_thread", "pthread_cond_wait", "malloc",
+    "swift::AsyncTask::flagAsRunning()", "void swift::runtime::trace::f(int)", "objectdestroyTm",
+    "std::vector<int>::at(unsigned long)", "icu_76::Locale::f()", "__libc_start_main",
+    "FoundationEssentials.Data.append(Swift.Int) -> ()",
+    "closure #1 (Swift.Int) -> () in FoundationEssentials.JSONDecoder.f() -> ()",
+    "helper #1 () -> () in Swift.Array.f() -> ()", "CrashHandler.Handler.f() -> ()",
+    "HangDetection.HangWatcher.run() -> ()", "_RegexParser.f() -> ()", "pm_start_thread",
+    "generic specialization <Swift.Int> of FoundationEssentials.f<A>(A) -> ()",
+  ])
+  func theRuntimesAreNotOwnInAStaticProgram(_ function: String) {
+    #expect(!isOwn(function, snapshot("/srv/server", [])))
+  }
+
+  /// What a toolchain's library holds has no lines, and the program's has.
+  @Test func codeWithoutLinesAmongCodeWithLines() {
+    let snapshot = snapshot("/srv/server", [])
+    let own = StackFrame(
+      "Shop.f() -> ()", line: SourceLocation(file: "/src/shop/Sources/Shop/f.swift", line: 1))
+    #expect(isOwn("{anonymous}::drain(int)", snapshot))
+    #expect(!isOwn("{anonymous}::drain(int)", snapshot, among: [own]))
+  }
+
+  @Test(arguments: [
+    ("/src/shop/Sources/Shop/main.swift", true),
+    ("/src/shop/.build/checkouts/swift-nio/Sources/NIOCore/f.swift", false),
+    ("/src/shop/SourcePackages/checkouts/swift-nio/Sources/NIOCore/f.swift", false),
+    // --scratch-path /tmp/scratch
+    ("/tmp/scratch/checkouts/swift-nio/Sources/NIOCore/f.swift", false),
+    ("/home/build-user/swift/stdlib/public/core/Array.swift", false),
+    ("/home/build-user/swift-foundation/Sources/FoundationEssentials/f.swift", false),
+    ("/usr/include/c++/12/bits/stl_vector.h", false),
+    ("/src/shop/.build/checkouts/swift-postmortem/Sources/CrashHandler/f.swift", false),
+    ("/src/swift-postmortem/Sources/CSignalSafe/pm_work.c", false),
+  ])
+  func theSourceFileDecides(_ file: String, _ expected: Bool) {
+    let own = StackFrame(
+      "Shop.f() -> ()", line: SourceLocation(file: "/src/shop/Sources/Shop/f.swift", line: 1))
+    #expect(
+      isOwn("NIOCore.f() -> ()", file: file, snapshot("/srv/server", []), among: [own]) == expected)
+  }
+
+  @Test func aProgramWhoseSourcesLieInADirectoryOfThatName() {
+    let snapshot = snapshot("/srv/server", [])
+    let file = "/home/me/checkouts/shop/Sources/Shop/main.swift"
+    #expect(isOwn("Shop.f() -> ()", file: file, snapshot))
+    #expect(
+      !isOwn(
+        "NIOCore.f() -> ()",
+        file: "/home/me/checkouts/shop/.build/checkouts/swift-nio/Sources/NIOCore/f.swift",
+        snapshot, among: [StackFrame("Shop.f() -> ()", line: SourceLocation(file: file))]))
+  }
+
+  /// The program called it wrongly, and its precondition failed.
+  @Test func thePlaceOfADependencysCheckIsTheProgramsCall() {
+    let snapshot = snapshot("/srv/server", [])
+    func frame(_ function: String, _ file: String) -> StackFrame {
+      StackFrame(function, line: SourceLocation(file: file, line: 3))
+    }
+    let frames = [
+      frame(
+        "NIOCore.ByteBuffer.moveReaderIndex(to: Swift.Int) -> ()",
+        "/src/.build/checkouts/swift-nio/Sources/NIOCore/ByteBuffer.swift"),
+      frame("Shop.parse() -> ()", "/src/Sources/Shop/parse.swift"),
+    ]
+    let ownCode = OwnCode(of: snapshot, frames: frames)
+    #expect(ownCode.place(in: frames) == "Shop.parse() at parse.swift:3")
+  }
+
+  @Test func whatTheCompilerMadeIsNoPlace() {
+    let snapshot = snapshot("/srv/server", [])
+    let generated = SourceLocation(file: "<compiler-generated>")
+    let made = StackFrame(
+      "Shop.Node.init(from: Swift.Decoder) throws -> Shop.Node", line: generated)
+    let written = StackFrame(
+      "Shop.load() -> ()", line: SourceLocation(file: "/src/load.swift", line: 2))
+    let ownCode = OwnCode(of: snapshot, frames: [made, written])
+    #expect(ownCode.place(in: [made, written]) == "Shop.load() at load.swift:2")
+    #expect(ownCode.place(in: [made]) == "Shop.Node.init(from:)")
+  }
+}
