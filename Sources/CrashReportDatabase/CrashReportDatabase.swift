@@ -163,10 +163,14 @@ public struct CrashReportDatabase: Sendable {
   ) -> StoredReport? {
     guard let status = directory.status(of: name), status.kind == .regular else { return nil }
     let metadata = directory.metadata(of: id)
+    let written = Timestamp(
+      seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000)
+    let now = Timestamp(nanoseconds: SystemClock.now)
+    let changed = Timestamp(seconds: status.changeTime / 1_000_000_000)
     return StoredReport(
       id: id, state: state,
-      creationTime: Timestamp(
-        seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000),
+      creationTime: !written.isPossible(at: now) && changed.isPossible(at: now)
+        ? changed : written,
       size: status.size, upload: ReportUpload(metadata),
       modificationTime: status.modificationTime, directory: directory.path)
   }

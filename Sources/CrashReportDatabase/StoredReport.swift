@@ -16,7 +16,8 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let state: State
   /// The minidump's path.
   public var path: String { "\(directory)/\(Self.fileName(id))" }
-  /// From the metadata, in whole seconds, or the minidump's last change where that is lost.
+  /// From the metadata, in whole seconds, or the minidump's last change where that is lost, or is the date
+  /// of a clock that was not set.
   public let creationTime: Timestamp
   /// The minidump's size in bytes.
   public let size: Int64
@@ -70,6 +71,8 @@ public struct ReportUpload: Sendable, Equatable {
   public let note: String
   /// The report with whose upload this one is counted; its own ID if its minidump is left out.
   package let countedWith: ReportID?
+  /// Decided by a server that found more too large.
+  package let reduction: UploadReduction
 
   /// - Parameter metadata: nil where it is missing or damaged, as if nothing was tried.
   init(_ metadata: ReportMetadata?) {
@@ -84,5 +87,18 @@ public struct ReportUpload: Sendable, Equatable {
     serverID = metadata?.serverID ?? ""
     note = metadata?.uploadNote ?? ""
     countedWith = metadata?.countedWith
+    reduction = metadata?.reduction ?? .none
   }
+}
+
+/// The parts of a report that are left out of its upload, because a server found more too large.
+package enum UploadReduction: Int, Sendable, CaseIterable {
+  case none
+  /// The files of the program.
+  case withoutAttachments
+  /// Beside them what makes a minidump large: a form has its memory left out, an envelope has no minidump.
+  case smallest
+
+  /// Nil if nothing more can be left out.
+  package var next: UploadReduction? { UploadReduction(rawValue: rawValue + 1) }
 }

@@ -76,6 +76,13 @@ extension Proof {
       summary: "crashes as Sentry's schema and a real receiver of its protocol take them",
       suites: ["SentrySchemaTests", "SentryReceiverTests"]),
     Proof(
+      name: "idle", summary: "all that waits takes less than a thousandth of a processor together",
+      suites: ["IdleTests"]),
+    Proof(
+      name: "exits",
+      summary: "a program that exits while it uploads ends as one that does not, and as soon",
+      suites: ["UploadExitTests"]),
+    Proof(
       name: "fleet",
       summary: "of a fleet in a crash loop a slow receiver gets every count, and no stampede",
       suites: ["FleetTests"],
