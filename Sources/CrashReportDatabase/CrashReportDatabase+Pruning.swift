@@ -32,7 +32,7 @@ extension CrashReportDatabase {
   private func renewImpossibleDates() throws(CrashReportDatabaseError) {
     let now = Timestamp(nanoseconds: SystemClock.now)
     let database = try open()
-    for report in try reports() where !report.creationTime.isPossible(at: now) {
+    for report in try reports() where !report.date(at: now).isPossible(at: now) {
       FileDate.renew(
         StoredReport.fileName(report.id), in: try database.subdirectory(report.state).descriptor)
     }

@@ -163,15 +163,12 @@ public struct CrashReportDatabase: Sendable {
   ) -> StoredReport? {
     guard let status = directory.status(of: name), status.kind == .regular else { return nil }
     let metadata = directory.metadata(of: id)
-    let written = Timestamp(
-      seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000)
-    let now = Timestamp(nanoseconds: SystemClock.now)
-    let changed = Timestamp(seconds: status.changeTime / 1_000_000_000)
     return StoredReport(
       id: id, state: state,
-      creationTime: !written.isPossible(at: now) && changed.isPossible(at: now)
-        ? changed : written,
+      creationTime: Timestamp(
+        seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000),
       size: status.size, upload: ReportUpload(metadata),
-      modificationTime: status.modificationTime, directory: directory.path)
+      modificationTime: status.modificationTime, changeTime: status.changeTime,
+      directory: directory.path)
   }
 }

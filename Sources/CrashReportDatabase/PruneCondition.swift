@@ -27,7 +27,8 @@ public struct PruneCondition: Sendable, Equatable {
   ) -> [StoredReport] {
     let time = Timestamp(seconds: now)
     func order(_ report: StoredReport) -> (Int, Timestamp, ReportID) {
-      (report.creationTime.newness(at: time), report.creationTime, report.id)
+      let date = report.date(at: time)
+      return (date.newness(at: time), date, report.id)
     }
     let newestFirst = reports.sorted { order($0.report) > order($1.report) }
     let oldest = Timestamp(seconds: now.clampedSubtracting(max(0, maximumAge.wholeSeconds)))
@@ -36,7 +37,8 @@ public struct PruneCondition: Sendable, Equatable {
     for (index, (report, size)) in newestFirst.enumerated() {
       let rounded = max(0, size).clampedAdding(1023) & ~1023
       total = total.clampedAdding(rounded)
-      let isOld = report.creationTime < oldest && report.creationTime.isPossible(at: time)
+      let date = report.date(at: time)
+      let isOld = date < oldest && date.isPossible(at: time)
       if isOld || (total > maximumSize && index > 0) {
         excess.append(report)
       }

@@ -16,8 +16,7 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let state: State
   /// The minidump's path.
   public var path: String { "\(directory)/\(Self.fileName(id))" }
-  /// From the metadata, in whole seconds, or the minidump's last change where that is lost, or is the date
-  /// of a clock that was not set.
+  /// From the metadata, in whole seconds, or the minidump's last change where that is lost.
   public let creationTime: Timestamp
   /// The minidump's size in bytes.
   public let size: Int64
@@ -25,7 +24,16 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let upload: ReportUpload
   /// The minidump's last change, in nanoseconds since 1970.
   let modificationTime: Int64
+  /// Of the minidump's status, in nanoseconds since 1970.
+  let changeTime: Int64
   let directory: String
+
+  /// The date from which its age counts: of a report that was made while the clock was not set, the last
+  /// change of its file.
+  func date(at now: Timestamp) -> Timestamp {
+    let changed = Timestamp(nanoseconds: changeTime)
+    return !creationTime.isPossible(at: now) && changed.isPossible(at: now) ? changed : creationTime
+  }
 
   public var description: String { "\(id) \(state.rawValue) \(size) bytes \(path)" }
 

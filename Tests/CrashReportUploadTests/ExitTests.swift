@@ -7,8 +7,6 @@ struct ExitTests {
   @Test("The end is the program's own", arguments: UploadExits.Way.allCases)
   func sample(_ way: UploadExits.Way) async throws {
     let exits = try await UploadExits()
-    for microseconds in [5_000, 60_000] {
-      #expect(try await exits.fault(way, microseconds: microseconds) == nil)
-    }
+    #expect(try await UploadExits.fault(way, url: exits.url, microseconds: 30_000) == nil)
   }
 }

@@ -32,19 +32,23 @@ package struct UploadExits {
   }
 
   /// The program's arguments.
-  package func arguments(_ way: Way, _ uploads: UploadDatabase, microseconds: Int) -> [String] {
+  package static func arguments(
+    _ way: Way, _ uploads: UploadDatabase, url: String, microseconds: Int
+  ) -> [String] {
     [uploads.database.path, url, way.rawValue, "\(microseconds)"]
   }
 
   /// Runs one that ends so long after its uploader has started.
   ///
   /// - Returns: nil if it ended as one without an uploader does, else what happened.
-  package func fault(_ way: Way, microseconds: Int) async throws -> String? {
+  package static func fault(
+    _ way: Way, url: String, microseconds: Int
+  ) async throws -> String? {
     let uploads = try UploadDatabase()
     for _ in 0..<2 { try uploads.addReport() }
     let child = try await ChildProcess.run(
       try BuiltProducts.besideTests("UploadingVictim"),
-      arguments(way, uploads, microseconds: microseconds), in: uploads.directory.path)
+      arguments(way, uploads, url: url, microseconds: microseconds), in: uploads.directory.path)
     let isRight =
       switch way {
       case .terminate: child.end.signal == SIGTERM

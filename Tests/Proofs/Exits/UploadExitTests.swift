@@ -8,18 +8,20 @@ struct UploadExitTests {
   @Test("200 exits at random moments: the status is the program's own")
   func random() async throws {
     let exits = try await UploadExits()
+    let url = exits.url
     var random = SystemRandomNumberGenerator()
     let moments = (0..<200).map { (number: $0, time: Int.random(in: 0..<150_000, using: &random)) }
     let faults = try await withThrowingTaskGroup(of: String?.self) { group in
       for (number, time) in moments {
         let way = UploadExits.Way.allCases[number % UploadExits.Way.allCases.count]
-        group.addTask { try await exits.fault(way, microseconds: time) }
+        group.addTask { try await UploadExits.fault(way, url: url, microseconds: time) }
       }
       return try await group.reduce(into: [String]()) { all, fault in
         if let fault { all.append(fault) }
       }
     }
     #expect(faults == [])
+    withExtendedLifetime(exits) {}
   }
 
   /// Holds the transfer inside OpenSSL, lets the main thread exit until the last handler of the program's own has run,
@@ -65,7 +67,7 @@ struct UploadExitTests {
         [
           "-batch", "-nx", "-x", "script", "--args",
           try BuiltProducts.besideTests("UploadingVictim"),
-        ] + exits.arguments(.return, uploads, microseconds: 2_000_000),
+        ] + UploadExits.arguments(.return, uploads, url: exits.url, microseconds: 2_000_000),
         in: uploads.directory.path, environment: ["DEBUGINFOD_URLS": ""])
       let output = child.standardOutput + child.standardError
       #expect(output.contains("@held RAND_bytes_ex"), "\(output)")
