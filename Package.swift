@@ -227,7 +227,7 @@ let package = Package(
         "FaultInjector", "CrashReportUpload", "FoundationVictim", "HandlerOnly",
         "HandlerOnlyVictim", "IntermediateDump", "Minidump", "PendingDumps", "PostmortemTool",
         "PreforkServer",
-        "ProcessSnapshot", "Server", "Stackwalk",
+        "ProcessSnapshot", "Server", "Stackwalk", "UploadingVictim",
       ], path: "Tests/Proofs",
       exclude: [
         "Export/Queries.py", "Platforms/ARM64", "Safety/AllowedCalls.txt", "Safety/Poison",
@@ -236,6 +236,10 @@ let package = Package(
     // A program with many threads in Foundation, whose stacks the tests compare.
     .executableTarget(
       name: "FoundationVictim", dependencies: ["Postmortem"], path: "Tests/FoundationVictim"),
+    // A program that uploads while it waits or ends.
+    .executableTarget(
+      name: "UploadingVictim", dependencies: ["Postmortem", "PostmortemUpload"],
+      path: "Tests/UploadingVictim"),
     .testTarget(
       name: "HouseTests", dependencies: ["CrashTestSupport"], exclude: ["PublicInterface.txt"]),
     .testTarget(
@@ -247,7 +251,7 @@ let package = Package(
       name: "CrashReportUploadTests",
       dependencies: [
         "CrashReport", "CrashReportDatabase", "CrashReportUpload", "CrashTestSupport",
-        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk",
+        "IntermediateDump", "Minidump", "ProcessSnapshot", "Stackwalk", "UploadingVictim",
       ], exclude: ["Server"]),
     .testTarget(
       name: "CrashConverterTests",

@@ -20,6 +20,7 @@ enum {
   OPT_READDATA = 10009,
   OPT_ERRORBUFFER = 10010,
   OPT_USERAGENT = 10018,
+  OPT_ACCEPT_ENCODING = 10102,
   OPT_HTTPHEADER = 10023,
   OPT_HEADERDATA = 10029,
   OPT_WRITEDATA = 10001,
@@ -96,6 +97,63 @@ static const struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int has_library;
 
+static int64_t milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// MARK: The end of the process
+//
+// `exit` runs the handlers and destructors of libraries while other threads go on. A transfer that is inside OpenSSL
+// when that cleans itself up reads freed memory. Two things prevent it: OpenSSL is told not to clean up, which it obeys
+// if no one has initialized it before; and the handler below, which runs before any handler of OpenSSL's, ends the
+// transfers and waits for their threads to leave libcurl. It waits with a bound: a thread may be stopped, and must be
+// neither parked nor killed, since it may hold a lock that the rest of the exit needs.
+
+// Milliseconds that an exit waits at most.
+enum { EXIT_PATIENCE = 80 };
+
+static struct {
+  _Atomic int has_begun;
+  // Counts the threads inside libcurl.
+  _Atomic int inside;
+  // The process whose threads are counted: a forked child has none of them.
+  _Atomic pid_t process;
+  // Guards the list.
+  pthread_mutex_t lock;
+  pm_transfer *running;
+} process_end = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// Begins a use of libcurl; returns 0 if the process is ending.
+static int enter(void) {
+  atomic_fetch_add(&process_end.inside, 1);
+  if (!atomic_load(&process_end.has_begun)) return 1;
+  atomic_fetch_sub(&process_end.inside, 1);
+  return 0;
+}
+
+static void leave(void) { atomic_fetch_sub(&process_end.inside, 1); }
+
+static void wake_transfers(void);
+
+static void end_transfers(void) {
+  if (getpid() != atomic_load(&process_end.process)) return;
+  if (atomic_exchange(&process_end.has_begun, 1)) return;
+  int64_t end = milliseconds() + EXIT_PATIENCE;
+  while (atomic_load(&process_end.inside) > 0 && milliseconds() < end) {
+    wake_transfers();
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  }
+}
+
+static void begin_child(void) {
+  atomic_store(&process_end.process, getpid());
+  atomic_store(&process_end.inside, 0);
+  process_end.running = NULL;
+  pthread_mutex_init(&process_end.lock, NULL);
+}
+
 static int bind(void *library) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     if (!(*functions[i].function = dlsym(library, functions[i].name))) return 0;
@@ -103,20 +161,37 @@ static int bind(void *library) {
   return 1;
 }
 
+// Handlers of `exit` run in reverse order. Registered twice: an exit may come before OpenSSL has registered its own.
+static void keep_open_ssl(void *library) {
+  enum { OPENSSL_INIT_NO_ATEXIT = 0x80000 };
+  int (*init)(uint64_t, const void *);
+  *(void **)&init = dlsym(library, "OPENSSL_init_crypto");
+  if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 // The program's own first, which it may be linked with.
 static void find_library(void) {
+  atomic_store(&process_end.process, getpid());
+  pthread_atfork(NULL, NULL, begin_child);
+  atexit(end_transfers);
   static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-  has_library = bind(RTLD_DEFAULT);
+  void *library = RTLD_DEFAULT;
+  has_library = bind(library);
   for (size_t i = 0; !has_library && i < sizeof names / sizeof *names; i++) {
-    void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     has_library = library && bind(library);
   }
+  if (!has_library || atomic_load(&process_end.has_begun)) return;
+  keep_open_ssl(library);
   // CURL_GLOBAL_ALL. A program that has called it is counted.
-  has_library = has_library && curl.global_init(3) == 0;
+  has_library = curl.global_init(3) == 0;
+  atexit(end_transfers);
 }
 
 struct pm_transfer {
   _Atomic int is_cancelled;
+  // Of the transfers that run; guarded by the list's lock.
+  pm_transfer *previous, *next;
   // Guards `multi` against its end.
   pthread_mutex_t lock;
   void *multi;
@@ -136,16 +211,15 @@ struct pm_transfer {
   char reason[ERROR_SIZE];
 };
 
-static int64_t milliseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+// True if a transfer is to end: it was cancelled, or the process ends.
+static int is_over(pm_transfer *transfer) {
+  return atomic_load(&transfer->is_cancelled) || atomic_load(&process_end.has_begun);
 }
 
 static size_t take_body(char *buffer, size_t one, size_t capacity, void *data) {
   pm_transfer *transfer = data;
   size_t size = one * capacity;
-  if (atomic_load(&transfer->is_cancelled)) return READ_ABORT;
+  if (is_over(transfer)) return READ_ABORT;
   if ((int64_t)size > transfer->left) size = (size_t)transfer->left;
   ssize_t count;
   do {
@@ -187,7 +261,7 @@ static size_t take_header(char *bytes, size_t one, size_t count, void *data) {
 }
 
 static size_t write_answer(pm_transfer *transfer, const char *bytes, size_t count) {
-  if (atomic_load(&transfer->is_cancelled) || (int64_t)count > transfer->left) return 0;
+  if (is_over(transfer) || (int64_t)count > transfer->left) return 0;
   for (size_t done = 0; done < count;) {
     ssize_t written = write(transfer->file, bytes + done, count - done);
     if (written < 0 && errno == EINTR) continue;
@@ -225,10 +299,11 @@ pm_transfer *pm_transfer_make(void) {
 }
 
 void pm_transfer_add_header(pm_transfer *transfer, const char *line) {
+  if (!enter()) return;
   pthread_once(&once, find_library);
-  if (!has_library) return;
-  void *lines = curl.slist_append(transfer->lines, line);
+  void *lines = has_library ? curl.slist_append(transfer->lines, line) : NULL;
   if (lines) transfer->lines = lines;
+  leave();
 }
 
 void pm_transfer_cancel(pm_transfer *transfer) {
@@ -238,15 +313,49 @@ void pm_transfer_cancel(pm_transfer *transfer) {
   pthread_mutex_unlock(&transfer->lock);
 }
 
+static void wake_transfers(void) {
+  // Whoever holds one of the locks is about to let go of it, and this is called again.
+  if (pthread_mutex_trylock(&process_end.lock) != 0) return;
+  for (pm_transfer *transfer = process_end.running; transfer; transfer = transfer->next) {
+    if (pthread_mutex_trylock(&transfer->lock) != 0) continue;
+    if (transfer->multi) curl.multi_wakeup(transfer->multi);
+    pthread_mutex_unlock(&transfer->lock);
+  }
+  pthread_mutex_unlock(&process_end.lock);
+}
+
+static void add_running(pm_transfer *transfer) {
+  pthread_mutex_lock(&process_end.lock);
+  transfer->previous = NULL;
+  transfer->next = process_end.running;
+  if (transfer->next) transfer->next->previous = transfer;
+  process_end.running = transfer;
+  pthread_mutex_unlock(&process_end.lock);
+}
+
+static void remove_running(pm_transfer *transfer) {
+  pthread_mutex_lock(&process_end.lock);
+  if (transfer->next) transfer->next->previous = transfer->previous;
+  if (transfer->previous) {
+    transfer->previous->next = transfer->next;
+  } else {
+    process_end.running = transfer->next;
+  }
+  pthread_mutex_unlock(&process_end.lock);
+}
+
 void pm_transfer_end(pm_transfer *transfer) {
   pthread_mutex_lock(&transfer->lock);
   void *multi = transfer->multi;
   transfer->multi = NULL;
   pthread_mutex_unlock(&transfer->lock);
+  // In a process that ends, the kernel closes the connection.
+  if (!enter()) return;
   if (multi && transfer->easy) curl.multi_remove_handle(multi, transfer->easy);
-  if (transfer->easy) curl.easy_cleanup(transfer->easy);
+  if (transfer->easy && !atomic_load(&process_end.has_begun)) curl.easy_cleanup(transfer->easy);
   transfer->easy = NULL;
-  if (multi) curl.multi_cleanup(multi);
+  if (multi && !atomic_load(&process_end.has_begun)) curl.multi_cleanup(multi);
+  leave();
 }
 
 void pm_transfer_free(pm_transfer *transfer) {
@@ -280,6 +389,8 @@ static int prepare(pm_transfer *transfer, const char *url, int64_t size) {
     curl.easy_setopt(easy, OPT_READDATA, transfer);
     curl.easy_setopt(easy, OPT_SEEKFUNCTION, seek_body);
     curl.easy_setopt(easy, OPT_SEEKDATA, transfer);
+    // All that libcurl can decode: an answer that nobody can read is no receipt.
+    curl.easy_setopt(easy, OPT_ACCEPT_ENCODING, "");
   }
   curl.easy_setopt(easy, OPT_HEADERFUNCTION, take_header);
   curl.easy_setopt(easy, OPT_HEADERDATA, transfer);
@@ -298,7 +409,7 @@ static pm_transfer_result transfer_all(
   transfer->last = start;
   for (;; ++*wakes) {
     int running = 0;
-    if (atomic_load(&transfer->is_cancelled)) return PM_TRANSFER_CANCELLED;
+    if (is_over(transfer)) return PM_TRANSFER_CANCELLED;
     if (curl.multi_perform(transfer->multi, &running) != 0) return PM_TRANSFER_FAILED;
     if (!running) break;
     int64_t now = milliseconds();
@@ -312,7 +423,7 @@ static pm_transfer_result transfer_all(
   for (message *next; (next = curl.multi_info_read(transfer->multi, &left));) {
     if (next->kind == MESSAGE_DONE) result = next->data.result;
   }
-  if (atomic_load(&transfer->is_cancelled)) return PM_TRANSFER_CANCELLED;
+  if (is_over(transfer)) return PM_TRANSFER_CANCELLED;
   if (result == 0 || transfer->has_all) return PM_TRANSFER_DONE;
   if (!transfer->reason[0] && result > 0) {
     strncpy(transfer->reason, curl.easy_strerror(result), ERROR_SIZE - 1);
@@ -335,15 +446,22 @@ static pm_transfer_answer run(
                                 SIGTERM, SIGCHLD, SIGVTALRM, SIGWINCH, SIGIO,   SIGPWR,  SIGURG};
   for (size_t i = 0; i < sizeof blocked / sizeof *blocked; i++) sigaddset(&signals, blocked[i]);
   pthread_sigmask(SIG_BLOCK, &signals, &before);
+  if (!enter()) {
+    answer.result = PM_TRANSFER_CANCELLED;
+    return answer;
+  }
   pthread_once(&once, find_library);
   if (has_library) {
+    add_running(transfer);
     transfer->left = size;
     answer.result = prepare(transfer, url, size) ? transfer_all(transfer, idle, most, &answer.wakes)
                                                  : PM_TRANSFER_FAILED;
     answer.status = (int)status_of(transfer);
     answer.headers_size = transfer->headers_size;
     answer.body_size = transfer->body_size;
+    remove_running(transfer);
   }
+  leave();
   return answer;
 }
 

@@ -6,7 +6,8 @@ extension CrashReportDatabase {
   /// Removes the reports beyond a condition, pending ones too, and remains of dead processes:
   /// half-written reports, metadata and attachments without a report.
   ///
-  /// Remains are removed when they are three days old.
+  /// Remains are removed when they are three days old. A date of a clock that was not set is no age: what
+  /// has one counts as new, and its age begins with the first call by a clock that is set.
   ///
   /// - Returns: the removed reports, newest first. A report that could not be removed is not an error:
   ///   the next call tries again.
@@ -22,8 +23,19 @@ extension CrashReportDatabase {
     for report in try excess(condition) {
       if (try? delete(report.id)) == true { removed.append(report) }
     }
+    try renewImpossibleDates()
     try removeLeftovers()
     return removed
+  }
+
+  /// Lets the ages of reports begin now that were made while the clock was not set.
+  private func renewImpossibleDates() throws(CrashReportDatabaseError) {
+    let now = Timestamp(nanoseconds: SystemClock.now)
+    let database = try open()
+    for report in try reports() where !report.date(at: now).isPossible(at: now) {
+      FileDate.renew(
+        StoredReport.fileName(report.id), in: try database.subdirectory(report.state).descriptor)
+    }
   }
 
   /// The reports that `prune` would remove, newest first.
@@ -86,7 +98,7 @@ extension CrashReportDatabase {
     for name in try attachments.names() {
       guard let id = ReportID(name), id.description == name,
         let status = attachments.status(of: name), status.kind == .directory,
-        status.changeTime < oldest, try report(id) == nil
+        attachments.isLeft(name, status, before: oldest), try report(id) == nil
       else { continue }
       try? attachments.removeDirectory(name)
     }
@@ -99,7 +111,7 @@ extension CrashReportDatabase {
   ) throws(CrashReportDatabaseError) {
     for name in try directory.names() {
       guard isLeftover(name), let status = directory.status(of: name),
-        max(status.modificationTime, status.changeTime) < time
+        directory.isLeft(name, status, before: time)
       else { continue }
       switch status.kind {
       case .regular: try? directory.remove(name)
@@ -112,6 +124,15 @@ extension CrashReportDatabase {
 }
 
 extension Directory {
+  /// True if a file has not changed since a time.
+  fileprivate func isLeft(_ name: String, _ status: FileStatus, before time: Int64) -> Bool {
+    if let date = FileDate.latest(of: [status.modificationTime, status.changeTime]) {
+      return date < time
+    }
+    FileDate.renew(name, in: descriptor)
+    return false
+  }
+
   /// Bytes of the regular files in a subdirectory; 0 where there is none.
   func sizeOfFiles(in name: String) -> Int64 {
     guard status(of: name)?.kind == .directory, let directory = try? subdirectory(name),

@@ -168,6 +168,7 @@ public struct CrashReportDatabase: Sendable {
       creationTime: Timestamp(
         seconds: metadata?.creationTime ?? status.modificationTime / 1_000_000_000),
       size: status.size, upload: ReportUpload(metadata),
-      modificationTime: status.modificationTime, directory: directory.path)
+      modificationTime: status.modificationTime, changeTime: status.changeTime,
+      directory: directory.path)
   }
 }

@@ -17,7 +17,7 @@ public struct PruneCondition: Sendable, Equatable {
 
   /// The reports to be removed, oldest last.
   ///
-  /// A report from the future, after the clock was set back, counts as new.
+  /// A report whose date cannot be, by a clock that was not set then or is not set now, counts as new.
   ///
   /// - Parameters:
   ///   - reports: each with its bytes.
@@ -25,16 +25,21 @@ public struct PruneCondition: Sendable, Equatable {
   func excess(
     among reports: [(report: StoredReport, size: Int64)], now: Int64
   ) -> [StoredReport] {
-    let newestFirst = reports.sorted {
-      ($0.report.creationTime, $0.report.id) > ($1.report.creationTime, $1.report.id)
+    let time = Timestamp(seconds: now)
+    func order(_ report: StoredReport) -> (Int, Timestamp, ReportID) {
+      let date = report.date(at: time)
+      return (date.newness(at: time), date, report.id)
     }
+    let newestFirst = reports.sorted { order($0.report) > order($1.report) }
     let oldest = Timestamp(seconds: now.clampedSubtracting(max(0, maximumAge.wholeSeconds)))
     var total: Int64 = 0
     var excess: [StoredReport] = []
     for (index, (report, size)) in newestFirst.enumerated() {
       let rounded = max(0, size).clampedAdding(1023) & ~1023
       total = total.clampedAdding(rounded)
-      if report.creationTime < oldest || (total > maximumSize && index > 0) {
+      let date = report.date(at: time)
+      let isOld = date < oldest && date.isPossible(at: time)
+      if isOld || (total > maximumSize && index > 0) {
         excess.append(report)
       }
     }

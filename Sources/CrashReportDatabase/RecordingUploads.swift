@@ -19,6 +19,7 @@ extension CrashReportDatabase {
       metadata.attributes.insert(.uploadExplicitlyRequested)
       metadata.nextUploadAttemptTime = 0
       metadata.countedWith = nil
+      metadata.reduction = .none
     }
   }
 
@@ -39,6 +40,13 @@ extension CrashReportDatabase {
       metadata.nextUploadAttemptTime = time
       metadata.uploadNote = note
     }
+  }
+
+  /// Has less of a pending report sent from now on.
+  package func reduceUpload(
+    _ id: ReportID, to reduction: UploadReduction
+  ) throws(CrashReportDatabaseError) {
+    try change(id) { $0.reduction = reduction }
   }
 
   /// Completes a report that the server has.

@@ -21,6 +21,22 @@ package struct ReportMetadata: Sendable, Equatable {
     let rawValue: UInt8
     static let uploaded = Attributes(rawValue: 1)
     static let uploadExplicitlyRequested = Attributes(rawValue: 2)
+    /// Two bits of our own, which Crashpad passes over.
+    static let withoutAttachments = Attributes(rawValue: 4)
+    static let smallest = Attributes(rawValue: 8)
+  }
+
+  /// The parts that are left out of uploads.
+  var reduction: UploadReduction {
+    get {
+      attributes.contains(.smallest)
+        ? .smallest : attributes.contains(.withoutAttachments) ? .withoutAttachments : .none
+    }
+    set {
+      attributes.subtract([.withoutAttachments, .smallest])
+      if newValue != .none { attributes.insert(.withoutAttachments) }
+      if newValue == .smallest { attributes.insert(.smallest) }
+    }
   }
 
   var uploadAttempts: Int32 = 0

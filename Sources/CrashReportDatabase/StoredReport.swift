@@ -24,7 +24,16 @@ public struct StoredReport: Sendable, Equatable, CustomStringConvertible {
   public let upload: ReportUpload
   /// The minidump's last change, in nanoseconds since 1970.
   let modificationTime: Int64
+  /// Of the minidump's status, in nanoseconds since 1970.
+  let changeTime: Int64
   let directory: String
+
+  /// The date from which its age counts: of a report that was made while the clock was not set, the last
+  /// change of its file.
+  func date(at now: Timestamp) -> Timestamp {
+    let changed = Timestamp(nanoseconds: changeTime)
+    return !creationTime.isPossible(at: now) && changed.isPossible(at: now) ? changed : creationTime
+  }
 
   public var description: String { "\(id) \(state.rawValue) \(size) bytes \(path)" }
 
@@ -70,6 +79,8 @@ public struct ReportUpload: Sendable, Equatable {
   public let note: String
   /// The report with whose upload this one is counted; its own ID if its minidump is left out.
   package let countedWith: ReportID?
+  /// Decided by a server that found more too large.
+  package let reduction: UploadReduction
 
   /// - Parameter metadata: nil where it is missing or damaged, as if nothing was tried.
   init(_ metadata: ReportMetadata?) {
@@ -84,5 +95,18 @@ public struct ReportUpload: Sendable, Equatable {
     serverID = metadata?.serverID ?? ""
     note = metadata?.uploadNote ?? ""
     countedWith = metadata?.countedWith
+    reduction = metadata?.reduction ?? .none
   }
+}
+
+/// The parts of a report that are left out of its upload, because a server found more too large.
+package enum UploadReduction: Int, Sendable, CaseIterable {
+  case none
+  /// The files of the program.
+  case withoutAttachments
+  /// Beside them what makes a minidump large: a form has its memory left out, an envelope has no minidump.
+  case smallest
+
+  /// Nil if nothing more can be left out.
+  package var next: UploadReduction? { UploadReduction(rawValue: rawValue + 1) }
 }

@@ -38,6 +38,8 @@ package struct UploaderClaim: ~Copyable, Sendable {
       return nil
     }
     let host = HostIdentity.current()
+    // Its age begins when somebody wants the right.
+    if date(of: status) == nil { FileDate.renew(current.description, in: directory.descriptor) }
     guard verdict(current, status, host).isDead,
       let mine = PendingDumpName(
         identifier: identifier, reportID: none,
@@ -106,10 +108,14 @@ package struct UploaderClaim: ~Copyable, Sendable {
     guard case .claimed(_, let processID, let startTime, let place, _) = name.role else {
       return .alive("not a claim")
     }
-    let time = max(status.modificationTime, status.changeTime)
     return ClaimLiveness.verdict(
       processID: processID, startTime: startTime, place: place, host: host,
-      age: SystemClock.now.subtractingReportingOverflow(time).partialValue)
+      age: date(of: status).map { SystemClock.now.clampedSubtracting($0) } ?? 0)
+  }
+
+  /// Nil if the clock was not set then, or is not set now.
+  private static func date(of status: FileStatus) -> Int64? {
+    FileDate.latest(of: [status.modificationTime, status.changeTime])
   }
 
   /// Puts the directory with its file in place in one step, in which the first of many succeeds: a

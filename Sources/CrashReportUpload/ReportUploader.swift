@@ -136,7 +136,8 @@ public final class ReportUploader: Sendable {
       let seconds = await uploads.pass()
       let timer = Task {
         await clock.sleep(seconds)
-        wake.yield()
+        // A sleep that an event has cut short must not wake the next turn: each turn would end at once.
+        if !Task.isCancelled { wake.yield() }
       }
       await iterator.next()
       timer.cancel()

@@ -103,11 +103,14 @@ struct StandingUploads: Sendable {
     return .report(first)
   }
 
-  /// A time beyond the longest delay comes from a wrong clock.
   private func dueTime(of report: StoredReport, _ now: Int64) -> Int64 {
-    let time = max(
-      report.upload.nextAttemptTime?.seconds ?? 0, heldUntil, engine.spreadTime(of: report, now))
-    return time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
+    // A time beyond the longest delay comes from a wrong clock.
+    func delay(_ time: Int64) -> Int64 {
+      time > now.clampedAdding(UploadVerdict.longestDelay) ? 0 : time
+    }
+    return max(
+      delay(report.upload.nextAttemptTime?.seconds ?? 0), delay(heldUntil),
+      engine.spreadTime(of: report, now))
   }
 
   /// The pending reports that may be sent: all with consent, else the requested ones.

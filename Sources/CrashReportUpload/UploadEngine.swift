@@ -30,6 +30,8 @@ struct UploadEngine: Sendable {
 
   /// Sends one pending report, and records the outcome before anything else happens.
   ///
+  /// A report that the server finds too large goes again at once, with less in it.
+  ///
   /// - Parameters:
   ///   - claim: shows others which report is being sent.
   ///   - failures: the number of uploads that have failed in a row, of any report.
@@ -42,52 +44,122 @@ struct UploadEngine: Sendable {
       return .uploaded
     }
     guard try claim.note(report.id) else { return .interrupted }
-    let attempt = report.upload.attempts + 1
+    var attempt = Attempt(report, failures: failures)
+    while true {
+      let verdict: UploadVerdict
+      switch try await send(&attempt) {
+      case .ended(let outcome): return outcome
+      case .answered(let answer): verdict = answer
+      }
+      guard case .tooLarge(let after, let reason) = verdict else {
+        return try record(verdict, of: report.id, failures: attempt.failures)
+      }
+      guard let next = attempt.reduction.next else {
+        return try record(
+          .skip(reason: "\(reason) (nothing more can be left out)"), of: report.id,
+          failures: attempt.failures)
+      }
+      try database.reduceUpload(report.id, to: next)
+      attempt.reduction = next
+      if let after {
+        return try record(
+          .retry(after: after, reason: reason, holdsAll: false), of: report.id,
+          failures: attempt.failures)
+      }
+    }
+  }
+
+  /// The attempts to send a report, one after the other with less in it.
+  private struct Attempt {
+    let report: StoredReport
+    /// The number of the next one, from 1.
+    var number: Int
+    var reduction: UploadReduction
+    /// The bytes that the server refused, and its words; nil for none.
+    var refusal: (size: Int64, reason: String)?
+    private let failuresBefore: Int
+
+    init(_ report: StoredReport, failures: Int) {
+      self.report = report
+      number = report.upload.attempts + 1
+      reduction = report.upload.reduction
+      failuresBefore = failures
+    }
+
+    /// In a row, if this one fails too.
+    var failures: Int { max(number - 1, failuresBefore + 1) }
+  }
+
+  private enum Step {
+    case answered(UploadVerdict)
+    case ended(Outcome)
+  }
+
+  private func send(
+    _ attempt: inout Attempt
+  ) async throws(CrashReportDatabaseError) -> Step {
+    let report = attempt.report
     if let wait = rateLimits.wait(for: .error, now: clock.now()) {
-      return try record(
-        .retry(after: wait, reason: "\(target.place) takes no events yet", holdsAll: true),
-        of: report.id, failures: failures)
+      return .answered(
+        .retry(after: wait, reason: "\(target.place) takes no events yet", holdsAll: true))
     }
     var content: any UploadContent
     let body: UploadBody
     do throws(CrashReportDatabaseError) {
       content = try target.content(
-        of: report, in: database,
+        of: report, in: database, attempt.reduction,
         withoutAttachments: rateLimits.wait(for: .attachment, now: clock.now()) != nil)
       content.stand(for: try group(of: report))
-      let candidate = UploadCandidate(report: report, attempt: attempt, fields: content.fields)
+      content.fields["left_out"] = leftOut(attempt.reduction)
+      let candidate = UploadCandidate(
+        report: report, attempt: attempt.number, fields: content.fields)
       if let decision = await review?(candidate) {
         switch decision.kind {
         case .send(let fields): content.fields = fields
         case .hold(let reason):
-          _ = try record(.skip(reason: "held back: \(reason)"), of: report.id, failures: failures)
-          return .heldBack
+          _ = try record(
+            .skip(reason: "held back: \(reason)"), of: report.id, failures: attempt.failures)
+          return .ended(.heldBack)
         case .delay(let seconds, let reason):
           _ = try record(
             .retry(after: seconds, reason: "held back: \(reason)", holdsAll: false),
-            of: report.id, failures: failures)
-          return .heldBack
+            of: report.id, failures: attempt.failures)
+          return .ended(.heldBack)
         }
       }
       body = try UploadBody(content, of: report.id, in: database, at: clock.now())
     } catch {
       // A report that cannot be read must not stop the others.
-      let verdict = UploadVerdict.retry(after: nil, reason: error.description, holdsAll: false)
-      return try record(verdict, of: report.id, failures: max(attempt, failures + 1))
+      attempt.number += 1
+      return .answered(.retry(after: nil, reason: error.description, holdsAll: false))
+    }
+    if let refusal = attempt.refusal, body.size >= refusal.size {
+      return .answered(.tooLarge(after: nil, reason: refusal.reason))
     }
     try database.beginUpload(report.id, at: clock.now())
-    emit(.began(report.id, attempt: attempt, bytes: body.size))
-    let verdict: UploadVerdict
+    emit(.began(report.id, attempt: attempt.number, bytes: body.size))
+    attempt.number += 1
     do throws(UploadError) {
       let response = try await transport.send(
         request(body), progress: progress(of: report.id, total: body.size))
-      verdict = judge(response)
+      let verdict = judge(response, size: body.size)
+      if case .tooLarge(_, let reason) = verdict { attempt.refusal = (body.size, reason) }
+      return .answered(verdict)
     } catch {
-      if error.code == .cancelled { return .interrupted }
-      verdict = .retry(
-        after: nil, reason: "\(target.place): \(error.context)", holdsAll: false)
+      if error.code == .cancelled { return .ended(.interrupted) }
+      return .answered(
+        .retry(after: nil, reason: "\(target.place): \(error.context)", holdsAll: false))
     }
-    return try record(verdict, of: report.id, failures: max(attempt, failures + 1))
+  }
+
+  /// For the server, and for who reads the report there.
+  private func leftOut(_ reduction: UploadReduction) -> String? {
+    switch (reduction, target.form) {
+    case (.none, _): nil
+    case (.withoutAttachments, _): "attachments"
+    case (.smallest, .form): "attachments, memory"
+    case (.smallest, .envelope): "attachments, minidump"
+    }
   }
 
   private func record(
@@ -99,7 +171,7 @@ struct UploadEngine: Sendable {
       OutcomeCounters.count(\.uploaded)
       emit(.uploaded(id, serverID: serverID))
       return .uploaded
-    case .skip(let reason):
+    case .skip(let reason), .tooLarge(_, let reason):
       try database.skipUpload(id, because: reason)
       OutcomeCounters.count(\.uploadsSkipped)
       emit(.skipped(id, reason: reason))
@@ -115,13 +187,14 @@ struct UploadEngine: Sendable {
     }
   }
 
-  private func judge(_ response: UploadResponse) -> UploadVerdict {
+  /// - Parameter size: the bytes of the body.
+  private func judge(_ response: UploadResponse, size: Int64) -> UploadVerdict {
     let now = clock.now()
     guard case .envelope = target.form else {
-      return UploadVerdict.judge(response, now: now)
+      return UploadVerdict.judge(response, size: size, now: now)
     }
     rateLimits.take(response.rateLimits, now: now)
-    return UploadVerdict.judge(envelope: response, rateLimits, now: now)
+    return UploadVerdict.judge(envelope: response, size: size, rateLimits, now: now)
   }
 
   private func request(_ body: borrowing UploadBody) -> UploadRequest {

@@ -97,7 +97,7 @@ package func describeUploads(
     for report in try database.reports() {
       guard ids?.contains(report.id) ?? (report.state == .pending) else { continue }
       described.insert(report.id)
-      let content = try target.content(of: report, in: database)
+      let content = try target.content(of: report, in: database, report.upload.reduction)
       var body = ""
       var size: Int64 = 0
       let now = engine.clock.now()

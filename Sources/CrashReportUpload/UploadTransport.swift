@@ -26,7 +26,7 @@ struct UploadResponse: Sendable, Equatable {
   var rateLimits: String?
   /// The header Location, as it came.
   var location: String?
-  /// The first 4 KiB.
+  /// The first 64 KiB.
   var body: [UInt8] = []
 }
 

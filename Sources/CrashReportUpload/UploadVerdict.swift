@@ -8,6 +8,8 @@ enum UploadVerdict: Sendable, Equatable {
   ///
   /// `holdsAll` is true if the reason is the sender, not the report.
   case retry(after: Int64?, reason: String, holdsAll: Bool)
+  /// Try with less in it, after so many seconds; at once if the server names no time.
+  case tooLarge(after: Int64?, reason: String)
   case skip(reason: String)
 
   /// The longest delay that a server may ask for, in seconds.
@@ -15,25 +17,50 @@ enum UploadVerdict: Sendable, Equatable {
 
   /// Judges an answer.
   ///
-  /// - Parameter now: seconds since 1970, for a Retry-After that is a date.
+  /// Only a receipt of the protocol says that the server has the report, and only an answer of its own that
+  /// it does not want it: proxies and portals answer in a server's place, with any status.
+  ///
+  /// - Parameters:
+  ///   - size: the bytes that were sent.
+  ///   - now: seconds since 1970, for a Retry-After that is a date.
   ///
   /// Source: RFC 9110, 15 and 10.2.3; RFC 6585, 4.
-  static func judge(_ response: UploadResponse, now: Int64) -> UploadVerdict {
-    let reason = "HTTP \(response.status)" + text(of: response.body)
+  static func judge(
+    _ response: UploadResponse, size: Int64 = 0, now: Int64
+  ) -> UploadVerdict {
+    judge(response, UploadReceipt(form: response), size, now)
+  }
+
+  private static func judge(
+    _ response: UploadResponse, _ receipt: UploadReceipt, _ size: Int64, _ now: Int64
+  ) -> UploadVerdict {
+    let status = "HTTP \(response.status)"
+    let reason = status + UploadReceipt.words(of: response.body)
     let after = response.retryAfter.flatMap { seconds(retryAfter: $0, now: now) }
     switch response.status {
-    case 200..<300: return .uploaded(serverID: serverID(in: response.body))
+    case 200..<300:
+      switch receipt {
+      case .given(let serverID): return .uploaded(serverID: serverID)
+      case .refused(let reason): return .skip(reason: reason)
+      case .missing(let words):
+        return .retry(after: after, reason: "\(status), \(words)", holdsAll: false)
+      }
     case 300..<400:
       // A captive portal answers so too: the report is not refused.
-      let target = response.location.map { " to \(printable($0, limit: 200))" } ?? ""
+      let target = response.location.map { " to \(UploadReceipt.printable($0, limit: 200))" } ?? ""
       return .retry(
         after: after,
-        reason: "HTTP \(response.status), a redirect\(target), which is not followed: "
-          + "give the final URL", holdsAll: true)
+        reason: "\(status), a redirect\(target), which is not followed: give the final URL",
+        holdsAll: true)
+    case 413:
+      return .tooLarge(
+        after: after,
+        reason: "\(status) for \(size) bytes" + UploadReceipt.words(of: response.body))
     case 429: return .retry(after: after, reason: reason, holdsAll: true)
     // About a proxy, the time, and a replay that TLS allowed: not about the report.
     case 407, 408, 425: return .retry(after: after, reason: reason, holdsAll: false)
-    case 400..<500: return .skip(reason: reason)
+    case 400..<500 where after == nil && !UploadReceipt.isWebPage(response.body):
+      return .skip(reason: reason)
     default: return .retry(after: after, reason: reason, holdsAll: after != nil)
     }
   }
@@ -44,10 +71,9 @@ enum UploadVerdict: Sendable, Equatable {
   ///
   /// Source: develop.sentry.dev, "Rate Limiting", "Envelopes", Ingestion.
   static func judge(
-    envelope response: UploadResponse, _ limits: SentryRateLimits, now: Int64
+    envelope response: UploadResponse, size: Int64 = 0, _ limits: SentryRateLimits, now: Int64
   ) -> UploadVerdict {
-    switch judge(response, now: now) {
-    case .uploaded(let text): return .uploaded(serverID: eventID(in: response.body) ?? text)
+    switch judge(response, UploadReceipt(envelope: response), size, now) {
     case .retry(let after, let reason, let holdsAll) where response.status == 429:
       let wait = limits.wait(for: .error, now: now) ?? after ?? defaultWait
       return .retry(after: wait, reason: reason, holdsAll: holdsAll)
@@ -58,13 +84,8 @@ enum UploadVerdict: Sendable, Equatable {
   /// Of a 429 that names no time, in seconds.
   private static let defaultWait: Int64 = 60
 
-  /// The ID in an answer such as `{"id": "..."}`.
-  private static func eventID(in body: [UInt8]) -> String? {
-    struct Answer: Decodable { let id: String }
-    return (try? JSONDecoder().decode(Answer.self, from: Data(body))).map {
-      printable($0.id, limit: 256)
-    }
-  }
+  /// The farthest date that is taken for one, in seconds.
+  private static let longestDate: Int64 = 365 * 86_400
 
   /// Seconds to wait, from a number or a date; nil for anything else.
   static func seconds(retryAfter text: String, now: Int64) -> Int64? {
@@ -78,28 +99,9 @@ enum UploadVerdict: Sendable, Equatable {
     format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
     guard let date = format.date(from: text) else { return nil }
     let time = Int64(exactly: date.timeIntervalSince1970.rounded()) ?? now
-    return min(max(0, time.clampedSubtracting(now)), longestDelay)
-  }
-
-  /// The server's name for the report: the first line, without Socorro's prefix.
-  static func serverID(in body: [UInt8]) -> String {
-    let line = body.prefix { $0 != 0x0A && $0 != 0x0D }
-    let text = printable(String(decoding: line, as: UTF8.self), limit: 256)
-    return text.hasPrefix("CrashID=") ? String(text.dropFirst(8)) : text
-  }
-
-  private static func text(of body: [UInt8]) -> String {
-    let line = serverID(in: body)
-    return line.isEmpty || line.hasPrefix("<") ? "" : ": \(line)"
-  }
-
-  /// Removes control characters, since a server may send any text.
-  private static func printable(_ text: String, limit: Int) -> String {
-    let scalars = text.unicodeScalars.filter {
-      $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
-    }
-    return String(String.UnicodeScalarView(scalars.prefix(limit)))
-      .trimmingCharacters(in: .whitespaces)
+    let delay = max(0, time.clampedSubtracting(now))
+    // One of the two clocks is not set.
+    return delay > longestDate ? nil : min(delay, longestDelay)
   }
 }
 

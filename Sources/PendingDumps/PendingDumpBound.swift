@@ -26,11 +26,13 @@ package struct PendingDumpBound {
   private struct File {
     let name: String
     let status: stat
+    let date: Timestamp
+    /// See `Timestamp.newness`.
+    let newness: Int
 
     /// Newest first.
     static func isBefore(_ left: File, _ right: File) -> Bool {
-      let (leftTime, rightTime) = (left.status.st_mtim, right.status.st_mtim)
-      return (leftTime.tv_sec, leftTime.tv_nsec) > (rightTime.tv_sec, rightTime.tv_nsec)
+      (left.newness, left.date) > (right.newness, right.date)
     }
   }
 
@@ -64,8 +66,9 @@ package struct PendingDumpBound {
       guard isLocked ? name.utf8.starts(with: prefix.utf8) : isFinished(name),
         let status = status(of: name)
       else { continue }
-      if !isLocked { finished.append(File(name: name, status: status)) }
-      if isLocked, status.st_size == 0 { leftovers.append(File(name: name, status: status)) }
+      let file = file(name, status)
+      if !isLocked { finished.append(file) }
+      if isLocked, status.st_size == 0 { leftovers.append(file) }
     }
     if finished.isEmpty, leftovers.count <= Self.maximumLeftovers { return }
     boundSize(of: finished.sorted(by: File.isBefore))
@@ -76,6 +79,21 @@ package struct PendingDumpBound {
       else { continue }
       remove(name)
     }
+  }
+
+  /// A file with its date: where that is of a clock that was not set, the time of its last change.
+  private func file(_ name: String, _ status: stat) -> File {
+    let now = Timestamp(nanoseconds: SystemClock.now)
+    let (written, changed) = (
+      Timestamp(seconds: Int64(status.st_mtim.tv_sec))
+        .advanced(by: .nanoseconds(status.st_mtim.tv_nsec)),
+      Timestamp(seconds: Int64(status.st_ctim.tv_sec))
+    )
+    let isWritten = written.isPossible(at: now)
+    let isChanged = changed.isPossible(at: now)
+    if !isWritten, !isChanged { FileDate.renew(name, in: directoryDescriptor) }
+    let date = isChanged && !isWritten ? changed : written
+    return File(name: name, status: status, date: date, newness: date.newness(at: now))
   }
 
   /// True if a name has nothing behind the report ID.

@@ -119,6 +119,14 @@ enum ReportDatabase {
     return InputFile.names(in: pending).count { PendingDumpName(fileName: $0)?.role == .finished }
   }
 
+  /// Opens a database whose settings are to be changed, before its first program starts too: then its
+  /// directory is empty, or has dumps alone.
+  static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
+    // What a new ext4 volume has.
+    let isEmpty = InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
+    return try CrashReportDatabase(path: try place(path, creating: creating || isEmpty))
+  }
+
   static func open(_ path: String) throws -> CrashReportDatabase {
     let path = try place(path)
     guard InputFile.isDirectory(path + "/pending") else {

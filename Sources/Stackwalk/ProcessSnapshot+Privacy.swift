@@ -20,6 +20,15 @@ extension ProcessSnapshot {
     return snapshot
   }
 
+  /// The snapshot without memory; each thread keeps the frames that are found in it.
+  ///
+  /// - Parameter symbols: names them; nil for none.
+  package func withoutMemory(symbols: SymbolSource?) -> ProcessSnapshot {
+    var snapshot = self
+    snapshot.leaveOutMemory(symbols)
+    return snapshot
+  }
+
   /// The frames of a dump that knows neither mappings nor modules: nothing tells their addresses from
   /// secrets there but that the walk finds them.
   private func framesWithoutCode() -> [Address] {

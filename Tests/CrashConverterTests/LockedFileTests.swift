@@ -244,6 +244,14 @@ import Testing
     }
   }
 
+  @Test("A file that a clock has dated that was not set is of no age", arguments: [100, 946_684_800])
+  func filesOfAClockThatWasNotSet(seconds: TimeInterval) throws {
+    let id = try dumps.putDump(
+      suffix: ".locked", age: Date().timeIntervalSince1970 - seconds)
+    #expect(try process() == [])
+    #expect(dumps.names == ["app@\(id).locked"])
+  }
+
   @Test func aDamagedRecordIsNoEvidence() throws {
     let id = try dumps.putDump(suffix: ".locked")
     for bytes in [[], [1, 2, 3], PendingDatabase.complete, Array(repeating: 0, count: 100_000)]

@@ -82,10 +82,58 @@ import Testing
     let past = try put(created: .min)
     let torn = try put(created: now)
     try directory.put([1, 2, 3], "pending/\(torn).meta")
-    #expect(try prune() == [past])
+    #expect(try prune() == [])
     #expect(try prune(days: .max) == [])
     #expect(try prune(days: -5).sorted() == [], "a negative age is none at all, of this second")
-    #expect(Set(try database.reports().map(\.id)) == [future, torn])
+    #expect(Set(try database.reports().map(\.id)) == [future, past, torn])
+  }
+
+  @Test(
+    "A report of a clock that was not set is as old as the last change of its file",
+    arguments: [0, 100, 315_532_800, 946_684_800, 1_577_836_800, 1_726_531_199, 4_102_444_800])
+  func datesThatCannotBe(_ created: Int64) throws {
+    let unset = try put(created: created)
+    let old = try put(created: now - 366 * Self.day)
+    #expect(try prune() == [old])
+    let report = try #require(try database.report(unset))
+    let time = Timestamp(seconds: Int64(time(nil)))
+    #expect((now - 5...now + 600).contains(report.date(at: time).seconds))
+    #expect(report.creationTime.seconds == created, "what is known of it stays")
+  }
+
+  @Test("While the clock is not set nothing is old, and what is made now is the newest")
+  func clockThatIsNotSet() {
+    func report(_ created: Int64) -> (report: StoredReport, size: Int64) {
+      let report = StoredReport(
+        id: ReportID(), state: .pending, creationTime: Timestamp(seconds: created), size: 1 << 10,
+        upload: ReportUpload(nil), modificationTime: 0, changeTime: 0,
+        directory: "/")
+      return (report, report.size)
+    }
+    let (first, later, old, recent) = (report(10), report(400), report(now - 400 * Self.day), report(now))
+    let all = [old, first, recent, later]
+    func excess(_ now: Int64, kept: Int64 = 1000) -> [ReportID] {
+      var condition = PruneCondition()
+      condition.maximumSize = kept << 10
+      return condition.excess(among: all, now: now).map(\.id)
+    }
+    #expect(excess(500) == [])
+    #expect(excess(500, kept: 2) == [recent.report.id, old.report.id])
+    // By a clock that is set the others have no age either, and go last.
+    #expect(excess(now) == [old.report.id])
+    #expect(excess(now, kept: 2) == [recent.report.id, old.report.id])
+  }
+
+  @Test("What a clock that was not set has dated is no leftover")
+  func leftoversOfNoDate() throws {
+    for name in ["a.dmp", "b.tmp"] {
+      try directory.put([1], "new/" + name)
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: 100)],
+        ofItemAtPath: "\(directory.path)/new/\(name)")
+    }
+    try database.prune()
+    #expect(directory.names("new").count == 2)
   }
 
   @Test func deletingTakesAllThatBelongsToAReport() throws {

@@ -169,7 +169,7 @@ struct ServerTests {
   }
 
   @Test(
-    "What the server refuses for good is skipped, and why is kept", arguments: [400, 401, 413],
+    "What the server refuses for good is skipped, and why is kept", arguments: [400, 401],
     [false, true])
   func refused(_ status: Int, isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
@@ -183,19 +183,140 @@ struct ServerTests {
     #expect(try await uploads.send(id, by: next) == .uploaded)
   }
 
-  @Test("An answer without an end is a yes all the same", arguments: [false, true])
+  @Test(
+    "An answer that is no receipt ends no report: it goes again, and the note says what came",
+    arguments: [
+      "page", "page-203", "page-403", "page-plain", "gzip-page", "sentence", "error", "false",
+      "array", "partial",
+    ], [false, true])
+  func noReceipt(_ name: String, isEnvelope: Bool) async throws {
+    let id = try uploads.addReport()
+    let portal = try engine("answer/\(name)", isEnvelope: isEnvelope)
+    guard case .delayed = try await uploads.send(id, by: portal) else {
+      Issue.record("\(try uploads.report(id))")
+      return
+    }
+    let report = try uploads.report(id)
+    #expect(report.state == .pending && !report.upload.isUploaded)
+    #expect(
+      report.upload.note.hasSuffix("answered by a web page: Sign in to Wi-Fi")
+        == name.contains("page"), "\(report.upload.note)")
+    let next = try engine("ok", isEnvelope: isEnvelope)
+    #expect(try await uploads.send(id, by: next) == .uploaded)
+  }
+
+  @Test("Receipts of servers of minidumps, and of Sentry's protocol", arguments: [
+    ("id", "of-the-test"), ("gzip-id", "of-the-test"), ("json", "of-the-test"), ("empty", ""),
+    ("gzip-json", "of-the-test"), ("backtrace", "of-the-test"), ("no-content", ""),
+  ])
+  func receipt(_ name: String, serverID: String) async throws {
+    for isEnvelope in [false, true] {
+      let id = try uploads.addReport()
+      let outcome = try await uploads.send(
+        id, by: engine("answer/\(name)", isEnvelope: isEnvelope))
+      if isEnvelope, !name.hasSuffix("json") {
+        guard case .delayed = outcome else {
+          Issue.record("\(name) is no receipt of an envelope")
+          continue
+        }
+      } else {
+        #expect(outcome == .uploaded)
+        #expect(try uploads.report(id).upload.serverID == serverID)
+      }
+    }
+  }
+
+  @Test(
+    "What is too large goes again without attachments, then smaller, and says so",
+    arguments: [false, true])
+  func tooLarge(isEnvelope: Bool) async throws {
+    var random = SystemRandomNumberGenerator()
+    let noise = (0..<200_000).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    try uploads.directory.put(noise, "noise")
+    func add(memory: Int) throws -> ReportID {
+      let id = try uploads.addReport(memory: Array(noise.prefix(memory)))
+      _ = try uploads.database.attach(
+        uploads.directory.path + "/noise", as: "noise", to: id, limit: .max)
+      return id
+    }
+    let sizes = { () throws -> [Int] in
+      let text = try String(contentsOfFile: server.recordPath + ".refused", encoding: .utf8)
+      return text.split(separator: "\n").compactMap { Int($0) }
+    }
+    let engine = try engine("limit/100000", isEnvelope: isEnvelope)
+    // The attachment is too much.
+    let first = try add(memory: 1000)
+    #expect(try await uploads.send(first, by: engine) == .uploaded)
+    var form = try #require(try server.forms.last)
+    #expect(Array(form.files.keys) == ["upload_file_minidump"])
+    #expect(form.fields["left_out"] == "attachments")
+    #expect(try uploads.report(first).upload.attempts == 2)
+    // So is the memory.
+    let second = try add(memory: 150_000)
+    #expect(try await uploads.send(second, by: engine) == .uploaded)
+    form = try #require(try server.forms.last)
+    #expect(form.files["noise"] == nil)
+    #expect(form.fields["left_out"] == (isEnvelope ? "attachments, minidump" : "attachments, memory"))
+    #expect((form.files["upload_file_minidump"]?.size ?? 0) < 100_000)
+    #expect(try uploads.report(second).upload.attempts == 3)
+    #expect(try sizes().count == 3 && sizes().allSatisfy { $0 > 100_000 })
+    // All is.
+    let third = try add(memory: 1000)
+    let hopeless = try self.engine("limit/10", isEnvelope: isEnvelope)
+    #expect(try await uploads.send(third, by: hopeless) == .skipped)
+    let report = try uploads.report(third)
+    let last = try #require(try sizes().last)
+    #expect(
+      report.upload.note
+        == "HTTP 413 for \(last) bytes, answered by a web page: 413 Request Entity Too Large "
+        + "(nothing more can be left out)")
+    #expect(try uploads.report(third).state == .completed && report.size > 1000)
+    // Asked for, it goes whole.
+    #expect(try uploads.database.requestUpload(third))
+    #expect(try await uploads.send(third, by: self.engine("ok", isEnvelope: isEnvelope)) == .uploaded)
+    form = try #require(try server.forms.last)
+    #expect(form.files["noise"]?.size == 200_000 && form.fields["left_out"] == nil)
+  }
+
+  @Test("A 413 with Retry-After is waited for, and then less is sent, by the next process too")
+  func tooLargeForNow() async throws {
+    let id = try uploads.addReport()
+    try uploads.directory.put([UInt8](repeating: 1, count: 100_000), "log")
+    _ = try uploads.database.attach(
+      uploads.directory.path + "/log", as: "log", to: id, limit: .max)
+    let before = UploadClock.system.now()
+    let engine = try engine("limit/50000/700", isEnvelope: false)
+    guard case .delayed(let time, false) = try await uploads.send(id, by: engine) else {
+      Issue.record("not delayed")
+      return
+    }
+    #expect(time >= before + 700 && time < before + 760)
+    #expect(try uploads.report(id).upload.attempts == 1 && server.forms.isEmpty)
+    #expect(try uploads.report(id).upload.note.hasPrefix("HTTP 413 for 10"))
+    let next = try self.engine("limit/50000/700", isEnvelope: false)
+    #expect(try await uploads.send(id, by: next) == .uploaded)
+    #expect(try server.forms.map(\.fields["left_out"]) == ["attachments"])
+  }
+
+  @Test("An answer without an end is no receipt", arguments: [false, true])
   func endless(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
     let engine = try engine("endless", isEnvelope: isEnvelope)
-    #expect(try await uploads.send(id, by: engine) == .uploaded)
-    #expect(try uploads.report(id).upload.serverID == String(repeating: "x", count: 256))
+    guard case .delayed = try await uploads.send(id, by: engine) else {
+      Issue.record("it counts as sent")
+      return
+    }
+    #expect(try uploads.report(id).upload.note.hasPrefix("HTTP 200, no receipt: xxx"))
   }
 
   @Test("Of an answer of 2 GB no more is read than sockets buffer", arguments: [false, true])
   func flood(isEnvelope: Bool) async throws {
     let id = try uploads.addReport()
     let engine = try engine("flood/2048", isEnvelope: isEnvelope)
-    #expect(try await uploads.send(id, by: engine) == .uploaded)
+    guard case .delayed = try await uploads.send(id, by: engine) else {
+      Issue.record("it counts as sent")
+      return
+    }
     #expect(try await server.bytesSent() < 16 << 20)
   }
 

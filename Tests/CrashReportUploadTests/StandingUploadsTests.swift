@@ -10,11 +10,14 @@ import Testing
 /// Time that stands still but for the test.
 private final class HandClock: Sendable {
   let seconds = Mutex<Int64>(1_800_000_000)
+  /// Sleeps that were begun.
+  let sleeps = Mutex(0)
 
   var clock: UploadClock {
     UploadClock(
       now: { self.seconds.withLock { $0 } },
       sleep: { _ in
+        self.sleeps.withLock { $0 += 1 }
         // Until it is cancelled: what wakes an uploader is what happens.
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         for await _ in stream {}
@@ -226,6 +229,44 @@ struct StandingUploadsTests {
     #expect(throws: UploadError.self) { try uploader.start() }
     #expect(await events.next() == nil)
     #expect(await uploader.events.first { _ in true } == nil)
+  }
+
+  @Test("After an event an uploader waits for the next one, and does not turn", .timeLimit(.minutes(1)))
+  func waiting() async throws {
+    let uploads = try UploadDatabase()
+    let target = try UploadTarget(url: "http://h/", options: UploadOptions())
+    let clock = hand.clock
+    let uploader = ReportUploader { emit in
+      UploadEngine(
+        database: uploads.database, target: target,
+        transport: ScriptedTransport(Array(repeating: 0, count: 100)), clock: clock, emit: emit)
+    }
+    var events = uploader.events.makeAsyncIterator()
+    try uploader.start()
+    let id = try uploads.addReport()
+    while let event = await events.next() {
+      if event.kind == .delayed, event.reportID == id { break }
+    }
+    try await Task.sleep(for: .milliseconds(300))
+    // Each turn sleeps once. A report is some ten events of the directory, which come in fewer turns.
+    #expect(hand.sleeps.withLock { $0 } < 30)
+    await uploader.stop()
+  }
+
+  @Test("A clock that is set back holds no report, and does not send one again and again")
+  func clockSetBack() async throws {
+    let uploads = try UploadDatabase()
+    for _ in 0..<4 { try uploads.addReport() }
+    let transport = ScriptedTransport(Array(repeating: 0, count: 100))
+    var standing = try make(uploads, transport)
+    _ = await standing.pass()
+    #expect(transport.count == 3)
+    hand.advance(-10 * 365 * 86_400)
+    _ = await standing.pass()
+    let count = transport.count
+    #expect(count > 3 && count <= 7, "times from the future are none")
+    for _ in 0..<5 { #expect(await standing.pass() > 1) }
+    #expect(transport.count == count)
   }
 
   @Test("A cancelled task ends its run", .timeLimit(.minutes(1)))

@@ -3,20 +3,21 @@ import Testing
 @testable import CrashReportUpload
 
 @Suite struct VerdictTests {
-  private func judge(_ status: Int, _ retryAfter: String? = nil, body: String = "") -> UploadVerdict
-  {
+  private func judge(
+    _ status: Int, _ retryAfter: String? = nil, body: String = "", size: Int64 = 0
+  ) -> UploadVerdict {
     UploadVerdict.judge(
-      UploadResponse(status: status, retryAfter: retryAfter, body: Array(body.utf8)),
+      UploadResponse(status: status, retryAfter: retryAfter, body: Array(body.utf8)), size: size,
       now: 784_111_700)
   }
 
   @Test func everyStatusHasOneMeaning() {
     for status in -10...1100 {
       switch (status, judge(status)) {
-      case (200..<300, .uploaded), (407, .retry), (408, .retry), (425, .retry), (429, .retry),
-        (300..<400, .retry):
-        break
-      case (400..<500, .skip): break
+      case (200, .uploaded), (201, .uploaded), (202, .uploaded), (204, .uploaded): break
+      case (203, .retry), (205..<300, .retry), (300..<400, .retry): break
+      case (407, .retry), (408, .retry), (425, .retry), (429, .retry), (413, .tooLarge): break
+      case (let refused, .skip) where (400..<500).contains(refused) && refused != 413: break
       case (let other, .retry) where !(200..<500).contains(other): break
       default: Issue.record("\(status): \(judge(status))")
       }
@@ -30,7 +31,9 @@ import Testing
     let cases: [(String, Int64?)] = [
       ("7", 7), (" 120 ", 120), ("0", 0), ("99999999999999999999", UploadVerdict.longestDelay),
       ("Sun, 06 Nov 1994 08:49:37 GMT", 77), ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("-1", nil),
-      ("", nil), ("soon", nil), ("1.5", nil),
+      ("", nil), ("soon", nil), ("1.5", nil), ("Mon, 07 Nov 1994 20:00:00 GMT", UploadVerdict.longestDelay),
+      // By a clock that was not set here.
+      ("Thu, 26 Nov 2026 04:20:00 GMT", nil),
     ]
     for (text, seconds) in cases {
       #expect(UploadVerdict.seconds(retryAfter: text, now: 784_111_700) == seconds, "\(text)")
@@ -39,10 +42,98 @@ import Testing
 
   @Test func theServersTextIsOneHarmlessLine() {
     #expect(judge(200, body: "CrashID=bp-1\nmore") == .uploaded(serverID: "bp-1"))
-    #expect(judge(200, body: "\u{1B}[2Jx\0y\u{9B}z") == .uploaded(serverID: "[2Jxyz"))
-    #expect(judge(400, body: "<html>") == .skip(reason: "HTTP 400"))
+    #expect(judge(400, body: "\u{1B}[2Jx\0y\u{9B}z\nmore") == .skip(reason: "HTTP 400: [2Jxyz"))
     let long = String(repeating: "é", count: 9000)
-    #expect(judge(200, body: long) == .uploaded(serverID: String(long.prefix(256))))
+    #expect(judge(400, body: long) == .skip(reason: "HTTP 400: \(long.prefix(256))"))
+  }
+
+  @Test("A receipt in a form that a server of minidumps gives", arguments: [
+    ("5f3c9b2e8d114b6f9a0c7e51d2f4a6b8\n", "5f3c9b2e8d114b6f9a0c7e51d2f4a6b8"),
+    ("12345678-9abc-def0-1234-56789abcdef0", "12345678-9abc-def0-1234-56789abcdef0"),
+    ("CrashID=bp-1", "bp-1"), ("42", "42"), ("", ""), (" \r\n", ""), ("OK", "OK"),
+    ("https://crashes.example/item?id=405&database=d", "https://crashes.example/item?id=405&database=d"),
+    (#"{"id":"abc"}"#, "abc"), (#"{"id":17,"product":"p","error":null}"#, "17"), (#""abc-1""#, "abc-1"),
+    (#"{"response":"ok","_rxid":"01000000-c86e-5005"}"#, "01000000-c86e-5005"),
+    (#"{"status":"success","crash_id":405,"message":"posted"}"#, "405"),
+    (#"{"success":true}"#, ""), (#"{"status":200}"#, ""), (#"{"eventId":"e1","errors":[]}"#, "e1"),
+    (#"{"id":18446744073709551615}"#, "18446744073709551615"), (#"{"id":3,"status":"new"}"#, "3"),
+  ])
+  func receipt(_ body: String, _ serverID: String) {
+    #expect(judge(200, body: body) == .uploaded(serverID: serverID))
+    #expect(judge(201, body: "\u{FEFF}" + body) == .uploaded(serverID: serverID))
+  }
+
+  private static let pages = [
+    "<html><head><title>Sign in</title></head></html>", "\u{FEFF}\r\n <!-- portal --><HTML>",
+    "<!DOCTYPE html>\n<title\n>Sign\n in</TITLE>", "<?xml version='1.0'?><Error/>", "<script>x()</script>",
+    "<meta http-equiv=refresh content='0;url=http://portal/'>",
+  ]
+
+  @Test("A web page is no answer of the server's, whatever its status", arguments: pages)
+  func webPage(_ page: String) {
+    for status in [200, 201, 202, 203, 204, 400, 401, 403, 404, 405, 451, 500, 502, 511] {
+      guard case .retry(nil, let reason, false) = judge(status, body: page) else {
+        Issue.record("\(status): \(judge(status, body: page))")
+        continue
+      }
+      #expect(reason.hasPrefix("HTTP \(status), ") && reason.contains("answered by a web page"))
+      #expect(reason.hasSuffix(": Sign in") == page.contains("ign"))
+    }
+    #expect(judge(200, "7", body: page) == judge(200, "7", body: page))
+    guard case .retry(7, _, _) = judge(200, "7", body: page) else {
+      Issue.record("Retry-After is passed over")
+      return
+    }
+  }
+
+  @Test("What no protocol calls a receipt is none", arguments: [
+    "Please log in", "error", "Unauthorized", "false", "null", "window.location='http://portal/'",
+    #"{"error":"quota exceeded"}"#, #"{"error":{"code":1}}"#, #"{"errors":["x"],"id":"r1"}"#,
+    #"{"success":false,"id":"r1"}"#, #"{"status":"error","id":"r1"}"#, #"{"status":503}"#,
+    #"{"response":"error"}"#, #"{"jsonrpc":"2.0","error":{"code":-32600},"id":1}"#, #"{"detail":"no"}"#,
+    #"{"message":"Forbidden"}"#, "{}", "[]", "true", #"["a"]"#, #"{"id":"#, #"{"id":""}"#, #"{"id":null}"#,
+    "\u{1B}[2Jx", "ID 12345", "12345\nof the proxy", String(repeating: "x", count: 257), "é",
+    "\u{1F}\u{8B}\u{8}\u{0}",
+  ])
+  func noReceipt(_ body: String) {
+    guard case .retry(nil, let reason, false) = judge(200, body: body) else {
+      Issue.record("\(judge(200, body: body))")
+      return
+    }
+    #expect(reason.hasPrefix("HTTP 200, no receipt"))
+    guard case .retry = judge(203, body: body) else {
+      Issue.record("\(judge(203, body: body))")
+      return
+    }
+    for status in [205, 206, 207, 226] {
+      guard case .retry = judge(status, body: "abc-1") else {
+        Issue.record("\(judge(status, body: "abc-1"))")
+        return
+      }
+    }
+  }
+
+  @Test("What a proxy passed on with a 203 is judged by what it is")
+  func passedOn() {
+    #expect(judge(203, body: "abc-1") == .uploaded(serverID: "abc-1"))
+  }
+
+  @Test("Socorro's rules drop a report: it is refused")
+  func discarded() {
+    guard case .skip(let reason) = judge(200, body: "Discarded=rule_product\n") else {
+      Issue.record("\(judge(200, body: "Discarded=rule_product"))")
+      return
+    }
+    #expect(reason.contains("Discarded=rule_product"))
+  }
+
+  @Test("413 names the size, and what the server says; with Retry-After any refusal is for later")
+  func tooLarge() {
+    #expect(
+      judge(413, body: "<h1>413 Request Entity Too Large</h1>", size: 123)
+        == .tooLarge(after: nil, reason: "HTTP 413 for 123 bytes, answered by a web page"))
+    #expect(judge(413, "60", size: 5) == .tooLarge(after: 60, reason: "HTTP 413 for 5 bytes"))
+    #expect(judge(403, "60") == .retry(after: 60, reason: "HTTP 403", holdsAll: true))
   }
 
   @Test func theDelayDoublesWithinBoundsAndSpreads() {

@@ -50,6 +50,14 @@ import Testing
     ).apply(wholly: wholly)
   }
 
+  @Test("A dump that a clock has dated that was not set does not count as the oldest")
+  func datesThatCannotBe() throws {
+    let unset = try put(1 << 20, age: Date().timeIntervalSince1970 - 100, isSparse: false)
+    for index in 0..<130 { _ = try put(1 << 20, age: Double(1000 + index), isSparse: false) }
+    try apply()
+    #expect(directory.names().count == 128 && directory.names().contains(unset.description))
+  }
+
   @Test func aLargeDirectoryIsLeftToOneStartOfMany() throws {
     for _ in 0..<200 { _ = try put(1 << 20, age: 1, isSparse: false) }
     try apply(wholly: false)

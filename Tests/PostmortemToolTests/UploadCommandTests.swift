@@ -12,7 +12,9 @@ import Testing
     directory = try SharedDirectory()
   }
 
-  private func run(_ words: String...) async throws -> ChildProcess {
+  private func run(_ words: String...) async throws -> ChildProcess { try await run(words) }
+
+  private func run(_ words: [String]) async throws -> ChildProcess {
     try await ChildProcess.run(
       try BuiltProducts.besideTests("postmortem"), words, in: directory.path)
   }
@@ -73,6 +75,41 @@ import Testing
       "upload", database, "--url", receiver.url, "--secret-file", directory.path + "/secret")
     #expect(all.end.exitCode == 0)
     #expect(receiver.forms.count == 2)
+  }
+
+  @Test("Consent can be given before there is a report, or a database")
+  func consentAtDeployment() async throws {
+    let victim = try BuiltProducts.besideTests("HandlerOnlyVictim")
+    let root = directory.path
+    // Empty, as a new volume is, made by a handler that has not crashed, and missing.
+    for name in ["empty", "volume/lost+found", "started", "missing"] where name != "missing" {
+      try FileManager.default.createDirectory(
+        atPath: "\(root)/places/\(name)", withIntermediateDirectories: true)
+    }
+    _ = try await run("run", "--", victim, root + "/places/started", "abort")
+    for name in ["empty", "volume", "started", "missing"] {
+      let place = "\(root)/places/\(name)"
+      if name == "missing" {
+        let refused = try await run("upload", place, "--enable")
+        #expect(refused.end.exitCode == 1 && !FileManager.default.fileExists(atPath: place))
+      }
+      let options = name == "missing" ? ["--create"] : []
+      for (option, isEnabled) in [("--enable", true), ("--disable", false), ("--enable", true)] {
+        let child = try await run(["upload", place, option, "--json"] + options)
+        #expect(child.end.exitCode == 0, "\(name): \(child.standardError)")
+        #expect(child.standardOutput.contains("\(isEnabled)"))
+      }
+      // The program that starts later finds the consent.
+      let receiver = try UploadReceiver()
+      let child = try await run(
+        "run", "--database", place, "--upload", receiver.url, "--", victim, place, "abort")
+      #expect(child.end.signal == SIGABRT && receiver.forms.count == (name == "started" ? 2 : 1))
+    }
+    // A directory of something else is no database by mistake.
+    try directory.put([1], "places/file")
+    let child = try await run("upload", root + "/places", "--enable")
+    #expect(child.end.exitCode == 1 && child.standardError.contains("--create"))
+    #expect(try await run("upload", root + "/places", "--create").end.exitCode == 64)
   }
 
   @Test func runSendsWhatTheProgramLeft() async throws {

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 // Parts of an answer that are kept, in bytes.
-enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 4 << 10 };
+enum { PM_TRANSFER_HEADERS = 16 << 10, PM_TRANSFER_BODY = 64 << 10 };
 // Bytes of an answer that are waited for: of its headers, with those of interim answers, and of its body.
-enum { PM_TRANSFER_MOST_HEADERS = 64 << 10, PM_TRANSFER_MOST_BODY = 64 << 10 };
+enum { PM_TRANSFER_MOST_HEADERS = 64 << 10, PM_TRANSFER_MOST_BODY = PM_TRANSFER_BODY };
 
 typedef enum pm_transfer_result {
   PM_TRANSFER_DONE,

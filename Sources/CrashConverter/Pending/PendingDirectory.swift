@@ -70,9 +70,16 @@ struct PendingDirectory: ~Copyable {
     }
   }
 
-  /// Nanoseconds since a point in time; the farthest that fits where it does not.
-  func age(since time: Int64) -> Int64 {
-    now.clampedSubtracting(time)
+  /// Nanoseconds since the latest of a file's dates, or else since its last change of any kind; 0 if all are
+  /// of a clock that was not set, and the age counts from now on.
+  private func age(of file: File, since dates: [Int64]) -> Int64 {
+    if let date = FileDate.latest(of: dates, now: now)
+      ?? FileDate.latest(of: [file.status.changeTime], now: now)
+    {
+      return now.clampedSubtracting(date)
+    }
+    FileDate.renew(file.name.description, in: directory.descriptor)
+    return 0
   }
 
   // MARK: - Owners
@@ -84,7 +91,7 @@ struct PendingDirectory: ~Copyable {
     return RunRecord.evidence(
       runRecord(of: file.name), of: file.name, in: directory.descriptor, host: host,
       isLocalFileSystem: isLocalFileSystem,
-      age: age(since: max(file.status.modificationTime, recordTime)),
+      age: age(of: file, since: [file.status.modificationTime, recordTime]),
       isOwnIdentifier: file.name.identifier == identifier
     ).verdict
   }
@@ -119,7 +126,7 @@ struct PendingDirectory: ~Copyable {
     case .claimed(let previous, let processID, let startTime, let place, let witness):
       let verdict = ClaimLiveness.verdict(
         processID: processID, startTime: startTime, place: place, witness: witness, host: host,
-        age: age(since: max(file.status.modificationTime, file.status.changeTime)),
+        age: age(of: file, since: [file.status.modificationTime, file.status.changeTime]),
         isLocalFileSystem: isLocalFileSystem,
         witnessProbe: { ClaimWitness.probe($0, in: directory.descriptor) })
       if case .alive(let reason, let still) = verdict {
@@ -210,7 +217,7 @@ struct PendingDirectory: ~Copyable {
       // that no dump will come; without a record nobody knows whose the FIFO is.
       guard
         runRecord(of: file.name) != nil
-          || age(since: file.status.changeTime) > ClaimLiveness.unjudgedLimit,
+          || age(of: file, since: [file.status.changeTime]) > ClaimLiveness.unjudgedLimit,
         ownerVerdict(file).isDead
       else { continue }
       dead.append(file.name)

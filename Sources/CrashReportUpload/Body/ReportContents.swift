@@ -17,12 +17,17 @@ struct ReportContents: Sendable {
   let fields: [String: String]
 
   /// Opens a report's files.
+  ///
+  /// - Parameters:
+  ///   - reduction: leaves out attachments.
+  ///   - leavesOutMemory: true for a minidump without memory.
   init(
-    _ report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions
+    _ report: StoredReport, in database: CrashReportDatabase, _ options: UploadOptions,
+    _ reduction: UploadReduction, leavesOutMemory: Bool
   ) throws(CrashReportDatabaseError) {
     let minidump =
-      if options.privacy > .full {
-        try UploadFile(Self.private(report, in: database, options.privacy))
+      if options.privacy > .full || leavesOutMemory {
+        try UploadFile(Self.rewritten(report, in: database, options.privacy, leavesOutMemory))
       } else {
         try UploadFile(try database.openReport(report))
       }
@@ -38,7 +43,8 @@ struct ReportContents: Sendable {
     self.fields = fields
     self.minidump = minidump
     reportID = report.id
-    let stored = options.privacy > .full ? [] : try database.attachments(of: report.id)
+    let isLeftOut = options.privacy > .full || reduction != .none
+    let stored = isLeftOut ? [] : try database.attachments(of: report.id)
     var attachments: [(name: String, file: UploadFile)] = []
     if !stored.isEmpty {
       let directory = try database.open().subdirectory(CrashReportDatabase.attachmentsDirectory)
@@ -51,20 +57,22 @@ struct ReportContents: Sendable {
   }
 
   /// A report's minidump with less in it, in a file without a name.
-  private static func `private`(
-    _ report: StoredReport, in database: CrashReportDatabase, _ privacy: ReportPrivacy
+  private static func rewritten(
+    _ report: StoredReport, in database: CrashReportDatabase, _ privacy: ReportPrivacy,
+    _ leavesOutMemory: Bool
   ) throws(CrashReportDatabaseError) -> OpenFile {
     let bytes = try database.openReport(report).dumpBytes(limit: Self.largestRewritten)
     let directory = try database.open().subdirectory(.new)
     let file = try directory.createTemporary("\(report.id)", suffix: UploadBody.suffix)
     try? directory.remove(file.name)
     do throws(MinidumpError) {
-      let snapshot = try MinidumpReader.snapshot(of: bytes)
-        .keeping(privacy, symbols: privacy == .sanitized ? nil : SymbolSource())
+      let symbols = privacy > .sanitized || leavesOutMemory ? SymbolSource() : nil
+      var snapshot = try MinidumpReader.snapshot(of: bytes).keeping(privacy, symbols: symbols)
+      if leavesOutMemory { snapshot = snapshot.withoutMemory(symbols: symbols) }
       try MinidumpWriter.write(snapshot, to: file.descriptor)
     } catch {
       throw CrashReportDatabaseError(
-        .fileSystemError, "\(report.id) cannot be made \(privacy.name): \(error)")
+        .fileSystemError, "\(report.id) cannot be written with less in it: \(error)")
     }
     return file
   }

@@ -32,15 +32,23 @@ protocol UploadContent: Sendable {
 extension UploadTarget {
   /// Opens a report's files, and takes from them what the server's form needs.
   ///
-  /// - Parameter withoutAttachments: true while the server takes the event alone.
+  /// - Parameters:
+  ///   - reduction: leaves out what the server finds too large.
+  ///   - withoutAttachments: true while the server takes the event alone.
   func content(
-    of report: StoredReport, in database: CrashReportDatabase, withoutAttachments: Bool = false
+    of report: StoredReport, in database: CrashReportDatabase, _ reduction: UploadReduction = .none,
+    withoutAttachments: Bool = false
   ) throws(CrashReportDatabaseError) -> any UploadContent {
-    let contents = try ReportContents(report, in: database, options)
     switch form {
-    case .form: return UploadForm(contents)
+    case .form:
+      let leavesOutMemory = reduction == .smallest
+      return UploadForm(
+        try ReportContents(
+          report, in: database, options, reduction, leavesOutMemory: leavesOutMemory))
     case .envelope(let dsn):
-      return try SentryEnvelope(contents, to: dsn, options, withoutAttachments: withoutAttachments)
+      return try SentryEnvelope(
+        try ReportContents(report, in: database, options, reduction, leavesOutMemory: false),
+        to: dsn, options, withoutAttachments: withoutAttachments || reduction == .smallest)
     }
   }
 }

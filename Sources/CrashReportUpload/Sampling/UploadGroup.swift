@@ -60,7 +60,10 @@ extension UploadEngine {
       guard other.upload.countedWith == nil, let last = other.upload.lastAttemptTime else {
         return false
       }
-      return other.state == .pending || (other.upload.isUploaded && last.seconds > start)
+      return other.state == .pending
+        || (other.upload.isUploaded && last.seconds > start
+          // A later time comes from a wrong clock.
+          && last.seconds <= clock.now().clampedAdding(UploadVerdict.longestDelay))
     }
     // A report whose upload was begun whole, or asked for, stays so.
     if report.upload.isRequested || report.upload.attempts > 0

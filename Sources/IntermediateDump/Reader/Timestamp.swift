@@ -24,6 +24,29 @@ public struct Timestamp: InstantProtocol, Codable, LosslessStringConvertible {
     return remainder < 0 ? quotient &- 1 : quotient
   }
 
+  /// The release of Swift 6.0, which this package needs: no program of it ran before.
+  private static let earliest = Timestamp(seconds: 1_726_531_200)
+  /// Nanoseconds that the clocks of machines may differ by, or that a clock may be set back by.
+  private static let tolerance: Int64 = 86_400_000_000_000
+
+  /// False for the date of a clock that was not set, or set wrong, and for all dates while the clock is
+  /// not set now: no age can be made of these.
+  ///
+  /// A machine whose clock has no battery begins in 1970 until the network tells it the time.
+  ///
+  /// - Parameter now: by the same clock.
+  package func isPossible(at now: Timestamp) -> Bool {
+    now >= Self.earliest && self >= Self.earliest
+      && nanoseconds <= now.nanoseconds.clampedAdding(Self.tolerance)
+  }
+
+  /// How new a date is, before dates are compared: one that cannot be counts as newer than one that can.
+  ///
+  /// The newest is one that the clock has passed. While that is not set, these are the dates since it began.
+  package func newness(at now: Timestamp) -> Int {
+    isPossible(at: now) ? 0 : self > now ? 1 : 2
+  }
+
   public func advanced(by duration: Duration) -> Timestamp {
     Timestamp(nanoseconds: nanoseconds.clampedAdding(duration.wholeNanoseconds))
   }

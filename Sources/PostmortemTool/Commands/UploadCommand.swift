@@ -16,7 +16,7 @@ enum UploadCommand: Subcommand {
                              [--header-file FILE] [--secret-file FILE] [--timeout SECONDS]
                              [--sanitize|--no-memory] [--whole-reports N] [--sentry-reads-minidump]
                              [--dry-run] [--json]
-           postmortem upload [DIR] --enable|--disable [--json]
+           postmortem upload [DIR] --enable|--disable [--create] [--json]
 
     POSTMORTEM_DATABASE in the environment stands for DIR; ID is a report ID or the beginning of one.
 
@@ -46,8 +46,10 @@ enum UploadCommand: Subcommand {
                           (uploaded, delayed, skipped or failed), serverID, nextAttempt and reason; with
                           --dry-run for each request: reportID, url, headers, size and body; with
                           --enable and --disable one with uploadsEnabled
-      --enable            let programs of this database upload from now on
+      --enable            let programs of this database upload from now on; DIR may be empty, as it is
+                          before the first of them starts
       --disable           let them no longer
+      --create            with these two, make a database of a directory that has other files, or is missing
 
     Exit status: 0 if the server has all of them; 1 if not.
 
@@ -57,7 +59,7 @@ enum UploadCommand: Subcommand {
     let arguments = try Arguments(
       words,
       flags: Arguments.privacyFlags.union([
-        "--dry-run", "--enable", "--disable", "--json", "--sentry-reads-minidump",
+        "--create", "--dry-run", "--enable", "--disable", "--json", "--sentry-reads-minidump",
       ]),
       options: [
         "--url", "--dsn", "--field", "--header-file", "--secret-file", "--timeout",
@@ -69,9 +71,13 @@ enum UploadCommand: Subcommand {
       guard words.isEmpty, arguments["--url"] == nil, arguments["--dsn"] == nil,
         arguments.has("--enable") != arguments.has("--disable")
       else { throw ToolError.usage("--enable and --disable stand alone", help: help) }
-      try ReportDatabase.open(path).setUploadsEnabled(arguments.has("--enable"))
+      try ReportDatabase.openForSettings(path, creating: arguments.has("--create"))
+        .setUploadsEnabled(arguments.has("--enable"))
       guard arguments.has("--json") else { return }
       return Terminal.print(try JSON.line(of: ["uploadsEnabled": arguments.has("--enable")]))
+    }
+    guard !arguments.has("--create") else {
+      throw ToolError.usage("--create needs --enable or --disable", help: help)
     }
     guard let target = try target(arguments, urlOption: "--url", help: help) else {
       throw ToolError.usage("--url or --dsn is missing", help: help)

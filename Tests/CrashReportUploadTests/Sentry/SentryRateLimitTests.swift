@@ -44,7 +44,16 @@ import Testing
         now: 1000)
     }
     #expect(judge(200, nil, nil, #"{"id":"abc"}"#) == .uploaded(serverID: "abc"))
-    #expect(judge(200, nil, "60:error") == .uploaded(serverID: ""))
+    #expect(judge(200, nil, "60:error", #"{"id":"abc"}"#) == .uploaded(serverID: "abc"))
+    for body in ["", "{}", "abc", #"{"uuid":"abc"}"#, #"{"id":"abc","error":"x"}"#, #"["id"]"#] {
+      guard case .retry(nil, _, false) = judge(200, nil, nil, body) else {
+        Issue.record("\(body): \(judge(200, nil, nil, body))")
+        continue
+      }
+    }
+    #expect(
+      judge(202, nil, nil, "<html>")
+        == .retry(after: nil, reason: "HTTP 202, no receipt, answered by a web page", holdsAll: false))
     #expect(
       judge(429, "5", "60:error:key") == .retry(after: 60, reason: "HTTP 429", holdsAll: true))
     #expect(judge(429, "5", nil) == .retry(after: 5, reason: "HTTP 429", holdsAll: true))
@@ -63,7 +72,8 @@ import Testing
     ) async throws(UploadError) -> UploadResponse {
       sizes.withLock { $0.append(request.bodySize) }
       let limit = limits.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-      return UploadResponse(status: 200, rateLimits: limit)
+      return UploadResponse(
+        status: 200, rateLimits: limit, body: Array(#"{"id":"of-the-test"}"#.utf8))
     }
   }
 

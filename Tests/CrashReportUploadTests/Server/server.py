@@ -12,6 +12,8 @@ file RECORD a JSON object for each form that arrived whole. The path says what g
 /stall        nothing is answered
 /drip         an answer of a byte each 100 ms, without an end
 /endless      200 and a body without an end /retry/N/S    N is answered, with Retry-After: S
+/answer/NAME  one of ANSWERS, with a gzip in front of NAME compressed
+/limit/N[/S]  413 where the body has more than N bytes, with Retry-After: S
 Fields and files are read by Python's own parser of MIME; envelopes of Sentry by their items' lengths.
 """
 
@@ -27,6 +29,25 @@ import struct
 import sys
 import threading
 import time
+
+# By name: status, type and body.
+PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in to Wi-Fi</title></head><body>Accept</body></html>"
+ANSWERS = {
+    "page": (200, "text/html", PAGE),
+    "page-203": (203, "text/html", PAGE),
+    "page-403": (403, "text/html; charset=utf-8", PAGE),
+    "page-plain": (200, "text/plain", b"\xef\xbb\xbf \r\n<!-- portal -->" + PAGE),
+    "sentence": (200, "text/plain", b"Please log in"),
+    "error": (200, "application/json", b'{"error": "quota exceeded"}'),
+    "false": (200, "application/json", b'{"success": false, "id": "request-1"}'),
+    "array": (200, "application/json", b"[]"),
+    "partial": (206, "text/plain", b"of-the-test"),
+    "id": (200, "text/html", b"of-the-test"),
+    "json": (200, "application/json", b'{"id": "of-the-test"}'),
+    "backtrace": (200, "application/json", b'{"response": "ok", "_rxid": "of-the-test"}'),
+    "empty": (200, "text/plain", b""),
+    "no-content": (204, "text/plain", b""),
+}
 
 record_path = sys.argv[1]
 seen = set()
@@ -105,6 +126,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path = path[path.index("/"):] if "://" in self.path else path
         words = path.strip("/").split("/")
         length = int(self.headers["Content-Length"])
+        if words[0] == "limit" and length > int(words[1]):
+            with lock, open(record_path + ".refused", "a", encoding="utf-8") as record:
+                record.write(f"{length}\n")
+            self.rfile.read(length)
+            return self.answer(
+                413, b"<html><title>413 Request Entity Too Large</title></html>",
+                **({"Retry_After": words[2]} if len(words) > 2 and words[2].isdigit() else {}))
         if words[0] == "reset":
             return self.reset(length // 2)
         if words[0] == "stall":
@@ -153,6 +181,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(int(words[1]), b"status of the test")
         elif kind == "retry":
             self.answer(int(words[1]), b"later", Retry_After=words[2])
+        elif kind == "answer":
+            name = words[1].removeprefix("gzip-")
+            status, content_type, body = ANSWERS[name]
+            if name == words[1]:
+                self.answer(status, body, Content_Type=content_type)
+            else:
+                self.answer(status, gzip.compress(body), Content_Type=content_type, Content_Encoding="gzip")
         elif kind == "redirect":
             self.answer(302, Location="/ok")
         elif kind == "drop":
@@ -198,6 +233,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     self.wfile.write(b"x" * 65536)
             except OSError:
                 self.close_connection = True
+        elif self.headers["Content-Type"] == "application/x-sentry-envelope":
+            self.answer(200, b'{"id":"bp-of-the-test"}', Content_Type="application/json")
         else:
             self.answer(200, b"CrashID=bp-of-the-test\n")
 

@@ -28,6 +28,8 @@ package final class PythonServer {
   private let process = Process()
   private let input = Pipe()
   private let record: String
+  /// What it writes to, and names that begin so.
+  package var recordPath: String { record }
   package let port: Int
 
   /// - Parameter certificate: paths of a certificate and its key, for TLS.

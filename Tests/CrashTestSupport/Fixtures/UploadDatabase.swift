@@ -21,10 +21,12 @@ package struct UploadDatabase {
   ///
   /// - Parameters:
   ///   - extra: bytes of zeros behind the minidump, which take no disk.
+  ///   - memory: of the stack of a thread.
   ///   - signature: as the index of facts has it; nil for no facts.
   @discardableResult
   package func addReport(
-    annotations: [String: String] = ["one": "1"], extra: Int64 = 0, signature: String? = nil
+    annotations: [String: String] = ["one": "1"], extra: Int64 = 0, memory: [UInt8] = [],
+    signature: String? = nil
   ) throws -> ReportID {
     var snapshot = ProcessSnapshot(architecture: .x86_64)
     let id = ReportID()
@@ -33,6 +35,9 @@ package struct UploadDatabase {
     snapshot.process.product = "tests \"of\" uploads"
     snapshot.process.version = "1.2"
     snapshot.launchAnnotations = annotations
+    if !memory.isEmpty {
+      snapshot.memory = MemorySnapshot(joining: [MemoryRegion(address: 0x7000_0000, bytes: memory)])
+    }
     let report = try database.prepareNewReport(id)
     try MinidumpWriter.write(snapshot, to: report.descriptor)
     if extra > 0 {

@@ -1,0 +1,268 @@
+internal import Foundation
+internal import IntermediateDump
+
+/// The server's word, in an answer of status 2xx, that it has a report.
+///
+/// Not every such answer is one: a captive portal, a proxy or a wrong address answers 200 with a web page,
+/// and some servers answer 200 with an error.
+enum UploadReceipt: Sendable, Equatable {
+  /// With the server's name for the report; empty where it gave none.
+  case given(serverID: String)
+  /// The server says that it does not keep the report.
+  case refused(reason: String)
+  /// Something else; what it is, for people.
+  case missing(String)
+
+  /// The statuses with which a server takes something, or a proxy passes its answer on.
+  private static let statuses = [200, 201, 202, 203, 204]
+
+  /// Reads the answer to a form: the report's ID as a text of one word, as Crashpad's and Breakpad's servers
+  /// give it, or JSON, as Backtrace's and others do; or nothing at all.
+  ///
+  /// Source: Crashpad `handler/crash_report_upload_thread.cc`, UploadReport; Socorro's Antenna,
+  /// `breakpad_resource.py`.
+  init(form response: UploadResponse) {
+    let body = Self.text(of: response.body)
+    guard Self.statuses.contains(response.status) else {
+      self = .missing("no receipt" + Self.words(of: response.body))
+      return
+    }
+    // Socorro's, whatever follows.
+    let line = String(body.prefix { !$0.isNewline })
+    if line.hasPrefix("CrashID="), Self.isWord(line) {
+      self = .given(serverID: String(line.dropFirst(8)))
+    } else if line.hasPrefix("Discarded="), Self.isWord(line) {
+      self = .refused(reason: "the server keeps no such report: \(line)")
+    } else if body.isEmpty, response.status != 203 {
+      self = .given(serverID: "")
+    } else if Self.isID(body) {
+      self = .given(serverID: body)
+    } else if let id = JSONAnswer(body)?.receipt {
+      self = .given(serverID: id)
+    } else {
+      self = .missing("no receipt" + Self.words(of: response.body))
+    }
+  }
+
+  /// Reads the answer to an envelope: JSON with the event's ID.
+  ///
+  /// Source: develop.sentry.dev, "Envelopes", Ingestion.
+  init(envelope response: UploadResponse) {
+    let body = Self.text(of: response.body)
+    if Self.statuses.contains(response.status), let id = JSONAnswer(body)?.eventID {
+      self = .given(serverID: id)
+    } else {
+      self = .missing("no receipt" + Self.words(of: response.body))
+    }
+  }
+
+  // MARK: - Texts
+
+  private static func text(of body: [UInt8]) -> String {
+    var text = String(decoding: body, as: UTF8.self)[...]
+    if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
+    return text.trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  /// True for a text that can be a report's ID: no sentence, no markup and no code.
+  static func isID(_ text: String) -> Bool {
+    isWord(text) && !refusals.contains(text.lowercased())
+  }
+
+  private static func isWord(_ text: String) -> Bool {
+    (1...256).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "a")...UInt8(ascii: "z"):
+          true
+        default: "-_.:/+=~@%#?&,".utf8.contains(byte)
+        }
+      }
+  }
+
+  /// Words that servers answer with a status of 200 and that are no ID.
+  private static let refusals: Set = [
+    "error", "fail", "failed", "failure", "false", "true", "null", "none", "nil", "undefined", "invalid",
+    "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
+  ]
+
+  /// True for markup, with which no receipt and no server's error begins.
+  static func isWebPage(_ body: [UInt8]) -> Bool { text(of: body).hasPrefix("<") }
+
+  /// What an answer says, to be put behind its status; empty where it says nothing.
+  static func words(of body: [UInt8]) -> String {
+    let text = text(of: body)
+    if text.isEmpty { return "" }
+    guard text.hasPrefix("<") else {
+      // Of JSON the first line may be a bracket.
+      let isJSON = text.hasPrefix("{") || text.hasPrefix("[")
+      let line = isJSON ? text : String(text.prefix { !$0.isNewline })
+      return ": " + printable(line, limit: 256)
+    }
+    let name = title(of: text)
+    return ", answered by a web page" + (name.isEmpty ? "" : ": \(name)")
+  }
+
+  private static func title(of page: String) -> String {
+    guard let start = page.range(of: "<title", options: .caseInsensitive),
+      let open = page.range(of: ">", range: start.upperBound..<page.endIndex),
+      let end = page.range(
+        of: "</title", options: .caseInsensitive, range: open.upperBound..<page.endIndex)
+    else { return "" }
+    let lines = page[open.upperBound..<end.lowerBound].split(whereSeparator: \.isWhitespace)
+    return printable(lines.joined(separator: " "), limit: 100)
+  }
+
+  /// Removes control characters, since a server may send any text.
+  static func printable(_ text: String, limit: Int) -> String {
+    let scalars = text.unicodeScalars.filter {
+      $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+    }
+    return String(String.UnicodeScalarView(scalars.prefix(limit)))
+      .trimmingCharacters(in: .whitespaces)
+  }
+}
+
+/// An answer that is JSON, by the members that tell whether it is a receipt.
+private struct JSONAnswer {
+  private enum Value: Decodable {
+    case text(String)
+    case number(String, Double)
+    case bool(Bool)
+    case null
+    case other(isEmpty: Bool)
+
+    init(from decoder: any Decoder) throws {
+      if let list = try? decoder.unkeyedContainer() {
+        self = .other(isEmpty: list.isAtEnd)
+        return
+      }
+      if (try? decoder.container(keyedBy: Key.self)) != nil {
+        self = .other(isEmpty: false)
+        return
+      }
+      let value = try decoder.singleValueContainer()
+      if let bool = try? value.decode(Bool.self) {
+        self = .bool(bool)
+      } else if let text = try? value.decode(String.self) {
+        self = .text(text)
+      } else if let number = try? value.decode(Int64.self) {
+        self = .number("\(number)", Double(number))
+      } else if let number = try? value.decode(UInt64.self) {
+        self = .number("\(number)", Double(number))
+      } else if let number = try? value.decode(Double.self) {
+        self = .number("\(number)", number)
+      } else {
+        self = .null
+      }
+    }
+  }
+
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  /// By names in lower case without the signs between their words; nil for JSON that is no object.
+  private let members: [String: Value]?
+  /// Of JSON that is one text or number.
+  private let scalar: String?
+
+  /// Nil for a text that is no JSON.
+  init?(_ text: String) {
+    let bytes = Data(text.utf8)
+    if let members = try? JSONDecoder().decode([String: Value].self, from: bytes) {
+      let named = members.map { name, value in
+        (name.lowercased().filter { $0 != "_" && $0 != "-" }, value)
+      }
+      // Of two names that differ in their signs alone either will do.
+      self.members = Dictionary(named) { first, _ in first }
+      scalar = nil
+    } else if let value = try? JSONDecoder().decode(Value.self, from: bytes) {
+      members = nil
+      scalar = if case .text(let text) = value { text } else { nil }
+    } else {
+      return nil
+    }
+  }
+
+  /// The ID of a receipt, empty for one without an ID; nil if it is none.
+  var receipt: String? {
+    guard members != nil else { return scalar.flatMap { UploadReceipt.isID($0) ? $0 : nil } }
+    guard !isError else { return nil }
+    return id(among: Self.idNames) ?? (isSuccess ? "" : nil)
+  }
+
+  /// The member `id`; nil if there is none, or the answer is an error.
+  var eventID: String? { isError ? nil : id(among: ["id"]) }
+
+  private static let idNames = [
+    "id", "eventid", "crashid", "reportid", "uuid", "guid", "rxid", "uploadid", "objectid",
+  ]
+
+  private func id(among names: [String]) -> String? {
+    for name in names {
+      switch members?[name] {
+      case .text(let text) where UploadReceipt.isID(text): return text
+      case .number(let text, _): return text
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  /// Members with the outcome in one word or number.
+  private static let outcomes = ["status", "response", "result", "code", "statuscode"]
+  private static let good: Set = [
+    "ok", "success", "succeeded", "successful", "accepted", "received", "created", "done", "queued",
+  ]
+  /// Parts of words for the other outcome.
+  private static let bad = [
+    "err", "fail", "reject", "refus", "denied", "invalid", "forbid", "unauth", "unavail", "exceed",
+  ]
+
+  private var isError: Bool {
+    for name in ["error", "errors", "exception", "errorcode", "errormessage"] {
+      switch members?[name] {
+      case .text(let text) where !text.isEmpty: return true
+      case .number(_, let number) where number != 0: return true
+      case .bool(true), .other(isEmpty: false): return true
+      default: continue
+      }
+    }
+    for name in ["success", "ok", "accepted"] {
+      switch members?[name] {
+      case .bool(false): return true
+      case .number(_, 0): return true
+      case .text(let text) where ["false", "no", "0"].contains(text.lowercased()): return true
+      default: continue
+      }
+    }
+    for name in Self.outcomes {
+      switch members?[name] {
+      case .text(let text):
+        if Self.bad.contains(where: text.lowercased().contains) { return true }
+        if let number = Int(text), number >= 300 { return true }
+      case .number(_, let number) where number >= 300 || number < 0: return true
+      default: continue
+      }
+    }
+    return false
+  }
+
+  private var isSuccess: Bool {
+    for name in ["success", "ok", "accepted"] {
+      if case .bool(true) = members?[name] { return true }
+    }
+    return Self.outcomes.contains { name in
+      switch members?[name] {
+      case .text(let text): Self.good.contains(text.lowercased())
+      case .number(_, let number): (200..<300).contains(number)
+      default: false
+      }
+    }
+  }
+}

@@ -1,0 +1,30 @@
+internal import Glibc
+internal import IntermediateDump
+
+/// Ages of files by the wall clock, which may not have been set when a file was made, or is not set now.
+///
+/// Nothing is removed, and no process is taken for dead, by the date of such a clock. A file that has no
+/// possible date gets one, and its age counts from then on.
+package enum FileDate {
+  /// The latest of some dates that can be, in nanoseconds since 1970; nil if none can.
+  package static func latest(of dates: [Int64], now: Int64 = SystemClock.now) -> Int64? {
+    dates.filter { Timestamp(nanoseconds: $0).isPossible(at: Timestamp(nanoseconds: now)) }.max()
+  }
+
+  /// Sets the time of a file's last change to now, and leaves that of its contents alone.
+  ///
+  /// Nothing while the clock is not set. A file that cannot be changed keeps its dates.
+  ///
+  /// - Parameter directory: the descriptor of its directory.
+  ///
+  /// Source: utimensat(2), UTIME_NOW and UTIME_OMIT.
+  package static func renew(_ name: String, in directory: Int32) {
+    let now = SystemClock.now
+    guard latest(of: [now], now: now) != nil else { return }
+    let (setToNow, leaveAlone) = ((1 << 30) - 1, (1 << 30) - 2)
+    let times = [
+      timespec(tv_sec: 0, tv_nsec: setToNow), timespec(tv_sec: 0, tv_nsec: leaveAlone),
+    ]
+    _ = unsafe utimensat(directory, name, times, AT_SYMLINK_NOFOLLOW)
+  }
+}

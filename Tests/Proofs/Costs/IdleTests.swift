@@ -1,0 +1,109 @@
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import Testing
+
+/// The cost of everything that waits, measured at one time.
+@Suite("Costs of waiting", .needs(.python3))
+struct IdleTests {
+  /// A process that waits, and what it may use in 20 seconds.
+  private struct Waiting {
+    let name: String
+    let process: Racer
+    /// Milliseconds of processor time.
+    let time: Int
+    let wakes: Int
+  }
+
+  private static let seconds = 20
+
+  /// A program with all options, and an uploader to a URL.
+  private func victim(
+    _ name: String, _ uploads: UploadDatabase, url: String = "none"
+  ) throws -> Waiting {
+    // The monitors look twice a second, the heartbeat comes once a second.
+    Waiting(
+      name: name, process: try Racer("UploadingVictim", [uploads.database.path, url, "wait", "0"]),
+      time: 20, wakes: 400)
+  }
+
+  private func tool(_ name: String, _ words: [String]) throws -> Waiting {
+    Waiting(name: name, process: try Racer("postmortem", words), time: 2, wakes: 10)
+  }
+
+  /// Nanoseconds of processor time that a process has used, ended threads included.
+  private static func processorTime(of process: pid_t) throws -> Int {
+    // Source: Linux include/linux/posix-timers.h, MAKE_PROCESS_CPUCLOCK, CPUCLOCK_SCHED.
+    let clock = clockid_t(~process << 3 | 2)
+    var time = timespec()
+    try #require(unsafe clock_gettime(clock, &time) == 0)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+  }
+
+  private static func wakes(of process: pid_t) throws -> Int {
+    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
+    return try threads.reduce(0) { sum, thread in
+      guard let text = try? KernelFile.text("/proc/\(process)/task/\(thread)/status") else {
+        return sum
+      }
+      let count = text.firstMatch(of: /\nvoluntary_ctxt_switches:\s*(\d+)/).flatMap { Int($0.1) }
+      return sum + (try #require(count))
+    }
+  }
+
+  @Test("All that waits takes less than a thousandth of a processor together")
+  func all() async throws {
+    // The databases, each with what its uploader meets.
+    let (handled, empty, waits) = (try UploadDatabase(), try UploadDatabase(), try UploadDatabase())
+    let (disabled, down, stalled) = (
+      try UploadDatabase(enabled: false), try UploadDatabase(), try UploadDatabase()
+    )
+    let (watched, portal) = (try UploadDatabase(), try UploadDatabase())
+    let server = try PythonServer(in: handled.directory)
+    for uploads in [waits, disabled, down, stalled, watched, portal] {
+      for _ in 0..<3 { try uploads.addReport() }
+    }
+    let all = [
+      try victim("handler", handled),
+      try victim("nothing to send", empty, url: server.url("ok")),
+      try victim("a report that waits for its next attempt", waits, url: server.url("retry/429/900")),
+      try victim("uploads disabled", disabled, url: server.url("ok")),
+      try victim("server down", down, url: "http://127.0.0.1:1/"),
+      try victim("a server that does not answer", stalled, url: server.url("stall")),
+      try victim("a portal in the server's place", portal, url: server.url("answer/page")),
+      // The handler's dump file is there, and its owner lives.
+      try tool("watch", ["watch", handled.database.path]),
+      try tool(
+        "watch --upload", ["watch", watched.database.path, "--upload", server.url("retry/429/900")]),
+      try tool("run", ["run", "--database", empty.database.path, "--", "/bin/cat"]),
+    ]
+    for waiting in all where waiting.name != "run" && !waiting.name.hasPrefix("watch") {
+      _ = try waiting.process.line(with: "ready")
+    }
+    defer { for waiting in all { waiting.process.kill() } }
+    // An event after the first attempt, as a crash of another process is.
+    try await Task.sleep(for: .seconds(2))
+    for uploads in [empty, waits, disabled, down, watched, portal] {
+      try uploads.directory.put([1], "db/event")
+    }
+    try await Task.sleep(for: .seconds(3))
+    let before = try all.map {
+      let process = pid_t($0.process.processID)
+      return (try Self.processorTime(of: process), try Self.wakes(of: process))
+    }
+    try await Task.sleep(for: .seconds(Self.seconds))
+    var total = 0
+    for (waiting, before) in zip(all, before) {
+      let process = pid_t(waiting.process.processID)
+      let time = try Self.processorTime(of: process) - before.0
+      let wakes = try Self.wakes(of: process) - before.1
+      total += time
+      print("\(waiting.name): \(time / 1000) µs, \(wakes) wake-ups")
+      #expect(time <= waiting.time * 1_000_000, "\(waiting.name)")
+      #expect(wakes <= waiting.wakes, "\(waiting.name)")
+    }
+    print("together: \(Double(total) / Double(Self.seconds) / 1e7) % of a processor")
+    #expect(total <= Self.seconds * 1_000_000)
+  }
+}

@@ -1,0 +1,82 @@
+import CrashTestSupport
+import Foundation
+import Testing
+
+/// A program whose uploader is inside OpenSSL when it exits ends as it would without one.
+@Suite("Exits during uploads", .needs(.python3), .needs(.openssl))
+struct UploadExitTests {
+  @Test("200 exits at random moments: the status is the program's own")
+  func random() async throws {
+    let exits = try await UploadExits()
+    let url = exits.url
+    var random = SystemRandomNumberGenerator()
+    let moments = (0..<200).map { (number: $0, time: Int.random(in: 0..<150_000, using: &random)) }
+    let faults = try await withThrowingTaskGroup(of: String?.self) { group in
+      for (number, time) in moments {
+        let way = UploadExits.Way.allCases[number % UploadExits.Way.allCases.count]
+        group.addTask { try await UploadExits.fault(way, url: url, microseconds: time) }
+      }
+      return try await group.reduce(into: [String]()) { all, fault in
+        if let fault { all.append(fault) }
+      }
+    }
+    #expect(faults == [])
+    withExtendedLifetime(exits) {}
+  }
+
+  /// Holds the transfer inside OpenSSL, lets the main thread exit until the last handler of the program's own has run,
+  /// and only then lets the transfer go on: in libraries that clean up it crashes.
+  private static let script = """
+    set pagination off
+    set breakpoint pending on
+    set debuginfod enabled off
+    handle all nostop noprint pass
+    handle SIGTRAP stop
+    break SSL_connect
+    run
+    break RAND_bytes_ex
+    continue
+    python held = gdb.selected_thread().num
+    python print("@held", gdb.selected_frame().name(), held)
+    set scheduler-locking on
+    break victim_last_handler
+    thread 1
+    continue
+    python print("@exiting", gdb.selected_frame().name())
+    finish
+    python gdb.execute("thread %d" % held)
+    finish
+    python print("@returned", gdb.selected_thread().is_valid())
+    delete
+    set scheduler-locking off
+    continue
+    python print("@code", gdb.parse_and_eval("$_exitcode"))
+    """
+
+  @Test("A transfer that is held inside OpenSSL", .needs(.gdb))
+  func held() async throws {
+    let exits = try await UploadExits()
+    var times: [Int] = []
+    for _ in 0..<3 {
+      let uploads = try UploadDatabase()
+      try uploads.addReport()
+      try Self.script.write(
+        toFile: uploads.directory.path + "/script", atomically: false, encoding: .utf8)
+      let child = try await ChildProcess.run(
+        try #require(OutsideTool.gdb.path),
+        [
+          "-batch", "-nx", "-x", "script", "--args",
+          try BuiltProducts.besideTests("UploadingVictim"),
+        ] + UploadExits.arguments(.return, uploads, url: exits.url, microseconds: 2_000_000),
+        in: uploads.directory.path, environment: ["DEBUGINFOD_URLS": ""])
+      let output = child.standardOutput + child.standardError
+      #expect(output.contains("@held RAND_bytes_ex"), "\(output)")
+      #expect(output.contains("@exiting victim_last_handler"), "\(output)")
+      #expect(output.contains("@code 7"), "\(output)")
+      let time = try #require(output.firstMatch(of: /exit took (\d+) ms/), "\(output)")
+      times.append(try #require(Int(time.1)))
+    }
+    // The least of three: a busy machine adds what it likes.
+    #expect(times.min() ?? .max <= 100, "\(times)")
+  }
+}

@@ -1,0 +1,84 @@
+// A program that uploads while it waits or ends: `UploadingVictim DATABASE URL|none WAY MICROSECONDS`.
+//
+// `wait` has every option, monitor and heartbeat on, and ends with its input. The other ways are those in which it ends
+// that long after its uploader has started; their exit code is 7.
+@unsafe @preconcurrency internal import Dispatch
+@unsafe @preconcurrency internal import Glibc
+internal import Postmortem
+internal import PostmortemUpload
+
+/// Where a debugger sees that all handlers of `exit` but those of libraries have run.
+@_cdecl("victim_last_handler")
+func lastHandler() {
+  let time = unsafe DispatchTime.now().uptimeNanoseconds - exitTime
+  print("exit took \(time / 1_000_000) ms")
+  unsafe fflush(stdout)
+}
+
+guard CommandLine.arguments.count == 5, let delay = UInt32(CommandLine.arguments[4]) else {
+  exit(64)
+}
+let (database, url, way) = (
+  CommandLine.arguments[1], CommandLine.arguments[2], CommandLine.arguments[3]
+)
+nonisolated(unsafe) var exitTime: UInt64 = 0
+atexit { lastHandler() }
+// A status that nothing else gives.
+let code: Int32 = 7
+
+var options = HandlerOptions()
+if way == "wait" {
+  options.recordsThrowSites = true
+  options.heartbeatInterval = .seconds(1)
+}
+let handler = try startHandler(
+  database: database, product: "uploading victim", version: "1", options: options)
+var monitors: [HangMonitor] = []
+let queue = DispatchQueue(label: "watched")
+if way == "wait" {
+  monitors = [
+    try HangMonitor.mainThread(), try HangMonitor.queue(queue),
+    try HangMonitor.probe(name: "probe") {}, try HangMonitor.heartbeat(name: "loop"),
+  ]
+  monitors.last?.heartbeat()
+  monitors.last?.pause()
+}
+var uploader: ReportUploader?
+if url != "none" {
+  var options = UploadOptions()
+  options.interval = .zero
+  uploader = try handler.startProcessingPendingReports(to: url, options: options)
+}
+print("ready")
+unsafe fflush(stdout)
+guard way == "wait" else {
+  usleep(delay)
+  unsafe exitTime = DispatchTime.now().uptimeNanoseconds
+  switch way {
+  case "exit": exit(code)
+  case "quick-exit": quick_exit(code)
+  case "terminate": raise(SIGTERM)
+  case "fork":
+    typealias Fork = @convention(c) () -> Int32
+    let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
+    let child = fork()
+    unsafe exitTime = DispatchTime.now().uptimeNanoseconds
+    if child == 0 { exit(code) }
+    var status: Int32 = 0
+    unsafe waitpid(child, &status, 0)
+    print("child \(status)")
+    unsafe fflush(stdout)
+    _exit(code)
+  default: break
+  }
+  // As a return from `main`: what follows the last statement of a program.
+  exit(code)
+}
+// The main queue is served, as a monitor of it needs.
+let input = DispatchSource.makeReadSource(fileDescriptor: 0, queue: .main)
+input.setEventHandler {
+  var byte: UInt8 = 0
+  if unsafe read(0, &byte, 1) <= 0 { exit(7) }
+}
+input.activate()
+dispatchMain()
