@@ -32,6 +32,10 @@ extension Proof {
         "DescriptorTests", "LinkingTests",
       ]),
     Proof(
+      name: "other-glibc",
+      summary: "the same with the C libraries of Debian 13 and of unstable, in roots of their own",
+      suites: ["OtherGlibcTests"]),
+    Proof(
       name: "start", summary: "a start makes few system calls, whatever lies in the database",
       suites: ["StartCallTests"]),
     Proof(

@@ -15,7 +15,11 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let stopSignalTaken = Code(description: "stop signal taken")
       /// A thread blocks signals that an instruction raises: such a fault kills the process without
       /// any handler being run.
+      ///
+      /// With glibc 2.41 or newer SIGABRT too, which `abort` there does not open.
       public static let blocked = Code(description: "blocked")
+      /// A signal handler of the program's blocks such signals while it runs, by its `sa_mask`.
+      public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, and the Swift runtime has no hook for it.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
     }
