@@ -12,6 +12,7 @@ extension Command {
                              [--show-identity]
            crash-lab process-itself DEED --database DIR
            crash-lab chain SCENE (--database DIR | --no-handler)
+           crash-lab masks SCENE (--database DIR | --no-handler)
            crash-lab library DIR FILE NUMBER PLACE
            crash-lab tell SCENE DIR DIRECTORY
            crash-lab data-race (--database DIR | --no-handler)
@@ -28,6 +29,7 @@ extension Command {
       process-itself  starts the handler, converts what is there, and then does its deed;
                       Deeds/Deed.swift says what each DEED is
       chain           plays a program that had signal handlers of its own before; C/chain.c has them
+      masks           plays a program that blocks the signals of crashes; C/masks.c has them
       library         crashes in a library that a test compiled, with its reports in DIR
       tell            tells the handler all it can be told, with its reports in DIR and its own files in
                       DIRECTORY, and then ends as SCENE says; Subcommands/Telling.swift has them

@@ -1,4 +1,4 @@
-// Defines the variables of crash code, and those of pthread_create and _exit.
+// Defines the variables of crash code, and those of the functions that stand before libc's.
 #include "CSignalSafe.h"
 
 _Atomic(void *) pm_state_storage = 0;
@@ -13,3 +13,7 @@ char pm_client_memory_storage[PM_CLIENT_MEMORY_SIZE] __attribute__((aligned(4096
 _Atomic(pm_process_end_function) pm_process_end_storage = 0;
 _Atomic(pm_continuation_function) pm_continuation_storage = 0;
 int (*pm_follows_exits_storage)(void) = 0;
+_Atomic(uint64_t) pm_kept_open_storage = 0;
+_Atomic(int32_t) pm_masks_process_storage = 0;
+int64_t pm_thread_mask_offset_storage = 0;
+void (*pm_adopt_mask_storage)(void) = 0;

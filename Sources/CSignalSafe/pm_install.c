@@ -194,7 +194,9 @@ static int find_size(struct dl_phdr_info *info, size_t size, void *argument) {
 }
 
 void pm_find_abort(uint64_t *start, uint64_t *size) {
-  struct segment_search search = {.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort")};
+  struct segment_search search = {.address = (uint64_t)dlsym(RTLD_NEXT, "abort")};
+  // The program may have one of its own before libc's, and a plugin stands behind libc.
+  if (search.address == 0) search.address = (uint64_t)dlsym(RTLD_DEFAULT, "abort");
   if (search.address != 0) dl_iterate_phdr(find_size, &search);
   *start = search.start;
   *size = search.size;
@@ -277,6 +279,8 @@ const char *pm_module_of(uint64_t address) {
 const char *pm_compiler_version(void) { return __VERSION__; }
 
 const char *pm_library_version(void) { return gnu_get_libc_version(); }
+
+int pm_abort_opens_its_signal(void) { return strverscmp(gnu_get_libc_version(), "2.41") < 0; }
 
 int pm_open_process(int process) {
   long result = syscall(SYS_pidfd_open, process, 0);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "CSignalMasks.h"
 #include "CSignalSafe.h"
 #include "CThreadStacks.h"
 
@@ -31,6 +32,15 @@ static create_function find_next(void) {
     found = (create_function)dlsym(RTLD_NEXT, "pthread_create");
   atomic_store(&next, found);
   return found;
+}
+
+// The thread inherits the mask that its maker has asked for.
+static int make_thread(create_function create, pthread_t *thread, const pthread_attr_t *attributes,
+                       void *(*routine)(void *), void *argument) {
+  uint64_t opened = pm_block_as_asked();
+  int result = create(thread, attributes, routine, argument);
+  pm_open_again(opened);
+  return result;
 }
 
 struct thread_start {
@@ -62,7 +72,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
   }
   pm_add_plain_creations(1);
   if (!pm_thread_start()) {
-    int result = create(thread, attributes, routine, argument);
+    int result = make_thread(create, thread, attributes, routine, argument);
     pm_add_plain_creations((uint32_t)-1);
     return result;
   }
@@ -71,10 +81,10 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
   struct thread_start *start = malloc(sizeof *start);
   errno = before;
   // Without memory, make the thread without an alternate stack.
-  if (!start) return create(thread, attributes, routine, argument);
+  if (!start) return make_thread(create, thread, attributes, routine, argument);
   start->routine = routine;
   start->argument = argument;
-  int result = create(thread, attributes, pm_start_thread, start);
+  int result = make_thread(create, thread, attributes, pm_start_thread, start);
   if (result != 0) free(start);
   return result;
 }

@@ -43,6 +43,15 @@ public struct HandlerOptions: Sendable, Equatable {
   /// that call `installAlternateStack`.
   public var alternateStacksOnAllThreads = true
 
+  /// Whether SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS and SIGABRT stay open in threads that block
+  /// them, where the kernel would end the process at such a crash without a dump.
+  ///
+  /// `pthread_sigmask` and `sigprocmask` give the mask that was set, and programs that are started by
+  /// `posix_spawn` or `exec` begin with it. One of these signals that somebody sends to a thread that
+  /// blocks it goes on to `sigwait`, a signalfd or what is pending, and is blocked there from then on. Needs
+  /// the trait Interposition. `Docs/Handler.md` has what it does not reach.
+  public var keepsCrashSignalsOpen = true
+
   /// Paths of files that are copied beside every report of this process, as by `addAttachment`.
   public var attachments: [String] = []
 

@@ -1,5 +1,7 @@
+internal import CSignalSafe
+
 /// Gives the calling thread an alternate signal stack, so that an overflow of its stack can be
-/// captured.
+/// captured, and opens the signals of crashes that it blocks (`HandlerOptions.keepsCrashSignalsOpen`).
 ///
 /// `startHandler` does this for the threads that exist, and for every thread made later by
 /// `pthread_create`. Call it at the start of a thread that is made otherwise (`clone`,
@@ -15,5 +17,6 @@
 /// Source: sigaltstack(2), pthread_key_create(3).
 @discardableResult
 public func installAlternateStack() -> Bool {
-  ThreadStack.install() == 0
+  pm_adopt_mask()
+  return ThreadStack.install() == 0
 }

@@ -11,8 +11,9 @@ public actor CatalogueRun {
     public let seconds: Double
   }
 
-  private let symbols = VictimSymbols()
+  private let symbols: VictimSymbols
   private let modules: VictimModules
+  private let root: CatalogueRoot?
   private var endsAlone: [String: Alone] = [:]
 
   struct Alone: Sendable {
@@ -20,7 +21,10 @@ public actor CatalogueRun {
     let output: String
   }
 
-  public init() async throws {
+  /// - Parameter root: where crash-lab runs; nil for this machine's own.
+  public init(in root: CatalogueRoot? = nil) async throws {
+    self.root = root
+    symbols = VictimSymbols(directories: root.map { [$0.libraries] } ?? [])
     modules = try await VictimModules()
   }
 
@@ -66,7 +70,7 @@ public actor CatalogueRun {
   }
 
   private func failures(_ testCase: CatalogueCase) async throws -> [String] {
-    let victim = try await CatalogueVictim(testCase, modules)
+    let victim = try await CatalogueVictim(testCase, modules, root)
     let alone = try await self.alone(testCase, victim)
     let before = try await victim.leaveDumps(testCase.condition.dumpsBefore)
     let handled = try await victim.die(handled: true)

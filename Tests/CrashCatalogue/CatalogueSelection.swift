@@ -51,6 +51,21 @@ public enum CatalogueSelection {
     }
   }
 
+  /// What another C library is tested with: every kind on some kind of thread, those that `abort` on all,
+  /// and conditions that crash-lab makes by itself.
+  public static func otherLibrary(_ build: BuildConfiguration) -> [CatalogueCase] {
+    full(builds: [build]).filter { testCase in
+      guard testCase.condition.needsNothing, case .crash(let crash) = testCase.death else {
+        return false
+      }
+      let number = hash("\(crash.kind) \(testCase.condition.name)")
+      if testCase.condition.group == .place {
+        return crash.signal == 6 || crash.places.count == 1 || number % 6 == 0
+      }
+      return CrashCondition.representatives.contains(crash.kind) && number % 5 < 2
+    }
+  }
+
   /// Random cases, the same for the same seed; conditions that take seconds are left out.
   public static func soak(
     _ count: Int, seed: UInt64, builds: [BuildConfiguration]
@@ -114,6 +129,12 @@ extension CrashCondition {
     // -1 where the C library does not tell it.
     if sysconf(Int32(_SC_MINSIGSTKSZ)) > largestSignalFrame { return false }
     return tool.map { $0.path != nil || OutsideTool.mustBeThere } ?? true
+  }
+
+  /// Whether crash-lab makes it without another program, and quickly.
+  var needsNothing: Bool {
+    guard case .direct = launch else { return false }
+    return tool == nil && !needsRoot && !isSlow && !isHeavy && environment.isEmpty
   }
 
   var takesQuietEnds: Bool { !surroundsCrash && !isSlow && crashes == 1 && !endsOtherwise }

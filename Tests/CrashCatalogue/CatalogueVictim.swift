@@ -8,9 +8,11 @@ final class CatalogueVictim: Sendable {
   private let testCase: CatalogueCase
   private let executable: String
   private let modules: VictimModules
+  private let root: CatalogueRoot?
   private let directory: TemporaryDirectory
 
-  init(_ testCase: CatalogueCase, _ modules: VictimModules) async throws {
+  init(_ testCase: CatalogueCase, _ modules: VictimModules, _ root: CatalogueRoot?) async throws {
+    self.root = root
     self.testCase = testCase
     self.modules = modules
     executable = try await BuiltProducts.shared.executable("crash-lab", testCase.build)
@@ -22,7 +24,8 @@ final class CatalogueVictim: Sendable {
   var database: String { directory.path + "/database" }
 
   func die(handled: Bool) async throws -> ChildProcess {
-    let command = [executable] + testCase.arguments(database: handled ? database : nil)
+    let command =
+      (root?.enter ?? []) + [executable] + testCase.arguments(database: handled ? database : nil)
     let line = testCase.condition.launch.commandLine(command)
     let environment = [
       "SWIFT_BACKTRACE": "enable=no", "DATABASE": database, "DEBUGINFOD_URLS": "",

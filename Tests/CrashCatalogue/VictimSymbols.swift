@@ -8,16 +8,24 @@ internal import Synchronization
 /// What was read of a file is kept: unoptimised, each reading takes seconds.
 final class VictimSymbols: Sendable {
   private struct Shelf {
-    var source = SymbolSource()
+    var source: SymbolSource
     var uses = 0
   }
+
+  private let directories: [String]
 
   /// Innermost first; a crash's own function is among them.
   private static let frameCount = 24
   /// Frames that were found are kept, too: in each process at other addresses.
   private static let mostUses = 500
 
-  private let shelf = Mutex(Shelf())
+  private let shelf: Mutex<Shelf>
+
+  /// - Parameter directories: where files are that lie elsewhere on this machine.
+  init(directories: [String]) {
+    self.directories = directories
+    shelf = Mutex(Shelf(source: SymbolSource(directories: directories)))
+  }
 
   /// The threads whose frames are compared.
   private static let comparedThreads = 4
@@ -31,7 +39,8 @@ final class VictimSymbols: Sendable {
       shelf.source.begin(stored: nil)
       return !Self.changes(of: snapshot, shelf.source).isEmpty
     }
-    return isChanged ? Self.changes(of: snapshot, SymbolSource()) : []
+    return isChanged
+      ? Self.changes(of: snapshot, SymbolSource(directories: directories)) : []
   }
 
   private static func changes(of whole: ProcessSnapshot, _ source: SymbolSource) -> [String] {
@@ -64,7 +73,9 @@ final class VictimSymbols: Sendable {
 
   func functions(on thread: ThreadSnapshot, of snapshot: ProcessSnapshot) -> [String] {
     shelf.withLock { shelf in
-      if shelf.uses == Self.mostUses { shelf = Shelf() }
+      if shelf.uses == Self.mostUses {
+        shelf = Shelf(source: SymbolSource(directories: directories))
+      }
       shelf.uses += 1
       // The bounds of work and memory are those of one report.
       shelf.source.begin(stored: nil)

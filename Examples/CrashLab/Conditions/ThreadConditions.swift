@@ -14,6 +14,12 @@ extension Condition {
       name: "deaf-threads", summary: "beside four threads that block every signal",
       after: { _ in condition_deaf_threads() }),
     Condition(
+      name: "blocked-before", summary: "in a program that blocked every signal before the handler",
+      before: { crashlab_block_all() }),
+    Condition(
+      name: "blocked-after", summary: "in a program that blocks every signal from then on",
+      after: { _ in crashlab_block_all() }),
+    Condition(
       name: "starved-thread",
       summary: "beside a thread that works for 40 ms while libc blocks its signals",
       after: { _ in condition_starved_thread() }),

@@ -92,10 +92,8 @@ struct Probe: Subcommand {
     for signal in (35..<64 as Range<Int32>) where crashlab_is_caught(signal) {
       crashlab_take_signal(signal)
     }
-    var faults = sigset_t()
-    unsafe sigemptyset(&faults)
-    unsafe sigaddset(&faults, SIGILL)
-    unsafe pthread_sigmask(SIG_BLOCK, &faults, nil)
+    crashlab_block_by_kernel(SIGILL)
+    crashlab_handle_blocking(SIGUSR1, SIGTRAP)
     print(handler.status)
     waitForReader()
   }

@@ -16,6 +16,7 @@ extension Command {
     "idle": Probe.self,
     "library": LibraryCrash.self,
     "live-dump": LiveDump.self,
+    "masks": MaskScene.self,
     "process": Processing.self,
     "process-itself": ProcessingItself.self,
     "start-again": Probe.self,

@@ -108,6 +108,9 @@ int pm_open_process(int process);
 // Queues a signal with a value for one thread of a process. Returns 0 or errno. Source: rt_tgsigqueueinfo(2).
 int pm_queue_signal(int process, int thread, int signal, uint64_t value);
 
+// Tells whether libc's abort(3) opens SIGABRT before it sends it; since glibc 2.41 it does not.
+int pm_abort_opens_its_signal(void);
+
 // Returns the version of the C library.
 const char *_Nonnull pm_library_version(void);
 

@@ -266,6 +266,11 @@ PM_INLINE long pm_tgsigqueueinfo(int process, int thread, int signal, const void
   return PM_SYSCALL(SYS_rt_tgsigqueueinfo, process, thread, signal, information, 0, 0);
 }
 
+// The same for the process, of a signal that was sent to it.
+PM_INLINE long pm_sigqueueinfo(int process, int signal, const void *information) {
+  return PM_SYSCALL(SYS_rt_sigqueueinfo, process, signal, information, 0, 0, 0);
+}
+
 // The kernel's sigaction, not libc's: libc's wrapper would need its own restorer and hides SA_RESTORER.
 // Source: Linux include/linux/signal_types.h (struct sigaction), the same layout on x86_64 and arm64.
 struct pm_signal_action {
@@ -283,6 +288,13 @@ PM_INLINE long pm_sigaction(int signal, const struct pm_signal_action *action, s
 PM_INLINE long pm_sigprocmask(int how, const uint64_t *mask, uint64_t *previous) {
   return PM_SYSCALL(SYS_rt_sigprocmask, how, mask, previous, sizeof(uint64_t), 0, 0);
 }
+
+// Tells whether 8 bytes can be read: the kernel copies the new mask before it refuses the operation -1. Source: Linux
+// kernel/signal.c, rt_sigprocmask.
+PM_INLINE _Bool pm_is_readable(uint64_t address) {
+  return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;
+}
+PM_INLINE uint64_t pm_load_word(uint64_t address) { return *(const volatile uint64_t *)address; }
 
 // Returns the pending signals, and takes one of them without waiting: a write of ours to a closed pipe must not end the
 // process by SIGPIPE.

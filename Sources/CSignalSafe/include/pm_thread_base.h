@@ -44,13 +44,11 @@ PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
   return block->canary == PM_STAND_IN_CANARY(base) ? block : NULL;
 }
 
-// Gives the thread `block` if its canary cannot be read. The kernel tells: it copies the new mask before it refuses the
-// operation -1. Source: Linux kernel/signal.c, rt_sigprocmask.
+// Gives the thread `block` if its canary cannot be read.
 PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();
-  long result = PM_SYSCALL(SYS_rt_sigprocmask, -1, base + offsetof(struct pm_thread_stand_in, canary), 0, sizeof(uint64_t), 0, 0);
-  if (result != -EFAULT) return 0;
+  if (pm_is_readable(base + offsetof(struct pm_thread_stand_in, canary))) return 0;
   block->itself = block;
   block->base = base;
   block->canary = PM_STAND_IN_CANARY(block);

@@ -63,6 +63,9 @@ enum ThreadStack {
   static func followNewThreads() {
     // The key is made now, not by two threads at once.
     _ = key
-    pm_set_thread_start { _ = ThreadStack.install() }
+    pm_set_thread_start {
+      pm_adopt_mask()
+      _ = ThreadStack.install()
+    }
   }
 }

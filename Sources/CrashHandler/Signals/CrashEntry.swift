@@ -37,6 +37,7 @@ private func pm_in_crash(
     end.passOn(crash)
     return
   }
+  if isKernels, BlockedSignal(capture).putBack(crash) { return }
   let threadID = pm_gettid()
   if let dump = capture.shared.dumpingThreads.capture(of: threadID) {
     let interrupted = InterruptedDump(dump)

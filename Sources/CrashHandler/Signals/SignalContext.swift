@@ -89,6 +89,10 @@ struct SignalContext {
   @_noLocks
   func unblock(_ signal: Int32) { unsafe pm_context_unblock_signal(address, signal) }
 
+  /// Opens the signals of crashes when the handler returns, as in a thread that begins.
+  @_noLocks
+  func openCrashSignals() { unsafe pm_adopt_interrupted_mask(address, signalMask) }
+
   /// Whether the kernel has called our handler, or another handler has.
   ///
   /// - Parameter entryStackPointer: that of our handler's entry.

@@ -45,7 +45,11 @@ extension Handler {
           .stopSignalTaken, signal: signal,
           "signal \(signal), which \(purpose) in a crash, was taken: \(described(other))"))
     }
-    findings += HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "self"))
+    findings += HandlerStatus.Finding.blocked(
+      ThreadSignals.threads(of: "self"),
+      includingAbort: pm_abort_opens_its_signal() == 0
+        && SignalMask.has(capture.installed.signals.crashes, SIGABRT))
+    findings += HandlerStatus.Finding.blockedInHandlers()
     if let error = HandlerStatus.errorOfProc(capture) {
       findings.append(
         HandlerStatus.Finding(
@@ -107,9 +111,15 @@ extension HandlerStatus.Finding {
   ///
   /// Not for one that blocks signal 32 too, as no program can by libc: libc blocks all for a moment in a
   /// thread that it makes, or that makes a thread or a process, and for good in helpers of its own.
-  package static func blocked(_ threads: [ThreadSignals]) -> [HandlerStatus.Finding] {
-    threads.compactMap { thread in
-      let blocked = thread.blocked.intersection(.faults)
+  ///
+  /// - Parameter includingAbort: whether `abort` leaves no dump where its signal is blocked.
+  package static func blocked(
+    _ threads: [ThreadSignals], includingAbort: Bool = false
+  ) -> [HandlerStatus.Finding] {
+    let signals = SignalSet(
+      mask: SignalSet.faults.mask | (includingAbort ? SignalMask.bit(SIGABRT) : 0))
+    return threads.compactMap { thread in
+      let blocked = thread.blocked.intersection(signals)
       guard !blocked.isEmpty, !thread.blocked.contains(librarysOwn) else { return nil }
       return HandlerStatus.Finding(
         .blocked, threadID: thread.threadID,
@@ -120,6 +130,21 @@ extension HandlerStatus.Finding {
 
   /// Source: glibc sysdeps/unix/sysv/linux/internal-signals.h, SIGCANCEL.
   private static let librarysOwn: Int32 = 32
+
+  /// For each handler that blocks faults while it runs; libc's own, of 32 and 33, are left out.
+  fileprivate static func blockedInHandlers() -> [HandlerStatus.Finding] {
+    (Int32(1)...64).compactMap { signal in
+      guard signal != 32, signal != 33, let action = SignalAction.current(signal),
+        action.handler > 1
+      else { return nil }
+      let blocked = SignalSet(mask: action.mask).intersection(.faults)
+      guard !blocked.isEmpty else { return nil }
+      return HandlerStatus.Finding(
+        .blockedInHandler, signal: signal,
+        "the handler of \(SignalNames.text(signal)) blocks \(blocked.names) while it runs: "
+          + "such a fault in it kills the process without a dump")
+    }
+  }
 }
 
 /// The handler that a signal has; nil if it is the one expected.

@@ -15,10 +15,14 @@ public struct HandlerStatus: Sendable, Equatable, CustomStringConvertible {
       public static let stopSignalTaken = Code(description: "stop signal taken")
       /// A thread blocks signals that an instruction raises: such a fault kills the process without
       /// any handler being run.
+      ///
+      /// With glibc 2.41 or newer SIGABRT too, which `abort` there does not open.
       public static let blocked = Code(description: "blocked")
       /// A crash could not read `/proc`, which a filter (Landlock, seccomp) has closed since the start: its
       /// report would have no mappings, other threads or open files.
       public static let procClosed = Code(description: "proc closed")
+      /// A signal handler of the program's blocks such signals while it runs, by its `sa_mask`.
+      public static let blockedInHandler = Code(description: "blocked in handler")
       /// `HandlerOptions.recordsThrowSites` is on, and the Swift runtime has no hook for it.
       public static let throwsNotRecorded = Code(description: "throws not recorded")
     }

@@ -91,9 +91,10 @@ struct StackOffers {
     size == UInt64(truncatingIfNeeded: StackOffers.firstSize(stackSize))
   }
 
-  /// Takes the stack that is offered to this thread, or declines if it has one.
+  /// Takes the stack that is offered to this thread, or declines if it has one, and opens the signals
+  /// of crashes that the thread blocks.
   ///
-  /// Returning from the handler makes it the thread's own.
+  /// Returning from the handler makes both the thread's own.
   @_noLocks
   func answer(_ threadID: Int32, _ context: SignalContext) {
     let count = Int(truncatingIfNeeded: self.count.value)
@@ -109,6 +110,7 @@ struct StackOffers {
       context.setSignalStack(
         base(index), size: isFirst ? StackOffers.firstSize(stackSize) : stackSize)
     }
+    context.openCrashSignals()
     answers.add(1)
     answers.wakeAll()
   }

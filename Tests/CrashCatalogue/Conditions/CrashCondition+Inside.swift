@@ -115,6 +115,23 @@ extension CrashCondition {
     var churn = made(
       "thread-churn", .threads, "four threads start and join others all the time")
     churn.excluded["exec"] = "fails their pthread_create"
+    var blocked = [
+      made(
+        "blocked-before", .threads, "every signal was blocked in main before the handler started"),
+      made(
+        "blocked-after", .threads, "every signal is blocked in main once the handler has started"),
+    ]
+    // No signal reaches a thread that blocks all.
+    blocked[0].places = [.main, .pthread, .dispatch, .task]
+    for index in blocked.indices {
+      for kind in ["sent-segv", "sent-abort", "sent-quit"] {
+        blocked[index].excluded[kind] = "stays pending"
+      }
+      for kind in ["pipe", "file-size-limit", "cpu-limit"] {
+        blocked[index].excluded[kind] = "is an error of the call there, or nothing"
+      }
+      for end in QuietEnd.all { blocked[index].excluded[end.kind] = "needs a signal" }
+    }
     var lost = made(
       "bad-thread-base", .threads,
       "the thread's FS base (TPIDR_EL0) points nowhere: what crashes by an instruction alone",
@@ -150,7 +167,7 @@ extension CrashCondition {
       made("starved-thread", .threads, "a thread works while libc blocks its signals"),
       made("vfork-parent", .threads, "a thread is in state D: it waits for its vfork child"),
       made("traced-thread", .threads, "a thread is stopped by a tracer"),
-      churn,
+      churn, blocked[0], blocked[1],
       made("spinning-threads", .threads, "four threads never sleep"),
       lost, stealing,
       made(

@@ -36,7 +36,9 @@ struct LinkingTests {
       Self.programSource,
       ["-static-executable", "-Xlinker", "-u", "-Xlinker", "__pthread_create", "-o", program],
       in: directory)
-    let kinds = ["fault": 11, "abort": 6, "trap": 4, "worker": 4, "overflow": 11]
+    let kinds = [
+      "fault": 11, "abort": 6, "trap": 4, "worker": 4, "overflow": 11, "blocked": 11,
+    ]
     for (kind, signal) in kinds {
       let alone = try await die([program, kind], in: directory)
       let handled = try await die([program, kind, victim.database], in: directory)
@@ -102,7 +104,7 @@ struct LinkingTests {
 
   private static let modules = [
     "CSignalSafe", "IntermediateDump", "PendingDumps", "CrashHandler", "HangDetection",
-    "CProcessEnds",
+    "CProcessEnds", "CSignalMasks",
     "CThreadStacks", "PostmortemHandler",
   ]
 
@@ -195,6 +197,30 @@ struct LinkingTests {
       DispatchQueue.global().async { fatalError("static, on a worker") }
       while true { pause() }
     case "overflow": print(recurse(0))
+    case "blocked":
+      var set = sigset_t()
+      var before = sigset_t()
+      sigfillset(&set)
+      sigprocmask(SIG_SETMASK, &set, nil)
+      pthread_sigmask(SIG_BLOCK, nil, &before)
+      guard sigismember(&before, SIGSEGV) == 1, kill(getpid(), SIGABRT) == 0 else { exit(65) }
+      var pending = sigset_t()
+      sigpending(&pending)
+      guard sigismember(&pending, SIGABRT) == 1 else { exit(66) }
+      var words: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
+      var child = pid_t()
+      var status: Int32 = 0
+      guard posix_spawnp(&child, "true", nil, nil, words, environ) == 0,
+        waitpid(child, &status, 0) == child, status == 0
+      else { exit(67) }
+      words[0] = strdup("false")
+      guard posix_spawn(&child, "/bin/false", nil, nil, words, environ) == 0,
+        waitpid(child, &status, 0) == child, status == 256
+      else { exit(68) }
+      guard execvp("a program that is not there", words) == -1, errno == ENOENT,
+        execv("/a program", words) == -1, errno == ENOENT
+      else { exit(69) }
+      UnsafeMutablePointer<Int>(bitPattern: 8)!.pointee = 1
     default: exit(64)
     }
     """

@@ -63,6 +63,12 @@ struct SanitizerTests {
     #expect(!handled.standardError.contains("AddressSanitizer"), "\(handled.standardError)")
   }
 
+  @Test("With AddressSanitizer masks are as alone", arguments: MaskPlay.all)
+  func masks(_ play: MaskPlay) async throws {
+    let failures = try await play.failures(try await Victim(.address).executable)
+    #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
+  }
+
   /// The race shows that the sanitizer's `pthread_create` made the threads: it knows nothing of others.
   @Test("With ThreadSanitizer the handler says that it is not installed, and changes nothing")
   func threadSanitizer() async throws {

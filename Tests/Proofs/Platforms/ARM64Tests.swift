@@ -27,14 +27,14 @@ struct ARM64Tests {
 
   private static let compile = [
     "--target=aarch64-linux-gnu", "-Wall", "-Wextra", "-Werror", "-O1",
-    "-I\(root)/Sources/CSignalSafe/include",
+    "-I\(root)/Sources/CSignalSafe/include", "-I\(root)/Sources/CSignalMasks/include",
   ]
 
   @Test("All C and assembly compiles without warnings, and pm_layout.c agrees with the headers")
   func cSources() async throws {
     let clang = try Toolchain.path(of: "clang")
     var count = 0
-    for folder in ["CSignalSafe", "CThreadStacks", "CProcessEnds"] {
+    for folder in ["CSignalSafe", "CSignalMasks", "CThreadStacks", "CProcessEnds"] {
       for file in try Self.files(in: "Sources/" + folder, ".c", "aarch64.S") {
         count += 1
         let output = directory.path + "/\(count).o"

@@ -70,6 +70,14 @@ void end_terminated(int heeds);
 bool crashlab_prepare_scene(const char *_Nonnull name);
 void crashlab_run_scene(const char *_Nonnull name);
 
+// Programs that block the signals of crashes, see masks.c; false for a name that is none.
+bool crashlab_play_masks(const char *_Nonnull name);
+// Blocks every signal in the calling thread; one, by a system call of its own.
+void crashlab_block_all(void);
+void crashlab_block_by_kernel(int signal);
+// Installs a handler of a signal that blocks another while it runs.
+void crashlab_handle_blocking(int signal, int blocked);
+
 // A first-chance handler that unlocks the page of a fault.
 bool (*_Nonnull crashlab_first_chance(void))(int, void *_Nullable, void *_Nullable);
 

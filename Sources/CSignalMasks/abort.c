@@ -1,0 +1,42 @@
+// Defines abort in the program: since 2.41 glibc's no longer opens its signal first, and where that is blocked the kernel ends
+// the process without a dump. Serves threads whose mask libc or the kernel has set; a call inside libc does not come here.
+// See Docs/Decisions/0067-masks-that-leave-crashes-open.md.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "CSignalSafe.h"
+
+// libc's, where there is no dynamic linker to find it. Source: glibc stdlib/abort.c.
+static void abort_by_itself(void) {
+  uint64_t signal = 1ull << (SIGABRT - 1);
+  struct pm_signal_action action = {0};
+  for (int attempt = 0; attempt < 2; attempt++) {
+    pm_tgkill((int)pm_getpid(), (int)pm_gettid(), SIGABRT);
+    pm_sigaction(SIGABRT, &action, NULL);
+    pm_sigprocmask(SIG_UNBLOCK, &signal, NULL);
+  }
+  __builtin_trap();
+}
+
+// The sanitizers' own.
+extern void __interceptor_abort(void) __attribute__((weak));
+
+static _Atomic(void (*)(void)) next_abort;
+
+// Not left to abort itself, whose thread may hold the dynamic linker's lock.
+__attribute__((constructor)) static void find_next(void) {
+  void (*found)(void) = __interceptor_abort ? __interceptor_abort : (void (*)(void))dlsym(RTLD_NEXT, "abort");
+  __c11_atomic_store(&next_abort, found ? found : abort_by_itself, __ATOMIC_SEQ_CST);
+}
+
+// Weak: a static executable may need libc's file for other functions in it. Jumps, so that no frame of ours is in the stack.
+__attribute__((visibility("default"), weak)) void pm_abort(void) __asm__("abort");
+void pm_abort(void) {
+  uint64_t signal = 1ull << (SIGABRT - 1);
+  if (pm_kept_open() & signal) pm_sigprocmask(SIG_UNBLOCK, &signal, NULL);
+  void (*next)(void) = __c11_atomic_load(&next_abort, __ATOMIC_SEQ_CST);
+  if (!next) find_next();
+  __attribute__((musttail)) return __c11_atomic_load(&next_abort, __ATOMIC_SEQ_CST)();
+}

@@ -1,0 +1,132 @@
+// Defines pthread_sigmask and sigprocmask in the program, which the dynamic linker finds before libc's: signals of crashes stay
+// open in the kernel, where a blocked one ends the process without any handler. A program reads back the mask that it has set.
+// See Docs/Decisions/0067-masks-that-leave-crashes-open.md.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "CSignalMasks.h"
+#include "CSignalSafe.h"
+
+// The sanitizers' own, which look at the arguments.
+extern int __interceptor_pthread_sigmask(int, const sigset_t *, sigset_t *) __attribute__((weak));
+
+// 32 and 33, which libc lets no program block, and those that the kernel blocks for none.
+#define LIBC_SIGNALS (3ull << 31)
+#define NEVER_BLOCKED (LIBC_SIGNALS | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
+
+// No call of __tls_get_addr, which may allocate: pthread_sigmask is called in signal handlers.
+static _Thread_local struct pm_thread_mask own_mask __attribute__((tls_model("initial-exec")));
+// The child of vfork that has set a mask of its own, in its parent's memory.
+static _Thread_local int32_t own_copy __attribute__((tls_model("initial-exec")));
+
+// libc's pthread_sigmask.
+static int ask_kernel(int how, const sigset_t *set, sigset_t *old) {
+  if (__interceptor_pthread_sigmask) return __interceptor_pthread_sigmask(how, set, old);
+  uint64_t signals;
+  const uint64_t *asked = (const uint64_t *)set;
+  // A set that cannot be read is the kernel's to refuse.
+  if (set && (pm_sigprocmask(-1, asked, NULL) == -EFAULT)) return EFAULT;
+  if (set && *asked & LIBC_SIGNALS) {
+    signals = *asked & ~LIBC_SIGNALS;
+    asked = &signals;
+  }
+  return (int)-pm_sigprocmask(how, asked, (uint64_t *)old);
+}
+
+static uint64_t exchange(int how, uint64_t signals) {
+  uint64_t before = 0;
+  pm_sigprocmask(how, &signals, &before);
+  return before;
+}
+
+static int is_copy(void) { return pm_getpid() != pm_masks_process(); }
+
+static uint64_t asked_mask(uint64_t kernel) {
+  return own_copy != 0 && own_copy == pm_getpid() ? kernel : pm_asked_mask(own_mask, kernel);
+}
+
+// A handler that the program installed for SIGABRT after ours gets none in a thread that blocks it.
+static uint64_t kept_open(uint64_t asked) {
+  uint64_t kept = pm_kept_open() & asked, abort = 1ull << (SIGABRT - 1);
+  struct pm_signal_action action;
+  if (kept & abort && (pm_sigaction(SIGABRT, NULL, &action) != 0 || action.handler != (uint64_t)pm_enter_crash)) kept &= ~abort;
+  return kept;
+}
+
+// Nothing but faults comes between the two.
+static void set_mask(uint64_t asked) {
+  if (is_copy()) {
+    own_copy = (int32_t)pm_getpid();
+    exchange(SIG_SETMASK, asked);
+    return;
+  }
+  own_mask.opened = kept_open(asked);
+  own_mask.kernel = asked & ~own_mask.opened;
+  exchange(SIG_SETMASK, own_mask.kernel);
+}
+
+static int change_mask(int how, const sigset_t *set, sigset_t *old) {
+  if (pm_kept_open() == 0) return ask_kernel(how, set, old);
+  uint64_t changed = 0;
+  if (set) {
+    // The operation that is none reads the set, and changes nothing.
+    if (ask_kernel(-1, set, NULL) == EFAULT) return EFAULT;
+    if (how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK) return EINVAL;
+    changed = *(const uint64_t *)set & ~NEVER_BLOCKED;
+  }
+  int error = old ? ask_kernel(SIG_BLOCK, NULL, old) : 0;
+  if (error != 0) return error;
+  if (!set) {
+    if (old) *(uint64_t *)old = asked_mask(*(uint64_t *)old);
+    return 0;
+  }
+  uint64_t before = asked_mask(exchange(SIG_BLOCK, ~pm_kept_open() | 1ull << (SIGABRT - 1)));
+  set_mask(how == SIG_BLOCK ? before | changed : how == SIG_UNBLOCK ? before & ~changed : changed);
+  if (old) *(uint64_t *)old = before;
+  return 0;
+}
+
+__attribute__((visibility("default"))) int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
+  return change_mask(how, set, old);
+}
+
+__attribute__((visibility("default"))) int sigprocmask(int how, const sigset_t *set, sigset_t *old) {
+  int error = change_mask(how, set, old);
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+uint64_t pm_block_as_asked(void) {
+  uint64_t kernel = 0;
+  if (own_mask.opened == 0 || pm_sigprocmask(SIG_BLOCK, NULL, &kernel) != 0) return 0;
+  uint64_t opened = asked_mask(kernel) & ~kernel;
+  if (opened != 0) exchange(SIG_BLOCK, opened);
+  return opened;
+}
+
+void pm_open_again(uint64_t signals) {
+  if (signals != 0) exchange(SIG_UNBLOCK, signals);
+}
+
+static void adopt_mask(void) {
+  uint64_t kernel = 0;
+  if (pm_sigprocmask(SIG_BLOCK, NULL, &kernel) != 0 || (kernel & pm_kept_open()) == 0 || is_copy()) return;
+  exchange(SIG_BLOCK, ~pm_kept_open() | 1ull << (SIGABRT - 1));
+  set_mask(asked_mask(kernel));
+}
+
+// Runs in the child.
+static void follow_fork(void) {
+  if (pm_kept_open() != 0) pm_keep_open(pm_kept_open(), (int32_t)pm_getpid());
+}
+
+__attribute__((constructor)) static void announce(void) {
+  // Without memory for one more entry, children set their masks by themselves.
+  pthread_atfork(NULL, NULL, follow_fork);
+  pm_thread_mask_offset_storage = (int64_t)((uint64_t)&own_mask - (uint64_t)__builtin_thread_pointer());
+  pm_adopt_mask_storage = adopt_mask;
+}

@@ -1,0 +1,66 @@
+// The signals of crashes that stay open in threads that have asked to block them: kept by the target CSignalMasks, read where
+// such a signal arrives. See Docs/Decisions/0067-masks-that-leave-crashes-open.md.
+#ifndef PM_SIGNAL_MASKS_H
+#define PM_SIGNAL_MASKS_H
+
+#include <stdint.h>
+
+#include "pm_annotations.h"
+#include "pm_context.h"
+#include "pm_system_calls.h"
+#include "pm_thread_base.h"
+
+// What a thread has asked for, where the kernel has another mask; bit n - 1 stands for signal n.
+struct __attribute__((aligned(16))) pm_thread_mask {
+  // Asked to be blocked, and open.
+  uint64_t opened;
+  // The kernel's mask that was set with it. Where the kernel blocks less than this, a siglongjmp or the return of a signal
+  // handler has brought back an older mask, which is as it says.
+  uint64_t kernel;
+};
+
+PM_INLINE uint64_t pm_asked_mask(struct pm_thread_mask mask, uint64_t kernel) {
+  return (mask.kernel & ~kernel) == 0 ? kernel | mask.opened : kernel;
+}
+
+// The signals that stay open; 0 until startHandler, and then masks are the kernel's.
+extern _Atomic(uint64_t) pm_kept_open_storage __attribute__((visibility("hidden")));
+// The process that they belong to: a child of vfork, which runs in its parent's memory, sets its own mask for the program that
+// it becomes.
+extern _Atomic(int32_t) pm_masks_process_storage __attribute__((visibility("hidden")));
+// The place of a thread's struct pm_thread_mask, from its thread pointer; 0 without CSignalMasks.
+extern int64_t pm_thread_mask_offset_storage __attribute__((visibility("hidden")));
+// Opens what the calling thread blocks; NULL without CSignalMasks.
+extern void (*_Nullable pm_adopt_mask_storage)(void) __attribute__((visibility("hidden")));
+
+PM_INLINE uint64_t pm_kept_open(void) { return __c11_atomic_load(&pm_kept_open_storage, __ATOMIC_SEQ_CST); }
+static inline int32_t pm_masks_process(void) { return __c11_atomic_load(&pm_masks_process_storage, __ATOMIC_SEQ_CST); }
+
+// Keeps these signals open from now on, in the calling process. Not for crash code.
+static inline void pm_keep_open(uint64_t signals, int32_t process) {
+  __c11_atomic_store(&pm_masks_process_storage, process, __ATOMIC_SEQ_CST);
+  __c11_atomic_store(&pm_kept_open_storage, signals, __ATOMIC_SEQ_CST);
+}
+
+// The same for a thread that begins, or was there before. Not for crash code.
+static inline void pm_adopt_mask(void) {
+  if (pm_adopt_mask_storage) pm_adopt_mask_storage();
+}
+
+// Copies the calling thread's; returns 0 if it has none that can be read.
+PM_INLINE _Bool pm_read_thread_mask(struct pm_thread_mask *_Nonnull mask) {
+  uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage;
+  if (pm_thread_mask_offset_storage == 0 || !pm_is_readable(place)) return 0;
+  *mask = *(const struct pm_thread_mask *)place;
+  return 1;
+}
+
+// Does what pm_adopt_mask does for the thread that a handler has interrupted, whose mask is in its context.
+PM_INLINE void pm_adopt_interrupted_mask(void *_Nonnull context, uint64_t mask) {
+  uint64_t place = pm_thread_pointer() + (uint64_t)pm_thread_mask_offset_storage, opened = mask & pm_kept_open();
+  if (pm_thread_mask_offset_storage == 0 || opened == 0 || !pm_is_readable(place)) return;
+  *(struct pm_thread_mask *)place = (struct pm_thread_mask){opened, mask & ~opened};
+  pm_context_set_signal_mask(context, mask & ~opened);
+}
+
+#endif

@@ -1,0 +1,36 @@
+internal import CrashTestSupport
+internal import Foundation
+
+/// A directory with another system's libraries, in which crash-lab runs as under that system.
+///
+/// This machine's `/proc`, `/dev`, temporary files and the package are in it, at their own paths. Needs
+/// root.
+public struct CatalogueRoot: Sendable {
+  public let path: String
+
+  /// - Parameter path: of a directory that has such libraries; directories for mounts are added.
+  public init(path: String) throws {
+    self.path = path
+    for directory in Self.mounts {
+      try FileManager.default.createDirectory(
+        atPath: path + directory, withIntermediateDirectories: true)
+    }
+  }
+
+  private static var mounts: [String] {
+    let temporary = URL(fileURLWithPath: NSTemporaryDirectory()).resolvingSymlinksInPath().path
+    return ["/proc", "/dev", temporary, BuiltProducts.packageRoot]
+  }
+
+  /// The words in front of a command that run it there, in the same process and working directory.
+  public var enter: [String] {
+    let script = Self.mounts.map { "mount --rbind '\($0)' '\(path)\($0)' && " }.joined()
+    return [
+      "/usr/bin/unshare", "--mount", "/bin/sh", "-c",
+      script + "exec /usr/bin/unshare --root='\(path)' --wd=\"$PWD\" -- \"$@\"", "sh",
+    ]
+  }
+
+  /// The directory of its libraries, as this machine sees it.
+  var libraries: String { path + "/usr/lib/x86_64-linux-gnu" }
+}

@@ -1,0 +1,47 @@
+#if arch(x86_64)
+  import CrashCatalogue
+  import CrashTestSupport
+  import Foundation
+  import Testing
+
+  /// crash-lab, with Swift's libraries inside, under C libraries that are newer than this machine's.
+  @Suite("Other versions of glibc", .serialized, .enabled("needs root") { geteuid() == 0 })
+  struct OtherGlibcTests {
+    static let systems = ["trixie", "sid"]
+
+    @Test("Crashes are captured, and end as alone", arguments: systems)
+    func catalogue(_ system: String) async throws {
+      guard let root = try await root(system) else { return }
+      let cases = CatalogueSelection.otherLibrary(.staticDebug)
+      try #require(cases.count > 100)
+      let results = CatalogueResults()
+      try await CatalogueRun(in: root).run(cases) { outcome in
+        results.add(outcome)
+        for failure in outcome.failures {
+          Issue.record("\(system) \(outcome.testCase)\n\(failure)")
+        }
+      }
+      #expect(results.runs == cases.count)
+    }
+
+    /// Without the programs that another one starts, of which there are none.
+    @Test("Blocked signals are as alone", arguments: systems)
+    func masks(_ system: String) async throws {
+      guard let root = try await root(system) else { return }
+      let executable = try await BuiltProducts.shared.executable("crash-lab", .staticDebug)
+      for play in MaskPlay.all where play.scene != "programs" {
+        let failures = try await play.failures(executable, in: root)
+        #expect(failures.isEmpty, "\(system) \(play.scene)\n\(failures.joined(separator: "\n"))")
+      }
+    }
+
+    /// Nil where the mirror no longer has one of its packages.
+    private func root(_ system: String) async throws -> CatalogueRoot? {
+      do {
+        return try await DebianRoot.made(system)
+      } catch let gone as DebianRoot.Gone {
+        try Test.cancel("\(gone.package) is no longer at the mirror: renew Packages.txt")
+      }
+    }
+  }
+#endif
