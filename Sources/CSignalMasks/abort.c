@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "CSignalMasks.h"
 #include "CSignalSafe.h"
 
 // libc's, where there is no dynamic linker to find it. Source: glibc stdlib/abort.c.
@@ -35,7 +36,7 @@ __attribute__((constructor)) static void find_next(void) {
 __attribute__((visibility("default"), weak)) void pm_abort(void) __asm__("abort");
 void pm_abort(void) {
   uint64_t signal = 1ull << (SIGABRT - 1);
-  if (pm_kept_open() & signal) pm_sigprocmask(SIG_UNBLOCK, &signal, NULL);
+  if (pm_takes_abort()) pm_sigprocmask(SIG_UNBLOCK, &signal, NULL);
   void (*next)(void) = __c11_atomic_load(&next_abort, __ATOMIC_SEQ_CST);
   if (!next) find_next();
   __attribute__((musttail)) return __c11_atomic_load(&next_abort, __ATOMIC_SEQ_CST)();

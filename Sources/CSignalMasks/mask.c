@@ -17,6 +17,8 @@ extern int __interceptor_pthread_sigmask(int, const sigset_t *, sigset_t *) __at
 #define LIBC_SIGNALS (3ull << 31)
 #define NEVER_BLOCKED (LIBC_SIGNALS | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1))
 
+#define ABORT (1ull << (SIGABRT - 1))
+
 // No call of __tls_get_addr, which may allocate: pthread_sigmask is called in signal handlers.
 static _Thread_local struct pm_thread_mask own_mask __attribute__((tls_model("initial-exec")));
 // The child of vfork that has set a mask of its own, in its parent's memory.
@@ -48,12 +50,14 @@ static uint64_t asked_mask(uint64_t kernel) {
   return own_copy != 0 && own_copy == pm_getpid() ? kernel : pm_asked_mask(own_mask, kernel);
 }
 
-// A handler that the program installed for SIGABRT after ours gets none in a thread that blocks it.
-static uint64_t kept_open(uint64_t asked) {
-  uint64_t kept = pm_kept_open() & asked, abort = 1ull << (SIGABRT - 1);
+int pm_takes_abort(void) {
   struct pm_signal_action action;
-  if (kept & abort && (pm_sigaction(SIGABRT, NULL, &action) != 0 || action.handler != (uint64_t)pm_enter_crash)) kept &= ~abort;
-  return kept;
+  return pm_kept_open() & ABORT && pm_sigaction(SIGABRT, NULL, &action) == 0 && action.handler == (uint64_t)pm_enter_crash;
+}
+
+static uint64_t kept_open(uint64_t asked) {
+  uint64_t kept = pm_kept_open() & asked;
+  return kept & ABORT && !pm_takes_abort() ? kept & ~ABORT : kept;
 }
 
 // Nothing but faults comes between the two.
@@ -83,7 +87,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old) {
     if (old) *(uint64_t *)old = asked_mask(*(uint64_t *)old);
     return 0;
   }
-  uint64_t before = asked_mask(exchange(SIG_BLOCK, ~pm_kept_open() | 1ull << (SIGABRT - 1)));
+  uint64_t before = asked_mask(exchange(SIG_BLOCK, ~pm_kept_open() | ABORT));
   set_mask(how == SIG_BLOCK ? before | changed : how == SIG_UNBLOCK ? before & ~changed : changed);
   if (old) *(uint64_t *)old = before;
   return 0;
@@ -115,7 +119,7 @@ void pm_open_again(uint64_t signals) {
 static void adopt_mask(void) {
   uint64_t kernel = 0;
   if (pm_sigprocmask(SIG_BLOCK, NULL, &kernel) != 0 || (kernel & pm_kept_open()) == 0 || is_copy()) return;
-  exchange(SIG_BLOCK, ~pm_kept_open() | 1ull << (SIGABRT - 1));
+  exchange(SIG_BLOCK, ~pm_kept_open() | ABORT);
   set_mask(asked_mask(kernel));
 }
 

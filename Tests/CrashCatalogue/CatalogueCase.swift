@@ -41,6 +41,10 @@ public struct CatalogueCase: Sendable, CustomStringConvertible {
     return condition.crashes...condition.crashes
   }
 
+  public var overflowsStack: Bool {
+    if case .crash(let crash) = death { crash.overflowsStack } else { false }
+  }
+
   /// Seconds after which it counts as hung.
   var patience: Int { condition.isSlow ? 60 : 20 }
 

@@ -17,7 +17,7 @@ struct MaskTests {
   @Test("A program that blocks every signal in main leaves a report from every kind of thread")
   func blocksEverything() async throws {
     let cases = try CrashPlace.kinds.flatMap { place in
-      try ["blocked-before", "blocked-after"].map { name in
+      try ["blocked-before", "blocked-with-handler"].map { name in
         let condition = try #require(CrashCondition.named(name))
         let crash = try #require(KnownCrash.all.first { $0.kind == "null-read" })
         return CatalogueCase(.crash(crash), condition, on: place, .asTested)

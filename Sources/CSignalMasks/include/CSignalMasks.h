@@ -9,4 +9,8 @@
 uint64_t pm_block_as_asked(void);
 void pm_open_again(uint64_t signals);
 
+// Tells whether our handler is the one of SIGABRT: a handler that the program installed after ours runs as alone, not in a
+// thread that blocks the signal.
+int pm_takes_abort(void);
+
 #endif

@@ -83,6 +83,8 @@ struct Installed: ~Copyable {
     /// The code of abort(); its size is 0 where that is not known.
     let abortStart: UInt64
     let abortSize: UInt64
+    /// Whether abort(3) gets its signal where the thread blocks it.
+    let abortOpensItsSignal: Bool
   }
 
   /// The launch's part of the section on surroundings.

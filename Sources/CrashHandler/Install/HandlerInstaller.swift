@@ -118,7 +118,8 @@ enum HandlerInstaller {
     return Installed.RuntimePlaces(
       fatalMessageBuffer: UInt64(UInt(bitPattern: unsafe pm_fatal_message_buffer())),
       abortMessagePointer: UInt64(UInt(bitPattern: unsafe pm_abort_message_pointer())),
-      tasks: tasks, exceptions: exceptions, abortStart: start, abortSize: size)
+      tasks: tasks, exceptions: exceptions, abortStart: start, abortSize: size,
+      abortOpensItsSignal: pm_abort_opens_its_signal() != 0)
   }
 
   private static func imagePlaces(

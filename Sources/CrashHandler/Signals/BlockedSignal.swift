@@ -35,6 +35,18 @@ struct BlockedSignal {
       || pm_kill(process, number) == 0
   }
 
+  /// True for a crash at which the kernel would have run no handler: the default action follows it.
+  ///
+  /// A fault whose signal the thread has asked to block; abort(), where that does not open its signal.
+  @_noLocks
+  func isForced(_ signal: DeliveredSignal) -> Bool {
+    guard let context = signal.context, isAskedToBeBlocked(signal.number, context) else {
+      return false
+    }
+    return signal.number == SIGABRT
+      ? !capture.installed.runtime.abortOpensItsSignal : !signal.wasSent
+  }
+
   /// False where the kernel blocks it too: then a mask that lasts for one call, of `ppoll` or
   /// `sigsuspend`, has let it in.
   private func isAskedToBeBlocked(_ number: Int32, _ context: SignalContext) -> Bool {

@@ -54,8 +54,10 @@ struct CrashEnd {
   @_noLocks
   func end(_ signal: DeliveredSignal, isKernels: Bool) {
     capture.shared.ending.store(CrashEnd.ends)
+    // Before the mask in the context is another.
+    let isForced = BlockedSignal(capture).isForced(signal)
     if isKernels { LateEnd(capture).prepare(signal.context) }
-    passOn(signal)
+    passOn(signal, isForced: isForced)
   }
 
   /// Makes the calling thread the one that captures, once no other does.
@@ -105,10 +107,14 @@ struct CrashEnd {
 
   /// The fate of the process after the dump.
   ///
-  /// - Parameter isKernels: true if the kernel has called our handler.
+  /// - Parameters:
+  ///   - isKernels: true if the kernel has called our handler.
+  ///   - isForced: as `BlockedSignal` says.
   @_noLocks
-  func fate(_ signal: DeliveredSignal, isKernels: Bool) -> CrashFate {
-    if capture.shared.previousActions[signal.number].handler > SIG_IGN { return .handled }
+  func fate(_ signal: DeliveredSignal, isKernels: Bool, isForced: Bool) -> CrashFate {
+    if !isForced, capture.shared.previousActions[signal.number].handler > SIG_IGN {
+      return .handled
+    }
     if FirstProcess(capture).discards(signal) { return .discarded }
     return isKernels ? .ends : .delegated
   }
@@ -120,10 +126,19 @@ struct CrashEnd {
   /// waits, and does not end it by that.
   @_noLocks
   func passOn(_ signal: DeliveredSignal) {
+    passOn(signal, isForced: BlockedSignal(capture).isForced(signal))
+  }
+
+  /// - Parameter isForced: true where the default action follows, whatever the previous one is.
+  private func passOn(_ signal: DeliveredSignal, isForced: Bool) {
     let number = signal.number
     // While our handlers are in: where process_vm_readv is denied, the look is a load that may fault.
     let faultsAgain = recurs(number, code: signal.code) && !isMended(signal)
-    restore(number)
+    if isForced {
+      SignalAction.set(number, pm_signal_action())
+    } else {
+      restore(number)
+    }
     // Returning executes the faulting instruction again; the kernel then sees the fault itself, as
     // without us.
     if faultsAgain {

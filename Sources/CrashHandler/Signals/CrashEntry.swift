@@ -74,11 +74,12 @@ private func pm_in_crash(
   capture.session.exception.entryTime = entryTime
   capture.session.exception.outcomeOffset = 0
   let backtracer = SwiftBacktracer(capture)
-  let isBacktraced = backtracer.takePlace(crash)
+  let isForced = isKernels && BlockedSignal(capture).isForced(crash)
+  let isBacktraced = !isForced && backtracer.takePlace(crash)
   let isEnd =
     isBacktraced && isKernels && backtracer.isEnd(crash)
   let fate: CrashFate =
-    isEnd ? .ends : end.fate(crash, isKernels: isKernels)
+    isEnd ? .ends : end.fate(crash, isKernels: isKernels, isForced: isForced)
   capture.session.exception.isBacktraced = isBacktraced
   capture.session.exception.fate = fate
   let survival = SurvivalRecord(capture)

@@ -123,6 +123,12 @@ extension CrashCondition {
     ]
     // No signal reaches a thread that blocks all.
     blocked[0].places = [.main, .pthread, .dispatch, .task]
+    // The kernel runs no handler then, and with a handler of ours none that was there before.
+    blocked.append(
+      CrashCondition(
+        name: "blocked-with-handler", group: .threads,
+        summary: "the same, and handlers of the program's were set before",
+        arguments: ["--condition", "handler-before", "--condition", "blocked-after"]))
     for index in blocked.indices {
       for kind in ["sent-segv", "sent-abort", "sent-quit"] {
         blocked[index].excluded[kind] = "stays pending"
@@ -167,7 +173,7 @@ extension CrashCondition {
       made("starved-thread", .threads, "a thread works while libc blocks its signals"),
       made("vfork-parent", .threads, "a thread is in state D: it waits for its vfork child"),
       made("traced-thread", .threads, "a thread is stopped by a tracer"),
-      churn, blocked[0], blocked[1],
+      churn, blocked[0], blocked[1], blocked[2],
       made("spinning-threads", .threads, "four threads never sleep"),
       lost, stealing,
       made(
