@@ -108,6 +108,8 @@ import Testing
       #expect(report.annotations == expected.annotations)
       // Those reports do not tell which were given at launch.
       (report.launchAnnotations, expected.launchAnnotations) = ([:], [:])
+      // Nor where the segments of modules lie.
+      for index in expected.modules.indices { expected.modules[index].segments = [] }
       // That version took another digest.
       let dump = DumpIdentity(of: DumpBytes(try Self.bytes("dumps/\(name)")))
       #expect(report.dumpDigest != dump.digest && dump.matches(report.dumpDigest))
