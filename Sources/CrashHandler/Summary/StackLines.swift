@@ -128,8 +128,9 @@ private struct StackLines {
   ) -> Bool {
     // A call may be its function's last instruction, and the function the module's last.
     let (index, image) = images.image(around: frames > 0 ? address &- 1 : address)
-    let start = image?.start ?? 0
-    let path = image.map { images.path(of: index, $0) } ?? scratch.bytes(count: 0)
+    var start: UInt64 = 0
+    var path = scratch.bytes(count: 0)
+    if let image { (start, path) = (image.start, images.path(of: index, image)) }
     // The starts of those that were named lie behind the memory for an image.
     let starts = scratch.dropFirst(ModuleImage.scratchSize)
     var module = 0

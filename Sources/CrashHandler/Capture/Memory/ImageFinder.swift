@@ -117,7 +117,7 @@ struct ImageFinder {
       else { continue }
       // One whose ELF header is not at its first address is listed all the same.
       current = images.missing(
-        bias: image.bias, dynamicSection: image.segment(UInt32(PT_DYNAMIC))?.address ?? 0)
+        bias: image.bias, dynamicSection: image.dynamicSection)
       if current < 0 { current = images.add(Image(.headers)) }
       guard current >= 0 else { return nil }
       return found(image)
@@ -147,8 +147,7 @@ struct ImageFinder {
 
   private func isListed(_ image: ModuleImage, _ entry: Image) -> Bool {
     guard entry.source.isLinker else { return true }
-    return image.bias == entry.bias
-      && image.segment(UInt32(PT_DYNAMIC))?.address == entry.dynamicSection
+    return image.bias == entry.bias && image.dynamicSection == entry.dynamicSection
   }
 
   /// Completes the current entry.
@@ -252,6 +251,8 @@ struct ImageFinder {
       if mappings[index].has(Mapping.isExecutable) { return true }
       guard mappings[index].has(Mapping.isOfImage) else { return false }
     }
-    return image(around: address).image?.loaded(around: address)?.isCode == true
+    guard let image = image(around: address).image, let segment = image.loaded(around: address)
+    else { return false }
+    return segment.isCode
   }
 }

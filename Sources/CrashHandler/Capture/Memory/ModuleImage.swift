@@ -117,6 +117,14 @@ struct ModuleImage {
     return nil
   }
 
+  /// The address of the dynamic section; 0 without one.
+  var dynamicSection: UInt64 {
+    @_noLocks get {
+      guard let segment = segment(UInt32(PT_DYNAMIC)) else { return 0 }
+      return segment.address
+    }
+  }
+
   /// The loaded segment whose pages hold an address; nil for one in a hole between segments, or outside.
   @inline(never) @_noLocks
   func loaded(around address: UInt64) -> (end: UInt64, isCode: Bool)? {
