@@ -17,7 +17,8 @@ enum ExitNotes {
     for signal in signals where SignalAction.current(signal)?.handler == 0 {
       // Everything but faults waits until the default action has followed.
       _ = unsafe pm_install_handler(
-        signal, handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~CrashSignals.faults)
+        signal, pm_termination_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
+        ~CrashSignals.faults)
     }
     pm_set_process_end(pm_note_process_end)
   }
