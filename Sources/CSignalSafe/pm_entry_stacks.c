@@ -94,8 +94,46 @@ PM_NOT_INSTRUMENTED static void pm_enter(struct entry *wanted) {
   pm_atomic_store_64(&stack->owner, 0);
 }
 
+#if defined(__x86_64__)
+// Leaves a handler that can make no call, at its first one, in the handler of that call's SIGSYS: all signals are blocked, and
+// the kernel ends the process at the next fault, by its signal. So what the first handler was called for goes on or comes again.
+// Source: Linux kernel/signal.c, force_sig_info_to_task.
+PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
+  const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
+  int signal = interrupted ? pm_siginfo_number(information) : 0;
+  // abort() ends the process itself once its signal's handler returns, and libc's calls may go through.
+  if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
+  // The thread stands behind its breakpoint.
+  if (signal == SIGTRAP) __builtin_debugtrap();
+  int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+  if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);
+  pm_syscall_again(SYS_getpid);
+}
+#endif
+
+// Answers a system call of this module's own that a seccomp filter traps as if the kernel did not have it; returns 0 for any
+// other signal. Taken for a crash, the trap would come again at that one's first call, without end.
+//
+// Under syscall user dispatch the handler can make no call, and may not even be able to return: that is a call too. So the kernel
+// ends the process, as alone. Source: Linux kernel/entry/syscall_user_dispatch.c.
+PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void *context) {
+  if (!information || !context || pm_siginfo_address(information) != (uint64_t)pm_syscall6_return) return 0;
+  int code = pm_siginfo_code(information);
+  if (code != PM_SYS_SECCOMP && code != PM_SYS_USER_DISPATCH) return 0;
+#if defined(__x86_64__)
+  if (code == PM_SYS_USER_DISPATCH) pm_leave_dispatched((const void *)pm_context_system_call_argument(context, 5));
+#endif
+  pm_context_set_system_call_result(context, -ENOSYS);
+  return 1;
+}
+
 PM_ENTRY static void pm_run_crash_entry(int signal, void *information, void *context, uint64_t entry_stack_pointer) {
   pm_allow_unaligned_access();
+  if (signal == SIGSYS) {
+    if (pm_answer_own_call(information, context)) return;
+    uint64_t mask = UINT64_C(1) << (SIGSYS - 1);
+    pm_sigprocmask(SIG_UNBLOCK, &mask, NULL);
+  }
   struct entry entry;
   entry.crash_handler = crash_handler;
   entry.handler = NULL;

@@ -88,8 +88,8 @@ extension Proof {
     Proof(
       name: "platforms",
       summary:
-        "programs build without Linux; the arm64 code compiles, and its assembly runs emulated",
-      suites: ["UnsupportedBuildTests", "ARM64Tests"]),
+        "programs build without Linux, and crash under qemu-user; the arm64 code compiles, and runs there",
+      suites: ["UnsupportedBuildTests", "EmulatedTests", "ARM64Tests"]),
     Proof(
       name: "breakpad",
       summary: "Breakpad's processor walks and names stacks by our text of symbols as we do",

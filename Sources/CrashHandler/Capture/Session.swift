@@ -66,6 +66,8 @@ struct Session: ~Copyable {
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
+    /// Threads that were asked to stop and may take an entry stack for it.
+    var smallStacks = 0
   }
 }
 

@@ -73,7 +73,11 @@ struct AlternateStack {
     var stack = unsafe stack_t()
     unsafe stack.ss_sp = UnsafeMutableRawPointer(bitPattern: base)
     unsafe stack.ss_size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
-    return unsafe sigaltstack(&stack, nil) == 0
+    guard unsafe sigaltstack(&stack, nil) == 0 else { return false }
+    unsafe pm_tell_stack(
+      pm_gettid(),
+      pm_told_stack(base: UInt64(base), size: UInt64(stack.ss_size), is_handlers: true))
+    return true
   }
 
   /// Takes it from the calling thread and unmaps it.
@@ -86,6 +90,7 @@ struct AlternateStack {
     if unsafe UInt(bitPattern: current.ss_sp) == base {
       unsafe current.ss_flags = Int32(SS_DISABLE)
       guard unsafe sigaltstack(&current, nil) == 0 else { return }
+      pm_tell_own_stack()
     }
     unmap()
   }

@@ -44,7 +44,7 @@ enum ExitNotes {
   /// A crash of a later exit handler makes a file of its own.
   private static func removeFiles(_ capture: Capture) {
     // A signal that is sent now must not find this thread as the one that captures.
-    let previous = SignalMask.exchange(.max)
+    let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
     let thread = UInt32(bitPattern: pm_gettid())
     guard capture.shared.ending.value == 0,

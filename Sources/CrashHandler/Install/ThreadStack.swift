@@ -25,7 +25,11 @@ enum ThreadStack {
   /// errno itself is as before: a new thread finds 0 in it.
   static func install() -> Int32 {
     let before = errno
-    defer { errno = before }
+    defer {
+      // Also one that libc's function was not called for.
+      pm_tell_own_stack()
+      errno = before
+    }
     let current = AlternateStack.currentSize
     if current >= AlternateStack.sufficientSize { return 0 }
     guard let key else { return EAGAIN }

@@ -121,6 +121,14 @@ struct SignalContext {
     unsafe pm_context_set_signal_stack(address, base, size)
   }
 
+  /// Notes what the thread has when the handler returns, for those who send it signals.
+  @_noLocks
+  func tellSignalStack(of threadID: Int32, isHandlers: Bool) {
+    let stack = unsafe pm_context_signal_stack(address).pointee
+    pm_tell_stack(
+      threadID, pm_told_stack(base: stack.base, size: stack.size, is_handlers: isHandlers))
+  }
+
   /// Installs it now, for a handler that may never return.
   @_noLocks
   func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }

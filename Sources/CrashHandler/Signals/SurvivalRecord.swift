@@ -95,7 +95,7 @@ struct SurvivalRecord {
   @_noLocks
   func markIfFree(_ crash: UInt32) {
     // A signal that is sent now must not find this thread as the one that captures.
-    let mask = SignalMask.block(.max)
+    let mask = SignalMask.block(~SignalMask.bit(SIGSYS))
     defer { if let mask { SignalMask.set(mask) } }
     let thread = pm_gettid()
     guard
@@ -192,6 +192,7 @@ struct Rearming {
     capture.session.progress.abandoned = 0
     capture.session.counts.threadsReadFromKernel = 0
     capture.session.counts.threadsOmitted = 0
+    capture.session.counts.smallStacks = 0
     capture.session.time.phase = .sections
     capture.session.time.isTicking = false
   }

@@ -109,6 +109,7 @@ struct StackOffers {
       context.setSignalStack(
         base(index), size: isFirst ? StackOffers.firstSize(stackSize) : stackSize)
     }
+    context.tellSignalStack(of: threadID, isHandlers: !hasOne)
     answers.add(1)
     answers.wakeAll()
   }
