@@ -13,6 +13,7 @@
 #define PM_SIGINFO_CODE 8
 #define PM_SIGINFO_ADDRESS 16
 #define PM_SIGINFO_SENDER 16
+#define PM_SIGINFO_TIMER 16
 #define PM_SIGINFO_VALUE 24
 #define PM_SIGINFO_SYSTEM_CALL 24
 
@@ -31,6 +32,10 @@ PM_INLINE int pm_siginfo_sender(const void *information) {
 // Returns si_syscall of a SIGSYS; its si_call_addr is at the place of si_addr.
 PM_INLINE int pm_siginfo_system_call(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_SYSTEM_CALL);
+}
+// Returns si_timerid of a signal that a timer sent.
+PM_INLINE int pm_siginfo_timer(const void *information) {
+  return *(const int *)((const char *)information + PM_SIGINFO_TIMER);
 }
 // Returns si_value of a signal that was queued.
 PM_INLINE uint64_t pm_siginfo_value(const void *information) {

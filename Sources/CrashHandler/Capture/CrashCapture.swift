@@ -15,6 +15,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   // A quarter of a second is kept for it, but no more than a quarter of the limit.
   let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
   capture.session.time.division = CaptureTime(limit: limit &- summaryTime)
+  WatchdogTimer.aim(capture)
   arm(capture, milliseconds: capture.session.time.division.sections)
   OwnDescriptors(capture).take()
   closeSpares(capture)
