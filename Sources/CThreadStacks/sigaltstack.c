@@ -12,6 +12,9 @@ __attribute__((visibility("default"))) int sigaltstack(const stack_t *restrict s
     errno = (int)-result;
     return -1;
   }
-  if (stack) pm_tell_own_stack();
+  if (stack) {
+    struct pm_told_stack told = {(uint64_t)stack->ss_sp, stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size, 0};
+    pm_tell_stack(pm_gettid(), told);
+  }
   return 0;
 }

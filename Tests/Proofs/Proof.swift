@@ -29,7 +29,7 @@ extension Proof {
       name: "deaths", summary: "the same end as without us, one report, as gdb and LLDB see it",
       suites: [
         "FaithfulDeathTests", "StackOverflowTests", "SteadyStateTests", "HandlerStatusTests",
-        "DescriptorTests", "LinkingTests",
+        "DescriptorTests", "LinkingTests", "CrampedThreadTests",
       ]),
     Proof(
       name: "start", summary: "a start makes few system calls, whatever lies in the database",
@@ -118,6 +118,7 @@ extension Proof {
       name: "live-dumps", summary: "dumps of processes that live on or hang",
       suites: [
         "LiveDumpTests", "HangTests", "RequestedDumpTests", "StackChangeTests", "StormTests",
+        "TickTests",
       ],
       full: .environment(name: "POSTMORTEM_STORMS", value: "1000")),
     Proof(
@@ -127,7 +128,7 @@ extension Proof {
       name: "faults", summary: "each system call may fail, each section may fault or hang",
       suites: [
         "CallListTests", "ForgoneCallTests", "SummaryCallTests", "SectionFaultTests", "StopTests",
-        "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests",
+        "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests", "TrappedCallTests",
       ],
       full: .environment(name: "POSTMORTEM_FAULTS", value: "all")),
     Proof(

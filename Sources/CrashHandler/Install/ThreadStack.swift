@@ -25,13 +25,13 @@ enum ThreadStack {
   /// errno itself is as before: a new thread finds 0 in it.
   static func install() -> Int32 {
     let before = errno
-    defer {
-      // Also one that libc's function was not called for.
-      pm_tell_own_stack()
-      errno = before
-    }
+    defer { errno = before }
     let current = AlternateStack.currentSize
-    if current >= AlternateStack.sufficientSize { return 0 }
+    if current >= AlternateStack.sufficientSize {
+      // Not known where it was set without libc's function, or before the trait's was there.
+      pm_tell_own_stack()
+      return 0
+    }
     guard let key else { return EAGAIN }
     // The thread has one of ours and put another in its place, which is too small.
     if let own = unsafe pthread_getspecific(key) {

@@ -260,6 +260,8 @@ enum CrashFate {
   static var wentOn: UInt8 { @_noLocks get { 2 } }
   /// Written in place of any of them once the process is known to end all the same.
   static var ended: UInt8 { @_noLocks get { 0 } }
+  /// Written in place of `handled` once the previous handler ends the process by a signal of its own.
+  static var endedByHandler: UInt8 { @_noLocks get { 4 } }
 }
 
 /// Ends a process that lives on after its end: the faulting instruction ran again and its fault did

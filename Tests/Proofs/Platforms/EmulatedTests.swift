@@ -1,6 +1,7 @@
 #if arch(x86_64)
   import CrashTestSupport
   import IntermediateDump
+  import ProcessSnapshot
   import Testing
 
   /// qemu-user, which runs images of another processor: its version 7.2 calls handlers with a misaligned stack.
