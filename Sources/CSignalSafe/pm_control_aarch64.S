@@ -17,6 +17,27 @@ pm_enter_crash:
   .cfi_endproc
   .size pm_enter_crash, .-pm_enter_crash
 
+// long pm_syscall6(long number, long a, long b, long c, long d, long e, long f)
+  .globl pm_syscall6
+  .hidden pm_syscall6
+  .globl pm_syscall6_return
+  .hidden pm_syscall6_return
+  .type pm_syscall6, %function
+pm_syscall6:
+  .cfi_startproc
+  mov x8, x0
+  mov x0, x1
+  mov x1, x2
+  mov x2, x3
+  mov x3, x4
+  mov x4, x5
+  mov x5, x6
+  svc #0
+pm_syscall6_return:
+  ret
+  .cfi_endproc
+  .size pm_syscall6, .-pm_syscall6
+
   .globl pm_call_on_stack
   .hidden pm_call_on_stack
   .type pm_call_on_stack, %function

@@ -14,6 +14,61 @@ pm_enter_crash:
   .cfi_endproc
   .size pm_enter_crash, .-pm_enter_crash
 
+// long pm_syscall6(long number, long a, long b, long c, long d, long e, long f)
+  .globl pm_syscall6
+  .hidden pm_syscall6
+  .globl pm_syscall6_return
+  .hidden pm_syscall6_return
+  .type pm_syscall6, @function
+pm_syscall6:
+  .cfi_startproc
+  movq %rdi, %rax
+  movq %rsi, %rdi
+  movq %rdx, %rsi
+  movq %rcx, %rdx
+  movq %r8, %r10
+  movq %r9, %r8
+  movq 8(%rsp), %r9
+  syscall
+pm_syscall6_return:
+  retq
+  .cfi_endproc
+  .size pm_syscall6, .-pm_syscall6
+
+// void pm_resume(void *context): places as in pm_context.h. By iretq, which takes all that a jump needs from this stack: that
+// of the context may not be there.
+  .globl pm_resume
+  .hidden pm_resume
+  .type pm_resume, @function
+pm_resume:
+  .cfi_startproc
+  movq %ss, %rax
+  pushq %rax
+  pushq 160(%rdi)
+  pushq 176(%rdi)
+  movq %cs, %rax
+  pushq %rax
+  pushq 168(%rdi)
+  .cfi_adjust_cfa_offset 40
+  movq 40(%rdi), %r8
+  movq 48(%rdi), %r9
+  movq 56(%rdi), %r10
+  movq 64(%rdi), %r11
+  movq 72(%rdi), %r12
+  movq 80(%rdi), %r13
+  movq 88(%rdi), %r14
+  movq 96(%rdi), %r15
+  movq 112(%rdi), %rsi
+  movq 120(%rdi), %rbp
+  movq 128(%rdi), %rbx
+  movq 136(%rdi), %rdx
+  movq 144(%rdi), %rax
+  movq 152(%rdi), %rcx
+  movq 104(%rdi), %rdi
+  iretq
+  .cfi_endproc
+  .size pm_resume, .-pm_resume
+
 // void pm_call_on_stack(void *top, void (*function)(void *), void *argument)
   .globl pm_call_on_stack
   .hidden pm_call_on_stack

@@ -6,6 +6,15 @@
 // Without a canary too, which may not be readable before pm_thread_base.h has looked.
 #define PM_NOT_INSTRUMENTED __attribute__((noinline, disable_sanitizer_instrumentation, no_stack_protector))
 
+// What is called by the kernel, or by an emulator in its place: qemu-user 7.2 enters x86_64 handlers with a misaligned stack, on
+// which compiled code faults at its first aligned store. arm64 faults at any use of such a stack pointer, and both align it.
+// Source: System V ABI AMD64 supplement, 3.2.2; Linux arch/arm64/kernel/signal.c and qemu linux-user/aarch64/signal.c, get_sigframe.
+#if defined(__x86_64__)
+#define PM_ENTRY PM_NOT_INSTRUMENTED __attribute__((force_align_arg_pointer))
+#else
+#define PM_ENTRY PM_NOT_INSTRUMENTED
+#endif
+
 struct entry_stack {
   // The base of the thread's alternate stack, which tells threads apart; 0 while free. A handler that was left by siglongjmp
   // keeps its entry stack and takes it again.
@@ -29,7 +38,7 @@ struct entry {
 static struct entry_stack stacks[PM_ENTRY_STACKS];
 static char *memory = NULL;
 static pm_crash_handler crash_handler = NULL;
-static pm_signal_handler stop_handler = NULL, watchdog_handler = NULL;
+static pm_signal_handler stop_handler = NULL, watchdog_handler = NULL, termination_handler = NULL;
 
 static inline __attribute__((always_inline)) uint64_t end_of(const struct entry_stack *stack) {
   return (uint64_t)memory + (uint64_t)(stack - stacks + 1) * PM_ENTRY_STACK_SIZE;
@@ -85,9 +94,46 @@ PM_NOT_INSTRUMENTED static void pm_enter(struct entry *wanted) {
   pm_atomic_store_64(&stack->owner, 0);
 }
 
-PM_NOT_INSTRUMENTED static void pm_run_crash_entry(int signal, void *information, void *context,
-                                                   uint64_t entry_stack_pointer) {
+#if defined(__x86_64__)
+// Leaves a handler that can make no call, at its first one, in the handler of that call's SIGSYS: all signals are blocked, and
+// the kernel ends the process at the next fault, by its signal. So what the first handler was called for goes on or comes again.
+// Source: Linux kernel/signal.c, force_sig_info_to_task.
+PM_NOT_INSTRUMENTED static void pm_leave_dispatched(const void *interrupted) {
+  const void *information = (const char *)interrupted + PM_CONTEXT_SIZE;
+  int signal = interrupted ? pm_siginfo_number(information) : 0;
+  // abort() ends the process itself once its signal's handler returns, and libc's calls may go through.
+  if (signal == SIGABRT && pm_siginfo_code(information) == PM_SI_TKILL) return;
+  // The thread stands behind its breakpoint.
+  if (signal == SIGTRAP) __builtin_debugtrap();
+  int is_fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
+  if (is_fault ? pm_siginfo_code(information) > 0 : signal == SIGPROF || signal > SIGSYS) pm_resume(interrupted);
+  pm_syscall_again(SYS_getpid);
+}
+#endif
+
+// Answers a system call of this module's own that a seccomp filter traps as if the kernel did not have it; returns 0 for any
+// other signal. Taken for a crash, the trap would come again at that one's first call, without end.
+//
+// Under syscall user dispatch the handler can make no call, and may not even be able to return: that is a call too. So the kernel
+// ends the process, as alone. Source: Linux kernel/entry/syscall_user_dispatch.c.
+PM_NOT_INSTRUMENTED static int pm_answer_own_call(const void *information, void *context) {
+  if (!information || !context || pm_siginfo_address(information) != (uint64_t)pm_syscall6_return) return 0;
+  int code = pm_siginfo_code(information);
+  if (code != PM_SYS_SECCOMP && code != PM_SYS_USER_DISPATCH) return 0;
+#if defined(__x86_64__)
+  if (code == PM_SYS_USER_DISPATCH) pm_leave_dispatched((const void *)pm_context_system_call_argument(context, 5));
+#endif
+  pm_context_set_system_call_result(context, -ENOSYS);
+  return 1;
+}
+
+PM_ENTRY static void pm_run_crash_entry(int signal, void *information, void *context, uint64_t entry_stack_pointer) {
   pm_allow_unaligned_access();
+  if (signal == SIGSYS) {
+    if (pm_answer_own_call(information, context)) return;
+    uint64_t mask = UINT64_C(1) << (SIGSYS - 1);
+    pm_sigprocmask(SIG_UNBLOCK, &mask, NULL);
+  }
   struct entry entry;
   entry.crash_handler = crash_handler;
   entry.handler = NULL;
@@ -111,12 +157,16 @@ static inline __attribute__((always_inline)) void enter_with(pm_signal_handler h
   pm_enter(&entry);
 }
 
-PM_NOT_INSTRUMENTED static void pm_run_stop_entry(int signal, void *information, void *context) {
+PM_ENTRY static void pm_run_stop_entry(int signal, void *information, void *context) {
   enter_with(stop_handler, signal, information, context);
 }
 
-PM_NOT_INSTRUMENTED static void pm_run_watchdog_entry(int signal, void *information, void *context) {
+PM_ENTRY static void pm_run_watchdog_entry(int signal, void *information, void *context) {
   enter_with(watchdog_handler, signal, information, context);
+}
+
+PM_ENTRY static void pm_run_termination_entry(int signal, void *information, void *context) {
+  enter_with(termination_handler, signal, information, context);
 }
 
 pm_crash_handler pm_crash_entry(pm_crash_handler handler) {
@@ -132,6 +182,11 @@ pm_signal_handler pm_stop_entry(pm_signal_handler handler) {
 pm_signal_handler pm_watchdog_entry(pm_signal_handler handler) {
   watchdog_handler = handler;
   return pm_run_watchdog_entry;
+}
+
+pm_signal_handler pm_termination_entry(pm_signal_handler handler) {
+  termination_handler = handler;
+  return pm_run_termination_entry;
 }
 
 void pm_set_entry_stacks(void *place) { memory = place; }

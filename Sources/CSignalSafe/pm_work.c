@@ -17,11 +17,6 @@ char pm_ring_memory_storage[PM_RING_MEMORY_SIZE] __attribute__((aligned(4096)));
 // The layout version that PM_WORK_VALUE_OFFSET and the kinds of items are of.
 #define KNOWN_LAYOUT 1
 
-// The kernel reads the new mask before it refuses the operation -1; see pm_thread_base.h.
-static _Bool is_readable(uint64_t address) {
-  return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;
-}
-
 static _Bool heads(uint64_t word, uint64_t item) { return (word & ~7ull) == item; }
 
 // Looks for the word of a task that is the head of its list. A task has 24 words.
@@ -37,7 +32,7 @@ static int64_t find_in_thread(const struct pm_task_facts *facts, uint64_t item) 
   for (uint64_t offset = 0; offset + 8 <= facts->block_size; offset += 8) {
     int64_t place = facts->block_offset + (int64_t)offset;
     uint64_t word = *(const uint64_t *)(thread + place);
-    if (word < 0x10000 || word & 7 || !is_readable(word)) continue;
+    if (word < 0x10000 || word & 7 || !pm_is_readable(word)) continue;
     if (heads(*(const uint64_t *)word, item)) return place;
   }
   return PM_WORK_NOWHERE;

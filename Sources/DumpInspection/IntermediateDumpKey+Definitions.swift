@@ -297,7 +297,9 @@ extension IntermediateDumpKey {
       one that was installed later and called ours goes on. 2: it ran and the process went on; \
       written over a 1 in the finished dump, in place, at the first sign of life that leaves no \
       doubt, if the file is still there. 3: the kernel discards the signal, and the process goes \
-      on. Absent where the default action follows, at once or after Swift's backtracer.
+      on. 4: the handler ends the process by `abort` or another signal that it sends itself, which \
+      gets no dump of its own; written over a 1. Absent where the default action follows, at once or \
+      after Swift's backtracer.
       """)
     case .previousHandler: .address("The handler that was there before ours, if it runs.")
     case .survivedCrashes:

@@ -226,6 +226,7 @@ extension Proof {
       name: "live-dumps", summary: "dumps of processes that live on or hang",
       suites: [
         "LiveDumpTests", "HangTests", "RequestedDumpTests", "StackChangeTests", "StormTests",
+        "TickTests",
       ],
       covers: [
         "Sources/HangDetection", "Sources/CrashHandler/LiveDumps", "Sources/CrashHandler/Threads",
@@ -246,7 +247,6 @@ extension Proof {
       suites: [
         "CallListTests", "ForgoneCallTests", "SummaryCallTests", "SectionFaultTests", "StopTests",
         "SystemCallFailureTests", "TakenFileTests", "TornCaptureTests", "TrappedCallTests",
-        "TickTests",
       ],
       covers: [
         "Sources/CrashHandler/Signals", "Sources/CrashHandler/Threads",

@@ -72,6 +72,12 @@ static void abort_instead(int signal, siginfo_t *information, void *context) {
   abort();
 }
 
+static void raise_other(int signal, siginfo_t *information, void *context) {
+  (void)signal, (void)information, (void)context;
+  say("previous handler\n");
+  raise(SIGFPE);
+}
+
 static void fault_again(int signal, siginfo_t *information, void *context) {
   (void)signal, (void)information, (void)context;
   say("previous handler\n");
@@ -255,6 +261,11 @@ static void run_turns(void) {
 
 static void before_reset(void) { install(SIGSEGV, just_return, SA_ONSTACK | SA_RESETHAND, 0); }
 static void before_abort(void) { install(SIGSEGV, abort_instead, SA_ONSTACK, 0); }
+static void before_abort_chained(void) {
+  before_abort();
+  install(SIGABRT, raise_by_default, SA_ONSTACK, 0);
+}
+static void before_other_signal(void) { install(SIGSEGV, raise_other, SA_ONSTACK, 0); }
 static void before_nested(void) { install(SIGSEGV, fault_again, SA_ONSTACK, 0); }
 static void before_nodefer(void) { install(SIGSEGV, fault_once_more, SA_ONSTACK | SA_NODEFER, 0); }
 static void before_stubborn(void) { install(SIGSEGV, give_up_after_five, SA_ONSTACK, 0); }
@@ -449,6 +460,7 @@ static void leave_later(int signal, void (*crash)(void)) {
   crash_divide_by_zero();
 }
 static void run_abort(void) { abort(); }
+static void run_raised(void) { raise(SIGSEGV); }
 static void run_later_leaves(void) { leave_later(SIGSEGV, crash_null_call); }
 static void run_later_leaves_abort(void) { leave_later(SIGABRT, run_abort); }
 
@@ -490,6 +502,9 @@ static const struct scene {
     {"signal", before_signal, run_longjmp},
     {"reset", before_reset, run_fault},
     {"abort", before_abort, run_fault},
+    {"abort-chained", before_abort_chained, run_fault},
+    {"sent-abort", before_abort, run_raised},
+    {"other-signal", before_other_signal, run_fault},
     {"nested", before_nested, run_fault},
     {"nodefer", before_nodefer, run_fault},
     {"stubborn", before_stubborn, run_fault},

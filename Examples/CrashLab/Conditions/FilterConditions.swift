@@ -48,6 +48,24 @@ extension Condition {
     } + [
       refusing("calls-not-permitted", EPERM), refusing("calls-not-implemented", ENOSYS),
       Condition(
+        name: "calls-filtered", summary: "under the filter of CRASHLAB_FILTER",
+        around: { body in
+          condition_filter_calls()
+          unsafe body.function(body.context)
+        }),
+      Condition(
+        name: "calls-dispatched", summary: "while each call of its thread raises SIGSYS",
+        around: { body in
+          condition_dispatch_calls(false)
+          unsafe body.function(body.context)
+        }),
+      Condition(
+        name: "calls-dispatched-but-libc", summary: "the same for calls that libc does not make",
+        around: { body in
+          condition_dispatch_calls(true)
+          unsafe body.function(body.context)
+        }),
+      Condition(
         name: "actions-not-permitted", summary: "under a filter that refuses rt_sigaction",
         around: { body in
           condition_fail_signal_actions()

@@ -57,6 +57,13 @@ extension Condition {
       summary: "beside a thread whose thread pointer points nowhere",
       after: { _ in condition_bad_thread_base_beside() }),
     Condition(
+      name: "cramped-threads",
+      summary: "beside threads on which a signal's frame finds no room",
+      after: { _ in condition_cramped_threads() }),
+    Condition(
+      name: "cramped-threads-before", summary: "the same, which are there before the handler",
+      before: { condition_cramped_threads() }),
+    Condition(
       name: "exiting-thread",
       summary: "while a thread that blocks every signal calls exit, as soon as the dump has begun",
       after: { unsafe condition_exiting_thread($0) }),

@@ -112,6 +112,9 @@ private func obey(_ handler: Handler) throws {
       try handler.dumpWithoutCrash(
         reason: "order waited too long", error: OrderError.late(seconds: 9),
         annotations: ["order": "4711"])
+    case "dump-stopped": try handler.dumpWithoutCrash(stopsThreads: true)
+    case "cramp": condition_cramped_threads()
+    case "intact": guard condition_is_small_stack_intact() else { exit(EX_SOFTWARE) }
     case "default": for signal in Int32(35)...64 { _ = Glibc.signal(signal, SIG_DFL) }
     case "own": for signal in Int32(35)...64 { _ = Glibc.signal(signal, { _ in }) }
     case "fill": while dup(0) >= 0 {}

@@ -24,6 +24,7 @@
 #include "pm_thread_base.h"
 #include "pm_thread_start.h"
 #include "pm_throws.h"
+#include "pm_told_stacks.h"
 #include "pm_work.h"
 
 #endif

@@ -22,6 +22,7 @@
 #define EACCES 13
 #define EFAULT 14
 #define EFBIG 27
+#define ENOSYS 38
 #define ENOBUFS 105
 
 // signal(7)
@@ -46,6 +47,7 @@
 #define SIG_BLOCK 0
 #define SIG_UNBLOCK 1
 #define SIG_SETMASK 2
+#define SA_ONSTACK 0x08000000
 #define SA_NODEFER 0x40000000
 #define SA_RESETHAND 0x80000000
 
@@ -114,6 +116,7 @@
 enum : int32_t {
   PM_SI_USER PM_NAMED(SI_USER) = 0,
   PM_SI_QUEUE PM_NAMED(SI_QUEUE) = -1,
+  PM_SI_TIMER PM_NAMED(SI_TIMER) = -2,
   PM_SI_MESGQ PM_NAMED(SI_MESGQ) = -3,
   PM_SI_TKILL PM_NAMED(SI_TKILL) = -6,
   PM_SI_KERNEL PM_NAMED(SI_KERNEL) = 0x80,
@@ -131,8 +134,11 @@ enum : uint64_t {
   PM_SIG_IGN PM_NAMED(SIG_IGN) = 1,
 };
 
-// sigaltstack(2), timer_create(2), getrusage(2), getrlimit(2), prctl(2); for this module's headers
+// sigaction(2), sigaltstack(2), timer_create(2), getrusage(2), getrlimit(2), prctl(2); for this module's headers
 enum {
+  // Not in every glibc's headers. Source: Linux include/uapi/asm-generic/siginfo.h.
+  PM_SYS_SECCOMP = 1,
+  PM_SYS_USER_DISPATCH = 2,
   PM_SS_ONSTACK = 1,
   PM_SS_DISABLE = 2,
   PM_SIGEV_SIGNAL = 0,

@@ -13,7 +13,9 @@
 #define PM_SIGINFO_CODE 8
 #define PM_SIGINFO_ADDRESS 16
 #define PM_SIGINFO_SENDER 16
+#define PM_SIGINFO_TIMER 16
 #define PM_SIGINFO_VALUE 24
+#define PM_SIGINFO_SYSTEM_CALL 24
 
 PM_INLINE int pm_siginfo_number(const void *information) { return *(const int *)information; }
 PM_INLINE void pm_set_siginfo_number(void *information, int number) { *(int *)information = number; }
@@ -26,6 +28,14 @@ PM_INLINE uint64_t pm_siginfo_address(const void *information) {
 // Returns si_pid of a signal that was sent.
 PM_INLINE int pm_siginfo_sender(const void *information) {
   return *(const int *)((const char *)information + PM_SIGINFO_SENDER);
+}
+// Returns si_syscall of a SIGSYS; its si_call_addr is at the place of si_addr.
+PM_INLINE int pm_siginfo_system_call(const void *information) {
+  return *(const int *)((const char *)information + PM_SIGINFO_SYSTEM_CALL);
+}
+// Returns si_timerid of a signal that a timer sent.
+PM_INLINE int pm_siginfo_timer(const void *information) {
+  return *(const int *)((const char *)information + PM_SIGINFO_TIMER);
 }
 // Returns si_value of a signal that was queued.
 PM_INLINE uint64_t pm_siginfo_value(const void *information) {
@@ -47,6 +57,8 @@ enum {
 #define PM_CONTEXT_REGISTERS 40
 #define PM_CONTEXT_FLOATING_POINT 224
 #define PM_CONTEXT_SIGNAL_MASK 296
+// Bytes of the kernel's struct ucontext, behind which the signal frame has the siginfo; glibc's ucontext_t has more.
+#define PM_CONTEXT_SIZE 304
 
 PM_INLINE uint64_t *pm_context_registers(const void *context) {
   return (uint64_t *)((const char *)context + PM_CONTEXT_REGISTERS);
@@ -61,6 +73,9 @@ PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t addres
 // The registers of a system call that is about to be made. Source: syscall(2), "Architecture calling conventions".
 PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[PM_RAX]; }
 PM_INLINE int64_t pm_context_system_call_result(const void *context) { return (int64_t)pm_context_registers(context)[PM_RAX]; }
+PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
+  pm_context_registers(context)[PM_RAX] = (uint64_t)result;
+}
 PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
   const uint64_t *registers = pm_context_registers(context);
   switch (index) {
@@ -124,6 +139,9 @@ PM_INLINE void pm_context_set_instruction_pointer(void *context, uint64_t addres
 // The registers of a system call that is about to be made; its number stays where it is.
 PM_INLINE uint64_t pm_context_system_call(const void *context) { return pm_context_registers(context)[8]; }
 PM_INLINE int64_t pm_context_system_call_result(const void *context) { return (int64_t)pm_context_registers(context)[0]; }
+PM_INLINE void pm_context_set_system_call_result(void *context, int64_t result) {
+  pm_context_registers(context)[0] = (uint64_t)result;
+}
 PM_INLINE uint64_t pm_context_system_call_argument(const void *context, int index) {
   return index >= 0 && index < 6 ? pm_context_registers(context)[index] : 0;
 }

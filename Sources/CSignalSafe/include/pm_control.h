@@ -48,6 +48,14 @@ static inline void pm_set_crash_handler(pm_crash_handler _Nonnull handler) {
   __c11_atomic_store(&pm_crash_handler_storage, handler, __ATOMIC_RELEASE);
 }
 
+// The instruction behind the system call of pm_syscall6.
+extern const char pm_syscall6_return[] __attribute__((visibility("hidden")));
+
+#if defined(__x86_64__)
+// Goes on at a context without rt_sigreturn(2): with its general registers, and the present signal mask.
+PM_CRASH_TIME __attribute__((noreturn)) void pm_resume(const void *_Nonnull context);
+#endif
+
 // Clears the alignment-check flag, which the kernel leaves set for a handler: an unaligned access would raise SIGBUS.
 // Returning from the handler restores it. Source: Linux arch/x86/kernel/signal.c, handle_signal.
 PM_INLINE void pm_allow_unaligned_access(void) {

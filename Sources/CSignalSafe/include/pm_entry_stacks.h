@@ -19,12 +19,13 @@ enum {
   PM_ENOUGH_STACK = 16 << 10,
 };
 
-// Returns the function to install so that `handler` has stack enough: for crashes, for stops, and for the watchdog's timer, whose
-// signal may come to any thread. With all stacks taken, and before pm_set_entry_stacks, the handler runs where it was entered.
+// Returns the function to install so that `handler` has stack enough, and an aligned one: for crashes, for stops, for the
+// watchdog's timer, whose signal may come to any thread, and for signals that ask the process to end. With all stacks taken, and before pm_set_entry_stacks, the handler runs where it was entered.
 // Not for crash code.
 pm_crash_handler _Nonnull pm_crash_entry(pm_crash_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_stop_entry(pm_signal_handler _Nonnull handler);
 pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler);
+pm_signal_handler _Nonnull pm_termination_entry(pm_signal_handler _Nonnull handler);
 
 // Sets the memory of all of them; NULL takes it away while no handler is installed. Not for crash code.
 void pm_set_entry_stacks(void *_Nullable memory);

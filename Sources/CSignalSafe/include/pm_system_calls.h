@@ -13,11 +13,7 @@
 
 #include "pm_annotations.h"
 #include "pm_constants.h"
-#include "pm_syscall_aarch64.h"
-#include "pm_syscall_x86_64.h"
-
-#define PM_SYSCALL(number, a, b, c, d, e, f) \
-  pm_syscall6((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#include "pm_syscall.h"
 
 // -- Files ----------------------------------------------------------------------------------------------------------
 

@@ -44,11 +44,15 @@ PM_INLINE struct pm_thread_stand_in *_Nullable pm_stand_in(uint64_t base) {
   return block->canary == PM_STAND_IN_CANARY(base) ? block : NULL;
 }
 
-// Gives the thread `block` if its canary cannot be read.
-PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block) {
+// Gives the thread `block` if its canary cannot be read. The kernel tells: it copies the new mask before it refuses the
+// operation -1. Source: Linux kernel/signal.c, rt_sigprocmask.
+//
+// It is the first call of a handler. The kernel ignores the last argument; see pm_answer_own_call.
+PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
   if (!pm_reads_thread_base_storage) return 0;
   uint64_t base = pm_read_thread_base();
-  if (pm_is_readable(base + offsetof(struct pm_thread_stand_in, canary))) return 0;
+  long result = PM_SYSCALL(SYS_rt_sigprocmask, -1, base + offsetof(struct pm_thread_stand_in, canary), 0, sizeof(uint64_t), 0, context);
+  if (result != -EFAULT) return 0;
   block->itself = block;
   block->base = base;
   block->canary = PM_STAND_IN_CANARY(block);
@@ -85,7 +89,9 @@ PM_INLINE uint64_t pm_thread_pointer(void) {
 
 #elif defined(__aarch64__)
 
-PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block) { return (void)block, 0; }
+PM_INLINE _Bool pm_enter_thread_base(struct pm_thread_stand_in *_Nonnull block, const void *_Nullable context) {
+  return (void)block, (void)context, 0;
+}
 PM_INLINE void pm_leave_thread_base(const struct pm_thread_stand_in *_Nonnull block) { (void)block; }
 PM_INLINE uint64_t pm_give_thread_base_back(void) { return 0; }
 PM_INLINE void pm_take_thread_base_again(uint64_t base) { (void)base; }
@@ -102,7 +108,7 @@ PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_handler(
     void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable), int signal, void *_Nullable information,
     void *_Nullable context) {
   struct pm_thread_stand_in block;
-  _Bool is_entered = pm_enter_thread_base(&block);
+  _Bool is_entered = pm_enter_thread_base(&block, context);
   handler(signal, information, context);
   if (is_entered) pm_leave_thread_base(&block);
 }
@@ -112,7 +118,7 @@ PM_OUTWARD __attribute__((no_stack_protector)) void pm_run_crash_handler(
     void (*_Nonnull handler)(int, void *_Nullable, void *_Nullable, uint64_t), int signal, void *_Nullable information,
     void *_Nullable context, uint64_t entry_stack_pointer) {
   struct pm_thread_stand_in block;
-  _Bool is_entered = pm_enter_thread_base(&block);
+  _Bool is_entered = pm_enter_thread_base(&block, context);
   handler(signal, information, context, entry_stack_pointer);
   if (is_entered) pm_leave_thread_base(&block);
 }

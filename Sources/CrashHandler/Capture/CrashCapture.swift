@@ -15,6 +15,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
   // A quarter of a second is kept for it, but no more than a quarter of the limit.
   let summaryTime = !wantsSummary ? 0 : limit < 1000 ? limit / 4 : 250
   capture.session.time.division = CaptureTime(limit: limit &- summaryTime)
+  WatchdogTimer.aim(capture)
   arm(capture, milliseconds: capture.session.time.division.sections)
   OwnDescriptors(capture).take()
   closeSpares(capture)
@@ -140,9 +141,11 @@ extension Capture {
 /// Between leaving the alternate stack and that call the kernel would start at its top again, over
 /// the frame of the signal that is handled: the dump had the registers of our own code, and
 /// returning went there. Seen once in 4,000 crashes with the watchdog's signal sent from outside.
+///
+/// Not SIGSYS, whose handler stays on the stack that it finds: a filter may trap that call.
 @_noLocks
 func blockFaults(_ capture: Capture) {
-  SignalMask.block(capture.installed.signals.capture)
+  SignalMask.block(capture.installed.signals.capture & ~SignalMask.bit(SIGSYS))
 }
 
 /// Gives faults from here on a stack of their own, and lets them and the watchdog's signal through.

@@ -123,7 +123,7 @@ struct InstalledSignals {
   let watchdog: Int32
   /// The action of a stop signal, SIGPROF and SIGSETXID in a crash included.
   let stopAction: pm_signal_action
-  /// The action of our handler.
+  /// The action of our handler, for all signals but SIGSYS.
   var crashAction = pm_signal_action()
   /// The most bytes that the kernel needs to call a handler.
   let frameSize: UInt64
@@ -141,6 +141,21 @@ struct InstalledSignals {
 
   /// The signals that must reach the capturing thread: faults and the watchdog's signal.
   var capture: UInt64 { @_noLocks get { faults | SignalMask.bit(watchdog) } }
+
+  /// The action of our handler for one signal.
+  ///
+  /// SIGSYS may come of the handler's own calls, from code that has left the alternate stack: the kernel
+  /// would begin at its top again, over the frame of the crash. And under syscall user dispatch the
+  /// kernel ends the process at a fault whose signal is blocked; see `pm_answer_own_call`.
+  @_noLocks
+  func crashAction(of signal: Int32) -> pm_signal_action {
+    var action = crashAction
+    if signal == SIGSYS {
+      action.flags &= ~UInt64(truncatingIfNeeded: SA_ONSTACK | SA_NODEFER)
+      action.mask = .max
+    }
+    return action
+  }
 
   /// Installs the stop handler; false if the kernel refuses.
   @_noLocks

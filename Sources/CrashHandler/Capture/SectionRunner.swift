@@ -31,6 +31,10 @@ struct SectionRunner {
       capture.session.progress.abandoned |= bit
       return
     }
+    if capture.session.time.isMuted {
+      capture.session.time.isMuted = false
+      unblock(SignalMask.bit(capture.installed.signals.watchdog))
+    }
     if unsafe capture.session.landingPads.runSection(section.entry.body, capture) != 0 {
       capture.session.progress.abandoned |= bit
       capture.session.writer.recover()

@@ -73,6 +73,8 @@ struct Session: ~Copyable {
     mutating func set(_ part: NotShown, isShown: Bool) {
       notShown = isShown ? notShown & ~part.bit : notShown | part.bit
     }
+    /// Threads that were asked to stop and may take an entry stack for it.
+    var smallStacks = 0
   }
 }
 

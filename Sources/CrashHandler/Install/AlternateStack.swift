@@ -70,10 +70,17 @@ struct AlternateStack {
   ///
   /// - Parameter isFirst: true if the thread has none.
   func use(isFirst: Bool) -> Bool {
-    var stack = unsafe stack_t()
-    unsafe stack.ss_sp = UnsafeMutableRawPointer(bitPattern: base)
-    unsafe stack.ss_size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
-    return unsafe sigaltstack(&stack, nil) == 0
+    let size = isFirst ? StackOffers.firstSize(Self.size) : Self.size
+    guard let place = UnsafeMutableRawPointer(bitPattern: base) else { return false }
+    // Not by libc's function: that one would tell it as the program's own.
+    let result = unsafe pm_set_signal_stack(place, size)
+    guard result == 0 else {
+      errno = Int32(-result)
+      return false
+    }
+    pm_tell_stack(
+      pm_gettid(), pm_told_stack(base: UInt64(base), size: UInt64(size), is_handlers: true))
+    return true
   }
 
   /// Takes it from the calling thread and unmaps it.
@@ -86,6 +93,7 @@ struct AlternateStack {
     if unsafe UInt(bitPattern: current.ss_sp) == base {
       unsafe current.ss_flags = Int32(SS_DISABLE)
       guard unsafe sigaltstack(&current, nil) == 0 else { return }
+      pm_tell_stack(pm_gettid(), pm_told_stack())
     }
     unmap()
   }

@@ -118,15 +118,21 @@ struct CrashSignals {
     // signal that the kernel would have discarded interrupts none.
     let restarts =
       previous.handler == 0 ? SA_RESTART : Int32(truncatingIfNeeded: previous.flags) & SA_RESTART
+    // See `InstalledSignals.crashAction(of:)`.
+    if signal == SIGSYS {
+      return unsafe pm_install_handler(signal, handler, SA_SIGINFO | restarts, .max)
+    }
     return unsafe pm_install_handler(
       signal, handler, SA_SIGINFO | SA_ONSTACK | SA_NODEFER | restarts, ~faults)
   }
 
-  /// Returns our handler's action in the place of the default, as the kernel has it.
+  /// Returns our handler's action in the place of the default, as the kernel has it, for all but
+  /// SIGSYS.
   func installedAction() -> pm_signal_action {
     var action =
       previous.first.flatMap { SignalAction.current($0.signal) } ?? pm_signal_action()
-    action.flags |= UInt64(SA_RESTART)
+    action.flags |= UInt64(SA_RESTART | SA_ONSTACK) | UInt64(SA_NODEFER)
+    action.mask = ~Self.faults
     return action
   }
 

@@ -97,7 +97,7 @@ struct EarlierThreads {
   }
 
   private mutating func offer(to thread: Int32, _ blocked: UInt64) {
-    guard let signal = signal(openIn: blocked),
+    guard hasRoom(thread), let signal = signal(openIn: blocked),
       let stack = stacks.popLast() ?? AlternateStack.make()
     else { return }
     guard offers.add(thread, base: UInt64(stack.base)) else {
@@ -105,6 +105,17 @@ struct EarlierThreads {
       return
     }
     _ = pm_tgkill(capture.shared.process.id, thread, signal)
+  }
+
+  /// A thread without room for a signal's frame keeps the stack that it has.
+  private func hasRoom(_ thread: Int32) -> Bool {
+    unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 16) { buffer in
+      guard let place = buffer.baseAddress else { return false }
+      let room = unsafe ThreadRoom(capture, scratch: Scratch(place, size: buffer.count))
+      // Those that have answered have given theirs back.
+      let waiting = offers.count.value - offers.answers.value
+      return room.suffices(on: thread, hasEntryStack: waiting < PM_ENTRY_STACKS / 2)
+    }
   }
 
   /// Read as in a crash: strings would take longer than the threads have.

@@ -17,7 +17,8 @@ enum ExitNotes {
     for signal in signals where SignalAction.current(signal)?.handler == 0 {
       // Everything but faults waits until the default action has followed.
       _ = unsafe pm_install_handler(
-        signal, handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART, ~CrashSignals.faults)
+        signal, pm_termination_entry(handler), SA_SIGINFO | SA_ONSTACK | SA_RESTART,
+        ~CrashSignals.faults)
     }
     pm_set_process_end(pm_note_process_end)
   }
@@ -43,7 +44,7 @@ enum ExitNotes {
   /// A crash of a later exit handler makes a file of its own.
   private static func removeFiles(_ capture: Capture) {
     // A signal that is sent now must not find this thread as the one that captures.
-    let previous = SignalMask.exchange(.max)
+    let previous = SignalMask.exchange(~SignalMask.bit(SIGSYS))
     defer { SignalMask.set(previous) }
     let thread = UInt32(bitPattern: pm_gettid())
     guard capture.shared.ending.value == 0,

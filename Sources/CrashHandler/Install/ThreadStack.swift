@@ -27,7 +27,11 @@ enum ThreadStack {
     let before = errno
     defer { errno = before }
     let current = AlternateStack.currentSize
-    if current >= AlternateStack.sufficientSize { return 0 }
+    if current >= AlternateStack.sufficientSize {
+      // Not known where it was set without libc's function, or before the trait's was there.
+      pm_tell_own_stack()
+      return 0
+    }
     guard let key else { return EAGAIN }
     // The thread has one of ours and put another in its place, which is too small.
     if let own = unsafe pthread_getspecific(key) {

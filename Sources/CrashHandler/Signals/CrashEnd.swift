@@ -44,6 +44,14 @@ struct CrashEnd {
       || ending == CrashEnd.ends && signal.number != capture.session.exception.signal.number
   }
 
+  /// True once the default action follows, for another signal of the capturing thread: it did not get
+  /// back to its crash, as under a filter that traps rt_sigreturn.
+  @_noLocks
+  func isUnderWay(butNotBy signal: DeliveredSignal) -> Bool {
+    capture.shared.ending.value == CrashEnd.ends
+      && signal.number != capture.session.exception.signal.number
+  }
+
   /// Ends the process by the crash of the calling thread, which stays the owner.
   ///
   /// Nobody who waits is woken: a thread that went on with a crash of its own would race this one,
@@ -267,6 +275,8 @@ enum CrashFate {
   static var wentOn: UInt8 { @_noLocks get { 2 } }
   /// Written in place of any of them once the process is known to end all the same.
   static var ended: UInt8 { @_noLocks get { 0 } }
+  /// Written in place of `handled` once the previous handler ends the process by a signal of its own.
+  static var endedByHandler: UInt8 { @_noLocks get { 4 } }
 }
 
 /// Ends a process that lives on after its end: the faulting instruction ran again and its fault did

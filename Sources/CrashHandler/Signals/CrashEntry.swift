@@ -50,6 +50,7 @@ private func pm_in_crash(
       if let information = crash.information { capture.shared.waiting.signal.keep(information) }
       return
     }
+    if end.isUnderWay(butNotBy: crash) { LateEnd(capture).end() }
     unblock(capture.installed.signals.capture)
     end.land(crash, isKernels: isKernels)
     return

@@ -110,6 +110,8 @@ struct OwnProcess {
     capture.shared.survived.count = 0
     capture.shared.knownFaults.removeAll()
     capture.shared.abortingThread = 0
+    // The thread has another ID here.
+    pm_tell_own_stack()
     // Timers are not inherited.
     if capture.mayMake(CallBit.timers) {
       capture.session.time.timer = WatchdogTimer.make(signal: capture.installed.signals.watchdog)

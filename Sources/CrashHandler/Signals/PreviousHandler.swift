@@ -73,7 +73,7 @@ struct PreviousHandler {
     while number < 32 {
       if SignalMask.has(changed, number) {
         capture.shared.previousActions[number] = pm_signal_action()
-        SignalAction.set(number, capture.installed.signals.crashAction)
+        SignalAction.set(number, capture.installed.signals.crashAction(of: number))
       }
       number &+= 1
     }

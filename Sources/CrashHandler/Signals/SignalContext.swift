@@ -125,6 +125,14 @@ struct SignalContext {
     unsafe pm_context_set_signal_stack(address, base, size)
   }
 
+  /// Notes what the thread has when the handler returns, for those who send it signals.
+  @_noLocks
+  func tellSignalStack(of threadID: Int32, isHandlers: Bool) {
+    let stack = unsafe pm_context_signal_stack(address).pointee
+    pm_tell_stack(
+      threadID, pm_told_stack(base: stack.base, size: stack.size, is_handlers: isHandlers))
+  }
+
   /// Installs it now, for a handler that may never return.
   @_noLocks
   func restoreSignalStack() { _ = unsafe pm_restore_signal_stack(address) }
@@ -219,6 +227,8 @@ struct SignalInformation {
   /// The process, of a signal that was sent.
   var sender: Int32 { @_noLocks get { unsafe pm_siginfo_sender(address) } }
 
+  /// Whether a timer of this process has sent it, and which; -1 for another sender.
+  var timer: Int32 { @_noLocks get { code == SI_TIMER ? unsafe pm_siginfo_timer(address) : -1 } }
   /// The value, of a signal that was queued.
   var value: UInt64 { @_noLocks get { unsafe pm_siginfo_value(address) } }
 

@@ -23,6 +23,11 @@ struct SurvivalRecord {
   /// False for a crash that is known already, and for one too many.
   @_noLocks
   func needsDump() -> Bool {
+    if endsEarlierCrash() {
+      mark(CrashFate.endedByHandler)
+      capture.shared.survived.isOpen = false
+      return false
+    }
     let fault = FaultIdentity(capture)
     let faults = capture.shared.knownFaults
     let isRepeated = faults.isRepetition(fault)
@@ -36,6 +41,19 @@ struct SurvivalRecord {
     }
     if isRepeated { return false }
     return Int(capture.shared.survived.count) < capture.installed.limits.survivedCrashes
+  }
+
+  /// True for a signal by which the previous handler of the crash just captured ends the process, as
+  /// by abort(): it is no crash of its own.
+  private func endsEarlierCrash() -> Bool {
+    let exception = capture.session.exception
+    guard capture.shared.survived.isOpen, !capture.shared.survived.handlerHasReturned,
+      exception.threadID == capture.shared.survived.thread, exception.signal.wasSent,
+      exception.signal.information?.sender == capture.shared.process.id,
+      let context = exception.signal.context
+    else { return false }
+    // A thread that has left the handler by siglongjmp is not there.
+    return context.isOnSignalStack
   }
 
   // MARK: - What dumps say
@@ -95,7 +113,7 @@ struct SurvivalRecord {
   @_noLocks
   func markIfFree(_ crash: UInt32) {
     // A signal that is sent now must not find this thread as the one that captures.
-    let mask = SignalMask.block(.max)
+    let mask = SignalMask.block(~SignalMask.bit(SIGSYS))
     defer { if let mask { SignalMask.set(mask) } }
     let thread = pm_gettid()
     guard
@@ -192,6 +210,7 @@ struct Rearming {
     capture.session.progress.abandoned = 0
     capture.session.counts.threadsReadFromKernel = 0
     capture.session.counts.threadsOmitted = 0
+    capture.session.counts.smallStacks = 0
     capture.session.time.phase = .sections
     capture.session.time.isTicking = false
   }

@@ -29,13 +29,14 @@ private func pm_in_termination(
     note.noteTermination(signal, reaction: processID == 1 ? 2 : 1)
   }
   if processID == 1 { return }
-  SignalAction.set(signal, pm_signal_action())
-  if let information = unsafe SignalInformation(information),
-    information.queue(signal, for: pm_gettid(), of: processID)
-  {
-    return
+  // Kept from us, it would come back to this handler.
+  if SignalAction.set(signal, pm_signal_action()) {
+    let isQueued =
+      unsafe SignalInformation(information)?.queue(signal, for: pm_gettid(), of: processID) ?? false
+    if !isQueued { _ = pm_kill(processID, signal) }
+    // It ends the process here; a filter may keep the handler from returning.
+    SignalMask.unblock(SignalMask.bit(signal))
   }
-  if pm_kill(processID, signal) == 0 { return }
   _ = pm_exit_group(128 &+ signal)
 }
 

@@ -4,7 +4,7 @@ internal import IntermediateDump
 /// Ends a section that takes too long: a call that hangs, a list without an end.
 ///
 /// A timer sends its signal every 10 ms; each one that reaches the capturing thread counts (see
-/// `WatchdogTime`). The signal is blocked on parked threads and open on the capturing one; a thread
+/// `WatchdogTime`), and none that anybody else sends. The signal is blocked on parked threads and open on the capturing one; a thread
 /// that could not be stopped and gets it passes it on. Once the time is over, the section is
 /// abandoned as if it had faulted, and those that follow are left out; the end mark is still
 /// written, for which there is time of its own. A call that the kernel does not interrupt (state D)
@@ -28,21 +28,37 @@ private func pm_in_watchdog(
   pm_allow_unaligned_access()
   guard let capture = Capture.ofHandler else { return }
   let owner = Int32(bitPattern: capture.shared.capturingThread.value)
-  guard owner != 0, OwnProcess(capture).isCurrent else { return }
+  guard owner != 0, OwnProcess(capture).isCurrent,
+    let information = unsafe SignalInformation(information)
+  else { return }
+  let tick = unsafe DeliveredSignal(signal, information.address, context)
+  guard information.timer >= 0 else {
+    // Sent in a loop, they would come one after the other, and the dump would not go on.
+    if owner == pm_gettid() {
+      let subject = capture.shared.dumpingThreads.capture(of: owner) ?? capture
+      subject.session.time.isMuted = true
+      tick.context?.block(signal)
+    }
+    return
+  }
   if capture.shared.ending.value == CrashEnd.ends {
     // Not one that was still under way when the dump was done.
-    if capture.session.time.left.hasPassed(capture.clock) { LateEnd(capture).end() }
+    if information.timer == capture.session.time.timer,
+      capture.session.time.left.hasPassed(capture.clock)
+    {
+      LateEnd(capture).end()
+    }
     return
   }
   guard owner == pm_gettid() else {
-    _ = unsafe SignalInformation(information)?.queue(
-      signal, for: owner, of: capture.shared.process.id)
+    _ = information.queue(signal, for: owner, of: capture.shared.process.id)
     return
   }
   // A dump without a crash that stops threads has the same bound.
   let subject = capture.shared.dumpingThreads.capture(of: owner) ?? capture
-  guard subject.session.time.left.isOver(atTick: subject.clock) else { return }
-  let tick = unsafe DeliveredSignal(signal, information, context)
+  guard information.timer == subject.session.time.timer,
+    subject.session.time.left.isOver(atTick: subject.clock)
+  else { return }
   switch subject.session.time.phase {
   case .sections:
     subject.session.time.phase = .cut
@@ -88,6 +104,21 @@ struct WatchdogTimer {
     var timer: Int32 = -1
     guard signal != 0, unsafe pm_timer_create(signal, thread, &timer) == 0 else { return -1 }
     return timer
+  }
+
+  /// Has the signal go to the calling thread alone, where it may end the process on another one for
+  /// want of room for its frame (`ThreadRoom`).
+  ///
+  /// Where no other timer is to be had it goes to the process as before.
+  @_noLocks
+  static func aim(_ capture: Capture) {
+    guard pm_has_small_stacks(), capture.session.time.timer >= 0, capture.mayMake(CallBit.timers)
+    else { return }
+    let threadID = capture.session.exception.threadID
+    let timer = make(signal: capture.installed.signals.watchdog, thread: threadID)
+    guard timer >= 0 else { return }
+    _ = pm_timer_delete(capture.session.time.timer)
+    capture.session.time.timer = timer
   }
 
   /// Makes one for a dump without a crash; -1 if the handler has none.

@@ -111,6 +111,7 @@ struct StackOffers {
         base(index), size: isFirst ? StackOffers.firstSize(stackSize) : stackSize)
     }
     context.openCrashSignals()
+    context.tellSignalStack(of: threadID, isHandlers: !hasOne)
     answers.add(1)
     answers.wakeAll()
   }

@@ -8,6 +8,7 @@ internal import IntermediateDump
 struct ThreadStopper {
   let capture: Capture
   let status: ThreadStatus
+  private let room: ThreadRoom
   /// `/proc/self/task`; -1 while threads are not looked for.
   private let tasks: Int32
 
@@ -16,6 +17,7 @@ struct ThreadStopper {
     self.capture = capture
     self.tasks = tasks
     status = ThreadStatus(capture.proc, tasks: tasks, scratch: capture.session.scratch)
+    room = ThreadRoom(capture, scratch: capture.session.scratch.secondHalf)
   }
 
   /// Stops all other threads, as far as they can be within a bound.
@@ -147,6 +149,7 @@ struct ThreadStopper {
     guard capture.session.isEnd, capture.session.exception.threadID != PM_UNKNOWN_THREAD,
       capture.mayMake(CallBit.threadSignals),
       case .none = capture.shared.waiting.crash(of: record.threadID),
+      hasRoom(record),
       capture.shared.stops.library.take(SIGSETXID, for: capture.installed.signals)
     else { return false }
     // By exchange: one that somebody else's stop signal has just stopped cannot be asked any more.
@@ -194,6 +197,11 @@ struct ThreadStopper {
       }
       return
     }
+    guard hasRoom(record) else {
+      status.readSystemCall(record)
+      record.setStatus(.unresponsive, insteadOf: before)
+      return
+    }
     let signal = stopSignal(for: record)
     guard signal != 0 else {
       // A program cannot block 32: libc does, inside pthread_create and its like, and so do our own
@@ -208,6 +216,16 @@ struct ThreadStopper {
     if result < 0 {
       record.setStatus(result == -Int(ESRCH) ? .gone : .closed, insteadOf: .signalled)
     }
+  }
+
+  /// True if a signal is known not to end the process for want of room for its frame.
+  private func hasRoom(_ record: ThreadRecord) -> Bool {
+    if ThreadRoom.isSure(of: record.threadID) { return true }
+    let used = capture.session.counts.smallStacks
+    guard room.suffices(on: record.threadID, hasEntryStack: used < PM_ENTRY_STACKS / 2)
+    else { return false }
+    capture.session.counts.smallStacks = used &+ 1
+    return true
   }
 
   /// Whether this thread is to be stopped.

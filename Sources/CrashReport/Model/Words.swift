@@ -78,6 +78,7 @@ extension Survival.Outcome {
     case .previousHandlerRan: "may-have-survived"
     case .wentOn: "survived"
     case .discarded: "discarded"
+    case .endedByHandler: "ended-by-handler"
     }
   }
 }

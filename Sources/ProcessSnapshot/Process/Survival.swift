@@ -14,6 +14,9 @@ public struct Survival: Sendable, Equatable {
     /// The kernel discarded the signal, which was sent to the first process of a PID namespace, and
     /// the process went on.
     case discarded = 3
+    /// A handler that the program had before ours ran, and ended the process by abort(3) or another
+    /// signal of its own, which is no crash of its own.
+    case endedByHandler = 4
   }
 
   /// Nil where the process ended: by the signal's default action, after Swift's backtracer had run

@@ -14,6 +14,8 @@ public enum OutsideTool: String, Sendable {
   case systemdAnalyze = "systemd-analyze"
   /// Runs a program of another architecture.
   case arm64Emulator = "qemu-aarch64"
+  /// Runs one of x86_64, on such a machine too.
+  case ownEmulator = "qemu-x86_64"
   /// Of libc for arm64.
   case arm64Headers = "/usr/aarch64-linux-gnu/include/ucontext.h"
   /// The compiler's own library for arm64.
@@ -58,7 +60,7 @@ public enum OutsideTool: String, Sendable {
     switch self {
     case .objcopy: "binutils"
     case .systemdAnalyze: "systemd"
-    case .arm64Emulator: "qemu-user"
+    case .arm64Emulator, .ownEmulator: "qemu-user"
     case .arm64Headers: "libc6-dev-arm64-cross"
     case .arm64Compiler: "libgcc-12-dev-arm64-cross"
     case .sentryRelay, .bugsink: "python3-venv, and what .ci/run then gets from PyPI"

@@ -2,9 +2,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <grp.h>
+#include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +100,58 @@ void condition_fail_signal_actions(void) {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   install_program(program, sizeof program / sizeof *program);
+}
+
+static const struct {
+  const char *name;
+  unsigned action;
+} answers[] = {
+    {"error", SECCOMP_RET_ERRNO | EPERM},
+    {"trap", SECCOMP_RET_TRAP},
+    {"kill", SECCOMP_RET_KILL_PROCESS},
+    {"log", SECCOMP_RET_LOG},
+};
+
+void condition_filter_calls(void) {
+  const char *wanted = getenv("CRASHLAB_FILTER");
+  const char *colon = wanted ? strchr(wanted, ':') : NULL;
+  unsigned action = 0;
+  for (size_t i = 0; colon && i < sizeof answers / sizeof *answers; i++)
+    if (strncmp(wanted, answers[i].name, (size_t)(colon - wanted)) == 0) action = answers[i].action;
+  if (action == 0) {
+    errno = EINVAL;
+    check(-1, "CRASHLAB_FILTER");
+  }
+  enum { capacity = 100 };
+  struct sock_filter program[2 * capacity + 2];
+  int length = 0;
+  program[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+  for (const char *place = colon; place && length < 2 * capacity; place = strchr(place + 1, ',')) {
+    program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)atoi(place + 1), 0, 1);
+    program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action);
+  }
+  program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  install_program(program, length);
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *argument) {
+  (void)size;
+  uint64_t *range = argument, address = (uint64_t)&fork;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    uint64_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+    if (info->dlpi_phdr[i].p_type != PT_LOAD || address - start >= info->dlpi_phdr[i].p_memsz) continue;
+    range[0] = start;
+    range[1] = info->dlpi_phdr[i].p_memsz;
+    return 1;
+  }
+  return 0;
+}
+
+void condition_dispatch_calls(bool but_libc) {
+  static volatile char selector = 1;  // SYSCALL_DISPATCH_FILTER_BLOCK
+  uint64_t range[2] = {0, 0};
+  if (but_libc) dl_iterate_phdr(find_libc, range);
+  check(prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, range[0], range[1], &selector), "prctl");
 }
 
 void condition_kill_on_calls(const char *group) { install(group, SECCOMP_RET_KILL_PROCESS); }

@@ -62,6 +62,12 @@ void condition_exiting_thread(const char *_Nullable database);
 void condition_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
 void condition_in_handler_on_small_stacks(crashlab_body _Nonnull body, void *_Nullable context, unsigned size);
 
+// Threads on which a signal's frame finds no room: with alternate stacks of 2,048 and 3,000 bytes, one that was unmapped, in a
+// handler on 8,192 bytes, and at the end of their own; two of them run. CRASHLAB_CRAMPED names one of them.
+void condition_cramped_threads(void);
+// False if bytes below the stack of 3,000 bytes were overwritten.
+bool condition_is_small_stack_intact(void);
+
 // Modules and mappings. CRASHLAB_MODULE is a module's path, CRASHLAB_MODULES a directory of 2,000 copies of it.
 
 void condition_many_modules(void);

@@ -2,6 +2,8 @@
 #ifndef CCRASHLAB_PRIVILEGES_H
 #define CCRASHLAB_PRIVILEGES_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -21,6 +23,11 @@ void condition_refuse_names(void);
 void condition_close_proc(void);
 // From here on no action of a signal can be set, on any thread.
 void condition_fail_signal_actions(void);
+// From here on the system calls that the environment's CRASHLAB_FILTER names get its answer, on every thread: "trap:39,186"; or
+// "error", "kill" or "log".
+void condition_filter_calls(void);
+// Syscall user dispatch: from here on each call of this thread raises SIGSYS, unless libc makes it and is left out.
+void condition_dispatch_calls(bool but_libc);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,15 @@
+// System calls without libc, whose wrappers write errno and may be cancellation points: wrong on a thread that has just crashed.
+#ifndef PM_SYSCALL_H
+#define PM_SYSCALL_H
+
+#include "pm_annotations.h"
+
+// Makes a system call and returns the kernel's answer. The code is in pm_control_<architecture>.S. It is the one place from
+// which this module calls the kernel: by it the handler tells a call of its own that a seccomp filter traps (SECCOMP_RET_TRAP)
+// from one of the program's. Source: syscall(2).
+PM_CRASH_TIME long pm_syscall6(long number, long a, long b, long c, long d, long e, long f);
+
+#define PM_SYSCALL(number, a, b, c, d, e, f) \
+  pm_syscall6((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+#endif

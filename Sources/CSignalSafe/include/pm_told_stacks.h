@@ -1,0 +1,43 @@
+// What threads have told of their alternate stacks. The kernel tells a thread of its own alone; whoever sends a signal to another
+// one must know whether its frame finds room there, or the kernel ends the process by SIGSEGV.
+#ifndef PM_TOLD_STACKS_H
+#define PM_TOLD_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pm_annotations.h"
+
+enum {
+  PM_TOLD_STACKS = 8192,
+  // Places in which a thread may be found, by its ID: the kernel numbers threads one by one.
+  PM_TOLD_PLACES = 16,
+  // Alternate stacks below this size are small: a signal frame takes up to 11 KiB, and a handler some.
+  PM_SMALL_STACK = 28 << 10,
+};
+
+// The alternate stack of a thread; a size of 0 for none.
+struct pm_told_stack {
+  uint64_t base;
+  uint64_t size;
+  // True for one that the handler has made: as large as it needs, and there as long as the thread has it.
+  _Bool is_handlers;
+};
+
+// Tells that of the calling thread. Of a thread without a place nothing is known: where all that it may have are taken by threads
+// that live.
+PM_CRASH_TIME void pm_tell_stack(int thread, struct pm_told_stack stack);
+
+// Tells it as the kernel has it.
+PM_CRASH_TIME void pm_tell_own_stack(void);
+
+// Returns none where a thread has told nothing.
+PM_CRASH_TIME struct pm_told_stack pm_told_stack(int thread);
+
+// True once a thread has told of a small one.
+PM_CRASH_TIME _Bool pm_has_small_stacks(void);
+
+// Returns false if an address cannot be read. Any thread, without a landing pad.
+PM_CRASH_TIME _Bool pm_is_readable(uint64_t address);
+
+#endif

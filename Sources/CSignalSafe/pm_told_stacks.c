@@ -1,0 +1,82 @@
+#include "pm_told_stacks.h"
+
+#include "CSignalSafe.h"
+
+// The highest bit of a size: the handler's own.
+#define IS_HANDLERS (UINT64_C(1) << 63)
+
+// Written by its own thread; `size` is 0 meanwhile.
+struct told_stack {
+  uint64_t thread;
+  uint64_t base;
+  uint64_t size;
+};
+
+static struct told_stack stacks[PM_TOLD_STACKS];
+static uint64_t has_small_stacks;
+
+static struct told_stack *place(int thread, int index) { return &stacks[((unsigned)thread + (unsigned)index) % PM_TOLD_STACKS]; }
+
+static struct told_stack *find(int thread) {
+  for (int i = 0; i < PM_TOLD_PLACES; i++)
+    if (pm_atomic_load_64(&place(thread, i)->thread) == (uint64_t)thread) return place(thread, i);
+  return NULL;
+}
+
+// Takes a free place, or that of a thread which has ended without a word.
+static struct told_stack *take(int thread) {
+  for (int i = 0; i < PM_TOLD_PLACES; i++)
+    if (pm_atomic_compare_exchange_64(&place(thread, i)->thread, 0, (uint64_t)thread) == 0) return place(thread, i);
+  int process = pm_getpid();
+  for (int i = 0; i < PM_TOLD_PLACES; i++) {
+    struct told_stack *stack = place(thread, i);
+    uint64_t other = pm_atomic_load_64(&stack->thread);
+    if (pm_tgkill(process, (int)other, 0) != -ESRCH) continue;
+    if (pm_atomic_compare_exchange_64(&stack->thread, other, (uint64_t)thread) == other) return stack;
+  }
+  return NULL;
+}
+
+void pm_tell_stack(int thread, struct pm_told_stack told) {
+  struct told_stack *stack = find(thread);
+  if (told.size == 0) {
+    if (!stack) return;
+    pm_atomic_store_64(&stack->size, 0);
+    pm_atomic_store_64(&stack->thread, 0);
+    return;
+  }
+  if (!stack) stack = take(thread);
+  if (!stack) return;
+  uint64_t size = told.size & ~IS_HANDLERS;
+  // Told again by somebody who does not know whose it is.
+  if (stack->base == told.base && (stack->size & ~IS_HANDLERS) == size && !told.is_handlers) return;
+  pm_atomic_store_64(&stack->size, 0);
+  pm_atomic_store_64(&stack->base, told.base);
+  pm_atomic_store_64(&stack->size, told.is_handlers ? size | IS_HANDLERS : size);
+  if (size < PM_SMALL_STACK) pm_atomic_store_64(&has_small_stacks, 1);
+}
+
+void pm_tell_own_stack(void) {
+  struct pm_signal_stack stack;
+  if (PM_SYSCALL(SYS_sigaltstack, 0, &stack, 0, 0, 0, 0) != 0) return;
+  struct pm_told_stack told = {stack.base, stack.flags & PM_SS_DISABLE ? 0 : stack.size, 0};
+  pm_tell_stack(pm_gettid(), told);
+}
+
+struct pm_told_stack pm_told_stack(int thread) {
+  struct pm_told_stack told = {0, 0, 0};
+  const struct told_stack *stack = find(thread);
+  if (!stack) return told;
+  uint64_t size = pm_atomic_load_64(&stack->size);
+  told.base = pm_atomic_load_64(&stack->base);
+  told.size = size & ~IS_HANDLERS;
+  told.is_handlers = (size & IS_HANDLERS) != 0;
+  return told;
+}
+
+_Bool pm_has_small_stacks(void) { return pm_atomic_load_64(&has_small_stacks) != 0; }
+
+// The kernel copies the new mask before it refuses the operation -1. Source: Linux kernel/signal.c, rt_sigprocmask.
+_Bool pm_is_readable(uint64_t address) {
+  return PM_SYSCALL(SYS_rt_sigprocmask, -1, address, 0, sizeof(uint64_t), 0, 0) != -EFAULT;
+}

@@ -1,0 +1,20 @@
+// Defines sigaltstack in the program, so that each thread's alternate stack is known to whoever sends it a signal; see
+// pm_told_stacks.h. By the system call itself: static executables have no other function of the name.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+
+#include "CSignalSafe.h"
+
+__attribute__((visibility("default"))) int sigaltstack(const stack_t *restrict stack, stack_t *restrict previous) {
+  long result = PM_SYSCALL(SYS_sigaltstack, stack, previous, 0, 0, 0, 0);
+  if (result < 0) {
+    errno = (int)-result;
+    return -1;
+  }
+  if (stack) {
+    struct pm_told_stack told = {(uint64_t)stack->ss_sp, stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size, 0};
+    pm_tell_stack(pm_gettid(), told);
+  }
+  return 0;
+}

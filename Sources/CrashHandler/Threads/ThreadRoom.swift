@@ -1,0 +1,77 @@
+internal import CSignalSafe
+
+/// Tells whether a signal's frame finds room on another thread.
+///
+/// Where it does not, the kernel ends the process by SIGSEGV, whatever handlers there are. A thread with
+/// an alternate stack of ours has room. Of another one /proc tells the stack pointer while it is in a
+/// system call, and the thread itself has told its alternate stack (`pm_told_stack`), on which the
+/// frame comes unless the thread has none.
+///
+/// RUNS-DURING-CRASH. Source: proc_pid_syscall(5); Linux arch/x86/kernel/signal.c, get_sigframe.
+@safe
+struct ThreadRoom {
+  /// Bytes that our handler takes below the frame, before it goes to an entry stack.
+  private static var entrySize: UInt64 { 1024 }
+  /// Bytes that it takes if there is none left for it, or the thread is on no alternate stack.
+  private static var handlerSize: UInt64 { 6144 }
+  /// The x86 ABI's red zone, which the kernel spares.
+  private static var redZone: UInt64 { 128 }
+
+  private let proc: ProcReader
+  private let scratch: Scratch
+  private let frameSize: UInt64
+
+  /// - Parameter scratch: of half a kilobyte or more.
+  @_noLocks
+  init(_ capture: Capture, scratch: Scratch) {
+    proc = capture.proc
+    self.scratch = scratch
+    frameSize = capture.installed.signals.frameSize
+  }
+
+  /// True without a look at the thread.
+  @_noLocks
+  static func isSure(of threadID: Int32) -> Bool { pm_told_stack(threadID).is_handlers }
+
+  /// False if there is no room, or it is not known on a thread that has a small alternate stack.
+  ///
+  /// - Parameter hasEntryStack: whether one is left that the thread can take.
+  @inline(never) @_noLocks
+  func suffices(on threadID: Int32, hasEntryStack: Bool) -> Bool {
+    let told = pm_told_stack(threadID)
+    if told.is_handlers { return true }
+    let (base, size) = (told.base, told.size)
+    let stackPointer = stackPointer(of: threadID)
+    guard size > 0 else {
+      // One that runs is on its own stack: as likely at its end as it is for any other signal.
+      return stackPointer == 0 || isMapped(below: stackPointer, handlerNeed)
+    }
+    guard stackPointer != 0 else {
+      return size >= UInt64(PM_SMALL_STACK) && isMapped(below: base &+ size, handlerNeed)
+    }
+    let isOnIt = stackPointer &- base < size
+    let top = isOnIt ? stackPointer : base &+ size
+    let need = hasEntryStack ? frameSize &+ ThreadRoom.redZone &+ ThreadRoom.entrySize : handlerNeed
+    return top &- base >= need && isMapped(below: top, need)
+  }
+
+  private var handlerNeed: UInt64 { frameSize &+ ThreadRoom.redZone &+ ThreadRoom.handlerSize }
+
+  /// 0 if the thread runs, or the kernel does not tell.
+  private func stackPointer(of threadID: Int32) -> UInt64 {
+    var scanner = proc.text(ofTask: threadID, "syscall", in: scratch)
+    guard !scanner.isAtEnd, !scanner.matches("running") else { return 0 }
+    // "-1 sp pc" for a thread blocked outside a system call, else number, six arguments, sp, pc.
+    scanner.skipWords(scanner.matches("-1") ? 1 : 7)
+    return scanner.hexadecimal()
+  }
+
+  private func isMapped(below top: UInt64, _ size: UInt64) -> Bool {
+    var distance: UInt64 = 8
+    while distance < size {
+      guard pm_is_readable(top &- distance) else { return false }
+      distance &+= 4096
+    }
+    return pm_is_readable(top &- size)
+  }
+}

@@ -1,0 +1,52 @@
+import CSignalSafe
+import Testing
+
+@testable import CrashHandler
+
+/// What threads tell of their alternate stacks. Numbers above the kernel's highest stand for threads that have ended.
+@Suite("Told alternate stacks") struct ToldStackTests {
+  private static let highest: Int32 = 1 << 22
+
+  private func told(_ thread: Int32) -> [UInt64] {
+    let stack = pm_told_stack(thread)
+    return [stack.base, stack.size, stack.is_handlers ? 1 : 0]
+  }
+
+  @Test("The last word counts, and none is none")
+  func lastWord() {
+    let thread = Self.highest + 100_000
+    #expect(pm_told_stack(thread).size == 0)
+    pm_tell_stack(thread, pm_told_stack(base: 4096, size: 2048, is_handlers: false))
+    #expect(told(thread) == [4096, 2048, 0])
+    pm_tell_stack(thread, pm_told_stack(base: 8192, size: 65536, is_handlers: true))
+    #expect(told(thread) == [8192, 65536, 1])
+    // The same one, by who does not know whose it is.
+    pm_tell_stack(thread, pm_told_stack(base: 8192, size: 65536, is_handlers: false))
+    #expect(told(thread) == [8192, 65536, 1])
+    pm_tell_stack(thread, pm_told_stack())
+    #expect(pm_told_stack(thread).size == 0)
+  }
+
+  /// Ten times as many as there are places.
+  @Test("Threads that end without a word make room for others")
+  func manyThreads() {
+    let first = Self.highest + 200_000
+    for thread in first..<first + 10 * Int32(PM_TOLD_STACKS) {
+      pm_tell_stack(thread, pm_told_stack(base: 4096, size: UInt64(thread), is_handlers: false))
+      #expect(pm_told_stack(thread).size == UInt64(thread))
+    }
+    for thread in first..<first + 10 * Int32(PM_TOLD_STACKS) {
+      pm_tell_stack(thread, pm_told_stack())
+    }
+  }
+
+  @Test("Memory that cannot be read is told from memory that can")
+  func readable() {
+    var word: UInt64 = 0
+    #expect(
+      unsafe withUnsafeMutablePointer(to: &word) {
+        unsafe pm_is_readable(UInt64(UInt(bitPattern: $0)))
+      })
+    #expect(!pm_is_readable(0) && !pm_is_readable(1 << 63))
+  }
+}

@@ -1,0 +1,71 @@
+import CrashCatalogue
+import CrashReportDatabase
+import CrashTestSupport
+import Glibc
+import ProcessSnapshot
+import Testing
+
+/// Threads on which the frame of a signal of ours finds no room: the kernel would end the process by SIGSEGV.
+@Suite("Threads without room for a signal", .serialized)
+struct CrampedThreadTests {
+  /// Made after the handler has started, and before: then it offers them alternate stacks.
+  static let conditions = ["cramped-threads", "cramped-threads-before"]
+  static let names = [
+    "2k", "2k-spinning", "3000", "unmapped", "handler", "handler-spinning", "used",
+  ]
+
+  @Test(
+    "A crash beside them ends as alone, with one whole report of all threads",
+    arguments: ["abort", "divide-by-zero"], conditions)
+  func crash(_ kind: String, _ condition: String) async throws {
+    let victim = try await Victim(.asTested)
+    let options = ["--condition", condition]
+    let alone = try await victim.dieAlone(kind, on: .pthread, options: options)
+    let handled = try await victim.die(kind, on: .pthread, options: options)
+    #expect(handled.end == alone.end && alone.end.signal == (kind == "abort" ? 6 : 8))
+    let lines = try await victim.process()
+    #expect(lines.count == 1 && lines.first?.tellsAWholeDump == true, "\(lines)")
+    let report = try #require(try victim.reports().first)
+    let threads = try Victim.snapshot(of: report).threads
+    let found = threads.compactMap(\.name)
+    #expect(Self.names.allSatisfy(found.contains), "\(found)")
+    // Those that have room stand still.
+    let sleepers = threads.filter { $0.name?.hasPrefix("sleeper") == true }
+    #expect(
+      sleepers.count == Victim.sleepers && sleepers.allSatisfy { $0.captureMethod == .stopped })
+    // The kernel tells where one waits, and nothing of one that runs.
+    let spinning = threads.filter { $0.name?.hasSuffix("-spinning") == true }
+    #expect(spinning.count == 2 && spinning.allSatisfy { $0.captureMethod != .stopped })
+    let inHandler = threads.first { $0.name == "handler" }
+    #expect(inHandler?.captureMethod == .kernel)
+  }
+
+  @Test("A process beside them that does not crash ends as alone", arguments: conditions)
+  func noCrash(_ condition: String) async throws {
+    let victim = try await Victim(.asTested)
+    let options = ["--condition", condition]
+    let alone = try await victim.dieAlone("exit", on: .main, options: options)
+    #expect(try await victim.die("exit", on: .main, options: options).end == alone.end)
+  }
+
+  @Test("It lives through dumps of its own and requested ones, and none of its memory changes")
+  func liveDumps() async throws {
+    let victim = try await LiveVictim()
+    let running = try victim.start("live-dump", "obeying")
+    try running.waitForLine("ready")
+    try running.ask("cramp")
+    try running.ask("dump")
+    try running.ask("dump-stopped")
+    let tool = try await BuiltProducts.shared.executable("postmortem", .asTested)
+    for more in [[], ["--all-threads"]] {
+      let child = try await ChildProcess.run(
+        tool, ["capture", "\(running.processID)"] + more, in: victim.directory.path)
+      #expect(child.end.exitCode == 0, "\(child.standardError)")
+    }
+    try running.ask("intact")
+    running.signal(SIGSEGV)
+    #expect(running.waitForEnd() == SIGSEGV)
+    let lines = try await victim.process()
+    #expect(lines.count == 3 && lines.allSatisfy { $0.contains("report ") }, "\(lines)")
+  }
+}

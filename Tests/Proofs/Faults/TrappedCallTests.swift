@@ -1,0 +1,128 @@
+import CrashReport
+import CrashTestSupport
+import Foundation
+import ProcessSnapshot
+import Testing
+
+/// Filters that answer one system call of the handler, and syscall user dispatch, under which no call of the thread is made.
+@Suite("Answers of filters to the handler's own calls")
+struct TrappedCallTests {
+  /// Those of Docs/SystemCalls.md.
+  private static let calls: [(name: String, number: Int)] = {
+    let path = BuiltProducts.packageRoot + "/Docs/SystemCalls.md"
+    let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }
+    let names = rows.flatMap { row in
+      row.split(separator: "|")[0].split(separator: "`").map(String.init).filter {
+        $0 != " " && !$0.hasPrefix(",")
+      }
+    }
+    let numbers = Dictionary(
+      (0..<600).compactMap { number in SystemCallNames.name(number).map { ($0, number) } },
+      uniquingKeysWith: { first, _ in first })
+    return names.compactMap { name in numbers[name].map { (name, $0) } }
+  }()
+
+  private func die(
+    _ kind: String, _ condition: String, filter: String = "", _ more: [String],
+    in directory: borrowing TemporaryDirectory
+  ) async throws -> ChildEnd {
+    let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
+    let child = try await ChildProcess.run(
+      victim, [kind, "--threads", "3", "--condition", condition] + more,
+      in: try directory.subdirectory("run"), environment: ["CRASHLAB_FILTER": filter],
+      patience: 20)
+    return child.end
+  }
+
+  @Test("The list has all calls of the document")
+  func list() { #expect(Self.calls.count >= 45) }
+
+  /// A trap, too, changes no end: the call is answered as one that the kernel does not have.
+  @Test("The end is as alone", arguments: ["trap", "error", "log"], ["null-read", "seccomp"])
+  func ends(_ answer: String, _ kind: String) async throws {
+    let directory = try TemporaryDirectory()
+    for call in Self.calls {
+      let filter = "\(answer):\(call.number)"
+      let database = directory.path + "/" + call.name
+      let alone = try await die(
+        kind, "calls-filtered", filter: filter, ["--no-handler"], in: directory)
+      let handled = try await die(
+        kind, "calls-filtered", filter: filter, ["--database", database], in: directory)
+      // What was sent, or a trap of the program's own, cannot come again.
+      if call.name == "rt_sigaction" && kind == "seccomp" && answer != "log" {
+        #expect(handled.exitCode == 128 + 31, "\(call.name)")
+      } else {
+        #expect(handled == alone, "\(call.name)")
+      }
+      let processed = try ReportDirectory(database)
+      #expect(processed.snapshots.count <= 1, "\(call.name): \(processed)")
+      if call.name != "write" {
+        #expect(processed.hasOneCompleteReport, "\(call.name): \(processed)")
+      }
+    }
+  }
+
+  /// The kernel itself ends the process at such a call, which `HandlerOptions.forgoing` is for; it ends.
+  @Test("A filter that kills ends the process") func kills() async throws {
+    let directory = try TemporaryDirectory()
+    for call in Self.calls {
+      let end = try await die(
+        "null-read", "calls-filtered", filter: "kill:\(call.number)",
+        ["--database", directory.path + "/" + call.name], in: directory)
+      #expect(end.signal == 31 || end.signal == 11, "\(call.name)")
+    }
+  }
+
+  @Test("All calls but the return trapped at once")
+  func allAtOnce() async throws {
+    let directory = try TemporaryDirectory()
+    let numbers = Self.calls.filter { $0.name != "rt_sigreturn" }.map { "\($0.number)" }
+    let filter = "trap:" + numbers.joined(separator: ",")
+    let alone = try await die(
+      "null-read", "calls-filtered", filter: filter, ["--no-handler"], in: directory)
+    let handled = try await die(
+      "null-read", "calls-filtered", filter: filter, ["--database", directory.path + "/database"],
+      in: directory)
+    #expect(handled == alone && alone.signal == 11)
+  }
+
+  @Test(
+    "A process that does not crash ends as alone under a filter that traps",
+    arguments: ["exit", "terminated"])
+  func noCrash(_ kind: String) async throws {
+    let directory = try TemporaryDirectory()
+    // Those that the program needs itself end it alone, too.
+    for call in Self.calls {
+      let filter = "trap:\(call.number)"
+      let alone = try await die(
+        kind, "calls-filtered", filter: filter, ["--no-handler"], in: directory)
+      let handled = try await die(
+        kind, "calls-filtered", filter: filter, ["--database", directory.path + "/" + call.name],
+        in: directory)
+      if call.name == "rt_sigaction" && kind == "terminated" {
+        #expect(handled.exitCode == 128 + 15)
+      } else {
+        #expect(handled == alone, "\(call.name)")
+      }
+    }
+  }
+
+  #if arch(x86_64)
+    /// The kernel ends the process, by the signal of its crash.
+    @Test(
+      "Under syscall user dispatch the end is as alone",
+      arguments: ["calls-dispatched", "calls-dispatched-but-libc"],
+      [
+        "null-read", "non-canonical", "truncated-file", "divide-by-zero", "illegal-instruction",
+        "breakpoint", "stack-overflow", "abort", "double-free", "fatal-error", "seccomp",
+      ])
+    func dispatched(_ condition: String, _ kind: String) async throws {
+      let directory = try TemporaryDirectory()
+      let alone = try await die(kind, condition, ["--no-handler"], in: directory)
+      let handled = try await die(
+        kind, condition, ["--database", directory.path + "/database"], in: directory)
+      #expect(handled == alone && alone.signal != nil)
+    }
+  #endif
+}

@@ -1,0 +1,57 @@
+import CSignalSafe
+import CrashReportDatabase
+import CrashTestSupport
+import Foundation
+import Glibc
+import PendingDumps
+import ProcessSnapshot
+import Synchronization
+import Testing
+
+/// The signal of the watchdog's timer, sent by somebody else.
+@Suite("Ticks of others") struct TickTests {
+  /// As fast as a processor can.
+  private final class Flood: Sendable {
+    /// Never stands for another process.
+    private let descriptor: Int32
+    private let isOver = Atomic(false)
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(_ process: Int32, _ signal: Int32) throws {
+      descriptor = pm_open_process(process)
+      try #require(descriptor >= 0)
+      Thread.detachNewThread { [self] in
+        while !isOver.load(ordering: .relaxed) { _ = pm_queue_signal(descriptor, signal, 0) }
+        ended.signal()
+      }
+    }
+
+    deinit { close(descriptor) }
+
+    func finish() {
+      isOver.store(true, ordering: .relaxed)
+      ended.wait()
+    }
+  }
+
+  @Test("They neither cut a dump nor hold it up")
+  func flood() async throws {
+    let victim = try await LiveVictim()
+    let running = try victim.start("live-dump", "obeying")
+    try running.waitForLine("ready")
+    let record = try victim.runRecord()
+    let signal = try #require(record.signals).watchdog
+    let flood = try Flood(running.processID, Int32(bitPattern: signal))
+    try running.ask("dump-stopped")
+    running.signal(SIGSEGV)
+    let end = running.waitForEnd()
+    flood.finish()
+    #expect(end == SIGSEGV)
+    let lines = try await victim.process()
+    #expect(lines.count == 2 && lines.allSatisfy { !$0.contains("torn") }, "\(lines)")
+    for report in try victim.reports() {
+      let capture = try victim.snapshot(of: report).capture
+      #expect(capture.isComplete && capture.sectionsAbandoned ?? 0 == 0)
+    }
+  }
+}
