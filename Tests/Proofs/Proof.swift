@@ -134,10 +134,14 @@ extension Proof {
       name: "system-calls", summary: "how many system calls a crash makes, by what it finds",
       suites: ["SystemCallTests"]),
     Proof(
-      name: "root", summary: "dropped privileges, other users' files, PID namespaces",
+      name: "root",
+      summary:
+        "dropped privileges, other users' files, PID namespaces, memory that is served, short or gone",
       suites: [
         "PrivilegeTests", "FirstProcessTests", "PlaceTests", "ForeignFileTests",
         "ForeignLinkTests", "FirstProcessRunTests", "RootCommandTests", "OwnershipTests",
+        "ServedMemoryTests",
+        "MemoryLimitTests", "GoneBinaryTests",
       ]),
     Proof(
       name: "ends", summary: "what is said of runs that ended without a dump is true",

@@ -2,6 +2,7 @@
 #ifndef PM_INSTALL_H
 #define PM_INSTALL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // Returns the address of the Swift runtime's pointer to its last fatal message, which libswiftCore exports for debuggers; NULL
@@ -50,6 +51,15 @@ uint64_t pm_executable_name(void);
 // sanitizer's shadow stack, and two threads' crashes, handled one after the other, look like a race to it.
 // Source: LLVM compiler-rt/lib/tsan/rtl/tsan_rtl.h (FuncEntry, kShadowStackSize).
 int pm_is_thread_sanitized(void);
+
+// Maps memory without access that is not charged to RLIMIT_MEMLOCK, and not made resident, where the program has locked what it
+// will map (mlockall with MCL_FUTURE): one page, unlocked, which then grows. Returns NULL, with errno set, where the kernel refuses.
+void *_Nullable pm_map_unlocked(size_t size);
+
+// Brings in the pages of a range as far as it is in one loaded segment of a module, and the same of what lies around the functions of
+// pm_control.h. Source: madvise(2), MADV_POPULATE_READ; nothing before Linux 5.14.
+void pm_bring_in(uintptr_t start, uintptr_t end);
+void pm_bring_in_control(uintptr_t slack);
 
 // Tells whether an address is in Swift's runtime as a shared library: a signal handler there is its backtracer's.
 int pm_is_in_swift_runtime(uint64_t address);

@@ -2,6 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 public import PendingDumps
+internal import Synchronization
 
 extension Handler {
   /// The signals that are not the handler's any more, and the threads that block them.
@@ -46,6 +47,14 @@ extension Handler {
           "signal \(signal), which \(purpose) in a crash, was taken: \(described(other))"))
     }
     findings += HandlerStatus.Finding.blocked(ThreadSignals.threads(of: "self"))
+    let refused = ThreadStack.refused.load(ordering: .relaxed)
+    if refused > 0 {
+      findings.append(
+        HandlerStatus.Finding(
+          .noAlternateStack,
+          "\(refused) threads were made without an alternate stack, for want of memory: an overflow of "
+            + "their stack kills the process without a dump"))
+    }
     if capture.installed.recordsThrows, !pm_tells_throws() {
       findings.append(
         HandlerStatus.Finding(
