@@ -6,6 +6,7 @@ extension Command {
                           [--milliseconds N] [--forgo CALLS] [--announce]
                           [--privacy sanitized|no-memory] [--plant] [--note TEXT] [--throws]
            crash-lab end WAY (--database DIR [--no-unclean-ends] | --no-handler)
+           crash-lab gone-binary (--database DIR | --no-handler)
            crash-lab hang TARGET MANNER OUTCOME --database DIR
            crash-lab live-dump SCENE [PATH] --database DIR
            crash-lab process --database DIR [--identifier NAME] [--no-symbols] [--wait]
@@ -14,7 +15,10 @@ extension Command {
            crash-lab chain SCENE (--database DIR | --no-handler)
            crash-lab masks SCENE (--database DIR | --no-handler)
            crash-lab library DIR FILE NUMBER PLACE
+           crash-lab near-memory-limit KIBIBYTES THREADS crash|live (--database DIR | --no-handler)
+           crash-lab served-memory SERVER PLACE --database DIR
            crash-lab tell SCENE DIR DIRECTORY
+           crash-lab threads-made LIMIT KIBIBYTES (--database DIR | --no-handler)
            crash-lab data-race (--database DIR | --no-handler)
            crash-lab idle|start-again|status|status-closed|status-of-many|forked --database DIR
            crash-lab --list|--list-conditions|--list-ends
@@ -22,6 +26,7 @@ extension Command {
     what it does:
       KIND            dies in this way; --list names them
       end             ends in a way that leaves no dump, or waits to be ended; --list-ends names them
+      gone-binary     crashes after the file system that it was run from is gone; takes root
       hang            hangs under a monitor: TARGET is main, queue, actor or heartbeat, MANNER idle, busy
                       or never; Subcommands/Hang.swift says what each OUTCOME is
       live-dump       takes dumps and lives on; Subcommands/LiveDump.swift says what each SCENE is
@@ -31,8 +36,16 @@ extension Command {
       chain           plays a program that had signal handlers of its own before; C/chain.c has them
       masks           plays a program that blocks the signals of crashes; C/masks.c has them
       library         crashes in a library that a test compiled, with its reports in DIR
+      near-memory-limit
+                      crashes, or takes a dump that stops threads, in a memory cgroup that has so much
+                      left; takes root
+      served-memory   crashes, or takes a dump, beside memory that a thread of its own serves; takes
+                      root; Subcommands/ServedMemory.swift says what SERVER and PLACE are
       tell            tells the handler all it can be told, with its reports in DIR and its own files in
                       DIRECTORY, and then ends as SCENE says; Subcommands/Telling.swift has them
+      threads-made    makes threads with stacks of so many KiB until it can make no more, 2,000 at most, and
+                      prints their number, the arenas of malloc, and the handler's status; LIMIT is
+                      none, address-space or locked-memory
       data-race       has two threads race for a variable, and aborts; without the handler if that
                       cannot be started
       idle            starts the handler, prints what runs in the process, and exits

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "pm_install.h"
+#include "pm_control.h"
 #include "pm_system_calls.h"
 #include "pm_thread_base.h"
 
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +21,19 @@ extern const char **swift_getFatalErrorMessageBuffer(void) __attribute__((weak))
 
 const char *const *pm_fatal_message_buffer(void) {
   return swift_getFatalErrorMessageBuffer ? (const char *const *)swift_getFatalErrorMessageBuffer() : NULL;
+}
+
+void *pm_map_unlocked(size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  void *memory = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return NULL;
+  munlock(memory, page);
+  void *grown = mremap(memory, page, size, MREMAP_MAYMOVE);
+  if (grown != MAP_FAILED) return grown;
+  int reason = errno;
+  munmap(memory, page);
+  errno = reason;
+  return NULL;
 }
 
 const void *const *pm_abort_message_pointer(void) {
@@ -56,6 +71,20 @@ static struct segment_search segment_around(uint64_t address) {
   struct segment_search search = {.address = address};
   dl_iterate_phdr(find_segment, &search);
   return search;
+}
+
+void pm_bring_in(uintptr_t start, uintptr_t end) {
+  struct segment_search segment = segment_around(start + (end - start) / 2);
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  if (start < segment.start) start = segment.start;
+  if (end > segment.start + segment.size) end = segment.start + segment.size;
+  if (end <= start) return;
+  start &= ~(page - 1);
+  madvise((void *)start, end - start, 22);
+}
+
+void pm_bring_in_control(uintptr_t slack) {
+  pm_bring_in((uintptr_t)pm_enter_crash - slack, (uintptr_t)pm_enter_crash + slack);
 }
 
 // The module around an address, and its thread-local block in this thread.

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "CSignalMasks.h"
@@ -44,17 +45,40 @@ static int make_thread(create_function create, pthread_t *thread, const pthread_
 }
 
 struct thread_start {
+  _Atomic(int) is_taken;
   void *(*routine)(void *);
   void *argument;
 };
 
+// Threads that begin at the same time; for more of them a page each is mapped. Not malloc's memory: free in a thread makes an
+// arena for it, 64 MiB of address space.
+enum { STARTS = 64, START_PAGE = 4096 };
+static struct thread_start starts[STARTS];
+
+static struct thread_start *take_start(void) {
+  for (int i = 0; i < STARTS; i++) {
+    if (!atomic_load(&starts[i].is_taken) && !atomic_exchange(&starts[i].is_taken, 1)) return &starts[i];
+  }
+  void *page = mmap(NULL, START_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return page == MAP_FAILED ? NULL : page;
+}
+
+static void give_back(struct thread_start *start) {
+  if (start >= starts && start < starts + STARTS)
+    atomic_store(&start->is_taken, 0);
+  else
+    munmap(start, START_PAGE);
+}
+
 // The first frame of a thread. pthread_exit and cancellation unwind through it, so it holds nothing by then.
 static void *pm_start_thread(void *pointer) {
-  struct thread_start start = *(struct thread_start *)pointer;
-  free(pointer);
+  struct thread_start *given = pointer;
+  void *(*routine)(void *) = given->routine;
+  void *argument = given->argument;
+  give_back(given);
   pm_thread_start_function function = pm_thread_start();
   if (function) function();
-  return start.routine(start.argument);
+  return routine(argument);
 }
 
 __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict thread,
@@ -78,13 +102,13 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *restrict th
   }
   pm_add_plain_creations((uint32_t)-1);
   int before = errno;
-  struct thread_start *start = malloc(sizeof *start);
+  struct thread_start *start = take_start();
   errno = before;
   // Without memory, make the thread without an alternate stack.
   if (!start) return make_thread(create, thread, attributes, routine, argument);
   start->routine = routine;
   start->argument = argument;
   int result = make_thread(create, thread, attributes, pm_start_thread, start);
-  if (result != 0) free(start);
+  if (result != 0) give_back(start);
   return result;
 }

@@ -44,11 +44,16 @@ struct DumpConversion: ~Copyable {
 
   /// Makes a report of a dump, durably.
   func convert(
-    _ claim: DumpClaim, in directory: borrowing Directory
+    _ claim: DumpClaim, in pending: borrowing PendingDirectory
   ) throws(Failure) -> Result {
-    let dump = try read(claim, in: directory)
+    let dump = try read(claim, in: pending.directory)
     let document = dump.document
     var captured = ProcessSnapshot(reading: document)
+    if document.damage != nil, let end = pending.endedRun(claim.name)?.end,
+      end.kind == .outOfMemory
+    {
+      captured.capture.noteMemoryKill(isCertain: end.certainty == .certain)
+    }
     captured.dumpDigest = dump.identity.digest
     var found = try target(of: claim.name.reportID, captured, dump.identity)
     var summary: ProcessedDump.Summary?
@@ -81,7 +86,7 @@ struct DumpConversion: ~Copyable {
         }
       }
     }
-    let now = directory.status(of: claim.name.description)
+    let now = pending.directory.status(of: claim.name.description)
     return Result(
       reportID: found.id, damage: document.damage, summary: summary,
       isWhole: now.map(dump.status.isUnchanged(since:)) ?? true)

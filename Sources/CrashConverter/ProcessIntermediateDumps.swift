@@ -176,7 +176,7 @@ private func process(
       }
       return (summary.map { _ in .ended(run.end.text) }, nil, summary)
     }
-    let result = try conversion.convert(claim, in: pending.directory)
+    let result = try conversion.convert(claim, in: pending)
     if result.isWhole {
       // A file that cannot be removed is found again, and removed then: its report is there.
       try? pending.removeAll(of: claim.name, dump: claim.name)

@@ -35,8 +35,9 @@ public struct SystemCalls: OptionSet, Sendable {
   /// closed or removed, for a forked child, or for the crash after one that was survived; and the
   /// dump of a hang stays.
   public static let files = SystemCalls(rawValue: CallBit.files)
-  /// `pread64`: reports lack what the cgroup used; a guard region within a mapping is likely only; a dump
-  /// whose file is removed while it is written is lost.
+  /// `pread64`: memory that a thread of the program serves is waited for; reports lack what the cgroup used;
+  /// a guard region within a mapping is likely only; a dump whose file is removed while it is written is
+  /// lost.
   public static let cgroup = SystemCalls(rawValue: CallBit.cgroup)
   /// `fstat`: descriptors are used unchecked; if the program has closed them and opened others, the
   /// dump goes into those.

@@ -30,17 +30,44 @@ static void remove_when_empty(const char *directory, pid_t parent) {
   _exit(0);
 }
 
-__attribute__((noinline)) void crash_out_of_memory(void) {
-  int unified = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
-  char directory[128], process[32];
-  snprintf(directory, sizeof directory, "/sys/fs/cgroup/%scrash-lab-%d", unified ? "" : "memory/", getpid());
+static char directory[128];
+static int is_unified;
+
+static int limit_memory(size_t bytes) {
+  char text[32];
+  snprintf(text, sizeof text, "%zu", bytes);
+  // Not there where the kernel does not count swap, whose limit may not be below the other.
+  if (is_unified) put(directory, "memory.swap.max", "0");
+  int result = put(directory, is_unified ? "memory.max" : "memory.limit_in_bytes", text);
+  if (!is_unified) put(directory, "memory.memsw.limit_in_bytes", text);
+  return result;
+}
+
+static int enter_cgroup(size_t bytes) {
+  is_unified = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
+  char process[32];
+  snprintf(directory, sizeof directory, "/sys/fs/cgroup/%scrash-lab-%d", is_unified ? "" : "memory/", getpid());
   snprintf(process, sizeof process, "%d", getpid());
-  if (mkdir(directory, 0755) != 0) return;
+  if (mkdir(directory, 0755) != 0) return -1;
   remove_when_empty(directory, getpid());
-  if (put(directory, unified ? "memory.max" : "memory.limit_in_bytes", "67108864") != 0) return;
-  // Not there where the kernel does not count swap.
-  put(directory, unified ? "memory.swap.max" : "memory.memsw.limit_in_bytes", unified ? "0" : "67108864");
-  if (put(directory, "cgroup.procs", process) != 0) return;
+  return limit_memory(bytes) != 0 ? -1 : put(directory, "cgroup.procs", process);
+}
+
+void crashlab_enter_memory_cgroup(void) {
+  if (enter_cgroup((size_t)1 << 30) != 0) _exit(99);
+}
+
+void crashlab_leave_memory(size_t bytes) {
+  char path[256], text[32] = "";
+  snprintf(path, sizeof path, "%s/%s", directory, is_unified ? "memory.current" : "memory.usage_in_bytes");
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0 || read(file, text, sizeof text - 1) <= 0) _exit(99);
+  close(file);
+  if (limit_memory(strtoull(text, NULL, 10) + bytes) != 0) _exit(99);
+}
+
+__attribute__((noinline)) void crash_out_of_memory(void) {
+  if (enter_cgroup(67108864) != 0) return;
   for (;;) {
     char *volatile bytes = malloc(1 << 20);
     if (bytes != NULL) memset(bytes, 1, 1 << 20);

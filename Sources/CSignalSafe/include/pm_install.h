@@ -2,6 +2,7 @@
 #ifndef PM_INSTALL_H
 #define PM_INSTALL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // Returns the address of the Swift runtime's pointer to its last fatal message, which libswiftCore exports for debuggers; NULL
@@ -54,6 +55,15 @@ int pm_is_thread_sanitized(void);
 // Tells whether a signal handler is that of Swift's backtracer, in a shared runtime or one that is linked statically, and finds
 // the code in which all its handlers lie; both 0 for another handler.
 int pm_find_swift_backtracer(uint64_t handler, uint64_t *_Nonnull start, uint64_t *_Nonnull size);
+
+// Maps memory without access that is not charged to RLIMIT_MEMLOCK, and not made resident, where the program has locked what it
+// will map (mlockall with MCL_FUTURE): one page, unlocked, which then grows. Returns NULL, with errno set, where the kernel refuses.
+void *_Nullable pm_map_unlocked(size_t size);
+
+// Brings in the pages of a range as far as it is in one loaded segment of a module, and the same of what lies around the functions of
+// pm_control.h. Source: madvise(2), MADV_POPULATE_READ; nothing before Linux 5.14.
+void pm_bring_in(uintptr_t start, uintptr_t end);
+void pm_bring_in_control(uintptr_t slack);
 
 // Finds libc's abort(3) and its size in bytes; both 0 in a static executable.
 void pm_find_abort(uint64_t *_Nonnull start, uint64_t *_Nonnull size);

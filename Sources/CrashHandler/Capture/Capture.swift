@@ -176,7 +176,8 @@ struct Capture {
       environmentEnd: installed.environment.end,
       landingPad: session.hasFaultStack ? session.landingPads.copy : nil,
       usesSystemCall: mayMake(CallBit.memoryReads), pages: pages,
-      loadable: session.loadsMemory ? session.mappings : nil)
+      absent: session.resident.isOpen
+        ? AbsentPages(resident: session.resident, mappings: session.mappings, proc: proc) : nil)
   }
 
   /// The reader of /proc for this dump.

@@ -27,6 +27,7 @@ func pm_capture_crash(_ argument: UnsafeMutableRawPointer) {
     SectionRunner(capture).run(.removeHangDumps)
   }
   writeSummary(capture, milliseconds: summaryTime)
+  capture.session.resident.close(capture)
   arm(capture, milliseconds: 0)
 }
 
@@ -62,7 +63,11 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   case .lost: return
   case .none:
     // A file that could not be checked is not written to, and a call that hung would hang again.
-    guard !capture.session.time.isCut && DumpFile(capture).prepare() else { return }
+    guard !capture.session.time.isCut else { return }
+    let isReady = DumpFile(capture).prepare()
+    // Not before: /proc was opened again if its descriptor was closed.
+    capture.session.resident.open(capture)
+    guard isReady else { return }
     capture.session.progress.file = .open
     capture.session.outcome.hasFile = true
     writeBeginning(capture)
@@ -74,7 +79,11 @@ private func pm_write_dump(_ argument: UnsafeMutableRawPointer) {
   let sections = SectionRunner(capture)
   var next = Section.first
   while let section = next, section.isOfDump {
-    if case .writeCapture = section { beginFinish(capture) }
+    switch section {
+    case .stopThreads: makeRoom(capture)
+    case .writeCapture: beginFinish(capture)
+    default: break
+    }
     sections.run(section)
     next = section.next
   }
@@ -109,6 +118,16 @@ private func writeBeginning(_ capture: Capture) {
   capture.session.progress.file = .begun
 }
 
+/// Finds how many threads there is memory for; where that is little, writes first by what frames have names.
+private func makeRoom(_ capture: Capture) {
+  let room = MemoryRoom(capture.installed.cgroup, capture.calls, capture.session.scratch)
+  capture.session.threadLimit = room.threads
+  guard room.isShort else { return }
+  let sections = SectionRunner(capture)
+  sections.run(.readMappings)
+  sections.run(.writeModules)
+}
+
 /// Begins the last part, which has a time of its own: a few system calls, and it says that the time
 /// was over.
 private func beginFinish(_ capture: Capture) {
@@ -129,7 +148,6 @@ extension Capture {
     session.time.phase = .sections
     session.time.isTicking = false
     session.hasFaultStack = false
-    session.loadsMemory = false
     session.pages.removeAll()
     session.outcome = DumpOutcome()
     shared.timesReturned = 0
@@ -201,24 +219,7 @@ private func pm_write_summary_lines(_ argument: UnsafeMutableRawPointer) {
 func pm_stop_threads(_ argument: UnsafeMutableRawPointer) {
   let capture = unsafe Capture(argument)
   ThreadStopper(capture).stopAll()
-  capture.session.loadsMemory = wouldCatchLoads(capture)
-}
-
-/// True if a fault of a load would come to our handler, and loads are worth the asking.
-///
-/// Of a crash alone, whose threads stand still: another one could replace the actions, or unmap what is
-/// read.
-private func wouldCatchLoads(_ capture: Capture) -> Bool {
-  // Of fewer threads the kernel reads all ranges in less time than the questions take.
-  guard capture.session.request.isCrash, capture.session.hasFaultStack,
-    capture.session.threads.count >= 8
-  else { return false }
-  let mask = SignalMask.current
-  let handler = capture.installed.signals.crashAction.handler
-  guard !SignalMask.has(mask, SIGSEGV), !SignalMask.has(mask, SIGBUS),
-    let segmentation = SignalAction.current(SIGSEGV), let bus = SignalAction.current(SIGBUS)
-  else { return false }
-  return segmentation.handler == handler && bus.handler == handler
+  capture.session.resident.forget()
 }
 
 /// Closes the descriptors held for /proc, if they still are ours.
@@ -227,6 +228,7 @@ private func closeSpares(_ capture: Capture) {
   let spares = capture.shared.spares
   if capture.isSame(spares.first) { _ = pm_close(spares.first.descriptor) }
   if capture.isSame(spares.second) { _ = pm_close(spares.second.descriptor) }
+  if capture.isSame(spares.third) { _ = pm_close(spares.third.descriptor) }
 }
 
 /// Writes report ID and process ID, in place of those encoded at launch: of another crash, or of a

@@ -115,6 +115,7 @@ func pm_capture_dump(_ argument: UnsafeMutableRawPointer) {
   // timer.
   arm(capture, milliseconds: capture.session.time.division.sections)
   captureDump(capture)
+  capture.session.resident.close(capture)
   arm(capture, milliseconds: 0)
   if capture.session.request.stopsThreads { ThreadStopper(capture).releaseAll() }
 }

@@ -44,7 +44,8 @@ struct RequestedDump {
         == 0
     else { return }
     prepare(dump, signal, threadID)
-    if handlers.shared.dumpingThreads.add(threadID, dump) {
+    let room = MemoryRoom(handlers.installed.cgroup, handlers.calls, dump.session.scratch)
+    if room.isEnough, handlers.shared.dumpingThreads.add(threadID, dump) {
       let hadFileSignal = (SignalMask.pending ?? 0) & OwnWriting.fileSizeSignal != 0
       dump.session.time.timer = WatchdogTimer.make(beside: handlers, for: threadID)
       unsafe pm_call_on_stack(dump.session.stackTop, pm_capture_dump, dump.argument)

@@ -22,10 +22,10 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var outcome = DumpOutcome()
   var counts = Counts()
+  /// Other threads that there is memory for.
+  var threadLimit = Int.max
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
-  /// True once memory may be read by loads whose faults are caught, see `pm_stop_threads`.
-  var loadsMemory = false
 
   /// The top of the stack that the dump is taken on.
   let stackTop: UnsafeMutableRawPointer
@@ -36,13 +36,15 @@ struct Session: ~Copyable {
   let scratch: Scratch
   /// Filled once the threads stand still.
   let pages: PageCache
+  var resident: ResidentPages
 
   @_noLocks
   init(
     installed: UnsafeMutablePointer<Installed>, shared: UnsafeMutablePointer<Shared>,
     names: DumpNames, files: SessionFiles, writer: consuming IntermediateDumpWriter,
     stackTop: UnsafeMutableRawPointer, landingPads: LandingPads,
-    threads: ThreadTable, mappings: MappingTable, scratch: Scratch, pages: PageCache
+    threads: ThreadTable, mappings: MappingTable, scratch: Scratch, pages: PageCache,
+    resident: ResidentPages
   ) {
     unsafe self.installed = installed
     unsafe self.shared = shared
@@ -55,6 +57,7 @@ struct Session: ~Copyable {
     self.mappings = mappings
     self.scratch = scratch
     self.pages = pages
+    self.resident = resident
   }
 
   /// True for a crash that ends the process without a handler that was there before ours.

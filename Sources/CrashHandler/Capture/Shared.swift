@@ -132,16 +132,18 @@ struct Shared: ~Copyable {
     var isOpen = false
   }
 
-  /// Descriptors that hold two places in the table; closed in a crash so that /proc can be read in
+  /// Descriptors that hold three places in the table; closed in a crash so that /proc can be read in
   /// a process that has used them all up.
   struct SpareDescriptors {
     let first: HeldFile
     let second: HeldFile
+    let third: HeldFile
 
     @_noLocks
-    init(first: HeldFile, second: HeldFile) {
+    init(first: HeldFile, second: HeldFile, third: HeldFile) {
       self.first = first
       self.second = second
+      self.third = third
     }
   }
 }

@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+internal import Synchronization
 
 /// A stack on which a thread handles signals, so that an overflow of its own stack can be handled
 /// at all.
@@ -15,15 +16,21 @@ struct AlternateStack {
   let mapping: UInt
 
   private static let pageSize = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
-  private static let guardAbove = 256 << 10
+  /// Whether the process had a limit of address space when the first was made.
+  private static let isLimited = addressSpace < .max
+  private static let guardAbove = isLimited ? pageSize : 256 << 10
   /// Bytes that signals can use.
   ///
   /// The kernel's signal frame (11 KiB with AMX) four times, since a handler of the program, a stop
   /// signal and a crash may be on it at once. The need was measured: Docs/Decisions/0011.
   static let size: Int = {
     let frame = Int(pm_minimum_signal_stack_size())
-    return (max(64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize
+    return (max(isLimited ? 40 << 10 : 64 << 10, frame * 4) + pageSize - 1) / pageSize * pageSize
   }()
+  /// All of them have so many parts of a limited address space: enough for each thread with a stack of
+  /// 1 MiB, and not more than the program will miss.
+  private static let share: UInt64 = 20
+  private static let count = Atomic<Int>(0)
   /// One that somebody else has made is left in place from this size on.
   static let sufficientSize = max(Int(pm_minimum_signal_stack_size()), 2048) + (16 << 10)
 
@@ -35,11 +42,23 @@ struct AlternateStack {
   /// The lowest byte that signals can use.
   var base: UInt { mapping + UInt(Self.pageSize) }
 
-  /// Maps one; nil, with errno set, if the kernel refuses.
+  /// RLIMIT_AS.
+  private static var addressSpace: UInt64 {
+    var limit = rlimit()
+    return unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0
+      ? UInt64(limit.rlim_cur) : .max
+  }
+
+  /// Maps one; nil, with errno set, if the kernel refuses, or the program would miss the address space.
   static func make() -> AlternateStack? {
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK
-    let memory = unsafe mmap(nil, mappingSize, PROT_NONE, flags, -1, 0)
-    guard let memory = unsafe memory, unsafe memory != MAP_FAILED else { return nil }
+    let count = Self.count.add(1, ordering: .relaxed).newValue
+    guard UInt64(count * mappingSize) <= addressSpace / share,
+      let memory = unsafe pm_map_unlocked(mappingSize)
+    else {
+      Self.count.subtract(1, ordering: .relaxed)
+      errno = ENOMEM
+      return nil
+    }
     let stack = AlternateStack(mapping: UInt(bitPattern: memory))
     let usable = unsafe memory + pageSize
     guard unsafe mprotect(usable, size, PROT_READ | PROT_WRITE) == 0 else {
@@ -52,6 +71,7 @@ struct AlternateStack {
   }
 
   func unmap() {
+    Self.count.subtract(1, ordering: .relaxed)
     _ = unsafe munmap(UnsafeMutableRawPointer(bitPattern: mapping), Self.mappingSize)
   }
 

@@ -18,9 +18,10 @@ struct Cgroup {
     let tasks = open(paths, paths.tasks, "pids", "pids.current", "pids.current")
     let files = CgroupFiles(
       memoryUsed: HeldFile(memory.descriptor),
-      memoryLimit: limit(memory, "memory.max", "memory.limit_in_bytes"),
+      memoryLimit: file(besides: memory, "memory.max", "memory.limit_in_bytes"),
+      memoryKinds: file(besides: memory, "memory.stat", "memory.stat"),
       tasksUsed: HeldFile(tasks.descriptor),
-      tasksLimit: limit(tasks, "pids.max", "pids.max"))
+      tasksLimit: file(besides: tasks, "pids.max", "pids.max"))
     return Cgroup(
       files: files,
       memory: MemoryCgroupFiles(
@@ -28,10 +29,17 @@ struct Cgroup {
         used: files.memoryUsed.descriptor, limit: files.memoryLimit.descriptor))
   }
 
+  /// Whether the memory cgroup has a limit.
+  var isLimited: Bool {
+    // Version 1 says "no limit" with the largest number of pages.
+    SystemFile.integer(files.memoryLimit.descriptor).map { $0 < 1 << 62 } ?? false
+  }
+
   /// Closes the files, where they are not for a crash.
   func close() {
-    for file in [files.memoryUsed, files.memoryLimit, files.tasksUsed, files.tasksLimit]
-    where file.descriptor >= 0 {
+    for file in [
+      files.memoryUsed, files.memoryLimit, files.memoryKinds, files.tasksUsed, files.tasksLimit,
+    ] where file.descriptor >= 0 {
       Glibc.close(file.descriptor)
     }
   }
@@ -73,7 +81,7 @@ struct Cgroup {
     return usage.descriptor >= 0 ? usage : Usage(oldRoot, oldName, isUnified: false)
   }
 
-  private static func limit(_ usage: Usage, _ name: String, _ oldName: String) -> HeldFile {
+  private static func file(besides usage: Usage, _ name: String, _ oldName: String) -> HeldFile {
     guard let directory = usage.directory else { return HeldFile() }
     let path = directory + "/" + (usage.isUnified ? name : oldName)
     return HeldFile(unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC))

@@ -97,9 +97,11 @@ struct EarlierThreads {
   }
 
   private mutating func offer(to thread: Int32, _ blocked: UInt64) {
-    guard hasRoom(thread), let signal = signal(openIn: blocked),
-      let stack = stacks.popLast() ?? AlternateStack.make()
-    else { return }
+    guard hasRoom(thread), let signal = signal(openIn: blocked) else { return }
+    guard let stack = stacks.popLast() ?? AlternateStack.make() else {
+      ThreadStack.refused.add(1, ordering: .relaxed)
+      return
+    }
     guard offers.add(thread, base: UInt64(stack.base)) else {
       stacks.append(stack)
       return

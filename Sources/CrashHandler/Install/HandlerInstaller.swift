@@ -21,7 +21,8 @@ enum HandlerInstaller {
         .notInstalled, "the kernel refuses an alternate signal stack", errno: refusal)
     }
     let entryStacks = Int(PM_ENTRY_STACKS) * Int(PM_ENTRY_STACK_SIZE)
-    var memory = try HandlerMemory(capacity: HandlerMemory.captureSize + entryStacks)
+    var memory = try HandlerMemory(
+      capacity: HandlerMemory.captureSize + entryStacks, holdsPages: facts.cgroup.isLimited)
     let entryMemory = unsafe try memory.pages(entryStacks)
     let installed = unsafe try makeInstalled(
       files: files, facts: facts, options: options, signals: signals,
@@ -56,6 +57,7 @@ enum HandlerInstaller {
       ThreadStack.followNewThreads()
       if !isAlone { EarlierThreads.giveStacks(capture) }
     }
+    CrashCode.bringIn()
     if options.recordsThrowSites { pm_record_throws(files.owningRun.stackStart) }
     memory.keep()
   }
@@ -232,7 +234,8 @@ enum HandlerInstaller {
           report: memory.piece(16), name: UnsafeMutablePointer(mutating: memory.text(finished))),
         knownFaults: KnownFaults(base: memory.pages(KnownFaults.byteCount)),
         spares: Shared.SpareDescriptors(
-          first: HeldFile(spare), second: HeldFile(spareDescriptor()))))
+          first: HeldFile(spare), second: HeldFile(spareDescriptor()),
+          third: HeldFile(spareDescriptor()))))
     return unsafe shared
   }
 

@@ -25,9 +25,13 @@ extension HandlerMemory {
   /// Cuts off a table of 65,536 mappings, 8 MiB of their text, and the images in them.
   mutating func mappings() throws(CrashHandlerError) -> MappingTable {
     let (textCapacity, capacity) = (8 << 20, 65536)
+    let text = unsafe try pages(textCapacity)
+    let entries = unsafe try pages(capacity * MappingTable.stride)
+    // Of a thousand mappings.
+    unsafe hold(text, 96 << 10)
+    unsafe hold(entries, 24 << 10)
     return unsafe MappingTable(
-      text: try pages(textCapacity), textCapacity: textCapacity,
-      entries: try pages(capacity * MappingTable.stride), capacity: capacity,
+      text: text, textCapacity: textCapacity, entries: entries, capacity: capacity,
       counts: try piece(2 * MemoryLayout<Int>.stride).bindMemory(to: Int.self, capacity: 2),
       images: ImageTable(base: try pages(ImageTable.byteCount)))
   }
@@ -44,8 +48,10 @@ extension HandlerMemory {
     to descriptor: Int32, limits: CaptureLimits
   ) throws(CrashHandlerError) -> IntermediateDumpWriter {
     let size = 256 << 10
+    let buffer = unsafe try pages(size)
+    unsafe hold(buffer, 64 << 10)
     return unsafe IntermediateDumpWriter(
-      buffer: try pages(size), capacity: size, descriptor: descriptor,
+      buffer: buffer, capacity: size, descriptor: descriptor,
       byteLimit: UInt64(max(limits.dump, 0)))
   }
 
@@ -86,7 +92,7 @@ extension HandlerMemory {
         writer: handlers.session.writer.sharingBuffer(), stackTop: handlers.session.stackTop,
         landingPads: landingPads(), threads: handlers.session.threads,
         mappings: handlers.session.mappings, scratch: handlers.session.scratch,
-        pages: handlers.session.pages))
+        pages: handlers.session.pages, resident: handlers.session.resident))
     return unsafe Capture(session)
   }
 
@@ -100,14 +106,22 @@ extension HandlerMemory {
   ) throws(CrashHandlerError) -> Capture {
     let session = unsafe try piece(MemoryLayout<Session>.size)
       .bindMemory(to: Session.self, capacity: 1)
+    let stackTop = unsafe try stack(Self.captureStackSize) + Self.captureStackSize
+    let scratch = unsafe try pages(Self.scratchSize)
+    let cache = unsafe try pages(PageCache.byteCount)
+    unsafe hold(stackTop - (32 << 10), 32 << 10)
+    unsafe hold(scratch, 16 << 10)
+    unsafe hold(cache, PageCache.byteCount)
     unsafe session.initialize(
       to: try Session(
         installed: installed, shared: shared, names: names, files: files,
         writer: writer(to: files.dump.descriptor, limits: limits),
-        stackTop: stack(Self.captureStackSize) + Self.captureStackSize,
+        stackTop: stackTop,
         landingPads: landingPads(), threads: threads, mappings: mappings(),
-        scratch: Scratch(pages(Self.scratchSize), size: Self.scratchSize),
-        pages: PageCache(base: pages(PageCache.byteCount))))
+        scratch: Scratch(scratch, size: Self.scratchSize), pages: PageCache(base: cache),
+        resident: ResidentPages(
+          memory: Scratch(piece(ResidentPages.byteCount), size: ResidentPages.byteCount),
+          pageSize: pageSize)))
     unsafe session.pointee.writer.asksFile = asksFile
     return unsafe Capture(session)
   }

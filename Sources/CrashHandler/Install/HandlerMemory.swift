@@ -1,8 +1,10 @@
+internal import CSignalSafe
 internal import Glibc
 
 /// One piece of anonymous memory that everything the handler needs in a crash is cut from.
 ///
-/// Touched only in a crash, so that it costs address space, not memory. Kept out of core files:
+/// Touched only in a crash, so that it costs address space, not memory; but for 300 KiB in a process whose
+/// memory is limited, since the kernel may have none to give then. Kept out of core files:
 /// nothing of the program is in it. Never freed once the handler is installed. Between two zones
 /// that cannot be touched: the kernel may put it right below a thread's stack, and an overflow by
 /// frames larger than that stack's guard would write over it before it faults.
@@ -10,8 +12,9 @@ internal import Glibc
 struct HandlerMemory: ~Copyable {
   private let base: UnsafeMutableRawPointer
   private let capacity: Int
-  private let pageSize: Int
+  let pageSize: Int
   private var used = 0
+  private let holdsPages: Bool
   /// The rest of the page that small pieces are cut from: a page each would be touched by the launch.
   private var small: UnsafeMutableRawPointer?
   private var smallLeft = 0
@@ -21,14 +24,15 @@ struct HandlerMemory: ~Copyable {
 
   /// Maps `capacity` bytes.
   ///
-  /// - Parameter pageSize: that of the system, or a multiple; 4, 16 or 64 KiB on arm64.
+  /// - Parameters:
+  ///   - holdsPages: whether pieces get pages before they are touched, see `hold`.
+  ///   - pageSize: that of the system, or a multiple; 4, 16 or 64 KiB on arm64.
   init(
-    capacity: Int, pageSize: Int = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
+    capacity: Int, holdsPages: Bool = false,
+    pageSize: Int = max(sysconf(Int32(_SC_PAGESIZE)), 4096)
   ) throws(CrashHandlerError) {
-    let mapping = unsafe mmap(
-      nil, capacity + 2 * Self.guardSize, PROT_NONE,
-      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    guard let mapping = unsafe mapping, unsafe mapping != MAP_FAILED else {
+    self.holdsPages = holdsPages
+    guard let mapping = unsafe pm_map_unlocked(capacity + 2 * Self.guardSize) else {
       throw CrashHandlerError(
         .notInstalled, "cannot map \(capacity) bytes of memory", errno: errno)
     }
@@ -50,6 +54,17 @@ struct HandlerMemory: ~Copyable {
   /// Cuts off a piece that begins at a multiple of 4 KiB.
   mutating func pages(_ count: Int) throws(CrashHandlerError) -> UnsafeMutableRawPointer {
     unsafe try piece(count, alignment: Self.alignment)
+  }
+
+  /// Has the kernel give the pages of a range that a crash of any process needs.
+  ///
+  /// Source: madvise(2), MADV_POPULATE_WRITE; nothing before Linux 5.14.
+  func hold(_ place: UnsafeMutableRawPointer, _ count: Int) {
+    guard holdsPages else { return }
+    let populateWrite: Int32 = 23
+    let start = UInt(bitPattern: place) & ~UInt(pageSize - 1)
+    let end = UInt(bitPattern: place) + UInt(count)
+    _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: start), Int(end - start), populateWrite)
   }
 
   /// Cuts off whole pages, whose protection can be changed without that of their neighbours.

@@ -1,5 +1,6 @@
 internal import CSignalSafe
 internal import Glibc
+internal import Synchronization
 
 /// Gives the calling thread an alternate stack, and takes it back when the thread ends.
 ///
@@ -15,6 +16,9 @@ enum ThreadStack {
     }
     return result == 0 ? key : nil
   }()
+
+  /// Threads that began without, for want of memory or a key.
+  static let refused = Atomic<Int>(0)
 
   /// libc goes over the keys this often as long as a destructor sets one again.
   private static let destructorRounds: UInt = 4
@@ -69,7 +73,7 @@ enum ThreadStack {
     _ = key
     pm_set_thread_start {
       pm_adopt_mask()
-      _ = ThreadStack.install()
+      if ThreadStack.install() != 0 { ThreadStack.refused.add(1, ordering: .relaxed) }
     }
   }
 }

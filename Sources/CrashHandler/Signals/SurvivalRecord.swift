@@ -215,12 +215,14 @@ struct Rearming {
     capture.session.time.isTicking = false
   }
 
-  /// Holds two places in the descriptor table again, with the pending directory.
+  /// Holds three places in the descriptor table again, with the pending directory.
   private func takeSpares() {
     let directory = capture.session.files.directory.descriptor
     let first = capture.calls.hold(Int32(truncatingIfNeeded: pm_duplicate(directory)))
     let second = Int32(truncatingIfNeeded: pm_duplicate(directory))
+    let third = Int32(truncatingIfNeeded: pm_duplicate(directory))
     capture.shared.spares = Shared.SpareDescriptors(
-      first: first, second: HeldFile(second, identity: first.identity))
+      first: first, second: HeldFile(second, identity: first.identity),
+      third: HeldFile(third, identity: first.identity))
   }
 }

@@ -2,6 +2,7 @@ internal import CSignalSafe
 internal import Glibc
 internal import IntermediateDump
 public import PendingDumps
+internal import Synchronization
 
 extension Handler {
   /// The signals that are not the handler's any more, and the threads that block them.
@@ -49,13 +50,21 @@ extension Handler {
       ThreadSignals.threads(of: "self"),
       includingAbort: pm_abort_opens_its_signal() == 0
         && SignalMask.has(capture.installed.signals.crashes, SIGABRT))
-    findings += HandlerStatus.Finding.blockedInHandlers()
+    findings += HandlerStatus.Finding.blockedInHandlers(otherThan: ours)
     if let error = HandlerStatus.errorOfProc(capture) {
       findings.append(
         HandlerStatus.Finding(
           .procClosed,
           "/proc cannot be read (\(systemErrorText(error))): a crash would have no mappings, other threads "
             + "or open files"))
+    }
+    let refused = ThreadStack.refused.load(ordering: .relaxed)
+    if refused > 0 {
+      findings.append(
+        HandlerStatus.Finding(
+          .noAlternateStack,
+          "\(refused) threads were made without an alternate stack, for want of memory: an overflow of "
+            + "their stack kills the process without a dump"))
     }
     if capture.installed.recordsThrows, !pm_tells_throws() {
       findings.append(
@@ -131,11 +140,11 @@ extension HandlerStatus.Finding {
   /// Source: glibc sysdeps/unix/sysv/linux/internal-signals.h, SIGCANCEL.
   private static let librarysOwn: Int32 = 32
 
-  /// For each handler that blocks faults while it runs; libc's own, of 32 and 33, are left out.
-  fileprivate static func blockedInHandlers() -> [HandlerStatus.Finding] {
+  /// For each handler of the program's that blocks faults while it runs. Those of 32 and 33 are libc's.
+  fileprivate static func blockedInHandlers(otherThan ours: UInt64) -> [HandlerStatus.Finding] {
     (Int32(1)...64).compactMap { signal in
       guard signal != 32, signal != 33, let action = SignalAction.current(signal),
-        action.handler > 1
+        action.handler > 1, action.handler != ours
       else { return nil }
       let blocked = SignalSet(mask: action.mask).intersection(.faults)
       guard !blocked.isEmpty else { return nil }

@@ -125,7 +125,9 @@ struct ThreadStopper {
     guard threadID != capture.session.exception.threadID || capture.session.request.isHang,
       capture.session.threads.find(threadID) == nil
     else { return }
-    guard let record = capture.session.threads.add(threadID) else {
+    guard capture.session.threads.count < capture.session.threadLimit,
+      let record = capture.session.threads.add(threadID)
+    else {
       capture.session.counts.threadsOmitted &+= 1
       return
     }

@@ -6,6 +6,13 @@ public struct CaptureQuality: Sendable, Equatable {
   public var isComplete = false
   /// The place and the reason where a torn dump stopped being readable.
   public var damage: String?
+
+  /// Says of a torn dump that the kernel killed the process while it was taken.
+  package mutating func noteMemoryKill(isCertain: Bool) {
+    let kill =
+      "the kernel \(isCertain ? "" : "probably ")killed the process for want of memory during the capture"
+    damage = damage.map { "\($0); \(kill)" } ?? kill
+  }
   public var threadsFound: UInt64?
   public var threadsStopped: UInt64?
   /// Threads that did not stop but whose stack and instruction pointer the kernel told.

@@ -174,13 +174,13 @@ import Testing
     }
   }
 
-  @Test("Ranges of own memory are read by loads, files and what faults by the kernel")
-  func loadedRanges() async throws {
+  @Test("Pages that are not in memory are read where nobody has to bring them")
+  func absentPages() async throws {
     let directory = try TemporaryDirectory()
     let database = directory.database
     await #expect(processExitsWith: .exitCode(0)) { [database = database as String] in
       try startHandler(database: database)
-      try loadRanges()
+      try readAbsentPages()
     }
   }
 }

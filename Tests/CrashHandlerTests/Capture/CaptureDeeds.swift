@@ -194,39 +194,50 @@ func copyGuarded() throws {
   #expect(isWhole)
 }
 
-/// Copies ranges as from stacks of threads that stand still: by loads, which need no process to ask.
-func loadRanges() throws {
+/// Reads pages that are in memory beside some that are not: never touched, without rights, and of a file.
+func readAbsentPages() throws {
   let capture = try #require(Capture.ofHandler)
-  capture.shared.capturingThread.store(UInt32(bitPattern: pm_gettid()))
-  capture.session.hasFaultStack = true
+  capture.session.resident.open(capture)
+  try #require(capture.session.resident.isOpen)
+  let size = 4 * 4096
   let pages = unsafe mmap(
-    nil, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
-  unsafe memset(pages, 0x5A, 3 * 4096)
+    nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)!
+  unsafe memset(pages, 0x5A, 4096)
+  unsafe memset(pages + 2 * 4096, 0x5A, 4096)
+  unsafe mprotect(pages + 3 * 4096, 4096, PROT_NONE)
+  let start = UInt64(UInt(bitPattern: pages))
+  let resident = capture.session.resident
+  #expect(resident.run(start, count: size) == (4096, true))
+  #expect(resident.run(start + 4096 + 100, count: size) == (3996, false))
+  #expect(resident.have(start + 2 * 4096, count: 4096))
+  #expect(!resident.have(start + 2 * 4096, count: 4097))
+  #expect(!resident.have(0x8000_0000_0000_0000, count: 8))
+
+  func copied(_ address: UInt64, _ count: Int) -> [UInt8] {
+    capture.session.resident.forget()
+    var bytes = [UInt8](repeating: 0xFF, count: count)
+    let copied = unsafe bytes.withUnsafeMutableBytes {
+      unsafe capture.memory.copy(address, to: $0.baseAddress!, count: count)
+    }
+    return Array(bytes[..<copied])
+  }
+
+  let filled = [UInt8](repeating: 0x5A, count: 4096)
+  // Rights are not known before the mappings are.
+  #expect(copied(start, size) == filled)
   unsafe pm_read_mappings(capture.argument)
-  let own = UInt64(UInt(bitPattern: pages))
-  let file = unsafe UInt64(UInt(bitPattern: dlsym(nil, "strlen")))
-  let place = UnsafeMutableRawPointer.allocate(byteCount: 8192, alignment: 16)
-  defer { unsafe place.deallocate() }
-
-  func copy(_ process: Int32, _ ranges: [UInt64]) -> Int {
-    unsafe memset(place, 0, 8192)
-    let memory = unsafe SafeMemory(
-      processID: process, environmentStart: 0, environmentEnd: 0,
-      landingPad: capture.session.landingPads.copy, loadable: capture.session.mappings)
-    let count = stride(from: 1, to: ranges.count, by: 2).reduce(0) { $0 + Int(ranges[$1]) }
-    return unsafe memory.copyRanges(ranges, number: ranges.count / 2, to: place, count: count)
-  }
-
-  // No process has the number 2^31 - 1: a system call would fail.
-  #expect(copy(.max, [own + 100, 64, own + 4000, 200]) == 264)
-  let isWhole = (0..<264).allSatisfy {
-    unsafe place.load(fromByteOffset: $0, as: UInt8.self) == 0x5A
-  }
-  #expect(isWhole)
-  #expect(copy(.max, [own, 64, file, 16]) == 0)
-  #expect(copy(getpid(), [own, 64, file, 16]) == 80)
-  // Another thread, that goes on, has taken it away since the mappings were read.
-  unsafe mprotect(pages + 4096, 4096, PROT_NONE)
-  #expect(copy(.max, [own, 64, own + 4096, 8]) == 0)
-  #expect(copy(getpid(), [own, 64, own + 4096, 8]) == 64)
+  // To the page without rights, which the call would ignore.
+  #expect(copied(start, size) == filled + [UInt8](repeating: 0, count: 4096) + filled)
+  let path = try #require(CommandLine.arguments.first)
+  let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+  let mapped = unsafe mmap(nil, 1 << 20, PROT_READ, MAP_PRIVATE, file, 0)!
+  // The kernel maps what lies around a page that is touched: to be away from it.
+  unsafe madvise(mapped, 1 << 20, MADV_RANDOM)
+  unsafe pm_read_mappings(capture.argument)
+  let place = UInt64(UInt(bitPattern: mapped))
+  #expect(!capture.session.resident.have(place, count: 4096))
+  #expect(copied(place, 4) == Array("\u{7F}ELF".utf8))
+  #expect(capture.memory.isAtHand(start, count: 4096))
+  capture.session.resident.close(capture)
+  #expect(!capture.session.resident.isOpen)
 }

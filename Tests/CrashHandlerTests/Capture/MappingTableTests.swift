@@ -73,25 +73,22 @@ import Testing
     }
   }
 
-  @Test func tellsOwnMemoryFromFilesAndSharedMemory() throws {
+  @Test func findsTheDeviceOfEachFile() throws {
     let text = """
       1000-3000 rw-p 00000000 00:00 0
       3000-4000 rw-s 00000000 00:01 5 /dev/zero (deleted)
-      4000-5000 ---p 00000000 00:00 0
-      5000-6000 r--p 00000000 00:00 0 [vvar]
-      6000-7000 rw-p 00000000 00:00 0 [stack]
-      7000-8000 rw-p 00000000 fe:00 2 /usr/bin/program
-      8000-9000 rw-s 00000000 00:00 0
+      7000-8000 rw-p 00000000 fe:1a 2 /usr/bin/program
+      8000-9000 rw-s 00000000 00:2f 0
 
       """
     try withTable(text) { table in
-      #expect(table.isOwnMemory(0x1000, count: 0x2000))
-      #expect(!table.isOwnMemory(0x1000, count: 0x2001))
-      #expect(!table.isOwnMemory(0xFFF, count: 16))
-      #expect(table.isOwnMemory(0x6FF0, count: 16))
-      for address: UInt64 in [0x3000, 0x4000, 0x5000, 0x7000, 0x8000, 0x9000] {
-        #expect(!table.isOwnMemory(address, count: 16), "\(address)")
+      let devices = (0..<table.count).map { index in
+        var scanner = table.device(of: table[index])
+        let major = scanner.hexadecimal()
+        scanner.skip(0x3A)
+        return [major, scanner.hexadecimal()]
       }
+      #expect(devices == [[0, 0], [0, 1], [0xFE, 0x1A], [0, 0x2F]])
     }
   }
 

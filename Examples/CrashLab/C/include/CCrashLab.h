@@ -91,6 +91,42 @@ void crash_seccomp(void);
 // Joins a new cgroup of 64 MiB and allocates more; comes back where no group can be made.
 void crash_out_of_memory(void);
 
+// Maps memory whose pages a thread of this process brings when they are wanted, see served_memory.c. Exits with 99 where that
+// cannot be had.
+enum {
+  CRASHLAB_MISSING_PAGES,
+  CRASHLAB_MINOR_FAULTS,
+  // Of a server that does not run: the thread that crashes, or one that waits for it.
+  CRASHLAB_UNSERVED_PAGES,
+  CRASHLAB_FILE,
+  CRASHLAB_DETACHED_FILE,
+};
+void *_Nonnull crashlab_served_memory(int server, size_t size);
+
+// Crashes by a null write with two addresses in registers.
+void crash_with_registers(const void *_Nonnull first, const void *_Nonnull second);
+
+// Calls the body on a new thread with this stack, from a frame most pages of which are never touched.
+void crashlab_call_on_stack(
+    void *_Nonnull stack, size_t size, void (*_Nonnull body)(void *_Nullable), void *_Nullable argument);
+
+// Limits of memory, for this process alone, and the threads that can be made under them; see thread_limits.c.
+void crashlab_limit_address_space(size_t bytes);
+void crashlab_lock_memory(size_t bytes);
+void crashlab_unlimit(void);
+int crashlab_make_threads(int most, size_t stack_size);
+// Those of malloc, the first one's included.
+int crashlab_count_arenas(void);
+
+// Puts the process into a memory cgroup of its own, with 1 GiB, which is removed with it; and then leaves it so many bytes.
+void crashlab_enter_memory_cgroup(void);
+void crashlab_leave_memory(size_t bytes);
+
+// Runs a program from a file system that a process of its own serves; crashlab_end_server ends that in the program, after which
+// no page of it can be read any more.
+int crashlab_run_served(const char *_Nonnull program, char *_Nullable const *_Nonnull arguments);
+void crashlab_end_server(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,6 +60,21 @@ struct MappingTable {
     unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
   }
 
+  /// Where the device of a mapping's file is in the text: `major:minor`.
+  @_noLocks
+  func device(of mapping: Mapping) -> TextScanner {
+    var start = mapping.pathOffset
+    while start > 0, wholeText.bytes(start &- 1, count: 1)[0] != 0x0A { start &-= 1 }
+    var line = wholeText.bytes(start, count: mapping.pathOffset &- start).text
+    line.skipWords(3)
+    return line
+  }
+
+  /// The memory behind the text.
+  var room: Scratch {
+    @_noLocks get { unsafe Scratch(text + textCount, size: textCapacity &- textCount) }
+  }
+
   /// The text as the kernel gave it.
   var wholeText: Scratch { @_noLocks get { unsafe Scratch(text, size: textCount) } }
 
@@ -96,7 +111,7 @@ struct MappingTable {
     if scanner.next() == 0x72 { flags |= Mapping.isReadable }  // "r"
     if scanner.next() == 0x77 { flags |= Mapping.isWritable }  // "w"
     if scanner.next() == 0x78 { flags |= Mapping.isExecutable }  // "x"
-    let isPrivate = scanner.next() == 0x70  // "p"
+    scanner.skipWord()
     scanner.skipBlanks()
     if scanner.hexadecimal() == 0 { flags |= Mapping.startsFile }
     scanner.skipBlanks()
@@ -104,19 +119,10 @@ struct MappingTable {
     let position = scanner.position
     let length = scanner.lengthOfLine
     guard end > start else { return }
-    if isPrivate, MappingTable.isProgramsOwn(unsafe Bytes(text + position, count: length)) {
-      flags |= Mapping.isAnonymous
-    }
     unsafe entry(index).pointee = Entry(
       start: start, end: end, pathOffset: UInt32(truncatingIfNeeded: position),
       pathLength: UInt16(truncatingIfNeeded: length), flags: flags)
     unsafe counts[1] = index &+ 1
-  }
-
-  /// True for a mapping of no file: no path, or "[heap]", "[stack]", "[anon:…]"; not the kernel's own
-  /// "[vvar]" and "[vdso]".
-  private static func isProgramsOwn(_ path: Bytes) -> Bool {
-    path.count == 0 || path.count > 1 && path[0] == 0x5B && path[1] != 0x76  // "[", "v"
   }
 
   private func entry(_ index: Int) -> UnsafeMutablePointer<Entry> {
@@ -141,17 +147,6 @@ struct MappingTable {
     var index = index(endingAbove: address)
     while index < count, !self[index].has(Mapping.isReadable) { index &+= 1 }
     return index
-  }
-
-  /// True if a range lies in one readable mapping of memory that is the process's alone, without a file.
-  @_noLocks
-  func isOwnMemory(_ address: UInt64, count: Int) -> Bool {
-    let index = index(endingAbove: address)
-    guard index < self.count else { return false }
-    let mapping = self[index]
-    return mapping.start <= address
-      && mapping.end &- address >= UInt64(truncatingIfNeeded: count)
-      && mapping.has(Mapping.isReadable) && mapping.has(Mapping.isAnonymous)
   }
 
   @inline(never) @_noLocks

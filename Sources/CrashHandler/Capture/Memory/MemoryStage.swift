@@ -28,7 +28,7 @@ struct MemoryStage {
     scratch.setWord(8, 0)
   }
 
-  /// Adds a range to be read; false if it may not be read, or there is no room for it.
+  /// Adds a range to be read; false if it may not be, is not in memory, or there is no room for it.
   @_noLocks
   func add(_ address: UInt64, count: Int) -> Bool {
     let number = Int(truncatingIfNeeded: scratch.word(0))
@@ -36,7 +36,7 @@ struct MemoryStage {
     let offset = MemoryStage.rangesOffset &+ number &* 16
     guard number < Int(PM_COPIED_RANGES), count > 0,
       count <= scratch.size &- MemoryStage.dataOffset &- size,
-      memory.allowed(address, count: count) == count
+      memory.isAtHand(address, count: count)
     else { return false }
     scratch.setWord(offset, address)
     scratch.setWord(offset &+ 8, UInt64(truncatingIfNeeded: count))

@@ -23,17 +23,17 @@ struct SafeMemory {
   private let landingPad: UnsafeMutablePointer<pm_landing_pad>?
   /// The pages that were read lately; nil to read anew each time.
   private let pages: PageCache?
-  /// Tells the ranges that may be read by loads; nil to leave all to the kernel.
-  private let loadable: MappingTable?
+  /// Reads what is not in memory; nil where that is not told apart.
+  private let absent: AbsentPages?
 
   @_noLocks
   init(
     processID: Int32, environmentStart: UInt64, environmentEnd: UInt64,
     landingPad: UnsafeMutablePointer<pm_landing_pad>?, usesSystemCall: Bool = true,
-    pages: PageCache? = nil, loadable: MappingTable? = nil
+    pages: PageCache? = nil, absent: AbsentPages? = nil
   ) {
     self.pages = pages
-    self.loadable = loadable
+    self.absent = absent
     self.processID = processID
     self.usesSystemCall = usesSystemCall
     unsafe self.landingPad = landingPad
@@ -53,12 +53,20 @@ struct SafeMemory {
     return Int(truncatingIfNeeded: environmentStart &- address)
   }
 
+  /// True if a range may be read, and is in memory as far as can be told.
+  @_noLocks
+  func isAtHand(_ address: UInt64, count: Int) -> Bool {
+    guard allowed(address, count: count) == count else { return false }
+    guard let absent else { return true }
+    return absent.resident.have(address, count: count)
+  }
+
   /// The same memory as it is now, page cache or not.
   var uncached: SafeMemory {
     @_noLocks get {
       unsafe SafeMemory(
         processID: processID, environmentStart: environmentStart, environmentEnd: environmentEnd,
-        landingPad: landingPad, usesSystemCall: usesSystemCall)
+        landingPad: landingPad, usesSystemCall: usesSystemCall, absent: absent)
     }
   }
 
@@ -87,15 +95,13 @@ struct SafeMemory {
   /// - Parameters:
   ///   - addresses: words, each the address of a page.
   ///   - count: `PageCache.batch` at most.
-  /// - Returns: the pages before the first that cannot be read, or may not; nil if pages cannot be
+  /// - Returns: the pages before the first that cannot be read, may not, or is not in memory; nil if pages cannot be
   ///   read so.
   @_noLocks
   func copyPages(_ addresses: Bytes, count: Int, to place: UnsafeMutableRawPointer) -> Int? {
     guard usesSystemCall else { return nil }
     var allowed = 0
-    while allowed < count,
-      self.allowed(addresses.word(allowed &* 8), count: PageCache.pageSize) == PageCache.pageSize
-    {
+    while allowed < count, isAtHand(addresses.word(allowed &* 8), count: PageCache.pageSize) {
       allowed &+= 1
     }
     guard allowed > 0 else { return 0 }
@@ -108,16 +114,34 @@ struct SafeMemory {
   @_noLocks
   func copyDirectly(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
     let allowed = allowed(address, count: count)
-    guard allowed > 0,
+    guard let absent else { return unsafe copyAtHand(address, to: place, count: allowed) }
+    var done = 0
+    while done < allowed {
+      let start = address &+ UInt64(truncatingIfNeeded: done)
+      let run = absent.resident.run(start, count: allowed &- done)
+      let copied =
+        unsafe run.isHere
+        ? copyAtHand(start, to: place + done, count: run.count)
+        : absent.copy(start, to: place + done, count: run.count)
+      if copied == 0 { break }
+      done &+= copied
+    }
+    return done
+  }
+
+  private func copyAtHand(
+    _ address: UInt64, to place: UnsafeMutableRawPointer, count: Int
+  ) -> Int {
+    guard count > 0,
       let source = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address))
     else { return 0 }
     if usesSystemCall {
-      let result = unsafe pm_copy_memory(processID, place, source, allowed)
+      let result = unsafe pm_copy_memory(processID, place, source, count)
       if result > 0 { return result }
       // Every other error, ENOSYS and EPERM first, says nothing about the memory.
       if result == -Int(EFAULT) || result == 0 { return 0 }
     }
-    return unsafe copyGuarded(source, to: place, count: allowed)
+    return unsafe copyGuarded(source, to: place, count: count)
   }
 
   /// Copies page by page with plain loads, each on a landing pad that our own fault handler returns
@@ -141,41 +165,20 @@ struct SafeMemory {
     return done
   }
 
-  /// Copies ranges to one place, by loads or by one system call; returns the bytes before the first that
-  /// cannot be read, 0 where the call is not to be had.
+  /// Copies ranges to one place, by one system call; returns the bytes before the first that cannot be
+  /// read, 0 where the call is not to be had.
   ///
   /// - Parameters:
-  ///   - ranges: pairs of an address and a size, which may be read as `allowed` says.
+  ///   - ranges: pairs of an address and a size, each of which `isAtHand`.
   ///   - number: `PM_COPIED_RANGES` at most.
   ///   - count: bytes of all of them.
   @_noLocks
   func copyRanges(
     _ ranges: UnsafeRawPointer, number: Int, to place: UnsafeMutableRawPointer, count: Int
   ) -> Int {
-    if unsafe loadRanges(Bytes(ranges, count: number &* 16), to: place) { return count }
     guard usesSystemCall else { return 0 }
     let result = unsafe pm_copy_ranges(processID, place, count, ranges, number)
     return result > 0 ? result : 0
-  }
-
-  /// Copies ranges by loads; false unless all of them are such memory, and could be read.
-  ///
-  /// The kernel would look each page up and pin it, which takes it longer than to copy one.
-  private func loadRanges(_ ranges: Bytes, to place: UnsafeMutableRawPointer) -> Bool {
-    guard let loadable else { return false }
-    var done = 0
-    var offset = 0
-    while offset < ranges.count {
-      let address = ranges.word(offset)
-      let count = Int(truncatingIfNeeded: ranges.word(offset &+ 8))
-      guard loadable.isOwnMemory(address, count: count),
-        let source = unsafe UnsafeRawPointer(bitPattern: UInt(truncatingIfNeeded: address)),
-        unsafe copyGuarded(source, to: place + done, count: count) == count
-      else { return false }
-      done &+= count
-      offset &+= 16
-    }
-    return true
   }
 
   @_noLocks

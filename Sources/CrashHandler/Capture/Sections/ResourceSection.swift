@@ -71,24 +71,6 @@ struct ResourceSection {
 
   /// Writes the number in a file of the cgroup, held open since install; nothing for "max".
   private func writeNumber(_ key: IntermediateDumpKey, _ file: HeldFile) {
-    guard calls.mayMake(CallBit.cgroup) && calls.isSame(file) else { return }
-    let count = unsafe pm_pread(file.descriptor, scratch.address, 64, 0)
-    guard count > 0 else { return }
-    var scanner = scratch.text(count: count)
-    guard scanner.current >= 0x30, scanner.current <= 0x39 else { return }
-    let value = scanner.decimal()
-    // Version 1 says "no limit" with the largest multiple of a page.
-    if value < 1 &<< 62 { output.unsigned(key, value) }
+    if let value = calls.number(in: file, scratch) { output.unsigned(key, value) }
   }
-}
-
-/// The files of the process's cgroup; none where there is none.
-///
-/// Held open since install: their paths may be out of reach in a crash, and a forked child has the
-/// same.
-struct CgroupFiles {
-  let memoryUsed: HeldFile
-  let memoryLimit: HeldFile
-  let tasksUsed: HeldFile
-  let tasksLimit: HeldFile
 }

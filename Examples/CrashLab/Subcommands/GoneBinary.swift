@@ -1,0 +1,25 @@
+internal import CCrashLab
+internal import Glibc
+internal import Postmortem
+
+/// A crash of a program whose own file is gone with its file system: what was not read cannot be any more.
+/// Takes root.
+struct GoneBinary: Subcommand {
+  private let database: String?
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    _ = try arguments.words()
+    database = arguments.has("--no-handler") ? nil : try arguments.database
+  }
+
+  func run() {
+    guard unsafe getenv("CRASHLAB_SERVER") != nil else {
+      _ = unsafe crashlab_run_served("/proc/self/exe", CommandLine.unsafeArgv)
+      return
+    }
+    if let database { _ = CrashLab.start(database, HandlerOptions()) }
+    var nothing = 0
+    crashlab_end_server()
+    unsafe crash_with_registers(&nothing, &nothing)
+  }
+}

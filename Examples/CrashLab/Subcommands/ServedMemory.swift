@@ -1,0 +1,98 @@
+internal import CCrashLab
+internal import Glibc
+internal import Postmortem
+
+/// A crash, or a dump without one, of a process that has memory whose pages one of its threads brings.
+///
+/// Whoever reads such a page waits for that thread, which a crash has stopped.
+struct ServedMemory: Subcommand {
+  private enum Server: String, CaseIterable {
+    /// userfaultfd, for pages that are missing.
+    case missing
+    /// userfaultfd, for pages of shared memory that are in no mapping's table yet.
+    case minor
+    /// userfaultfd, of which no thread reads.
+    case unserved
+    /// A FUSE file system.
+    case fuse
+    /// One that is not in the list of mounts any more.
+    case detached = "fuse-detached"
+
+    var number: Int {
+      switch self {
+      case .missing: CRASHLAB_MISSING_PAGES
+      case .minor: CRASHLAB_MINOR_FAULTS
+      case .unserved: CRASHLAB_UNSERVED_PAGES
+      case .fuse: CRASHLAB_FILE
+      case .detached: CRASHLAB_DETACHED_FILE
+      }
+    }
+  }
+
+  /// Where the process has such memory.
+  private enum Place: String, CaseIterable {
+    /// A register of the crashing thread points there.
+    case register
+    /// It is the crashing thread's stack.
+    case stack
+    /// It is another thread's.
+    case otherStack = "other-stack"
+    /// It is a range that the program named.
+    case memory
+    /// The same, of a dump without a crash that stops the threads.
+    case live
+    /// The same, of a process that waits for `postmortem capture`.
+    case idle
+  }
+
+  private static let size = 1 << 20
+
+  private let server: Server
+  private let place: Place
+  private let database: String
+
+  init(_ arguments: Arguments) throws(UsageError) {
+    let words = try arguments.words("SERVER", "PLACE")
+    server = try Arguments.choice(words[0])
+    place = try Arguments.choice(words[1])
+    database = try arguments.database
+  }
+
+  func run() throws {
+    // Before there is another thread: a file system is mounted in a namespace of its own.
+    let served = unsafe crashlab_served_memory(Int32(server.number), Self.size)
+    let handler = CrashLab.start(database, HandlerOptions())
+    // What must be in the dump whatever is not: known memory, in a register and in a range.
+    let known = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 4096)
+    for index in 0..<known.count { unsafe known[index] = 0x5A }
+    if place != .register {
+      unsafe ExtraMemory.add(UnsafeRawBufferPointer(start: served, count: 65536))
+      unsafe ExtraMemory.add(UnsafeRawBufferPointer(known))
+    }
+    print(UInt(bitPattern: known.baseAddress))
+    fflush(nil)
+    let crash: @convention(c) (UnsafeMutableRawPointer?) -> Void = { known in
+      guard let known = unsafe known else { return }
+      unsafe crash_with_registers(known, known)
+    }
+    let sleep: @convention(c) (UnsafeMutableRawPointer?) -> Void = { _ in
+      unsafe crashlab_name_thread("other")
+      while true { pause() }
+    }
+    switch place {
+    case .register, .memory:
+      unsafe crash_with_registers(served + Self.size / 2, known.baseAddress!)
+    case .stack:
+      unsafe crashlab_call_on_stack(served, Self.size, crash, known.baseAddress)
+      while true { pause() }
+    case .otherStack:
+      unsafe crashlab_call_on_stack(served, Self.size, sleep, known.baseAddress)
+      usleep(200_000)
+      unsafe crash_with_registers(known.baseAddress!, known.baseAddress!)
+    case .live:
+      try handler.dumpWithoutCrash(stopsThreads: true)
+    case .idle:
+      while true { pause() }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+internal import CSignalSafe
+
+/// Reads pages that are not in memory, but for those that somebody else would have to bring.
+///
+/// Pages that were never touched, and those of files that the kernel reads itself. Through
+/// `/proc/self/mem`: the kernel waits for no userfaultfd there, and fails. It would wait for a server of
+/// files, so their pages are left out; and it ignores rights, so the mappings must be known.
+///
+/// RUNS-DURING-CRASH, on the thread that takes the dump. Source: Linux mm/memory.c, __access_remote_vm;
+/// fs/userfaultfd.c, handle_userfault; proc_pid_mountinfo(5).
+@safe
+struct AbsentPages {
+  let resident: ResidentPages
+  private let mappings: MappingTable
+  private let proc: ProcReader
+
+  @_noLocks
+  init(resident: ResidentPages, mappings: MappingTable, proc: ProcReader) {
+    self.resident = resident
+    self.mappings = mappings
+    self.proc = proc
+  }
+
+  /// Copies up to `count` bytes, of one mapping; returns the number that could be read.
+  @_noLocks
+  func copy(_ address: UInt64, to place: UnsafeMutableRawPointer, count: Int) -> Int {
+    let index = mappings.index(endingAbove: address)
+    guard index < mappings.count, mappings[index].start <= address,
+      mappings[index].has(Mapping.isReadable), !isServed(mappings[index])
+    else { return 0 }
+    let descriptor = proc.open(named: "self/mem")
+    guard descriptor >= 0 else { return 0 }
+    let rest = Int(truncatingIfNeeded: mappings[index].end &- address)
+    let result = unsafe pm_pread(
+      descriptor, place, count < rest ? count : rest, Int64(bitPattern: address))
+    _ = pm_close(descriptor)
+    return result > 0 ? result : 0
+  }
+
+  /// True for a mapping of a file that a process may serve: of FUSE or 9P, or of a file system that is
+  /// not in the list of mounts.
+  private func isServed(_ mapping: Mapping) -> Bool {
+    var device = mappings.device(of: mapping)
+    let major = device.hexadecimal()
+    device.skip(0x3A)  // ":"
+    let minor = device.hexadecimal()
+    // 0:0 for no file; a file system on a block device has the number of that.
+    guard major == 0, minor != 0 else { return false }
+    let path = mappings.path(of: mapping).text
+    // The kernel's own file system of shared memory, which is in no list.
+    if path.matches("/memfd:") || path.matches("/dev/zero") || path.matches("/SYSV") {
+      return false
+    }
+    return isServed(minor)
+  }
+
+  /// The same of a file system by its device's number.
+  @inline(never)
+  private func isServed(_ minor: UInt64) -> Bool {
+    let descriptor = proc.open(named: "self/mountinfo")
+    guard descriptor >= 0 else { return true }
+    let room = mappings.room
+    let count = unsafe ProcReader.fill(room.address, capacity: room.size, from: descriptor)
+    _ = pm_close(descriptor)
+    var list = room.text(count: count)
+    // `ID parent major:minor root place options … - type source options`
+    while !list.isAtEnd {
+      list.skipWords(2)
+      let major = list.decimal()
+      list.skip(0x3A)  // ":"
+      if major == 0, list.decimal() == minor {
+        while !list.isAtEnd, !list.matches("- ") { list.skipWords(1) }
+        list.skipWords(1)
+        return list.matches("fuse") || list.matches("9p")
+      }
+      list.skipLine()
+    }
+    return true
+  }
+}

@@ -1,0 +1,46 @@
+internal import CSignalSafe
+
+/// Tells what the process may take of its memory cgroup: beyond that the kernel kills it in place of its
+/// crash.
+///
+/// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+struct MemoryRoom {
+  /// Bytes that a thread takes: its signal frame and handler on a stack that was not used yet, the tables
+  /// of that, and its part of the dump. Measured: Docs/Decisions/0069.
+  private static var perThread: UInt64 { 24 &<< 10 }
+  /// Bytes that a dump of one thread takes.
+  private static var fixed: UInt64 { 512 &<< 10 }
+  /// Bytes with which the capture need not ask what of the used is a cache.
+  private static var plenty: UInt64 { 128 &<< 20 }
+  private static var little: UInt64 { 8 &<< 20 }
+
+  /// The largest number where there is no limit, or it is not known.
+  private let bytes: UInt64
+
+  /// Asks the cgroup.
+  @_noLocks
+  init(_ files: CgroupFiles, _ calls: CrashCalls, _ scratch: Scratch) {
+    guard let used = calls.number(in: files.memoryUsed, scratch),
+      let limit = calls.number(in: files.memoryLimit, scratch)
+    else {
+      bytes = .max
+      return
+    }
+    let left = limit > used ? limit &- used : 0
+    bytes = left < MemoryRoom.plenty ? left &+ calls.cache(in: files.memoryKinds, scratch) : left
+  }
+
+  /// Whether the kernel may kill the process for what the capture takes.
+  var isShort: Bool { @_noLocks get { bytes < MemoryRoom.little } }
+
+  /// Whether there is room for a dump of a process that lives on.
+  var isEnough: Bool { @_noLocks get { bytes >= 2 &* MemoryRoom.fixed } }
+
+  /// Other threads that there is room for.
+  var threads: Int {
+    @_noLocks get {
+      guard bytes > MemoryRoom.fixed else { return 0 }
+      return Int(truncatingIfNeeded: (bytes &- MemoryRoom.fixed) / MemoryRoom.perThread)
+    }
+  }
+}

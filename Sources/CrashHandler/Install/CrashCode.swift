@@ -1,0 +1,40 @@
+internal import CSignalSafe
+
+/// The pages of the program that a crash runs and reads first then.
+///
+/// Their file may be out of reach by that time: a network or an overlay that is gone, a lazy unmount.
+///
+/// Ordinary code.
+enum CrashCode {
+  /// Bytes around the functions that are known by address: those of the same modules lie there.
+  private static let slack: UInt = 256 << 10
+
+  /// Has the kernel bring in the pages, which it may let go again when it wants memory.
+  static func bringIn() {
+    var (code, text) = (AddressSpan(), AddressSpan())
+    for section in Section.allCases {
+      let entry = section.entry
+      code.add(UInt(bitPattern: unsafe unsafeBitCast(entry.body, to: UnsafeRawPointer.self)))
+      text.add(unsafe UInt(bitPattern: entry.name.utf8Start))
+    }
+    let crash: pm_crash_handler = unsafe pm_handle_crash
+    let stop: pm_signal_handler = unsafe pm_handle_stop
+    code.add(UInt(bitPattern: unsafe unsafeBitCast(crash, to: UnsafeRawPointer.self)))
+    code.add(UInt(bitPattern: unsafe unsafeBitCast(stop, to: UnsafeRawPointer.self)))
+    pm_set_handler_code(UInt64(code.low - slack), UInt64(code.high + slack))
+    pm_bring_in(code.low - slack, code.high + slack)
+    pm_bring_in(text.low - slack, text.high + slack)
+    pm_bring_in_control(slack)
+  }
+}
+
+/// The range that some addresses lie in.
+private struct AddressSpan {
+  private(set) var low = UInt.max
+  private(set) var high: UInt = 0
+
+  mutating func add(_ address: UInt) {
+    low = min(low, address)
+    high = max(high, address)
+  }
+}

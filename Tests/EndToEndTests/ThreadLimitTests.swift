@@ -1,0 +1,58 @@
+import CrashTestSupport
+import Testing
+
+/// Threads that a program can make under limits of memory, with the handler and without.
+@Suite("Threads under limits of memory") struct ThreadLimitTests {
+  private struct Made {
+    var threads = 0
+    var arenas = 0
+    /// Threads that have no alternate stack, as the status counts them.
+    var without = 0
+
+    init(_ limit: String, _ kibibytes: Int, handled: Bool) async throws {
+      let directory = try TemporaryDirectory()
+      let child = try await ChildProcess.run(
+        try BuiltProducts.besideTests("crash-lab"),
+        ["threads-made", limit, "\(kibibytes)"]
+          + (handled ? ["--database", directory.database] : ["--no-handler"]),
+        in: directory.path)
+      try #require(child.end.exitCode == 0, "\(child)")
+      for line in child.standardOutput.split(separator: "\n") {
+        let words = line.split(separator: " ")
+        guard words.count > 1, let number = Int(words[1]) else { continue }
+        switch words[0] {
+        case "threads": threads = number
+        case "arenas": arenas = number
+        case "status": without = number
+        default: break
+        }
+      }
+    }
+  }
+
+  @Test("No arena of malloc is made for threads that allocate nothing")
+  func arenas() async throws {
+    let alone = try await Made("none", 256, handled: false)
+    let handled = try await Made("none", 256, handled: true)
+    #expect(alone.threads == 100 && handled.threads == 100)
+    #expect(handled.arenas == alone.arenas)
+    #expect(handled.without == 0)
+  }
+
+  /// As many as without the handler within a tenth. Those with small stacks go without an alternate one
+  /// where it would take too much.
+  @Test(
+    "Nine tenths of the threads can be made, and the status counts those without a stack",
+    arguments: [
+      ("address-space", 1024), ("address-space", 512), ("address-space", 256),
+      ("locked-memory", 1024), ("locked-memory", 128), ("locked-memory", 16),
+    ])
+  func limits(limit: String, kibibytes: Int) async throws {
+    let alone = try await Made(limit, kibibytes, handled: false)
+    let handled = try await Made(limit, kibibytes, handled: true)
+    #expect(alone.threads > 5)
+    #expect(Double(handled.threads) >= 0.9 * Double(alone.threads) - 1, "\(handled) \(alone)")
+    if kibibytes == 1024 { #expect(handled.without == 0) }
+    if limit == "address-space", kibibytes == 256 { #expect(handled.without > 0) }
+  }
+}
