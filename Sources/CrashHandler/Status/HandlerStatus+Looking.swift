@@ -140,7 +140,9 @@ extension HandlerStatus.Finding {
   /// Source: glibc sysdeps/unix/sysv/linux/internal-signals.h, SIGCANCEL.
   private static let librarysOwn: Int32 = 32
 
-  /// For each handler of the program's that blocks faults while it runs. Those of 32 and 33 are libc's.
+  /// For each handler of the program's that blocks faults while it runs.
+  ///
+  /// Handlers of signals 32 and 33 are libc's.
   fileprivate static func blockedInHandlers(otherThan ours: UInt64) -> [HandlerStatus.Finding] {
     (Int32(1)...64).compactMap { signal in
       guard signal != 32, signal != 33, let action = SignalAction.current(signal),
