@@ -25,6 +25,7 @@ extension CrashCalls {
   }
 
   /// Bytes of files that the kernel can let go of.
+  @_noLocks
   func cache(in file: HeldFile, _ scratch: Scratch) -> UInt64 {
     var text = text(of: file, capacity: scratch.size, scratch)
     let inactive = text.find("inactive_file") ? text.decimal() : 0

@@ -6,7 +6,9 @@ internal import CSignalSafe
 /// RUNS-DURING-CRASH. Source: Linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct MemoryRoom {
   /// Bytes that a thread takes: its signal frame and handler on a stack that was not used yet, the tables
-  /// of that, and its part of the dump. Measured: Docs/Decisions/0069.
+  /// of that, and its part of the dump.
+  ///
+  /// Measured: Docs/Decisions/0069.
   private static var perThread: UInt64 { 24 &<< 10 }
   /// Bytes that a dump of one thread takes.
   private static var fixed: UInt64 { 512 &<< 10 }

@@ -22,8 +22,6 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var outcome = DumpOutcome()
   var counts = Counts()
-  /// Other threads that there is memory for.
-  var threadLimit = Int.max
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
 
@@ -69,6 +67,10 @@ struct Session: ~Copyable {
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
+    /// Threads that were asked to stop and may take an entry stack for it.
+    var smallStacks = 0
+    /// Threads that there is memory for.
+    var threadLimit = Int.max
     /// Bits of `NotShown`.
     var notShown: UInt64 = 0
 
@@ -76,8 +78,6 @@ struct Session: ~Copyable {
     mutating func set(_ part: NotShown, isShown: Bool) {
       notShown = isShown ? notShown & ~part.bit : notShown | part.bit
     }
-    /// Threads that were asked to stop and may take an entry stack for it.
-    var smallStacks = 0
   }
 }
 
