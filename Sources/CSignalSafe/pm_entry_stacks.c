@@ -26,6 +26,10 @@ struct entry {
   int signal;
 } __attribute__((aligned(16)));
 
+#define PM_LOST_CODE_FAULTS 64
+
+static uint64_t code_start = 0, code_size = 0;
+static uint32_t lost_code_faults = 0;
 static struct entry_stack stacks[PM_ENTRY_STACKS];
 static char *memory = NULL;
 static pm_crash_handler crash_handler = NULL;
@@ -85,9 +89,25 @@ PM_NOT_INSTRUMENTED static void pm_enter(struct entry *wanted) {
   pm_atomic_store_64(&stack->owner, 0);
 }
 
+// True once the handler's own code could not be read as often as all its sections together may land from that: it would be
+// entered for ever.
+PM_NOT_INSTRUMENTED static _Bool pm_has_lost_code(int signal, const void *information, const void *context) {
+  if ((signal != SIGBUS && signal != SIGSEGV) || !information || !context) return 0;
+  uint64_t place = pm_context_instruction_pointer(context);
+  // si_addr
+  if (place - code_start >= code_size || ((const uint64_t *)information)[2] != place) return 0;
+  return pm_atomic_add(&lost_code_faults, 1) >= PM_LOST_CODE_FAULTS;
+}
+
 PM_NOT_INSTRUMENTED static void pm_run_crash_entry(int signal, void *information, void *context,
                                                    uint64_t entry_stack_pointer) {
   pm_allow_unaligned_access();
+  if (pm_has_lost_code(signal, information, context)) {
+    struct pm_signal_action action;
+    action.handler = action.flags = action.restorer = action.mask = 0;
+    pm_sigaction(signal, &action, NULL);
+    return;
+  }
   struct entry entry;
   entry.crash_handler = crash_handler;
   entry.handler = NULL;
@@ -132,6 +152,11 @@ pm_signal_handler pm_stop_entry(pm_signal_handler handler) {
 pm_signal_handler pm_watchdog_entry(pm_signal_handler handler) {
   watchdog_handler = handler;
   return pm_run_watchdog_entry;
+}
+
+void pm_set_handler_code(uint64_t start, uint64_t end) {
+  code_start = start;
+  code_size = end - start;
 }
 
 void pm_set_entry_stacks(void *place) { memory = place; }

@@ -14,7 +14,7 @@ import Testing
       let child = try await ChildProcess.run(
         try BuiltProducts.besideTests("crash-lab"),
         ["threads-made", limit, "\(kibibytes)"]
-          + (handled ? ["--database", directory.database] : ["--no-handler"]),
+          + (handled ? ["--database", directory.path + "/database"] : ["--no-handler"]),
         in: directory.path)
       try #require(child.end.exitCode == 0, "\(child)")
       for line in child.standardOutput.split(separator: "\n") {
@@ -39,7 +39,9 @@ import Testing
     #expect(handled.without == 0)
   }
 
-  /// As many as without the handler within a tenth. Those with small stacks go without an alternate one
+  /// As many as without the handler within a tenth.
+  ///
+  /// Those with small stacks go without an alternate one
   /// where it would take too much.
   @Test(
     "Nine tenths of the threads can be made, and the status counts those without a stack",

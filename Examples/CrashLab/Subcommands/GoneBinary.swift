@@ -3,6 +3,7 @@ internal import Glibc
 internal import Postmortem
 
 /// A crash of a program whose own file is gone with its file system: what was not read cannot be any more.
+///
 /// Takes root.
 struct GoneBinary: Subcommand {
   private let database: String?

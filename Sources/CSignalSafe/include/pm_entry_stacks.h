@@ -29,6 +29,9 @@ pm_signal_handler _Nonnull pm_watchdog_entry(pm_signal_handler _Nonnull handler)
 // Sets the memory of all of them; NULL takes it away while no handler is installed. Not for crash code.
 void pm_set_entry_stacks(void *_Nullable memory);
 
+// Tells where the handler's code is. If it cannot be read in a crash, the process ends by that fault. Not for crash code.
+void pm_set_handler_code(uint64_t start, uint64_t end);
+
 // Frees them in a forked child, whose other threads are gone, but for the one that the caller stands on.
 PM_CRASH_TIME void pm_forget_entry_stacks(void);
 

@@ -120,7 +120,7 @@ private func writeBeginning(_ capture: Capture) {
 /// Finds how many threads there is memory for; where that is little, writes first by what frames have names.
 private func makeRoom(_ capture: Capture) {
   let room = MemoryRoom(capture.installed.cgroup, capture.calls, capture.session.scratch)
-  capture.session.threadLimit = room.threads
+  capture.session.counts.threadLimit = room.threads
   guard room.isShort else { return }
   let sections = SectionRunner(capture)
   sections.run(.readMappings)

@@ -22,8 +22,6 @@ struct Session: ~Copyable {
   var time = CaptureClock()
   var outcome = DumpOutcome()
   var counts = Counts()
-  /// Other threads that there is memory for.
-  var threadLimit = Int.max
   /// False if a fault in the handler would overwrite the frame of the crash.
   var hasFaultStack = false
 
@@ -69,6 +67,8 @@ struct Session: ~Copyable {
   struct Counts {
     var threadsReadFromKernel: UInt64 = 0
     var threadsOmitted: UInt64 = 0
+    /// Threads that there is memory for.
+    var threadLimit = Int.max
   }
 }
 

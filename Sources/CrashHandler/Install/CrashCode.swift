@@ -9,14 +9,19 @@ enum CrashCode {
   /// Bytes around the functions that are known by address: those of the same modules lie there.
   private static let slack: UInt = 256 << 10
 
-  /// Has the kernel bring in the pages; it keeps them as long as it has memory for them.
+  /// Has the kernel bring in the pages, which it may let go again when it wants memory.
   static func bringIn() {
     var (code, text) = (AddressSpan(), AddressSpan())
     for section in Section.allCases {
       let entry = section.entry
-      code.add(unsafe UInt(bitPattern: unsafeBitCast(entry.body, to: UnsafeRawPointer.self)))
+      code.add(UInt(bitPattern: unsafe unsafeBitCast(entry.body, to: UnsafeRawPointer.self)))
       text.add(unsafe UInt(bitPattern: entry.name.utf8Start))
     }
+    let crash: pm_crash_handler = unsafe pm_handle_crash
+    let stop: pm_signal_handler = unsafe pm_handle_stop
+    code.add(UInt(bitPattern: unsafe unsafeBitCast(crash, to: UnsafeRawPointer.self)))
+    code.add(UInt(bitPattern: unsafe unsafeBitCast(stop, to: UnsafeRawPointer.self)))
+    pm_set_handler_code(UInt64(code.low - slack), UInt64(code.high + slack))
     pm_bring_in(code.low - slack, code.high + slack)
     pm_bring_in(text.low - slack, text.high + slack)
     pm_bring_in_control(slack)

@@ -120,7 +120,7 @@ struct ThreadStopper {
     guard threadID != capture.session.exception.threadID || capture.session.request.isHang,
       capture.session.threads.find(threadID) == nil
     else { return }
-    guard capture.session.threads.count < capture.session.threadLimit,
+    guard capture.session.threads.count < capture.session.counts.threadLimit,
       let record = capture.session.threads.add(threadID)
     else {
       capture.session.counts.threadsOmitted &+= 1

@@ -7,21 +7,21 @@ import Testing
 @Suite("Little memory left", .enabled("needs root, for a cgroup") { geteuid() == 0 })
 struct MemoryLimitTests {
   private func run(
-    _ directory: TemporaryDirectory, kibibytes: Int, threads: Int = 200, _ deed: String
+    in directory: String, kibibytes: Int, threads: Int = 200, _ deed: String
   ) async throws -> ChildProcess {
     let victim = try await BuiltProducts.shared.executable("crash-lab", .asTested)
     return try await ChildProcess.run(
       victim,
       [
         "near-memory-limit", "\(kibibytes)", "\(threads)", deed, "--database",
-        directory.path + "/database",
-      ], in: directory.path)
+        directory + "/database",
+      ], in: directory)
   }
 
   @Test("A crash ends by its own signal, with fewer threads", arguments: 0..<5)
   func crash(_: Int) async throws {
     let directory = try TemporaryDirectory()
-    let child = try await run(directory, kibibytes: 256, "crash")
+    let child = try await run(in: directory.path, kibibytes: 256, "crash")
     #expect(child.end.signal == SIGSEGV, "\(child.end)")
     let reports = try ReportDirectory(directory.path + "/database")
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
@@ -33,7 +33,7 @@ struct MemoryLimitTests {
   @Test("With room for them all threads are there")
   func room() async throws {
     let directory = try TemporaryDirectory()
-    let child = try await run(directory, kibibytes: 8192, "crash")
+    let child = try await run(in: directory.path, kibibytes: 8192, "crash")
     #expect(child.end.signal == SIGSEGV, "\(child.end)")
     let reports = try ReportDirectory(directory.path + "/database")
     #expect(reports.hasOneCompleteReport, "\(reports.processed)")
@@ -43,16 +43,16 @@ struct MemoryLimitTests {
   @Test("A dump of a process that lives on is refused before it could kill it")
   func live() async throws {
     let directory = try TemporaryDirectory()
-    let child = try await run(directory, kibibytes: 256, "live")
+    let child = try await run(in: directory.path, kibibytes: 256, "live")
     #expect(child.end.signal == nil && child.end.exitCode != 0, "\(child.end)")
     #expect(child.standardError.contains("no room for a dump"), "\(child.standardError)")
-    #expect(try await run(directory, kibibytes: 8192, "live").end.exitCode == 0)
+    #expect(try await run(in: directory.path, kibibytes: 8192, "live").end.exitCode == 0)
   }
 
   @Test("A dump in which the kernel killed the process says so")
   func killed() async throws {
     let directory = try TemporaryDirectory()
-    let child = try await run(directory, kibibytes: 24, "crash")
+    let child = try await run(in: directory.path, kibibytes: 24, "crash")
     try #require(child.end.signal == SIGKILL, "\(child.end)")
     let reports = try ReportDirectory(directory.path + "/database")
     let snapshot = try #require(reports.snapshots.first, "\(reports.processed)")

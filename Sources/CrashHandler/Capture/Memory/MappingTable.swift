@@ -57,7 +57,7 @@ struct MappingTable {
     unsafe Bytes(text + mapping.pathOffset, count: mapping.pathLength)
   }
 
-  /// Where the device of a mapping's file is in the text: `major:minor`.
+  /// The text from the device of a mapping's file on: `major:minor`.
   @_noLocks
   func device(of mapping: Mapping) -> TextScanner {
     var start = mapping.pathOffset

@@ -89,7 +89,8 @@ struct ResidentPages {
     let (size, position) = (ResidentPages.window &* 8, Int64(truncatingIfNeeded: page &* 8))
     let result = unsafe pm_pread(file.descriptor, entries.address, size, position)
     memory.setWord(ResidentPages.firstOffset, page)
-    memory.setWord(ResidentPages.countOffset, UInt64(truncatingIfNeeded: result > 8 ? result / 8 : 1))
+    memory.setWord(
+      ResidentPages.countOffset, UInt64(truncatingIfNeeded: result > 8 ? result / 8 : 1))
     // No address of a program, or a refusal, which says nothing about the page.
     if result < 8 { entries.setWord(0, result < 0 ? ResidentPages.presentOrSwapped : 0) }
   }

@@ -57,7 +57,8 @@ struct SafeMemory {
   @_noLocks
   func isAtHand(_ address: UInt64, count: Int) -> Bool {
     guard allowed(address, count: count) == count else { return false }
-    return absent?.resident.have(address, count: count) ?? true
+    guard let absent else { return true }
+    return absent.resident.have(address, count: count)
   }
 
   /// The same memory as it is now, page cache or not.
