@@ -83,7 +83,8 @@ enum UploadReceipt: Sendable, Equatable {
 
   /// Words that servers answer with a status of 200 and that are no ID.
   private static let refusals: Set = [
-    "error", "fail", "failed", "failure", "false", "true", "null", "none", "nil", "undefined", "invalid",
+    "error", "fail", "failed", "failure", "false", "true", "null", "none", "nil", "undefined",
+    "invalid",
     "denied", "forbidden", "unauthorized", "rejected", "refused", "discarded", "unavailable",
   ]
 

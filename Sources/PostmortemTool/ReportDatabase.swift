@@ -123,7 +123,8 @@ enum ReportDatabase {
   /// directory is empty, or has dumps alone.
   static func openForSettings(_ path: String, creating: Bool) throws -> CrashReportDatabase {
     // What a new ext4 volume has.
-    let isEmpty = InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
+    let isEmpty =
+      InputFile.isDirectory(path) && InputFile.names(in: path).allSatisfy { $0 == "lost+found" }
     return try CrashReportDatabase(path: try place(path, creating: creating || isEmpty))
   }
 

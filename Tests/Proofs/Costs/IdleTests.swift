@@ -18,14 +18,11 @@ struct IdleTests {
 
   private static let seconds = 20
 
-  /// A program with all options, and an uploader to a URL.
-  private func victim(
-    _ name: String, _ uploads: UploadDatabase, url: String = "none"
-  ) throws -> Waiting {
-    // The monitors look twice a second, the heartbeat comes once a second.
+  /// A program with a handler and an uploader.
+  private func uploader(_ name: String, _ uploads: UploadDatabase, url: String) throws -> Waiting {
     Waiting(
       name: name, process: try Racer("UploadingVictim", [uploads.database.path, url, "wait", "0"]),
-      time: 20, wakes: 400)
+      time: 3, wakes: 20)
   }
 
   private func tool(_ name: String, _ words: [String]) throws -> Waiting {
@@ -65,23 +62,29 @@ struct IdleTests {
       for _ in 0..<3 { try uploads.addReport() }
     }
     let all = [
-      try victim("handler", handled),
-      try victim("nothing to send", empty, url: server.url("ok")),
-      try victim("a report that waits for its next attempt", waits, url: server.url("retry/429/900")),
-      try victim("uploads disabled", disabled, url: server.url("ok")),
-      try victim("server down", down, url: "http://127.0.0.1:1/"),
-      try victim("a server that does not answer", stalled, url: server.url("stall")),
-      try victim("a portal in the server's place", portal, url: server.url("answer/page")),
+      // The monitors look twice a second, and write a heartbeat once a second: the rest of the bound.
+      Waiting(
+        name: "handler, with all options, monitors and heartbeats",
+        process: try Racer(
+          "UploadingVictim", [handled.database.path, "none", "wait-with-all", "0"]), time: 17,
+        wakes: 300),
+      try uploader("nothing to send", empty, url: server.url("ok")),
+      try uploader(
+        "a report that waits for its next attempt", waits, url: server.url("retry/429/900")),
+      try uploader("uploads disabled", disabled, url: server.url("ok")),
+      try uploader("server down", down, url: "http://127.0.0.1:1/"),
+      try uploader("a server that does not answer", stalled, url: server.url("stall")),
+      try uploader("a portal in the server's place", portal, url: server.url("answer/page")),
       // The handler's dump file is there, and its owner lives.
       try tool("watch", ["watch", handled.database.path]),
       try tool(
         "watch --upload", ["watch", watched.database.path, "--upload", server.url("retry/429/900")]),
       try tool("run", ["run", "--database", empty.database.path, "--", "/bin/cat"]),
     ]
+    defer { for waiting in all { waiting.process.kill() } }
     for waiting in all where waiting.name != "run" && !waiting.name.hasPrefix("watch") {
       _ = try waiting.process.line(with: "ready")
     }
-    defer { for waiting in all { waiting.process.kill() } }
     // An event after the first attempt, as a crash of another process is.
     try await Task.sleep(for: .seconds(2))
     for uploads in [empty, waits, disabled, down, watched, portal] {
