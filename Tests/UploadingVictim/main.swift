@@ -8,7 +8,6 @@ internal import Postmortem
 internal import PostmortemUpload
 
 /// Where a debugger sees that all handlers of `exit` but those of libraries have run.
-@_cdecl("victim_last_handler")
 func lastHandler() {
   let time = unsafe DispatchTime.now().uptimeNanoseconds - exitTime
   print("exit took \(time / 1_000_000) ms")

@@ -9,6 +9,8 @@ import Testing
 struct IdleTests {
   /// A process that waits, and what it may use in 20 seconds.
   private struct Waiting {
+    /// A program has one of each kind at most.
+    let kind: String
     let name: String
     let process: Racer
     /// Milliseconds of processor time.
@@ -21,12 +23,13 @@ struct IdleTests {
   /// A program with a handler and an uploader.
   private func uploader(_ name: String, _ uploads: UploadDatabase, url: String) throws -> Waiting {
     Waiting(
-      name: name, process: try Racer("UploadingVictim", [uploads.database.path, url, "wait", "0"]),
+      kind: "uploader", name: name,
+      process: try Racer("UploadingVictim", [uploads.database.path, url, "wait", "0"]),
       time: 3, wakes: 20)
   }
 
   private func tool(_ name: String, _ words: [String]) throws -> Waiting {
-    Waiting(name: name, process: try Racer("postmortem", words), time: 2, wakes: 10)
+    Waiting(kind: name, name: name, process: try Racer("postmortem", words), time: 2, wakes: 10)
   }
 
   /// Nanoseconds of processor time that a process has used, ended threads included.
@@ -64,7 +67,7 @@ struct IdleTests {
     let all = [
       // The monitors look twice a second, and write a heartbeat once a second: the rest of the bound.
       Waiting(
-        name: "handler, with all options, monitors and heartbeats",
+        kind: "handler", name: "handler, with all options, monitors and heartbeats",
         process: try Racer(
           "UploadingVictim", [handled.database.path, "none", "wait-with-all", "0"]), time: 17,
         wakes: 300),
@@ -96,16 +99,18 @@ struct IdleTests {
       return (try Self.processorTime(of: process), try Self.wakes(of: process))
     }
     try await Task.sleep(for: .seconds(Self.seconds))
-    var total = 0
+    // Of the states of an uploader the dearest.
+    var times: [String: Int] = [:]
     for (waiting, before) in zip(all, before) {
       let process = pid_t(waiting.process.processID)
       let time = try Self.processorTime(of: process) - before.0
       let wakes = try Self.wakes(of: process) - before.1
-      total += time
+      times[waiting.kind] = max(times[waiting.kind] ?? 0, time)
       print("\(waiting.name): \(time / 1000) µs, \(wakes) wake-ups")
       #expect(time <= waiting.time * 1_000_000, "\(waiting.name)")
       #expect(wakes <= waiting.wakes, "\(waiting.name)")
     }
+    let total = times.values.reduce(0, +)
     print("together: \(Double(total) / Double(Self.seconds) / 1e7) % of a processor")
     #expect(total <= Self.seconds * 1_000_000)
   }

@@ -40,7 +40,7 @@ struct UploadExitTests {
     python held = gdb.selected_thread().num
     python print("@held", gdb.selected_frame().name(), held)
     set scheduler-locking on
-    break victim_last_handler
+    break '$s15UploadingVictim11lastHandleryyF'
     thread 1
     queue-signal SIGUSR1
     continue
@@ -73,7 +73,7 @@ struct UploadExitTests {
         in: uploads.directory.path, environment: ["DEBUGINFOD_URLS": ""], patience: 300)
       let output = child.standardOutput + child.standardError
       #expect(output.contains("@held RAND_bytes_ex"), "\(output)")
-      #expect(output.contains("@exiting victim_last_handler"), "\(output)")
+      #expect(output.contains(/@exiting .*lastHandler/), "\(output)")
       #expect(output.contains("@code 7"), "\(output)")
       let time = try #require(output.firstMatch(of: /exit took (\d+) ms/), "\(output)")
       times.append(try #require(Int(time.1)))
