@@ -69,7 +69,7 @@ struct IdleTests {
       Waiting(
         kind: "handler", name: "handler, with all options, monitors and heartbeats",
         process: try Racer(
-          "UploadingVictim", [handled.database.path, "none", "wait-with-all", "0"]), time: 17,
+          "UploadingVictim", [handled.database.path, "none", "wait-with-all", "0"]), time: 18,
         wakes: 300),
       try uploader("nothing to send", empty, url: server.url("ok")),
       try uploader(

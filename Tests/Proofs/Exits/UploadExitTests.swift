@@ -51,6 +51,7 @@ struct UploadExitTests {
     python print("@returned", gdb.selected_thread().is_valid())
     delete
     set scheduler-locking off
+    thread 1
     continue
     python print("@code", gdb.parse_and_eval("$_exitcode"))
     """
